@@ -1,0 +1,70 @@
+// name: begin-load
+// Open a load: take the write lock of the namespace until the commit, count its next revision, and read
+// what is stored under the ids that the program mentions. `applied` is the load itself if it was committed
+// before and only its acknowledgement was lost. Parameters: namespace, load, ids.
+MERGE (namespace:Namespace {name: $namespace})
+  ON CREATE SET namespace.revision = 0, namespace.created_at = datetime()
+SET namespace.revision = namespace.revision + 1
+WITH namespace
+OPTIONAL MATCH (load:Load {namespace: $namespace, id: $load})
+WITH namespace.revision AS revision, properties(load) AS applied
+CALL () {
+  UNWIND $ids AS id
+  MATCH (node:Node {namespace: $namespace, id: id})
+  RETURN collect(node.id) AS nodes
+}
+CALL () {
+  UNWIND $ids AS id
+  MATCH (from_node:Node)-[edge:EDGE {namespace: $namespace, id: id}]->(to_node:Node)
+  RETURN collect([edge.id, from_node.id, to_node.id]) AS edges
+}
+RETURN revision, applied, nodes, edges;
+
+// name: stored-elements
+// What is stored under these ids, without a lock: for a dry run. Parameters: namespace, ids.
+CALL () {
+  UNWIND $ids AS id
+  MATCH (node:Node {namespace: $namespace, id: id})
+  RETURN collect(node.id) AS nodes
+}
+CALL () {
+  UNWIND $ids AS id
+  MATCH (from_node:Node)-[edge:EDGE {namespace: $namespace, id: id}]->(to_node:Node)
+  RETURN collect([edge.id, from_node.id, to_node.id]) AS edges
+}
+RETURN nodes, edges;
+
+// name: nodes-named
+// The first node that carries each of these names, whatever the case: for "did you mean". Parameters:
+// namespace, names (in lower case).
+MATCH (node:Node {namespace: $namespace})
+WHERE node.id IS NOT NULL AND toLower(node.name) IN $names
+WITH node ORDER BY node.id
+RETURN toLower(node.name) AS wanted, head(collect([node.id, node.name])) AS found;
+
+// name: record-load
+// Close a load: leave its record, which also proves that it was committed. Parameters: namespace, load,
+// revision, record (a map: language, file, statements and the counts of the report).
+CREATE (load:Load {namespace: $namespace, id: $load, revision: $revision, at: datetime()})
+SET load += $record;
+
+// name: checkpoints
+// How far the unfinished batched loads of this namespace came. Parameters: namespace.
+MATCH (checkpoint:Checkpoint {namespace: $namespace})
+WHERE checkpoint.program IS NOT NULL
+RETURN checkpoint.program AS program, checkpoint.statements AS statements
+ORDER BY statements DESC;
+
+// name: save-checkpoint
+// Remember how far a batched load came: `program` is the digest of its first so many statements.
+// The former checkpoint of the same load goes. Parameters: namespace, program, former, statements.
+OPTIONAL MATCH (former:Checkpoint {namespace: $namespace, program: $former})
+DELETE former
+WITH count(*) AS former
+MERGE (checkpoint:Checkpoint {namespace: $namespace, program: $program})
+SET checkpoint.statements = $statements, checkpoint.at = datetime();
+
+// name: forget-checkpoint
+// A batched load is complete. Parameters: namespace, program.
+MATCH (checkpoint:Checkpoint {namespace: $namespace, program: $program})
+DELETE checkpoint;

@@ -1,0 +1,24 @@
+// name: drop-namespace-elements
+// Delete some of a namespace's nodes with all that hangs on them, under the namespace's write lock; run until
+// none is left. Parameters: namespace, limit.
+MATCH (namespace:Namespace {name: $namespace})
+SET namespace.revision = namespace.revision + 1
+WITH namespace
+OPTIONAL MATCH (node:Node {namespace: $namespace})
+WHERE node.id IS NOT NULL
+WITH node LIMIT $limit
+OPTIONAL MATCH (node)-[edge:EDGE]-()
+WITH collect(DISTINCT node) AS nodes, count(DISTINCT node) AS nodes_deleted, count(DISTINCT edge) AS edges_deleted
+FOREACH (node IN nodes | DETACH DELETE node)
+RETURN nodes_deleted, edges_deleted;
+
+// name: drop-namespace-records
+// Delete the namespace itself, its loads and its checkpoints. Parameters: namespace.
+MATCH (namespace:Namespace {name: $namespace})
+OPTIONAL MATCH (load:Load {namespace: $namespace}) WHERE load.id IS NOT NULL
+WITH namespace, collect(load) AS loads
+OPTIONAL MATCH (checkpoint:Checkpoint {namespace: $namespace}) WHERE checkpoint.program IS NOT NULL
+WITH namespace, loads, collect(checkpoint) AS checkpoints
+FOREACH (checkpoint IN checkpoints | DETACH DELETE checkpoint)
+FOREACH (load IN loads | DETACH DELETE load)
+DETACH DELETE namespace;

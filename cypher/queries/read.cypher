@@ -1,0 +1,60 @@
+// name: ping
+// Does the database answer?
+RETURN 1 AS one;
+
+// name: node
+// Parameters: namespace, id.
+MATCH (node:Node {namespace: $namespace, id: $id})
+RETURN node.id AS id, node.name AS name, node.data AS data;
+
+// name: edge
+// Parameters: namespace, id.
+MATCH (from_node:Node)-[edge:EDGE {namespace: $namespace, id: $id}]->(to_node:Node)
+RETURN edge.id AS id, from_node.id AS from_node, to_node.id AS to_node, edge.verb AS verb, edge.weight AS weight;
+
+// name: edges-of-nodes
+// The edges at any of these nodes, in or out, with the node at the other end. Parameters: namespace, ids.
+UNWIND $ids AS id
+MATCH (node:Node {namespace: $namespace, id: id})-[edge:EDGE]-(other:Node)
+WHERE edge.namespace = $namespace
+RETURN edge.id AS id, startNode(edge).id AS from_node, endNode(edge).id AS to_node, edge.verb AS verb,
+       edge.weight AS weight, other.id AS other_id, other.name AS other_name, other.data AS other_data
+ORDER BY id, other_id;
+
+// name: search-nodes
+// Full text in one namespace, best first. The score of a node that only the namespace matched is zero.
+// Parameters: namespace, terms (a Lucene query made by memorygraph.graph.search), limit.
+CALL db.index.fulltext.queryNodes('node_text', $terms) YIELD node, score
+WHERE score > 0 AND node.namespace = $namespace
+RETURN node.id AS id, node.name AS name, node.data AS data, score
+ORDER BY score DESC, id
+LIMIT $limit;
+
+// name: export-nodes
+// A page of a namespace's nodes in the order of their ids. Parameters: namespace, after, limit.
+MATCH (node:Node {namespace: $namespace})
+WHERE node.id > $after
+RETURN node.id AS id, node.name AS name, node.data AS data
+ORDER BY id
+LIMIT $limit;
+
+// name: export-edges
+// A page of a namespace's edges in the order of their ids. Parameters: namespace, after, limit.
+MATCH (from_node:Node)-[edge:EDGE {namespace: $namespace}]->(to_node:Node)
+WHERE edge.id > $after
+RETURN edge.id AS id, from_node.id AS from_node, to_node.id AS to_node, edge.verb AS verb, edge.weight AS weight
+ORDER BY id
+LIMIT $limit;
+
+// name: namespaces
+// Every namespace with its revision and what it holds.
+MATCH (namespace:Namespace)
+RETURN namespace.name AS name, namespace.revision AS revision,
+       COUNT { MATCH (node:Node {namespace: namespace.name}) WHERE node.id IS NOT NULL } AS nodes,
+       COUNT { MATCH ()-[edge:EDGE {namespace: namespace.name}]->() WHERE edge.id IS NOT NULL } AS edges
+ORDER BY name;
+
+// name: revision
+// The number of a namespace's last load. Parameters: namespace.
+MATCH (namespace:Namespace {name: $namespace})
+RETURN namespace.revision AS revision;

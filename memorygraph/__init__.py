@@ -1,0 +1,81 @@
+"""A knowledge-graph memory server: scripts and conversations, compiled to Cypher, kept in Neo4j.
+
+The names below are the public surface. They are imported when they are first used, so that
+`memorygraph --help` loads neither the Neo4j driver nor a parser.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from memorygraph.aio import AsyncMemoryGraph
+    from memorygraph.client import MemoryGraph
+    from memorygraph.errors import (
+        ConflictError,
+        ConnectionError,
+        DownloadError,
+        MemoryGraphError,
+        ModelError,
+        NotFoundError,
+        Problem,
+        QueryError,
+        ScriptError,
+    )
+    from memorygraph.graph.elements import Edge, Hit, Neighbour, Node
+    from memorygraph.graph.embedded import EmbeddedServer
+    from memorygraph.graph.loads import LoadReport
+    from memorygraph.query import Query
+
+__all__ = [
+    "AsyncMemoryGraph",
+    "ConflictError",
+    "ConnectionError",
+    "DownloadError",
+    "Edge",
+    "EmbeddedServer",
+    "Hit",
+    "LoadReport",
+    "MemoryGraph",
+    "MemoryGraphError",
+    "ModelError",
+    "Neighbour",
+    "Node",
+    "NotFoundError",
+    "Problem",
+    "Query",
+    "QueryError",
+    "ScriptError",
+]
+
+_HOMES = {
+    "memorygraph.aio": ("AsyncMemoryGraph",),
+    "memorygraph.client": ("MemoryGraph",),
+    "memorygraph.errors": (
+        "ConflictError",
+        "ConnectionError",
+        "DownloadError",
+        "MemoryGraphError",
+        "ModelError",
+        "NotFoundError",
+        "Problem",
+        "QueryError",
+        "ScriptError",
+    ),
+    "memorygraph.graph.elements": ("Edge", "Hit", "Neighbour", "Node"),
+    "memorygraph.graph.embedded": ("EmbeddedServer",),
+    "memorygraph.graph.loads": ("LoadReport",),
+    "memorygraph.query": ("Query",),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_HOME_OF[name]), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,162 @@
+"""Every error of memorygraph, and how an error in a script is shown.
+
+The tree (the exit code of the command line in brackets)::
+
+    MemoryGraphError [1]
+     ├── ScriptError [1]        a script is wrong; .problems says what and where
+     ├── QueryError [1]         a Cypher query is wrong, or was refused
+     ├── ConflictError [1]      somebody else's write stands in the way
+     ├── NotFoundError [1]      no such id, file or namespace
+     ├── ConnectionError [3]    Neo4j cannot be reached or started
+     │    └── DownloadError [3] a file of the embedded server cannot be fetched or is not genuine
+     └── ModelError [4]         the model endpoint failed
+
+A `Problem` is one finding in a script, with its place. `check` returns problems,
+`ScriptError.problems` holds them, and the warnings of a load are problems too.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+
+class Span(NamedTuple):
+    """A stretch of a source, in characters from its start, the end not included."""
+
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One finding in a script: what is wrong, where, and under which stable code.
+
+    `line` and `column` count from 1, `length` is in characters and stays within the line.
+
+    >>> problem = Problem("weight must be at most 1.0", "weight-range", "a.ctx", 2, 10, 3, "weight = 1.2);")
+    >>> print(problem)
+    a.ctx:2:10: weight must be at most 1.0
+        weight = 1.2);
+                 ^^^
+    """
+
+    message: str
+    code: str
+    file: str | None
+    line: int
+    column: int
+    length: int = 1
+    source_line: str = ""
+
+    def __str__(self) -> str:
+        place = f"{self.file or '<script>'}:{self.line}:{self.column}: {self.message}"
+        if not self.source_line.strip():
+            return place
+        shown, column = _window(self.source_line, self.column)
+        caret = " " * (column - 1) + "^" * max(1, min(self.length, len(shown) - column + 1))
+        return f"{place}\n    {shown}\n    {caret}"
+
+    def as_dict(self) -> dict[str, str | int | None]:
+        """The problem as `--json` prints it."""
+        return {
+            "file": self.file,
+            "line": self.line,
+            "column": self.column,
+            "message": self.message,
+            "code": self.code,
+        }
+
+
+def _window(line: str, column: int, width: int = 100) -> tuple[str, int]:
+    """Cut a long line to what surrounds the column; control characters become visible blanks."""
+    start = max(0, column - 1 - width // 2) if len(line) > width else 0
+    shown = "".join(c if c.isprintable() else " " for c in line[start : start + width])
+    return shown, column - start
+
+
+class Source:
+    r"""A script's text, or a part of one, that knows where its characters stand in the file.
+
+    A part of a file, as `load --batch` reads it, starts at `first_line`.
+
+    >>> Source("Node(\n  id", file="a.ctx").position(8)
+    (2, 3)
+    """
+
+    def __init__(self, text: str, file: str | None = None, first_line: int = 1) -> None:
+        self.text = text
+        self.file = file
+        self.first_line = first_line
+
+    @cached_property
+    def _line_starts(self) -> list[int]:
+        starts = [0]
+        position = self.text.find("\n")
+        while position >= 0:
+            starts.append(position + 1)
+            position = self.text.find("\n", position + 1)
+        return starts
+
+    def position(self, offset: int) -> tuple[int, int]:
+        """The line and the column, both from 1, of the character at an offset."""
+        index = bisect_right(self._line_starts, offset) - 1
+        return self.first_line + index, offset - self._line_starts[index] + 1
+
+    def problem(self, message: str, code: str, span: Span) -> Problem:
+        """A problem at a span of this source."""
+        line, column = self.position(span.start)
+        start = span.start - (column - 1)
+        end = self.text.find("\n", start)
+        source_line = self.text[start : end if end >= 0 else len(self.text)].rstrip("\r")
+        length = max(1, min(span.end - span.start, len(source_line) - column + 1))
+        return Problem(message, code, self.file, line, column, length, source_line)
+
+
+class MemoryGraphError(Exception):
+    """The root of every error that memorygraph raises on purpose."""
+
+    exit_code = 1
+
+
+class ScriptError(MemoryGraphError):
+    """A script is wrong, and nothing of it was stored.
+
+    `problems` holds everything that was found, in the order of the text. Only a batched load can have stored
+    something before it: `stored_statements` counts the statements of the batches that are kept.
+    """
+
+    def __init__(self, problems: list[Problem]) -> None:
+        self.problems = problems
+        self.stored_statements = 0
+        super().__init__("\n".join(map(str, problems)))
+
+
+class QueryError(MemoryGraphError):
+    """A Cypher query is wrong, or was refused because it may do more than read."""
+
+
+class ConflictError(MemoryGraphError):
+    """A write lost against another one; nothing was changed by it."""
+
+
+class NotFoundError(MemoryGraphError):
+    """There is no such id, file or namespace."""
+
+
+class ConnectionError(MemoryGraphError):  # noqa: A001 - the name is part of the public contract
+    """Neo4j cannot be reached or started; the message says what to do."""
+
+    exit_code = 3
+
+
+class DownloadError(ConnectionError):
+    """A file of the embedded server cannot be fetched, or is not the pinned one."""
+
+
+class ModelError(MemoryGraphError):
+    """The model endpoint failed."""
+
+    exit_code = 4
