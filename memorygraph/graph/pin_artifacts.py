@@ -1,0 +1,71 @@
+"""Writes `neo4j.lock` anew, for a maintainer who raises a version in `ROOTS`.
+
+::
+
+    python -m memorygraph.graph.pin_artifacts
+
+resolves `ROOTS` with jgo, downloads every file, and pins coordinate, sha256 and size (two
+minutes). The order is that of the coordinates: it is the order of the class path, and stable.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from jgo.maven import Dependency, MavenContext
+
+from memorygraph.graph.artifacts import LOCK_FILE, THREADS, Artifact, Lock
+from memorygraph.graph.downloads import repositories, resolve
+
+ROOTS = ("org.neo4j:neo4j:2026.08.1", "org.neo4j.client:neo4j-browser:5.24.0")
+
+# Libraries of tests that some of the published descriptions declare in a scope of the program.
+TEST_ONLY = frozenset(
+    {
+        "junit:junit",
+        "net.bytebuddy:byte-buddy",
+        "net.bytebuddy:byte-buddy-agent",
+        "org.hamcrest:hamcrest",
+        "org.mockito:mockito-core",
+        "org.objenesis:objenesis",
+    }
+)
+
+
+def write_lock(path: Path = LOCK_FILE) -> Lock:
+    """Resolve, download and pin everything that `ROOTS` need."""
+    with tempfile.TemporaryDirectory() as folder:
+        context = MavenContext(repo_cache=Path(folder), remote_repos=repositories(), timeout=60)
+        coordinates = sorted(_closure(context))
+        with ThreadPoolExecutor(THREADS) as pool:
+            artifacts = tuple(pool.map(lambda coordinate: _pin(coordinate, context), coordinates))
+    lock = Lock(ROOTS[0].rpartition(":")[2], artifacts)
+    heading = ["# Written by python -m memorygraph.graph.pin_artifacts", f"neo4j {lock.version}"]
+    path.write_text("\n".join([*heading, *map(str, artifacts)]) + "\n", "utf-8")
+    return lock
+
+
+def _closure(context: MavenContext) -> set[str]:
+    roots = [Dependency(context.create_dependency(root).artifact, scope="compile") for root in ROOTS]
+    inputs, transitive = context.resolver.resolve(roots)
+    keys = [dependency.artifact.key for dependency in [*inputs, *transitive]]
+    return {
+        ":".join(filter(None, (group, name, version, classifier)))
+        for group, name, version, classifier, _packaging in keys
+        if f"{group}:{name}" not in TEST_ONLY
+    }
+
+
+def _pin(coordinate: str, context: MavenContext) -> Artifact:
+    path = resolve(Artifact.parse(f"{coordinate} - 0"), context)
+    with path.open("rb") as file:
+        sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+    return Artifact.parse(f"{coordinate} {sha256} {path.stat().st_size}")
+
+
+if __name__ == "__main__":
+    sys.stderr.write(f"{len(write_lock().artifacts)} files pinned in {LOCK_FILE.name}\n")

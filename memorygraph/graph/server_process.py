@@ -1,0 +1,157 @@
+"""The JVM of one embedded server: found, started, stopped; and the ports that it can have.
+
+A server outlives the process that started it, so it is known by what it is: a process whose
+command line names Neo4j's main class and this home. That holds when the starter was killed
+before it could note anything, and when a noted process id has been given to another program.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+from memorygraph.errors import ConnectionError
+from memorygraph.graph.server_settings import HOST
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import psutil
+
+MAIN_CLASS = "org.neo4j.server.Neo4jCommunity"
+DEFAULT_BOLT_PORT = 7687
+DEFAULT_HTTP_PORT = 7474
+
+if sys.platform == "win32":
+    _DETACHED_ON_WINDOWS = subprocess.DETACHED_PROCESS | subprocess.CREATE_NEW_PROCESS_GROUP
+else:
+    _DETACHED_ON_WINDOWS = 0
+
+
+def import_psutil() -> Any:
+    """Import psutil, which those who name a server of their own can do without."""
+    try:
+        import psutil
+    except ImportError as error:
+        raise ConnectionError(
+            "the embedded Neo4j needs more packages: run `pip install 'memorygraph[embedded]'`, "
+            "or name another server with NEO4J_URI"
+        ) from error
+    return psutil
+
+
+def find(home: Path) -> psutil.Process | None:
+    """Find the server of a home: by its noted process id, else among all processes."""
+    psutil = import_psutil()
+    with contextlib.suppress(OSError, ValueError, psutil.Error):
+        noted = psutil.Process(int(_pid_file(home).read_text("ascii")))
+        if _is_server(noted, home):
+            return noted
+    return next((process for process in psutil.process_iter() if _is_server(process, home)), None)
+
+
+def is_alive(process: psutil.Process) -> bool:
+    """Say whether a process still runs; a child that has ended is also laid to rest."""
+    psutil = import_psutil()
+    with contextlib.suppress(psutil.Error):
+        if process.status() != psutil.STATUS_ZOMBIE:
+            return bool(process.is_running())
+        process.wait(0)
+    return False
+
+
+def start(java: Path, home: Path, console: Path) -> psutil.Process:
+    """Start the server of a home, detached from this process and its terminal."""
+    psutil = import_psutil()
+    command = [str(java), f"@{home / 'conf' / 'jvm.args'}", MAIN_CLASS, _home_argument(home)]
+    with console.open("wb") as output:
+        child = subprocess.Popen(  # noqa: S603 - a runtime and a home that the user owns
+            [*command, f"--config-dir={home / 'conf'}"],
+            cwd=home,
+            env=_environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            creationflags=_DETACHED_ON_WINDOWS,
+        )
+    # Otherwise its destructor warns about a child that is meant to outlive it.
+    child.returncode = 0
+    _pid_file(home).write_text(str(child.pid), "ascii")
+    return psutil.Process(child.pid)
+
+
+def stop(process: psutil.Process, patience_s: float) -> None:
+    """Ask a server to end, and end it when it has not done so after a generous time."""
+    psutil = import_psutil()
+    try:
+        process.terminate()
+        with contextlib.suppress(psutil.TimeoutExpired):
+            process.wait(patience_s)
+            return
+        process.kill()
+        process.wait(10)
+    except psutil.NoSuchProcess:
+        return
+    except psutil.Error as error:
+        raise ConnectionError(f"Neo4j (process {process.pid}) cannot be stopped: {error}") from error
+
+
+def is_listening(port: int) -> bool:
+    """Say whether something answers at a port of this machine."""
+    with contextlib.suppress(OSError), socket.create_connection((HOST, port), timeout=2):
+        return True
+    return False
+
+
+def choose_ports(former: tuple[int, int] | None) -> tuple[int, int]:
+    """Choose the Bolt and the HTTP port: the former ones, else the usual ones, else free ones."""
+    usual = (DEFAULT_BOLT_PORT, DEFAULT_HTTP_PORT)
+    bolt, http = (_first_free(pair) for pair in zip(former or usual, usual, strict=True))
+    with socket.socket() as one, socket.socket() as other:
+        # Both are held at once, so that they differ.
+        one.bind((HOST, 0))
+        other.bind((HOST, 0))
+        return bolt or one.getsockname()[1], http or other.getsockname()[1]
+
+
+def _first_free(ports: tuple[int, ...]) -> int | None:
+    return next((port for port in ports if _is_free(port)), None)
+
+
+def _is_free(port: int) -> bool:
+    # A connection says more than a bind: some systems let one address of a taken port be bound.
+    if is_listening(port):
+        return False
+    with contextlib.suppress(OSError), socket.socket() as probe:
+        if os.name == "posix":
+            # As the server does it: connections that ended a moment ago do not keep the port.
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        probe.bind((HOST, port))
+        return True
+    return False
+
+
+def _is_server(process: psutil.Process, home: Path) -> bool:
+    psutil = import_psutil()
+    with contextlib.suppress(psutil.Error, OSError):
+        command = process.cmdline()
+        return MAIN_CLASS in command and _home_argument(home) in command
+    return False
+
+
+def _home_argument(home: Path) -> str:
+    return f"--home-dir={home}"
+
+
+def _pid_file(home: Path) -> Path:
+    return home / "server.pid"
+
+
+def _environment() -> dict[str, str]:
+    """Give the JVM a locale in which it can name every file, whatever that of the caller is."""
+    return os.environ | ({"LC_ALL": "C.UTF-8"} if sys.platform == "linux" else {})
