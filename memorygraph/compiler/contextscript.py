@@ -1,0 +1,295 @@
+"""ContextScript: statements to batches of parameterized Cypher.
+
+The rulings are those of the language's specification: an edge needs nodes that stand before it, a
+declaration of a known id is an update, an id belongs to one kind, a deletion takes a node's edges along and
+frees the ids. So declarations are gathered into batches, nodes before edges, and a deletion is a barrier:
+what stands before it is written before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import singledispatchmethod
+from typing import Any
+
+from memorygraph.compiler.stored import Stored
+from memorygraph.compiler.symbols import Kind, Symbol, SymbolTable
+from memorygraph.errors import Problem
+from memorygraph.languages.contextscript import (
+    Deletion,
+    EdgeDeclaration,
+    NodeDeclaration,
+    Program,
+    Statement,
+)
+from memorygraph.library import CYPHER
+from memorygraph.query import Query
+
+ROWS_PER_BATCH = 10_000
+CHARACTERS_PER_BATCH = 8_000_000
+MOST_PROBLEMS = 100
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """What a program compiles to; `queries` may only be run where there are no `problems`.
+
+    `unknown` holds the ids that were looked for in vain, so that the caller can look for what was meant.
+    """
+
+    queries: tuple[Query, ...]
+    problems: tuple[Problem, ...]
+    warnings: tuple[Problem, ...]
+    unknown: frozenset[str] = frozenset()
+
+
+def compile_program(
+    program: Program, stored: Stored | None, *, namespace: str = "default", token: str = ""
+) -> Compiled:
+    """Compile a program against what is stored, or, to check it without a database, against None.
+
+    >>> from memorygraph.languages import parse
+    >>> program = parse('Node(node_id="ada", name="Ada", data="");')
+    >>> [query] = compile_program(program, Stored()).queries
+    >>> query.parameters["rows"]
+    [{'id': 'ada', 'name': 'Ada', 'data': ''}]
+    """
+    compiler = _Compiler(program, stored, namespace, token)
+    add = compiler.add  # looked up once: the dispatcher is made anew at each look-up
+    for statement in program.statements:
+        add(statement)
+    return compiler.finish()
+
+
+def mentioned(program: Program) -> list[str]:
+    """Every id that a program declares, uses or deletes, sorted: what the compiler must know about."""
+    ids: set[str | None] = set()
+    for statement in program.statements:
+        match statement:
+            case NodeDeclaration():
+                ids.add(statement.node_id)
+            case EdgeDeclaration():
+                ids.update((statement.edge_id, statement.from_node, statement.to_node))
+            case Deletion():
+                ids.add(statement.id)
+    return sorted(identifier for identifier in ids if identifier is not None)
+
+
+@dataclass
+class _EdgeChange:
+    """An update of a stored edge; `moved` when it gets another end than it had before this batch."""
+
+    from_node: str | None
+    to_node: str | None
+    moved: bool = False
+    set: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass
+class _Batch:
+    """The declarations between two barriers, then the deletions that follow them."""
+
+    new_nodes: dict[str, dict[str, Any]] = field(default_factory=dict)
+    changed_nodes: dict[str, dict[str, Any]] = field(default_factory=dict)
+    new_edges: dict[str, dict[str, Any]] = field(default_factory=dict)
+    changed_edges: dict[str, _EdgeChange] = field(default_factory=dict)
+    deleted_edges: list[str] = field(default_factory=list)
+    deleted_nodes: list[str] = field(default_factory=list)
+
+    @property
+    def closed(self) -> bool:
+        return bool(self.deleted_edges or self.deleted_nodes)
+
+    def queries(self, namespace: str, token: str) -> Iterator[Query]:
+        """The batch as Cypher: nodes, edges, deletions."""
+        yield from self._writes("create-nodes", list(self.new_nodes.values()), namespace, namespace_token=token)
+        yield from self._writes("change-nodes", _changes(self.changed_nodes), namespace)
+        yield from self._writes("create-edges", list(self.new_edges.values()), namespace)
+        stay = {edge: change.set for edge, change in self.changed_edges.items() if not change.moved}
+        yield from self._writes("change-edges", _changes(stay), namespace)
+        moves = [
+            {"id": edge, "from_node": change.from_node, "to_node": change.to_node, "set": change.set}
+            for edge, change in self.changed_edges.items()
+            if change.moved
+        ]
+        yield from self._writes("move-edges", moves, namespace)
+        for name, ids in (("delete-edges", self.deleted_edges), ("delete-nodes", self.deleted_nodes)):
+            for part in _parts(ids):
+                yield CYPHER[f"contextscript/{name}"](namespace=namespace, ids=part)
+
+    @staticmethod
+    def _writes(name: str, rows: list[dict[str, Any]], namespace: str, **more: str) -> Iterator[Query]:
+        for part in _parts(rows):
+            yield CYPHER[f"contextscript/{name}"](namespace=namespace, rows=part, **more)
+
+
+def _changes(changes: Mapping[str, dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{"id": identifier, "set": given} for identifier, given in changes.items() if given]
+
+
+def _parts(rows: Sequence[Any]) -> Iterator[list[Any]]:
+    """Rows in parts that fit one message to the server: so many rows, and so many characters."""
+    part: list[Any] = []
+    characters = 0
+    for row in rows:
+        size = len(row.get("data") or "") + len(row.get("name") or "") if isinstance(row, dict) else 0
+        if part and (len(part) == ROWS_PER_BATCH or characters + size > CHARACTERS_PER_BATCH):
+            yield part
+            part, characters = [], 0
+        part.append(row)
+        characters += size
+    if part:
+        yield part
+
+
+def _given(**arguments: Any) -> dict[str, Any]:
+    return {name: value for name, value in arguments.items() if value is not None}
+
+
+class _Compiler:
+    def __init__(self, program: Program, stored: Stored | None, namespace: str, token: str) -> None:
+        self._program = program
+        self._namespace = namespace
+        self._token = token
+        self._symbols = SymbolTable(program, stored)
+        self._batch = _Batch()
+        self._queries: list[Query] = []
+        self._problems: list[Problem] = []
+        self._warnings: list[Problem] = []
+        self._unknown: set[str] = set()
+
+    def finish(self) -> Compiled:
+        self._close_batch()
+        problems = sorted((*self._program.problems, *self._problems), key=lambda p: (p.line, p.column))
+        return Compiled(tuple(self._queries), tuple(problems), tuple(self._warnings), frozenset(self._unknown))
+
+    @singledispatchmethod
+    def add(self, statement: Statement) -> None:
+        """Compile one statement; there is one method for each class of statements."""
+        raise TypeError(f"no compiler for {type(statement).__name__}")
+
+    @add.register
+    def node_declaration(self, statement: NodeDeclaration) -> None:
+        symbol = self._declared_here(statement.node_id)
+        given = _given(name=statement.name, data=statement.data)
+        if symbol.kind is Kind.EDGE:
+            self._conflict(statement, "node_id", statement.node_id, symbol)
+            return
+        if symbol.kind is Kind.ABSENT:
+            self._require(statement, "node_id", statement.node_id, given, ("name", "data"))
+            self._batch.new_nodes[statement.node_id] = {"id": statement.node_id, **given}
+        elif statement.node_id in self._batch.new_nodes:
+            self._batch.new_nodes[statement.node_id].update(given)
+        else:
+            self._batch.changed_nodes.setdefault(statement.node_id, {}).update(given)
+        self._symbols.declare_node(statement)
+
+    @add.register
+    def edge_declaration(self, statement: EdgeDeclaration) -> None:
+        former = self._declared_here(statement.edge_id)
+        if former.kind is Kind.NODE:
+            self._conflict(statement, "edge_id", statement.edge_id, former)
+            return
+        self._check_end(statement, "from_node", statement.from_node)
+        self._check_end(statement, "to_node", statement.to_node)
+        given = _given(verb=statement.verb, weight=statement.weight)
+        if former.kind is Kind.ABSENT:
+            ends = _given(from_node=statement.from_node, to_node=statement.to_node)
+            needed = ("from_node", "to_node", "verb", "weight")
+            self._require(statement, "edge_id", statement.edge_id, {**ends, **given}, needed)
+            self._batch.new_edges[statement.edge_id] = {"id": statement.edge_id, **ends, **given}
+            self._symbols.declare_edge(statement)
+        else:
+            self._change_edge(former, self._symbols.declare_edge(statement), statement.edge_id, given)
+
+    def _change_edge(self, former: Symbol, symbol: Symbol, edge: str, given: dict[str, Any]) -> None:
+        ends = {"from_node": symbol.from_node, "to_node": symbol.to_node}
+        if edge in self._batch.new_edges:
+            self._batch.new_edges[edge].update(ends, **given)
+            return
+        change = self._batch.changed_edges.setdefault(edge, _EdgeChange(former.from_node, former.to_node))
+        change.moved |= (symbol.from_node, symbol.to_node) != (former.from_node, former.to_node)
+        change.from_node, change.to_node = symbol.from_node, symbol.to_node
+        change.set.update(given)
+
+    @add.register
+    def deletion(self, statement: Deletion) -> None:
+        symbol = self._symbols[statement.id]
+        if symbol.kind is Kind.ABSENT:
+            self._delete_absent(statement, symbol)
+            return
+        if symbol.kind is Kind.EDGE:
+            self._batch.deleted_edges.append(statement.id)
+        elif symbol.kind is Kind.NODE:
+            self._batch.deleted_nodes.append(statement.id)
+        self._symbols.delete(statement)
+
+    def _delete_absent(self, statement: Deletion, symbol: Symbol) -> None:
+        if symbol.deleted_by is None:
+            self._unknown.add(statement.id)
+            message = f"`{statement.id}` is no known id, so there is nothing to delete"
+            self._report(message + self._symbols.suggestion(statement.id), "unknown-id", statement, "id")
+            return
+        line = self._symbols.line(symbol.deleted_by)
+        how = f"went with its node `{symbol.deleted_with}`" if symbol.deleted_with else "was already deleted"
+        span = self._program.argument_span(statement, "id")
+        text = f"`{statement.id}` {how} at line {line}; nothing is left to delete"
+        self._warnings.append(self._program.source.problem(text, "already-deleted", span))
+
+    def _declared_here(self, identifier: str) -> Symbol:
+        """The symbol that a declaration meets; a declaration after a deletion opens a new batch."""
+        if self._batch.closed:
+            self._close_batch()
+        return self._symbols[identifier]
+
+    def _close_batch(self) -> None:
+        if not self._problems:
+            self._queries.extend(self._batch.queries(self._namespace, self._token))
+        self._batch = _Batch()
+
+    def _check_end(self, statement: EdgeDeclaration, argument: str, identifier: str | None) -> None:
+        if identifier is None:
+            return
+        symbol = self._symbols[identifier]
+        if symbol.kind is Kind.EDGE:
+            where = self._symbols.place(symbol)
+            message = f"`{identifier}` is an edge, declared {where}; `{argument}` takes the id of a node"
+            self._report(message, "kind-conflict", statement, argument)
+        elif symbol.kind is Kind.ABSENT:
+            self._unknown.add(identifier)
+            message = f"`{identifier}` is no known node"
+            if symbol.deleted_by is not None:
+                message += f": it was deleted at line {self._symbols.line(symbol.deleted_by)}"
+            else:
+                message += self._symbols.suggestion(identifier)
+            self._report(message, "unknown-node", statement, argument)
+
+    def _require(
+        self,
+        statement: Statement,
+        argument: str,
+        identifier: str,
+        given: Mapping[str, Any],
+        needed: Sequence[str],
+    ) -> None:
+        missing = [f"`{name}`" for name in needed if name not in given]
+        if missing:
+            kind = "node" if argument == "node_id" else "edge"
+            message = f"`{identifier}` does not exist yet, and a new {kind} needs {' and '.join(missing)}"
+            self._report(message, "missing-argument", statement, argument)
+
+    def _conflict(self, statement: Statement, argument: str, identifier: str, symbol: Symbol) -> None:
+        kind, wanted = symbol.kind.value, "node" if argument == "node_id" else "edge"
+        message = (
+            f"`{identifier}` is already the id of an {kind}"
+            if kind == "edge"
+            else f"`{identifier}` is already the id of a {kind}"
+        )
+        message += f", declared {self._symbols.place(symbol)}; choose another id for this {wanted}"
+        self._report(message, "kind-conflict", statement, argument)
+
+    def _report(self, message: str, code: str, statement: Statement, argument: str) -> None:
+        if len(self._problems) < MOST_PROBLEMS:
+            span = self._program.argument_span(statement, argument)
+            self._problems.append(self._program.source.problem(message, code, span))
