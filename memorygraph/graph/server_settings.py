@@ -44,8 +44,8 @@ server.fleet_discovery.enabled=false
 db.logs.query.enabled=OFF
 
 server.memory.pagecache.size=128m
-db.memory.transaction.max=256m
-dbms.memory.transaction.total.max=352m
+db.memory.transaction.max=600m
+dbms.memory.transaction.total.max=768m
 db.transaction.timeout=30s
 db.lock.acquisition.timeout=60s
 db.tx_log.rotation.size=32m
@@ -98,7 +98,8 @@ class Endpoints:
 def jvm_arguments(class_path: Iterable[Path], logs: Path) -> str:
     """Write the file of JVM arguments: the class path alone is too long for some command lines."""
     arguments = [
-        "-Xmx512m",
+        "-Xms128m",
+        "-Xmx1g",
         "-XX:+UseSerialGC",
         "-XX:TieredStopAtLevel=1",
         # A JVM out of memory is in no known state: better that it ends and the next `up` recovers.

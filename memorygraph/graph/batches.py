@@ -1,0 +1,140 @@
+"""Loading a program that is too large for one transaction: batch by batch, and on from where it stopped.
+
+How far a load came is stored in the same transaction as each batch, as the number of statements and the
+digest of all of them. A rerun reads the program from its start, finds the longest stored beginning, and goes
+on behind it, also when what follows was mended meanwhile, or the batches have another size.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from hashlib import sha256
+
+from memorygraph.compiler import compile_program
+from memorygraph.errors import Problem, ScriptError
+from memorygraph.graph.loads import COUNTS, Loader, LoadReport
+from memorygraph.languages.contextscript import Program, Statement, print_statement
+from memorygraph.library import CYPHER
+from memorygraph.query import Query
+
+MOST_PROBLEMS = 100
+
+Programs = Callable[[], Iterable[Program]]
+Progress = Callable[[int], None]
+
+
+def load_batches(
+    loader: Loader, programs: Programs, *, restart: bool = False, progress: Progress | None = None
+) -> LoadReport:
+    """Store a stream of programs, each in a transaction of its own; `programs` opens it, and is called twice.
+
+    The first reading finds what can be found without the database, before anything is stored. `restart`
+    begins at the first statement even where an earlier run was interrupted. `progress` is told the number
+    of statements done.
+
+    Raises:
+        ScriptError: something is wrong. If only the database could tell, the batches before it are kept, and
+            `stored_statements` of the error says how many statements they hold.
+    """
+    started = time.monotonic()
+    resumed_after, former = _check(programs(), set() if restart else _checkpoints(loader))
+    beginning = _Beginning()
+    report = LoadReport(None, loader.language, 0, namespace=loader.namespace, resumed_after=resumed_after)
+    for program, last in _with_last(programs()):
+        rest = program.statements[max(0, resumed_after - beginning.statements) :]
+        beginning.extend(program.statements)
+        if rest or last:
+            closing = _close_batch(loader, former, beginning, last=last)
+            report = _add(report, _load(loader, replace(program, statements=rest), closing, report, resumed_after))
+            former = beginning.digest
+        if progress is not None:
+            progress(len(program.statements))
+    return replace(report, elapsed_s=round(time.monotonic() - started, 4))
+
+
+class _Beginning:
+    """The statements read so far: how many, and their digest."""
+
+    def __init__(self) -> None:
+        self.statements = 0
+        self._hash = sha256()
+
+    def extend(self, statements: Iterable[Statement]) -> None:
+        for statement in statements:
+            self._hash.update(print_statement(statement).encode())
+            self.statements += 1
+
+    @property
+    def digest(self) -> str:
+        return self._hash.hexdigest()
+
+
+def _checkpoints(loader: Loader) -> set[tuple[int, str]]:
+    rows = loader.connection.read(CYPHER["load/checkpoints"](namespace=loader.namespace))
+    return {(row["statements"], row["program"]) for row in rows}
+
+
+def _check(programs: Iterable[Program], checkpoints: set[tuple[int, str]]) -> tuple[int, str]:
+    """Find every problem that needs no database, and the longest beginning that is stored already."""
+    problems: list[Problem] = []
+    beginning = _Beginning()
+    stored = (0, "")
+    counts = {count for count, _ in checkpoints}
+    for program in programs:
+        problems += compile_program(program, None).problems[: MOST_PROBLEMS - len(problems)]
+        for statement in program.statements:
+            beginning.extend((statement,))
+            if beginning.statements in counts and (beginning.statements, beginning.digest) in checkpoints:
+                stored = (beginning.statements, beginning.digest)
+    if problems:
+        raise ScriptError(problems)
+    return stored
+
+
+def _with_last(programs: Iterable[Program]) -> Iterator[tuple[Program, bool]]:
+    """Each program, and whether it is the last one."""
+    held: Program | None = None
+    for program in programs:
+        if held is not None:
+            yield held, False
+        held = program
+    if held is not None:
+        yield held, True
+
+
+def _close_batch(loader: Loader, former: str, beginning: _Beginning, *, last: bool) -> tuple[Query, ...]:
+    """What is stored with a batch: how far the load came, or, with the last one, that it is complete."""
+    if last:
+        return (CYPHER["load/forget-checkpoint"](namespace=loader.namespace, program=former),)
+    return (
+        CYPHER["load/save-checkpoint"](
+            namespace=loader.namespace,
+            program=beginning.digest,
+            former=former,
+            statements=beginning.statements,
+        ),
+    )
+
+
+def _load(
+    loader: Loader, program: Program, closing: Sequence[Query], report: LoadReport, resumed_after: int
+) -> LoadReport:
+    try:
+        return loader.load(program, closing=tuple(closing))
+    except ScriptError as error:
+        error.stored_statements = resumed_after + report.statements
+        raise
+
+
+def _add(total: LoadReport, batch: LoadReport) -> LoadReport:
+    """The report of all batches so far: counts add up, the last batch gives the revision."""
+    counts = {name: getattr(total, name) + getattr(batch, name) for name in COUNTS}
+    return replace(
+        batch,
+        statements=total.statements + batch.statements,
+        warnings=(total.warnings + batch.warnings)[:MOST_PROBLEMS],
+        resumed_after=total.resumed_after,
+        **counts,
+    )

@@ -1,0 +1,231 @@
+"""The connection to Neo4j: queries in managed transactions, and the one place that knows its errors.
+
+Reads run in read access mode, so that a cluster sends them to a follower; all sessions share the driver's
+bookmark manager, so that a read sees every write that this connection has made before it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import random
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Self, TypeVar, cast
+
+import neo4j
+from neo4j import exceptions
+
+from memorygraph.errors import ConflictError, ConnectionError, MemoryGraphError, QueryError
+from memorygraph.query import Query
+
+READ_SECONDS = 30.0
+WRITE_SECONDS = 3600.0
+RETRY_SECONDS = 30.0
+SHORTEST_PAUSE_SECONDS = 0.05
+LONGEST_PAUSE_SECONDS = 2.0
+
+# What the driver has to say is said by our errors; without a handler it would reach the user's terminal.
+logging.getLogger("neo4j").addHandler(logging.NullHandler())
+
+Result = TypeVar("Result")
+
+_UNREACHABLE = "is it running? `memorygraph doctor` checks the set-up; without NEO4J_URI memorygraph starts its own"
+
+_UNKNOWN_OUTCOME = (
+    "the connection to Neo4j broke during a commit, and whether it was kept is not known; run the same again: "
+    "what is stored already stays as it is"
+)
+
+# The first class that an error is an instance of decides. A test holds this table against the driver's tree.
+_TRANSLATIONS: tuple[tuple[type[Exception], type[MemoryGraphError], str], ...] = (
+    (
+        exceptions.AuthError,
+        ConnectionError,
+        "Neo4j refused the user name or the password: check NEO4J_USERNAME and NEO4J_PASSWORD",
+    ),
+    (exceptions.TokenExpired, ConnectionError, "the login to Neo4j has expired"),
+    (exceptions.ServiceUnavailable, ConnectionError, f"Neo4j cannot be reached: {_UNREACHABLE}"),
+    (exceptions.SessionExpired, ConnectionError, f"the connection to Neo4j was lost: {_UNREACHABLE}"),
+    (exceptions.ConfigurationError, ConnectionError, "this Neo4j address cannot be used"),
+    (exceptions.ConstraintError, ConflictError, "another write already owns this id"),
+    (exceptions.CypherSyntaxError, QueryError, "the Cypher is wrong"),
+    (exceptions.TransientError, ConflictError, "the database is too busy with other writes; try again"),
+    (exceptions.ClientError, QueryError, "Neo4j refused the query"),
+    (exceptions.DatabaseError, MemoryGraphError, "Neo4j failed"),
+    (exceptions.Neo4jError, MemoryGraphError, "Neo4j failed"),
+    (exceptions.DriverError, MemoryGraphError, "the Neo4j driver failed"),
+)
+_OUT_OF_MEMORY = ("MemoryPoolOutOfMemoryError", "TransactionOutOfMemoryError", "OutOfMemoryError")
+
+
+def translate(error: Exception) -> MemoryGraphError:
+    """The error of memorygraph that stands for one of the driver's."""
+    detail = getattr(error, "message", None) or str(error)
+    if _is_out_of_memory(error):
+        return QueryError(f"this is too large for one transaction; load it with --batch ({detail})")
+    for kind, ours, meaning in _TRANSLATIONS:
+        if isinstance(error, kind):
+            return ours(f"{meaning} ({detail})")
+    return MemoryGraphError(f"Neo4j failed: {detail}")
+
+
+def _is_out_of_memory(error: Exception) -> bool:
+    return any(name in (getattr(error, "code", None) or "") for name in _OUT_OF_MEMORY)
+
+
+def _pauses() -> Iterator[float]:
+    """How long to wait before each new try, in seconds: longer and longer, and not in step with others."""
+    for attempt in itertools.count():
+        yield min(SHORTEST_PAUSE_SECONDS * 2**attempt, LONGEST_PAUSE_SECONDS) * random.uniform(0.5, 1.0)  # noqa: S311
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    try:
+        yield
+    except (exceptions.Neo4jError, exceptions.DriverError) as error:
+        raise translate(error) from error
+    except (OSError, ValueError) as error:  # a name that cannot be resolved, an address of no known scheme
+        raise ConnectionError(f"Neo4j cannot be reached: {error}; {_UNREACHABLE}") from error
+
+
+class Abandon(Exception):  # noqa: N818 - control flow, not an error
+    """Raised in a unit of work: roll back, and let the write return this value."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+class Transaction:
+    """A transaction in progress, as a unit of work sees it."""
+
+    def __init__(self, transaction: neo4j.ManagedTransaction | neo4j.Transaction) -> None:
+        self._transaction = transaction
+
+    def run(self, query: Query) -> list[dict[str, Any]]:
+        """Run a query to its end and return its rows."""
+        return self._transaction.run(query.text, dict(query.parameters)).data()
+
+
+class Connection:
+    """A Neo4j database, shared by any number of threads.
+
+    Raises:
+        ConnectionError: the server cannot be reached, or refuses the credentials.
+    """
+
+    def __init__(
+        self,
+        uri: str,
+        auth: tuple[str, str] | None = None,
+        database: str | None = None,
+        **driver_options: Any,
+    ) -> None:
+        self.uri = uri
+        self.database = database
+        options = {
+            "connection_timeout": 10.0,
+            "max_transaction_retry_time": RETRY_SECONDS,
+            "notifications_min_severity": "OFF",
+            "user_agent": "memorygraph",
+            **driver_options,
+        }
+        with _translated():
+            self._driver = neo4j.GraphDatabase.driver(uri, auth=auth, **options)
+        try:
+            with _translated():
+                self._driver.verify_connectivity()
+        except MemoryGraphError:
+            self._driver.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close every connection to the server."""
+        self._driver.close()
+
+    def read(self, query: Query, *, seconds: float = READ_SECONDS) -> list[dict[str, Any]]:
+        """The rows of a query that only reads.
+
+        Raises:
+            QueryError: the query is wrong, writes, or ran longer than `seconds`.
+            ConnectionError: the server cannot be reached.
+        """
+        return self.read_with(lambda transaction: transaction.run(query), seconds=seconds)
+
+    def read_with(self, work: Callable[[Transaction], Result], *, seconds: float = READ_SECONDS) -> Result:
+        """Run a unit of work that only reads, in one transaction."""
+        unit = neo4j.unit_of_work(timeout=seconds)(lambda tx: work(Transaction(tx)))
+        with _translated(), self._session(neo4j.READ_ACCESS) as session:
+            return session.execute_read(unit)
+
+    def write(self, work: Callable[[Transaction], Result], *, seconds: float = WRITE_SECONDS) -> Result:
+        """Run a unit of work in one transaction, again after a transient failure.
+
+        The unit must be safe to run again also when an earlier run was committed but its acknowledgement was
+        lost: this is how that unknown outcome is resolved. `Abandon` rolls back and returns its value.
+        """
+        deadline = time.monotonic() + RETRY_SECONDS
+        for pause in _pauses():
+            with _translated():
+                try:
+                    return self._write_once(work, seconds)
+                except exceptions.IncompleteCommit as error:
+                    if time.monotonic() > deadline:
+                        raise ConnectionError(_UNKNOWN_OUTCOME) from error
+                except (exceptions.Neo4jError, exceptions.DriverError) as error:
+                    # The driver would also try again what is out of memory, and fail until its time is up.
+                    if time.monotonic() > deadline or not error.is_retryable() or _is_out_of_memory(error):
+                        raise
+            time.sleep(pause)
+        raise AssertionError("the pauses have no end")
+
+    def _write_once(self, work: Callable[[Transaction], Result], seconds: float) -> Result:
+        with (
+            self._session(neo4j.WRITE_ACCESS) as session,
+            session.begin_transaction(timeout=seconds) as transaction,
+        ):
+            try:
+                result = work(Transaction(transaction))
+            except Abandon as abandoned:
+                transaction.rollback()
+                return cast(Result, abandoned.value)
+            transaction.commit()
+            return result
+
+    def define(self, query: Query) -> None:
+        """Run a schema command, which Neo4j wants in a transaction of its own."""
+        self.write(lambda transaction: transaction.run(query))
+
+    def plan(self, query: Query) -> tuple[str, list[tuple[str, str]]]:
+        """What a query would do, without running it: its type, and its operators with their details."""
+        explained = "EXPLAIN " + query.text
+        with _translated(), self._session(neo4j.READ_ACCESS) as session:
+            summary = session.run(explained, dict(query.parameters)).consume()
+        return summary.query_type or "", list(_operators(summary.plan or {}))
+
+    def server_version(self) -> str:
+        """The server's name and version, such as `Neo4j/2026.08.1`."""
+        with _translated():
+            return str(self._driver.get_server_info().agent)
+
+    def _session(self, mode: str) -> neo4j.Session:
+        return self._driver.session(
+            database=self.database,
+            default_access_mode=mode,
+            bookmark_manager=self._driver.execute_query_bookmark_manager,
+        )
+
+
+def _operators(plan: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """The operators of an execution plan, children after their parent."""
+    yield plan["operatorType"].partition("@")[0], str(plan.get("args", {}).get("Details", ""))
+    for child in plan.get("children", ()):
+        yield from _operators(child)

@@ -1,0 +1,137 @@
+"""What is read from the graph: nodes, edges, neighbours and search hits, as values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from memorygraph.graph.connection import Connection, Transaction
+from memorygraph.graph.search import lucene_query
+from memorygraph.library import CYPHER
+
+PAGE = 5000
+
+
+@dataclass(frozen=True)
+class Node:
+    """A concept of the graph."""
+
+    id: str
+    name: str
+    data: str
+
+    def as_dict(self) -> dict[str, Any]:
+        """The value as `--json` prints it."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Edge:
+    """A relation between two nodes; `weight` lies between 0.0 and 1.0."""
+
+    id: str
+    from_node: str
+    to_node: str
+    verb: str
+    weight: float
+
+    def as_dict(self) -> dict[str, Any]:
+        """The value as `--json` prints it."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Neighbour(Node):
+    """A node near another: `distance` edges away, reached by `edges` from nodes that are nearer."""
+
+    distance: int
+    edges: tuple[Edge, ...]
+
+
+@dataclass(frozen=True)
+class Hit:
+    """A node that a search found; `source` says how: `fulltext`. A higher score is a better match."""
+
+    node: Node
+    score: float
+    source: str
+
+    @property
+    def id(self) -> str:
+        """The id of the node."""
+        return self.node.id
+
+    def as_dict(self) -> dict[str, Any]:
+        """The value as `--json` prints it."""
+        return {**self.node.as_dict(), "score": self.score, "source": self.source}
+
+
+def find_node(connection: Connection, namespace: str, identifier: str) -> Node | None:
+    """The node with this id, or None."""
+    rows = connection.read(CYPHER["read/node"](namespace=namespace, id=identifier))
+    return Node(**rows[0]) if rows else None
+
+
+def find_edge(connection: Connection, namespace: str, identifier: str) -> Edge | None:
+    """The edge with this id, or None."""
+    rows = connection.read(CYPHER["read/edge"](namespace=namespace, id=identifier))
+    return Edge(**rows[0]) if rows else None
+
+
+def search(connection: Connection, namespace: str, text: str, limit: int) -> list[Hit]:
+    """The nodes whose name or data hold words of the text, best first; any text is a valid search."""
+    terms = lucene_query(text, namespace)
+    if terms is None:
+        return []
+    query = CYPHER["read/search-nodes"](namespace=namespace, terms=terms, limit=limit)
+    return [Hit(Node(row["id"], row["name"], row["data"]), row["score"], "fulltext") for row in connection.read(query)]
+
+
+def find_neighbours(connection: Connection, namespace: str, identifier: str, depth: int) -> list[Neighbour]:
+    """The nodes at most `depth` edges away, in or out, nearest first; breadth first, one query a level."""
+
+    def walk(transaction: Transaction) -> list[Neighbour]:
+        seen, level, found = {identifier}, [identifier], []
+        for distance in range(1, depth + 1):
+            query = CYPHER["read/edges-of-nodes"](namespace=namespace, ids=level)
+            reached = _next_level(transaction.run(query), seen, distance)
+            found += reached
+            level = [neighbour.id for neighbour in reached]
+            seen.update(level)
+            if not level:
+                break
+        return found
+
+    return connection.read_with(walk)
+
+
+def _next_level(rows: list[dict[str, Any]], seen: set[str], distance: int) -> list[Neighbour]:
+    nodes: dict[str, Node] = {}
+    edges: dict[str, dict[str, Edge]] = {}
+    for row in rows:
+        if row["other_id"] not in seen:
+            nodes[row["other_id"]] = Node(row["other_id"], row["other_name"], row["other_data"])
+            edge = Edge(row["id"], row["from_node"], row["to_node"], row["verb"], row["weight"])
+            edges.setdefault(row["other_id"], {})[edge.id] = edge
+    return [
+        Neighbour(node.id, node.name, node.data, distance, tuple(edges[node.id].values()))
+        for node in sorted(nodes.values(), key=lambda node: node.id)
+    ]
+
+
+def all_nodes(connection: Connection, namespace: str) -> Iterator[Node]:
+    """Every node of a namespace in the order of the ids, read page by page."""
+    return (Node(**row) for row in _pages(connection, "read/export-nodes", namespace))
+
+
+def all_edges(connection: Connection, namespace: str) -> Iterator[Edge]:
+    """Every edge of a namespace in the order of the ids, read page by page."""
+    return (Edge(**row) for row in _pages(connection, "read/export-edges", namespace))
+
+
+def _pages(connection: Connection, name: str, namespace: str) -> Iterator[dict[str, Any]]:
+    after = ""
+    while rows := connection.read(CYPHER[name](namespace=namespace, after=after, limit=PAGE)):
+        yield from rows
+        after = rows[-1]["id"]

@@ -1,0 +1,107 @@
+"""A namespace as text: ContextScript, which loads back to the same graph, JSON lines, or GraphML."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from xml.etree import ElementTree
+
+from pydantic import ValidationError
+
+from memorygraph.errors import MemoryGraphError, NotFoundError
+from memorygraph.graph.connection import Connection
+from memorygraph.graph.elements import Edge, Node, all_edges, all_nodes
+from memorygraph.languages.contextscript import EdgeDeclaration, NodeDeclaration, print_statement
+from memorygraph.library import CYPHER
+
+MOST_TRIES = 5
+
+_GRAPHML_KEYS = (
+    ("node", "name", "string"),
+    ("node", "data", "string"),
+    ("edge", "verb", "string"),
+    ("edge", "weight", "double"),
+)
+
+Writer = Callable[[Iterator[Node], Iterator[Edge]], Iterator[str]]
+
+
+def export(connection: Connection, namespace: str, form: str = "contextscript") -> str:
+    """All nodes and edges of a namespace, in the order of their ids, as one consistent text.
+
+    A load that is committed while the pages are read would tear the picture, so the namespace's revision is
+    compared before and after, and the reading begins again where it differs.
+
+    Raises:
+        NotFoundError: there is no such format.
+        MemoryGraphError: an element cannot be written in this format, or writers never paused.
+    """
+    if form not in FORMATS:
+        raise NotFoundError(f"no export format {form!r}; there are {', '.join(FORMATS)}")
+    for _ in range(MOST_TRIES):
+        before = _revision(connection, namespace)
+        text = "".join(FORMATS[form](all_nodes(connection, namespace), all_edges(connection, namespace)))
+        if _revision(connection, namespace) == before:
+            return text
+    raise MemoryGraphError(f"namespace {namespace!r} changed during each of {MOST_TRIES} exports; try again later")
+
+
+def _revision(connection: Connection, namespace: str) -> int:
+    rows = connection.read(CYPHER["read/revision"](namespace=namespace))
+    return rows[0]["revision"] if rows else 0
+
+
+def _contextscript(nodes: Iterator[Node], edges: Iterator[Edge]) -> Iterator[str]:
+    for node in nodes:
+        yield _printed(NodeDeclaration, node, node_id=node.id, name=node.name or "", data=node.data or "")
+    for edge in edges:
+        ends = {"from_node": edge.from_node, "to_node": edge.to_node}
+        yield _printed(EdgeDeclaration, edge, edge_id=edge.id, **ends, verb=edge.verb, weight=edge.weight)
+
+
+def _printed(statement: type[NodeDeclaration | EdgeDeclaration], element: Node | Edge, **arguments: str | float) -> str:
+    try:
+        return print_statement(statement.model_validate(arguments)) + "\n"
+    except ValidationError as error:
+        wrong = error.errors()[0]
+        raise MemoryGraphError(
+            f"`{element.id}` was not written by memorygraph, and its {wrong['loc'][0]} cannot be said in "
+            "ContextScript; export it with --format jsonl"
+        ) from None
+
+
+def _jsonl(nodes: Iterator[Node], edges: Iterator[Edge]) -> Iterator[str]:
+    for kind, elements in (("node", nodes), ("edge", edges)):
+        for element in elements:
+            yield json.dumps({"type": kind, **element.as_dict()}, ensure_ascii=False) + "\n"
+
+
+def _graphml(nodes: Iterator[Node], edges: Iterator[Edge]) -> Iterator[str]:
+    root = ElementTree.Element("graphml", {"xmlns": "http://graphml.graphdrawing.org/xmlns"})
+    for kind, name, type_ in _GRAPHML_KEYS:
+        ElementTree.SubElement(root, "key", {"id": name, "for": kind, "attr.name": name, "attr.type": type_})
+    graph = ElementTree.SubElement(root, "graph", {"edgedefault": "directed"})
+    for node in nodes:
+        _graphml_element(graph, "node", {"id": node.id}, {"name": node.name, "data": node.data})
+    for edge in edges:
+        ends = {"id": edge.id, "source": edge.from_node, "target": edge.to_node}
+        _graphml_element(graph, "edge", ends, {"verb": edge.verb, "weight": str(edge.weight)})
+    yield ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def _graphml_element(graph: ElementTree.Element, kind: str, attributes: dict[str, str], data: dict[str, str]) -> None:
+    element = ElementTree.SubElement(graph, kind, attributes)
+    for name, value in data.items():
+        if not all(map(_in_xml, value)):
+            raise MemoryGraphError(
+                f"`{attributes['id']}` holds a character that XML cannot; export it with --format jsonl"
+            )
+        ElementTree.SubElement(element, "data", {"key": name}).text = value
+
+
+def _in_xml(character: str) -> bool:
+    """Whether XML 1.0 allows a character; a carriage return would come back as a line feed."""
+    return character in "\t\n" or (character >= " " and character not in "\ufffe\uffff")
+
+
+FORMATS: dict[str, Writer] = {"contextscript": _contextscript, "jsonl": _jsonl, "graphml": _graphml}

@@ -1,0 +1,179 @@
+"""Loads: a compiled program becomes one transaction, with its own id and its own revision.
+
+A load begins by taking the write lock of its namespace. Under it the stored ids that the program mentions
+are read, the program is compiled against them, and its batches are written; the load's record closes it.
+So writers of one namespace take turns, an id can never become a node and an edge at once, revisions have no
+gaps, and two loads can't deadlock. (Measured on two cores, 20,000 nodes and 40,000 edges: a registry node
+for each edge makes the same load take 1.3 times as long.)
+
+If the acknowledgement of a commit is lost, the same load runs again, finds its own record, and returns what
+that says.
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any
+
+from memorygraph.compiler import Compiled, Stored, compile_program, mentioned
+from memorygraph.errors import Problem, ScriptError
+from memorygraph.graph.connection import Abandon, Connection, Transaction
+from memorygraph.graph.search import namespace_token
+from memorygraph.languages.contextscript import Program
+from memorygraph.library import CYPHER
+from memorygraph.query import Query
+
+
+@dataclass(frozen=True)
+class LoadReport:
+    """What a load changed. `updated` counts the elements whose stored values really changed.
+
+    `revision` is the number of the load in its namespace, `load_id` its id; a batched load reports its last.
+    `resumed_after` is the number of statements that an earlier, interrupted run had stored already.
+    """
+
+    file: str | None
+    language: str
+    statements: int
+    nodes_created: int = 0
+    nodes_updated: int = 0
+    nodes_deleted: int = 0
+    edges_created: int = 0
+    edges_updated: int = 0
+    edges_deleted: int = 0
+    warnings: tuple[Problem, ...] = ()
+    elapsed_s: float = 0.0
+    namespace: str = "default"
+    revision: int = 0
+    load_id: str = ""
+    resumed_after: int = 0
+
+    def as_dict(self) -> dict[str, Any]:
+        """The report as `--json` prints it."""
+        return {**asdict(self), "warnings": [warning.as_dict() for warning in self.warnings]}
+
+
+COUNTS = tuple(name for name in (f.name for f in fields(LoadReport)) if name.startswith(("nodes_", "edges_")))
+
+
+@dataclass(frozen=True)
+class Loader:
+    """Writes programs into one namespace of a database."""
+
+    connection: Connection
+    namespace: str
+    language: str = "contextscript"
+
+    def load(
+        self,
+        program: Program,
+        *,
+        dry_run: bool = False,
+        progress: Callable[[int], None] | None = None,
+        closing: tuple[Query, ...] = (),
+    ) -> LoadReport:
+        """Store a program in one transaction, or, for a dry run, do all of it and roll back.
+
+        `progress` is told the number of rows written, batch by batch; `closing` queries are part of the
+        transaction.
+
+        Raises:
+            ScriptError: the program does not fit what is stored; nothing was changed.
+            ConnectionError: the server cannot be reached.
+        """
+        started = time.monotonic()
+        load, ids = uuid.uuid4().hex, mentioned(program)
+
+        def work(transaction: Transaction) -> LoadReport:
+            begin = CYPHER["load/begin-load"](namespace=self.namespace, load=load, ids=ids)
+            [opened] = transaction.run(begin)
+            if opened["applied"]:
+                raise Abandon(self._report(program, opened["applied"]))
+            compiled = self._compile(program, _stored(opened))
+            if compiled.problems:
+                raise Abandon(compiled)
+            record = {
+                "id": load,
+                "revision": opened["revision"],
+                **_run(transaction, compiled.queries, progress),
+            }
+            report = self._report(program, record, compiled.warnings)
+            if dry_run:
+                raise Abandon(report)
+            for query in (self._record(report), *closing):
+                transaction.run(query)
+            return report
+
+        outcome: LoadReport | Compiled = self.connection.write(work)
+        if isinstance(outcome, Compiled):
+            raise ScriptError(self._explained(program, ids, outcome))
+        return replace(outcome, elapsed_s=round(time.monotonic() - started, 4))
+
+    def queries(self, program: Program) -> list[Query]:
+        """What `load` would run for a program, between opening and closing the load.
+
+        Raises:
+            ScriptError: the program does not fit what is stored.
+        """
+        ids = mentioned(program)
+        compiled = self._compile(program, self._stored_now(ids))
+        if compiled.problems:
+            raise ScriptError(self._explained(program, ids, compiled))
+        return list(compiled.queries)
+
+    def _compile(self, program: Program, stored: Stored) -> Compiled:
+        token = namespace_token(self.namespace)
+        return compile_program(program, stored, namespace=self.namespace, token=token)
+
+    def _stored_now(self, ids: list[str]) -> Stored:
+        [row] = self.connection.read(CYPHER["load/stored-elements"](namespace=self.namespace, ids=ids))
+        return _stored(row)
+
+    def _explained(self, program: Program, ids: list[str], compiled: Compiled) -> list[Problem]:
+        """The problems, once more with the names of stored nodes at hand: an unknown id may be a name."""
+        if not compiled.unknown:
+            return list(compiled.problems)
+        names = sorted(identifier.lower() for identifier in compiled.unknown)
+        rows = self.connection.read(CYPHER["load/nodes-named"](namespace=self.namespace, names=names))
+        stored = replace(self._stored_now(ids), names={row["wanted"]: tuple(row["found"]) for row in rows})
+        again = self._compile(program, stored)
+        return list(again.problems or compiled.problems)
+
+    def _report(self, program: Program, record: dict[str, Any], warnings: tuple[Problem, ...] = ()) -> LoadReport:
+        return LoadReport(
+            file=program.source.file,
+            language=self.language,
+            statements=len(program.statements),
+            warnings=warnings,
+            namespace=self.namespace,
+            revision=record["revision"],
+            load_id=record["id"],
+            **{name: record.get(name, 0) for name in COUNTS},
+        )
+
+    def _record(self, report: LoadReport) -> Query:
+        kept = {"language": report.language, "file": report.file, "statements": report.statements}
+        record = {**kept, **{name: getattr(report, name) for name in COUNTS}}
+        return CYPHER["load/record-load"](
+            namespace=self.namespace, load=report.load_id, revision=report.revision, record=record
+        )
+
+
+def _stored(row: dict[str, Any]) -> Stored:
+    edges = {edge: (from_node, to_node) for edge, from_node, to_node in row["edges"]}
+    return Stored(frozenset(row["nodes"]), edges)
+
+
+def _run(transaction: Transaction, queries: Iterable[Query], progress: Callable[[int], None] | None) -> dict[str, int]:
+    """Run the batches and add up what they report."""
+    counts = dict.fromkeys(COUNTS, 0)
+    for query in queries:
+        [row] = transaction.run(query)
+        for name, count in row.items():
+            counts[name] += count
+        if progress is not None:
+            progress(len(query.parameters.get("rows") or query.parameters["ids"]))
+    return counts

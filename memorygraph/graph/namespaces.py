@@ -1,0 +1,56 @@
+"""Namespaces: what there is, and how one goes."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from memorygraph.errors import NotFoundError
+from memorygraph.graph.connection import Connection, Transaction
+from memorygraph.library import CYPHER
+
+NODES_PER_TRANSACTION = 10_000
+
+
+@dataclass(frozen=True)
+class NamespaceInfo:
+    """A namespace: the number of its last load, and how much it holds."""
+
+    name: str
+    revision: int
+    nodes: int
+    edges: int
+
+    def as_dict(self) -> dict[str, Any]:
+        """The value as `--json` prints it."""
+        return asdict(self)
+
+
+def list_namespaces(connection: Connection) -> list[NamespaceInfo]:
+    """Every namespace, by name."""
+    return [NamespaceInfo(**row) for row in connection.read(CYPHER["read/namespaces"]())]
+
+
+def drop_namespace(connection: Connection, name: str) -> NamespaceInfo:
+    """Delete a namespace with its nodes, edges and loads.
+
+    Large namespaces go in several transactions; one that was interrupted is finished by dropping it again.
+    The last one holds the namespace's lock, and so proves that nothing is left.
+
+    Raises:
+        NotFoundError: there is no such namespace.
+    """
+    found = [info for info in list_namespaces(connection) if info.name == name]
+    if not found:
+        raise NotFoundError(f"no namespace `{name}`; `memorygraph namespaces list` shows them all")
+
+    def work(transaction: Transaction) -> int:
+        page = CYPHER["namespaces/drop-namespace-elements"](namespace=name, limit=NODES_PER_TRANSACTION)
+        [row] = transaction.run(page) or [{"nodes_deleted": 0}]
+        if row["nodes_deleted"] == 0:
+            transaction.run(CYPHER["namespaces/drop-namespace-records"](namespace=name))
+        return int(row["nodes_deleted"])
+
+    while connection.write(work):
+        pass
+    return found[0]

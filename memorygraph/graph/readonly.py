@@ -1,0 +1,73 @@
+"""What a reader's Cypher may do: read the graph, and nothing else.
+
+Read access mode alone is not enough: it lets LOAD CSV read files and call addresses, and lets procedures
+stop other transactions or clear caches. So the server's own plan of the query is looked at first.
+"""
+
+from __future__ import annotations
+
+from memorygraph.errors import QueryError
+from memorygraph.graph.connection import Connection
+from memorygraph.query import Query
+
+DEEPEST_NESTING = 100
+_REFUSED_OPERATORS = {
+    "LoadCSV": "LOAD CSV reads files and addresses",
+    "TerminateTransactions": "TERMINATE TRANSACTIONS stops the work of others",
+}
+_PROCEDURES = frozenset(
+    {
+        "db.index.fulltext.listAvailableAnalyzers",
+        "db.index.fulltext.queryNodes",
+        "db.index.fulltext.queryRelationships",
+        "db.index.vector.queryNodes",
+        "db.index.vector.queryRelationships",
+        "db.info",
+        "db.labels",
+        "db.ping",
+        "db.propertyKeys",
+        "db.relationshipTypes",
+        "db.schema.nodeTypeProperties",
+        "db.schema.relTypeProperties",
+        "db.schema.visualization",
+        "dbms.components",
+    }
+)
+
+
+def check_reads_only(connection: Connection, query: Query) -> None:
+    """Refuse a query that does more than read.
+
+    Raises:
+        QueryError: the query writes, loads files, calls a procedure that is not known to be harmless, is
+            nested too deep for the server, or is wrong.
+    """
+    check_nesting(query.text)
+    kind, operators = connection.plan(query)
+    procedures = [details.partition("(")[0] for operator, details in operators if operator == "ProcedureCall"]
+    for operator, _ in operators:
+        if operator in _REFUSED_OPERATORS:
+            raise QueryError(f"refused: {_REFUSED_OPERATORS[operator]}; `query` only reads the graph")
+    for procedure in procedures:
+        if procedure not in _PROCEDURES:
+            raise QueryError(f"refused: the procedure {procedure} is not one that only reads the graph")
+    if kind != "r":
+        raise QueryError("refused: this query writes; say so with --write (in Python: write=True)")
+
+
+def check_nesting(text: str) -> None:
+    """Refuse Cypher whose brackets nest so deep that the server's parser would overflow its stack.
+
+    Raises:
+        QueryError: deeper than DEEPEST_NESTING; such a value belongs in a parameter.
+    """
+    depth = 0
+    for character in text:
+        if character in "([{":
+            depth += 1
+            if depth > DEEPEST_NESTING:
+                raise QueryError(
+                    f"refused: brackets nested more than {DEEPEST_NESTING} deep; pass such a value as a parameter"
+                )
+        elif character in ")]}":
+            depth -= 1

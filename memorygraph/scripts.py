@@ -1,0 +1,53 @@
+"""Script files, as text: bytes that are not UTF-8 stay visible, so that the parser can say where they are."""
+
+from __future__ import annotations
+
+import io
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO, TextIO, cast
+
+from memorygraph.errors import MemoryGraphError, NotFoundError
+
+STANDARD_INPUT = "-"
+
+
+@contextmanager
+def open_script(path: str | Path) -> Iterator[TextIO]:
+    """A script file, or standard input for `-`, that can be read more than once.
+
+    Raises:
+        NotFoundError: there is no such file.
+        MemoryGraphError: it cannot be read.
+    """
+    with _open(path) as file:
+        yield io.TextIOWrapper(file, encoding="utf-8", errors="surrogateescape", newline="")
+
+
+def _open(path: str | Path) -> BinaryIO:
+    try:
+        if str(path) != STANDARD_INPUT:
+            return Path(path).open("rb")
+        copy = tempfile.TemporaryFile()  # noqa: SIM115 - the caller closes it
+        shutil.copyfileobj(sys.stdin.buffer, copy)
+        copy.seek(0)
+    except FileNotFoundError:
+        raise NotFoundError(f"no such file: {path}") from None
+    except OSError as error:
+        raise MemoryGraphError(f"cannot read {path}: {error.strerror}") from None
+    return cast(BinaryIO, copy)
+
+
+def read_script(path: str | Path) -> str:
+    """The whole text of a script.
+
+    Raises:
+        NotFoundError: there is no such file.
+        MemoryGraphError: it cannot be read.
+    """
+    with open_script(path) as stream:
+        return stream.read()

@@ -1,0 +1,80 @@
+"""Fixtures: one real Neo4j for the whole run, and a namespace of its own for each test."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from memorygraph import EmbeddedServer, MemoryGraph
+from memorygraph.graph.connection import Connection
+from memorygraph.graph.schema import apply_schema
+from memorygraph.library import CYPHER
+
+EXAMPLES = Path(__file__).parent.parent / "examples"
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, tuple[str, str] | None]]:
+    """The address and the login of Neo4j: NEO4J_URI, or an embedded server with data of its own.
+
+    The embedded server's program files are those of the developer's home: they are downloaded once.
+    """
+    if uri := os.environ.get("NEO4J_URI"):
+        password = os.environ.get("NEO4J_PASSWORD")
+        yield uri, (os.environ.get("NEO4J_USERNAME", "neo4j"), password) if password else None
+        return
+    embedded = EmbeddedServer(tmp_path_factory.mktemp("neo4j"), EmbeddedServer().artifacts)
+    try:
+        status = embedded.up()
+        assert status.bolt_uri
+        yield status.bolt_uri, (status.username, embedded.password())
+    finally:
+        embedded.down()
+
+
+@pytest.fixture(scope="session")
+def connection(server: tuple[str, tuple[str, str] | None]) -> Iterator[Connection]:
+    """A connection to Neo4j with the schema applied; the server's warnings about our Cypher fail the test.
+
+    It also warns about names that the database has never seen, so that every name is stored once before.
+    """
+    uri, auth = server
+    with Connection(uri, auth) as connection:
+        apply_schema(connection)
+        _store_every_name(MemoryGraph(connection, "names"))
+    options = {"notifications_min_severity": "WARNING", "warn_notification_severity": "WARNING"}
+    with Connection(uri, auth, **options) as connection:
+        yield connection
+
+
+@pytest.fixture
+def graph(connection: Connection) -> Iterator[MemoryGraph]:
+    """An empty namespace."""
+    graph = MemoryGraph(connection, f"test-{uuid.uuid4().hex}")
+    yield graph
+    if any(namespace.name == graph.namespace for namespace in graph.namespaces()):
+        graph.drop_namespace(graph.namespace)
+
+
+@pytest.fixture
+def environment(server: tuple[str, tuple[str, str] | None], monkeypatch: pytest.MonkeyPatch) -> str:
+    """The environment of a command line that uses the test's Neo4j, and its own namespace, which is returned."""
+    uri, auth = server
+    namespace = f"test-{uuid.uuid4().hex}"
+    monkeypatch.setenv("NEO4J_URI", uri)
+    if auth:
+        monkeypatch.setenv("NEO4J_USERNAME", auth[0])
+        monkeypatch.setenv("NEO4J_PASSWORD", auth[1])
+    monkeypatch.setenv("MEMORYGRAPH_NAMESPACE", namespace)
+    return namespace
+
+
+def _store_every_name(graph: MemoryGraph) -> None:
+    program = 'Node(node_id="a", name="", data=""); Edge(edge_id="e", from_node="a", to_node="a", verb="v", weight=0);'
+    graph.load(program)
+    checkpoint = {"namespace": graph.namespace, "program": "p", "former": "", "statements": 0}
+    graph.connection.write(lambda transaction: transaction.run(CYPHER["load/save-checkpoint"](**checkpoint)))

@@ -1,0 +1,73 @@
+"""`load --batch`: whole batches or nothing of them, on from where a load stopped, and one result in the end."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from memorygraph import MemoryGraph, ScriptError
+
+
+def _program(count: int) -> str:
+    nodes = [f'Node(node_id="n{i}", name="N{i}", data="number {i}");' for i in range(count)]
+    edges = [
+        f'Edge(edge_id="e{i}", from_node="n{i}", to_node="n{i // 2}", verb="v", weight=0.5);' for i in range(count)
+    ]
+    return "\n".join(line for pair in zip(nodes, edges, strict=True) for line in pair) + "\n"
+
+
+def _file(folder: Path, text: str) -> Path:
+    path = folder / "large.ctx"
+    path.write_text(text, "utf-8")
+    return path
+
+
+@pytest.mark.parametrize("size", [1, 7, 50, 1000])
+def test_batches_of_any_size_give_the_same_graph_as_one_transaction(
+    graph: MemoryGraph, tmp_path: Path, size: int
+) -> None:
+    text = _program(25)
+    report = graph.load_file(_file(tmp_path, text), batch=size)
+    assert (report.statements, report.nodes_created, report.edges_created) == (50, 25, 25)
+    assert report.revision == -(-50 // size)
+    exported = graph.export()
+    graph.drop_namespace(graph.namespace)
+    graph.load(text)
+    assert graph.export() == exported
+
+
+def test_a_load_goes_on_behind_the_last_stored_batch_with_the_rest_mended(graph: MemoryGraph, tmp_path: Path) -> None:
+    text = _program(20)
+    broken = text + 'Edge(edge_id="bad", from_node="ghost", to_node="n1", verb="v", weight=0.5);\n'
+    with pytest.raises(ScriptError) as error:
+        graph.load_file(_file(tmp_path, broken), batch=10)
+    assert error.value.stored_statements == 40
+    assert [problem.line for problem in error.value.problems] == [41]
+    report = graph.load_file(_file(tmp_path, broken.replace("ghost", "n0")), batch=16)
+    assert (report.resumed_after, report.statements, report.edges_created) == (40, 1, 1)
+    assert graph.query("MATCH (c:Checkpoint {namespace: $namespace}) RETURN count(c) AS n") == [{"n": 0}]
+
+
+def test_a_complete_load_starts_anew_the_next_time(graph: MemoryGraph, tmp_path: Path) -> None:
+    path = _file(tmp_path, _program(5))
+    graph.load_file(path, batch=4)
+    graph.delete("n3")
+    report = graph.load_file(path, batch=4)
+    assert (report.resumed_after, report.statements, report.nodes_created) == (0, 10, 1)
+
+
+def test_restart_begins_at_the_first_statement(graph: MemoryGraph, tmp_path: Path) -> None:
+    broken = _file(tmp_path, _program(5) + 'Node(node_id="x", data="no name");')
+    for restart, resumed in ((False, 0), (False, 10), (True, 0)):
+        with pytest.raises(ScriptError) as error:
+            graph.load_file(broken, batch=5, restart=restart)
+        assert error.value.stored_statements == 10, resumed
+
+
+def test_what_is_wrong_anywhere_is_said_before_anything_is_stored(graph: MemoryGraph, tmp_path: Path) -> None:
+    with pytest.raises(ScriptError) as error:
+        graph.load_file(_file(tmp_path, _program(20) + "Node(;"), batch=5)
+    assert [(problem.line, problem.code) for problem in error.value.problems] == [(41, "syntax")]
+    assert error.value.stored_statements == 0
+    assert graph.export() == ""

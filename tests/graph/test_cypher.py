@@ -1,0 +1,57 @@
+"""The Cypher library: its blocks are documented, complete, planned on indexes, and the schema is idempotent."""
+
+from __future__ import annotations
+
+import pytest
+
+from memorygraph.graph.connection import Connection
+from memorygraph.graph.schema import apply_schema
+from memorygraph.library import CYPHER
+from memorygraph.query import Query
+
+_VALUES = {
+    "rows": [],
+    "ids": ["a"],
+    "names": ["a"],
+    "record": {},
+    "limit": 1,
+    "revision": 1,
+    "statements": 1,
+    "seconds": 1,
+}
+_OF_NO_NAMESPACE = {"read/namespaces", "schema/applied-migrations"}
+
+
+@pytest.mark.parametrize("name", list(CYPHER))
+def test_every_block_is_documented_and_names_its_parameters(name: str) -> None:
+    block = CYPHER[name]
+    assert block.documentation
+    documented = block.documentation.partition("Parameters: ")[2]
+    assert all(parameter in documented for parameter in block.parameters)
+
+
+@pytest.mark.parametrize("name", [name for name in CYPHER if not name.startswith("schema/")])
+def test_every_block_is_planned_on_indexes_and_without_warnings(connection: Connection, name: str) -> None:
+    block = CYPHER[name]
+    query = block(**{parameter: _VALUES.get(parameter, "a") for parameter in block.parameters})
+    _, operators = connection.plan(query)
+    scans = [operator for operator, _ in operators if operator.endswith("Scan") and "Index" not in operator]
+    assert scans == [] or name in _OF_NO_NAMESPACE
+
+
+def test_a_block_takes_exactly_its_parameters() -> None:
+    with pytest.raises(TypeError, match=r"read/node|node"):
+        CYPHER["read/node"](namespace="n")
+    with pytest.raises(TypeError, match="extra"):
+        CYPHER["read/node"](namespace="n", id="a", extra=1)
+
+
+def test_the_schema_is_applied_once(connection: Connection) -> None:
+    assert apply_schema(connection) == []
+    [row] = connection.read(CYPHER["schema/applied-migrations"]())
+    assert sorted(row["names"]) == [name for name, _ in CYPHER.migrations()]
+
+
+def test_the_database_itself_refuses_a_second_node_or_edge_with_an_id(connection: Connection) -> None:
+    constraints = connection.read(Query("SHOW CONSTRAINTS YIELD name RETURN collect(name) AS names"))
+    assert {"node_id", "edge_id", "namespace_name", "load_id", "load_revision"} <= set(constraints[0]["names"])

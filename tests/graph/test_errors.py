@@ -1,0 +1,52 @@
+"""The one place that translates the driver's errors knows all of them."""
+
+from __future__ import annotations
+
+import inspect
+
+import pytest
+from neo4j import exceptions
+
+from memorygraph.errors import ConflictError, ConnectionError, MemoryGraphError, QueryError
+from memorygraph.graph.connection import Connection, translate
+
+_CLASSES = [
+    member
+    for _, member in inspect.getmembers(exceptions, inspect.isclass)
+    if issubclass(member, (exceptions.Neo4jError, exceptions.DriverError))
+]
+
+
+@pytest.mark.parametrize("kind", _CLASSES)
+def test_every_error_of_the_driver_has_a_translation(kind: type[Exception]) -> None:
+    translated = translate(kind.__new__(kind))
+    assert (
+        type(translated) is not MemoryGraphError
+        or kind
+        in {
+            exceptions.Neo4jError,
+            exceptions.DatabaseError,
+            exceptions.DriverError,
+        }
+        or issubclass(kind, exceptions.DriverError)
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "ours"),
+    [
+        (exceptions.ServiceUnavailable, ConnectionError),
+        (exceptions.AuthError, ConnectionError),
+        (exceptions.ConstraintError, ConflictError),
+        (exceptions.CypherSyntaxError, QueryError),
+        (exceptions.TransientError, ConflictError),
+    ],
+)
+def test_the_kinds_that_users_act_on_are_told_apart(kind: type[Exception], ours: type[MemoryGraphError]) -> None:
+    assert type(translate(kind("it"))) is ours
+
+
+@pytest.mark.parametrize("uri", ["bolt://127.0.0.1:1", "nonsense://x", "", "bolt://no-such-host.invalid:7687"])
+def test_an_unreachable_server_is_a_connection_error_that_says_what_to_do(uri: str) -> None:
+    with pytest.raises(ConnectionError, match=r"doctor|address|cannot be"):
+        Connection(uri, ("neo4j", "x"))

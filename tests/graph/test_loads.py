@@ -1,0 +1,188 @@
+"""What a load promises: all or nothing, one owner for each id, unknown outcomes resolved, nothing applied twice."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import neo4j
+import pytest
+from neo4j import exceptions
+
+from memorygraph import LoadReport, MemoryGraph, MemoryGraphError, ScriptError
+from memorygraph.graph.connection import Connection
+from memorygraph.query import Query
+
+NODES = "".join(f'Node(node_id="n{i}", name="N{i}", data="number {i}");\n' for i in range(20))
+
+
+def _graph_of(graph: MemoryGraph) -> str:
+    return graph.export()
+
+
+def test_a_bad_last_statement_leaves_the_graph_as_it_was(graph: MemoryGraph) -> None:
+    graph.load('Node(node_id="before", name="B", data="");')
+    before = _graph_of(graph)
+    with pytest.raises(ScriptError) as error:
+        graph.load(NODES + 'Edge(edge_id="e", from_node="n1", to_node="nowhere", verb="v", weight=1.0);')
+    assert [(p.line, p.column, p.code) for p in error.value.problems] == [(21, 43, "unknown-node")]
+    assert _graph_of(graph) == before
+    [namespace] = [n for n in graph.namespaces() if n.name == graph.namespace]
+    assert namespace.revision == 1
+
+
+def test_loading_again_changes_nothing(graph: MemoryGraph) -> None:
+    program = NODES + 'Edge(edge_id="e", from_node="n1", to_node="n2", verb="v", weight=0.5);'
+    first = graph.load(program)
+    exported = _graph_of(graph)
+    second = graph.load(program)
+    assert (first.nodes_created, first.edges_created) == (20, 1)
+    assert [getattr(second, name) for name in ("nodes_created", "nodes_updated", "edges_created", "edges_updated")] == [
+        0
+    ] * 4
+    assert (first.revision, second.revision) == (1, 2)
+    assert _graph_of(graph) == exported
+
+
+def test_a_load_leaves_a_record_with_its_id_and_its_counts(graph: MemoryGraph) -> None:
+    report = graph.load(NODES)
+    [row] = graph.query(
+        "MATCH (l:Load {namespace: $namespace, id: $id}) RETURN l.revision AS revision, l.nodes_created AS nodes",
+        {"id": report.load_id},
+    )
+    assert row == {"revision": 1, "nodes": 20}
+
+
+def test_a_dry_run_reports_exactly_and_stores_nothing(graph: MemoryGraph) -> None:
+    report = graph.load(NODES, dry_run=True)
+    assert report.nodes_created == 20
+    assert _graph_of(graph) == ""
+    assert graph.namespace not in [n.name for n in graph.namespaces()]
+
+
+def test_namespaces_are_walls(graph: MemoryGraph, connection: Connection) -> None:
+    other = MemoryGraph(connection, graph.namespace + "-other")
+    try:
+        graph.load('Node(node_id="a", name="here", data="only here"); Node(node_id="b", name="", data="");')
+        other.load('Node(node_id="a", name="there", data="only there");')
+        assert (graph.node("a").name, other.node("a").name) == ("here", "there")
+        assert [hit.node.name for hit in graph.search("only")] == ["here"]
+        with pytest.raises(ScriptError):
+            other.load('Edge(edge_id="e", from_node="b", to_node="b", verb="v", weight=0);')
+        graph.delete("a")
+        assert other.node("a").name == "there"
+    finally:
+        other.drop_namespace(other.namespace)
+
+
+def _together(*works: Callable[[], Any]) -> list[Any]:
+    """Run functions at the same moment; an error is an outcome."""
+    barrier = threading.Barrier(len(works))
+    outcomes: list[Any] = [None] * len(works)
+
+    def run(index: int, work: Callable[[], Any]) -> None:
+        barrier.wait()
+        try:
+            outcomes[index] = work()
+        except MemoryGraphError as error:
+            outcomes[index] = error
+
+    threads = [threading.Thread(target=run, args=item) for item in enumerate(works)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return outcomes
+
+
+def test_of_two_clients_that_declare_an_id_as_different_kinds_exactly_one_succeeds(
+    graph: MemoryGraph,
+) -> None:
+    graph.load('Node(node_id="a", name="A", data="");')
+    for round_ in range(10):
+        node = f'Node(node_id="x{round_}", name="X", data="");'
+        edge = f'Edge(edge_id="x{round_}", from_node="a", to_node="a", verb="v", weight=0.5);'
+        outcomes = _together(partial(graph.load, node), partial(graph.load, edge))
+        errors = [outcome for outcome in outcomes if isinstance(outcome, Exception)]
+        assert len(errors) == 1, outcomes
+        assert isinstance(errors[0], ScriptError)
+        assert [problem.code for problem in errors[0].problems] == ["kind-conflict"]
+
+
+def test_writers_with_opposed_orders_neither_deadlock_nor_lose_anything(graph: MemoryGraph) -> None:
+    ids = [f"n{i}" for i in range(50)]
+
+    def program(order: list[str], writer: int) -> str:
+        return "".join(f'Node(node_id="{i}", name="{i}", data="writer {writer}");' for i in order)
+
+    def write(writer: int) -> list[LoadReport]:
+        return [graph.load(program(ids[:: 1 if writer % 2 else -1], writer)) for _ in range(3)]
+
+    outcomes = _together(*(partial(write, writer) for writer in range(8)))
+    assert [outcome for outcome in outcomes if isinstance(outcome, Exception)] == []
+    revisions = sorted(report.revision for reports in outcomes for report in reports)
+    assert revisions == list(range(1, 25))
+    assert graph.query("MATCH (n:Node {namespace: $namespace}) RETURN count(n) AS n") == [{"n": 50}]
+
+
+def test_a_commit_whose_acknowledgement_is_lost_is_applied_once(
+    graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The driver's own transaction commits, and then says that it does not know."""
+    commit, losses = neo4j.Transaction.commit, iter([True])
+
+    def lossy(transaction: neo4j.Transaction) -> None:
+        commit(transaction)
+        if next(losses, False):
+            raise exceptions.IncompleteCommit("the reply was lost")
+
+    monkeypatch.setattr(neo4j.Transaction, "commit", lossy)
+    report = graph.load('Node(node_id="once", name="Once", data="");')
+    assert (report.revision, report.nodes_created) == (1, 1)
+    assert graph.query("MATCH (l:Load {namespace: $namespace}) RETURN count(l) AS loads") == [{"loads": 1}]
+
+
+def test_the_database_refuses_what_goes_around_memorygraph(graph: MemoryGraph) -> None:
+    graph.load('Node(node_id="a", name="A", data="");')
+    with pytest.raises(MemoryGraphError):
+        graph.query("CREATE (:Node {namespace: $namespace, id: 'a'})", write=True)
+
+
+def test_show_cypher_is_what_a_load_runs(graph: MemoryGraph) -> None:
+    program = NODES + 'Edge(edge_id="e", from_node="n1", to_node="n2", verb="v", weight=0.5); del(id="n3");'
+    queries = graph.compile(program)
+    report = graph.load(program)
+    exported = _graph_of(graph)
+    graph.drop_namespace(graph.namespace)
+    graph.load("")
+    for query in queries:
+        graph.connection.write(lambda transaction, query=query: transaction.run(query))  # type: ignore[misc]
+    assert report.nodes_deleted == 1
+    assert _graph_of(graph) == exported
+
+
+def test_names_and_data_of_any_kind_stay_data(graph: MemoryGraph) -> None:
+    graph.load('Node(node_id="canary", name="canary", data="sings");')
+    hostile = [
+        "x]->() DETACH DELETE n",
+        "') RETURN 1 //",
+        '{"$ne": 1}',
+        "`; MATCH (n) DETACH DELETE n",
+        "\\u0027 OR 1=1",
+        "$namespace",
+        "\u202e\u0000\x07 \U0001f600",
+        "{{x}}",
+    ]
+    from memorygraph.languages.contextscript import NodeDeclaration, print_program
+
+    graph.load(print_program(NodeDeclaration(node_id=f"h{i}", name=t, data=t) for i, t in enumerate(hostile)))
+    assert [graph.node(f"h{i}").data for i in range(len(hostile))] == hostile
+    assert graph.node("canary").data == "sings"
+
+
+def test_a_transaction_too_large_for_the_server_says_to_use_batches(connection: Connection) -> None:
+    with pytest.raises(MemoryGraphError, match="--batch"):
+        connection.write(lambda tx: tx.run(Query("UNWIND range(1, 4000000) AS i CREATE (:TooLarge {i: toString(i)})")))
+    assert connection.read(Query("MATCH (n) WHERE 'TooLarge' IN labels(n) RETURN count(n) AS n")) == [{"n": 0}]

@@ -1,0 +1,110 @@
+"""Reading the graph: search never fails, neighbours are breadth first, exports load back, asyncio is the same."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator
+from xml.etree import ElementTree
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from memorygraph import AsyncMemoryGraph, MemoryGraph, MemoryGraphError, NotFoundError
+from memorygraph.graph.connection import Connection
+from tests.conftest import EXAMPLES
+
+HARD_SEARCHES = [
+    "C++", "a/b", "/b x", "foo AND", "AND", "NOT", "OR OR", '"', "'", "(", ")", "[", "{", "\\", "^2", "~", "*", "?",
+    "name:ada", "+", "-", "&&", "||", "!", "", "   ", "\n", "\x00", "the", "++", "日本語", "\U0001f600", "\u202e",
+    "word " * 1100, "x" * 50_000, "a:b:c", "namespace_token:1", "data:*", "[1 TO 2]", "\\u0041",
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def apollo(connection: Connection) -> Iterator[MemoryGraph]:
+    """The example program, loaded once."""
+    graph = MemoryGraph(connection, "test-apollo")
+    graph.load((EXAMPLES / "apollo11.ctx").read_text("utf-8"))
+    graph.load('Node(node_id="cpp", name="C++", data="a language");Node(node_id="jp", name="日本語", data="言語");')
+    yield graph
+    graph.drop_namespace(graph.namespace)
+
+
+@pytest.mark.parametrize("text", HARD_SEARCHES, ids=lambda text: repr(text[:12]))
+def test_any_text_is_a_valid_search(apollo: MemoryGraph, text: str) -> None:
+    assert isinstance(apollo.search(text), list)
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.text(st.characters(exclude_categories=["Cs"]), max_size=30))
+def test_so_is_any_unicode(apollo: MemoryGraph, text: str) -> None:
+    assert isinstance(apollo.search(text), list)
+
+
+@pytest.mark.parametrize(
+    ("text", "best"),
+    [("C++", "cpp"), ("日本", "jp"), ("seamstress", "suit"), ("KATHERINE", "johnson"), ("rocket: 110 m", "saturn-v")],
+)
+def test_search_finds_what_was_meant(apollo: MemoryGraph, text: str, best: str) -> None:
+    hit = apollo.search(text)[0]
+    assert (hit.id, hit.source, hit.node.id) == (best, "fulltext", best)
+    assert hit.score > 0
+
+
+@pytest.mark.parametrize("text", ["", "  ", "++", "the", "of the and", "zebra"])
+def test_what_has_no_word_to_find_finds_nothing(apollo: MemoryGraph, text: str) -> None:
+    assert apollo.search(text) == []
+
+
+def test_neighbours_are_nearest_first_and_each_is_there_once(apollo: MemoryGraph) -> None:
+    found = apollo.neighbours("hamilton", depth=3)
+    assert [n.distance for n in found] == sorted(n.distance for n in found)
+    assert len({n.id for n in found}) == len(found)
+    assert [(n.id, n.distance) for n in found[:1]] == [("agc", 1)]
+    assert "hamilton" not in {n.id for n in found}
+    assert {edge.id for n in found if n.id == "eagle" for edge in n.edges} == {"e19"}
+    assert {n.id for n in apollo.neighbours("hamilton", depth=1)} == {"agc"}
+
+
+def test_what_is_not_there_is_said(apollo: MemoryGraph) -> None:
+    for read in (apollo.node, apollo.edge, apollo.element, apollo.neighbours, apollo.delete):
+        with pytest.raises(NotFoundError, match="ghost"):
+            read("ghost")
+    with pytest.raises(NotFoundError):
+        apollo.node("e01")
+    with pytest.raises(MemoryGraphError):
+        apollo.neighbours("agc", depth=0)
+
+
+def test_every_format_holds_every_property(apollo: MemoryGraph) -> None:
+    lines = [json.loads(line) for line in apollo.export("jsonl").splitlines()]
+    agc = next(line for line in lines if line["id"] == "agc")
+    assert agc == {"type": "node", **apollo.node("agc").as_dict()}
+    root = ElementTree.fromstring(apollo.export("graphml"))
+    weights = {
+        edge.get("id"): edge.findtext("{*}data[@key='weight']")
+        for edge in root.iter("{http://graphml.graphdrawing.org/xmlns}edge")
+    }
+    assert weights["e02"] == "0.8"
+    with pytest.raises(NotFoundError, match="jsonl"):
+        apollo.export("yaml")
+
+
+def test_asyncio_has_the_same_methods(apollo: MemoryGraph) -> None:
+    async def read() -> tuple[str, int]:
+        graph = AsyncMemoryGraph(apollo)
+        node, hits = await asyncio.gather(graph.node("agc"), graph.search("moon"))
+        return node.name, len(hits)
+
+    name, hits = asyncio.run(read())
+    assert name == "Apollo Guidance Computer"
+    assert hits > 3
+    assert {name for name in dir(MemoryGraph) if not name.startswith("_")} <= set(dir(AsyncMemoryGraph(apollo)))
+
+
+@pytest.mark.parametrize("namespace", ["", "x" * 201, "line\nbreak"])
+def test_a_namespace_has_a_name_that_can_be_shown(connection: Connection, namespace: str) -> None:
+    with pytest.raises(MemoryGraphError, match="printable"):
+        MemoryGraph(connection, namespace)
