@@ -1,0 +1,5 @@
+"""`python -m memorygraph`: the command line."""
+
+from memorygraph.cli import main
+
+main()

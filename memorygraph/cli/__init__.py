@@ -1,0 +1,83 @@
+"""The command line: each command parses its options and calls one method of the client."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+
+import click
+
+from memorygraph.cli.settings import Settings
+from memorygraph.errors import MemoryGraphError
+
+# Where each command lives. It is imported only when it is called, so that `--help` stays quick.
+_COMMANDS = {
+    "up": ("server", "start the embedded Neo4j"),
+    "down": ("server", "stop the embedded Neo4j"),
+    "status": ("server", "say where the embedded Neo4j is"),
+    "doctor": ("server", "check the whole set-up and say the next step"),
+    "browser": ("server", "open Neo4j Browser"),
+    "load": ("load", "store scripts in the graph"),
+    "check": ("load", "find what is wrong in scripts, without a database"),
+    "query": ("read", "run Cypher"),
+    "show": ("read", "show a node or an edge"),
+    "neighbours": ("read", "show what is near a node"),
+    "search": ("read", "find nodes by their text"),
+    "export": ("read", "print the namespace as a script"),
+    "delete": ("write", "delete a node or an edge"),
+    "namespaces": ("write", "list or drop namespaces"),
+}
+
+
+class _LazyGroup(click.Group):
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        if cmd_name not in _COMMANDS:
+            return None
+        module = import_module(f"memorygraph.cli.{_COMMANDS[cmd_name][0]}")
+        command: click.Command = getattr(module, cmd_name)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in _COMMANDS.items()])
+
+
+@click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("--uri", metavar="URI", help="The Neo4j server [NEO4J_URI; without it the embedded server].")
+@click.option("--user", metavar="NAME", help="The user name [NEO4J_USERNAME, then neo4j].")
+@click.option("--password", metavar="PASSWORD", help="The password [NEO4J_PASSWORD].")
+@click.option("--database", metavar="NAME", help="The database [NEO4J_DATABASE, then the server's default].")
+@click.option("--namespace", "-n", metavar="NAME", help="The namespace [MEMORYGRAPH_NAMESPACE, then default].")
+@click.version_option(package_name="memorygraph")
+@click.pass_context
+def cli(
+    ctx: click.Context,
+    uri: str | None,
+    user: str | None,
+    password: str | None,
+    database: str | None,
+    namespace: str | None,
+) -> None:
+    """A knowledge graph as memory for language-model agents, kept in Neo4j.
+
+    Exit codes: 0 done, 1 the script or the request is invalid or refused and nothing was changed, 2 wrong
+    usage, 3 Neo4j cannot be reached or started, 4 the model endpoint failed.
+    """
+    ctx.obj = Settings(uri, user, password, database, namespace)
+
+
+def main() -> None:
+    """Run the command line; an error ends in its exit code and a message, never in a traceback."""
+    try:
+        cli()
+    except MemoryGraphError as error:
+        from memorygraph.cli.output import print_error
+
+        print_error(error)
+        sys.exit(error.exit_code)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(0)

@@ -1,0 +1,111 @@
+"""The commands that read the graph: `query show neighbours search export`."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+
+from memorygraph.cli.output import json_option, print_json, print_rows, print_table, say
+from memorygraph.cli.settings import Settings
+
+
+def _parameter(text: str) -> tuple[str, Any]:
+    """`key=value`; the value is JSON where it can be read as such, and text otherwise."""
+    name, separator, value = text.partition("=")
+    if not separator or not name:
+        raise click.BadParameter(f"{text!r} is not of the form key=value")
+    try:
+        return name, json.loads(value)
+    except ValueError:
+        return name, value
+
+
+@click.command()
+@click.argument("cypher")
+@click.option("-p", "--parameter", "parameters", multiple=True, metavar="KEY=VALUE", help="A parameter; may repeat.")
+@click.option("--write", is_flag=True, help="Let the query change the graph.")
+@json_option
+@click.pass_obj
+def query(settings: Settings, *, cypher: str, parameters: tuple[str, ...], write: bool, as_json: bool) -> None:
+    """Run Cypher and show its rows; it can only read, unless --write is given.
+
+    $namespace is always set. A value of -p is read as JSON where it is JSON, and as text otherwise.
+    """
+    values = dict(_parameter(parameter) for parameter in parameters)
+    with settings.connect() as graph:
+        rows = graph.query(cypher, values, write=write)
+    if as_json:
+        print_json(rows)
+    else:
+        print_rows(rows)
+
+
+@click.command()
+@click.argument("identifier", metavar="ID")
+@json_option
+@click.pass_obj
+def show(settings: Settings, *, identifier: str, as_json: bool) -> None:
+    """Show the node or the edge with this id."""
+    with settings.connect() as graph:
+        element = graph.element(identifier)
+    if as_json:
+        print_json({"kind": type(element).__name__.lower(), **element.as_dict()})
+    else:
+        print_table((type(element).__name__.lower(), ""), list(element.as_dict().items()))
+
+
+@click.command()
+@click.argument("identifier", metavar="ID")
+@click.option("--depth", default=1, show_default=True, type=click.IntRange(1, 20), help="How many edges away.")
+@json_option
+@click.pass_obj
+def neighbours(settings: Settings, *, identifier: str, depth: int, as_json: bool) -> None:
+    """Show the nodes at most so many edges away from a node, in or out, nearest first."""
+    with settings.connect() as graph:
+        found = graph.neighbours(identifier, depth)
+    if as_json:
+        print_json([neighbour.as_dict() for neighbour in found])
+        return
+    rows = [
+        (node.distance, node.id, node.name, f"{edge.from_node} {edge.verb} {edge.to_node}", edge.weight)
+        for node in found
+        for edge in node.edges
+    ]
+    print_table(("distance", "id", "name", "edge", "weight"), rows)
+
+
+@click.command()
+@click.argument("text")
+@click.option("--limit", default=10, show_default=True, type=click.IntRange(1, 1000), help="At most so many.")
+@json_option
+@click.pass_obj
+def search(settings: Settings, *, text: str, limit: int, as_json: bool) -> None:
+    """Find nodes by the words of their name and data, best first. Any text is a valid search."""
+    with settings.connect() as graph:
+        hits = graph.search(text, limit)
+    if as_json:
+        print_json([hit.as_dict() for hit in hits])
+    elif hits:
+        print_table(
+            ("score", "id", "name", "data"),
+            [(round(h.score, 2), h.id, h.node.name, h.node.data) for h in hits],
+        )
+    else:
+        say("nothing found")
+
+
+@click.command()
+@click.option(
+    "--format",
+    "form",
+    default="contextscript",
+    show_default=True,
+    type=click.Choice(["contextscript", "jsonl", "graphml"]),
+)
+@click.pass_obj
+def export(settings: Settings, *, form: str) -> None:
+    """Print the whole namespace; as ContextScript it loads back to the same graph."""
+    with settings.connect() as graph:
+        click.echo(graph.export(form), nl=False)

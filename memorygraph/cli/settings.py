@@ -1,0 +1,53 @@
+"""The options that stand before the command."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from memorygraph.client import MemoryGraph
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Where and as whom to connect; what is None comes from the environment."""
+
+    uri: str | None = None
+    user: str | None = None
+    password: str | None = None
+    database: str | None = None
+    namespace: str | None = None
+
+    @property
+    def auth(self) -> tuple[str, str] | None:
+        """The user name and the password, if a password was given."""
+        password = self.password if self.password is not None else os.environ.get("NEO4J_PASSWORD")
+        if password is None:
+            return None
+        return self.user or os.environ.get("NEO4J_USERNAME") or "neo4j", password
+
+    @property
+    def embedded(self) -> bool:
+        """Whether the embedded server is meant."""
+        return not (self.uri or os.environ.get("NEO4J_URI"))
+
+    @contextmanager
+    def connect(self) -> Iterator[MemoryGraph]:
+        """The client, connected; the embedded server is started first where it is meant and not running."""
+        from memorygraph.client import MemoryGraph
+
+        if self.embedded:
+            from memorygraph.cli.server import start_embedded
+
+            start_embedded()
+        graph = MemoryGraph.connect(self.uri, self._auth_for_connect, self.database, self.namespace)
+        with graph:
+            yield graph
+
+    @property
+    def _auth_for_connect(self) -> tuple[str, str] | None:
+        return None if self.embedded and self.password is None else self.auth

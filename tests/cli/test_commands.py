@@ -1,0 +1,192 @@
+"""The command line as a user meets it: its documents, its tables, its exit codes, and never a traceback."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import EXAMPLES
+
+PROGRAM = (EXAMPLES / "apollo11.ctx").read_text("utf-8")
+
+pytestmark = pytest.mark.usefixtures("environment")
+
+
+def memorygraph(*arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
+    """Run the command line in a process of its own."""
+    command = [sys.executable, "-m", "memorygraph", *arguments]
+    finished = subprocess.run(command, input=stdin, capture_output=True, text=True, check=False, timeout=120)
+    assert "Traceback" not in finished.stderr, finished.stderr
+    return finished
+
+
+def document(*arguments: str, stdin: str = "", code: int = 0) -> Any:
+    """The one JSON document that a command prints on stdout."""
+    finished = memorygraph(*arguments, "--json", stdin=stdin)
+    assert finished.returncode == code, finished.stderr
+    return json.loads(finished.stdout)
+
+
+def _write(folder: Path, text: str, name: str = "world.ctx") -> str:
+    (folder / name).write_text(text, "utf-8")
+    return str(folder / name)
+
+
+def test_the_example_loads_and_can_be_read_back() -> None:
+    report = document("load", str(EXAMPLES / "apollo11.ctx"))
+    assert (report["statements"], report["nodes_created"], report["edges_created"]) == (53, 22, 31)
+    assert (report["language"], report["errors"], report["warnings"]) == ("contextscript", [], [])
+    assert document("show", "hamilton")["name"] == "Margaret Hamilton"
+    assert document("show", "e21")["verb"] == "programmed"
+    assert {n["id"] for n in document("neighbours", "agc")} == {"alarm-1202", "columbia", "eagle", "hamilton"}
+    assert "hamilton" in {n["id"] for n in document("neighbours", "eagle", "--depth", "2")}
+    assert document("search", "software engineering")[0]["id"] == "hamilton"
+    rows = document("query", "MATCH (n:Node {namespace: $namespace, id: $id}) RETURN n.name AS name", "-p", "id=eagle")
+    assert rows == [{"name": "Eagle"}]
+
+
+def test_a_load_ends_with_a_table_of_what_changed() -> None:
+    finished = memorygraph("load", "-", stdin=PROGRAM)
+    assert finished.returncode == 0
+    assert [line.split() for line in finished.stdout.splitlines() if "nodes" in line][-1] == ["nodes", "22", "0", "0"]
+
+
+def test_export_then_load_gives_the_same_graph(tmp_path: Path) -> None:
+    document("load", "-", stdin=PROGRAM)
+    exported = memorygraph("export").stdout
+    document("-n".replace("-n", "load"), _write(tmp_path, exported))
+    assert memorygraph("export").stdout == exported
+    other = memorygraph("-n", "test-other-world", "load", _write(tmp_path, exported))
+    assert other.returncode == 0
+    assert memorygraph("-n", "test-other-world", "export").stdout == exported
+    assert document("-n", "test-other-world", "namespaces", "drop", "test-other-world", "--yes")["nodes"] == 22
+
+
+def test_the_other_formats_hold_every_element() -> None:
+    document("load", "-", stdin=PROGRAM)
+    lines = [json.loads(line) for line in memorygraph("export", "--format", "jsonl").stdout.splitlines()]
+    assert [line["type"] for line in lines].count("node") == 22
+    assert [line["type"] for line in lines].count("edge") == 31
+    graphml = memorygraph("export", "--format", "graphml").stdout
+    assert (graphml.count("<node "), graphml.count("<edge ")) == (22, 31)
+
+
+def test_an_error_has_its_place_a_caret_and_exit_code_1(tmp_path: Path) -> None:
+    path = _write(tmp_path, 'Node(node_id="a", name="A", data="");\nEdge(edge_id="e", weight=1.5);\n')
+    finished = memorygraph("load", path)
+    assert (finished.returncode, finished.stdout) == (1, "")
+    assert finished.stderr.splitlines()[:3] == [
+        f"{path}:2:26: weight 1.5 is above 1.0; a weight lies between 0.0 and 1.0",
+        '    Edge(edge_id="e", weight=1.5);',
+        "                             ^^^",
+    ]
+    assert "nothing was changed" in finished.stderr
+    assert memorygraph("export").stdout == ""
+
+
+def test_errors_as_json(tmp_path: Path) -> None:
+    path = _write(tmp_path, "Node(node_id=a);")
+    [error] = document("load", path, code=1)["errors"]
+    assert (error["file"], error["line"], error["column"], error["code"]) == (path, 1, 14, "wrong-type")
+    assert document("check", path, code=1)["errors"] == [error]
+
+
+def test_check_needs_no_database(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NEO4J_URI", "bolt://127.0.0.1:1")
+    assert document("check", str(EXAMPLES / "apollo11.ctx")) == {"errors": []}
+    assert memorygraph("check", "-", stdin="Node(").returncode == 1
+
+
+def test_a_bad_script_is_said_before_a_server_is_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NEO4J_URI", "bolt://127.0.0.1:1")
+    assert memorygraph("load", "-", stdin="Node(").returncode == 1
+
+
+def test_no_server_is_exit_code_3_and_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NEO4J_URI", "bolt://127.0.0.1:1")
+    finished = memorygraph("load", "-", stdin=PROGRAM)
+    assert finished.returncode == 3
+    assert "memorygraph doctor" in finished.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("load",),
+        ("frobnicate",),
+        ("load", "--batch", "0", "x.ctx"),
+        ("load", "--batch", "2", "--dry-run", "x.ctx"),
+        ("neighbours",),
+    ],
+)
+def test_wrong_usage_is_exit_code_2(arguments: tuple[str, ...]) -> None:
+    assert memorygraph(*arguments).returncode == 2
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("load", "no-such-file.ctx"),
+        ("load", "/"),
+        ("load", "world.txt"),
+        ("show", "ghost"),
+        ("delete", "ghost"),
+        ("neighbours", "ghost"),
+        ("namespaces", "drop", "ghost", "--yes"),
+        ("query", "MATCH ("),
+        ("query", "RETURN $missing"),
+        ("query", "CREATE (n:Ghost)"),
+        ("query", "LOAD CSV FROM 'file:///etc/passwd' AS line RETURN line"),
+        ("query", "LOAD CSV FROM 'http://127.0.0.1:1/' AS line RETURN line"),
+        ("query", "CALL db.clearQueryCaches()"),
+        ("query", "CALL dbms.killConnections(['x'])"),
+        ("query", "CREATE USER x SET PASSWORD 'abcdefgh'"),
+        ("query", "RETURN " + "[" * 500 + "]" * 500),
+        ("query", "SHOW TRANSACTIONS YIELD transactionId AS t TERMINATE TRANSACTIONS t YIELD message RETURN message"),
+    ],
+)
+def test_what_is_refused_or_not_there_is_exit_code_1(arguments: tuple[str, ...]) -> None:
+    finished = memorygraph(*arguments)
+    assert (finished.returncode, finished.stdout) == (1, ""), finished.stderr
+    assert finished.stderr.startswith("memorygraph: ")
+
+
+def test_a_dry_run_and_show_cypher_change_nothing(tmp_path: Path) -> None:
+    path = _write(tmp_path, 'Node(node_id="a", name="A", data="it\'s");')
+    assert document("load", path, "--dry-run")["nodes_created"] == 1
+    shown = memorygraph("load", path, "--show-cypher").stdout
+    assert "CREATE (node:Node" in shown
+    assert shown.startswith(":params {")
+    assert document("load", path, "--show-cypher")[0]["parameters"]["rows"] == [
+        {"id": "a", "name": "A", "data": "it's"}
+    ]
+    assert memorygraph("export").stdout == ""
+
+
+def test_strict_refuses_what_the_original_grammar_has_not(tmp_path: Path) -> None:
+    path = _write(tmp_path, 'Node(node_id="a", name="A: B", data="");')
+    [error] = document("load", path, "--strict", code=1)["errors"]
+    assert error["code"] == "strict"
+    assert document("load", path)["nodes_created"] == 1
+
+
+def test_several_files_are_several_reports(tmp_path: Path) -> None:
+    one = _write(tmp_path, 'Node(node_id="a", name="A", data="");', "one.ctx")
+    two = _write(tmp_path, 'Edge(edge_id="e", from_node="a", to_node="a", verb="v", weight=1);', "two.ctx")
+    assert [report["edges_created"] for report in document("load", one, two)] == [0, 1]
+
+
+def test_help_is_quick_because_it_imports_neither_driver_nor_parser() -> None:
+    code = (
+        "import sys; from memorygraph.cli import cli\n"
+        "try: cli(['--help'])\n"
+        "except SystemExit: pass\n"
+        "print([m for m in ('neo4j', 'textx', 'pydantic', 'rich', 'psutil') if m in sys.modules])"
+    )
+    finished = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert finished.stdout.splitlines()[-1] == "[]"
