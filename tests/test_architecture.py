@@ -1,0 +1,97 @@
+"""Imports point one way, each dependency has one room, and the public surface is pinned."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import memorygraph
+from memorygraph.cli import _COMMANDS
+from memorygraph.client import MemoryGraph
+
+PACKAGE = Path(memorygraph.__file__).parent
+FILES = sorted(PACKAGE.rglob("*.py"))
+
+# What a part may import: itself, and what stands in an earlier row.
+ROWS = (
+    {"errors"},
+    {"query", "scripts"},
+    {"languages", "library"},
+    {"compiler"},
+    {"graph"},
+    {"client"},
+    {"aio"},
+    {"cli"},
+    {"__main__", "__init__"},
+)
+RANK = {part: rank for rank, row in enumerate(ROWS) for part in row}
+
+# The rooms of the libraries that only one part may know.
+ROOMS = {
+    "textx": "languages/lower.py",
+    "arpeggio": "languages/lower.py",
+    "neo4j": "graph/",
+    "click": "cli/",
+    "rich": "cli/",
+}
+
+
+def _part(path: Path) -> str:
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def _imports(path: Path) -> list[str]:
+    tree = ast.parse(path.read_text("utf-8"))
+    names = [alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names]
+    return names + [node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module]
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_imports_point_one_way(path: Path) -> None:
+    for name in _imports(path):
+        if name.startswith("memorygraph."):
+            part = name.split(".")[1]
+            assert part == _part(path) or RANK[part] < RANK[_part(path)], f"{path.name} imports {name}"
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_each_library_is_known_in_one_room_only(path: Path) -> None:
+    for name in _imports(path):
+        room = ROOMS.get(name.split(".")[0])
+        assert room is None or str(path.relative_to(PACKAGE)).startswith(room), f"{path.name} imports {name}"
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_no_cypher_stands_outside_the_library(path: Path) -> None:
+    strings = [
+        node.value
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    ]
+    keywords = ("MATCH (", "MERGE (", "CREATE (", "UNWIND ", "DETACH DELETE")
+    documentation = {
+        ast.get_docstring(node, clean=False)
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef))
+    }
+    assert [s for s in strings if s not in documentation and any(k in s for k in keywords)] == []
+
+
+def test_the_public_names_are_sorted_and_exist() -> None:
+    assert memorygraph.__all__ == sorted(memorygraph.__all__)
+    for name in memorygraph.__all__:
+        assert getattr(memorygraph, name).__name__ == name
+
+
+def test_every_command_that_works_on_the_graph_has_its_method() -> None:
+    only_commands = {"up", "down", "status", "doctor", "browser"}
+    other_names = {"show": "element"}
+    methods = {other_names.get(name, name) for name in _COMMANDS.keys() - only_commands}
+    assert [name for name in methods if not callable(getattr(MemoryGraph, name, None))] == []
+
+
+def test_the_readme_names_every_command() -> None:
+    readme = (PACKAGE.parent / "README.md").read_text("utf-8")
+    assert [name for name in _COMMANDS if f"`{name}" not in readme and f"memorygraph {name}" not in readme] == []
