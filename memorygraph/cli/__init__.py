@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib import import_module
+from typing import Any
 
 import click
 
-from memorygraph.cli.settings import Settings
+from memorygraph.cli.settings import AS_JSON, Settings
 from memorygraph.errors import MemoryGraphError
 
 # Where each command lives. It is imported only when it is called, so that `--help` stays quick.
@@ -40,6 +42,16 @@ class _LazyGroup(click.Group):
         command: click.Command = getattr(module, cmd_name)
         return command
 
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; an error ends in a message and its exit code, never in a traceback."""
+        try:
+            return super().invoke(ctx)
+        except MemoryGraphError as error:
+            from memorygraph.cli.output import print_error
+
+            print_error(error, as_json=ctx.meta.get(AS_JSON, False))
+            ctx.exit(error.exit_code)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         with formatter.section("Commands"):
             formatter.write_dl([(name, text) for name, (_, text) in _COMMANDS.items()])
@@ -70,14 +82,19 @@ def cli(
 
 
 def main() -> None:
-    """Run the command line; an error ends in its exit code and a message, never in a traceback."""
+    """The entry point of the program `memorygraph`."""
     try:
         cli()
-    except MemoryGraphError as error:
-        from memorygraph.cli.output import print_error
-
-        print_error(error)
-        sys.exit(error.exit_code)
     except BrokenPipeError:
-        sys.stderr.close()
+        # Whoever read the output, such as `head`, has enough of it.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
+    except Exception as error:
+        if os.environ.get("MEMORYGRAPH_DEBUG"):
+            raise
+        click.echo(
+            f"memorygraph: an error of memorygraph itself: {type(error).__name__}: {error}\n"
+            "Please report it, with what MEMORYGRAPH_DEBUG=1 prints and the output of `memorygraph doctor`.",
+            err=True,
+        )
+        sys.exit(1)

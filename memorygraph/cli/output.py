@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from memorygraph.cli.settings import AS_JSON
 from memorygraph.errors import MemoryGraphError, ScriptError
 
 if TYPE_CHECKING:
@@ -17,8 +17,14 @@ if TYPE_CHECKING:
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
+
+def _note(ctx: click.Context, _: click.Parameter, value: bool) -> bool:  # noqa: FBT001 - click calls it so
+    ctx.meta[AS_JSON] = value
+    return value
+
+
 json_option: Callable[[Command], Command] = click.option(
-    "--json", "as_json", is_flag=True, help="Print one JSON document and nothing else."
+    "--json", "as_json", is_flag=True, callback=_note, help="Print one JSON document and nothing else."
 )
 
 
@@ -32,14 +38,14 @@ def say(message: str) -> None:
     click.echo(message, err=True)
 
 
-def print_error(error: MemoryGraphError) -> None:
-    """An error on stderr, and, where the command was called with --json, as one document on stdout."""
+def print_error(error: MemoryGraphError, *, as_json: bool) -> None:
+    """An error on stderr, and for --json as one document on stdout too."""
     say(str(error) if isinstance(error, ScriptError) else f"memorygraph: {error}")
     if isinstance(error, ScriptError):
         count = len(error.problems)
         kept = error.stored_statements
         say(f"{count} error{'s' if count != 1 else ''}; " + (_kept(kept) if kept else "nothing was changed"))
-    if "--json" in sys.argv:
+    if as_json:
         print_json({"errors": error_records(error)})
 
 

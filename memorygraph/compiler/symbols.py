@@ -18,6 +18,7 @@ from memorygraph.languages.contextscript import (
     NodeDeclaration,
     Program,
     Statement,
+    is_identifier,
 )
 
 
@@ -66,9 +67,8 @@ class SymbolTable:
         if symbol is not None:
             return symbol
         # An id in a statement that could not be read may well be declared there: no error on top of that one.
-        if self._stored is None or identifier in self._program.unread:
-            return _UNKNOWN
-        return _ABSENT
+        unknown = self._stored is None or identifier in self._program.unread
+        return _UNKNOWN if unknown and is_identifier(identifier) else _ABSENT
 
     def declare_node(self, statement: NodeDeclaration) -> None:
         """From here on the id is a node."""
@@ -119,7 +119,9 @@ class SymbolTable:
             return f'; did you mean node id `{identifier}`? `{identifier}` is the id of the node named "{name}"'
         nodes = [name for name, symbol in self._symbols.items() if symbol.kind is Kind.NODE]
         near = get_close_matches(text, nodes[:MOST_COMPARED], n=1, cutoff=0.7)
-        return f"; did you mean `{near[0]}`?" if near else ""
+        if near:
+            return f"; did you mean `{near[0]}`?"
+        return "" if is_identifier(text) else "; an id has only letters, digits, `_` and `-`: is this a name?"
 
     def _node_named(self, name: str) -> tuple[str, str] | None:
         """The id and the name of a node at this point of the program whose name is this, whatever the case."""

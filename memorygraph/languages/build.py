@@ -34,7 +34,6 @@ class Spelling:
     code: str
     pattern: re.Pattern[str]
     rule: str
-    space_hint: str = ""
 
 
 class Bare:
@@ -175,8 +174,7 @@ def _misspelt(token: str, kind: str, spelling: Spelling) -> TokenError:
     fitting = spelling.pattern.match(written)
     offset = fitting.end() if fitting else 0
     verb = "contain" if fitting else "begin with"
-    hint = spelling.space_hint if written[offset] == " " else ""
-    message = f"{spelling.noun} may not {verb} {character(written[offset])}{hint}; {spelling.rule}"
+    message = f"{spelling.noun} may not {verb} {character(written[offset])}; {spelling.rule}"
     return TokenError(message, spelling.code, offset + quote, 1)
 
 

@@ -21,10 +21,12 @@ __all__ = [
     "Identifier",
     "NodeDeclaration",
     "Program",
+    "Reference",
     "Statement",
     "Text",
     "Verb",
     "Weight",
+    "is_identifier",
     "print_program",
     "print_statement",
     "print_value",
@@ -37,7 +39,6 @@ _ID = Spelling(
     "invalid-id",
     GRAMMAR.token("Id"),
     "it is made of letters, digits, `_` and `-`, and begins with a letter or digit",
-    " (is it a name? here belongs the id)",
 )
 _VERB = Spelling(
     "a verb",
@@ -53,6 +54,9 @@ def _rust(spelling: Spelling) -> str:
 
 
 Identifier = Annotated[str, StringConstraints(pattern=_rust(_ID), max_length=LONGEST), _ID]
+# An id where one is used. Any text may stand there: people and models write a name where an id belongs, and only
+# the compiler, which knows the names, can say which id was meant.
+Reference = Annotated[str, StringConstraints(min_length=1, max_length=LONGEST), _ID]
 Verb = Annotated[str, StringConstraints(pattern=_rust(_VERB), max_length=LONGEST), _VERB]
 # Any limit makes pydantic look into the text, and refuse half characters, which Neo4j could not store.
 Text = Annotated[str, StringConstraints(min_length=0)]
@@ -76,8 +80,8 @@ class EdgeDeclaration(Statement):
     """Declares an edge, or updates it: an argument that is None stays as it was."""
 
     edge_id: Identifier
-    from_node: Identifier | None = None
-    to_node: Identifier | None = None
+    from_node: Reference | None = None
+    to_node: Reference | None = None
     verb: Verb | None = None
     weight: Weight | None = None
 
@@ -85,10 +89,19 @@ class EdgeDeclaration(Statement):
 class Deletion(Statement):
     """Deletes a node, with its edges, or an edge."""
 
-    id: Annotated[Identifier, Bare]
+    id: Annotated[Reference, Bare]
 
 
 STATEMENTS: tuple[type[Statement], ...] = (NodeDeclaration, EdgeDeclaration, Deletion)
+
+
+def is_identifier(text: str) -> bool:
+    """Whether a text can be an id at all.
+
+    >>> is_identifier("n-1"), is_identifier("Ada Lovelace")
+    (True, False)
+    """
+    return len(text) <= LONGEST and _ID.pattern.fullmatch(text) is not None
 
 
 def print_statement(statement: Statement) -> str:

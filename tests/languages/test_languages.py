@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import doctest
-import importlib
-import pkgutil
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from pydantic import ValidationError
 
-import memorygraph.languages
 from memorygraph.errors import NotFoundError
 from memorygraph.languages import language_of, parse
 from memorygraph.languages.contextscript import (
@@ -20,13 +16,6 @@ from memorygraph.languages.contextscript import (
     print_program,
     print_statement,
 )
-
-MODULES = [name for _, name, _ in pkgutil.iter_modules(memorygraph.languages.__path__, "memorygraph.languages.")]
-
-
-@pytest.mark.parametrize("name", ["memorygraph.languages", *MODULES])
-def test_examples_in_docstrings(name: str) -> None:
-    assert doctest.testmod(importlib.import_module(name)).failed == 0
 
 
 def test_a_language_is_found_by_name_or_extension() -> None:
