@@ -53,7 +53,7 @@ class Program:
     of the whole stream up to the end of this part.
 
     >>> from memorygraph.languages import parse
-    >>> program = parse('Node(node_id="a"); del(id="b.c");')
+    >>> program = parse('Node(node_id="a"); Node(node_id="b.c");')
     >>> [type(statement).__name__ for statement in program.statements]
     ['NodeDeclaration']
     >>> print(program.problems[0].message)
