@@ -239,7 +239,7 @@ class MemoryGraph:
         query = Query(cypher, {"namespace": self.namespace, **(parameters or {})})
         if write:
             check_nesting(cypher)
-            return self.connection.write(lambda transaction: transaction.run(query))
+            return self.connection.write(lambda transaction: transaction.run(query), repeatable=False)
         check_reads_only(self.connection, query)
         return self.connection.read(query)
 

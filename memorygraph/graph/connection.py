@@ -34,8 +34,8 @@ Result = TypeVar("Result")
 _UNREACHABLE = "is it running? `memorygraph doctor` checks the set-up; without NEO4J_URI memorygraph starts its own"
 
 _UNKNOWN_OUTCOME = (
-    "the connection to Neo4j broke during a commit, and whether it was kept is not known; run the same again: "
-    "what is stored already stays as it is"
+    "the connection to Neo4j broke during a commit, and whether it was kept is not known: look before you run "
+    "it again (a `load` can simply be run again: what is stored already stays as it is)"
 )
 
 # The first class that an error is an instance of decides. A test holds this table against the driver's tree.
@@ -166,11 +166,17 @@ class Connection:
         with _translated(), self._session(neo4j.READ_ACCESS) as session:
             return session.execute_read(unit)
 
-    def write(self, work: Callable[[Transaction], Result], *, seconds: float = WRITE_SECONDS) -> Result:
+    def write(
+        self, work: Callable[[Transaction], Result], *, seconds: float = WRITE_SECONDS, repeatable: bool = True
+    ) -> Result:
         """Run a unit of work in one transaction, again after a transient failure.
 
-        The unit must be safe to run again also when an earlier run was committed but its acknowledgement was
+        A `repeatable` unit can also run again when an earlier run was committed but its acknowledgement was
         lost: this is how that unknown outcome is resolved. `Abandon` rolls back and returns its value.
+
+        Raises:
+            ConflictError: other writers stood in the way for too long, or own an id.
+            ConnectionError: the server cannot be reached, or broke off and the outcome is not known.
         """
         deadline = time.monotonic() + RETRY_SECONDS
         for pause in _pauses():
@@ -178,7 +184,7 @@ class Connection:
                 try:
                     return self._write_once(work, seconds)
                 except exceptions.IncompleteCommit as error:
-                    if time.monotonic() > deadline:
+                    if time.monotonic() > deadline or not repeatable:
                         raise ConnectionError(_UNKNOWN_OUTCOME) from error
                 except (exceptions.Neo4jError, exceptions.DriverError) as error:
                     # The driver would also try again what is out of memory, and fail until its time is up.

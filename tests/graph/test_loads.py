@@ -11,7 +11,7 @@ import neo4j
 import pytest
 from neo4j import exceptions
 
-from memorygraph import LoadReport, MemoryGraph, MemoryGraphError, ScriptError
+from memorygraph import ConnectionError, LoadReport, MemoryGraph, MemoryGraphError, ScriptError
 from memorygraph.graph.connection import Connection
 from memorygraph.query import Query
 
@@ -127,10 +127,9 @@ def test_writers_with_opposed_orders_neither_deadlock_nor_lose_anything(graph: M
     assert graph.query("MATCH (n:Node {namespace: $namespace}) RETURN count(n) AS n") == [{"n": 50}]
 
 
-def test_a_commit_whose_acknowledgement_is_lost_is_applied_once(
-    graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The driver's own transaction commits, and then says that it does not know."""
+@pytest.fixture
+def one_lost_reply(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The driver's next transaction commits, and then says that it does not know."""
     commit, losses = neo4j.Transaction.commit, iter([True])
 
     def lossy(transaction: neo4j.Transaction) -> None:
@@ -139,9 +138,21 @@ def test_a_commit_whose_acknowledgement_is_lost_is_applied_once(
             raise exceptions.IncompleteCommit("the reply was lost")
 
     monkeypatch.setattr(neo4j.Transaction, "commit", lossy)
+
+
+@pytest.mark.usefixtures("one_lost_reply")
+def test_a_load_whose_acknowledgement_is_lost_is_applied_once(graph: MemoryGraph) -> None:
     report = graph.load('Node(node_id="once", name="Once", data="");')
     assert (report.revision, report.nodes_created) == (1, 1)
     assert graph.query("MATCH (l:Load {namespace: $namespace}) RETURN count(l) AS loads") == [{"loads": 1}]
+
+
+@pytest.mark.usefixtures("one_lost_reply")
+def test_a_users_own_write_is_never_run_twice(graph: MemoryGraph) -> None:
+    with pytest.raises(ConnectionError, match="not known"):
+        graph.query("CREATE (:Node {namespace: $namespace, id: randomUUID()})", write=True)
+    assert graph.query("MATCH (n:Node {namespace: $namespace}) RETURN count(n) AS n") == [{"n": 1}]
+    graph.query("MATCH (n:Node {namespace: $namespace}) DELETE n", write=True)
 
 
 def test_the_database_refuses_what_goes_around_memorygraph(graph: MemoryGraph) -> None:
@@ -186,3 +197,31 @@ def test_a_transaction_too_large_for_the_server_says_to_use_batches(connection: 
     with pytest.raises(MemoryGraphError, match="--batch"):
         connection.write(lambda tx: tx.run(Query("UNWIND range(1, 4000000) AS i CREATE (:TooLarge {i: toString(i)})")))
     assert connection.read(Query("MATCH (n) WHERE 'TooLarge' IN labels(n) RETURN count(n) AS n")) == [{"n": 0}]
+
+
+@pytest.mark.parametrize("scheme", ["neo4j", "bolt"])
+def test_both_schemes_reach_the_server_and_reads_see_the_writes_before_them(
+    server: tuple[str, tuple[str, str] | None], graph: MemoryGraph, scheme: str
+) -> None:
+    uri, auth = server
+    with Connection(f"{scheme}://{uri.partition('://')[2]}", auth) as connection:
+        routed = MemoryGraph(connection, graph.namespace)
+        for i in range(5):
+            routed.load(f'Node(node_id="n{i}", name="N", data="");')
+            assert routed.node(f"n{i}").name == "N"
+
+
+def test_an_encrypted_address_of_a_plain_server_is_a_clear_error(
+    server: tuple[str, tuple[str, str] | None],
+) -> None:
+    uri, auth = server
+    with pytest.raises(ConnectionError, match="cannot be reached"):
+        Connection(f"bolt+s://{uri.partition('://')[2]}", auth)
+
+
+def test_a_wrong_password_is_a_clear_error(server: tuple[str, tuple[str, str] | None]) -> None:
+    uri, auth = server
+    if auth is None:
+        pytest.skip("this server asks for no password")
+    with pytest.raises(ConnectionError, match="NEO4J_PASSWORD"):
+        Connection(uri, (auth[0], "wrong"))

@@ -1,0 +1,40 @@
+"""What the README shows is what happens."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from memorygraph import MemoryGraph
+from memorygraph.languages import parse
+
+README = (Path(__file__).parent.parent / "README.md").read_text("utf-8")
+
+
+def _block(language: str, containing: str) -> str:
+    blocks = re.findall(rf"```{language}\n(.*?)```", README, re.DOTALL)
+    return next(block for block in blocks if containing in block)
+
+
+@pytest.mark.usefixtures("environment")
+def test_the_python_example_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    exec(compile(_block("python", "MemoryGraph.connect"), "README.md", "exec"), {})
+    assert capsys.readouterr().out.splitlines()[:3] == [
+        "1 created, revision 1",
+        "Wrote the first program.",
+        "ada Ada Lovelace",
+    ]
+
+
+def test_the_language_example_is_right(graph: MemoryGraph) -> None:
+    report = graph.load(_block("text", "# Declaring an id again"))
+    assert (report.nodes_created, report.edges_created, report.edges_deleted) == (2, 1, 1)
+
+
+def test_the_error_example_is_what_is_said() -> None:
+    shown = _block("text", "world.ctx:2")
+    edge = shown.splitlines()[1].strip()
+    program = parse('Node(node_id="ada", name="Ada Lovelace", data="");\n' + edge, file="world.ctx")
+    assert "\n".join(map(str, MemoryGraph.check(program))) == shown.rstrip("\n")
