@@ -22,6 +22,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
+MOST_PROBLEMS = 100  # that are said of one script; more than that nobody reads
+
 
 class Span(NamedTuple):
     """A stretch of a source, in characters from its start, the end not included."""

@@ -14,7 +14,7 @@ README = (Path(__file__).parent.parent / "README.md").read_text("utf-8")
 
 
 def _block(language: str, containing: str) -> str:
-    blocks = re.findall(rf"```{language}\n(.*?)```", README, re.DOTALL)
+    blocks: list[str] = re.findall(rf"```{language}\n(.*?)```", README, re.DOTALL)
     return next(block for block in blocks if containing in block)
 
 

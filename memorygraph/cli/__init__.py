@@ -9,7 +9,8 @@ from typing import Any
 
 import click
 
-from memorygraph.cli.settings import AS_JSON, Settings
+from memorygraph.cli.output import AS_JSON, print_error
+from memorygraph.cli.settings import Settings
 from memorygraph.errors import MemoryGraphError
 
 # Where each command lives. It is imported only when it is called, so that `--help` stays quick.
@@ -47,8 +48,6 @@ class _LazyGroup(click.Group):
         try:
             return super().invoke(ctx)
         except MemoryGraphError as error:
-            from memorygraph.cli.output import print_error
-
             print_error(error, as_json=ctx.meta.get(AS_JSON, False))
             ctx.exit(error.exit_code)
 

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from memorygraph.cli.settings import AS_JSON
 from memorygraph.errors import MemoryGraphError, ScriptError
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
+
+AS_JSON = "memorygraph.as_json"  # in the meta of click's context: --json was given
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

@@ -12,9 +12,6 @@ if TYPE_CHECKING:
     from memorygraph.client import MemoryGraph
 
 
-AS_JSON = "memorygraph.as_json"  # in the meta of click's context: --json was given
-
-
 @dataclass(frozen=True)
 class Settings:
     """Where and as whom to connect; what is None comes from the environment."""

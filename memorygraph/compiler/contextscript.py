@@ -15,7 +15,7 @@ from typing import Any
 
 from memorygraph.compiler.stored import Stored
 from memorygraph.compiler.symbols import Kind, Symbol, SymbolTable
-from memorygraph.errors import Problem
+from memorygraph.errors import MOST_PROBLEMS, Problem
 from memorygraph.languages.contextscript import (
     Deletion,
     EdgeDeclaration,
@@ -28,7 +28,6 @@ from memorygraph.query import Query
 
 ROWS_PER_BATCH = 10_000
 CHARACTERS_PER_BATCH = 8_000_000
-MOST_PROBLEMS = 100
 
 
 @dataclass(frozen=True)

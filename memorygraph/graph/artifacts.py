@@ -7,7 +7,8 @@ whatever happens to a download:
 - the class path is made from the lock, never from a listing of the folder, and every
   file on it is hashed again before each start.
 
-`downloads.py` fetches what is missing, `pin_artifacts.py` writes the lock.
+`installation.py` sees to it that they are there, `downloads.py` fetches what is missing, and `pin_artifacts.py`
+writes the lock.
 """
 
 from __future__ import annotations
@@ -15,21 +16,13 @@ from __future__ import annotations
 import hashlib
 import os
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
-
-from memorygraph.errors import DownloadError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from typing import Protocol
 
 LOCK_FILE = Path(__file__).with_name("neo4j.lock")
 THREADS = 8
-READ_TIMEOUT_S = 30
-WAIT_FOR_OTHER_INSTALLER_S = 3600.0
 
 
 class Progress(Protocol):
@@ -112,56 +105,3 @@ def not_genuine(folder: Path, lock: Lock) -> list[Artifact]:
     with ThreadPoolExecutor(THREADS) as pool:
         verdicts = pool.map(is_genuine, lock.artifacts)
         return [artifact for artifact, genuine in zip(lock.artifacts, verdicts, strict=True) if not genuine]
-
-
-def install(
-    folder: Path,
-    progress: Progress | None = None,
-    *,
-    lock: Lock | None = None,
-    read_timeout_s: int = READ_TIMEOUT_S,
-) -> list[Path]:
-    """Fetch what a folder lacks, and return the class path: verified files, in a stable order.
-
-    Several processes may call this at once for one folder: one fetches, the others wait for it.
-    A call that was killed leaves nothing that the next one does not mend.
-
-    Raises:
-        DownloadError: a file cannot be had or is not the pinned one, or the folder cannot be written.
-    """
-    lock = lock or read_lock()
-    if not_genuine(folder, lock):
-        try:
-            with _only_installer(folder):
-                if wanted := not_genuine(folder, lock):
-                    _download(wanted, folder, progress, read_timeout_s)
-        except OSError as error:
-            raise DownloadError(
-                f"cannot write the files of Neo4j to {folder}: {error.strerror or error}. "
-                "Make room, or give another folder with MEMORYGRAPH_HOME; then run `memorygraph up` again."
-            ) from error
-    return [folder / artifact.file_name for artifact in lock.artifacts]
-
-
-def _download(wanted: list[Artifact], folder: Path, progress: Progress | None, read_timeout_s: int) -> None:
-    try:
-        from memorygraph.graph.downloads import download
-    except ImportError as error:
-        raise DownloadError(
-            "the download of Neo4j needs more packages: run `pip install 'memorygraph[embedded]'`"
-        ) from error
-    download(wanted, folder, progress, read_timeout_s)
-
-
-@contextmanager
-def _only_installer(folder: Path) -> Iterator[None]:
-    from filelock import FileLock, Timeout
-
-    folder.mkdir(parents=True, exist_ok=True)
-    try:
-        with FileLock(folder.with_name(f"{folder.name}.lock"), timeout=WAIT_FOR_OTHER_INSTALLER_S):
-            yield
-    except Timeout as error:
-        raise DownloadError(
-            f"another process has been downloading to {folder} for an hour. End it, then run `memorygraph up` again."
-        ) from error

@@ -13,13 +13,11 @@ from dataclasses import replace
 from hashlib import sha256
 
 from memorygraph.compiler import compile_program
-from memorygraph.errors import Problem, ScriptError
+from memorygraph.errors import MOST_PROBLEMS, Problem, ScriptError
 from memorygraph.graph.loads import COUNTS, Loader, LoadReport
 from memorygraph.languages.contextscript import Program, Statement, print_statement
 from memorygraph.library import CYPHER
 from memorygraph.query import Query
-
-MOST_PROBLEMS = 100
 
 Programs = Callable[[], Iterable[Program]]
 Progress = Callable[[int], None]

@@ -26,7 +26,8 @@ from typing import TYPE_CHECKING
 
 from memorygraph.errors import ConnectionError
 from memorygraph.graph import server_process
-from memorygraph.graph.artifacts import install, read_lock
+from memorygraph.graph.artifacts import read_lock
+from memorygraph.graph.installation import install
 from memorygraph.graph.java import java_executable
 from memorygraph.graph.server_settings import (
     HOST,

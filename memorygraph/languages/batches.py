@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TextIO
 
-from memorygraph.errors import Source
-from memorygraph.languages.build import MOST_PROBLEMS
+from memorygraph.errors import MOST_PROBLEMS, Source
 from memorygraph.languages.parser import Parser, Part
 from memorygraph.languages.program import Program
 from memorygraph.languages.reader import Unreadable

@@ -15,12 +15,12 @@ from typing import Any, NamedTuple, get_args
 
 from pydantic import ValidationError
 
-from memorygraph.errors import Span
+from memorygraph.errors import MOST_PROBLEMS, Span
+from memorygraph.languages.finding import Finding
 from memorygraph.languages.lower import RawStatement
 from memorygraph.languages.program import Statement
 from memorygraph.languages.tokens import TokenError, Tokens, character, clipped
 
-MOST_PROBLEMS = 100  # of one script; what goes on after that many is no script
 LONGEST = 512  # characters of an id or a verb
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -38,15 +38,6 @@ class Spelling:
 
 class Bare:
     """In the annotation of a text field: it may also be written without quotes."""
-
-
-class Finding(NamedTuple):
-    """A problem that does not know its source yet; `first` is an earlier place that belongs to it."""
-
-    message: str
-    code: str
-    span: Span
-    first: Span | None = None
 
 
 class _Field(NamedTuple):

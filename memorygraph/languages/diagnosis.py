@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from typing import NamedTuple
 
 from memorygraph.errors import Span
-from memorygraph.languages.build import Finding
+from memorygraph.languages.finding import Finding
 from memorygraph.languages.lower import Grammar
 from memorygraph.languages.tokens import character, clipped
 

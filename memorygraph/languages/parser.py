@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from memorygraph.errors import Problem, Source
-from memorygraph.languages.build import MOST_PROBLEMS, Builder, Finding
+from memorygraph.errors import MOST_PROBLEMS, Problem, Source
+from memorygraph.languages.build import Builder
+from memorygraph.languages.finding import Finding
 from memorygraph.languages.lower import Grammar, RawStatement
 from memorygraph.languages.program import Program, Statement
 from memorygraph.languages.reader import Reader, Unreadable

@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any, Protocol
 
 from pydantic import BaseModel, ConfigDict, SkipValidation
 
 from memorygraph.errors import Problem, Source, Span
 
-if TYPE_CHECKING:
-    from memorygraph.languages.reader import Reader
+
+class StatementReader(Protocol):
+    """What a program needs to find the places in its statements again."""
+
+    def read(self, text: str) -> Iterable[Any]:
+        """The raw statements of a text, and what of it cannot be read."""
 
 
 class Statement(BaseModel):
@@ -65,7 +69,7 @@ class Program:
     problems: tuple[Problem, ...] = ()
     unread: frozenset[str] = frozenset()
     end_offset: int = 0
-    reader: Reader | None = field(default=None, repr=False, compare=False)
+    reader: StatementReader | None = field(default=None, repr=False, compare=False)
 
     def argument_span(self, statement: Statement, argument: str) -> Span:
         """Where the value of an argument stands; the whole statement where the argument was not given.

@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
 from memorygraph.errors import Span
-from memorygraph.languages.build import Finding
 from memorygraph.languages.diagnosis import Diagnosis, Stop
+from memorygraph.languages.finding import Finding
 from memorygraph.languages.lower import Grammar, RawStatement
 
 LARGEST = 16 * 2**20  # characters of one statement

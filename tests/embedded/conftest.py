@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from memorygraph.graph import server_process
-from memorygraph.graph.artifacts import install
 from memorygraph.graph.embedded import EmbeddedServer
+from memorygraph.graph.installation import install
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -14,7 +14,8 @@ import pytest
 
 from memorygraph.errors import DownloadError
 from memorygraph.graph import downloads
-from memorygraph.graph.artifacts import Lock, install, not_genuine, read_lock
+from memorygraph.graph.artifacts import Lock, not_genuine, read_lock
+from memorygraph.graph.installation import install
 
 if TYPE_CHECKING:
     import subprocess
@@ -27,7 +28,8 @@ pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
 INSTALL = """
 import sys
 from pathlib import Path
-from memorygraph.graph.artifacts import install, read_lock
+from memorygraph.graph.artifacts import read_lock
+from memorygraph.graph.installation import install
 print(len(install(Path(sys.argv[1]), lock=read_lock(Path(sys.argv[2])))))
 """
 
