@@ -15,9 +15,10 @@ class AsyncMemoryGraph:
 
     A call that is cancelled may still be stored: a commit that was sent cannot be taken back.
 
-    >>> async def example() -> None:                                       # doctest: +SKIP
-    ...     async with await AsyncMemoryGraph.connect() as mg:
-    ...         await mg.load('Node(node_id="a", name="A", data="");')
+    Example::
+
+        async with await AsyncMemoryGraph.connect() as mg:
+            await mg.load('Node(node_id="a", name="A", data="");')
     """
 
     def __init__(self, graph: MemoryGraph) -> None:

@@ -37,10 +37,11 @@ Progress = Callable[[int], None]
 class MemoryGraph:
     """One namespace of a knowledge graph in Neo4j. Safe to share between threads.
 
-    >>> with MemoryGraph.connect(namespace="doctest-client") as mg:      # doctest: +SKIP
-    ...     mg.load('Node(node_id="ada", name="Ada", data="wrote the first program");')
-    ...     mg.node("ada").name
-    'Ada'
+    Example::
+
+        with MemoryGraph.connect(namespace="people") as mg:
+            mg.load('Node(node_id="ada", name="Ada", data="wrote the first program");')
+            print(mg.node("ada").name)
     """
 
     def __init__(self, connection: Connection, namespace: str = "default") -> None:

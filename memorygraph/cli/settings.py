@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from memorygraph.cli.output import say
+
 if TYPE_CHECKING:
     from memorygraph.client import MemoryGraph
 
@@ -44,6 +46,8 @@ class Settings:
             from memorygraph.cli.server import start_embedded
 
             start_embedded()
+        if "+ssc" in (self.uri or os.environ.get("NEO4J_URI") or ""):
+            say("warning: a +ssc address encrypts, but does not check whom it talks to; use +s where you can")
         graph = MemoryGraph.connect(self.uri, self._auth_for_connect, self.database, self.namespace)
         with graph:
             yield graph
