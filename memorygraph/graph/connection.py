@@ -9,13 +9,14 @@ from __future__ import annotations
 import itertools
 import logging
 import random
+import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Self, TypeVar, cast
 
 import neo4j
-from neo4j import exceptions
+from neo4j import exceptions, graph
 
 from memorygraph.errors import ConflictError, ConnectionError, MemoryGraphError, QueryError
 from memorygraph.query import Query
@@ -33,6 +34,7 @@ Result = TypeVar("Result")
 
 _UNREACHABLE = "is it running? `memorygraph doctor` checks the set-up; without NEO4J_URI memorygraph starts its own"
 
+_EXPLAIN = "EXPLAIN\n"
 _UNKNOWN_OUTCOME = (
     "the connection to Neo4j broke during a commit, and whether it was kept is not known: look before you run "
     "it again (a `load` can simply be run again: what is stored already stays as it is)"
@@ -106,7 +108,9 @@ class Transaction:
 
     def run(self, query: Query) -> list[dict[str, Any]]:
         """Run a query to its end and return its rows."""
-        return self._transaction.run(query.text, dict(query.parameters)).data()
+        result = self._transaction.run(query.text, dict(query.parameters))
+        keys = result.keys()
+        return [{key: _plain(value) for key, value in zip(keys, record.values(), strict=True)} for record in result]
 
 
 class Connection:
@@ -212,9 +216,12 @@ class Connection:
 
     def plan(self, query: Query) -> tuple[str, list[tuple[str, str]]]:
         """What a query would do, without running it: its type, and its operators with their details."""
-        explained = "EXPLAIN " + query.text
+        explained = _EXPLAIN + query.text
         with _translated(), self._session(neo4j.READ_ACCESS) as session:
-            summary = session.run(explained, dict(query.parameters)).consume()
+            try:
+                summary = session.run(explained, dict(query.parameters)).consume()
+            except exceptions.CypherSyntaxError as error:
+                raise QueryError(f"the Cypher is wrong ({_place_of_query(error.message or '')})") from error
         return summary.query_type or "", list(_operators(summary.plan or {}))
 
     def server_version(self) -> str:
@@ -228,6 +235,29 @@ class Connection:
             default_access_mode=mode,
             bookmark_manager=self._driver.execute_query_bookmark_manager,
         )
+
+
+def _plain(value: Any) -> Any:
+    """A value of the driver as JSON knows it: of a node or a relationship its properties."""
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, graph.Path):
+        return {"nodes": _plain(value.nodes), "relationships": _plain(value.relationships)}
+    if isinstance(value, graph.Entity):
+        return {key: _plain(item) for key, item in cast(Mapping[str, Any], value).items()}
+    return value
+
+
+def _place_of_query(message: str) -> str:
+    """Neo4j's message about a query with its places in the query alone, without EXPLAIN on the line above it."""
+
+    def moved(place: re.Match[str]) -> str:
+        line, column, offset = int(place[1]) - 1, place[2], int(place[3]) - len(_EXPLAIN)
+        return f"(line {line}, column {column} (offset: {offset}))"
+
+    return re.sub(r"\(line (\d+), column (\d+) \(offset: (\d+)\)\)", moved, message)
 
 
 def _operators(plan: dict[str, Any]) -> Iterator[tuple[str, str]]:

@@ -19,7 +19,7 @@ from memorygraph.errors import MOST_PROBLEMS, Span
 from memorygraph.languages.finding import Finding
 from memorygraph.languages.lower import RawStatement
 from memorygraph.languages.program import Statement
-from memorygraph.languages.tokens import TokenError, Tokens, character, clipped
+from memorygraph.languages.tokens import TokenError, Tokens, character, clipped, half_character
 
 LONGEST = 512  # characters of an id or a verb
 
@@ -143,8 +143,7 @@ def _reason(token: str, kind: str, spelling: Spelling | None) -> TokenError | No
     """What pydantic found, and at which character of the token."""
     surrogate = _SURROGATE.search(token)
     if kind == "string_unicode" and surrogate:
-        what = f"{character(surrogate[0])} is half a character, and cannot be stored"
-        return TokenError(what, "encoding", surrogate.start(), 1)
+        return TokenError(half_character(surrogate[0]), "encoding", surrogate.start(), 1)
     if kind in {"less_than_equal", "greater_than_equal"}:
         side = "above 1.0" if kind == "less_than_equal" else "below 0.0"
         message = f"weight {clipped(token)} is {side}; a weight lies between 0.0 and 1.0"

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from memorygraph.errors import Span
 from memorygraph.languages.finding import Finding
 from memorygraph.languages.lower import Grammar
-from memorygraph.languages.tokens import character, clipped
+from memorygraph.languages.tokens import character, clipped, half_character
 
 _WORD = re.compile(r"[^\W]+(?:[-.+][^\W]+)*")
 _ASSIGNED = re.compile(r"[\w-]+\s*=\s*\Z")
@@ -61,8 +61,7 @@ class Diagnosis:
             span = Span(opening, line_end if line_end > 0 else opening + 1)
             return Finding('this text is not closed: its second `"` is missing', "unclosed-string", span)
         if stop.offset < len(stop.text) and "\ud800" <= stop.text[stop.offset] <= "\udfff":
-            what = character(stop.text[stop.offset])
-            message = f"{what} is half a character, and cannot be stored"
+            message = half_character(stop.text[stop.offset])
             return Finding(message, "encoding", Span(stop.offset, stop.offset + 1))
         if stop.offset == stop.start:
             return self._no_statement(stop)

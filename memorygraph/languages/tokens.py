@@ -46,6 +46,17 @@ def character(char: str) -> str:
     return f"{kind}U+{ord(char):04X}"
 
 
+def half_character(char: str) -> str:
+    r"""Why a surrogate cannot be stored; Python reads a byte that is no UTF-8 as one of U+DC80 to U+DCFF.
+
+    >>> half_character(b"\xff".decode("utf-8", "surrogateescape"))
+    'the byte 0xFF is not UTF-8; save the script as UTF-8'
+    """
+    if "\udc80" <= char <= "\udcff":
+        return f"the byte 0x{ord(char) - 0xDC00:02X} is not UTF-8; save the script as UTF-8"
+    return f"{character(char)} is half a character, and cannot be stored"
+
+
 class Tokens:
     r"""How one dialect of a language reads its tokens.
 

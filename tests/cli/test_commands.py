@@ -48,6 +48,8 @@ def test_the_example_loads_and_can_be_read_back() -> None:
     assert document("search", "software engineering")[0]["id"] == "hamilton"
     rows = document("query", "MATCH (n:Node {namespace: $namespace, id: $id}) RETURN n.name AS name", "-p", "id=eagle")
     assert rows == [{"name": "Eagle"}]
+    [row] = document("query", "MATCH ()-[e:EDGE {namespace: $namespace, id: 'e21'}]->() RETURN e")
+    assert (row["e"]["verb"], row["e"]["weight"]) == ("programmed", 1.0)
 
 
 def test_a_load_ends_with_a_table_of_what_changed() -> None:
@@ -154,6 +156,12 @@ def test_what_is_refused_or_not_there_is_exit_code_1(arguments: tuple[str, ...])
     finished = memorygraph(*arguments)
     assert (finished.returncode, finished.stdout) == (1, ""), finished.stderr
     assert finished.stderr.startswith("memorygraph: ")
+
+
+def test_an_error_in_cypher_has_the_place_in_the_query() -> None:
+    finished = memorygraph("query", "MATCH (n)\nRETURN m")
+    assert "(line 2, column 8 (offset: 17))" in finished.stderr
+    assert "EXPLAIN" not in finished.stderr
 
 
 def test_a_dry_run_and_show_cypher_change_nothing(tmp_path: Path) -> None:
