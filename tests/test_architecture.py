@@ -21,6 +21,7 @@ ROWS = (
     {"languages", "library"},
     {"compiler"},
     {"graph"},
+    {"llm"},
     {"client"},
     {"aio"},
     {"cli"},
@@ -33,6 +34,7 @@ ROOMS = {
     "textx": "languages/lower.py",
     "arpeggio": "languages/lower.py",
     "neo4j": "graph/",
+    "openai": "llm/model.py",
     "click": "cli/",
     "rich": "cli/",
 }

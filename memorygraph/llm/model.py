@@ -1,0 +1,375 @@
+"""The one door to language models: an OpenAI-compatible endpoint, and the one place that knows its errors.
+
+Any endpoint that speaks the format works, by its URL alone. Only this module imports openai, and only when a model
+is first called: the import takes half a second, which `memorygraph --help` should not.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+import traceback
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Protocol, Self
+from urllib.parse import urlsplit
+
+from memorygraph.errors import ModelError
+from memorygraph.llm.answers import Chunks, error_text, read_completion, read_document, read_vectors
+from memorygraph.llm.completion import Completion, Message
+
+if TYPE_CHECKING:
+    import openai
+
+TIMEOUT_SECONDS = 120.0
+RETRIES = 2
+TEXTS_PER_REQUEST = 256
+
+# Local servers need no key, and the client wants one.
+NO_KEY = "none"
+OPENAI_HOST = "api.openai.com"
+
+# What each error of the client means, and what to do. The most special class of an error decides; a test holds
+# this table against the client's tree.
+_MEANINGS = {
+    "AuthenticationError": "the model endpoint refused the API key: check OPENAI_API_KEY",
+    "PermissionDeniedError": "the API key may not use this model: check MEMORYGRAPH_MODEL and the key's rights",
+    "NotFoundError": "the model endpoint knows no such model or path: check the model's name and OPENAI_BASE_URL",
+    "BadRequestError": "the model endpoint refused the request",
+    "UnprocessableEntityError": "the model endpoint refused the request",
+    "ConflictError": "the model endpoint is busy with a conflicting request; try again",
+    "RateLimitError": "the model endpoint's rate limit or quota is exhausted: wait, or check the account",
+    "InternalServerError": "the model endpoint failed; try again later",
+    "APIStatusError": "the model endpoint refused the request",
+    "APITimeoutError": "the model endpoint did not answer in time: try again, or allow more time",
+    "APIConnectionError": "the model endpoint cannot be reached: is it running, and is OPENAI_BASE_URL right?",
+    "APIResponseValidationError": "the model endpoint's answer is not in the OpenAI format; does its URL end in /v1?",
+    "APIError": "the model endpoint failed in the middle of its answer",
+    "LengthFinishReasonError": "the model's answer was cut at its length limit: allow more tokens",
+    "ContentFilterFinishReasonError": "the model endpoint's content filter stopped the answer",
+    "SubjectTokenProviderError": "the login to the model endpoint failed",
+    "InvalidWebhookSignatureError": "a webhook's signature is wrong",
+    "WebSocketConnectionClosedError": "the connection to the model endpoint was lost; try again",
+    "WebSocketQueueFullError": "the connection to the model endpoint is overloaded; try again",
+    "StreamAlreadyConsumed": "the model's answer was read twice",
+    "MutuallyExclusiveAuthError": "two ways to log in to the model endpoint are configured: keep one",
+    "OpenAIError": "the model client is not configured right: check OPENAI_API_KEY and OPENAI_BASE_URL",
+}
+
+
+def translate(error: Exception, api_key: str | None = None) -> ModelError:
+    """The error of memorygraph that stands for one of the client's; the API key is taken out of its text."""
+    kinds = (kind.__name__ for kind in type(error).__mro__)
+    meaning = next((_MEANINGS[name] for name in kinds if name in _MEANINGS), "the model endpoint failed")
+    detail = error_text(getattr(error, "body", None) or str(error) or type(error).__name__)
+    return ModelError(f"{meaning} ({_without_key(detail, api_key)})")
+
+
+def _without_key(text: str, api_key: str | None) -> str:
+    return text.replace(api_key, "[API key]") if api_key else text
+
+
+class Model(Protocol):
+    """What programs need of a language model. Its errors are `ModelError`."""
+
+    @property
+    def name(self) -> str:
+        """The model that is asked."""
+
+    def complete(
+        self,
+        messages: Sequence[Message],
+        *,
+        temperature: float | None = None,
+        tools: Sequence[Mapping[str, Any]] | None = None,
+        response_format: Mapping[str, Any] | None = None,
+        extra: Mapping[str, Any] | None = None,
+        timeout: float | None = None,
+        max_tokens: int | None = None,
+    ) -> Completion:
+        """The model's answer to a conversation."""
+
+    def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        """A vector for each text, in their order."""
+
+
+class OpenAIModel:
+    """A model behind an OpenAI-compatible endpoint. Safe to share between threads; `close` ends its connections.
+
+    What is not given comes from MEMORYGRAPH_MODEL, MEMORYGRAPH_EMBEDDING_MODEL, OPENAI_BASE_URL and OPENAI_API_KEY;
+    an endpoint with a URL of its own needs no key. An empty `api_key` sends none, also where the environment has one.
+    `timeout` is in seconds and for each of the tries, of which there are `retries` more than one.
+
+    >>> from memorygraph.llm.scripted import ScriptedModel
+    >>> with ScriptedModel(["Paris"]) as server, OpenAIModel("any", server.base_url, api_key="") as model:
+    ...     model.complete([{"role": "user", "content": "The capital of France?"}]).content
+    'Paris'
+
+    Raises:
+        ModelError: the URL or the key cannot be one.
+    """
+
+    def __init__(
+        self,
+        name: str | None = None,
+        base_url: str | None = None,
+        api_key: str | None = None,
+        *,
+        embedding_name: str | None = None,
+        timeout: float = TIMEOUT_SECONDS,
+        retries: int = RETRIES,
+    ) -> None:
+        self._name = name or os.environ.get("MEMORYGRAPH_MODEL")
+        self._embedding_name = embedding_name or os.environ.get("MEMORYGRAPH_EMBEDDING_MODEL")
+        self.base_url = _checked_url(base_url or os.environ.get("OPENAI_BASE_URL"))
+        self._api_key = _checked_key(os.environ.get("OPENAI_API_KEY") if api_key is None else api_key)
+        self._timeout = timeout
+        self._retries = retries
+        self._lock = Lock()
+        self._client: openai.OpenAI | None = None
+
+    def __repr__(self) -> str:
+        return f"OpenAIModel({self._name!r}, {self.base_url!r})"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections to the endpoint; a later call opens new ones."""
+        with self._lock:
+            client, self._client = self._client, None
+        if client is not None:
+            client.close()
+
+    @property
+    def name(self) -> str:
+        """The model that is asked.
+
+        Raises:
+            ModelError: none is configured.
+        """
+        if not self._name:
+            raise ModelError("no model is configured: name one with --model, or set MEMORYGRAPH_MODEL")
+        return self._name
+
+    @property
+    def embedding_name(self) -> str:
+        """The model that makes vectors.
+
+        Raises:
+            ModelError: none is configured.
+        """
+        if not self._embedding_name:
+            raise ModelError("no embedding model is configured: set MEMORYGRAPH_EMBEDDING_MODEL")
+        return self._embedding_name
+
+    def complete(
+        self,
+        messages: Sequence[Message],
+        *,
+        temperature: float | None = None,
+        tools: Sequence[Mapping[str, Any]] | None = None,
+        response_format: Mapping[str, Any] | None = None,
+        extra: Mapping[str, Any] | None = None,
+        timeout: float | None = None,
+        max_tokens: int | None = None,
+    ) -> Completion:
+        """The model's answer to a conversation.
+
+        `extra` are further fields of the request's body: what only some endpoints take, such as a grammar.
+
+        Raises:
+            ModelError: no model is configured, or its endpoint failed.
+        """
+        parameters = self._parameters(temperature, tools, response_format, max_tokens, extra)
+        started = time.perf_counter()
+        with self._translated():
+            raw = self._connect().chat.completions.with_raw_response.create(
+                messages=_plain(messages),
+                model=self.name,
+                extra_body=parameters,
+                timeout=timeout or self._timeout,
+            )
+            document = read_document(raw.content)
+        return read_completion(document, time.perf_counter() - started, parameters)
+
+    @contextmanager
+    def stream(
+        self,
+        messages: Sequence[Message],
+        *,
+        temperature: float | None = None,
+        tools: Sequence[Mapping[str, Any]] | None = None,
+        extra: Mapping[str, Any] | None = None,
+        timeout: float | None = None,
+        max_tokens: int | None = None,
+    ) -> Iterator[CompletionStream]:
+        """The model's answer as it comes. Leaving the context before its end stops the model.
+
+        >>> from memorygraph.llm.scripted import ScriptedModel
+        >>> with ScriptedModel("Hello, world") as server, OpenAIModel("any", server.base_url, api_key="") as model:
+        ...     with model.stream([{"role": "user", "content": "Hi"}]) as answer:
+        ...         list(answer)
+        ['Hell', 'o, w', 'orld']
+
+        Raises:
+            ModelError: no model is configured, its endpoint failed, or its answer ended too early.
+        """
+        parameters = self._parameters(temperature, tools, None, max_tokens, extra)
+        started = time.perf_counter()
+        with self._translated():
+            chunks = self._connect().chat.completions.create(
+                messages=_plain(messages),
+                model=self.name,
+                stream=True,
+                stream_options={"include_usage": True},
+                extra_body=parameters,
+                timeout=timeout or self._timeout,
+            )
+        with chunks:
+            yield CompletionStream(self._documents(chunks), started, parameters)
+
+    def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        """A vector for each text, in their order.
+
+        Raises:
+            ModelError: no embedding model is configured, or its endpoint failed.
+        """
+        vectors: list[list[float]] = []
+        for start in range(0, len(texts), TEXTS_PER_REQUEST):
+            batch = list(texts[start : start + TEXTS_PER_REQUEST])
+            with self._translated():
+                raw = self._connect().embeddings.with_raw_response.create(
+                    input=batch,
+                    model=self.embedding_name,
+                    encoding_format="float",  # the one that every endpoint knows
+                    timeout=self._timeout,
+                )
+                vectors += read_vectors(read_document(raw.content), len(batch))
+        return vectors
+
+    def _parameters(
+        self,
+        temperature: float | None,
+        tools: Sequence[Mapping[str, Any]] | None,
+        response_format: Mapping[str, Any] | None,
+        max_tokens: int | None,
+        extra: Mapping[str, Any] | None,
+    ) -> dict[str, Any]:
+        """The fields of a request but its messages, as they are sent and recorded."""
+        # OpenAI's newer models refuse the old name, and many other endpoints know only that.
+        limit = (
+            "max_completion_tokens"
+            if urlsplit(self.base_url or f"//{OPENAI_HOST}").hostname == OPENAI_HOST
+            else "max_tokens"
+        )
+        given = {
+            "model": self.name,
+            "temperature": temperature,
+            "tools": _plain(tools) if tools else None,
+            "response_format": dict(response_format) if response_format else None,
+            limit: max_tokens,
+        }
+        return {name: value for name, value in given.items() if value is not None} | dict(extra or {})
+
+    def _connect(self) -> openai.OpenAI:
+        """The client, made at the first call.
+
+        Raises:
+            ModelError: there is neither a key nor a URL.
+        """
+        if not self._api_key and not self.base_url:
+            raise ModelError(
+                "no model endpoint is configured: set OPENAI_API_KEY, "
+                "or OPENAI_BASE_URL to an endpoint that is compatible with OpenAI's"
+            )
+        import openai
+
+        with self._lock:
+            if self._client is None:
+                self._client = openai.OpenAI(
+                    api_key=self._api_key or NO_KEY,
+                    base_url=self.base_url or f"https://{OPENAI_HOST}/v1",
+                    timeout=self._timeout,
+                    max_retries=self._retries,
+                )
+            return self._client
+
+    def _documents(self, chunks: openai.Stream[Any]) -> Iterator[dict[str, Any]]:
+        with self._translated():
+            for chunk in chunks:
+                yield chunk.to_dict()
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        import openai
+
+        try:
+            yield
+        except openai.OpenAIError as error:
+            # An endpoint can repeat the key, and a traceback shows each cause.
+            shown = "".join(traceback.format_exception(error))
+            leaks = bool(self._api_key) and str(self._api_key) in shown
+            raise translate(error, self._api_key) from (None if leaks else error)
+        except ModelError as error:
+            raise ModelError(_without_key(str(error), self._api_key)) from error.__cause__
+        except json.JSONDecodeError as error:  # an event of a stream
+            raise ModelError("the model endpoint's answer is not JSON") from error
+        except UnicodeEncodeError as error:  # half of a surrogate pair
+            raise ModelError(f"the request holds a character that cannot be sent: {error}") from error
+
+
+class CompletionStream:
+    """The pieces of an answer's text, as they come; `completion` is what has come so far.
+
+    Raises:
+        ModelError: the endpoint failed, or its answer ended too early.
+    """
+
+    def __init__(self, documents: Iterator[dict[str, Any]], started: float, parameters: Mapping[str, Any]) -> None:
+        self._documents = documents
+        self._started = started
+        self._parameters = parameters
+        self._chunks = Chunks()
+
+    def __iter__(self) -> Iterator[str]:
+        for document in self._documents:
+            if piece := self._chunks.add(document):
+                yield piece
+        if self._chunks.finish_reason is None:
+            raise ModelError("the model's answer broke off before its end; try again")
+
+    @property
+    def completion(self) -> Completion:
+        """The answer so far; its `finish_reason` is None until the model has ended it."""
+        return read_completion(self._chunks.document(), time.perf_counter() - self._started, self._parameters)
+
+
+def _plain(values: Sequence[Mapping[str, Any]]) -> Any:
+    """Mappings of any kind as the dictionaries that the client can send."""
+    return [dict(value) for value in values]
+
+
+def _checked_url(url: str | None) -> str | None:
+    if not url:
+        return None
+    try:
+        parts = urlsplit(url)
+        usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        usable = False
+    if not usable or not url.isprintable() or " " in url:
+        raise ModelError(f"the model endpoint's URL cannot be used: {url!r}; it is like http://localhost:8000/v1")
+    return url
+
+
+def _checked_key(api_key: str | None) -> str | None:
+    """The key, if it can stand in a header: the client's own error would show it."""
+    if api_key and not (api_key.isascii() and api_key.isprintable() and api_key.strip() == api_key):
+        raise ModelError("the API key has blanks or characters that no key has: check OPENAI_API_KEY")
+    return api_key

@@ -1,0 +1,173 @@
+"""The script of a scripted model: the requests that it receives, and what it can be told to answer.
+
+Everything here is a value. A reply says what a model would say; the failures say how an endpoint fails.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from threading import Lock
+from typing import Any, TypeAlias
+
+from memorygraph.llm.completion import ToolCall, Usage
+
+
+@dataclass(frozen=True)
+class Request:
+    r"""A request as it was received. `headers` have lower-case names, `body` is exactly what came over the wire.
+
+    >>> Request("POST", "/v1/responses", {}, b'{"model": "m", "input": "Hi"}').prompt
+    'Hi'
+    """
+
+    method: str
+    path: str
+    headers: Mapping[str, str]
+    body: bytes = b""
+
+    @cached_property
+    def json(self) -> Any:
+        """The body as a document; None where it is empty or not JSON."""
+        try:
+            return json.loads(self.body)
+        except (ValueError, RecursionError):
+            return None
+
+    @property
+    def streamed(self) -> bool:
+        """Whether the answer is wanted piece by piece."""
+        return bool(self.json.get("stream")) if isinstance(self.json, dict) else False
+
+    @property
+    def prompt(self) -> str:
+        """The text of the last message: what a reply usually depends on."""
+        said = self.json.get("messages", self.json.get("input")) if isinstance(self.json, dict) else None
+        last = said[-1] if isinstance(said, list) and said else said
+        return _text(last.get("content", last.get("output")) if isinstance(last, dict) else last)
+
+
+def _text(content: Any) -> str:
+    """The text of a message's content, which is a string or a list of parts."""
+    if isinstance(content, list):
+        return "".join(str(part.get("text", "")) for part in content if isinstance(part, dict))
+    return content if isinstance(content, str) else ""
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What the model says. Without `usage` about four characters are a token; without `model` the asked one answers.
+
+    A stream sends the text in pieces of `piece_length` characters, with `pause` seconds before each event. Where
+    several choices are asked for (`n`), the others are the `alternatives`, and then the reply again.
+
+    >>> Reply("Hello").reason, Reply(tool_calls=(ToolCall("clock"),)).reason
+    ('stop', 'tool_calls')
+    """
+
+    content: str | None = None
+    tool_calls: tuple[ToolCall, ...] = ()
+    finish_reason: str | None = None
+    usage: Usage | None = None
+    model: str | None = None
+    alternatives: tuple[Reply | str, ...] = ()
+    piece_length: int = 4
+    pause: float = 0.0
+
+    @property
+    def reason(self) -> str:
+        """Why the model stopped: as scripted, or what follows from the reply."""
+        return self.finish_reason or ("tool_calls" if self.tool_calls else "stop")
+
+    def pieces(self, text: str) -> list[str]:
+        """A text as a stream sends it."""
+        return [text[start : start + self.piece_length] for start in range(0, len(text), self.piece_length)]
+
+    def choices(self, count: int) -> list[Reply]:
+        """The replies for so many choices."""
+        others = [Reply(other) if isinstance(other, str) else other for other in self.alternatives]
+        return [self, *others, *[self] * count][:count]
+
+
+@dataclass(frozen=True)
+class Failure:
+    """The endpoint answers with an error. `body` is a document or a text in place of an error in OpenAI's shape."""
+
+    status: int = 500
+    message: str = "The server had an error while processing your request."
+    retry_after: float | None = None
+    body: Mapping[str, Any] | str | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Stall:
+    """Nothing comes for so many seconds, and then a reply. `after` events of a stream are sent before."""
+
+    seconds: float
+    reply: Reply | str = ""
+    after: int = 0
+
+
+@dataclass(frozen=True)
+class CutStream:
+    """The connection breaks after so many events of a stream, or in the middle of a plain answer."""
+
+    after: int = 1
+    reply: Reply | str = "This text is never heard to its end."
+
+
+@dataclass(frozen=True)
+class BadJson:
+    """The answer is well-formed HTTP, and its body is not JSON."""
+
+    body: str = '{"choices": [{"message": {"content": "never clo'
+
+
+Answer: TypeAlias = Reply | str | Failure | Stall | CutStream | BadJson
+Replies: TypeAlias = Answer | Iterable[Answer] | Callable[[Request], Answer | None]
+
+
+class Script:
+    """Gives each request its answer; None where the script has none.
+
+    A list gives its answers in the order in which requests come; a single answer is given to each. A callable may
+    be called from several threads at once, so that it can also hold one request back until another has come.
+
+    >>> script = Script(["one", "two"])
+    >>> [script.answer(Request("POST", "/", {})) for _ in range(3)]
+    ['one', 'two', None]
+    >>> Script(lambda request: request.method).answer(Request("POST", "/", {}))
+    'POST'
+    """
+
+    def __init__(self, replies: Replies) -> None:
+        self._choose = _chooser(replies)
+
+    def answer(self, request: Request) -> Answer | None:
+        """What is scripted for this request.
+
+        Raises:
+            TypeError: the script gives something that is no answer.
+        """
+        answer = self._choose(request)
+        if answer is not None and not isinstance(answer, Answer):
+            raise TypeError(f"{answer!r} is not an answer: give a text, a Reply, or a way to fail")
+        return answer
+
+
+def _chooser(replies: Replies) -> Callable[[Request], Answer | None]:
+    if isinstance(replies, Answer):
+        always = replies
+        return lambda _request: always
+    if callable(replies):
+        return replies
+    rest, lock = iter(replies), Lock()
+
+    def following(_request: Request) -> Answer | None:
+        with lock:
+            return next(rest, None)
+
+    return following

@@ -1,0 +1,301 @@
+"""The model that programs use, against the scripted endpoint: answers, configuration, and every error."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import traceback
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import openai
+import pytest
+
+from memorygraph.errors import ModelError
+from memorygraph.llm.completion import ToolCall, Usage
+from memorygraph.llm.model import _MEANINGS, Model, OpenAIModel, translate
+from memorygraph.llm.replies import Answer, BadJson, CutStream, Failure, Reply, Stall
+from memorygraph.llm.scripted import ScriptedModel
+from tests.llm.conftest import HI
+
+KEY = "sk-secret-0123456789"
+WEATHER = {"type": "function", "function": {"name": "weather", "parameters": {"type": "object"}}}
+
+
+def _model(server: ScriptedModel, **options: Any) -> OpenAIModel:
+    options = {"name": "any", "embedding_name": "vectors", "api_key": KEY, "retries": 0, **options}
+    return OpenAIModel(base_url=server.base_url, **options)
+
+
+def test_a_completion_holds_all_that_is_known() -> None:
+    reply = Reply("Hello", usage=Usage(3, 5), model="any-2026")
+    with ScriptedModel([reply]) as server, _model(server) as model:
+        used: Model = model
+        completion = used.complete(
+            HI,
+            temperature=0.5,
+            tools=[WEATHER],
+            response_format={"type": "json_object"},
+            extra={"grammar": 'root ::= "x"', "seed": 1},
+            max_tokens=100,
+        )
+    assert completion.content == "Hello"
+    assert completion.tool_calls == ()
+    assert (completion.finish_reason, completion.model, completion.usage) == ("stop", "any-2026", Usage(3, 5))
+    assert 0 < completion.latency_s < 10
+    assert completion.raw["choices"][0]["message"]["content"] == "Hello"
+    assert completion.parameters == {
+        "model": "any",
+        "temperature": 0.5,
+        "tools": [WEATHER],
+        "response_format": {"type": "json_object"},
+        "max_tokens": 100,
+        "grammar": 'root ::= "x"',
+        "seed": 1,
+    }
+    assert server.requests[0].json == {"messages": HI, **completion.parameters}
+    assert server.requests[0].headers["authorization"] == f"Bearer {KEY}"
+
+
+def test_what_is_not_asked_for_is_not_sent() -> None:
+    with ScriptedModel(["x"]) as server, _model(server) as model:
+        model.complete(HI, temperature=0.0)
+    assert server.requests[0].json == {"model": "any", "messages": HI, "temperature": 0.0}
+
+
+def test_a_conversation_with_tools_goes_on_with_its_own_message() -> None:
+    call = ToolCall("weather", '{"city": "Oslo"}')
+    with ScriptedModel([Reply(tool_calls=(call,)), "Rain."]) as server, _model(server) as model:
+        first = model.complete(HI, tools=[WEATHER])
+        assert first.content is None
+        assert first.finish_reason == "tool_calls"
+        assert first.tool_calls[0].values() == {"city": "Oslo"}
+        result = {"role": "tool", "tool_call_id": first.tool_calls[0].id, "content": "rain"}
+        assert model.complete([*HI, first.message(), result]).content == "Rain."
+
+
+def test_arguments_that_are_no_object_are_an_error_of_the_model() -> None:
+    for arguments in ("{", "[]", "5"):
+        with pytest.raises(ModelError, match="'weather' with arguments that are not"):
+            ToolCall("weather", arguments).values()
+    assert ToolCall("clock", "").values() == {}
+
+
+def test_a_stream_ends_with_the_same_completion() -> None:
+    calls = (ToolCall("weather", '{"city": "Oslo"}', "c1"), ToolCall("clock", "{}", "c2"))
+    with ScriptedModel(Reply("Let me see.", calls)) as server, _model(server) as model:
+        plain = model.complete(HI)
+        with model.stream(HI, max_tokens=9) as answer:
+            assert list(answer) == ["Let ", "me s", "ee."]
+        streamed = answer.completion
+    assert (streamed.content, streamed.tool_calls) == (plain.content, plain.tool_calls)
+    assert (streamed.finish_reason, streamed.model, streamed.usage) == ("tool_calls", "any", plain.usage)
+    assert server.requests[1].json["max_tokens"] == 9
+
+
+def test_a_stream_can_be_left_early() -> None:
+    with ScriptedModel(Reply("one two three " * 1000, pause=0.001)) as server, _model(server) as model:
+        with model.stream(HI) as answer:
+            first = next(iter(answer))
+        assert answer.completion.content == first == "one "
+        assert answer.completion.finish_reason is None
+
+
+@pytest.mark.parametrize("answer", [CutStream(3), BadJson(), Failure(500), Stall(30, "Hello", after=2)])
+def test_a_stream_that_fails_is_a_model_error(answer: Answer) -> None:
+    with (
+        ScriptedModel(answer) as server,
+        _model(server, timeout=0.3) as model,
+        pytest.raises(ModelError),
+        model.stream(HI) as stream,
+    ):
+        list(stream)
+
+
+def test_a_stream_without_an_end_is_a_model_error() -> None:
+    without_end = BadJson('{"choices": [{"index": 0, "delta": {"content": "Hel"}}]}')
+    with ScriptedModel(without_end) as server, _model(server) as model, model.stream(HI) as answer:
+        with pytest.raises(ModelError, match="broke off"):
+            list(answer)
+        assert answer.completion.content == "Hel"
+
+
+def test_vectors_come_in_the_order_of_the_texts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("memorygraph.llm.model.TEXTS_PER_REQUEST", 2)
+    with ScriptedModel() as server, _model(server) as model:
+        together = model.embed(["a", "b", "c"])
+        assert together == [model.embed([text])[0] for text in "abc"]
+        assert model.embed([]) == []
+    assert [len(request.json["input"]) for request in server.requests] == [2, 1, 1, 1, 1]
+    assert server.requests[0].json["model"] == "vectors"
+
+
+def test_the_environment_configures_a_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    with ScriptedModel(["Hello"], api_key=KEY, models=["small", "vectors"]) as server:
+        monkeypatch.setenv("OPENAI_API_KEY", KEY)
+        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
+        monkeypatch.setenv("MEMORYGRAPH_MODEL", "small")
+        monkeypatch.setenv("MEMORYGRAPH_EMBEDDING_MODEL", "vectors")
+        with OpenAIModel() as model:
+            assert model.complete(HI).content == "Hello"
+            assert len(model.embed(["x"])) == 1
+
+
+def test_a_local_endpoint_needs_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    with ScriptedModel("Hello") as server:
+        with OpenAIModel("any", server.base_url) as model:
+            assert model.complete(HI).content == "Hello"
+        monkeypatch.setenv("OPENAI_API_KEY", KEY)
+        with OpenAIModel("any", server.base_url, api_key="") as model:
+            model.complete(HI)
+    assert all(KEY not in str(request.headers) for request in server.requests)
+
+
+def test_what_is_not_configured_is_said() -> None:
+    with pytest.raises(ModelError, match=r"no model is configured: .* MEMORYGRAPH_MODEL"):
+        OpenAIModel().complete(HI)
+    with pytest.raises(ModelError, match="no model endpoint is configured: set OPENAI_API_KEY"):
+        OpenAIModel("any").complete(HI)
+    with pytest.raises(ModelError, match="MEMORYGRAPH_EMBEDDING_MODEL"):
+        OpenAIModel("any", "http://127.0.0.1:1/v1").embed(["x"])
+
+
+@pytest.mark.parametrize("url", ["localhost:8000", "ftp://x/v1", "http://", "http://[", "http://x:99999", "http://a b"])
+def test_a_url_that_cannot_be_used_is_said_at_once(url: str) -> None:
+    with pytest.raises(ModelError, match="URL cannot be used"):
+        OpenAIModel("any", url)
+
+
+@pytest.mark.parametrize("key", ["sk-1\n", "sk 1\x00", " sk-1", "sk-ä"])
+def test_a_key_that_cannot_be_sent_is_refused_without_showing_it(key: str) -> None:
+    with pytest.raises(ModelError, match="API key has blanks") as raised:
+        OpenAIModel("any", api_key=key)
+    assert "sk" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (Failure(400, "bad field"), r"refused the request \(bad field\)"),
+        (Failure(401), "check OPENAI_API_KEY"),
+        (Failure(403), "may not use this model"),
+        (Failure(404, "no such model"), r"check the model's name .*no such model"),
+        (Failure(418, "teapot"), "refused the request"),
+        (Failure(429), "rate limit or quota"),
+        (Failure(503, body="<h1>Bad gateway</h1>"), "try again later"),
+        (Stall(30), "did not answer in time"),
+        (CutStream(), "cannot be reached"),
+        (BadJson(), "not JSON"),
+        (BadJson("[]"), "not a JSON object"),
+        (BadJson("{}"), "without a message"),
+        (BadJson('{"choices": []}'), "without a message"),
+        (BadJson('{"choices": [{"message": {"tool_calls": [{}]}}]}'), "tool call without a name"),
+        (BadJson('{"error": {"message": "overloaded", "code": 502}}'), "failed: overloaded"),
+        (BadJson("[" * 100_000), "not JSON"),
+    ],
+)
+def test_every_failure_is_a_model_error_that_says_what_to_do(answer: Answer, message: str) -> None:
+    with (
+        ScriptedModel([answer]) as server,
+        _model(server, timeout=0.5) as model,
+        pytest.raises(ModelError, match=message) as raised,
+    ):
+        model.complete(HI)
+    assert raised.value.exit_code == 4
+    assert len(str(raised.value)) < 800
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        '{"data": []}',
+        '{"data": [{"index": 1, "embedding": [1]}]}',
+        '{"data": [{"index": 0, "embedding": []}]}',
+        '{"data": [{"index": 0, "embedding": "AAA="}]}',
+        '{"data": {}}',
+        "{}",
+    ],
+)
+def test_embeddings_that_do_not_fit_are_a_model_error(body: str) -> None:
+    with (
+        ScriptedModel(embedding_failures=BadJson(body)) as server,
+        _model(server) as model,
+        pytest.raises(ModelError, match="embeddings"),
+    ):
+        model.embed(["x"])
+
+
+def test_an_endpoint_that_is_not_there_is_a_model_error() -> None:
+    with ScriptedModel() as server:
+        pass
+    with _model(server) as model, pytest.raises(ModelError, match=r"cannot be reached.*OPENAI_BASE_URL"):
+        model.complete(HI)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        Failure(401, f"Incorrect API key provided: {KEY}."),
+        Failure(500, body=f"<p>{KEY}</p>"),
+        BadJson(json.dumps({"error": {"message": f"not with {KEY}"}})),
+    ],
+)
+def test_the_key_is_never_shown(answer: Answer) -> None:
+    with ScriptedModel([answer]) as server, _model(server) as model:
+        with pytest.raises(ModelError) as raised:
+            model.complete(HI)
+        assert KEY not in repr(model)
+    assert KEY not in "".join(traceback.format_exception(raised.value))
+
+
+def test_a_text_that_cannot_be_sent_is_a_model_error() -> None:
+    with ScriptedModel("x") as server, _model(server) as model, pytest.raises(ModelError, match="cannot be sent"):
+        model.complete([{"role": "user", "content": "\ud800"}])
+
+
+def test_a_failure_that_passes_is_tried_again() -> None:
+    replies: list[Answer] = [Failure(429, retry_after=0.01), Failure(500, headers={"retry-after-ms": "10"}), "Hello"]
+    with ScriptedModel(replies) as server, _model(server, retries=2) as model:
+        assert model.complete(HI).content == "Hello"
+    assert len(server.requests) == 3
+
+
+def test_a_model_is_shared_between_threads() -> None:
+    with (
+        ScriptedModel(lambda request: request.prompt) as server,
+        _model(server) as model,
+        ThreadPoolExecutor(20) as pool,
+    ):
+        said = [[{"role": "user", "content": str(number)}] for number in range(60)]
+        assert [completion.content for completion in pool.map(model.complete, said)] == [str(n) for n in range(60)]
+
+
+def _tree(kind: type[Exception]) -> Iterator[type[Exception]]:
+    yield kind
+    for special in kind.__subclasses__():
+        yield from _tree(special)
+
+
+def test_every_error_of_the_client_has_its_meaning() -> None:
+    root = openai.OpenAIError
+    errors = {kind for kind in _tree(root) if kind.__module__.startswith("openai") and kind is not root}
+    # They come from uses of the client that memorygraph never makes: its module functions, audio, and its old form.
+    misuse = {"APIRemovedInV1", "_AmbiguousModuleClientUsageError", "MissingDependencyError"}
+    for kind in errors:
+        meant = next(name for name in (base.__name__ for base in kind.__mro__) if name in _MEANINGS)
+        assert (meant != root.__name__) != (kind.__name__ in misuse), kind
+        error = kind.__new__(kind)
+        assert isinstance(translate(error), ModelError)
+    public = {name for name in openai.__all__ if name.endswith("Error")}
+    assert public - _MEANINGS.keys() <= {"OAuthError"}
+
+
+def test_openai_is_imported_only_when_a_model_is_called() -> None:
+    program = (
+        "import sys, memorygraph.llm.model, memorygraph.llm.scripted\n"
+        "memorygraph.llm.model.OpenAIModel('any')\n"
+        "sys.exit('openai' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
