@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from memorygraph.graph.elements import Edge, Hit, Neighbour, Node
     from memorygraph.graph.embedded import EmbeddedServer
     from memorygraph.graph.loads import LoadReport
+    from memorygraph.messages.graph import MessageGraph
+    from memorygraph.messages.message import Message
     from memorygraph.query import Query
 
 __all__ = [
@@ -39,6 +41,8 @@ __all__ = [
     "LoadReport",
     "MemoryGraph",
     "MemoryGraphError",
+    "Message",
+    "MessageGraph",
     "ModelError",
     "Neighbour",
     "Node",
@@ -66,6 +70,8 @@ _HOMES = {
     "memorygraph.graph.elements": ("Edge", "Hit", "Neighbour", "Node"),
     "memorygraph.graph.embedded": ("EmbeddedServer",),
     "memorygraph.graph.loads": ("LoadReport",),
+    "memorygraph.messages.graph": ("MessageGraph",),
+    "memorygraph.messages.message": ("Message",),
     "memorygraph.query": ("Query",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

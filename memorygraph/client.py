@@ -25,6 +25,10 @@ from memorygraph.graph.readonly import check_nesting, check_reads_only
 from memorygraph.graph.schema import apply_schema
 from memorygraph.languages import language_of, parse, parse_batches
 from memorygraph.languages.contextscript import Deletion, Program, print_statement
+from memorygraph.messages.graph import MessageGraph
+from memorygraph.messages.record import Client, record
+from memorygraph.messages.recorder import Recorder
+from memorygraph.messages.store import ConversationInfo, Store, drop_conversations, list_conversations
 from memorygraph.query import Query
 from memorygraph.scripts import open_script, read_script
 
@@ -257,16 +261,47 @@ class MemoryGraph:
         """The whole namespace as `contextscript`, which loads back to the same graph, `jsonl` or `graphml`."""
         return exports.export(self.connection, self.namespace, format)
 
+    def messages(self, name: str) -> MessageGraph:
+        """A conversation as a list of messages, kept in Neo4j; its first message creates it.
+
+        Raises:
+            MemoryGraphError: the name is empty.
+        """
+        if not name:
+            raise MemoryGraphError("a conversation has a name, and this is empty")
+        return MessageGraph(storage=Store(self.connection, self.namespace, name))
+
+    def conversations(self) -> list[ConversationInfo]:
+        """Every conversation of the namespace, by name."""
+        return list_conversations(self.connection, self.namespace)
+
+    def record(self, client: Client, conversation: str = "recorded") -> Client:
+        """A copy of an `openai` client, synchronous or not, whose every call is stored in a conversation.
+
+        Chat completions and responses are recorded, streams too, with parameters, usage and latency beside each
+        answer; each call lands on the version that its messages continue. The copy is otherwise the client.
+        Recording never breaks a call: what cannot be written is warned of (`RecordWarning`), waits in
+        MEMORYGRAPH_HOME, and is written with a later call, or by `client.recorder.flush()`.
+
+        Raises:
+            TypeError: it is no such client, or is recorded already.
+            MemoryGraphError: the name of the conversation is empty.
+        """
+        if not conversation:
+            raise MemoryGraphError("a conversation has a name, and this is empty")
+        return record(client, Recorder(self.connection, self.namespace, conversation))
+
     def namespaces(self) -> list[NamespaceInfo]:
         """Every namespace of the database, with its revision and the number of its nodes and edges."""
         return list_namespaces(self.connection)
 
     def drop_namespace(self, name: str) -> NamespaceInfo:
-        """Delete a namespace and all it holds; returns what it held.
+        """Delete a namespace with its graph and its conversations; returns what it held.
 
         Raises:
             NotFoundError: there is no such namespace.
         """
+        drop_conversations(self.connection, name)
         return drop_namespace(self.connection, name)
 
     def _not_found(self, kind: str, identifier: str) -> NotFoundError:

@@ -78,3 +78,7 @@ def _store_every_name(graph: MemoryGraph) -> None:
     graph.load(program)
     checkpoint = {"namespace": graph.namespace, "program": "p", "former": "", "statements": 0}
     graph.connection.write(lambda transaction: transaction.run(CYPHER["load/save-checkpoint"](**checkpoint)))
+    history = graph.messages("names")
+    history.append({"role": "user", "content": "u"})
+    history.append({"role": "assistant", "content": "a"}, metadata={"model": "m"}, subgraph=[history[0]])
+    history[0]["content"] = "v"

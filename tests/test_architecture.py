@@ -21,6 +21,7 @@ ROWS = (
     {"languages", "library"},
     {"compiler"},
     {"graph"},
+    {"messages"},
     {"llm"},
     {"client"},
     {"aio"},

@@ -27,6 +27,7 @@ _COMMANDS = {
     "neighbours": ("read", "show what is near a node"),
     "search": ("read", "find nodes by their text"),
     "export": ("read", "print the namespace as a script"),
+    "messages": ("messages", "read conversations and their versions"),
     "delete": ("write", "delete a node or an edge"),
     "namespaces": ("write", "list or drop namespaces"),
 }

@@ -1,0 +1,55 @@
+// Saved queries for Neo4j Browser: conversations. Set the parameters first, for example
+//   :params {namespace: "default", name: "support-42"}
+// Each returns nodes and relationships, so that Browser draws them.
+
+// name: conversation-versions
+// The versions of one conversation, what each of them replaced and at which index, and the last message of
+// each. Parameters: namespace, name.
+MATCH (conversation:Conversation {namespace: $namespace, name: $name})-[has:VERSION]->(version:Version)
+OPTIONAL MATCH (version)-[at:TIP]->(tip:Message)
+OPTIONAL MATCH (version)-[replaces:REPLACES]->(older:Version)
+RETURN conversation, has, version, at, tip, replaces, older
+ORDER BY version.number;
+
+// name: conversation-messages
+// All messages of all versions of one conversation, as the tree that they are. Parameters: namespace, name.
+MATCH (:Conversation {namespace: $namespace, name: $name})-[:VERSION]->(:Version)-[:TIP]->(tip:Message)
+MATCH path = (tip)<-[:NEXT*0..]-(first:Message)
+WHERE NOT EXISTS { (first)<-[:NEXT]-(:Message) }
+RETURN path;
+
+// name: where-two-versions-part
+// The last message that two versions have in common, and the ways that they go from there. Parameters:
+// namespace, name, a, b (the numbers of the versions).
+MATCH (conversation:Conversation {namespace: $namespace, name: $name})
+MATCH (conversation)-[:VERSION]->(:Version {number: $a})-[:TIP]->(tip_a:Message)
+MATCH (conversation)-[:VERSION]->(:Version {number: $b})-[:TIP]->(tip_b:Message)
+MATCH way_a = (tip_a)<-[:NEXT*0..]-(fork:Message)
+WHERE EXISTS { (fork)-[:NEXT*0..]->(tip_b) }
+WITH tip_b, way_a, fork ORDER BY length(way_a) LIMIT 1
+MATCH way_b = (tip_b)<-[:NEXT*0..]-(fork)
+RETURN fork, way_a, way_b;
+
+// name: messages-of-a-model
+// The messages that came from one model, with what is kept beside them. Parameters: namespace, model.
+MATCH (message:Message {namespace: $namespace})-[has:HAS]->(metadata:Metadata)
+WHERE message.id IS NOT NULL AND message.sampled AND metadata.model = $model
+RETURN message, has, metadata
+LIMIT 300;
+
+// name: models-of-a-conversation
+// How many of a conversation's messages came from which model. Parameters: namespace, name.
+MATCH (:Conversation {namespace: $namespace, name: $name})-[:VERSION]->(:Version)-[:TIP]->(tip:Message)
+MATCH (tip)<-[:NEXT*0..]-(message:Message)-[:HAS]->(metadata:Metadata)
+WHERE message.sampled
+RETURN metadata.model AS model, count(DISTINCT message) AS messages
+ORDER BY messages DESC;
+
+// name: subagents-of-a-conversation
+// The tool responses that hold the conversation of a subagent, with that conversation inside. Parameters:
+// namespace, name.
+MATCH (:Conversation {namespace: $namespace, name: $name})-[:VERSION]->(:Version)-[:TIP]->(tip:Message)
+MATCH (tip)<-[:NEXT*0..]-(response:Message)-[has:HAS]->(metadata:Metadata)-[contains:CONTAINS]->(last:Message)
+MATCH inside = (last)<-[:NEXT*0..]-(first:Message)
+WHERE NOT EXISTS { (first)<-[:NEXT]-(:Message) }
+RETURN DISTINCT response, has, metadata, contains, inside;

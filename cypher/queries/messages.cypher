@@ -1,0 +1,251 @@
+// Conversations as an immutable message graph.
+//
+//   (:Conversation {namespace, name})-[:HEAD]->(:Version)       the version that was last written
+//   (:Conversation)-[:VERSION]->(:Version {namespace, id, number, length})-[:TIP]->(:Message)
+//   (:Version)-[:REPLACES {at}]->(:Version)                     an edit broke a prefix at this index
+//   (:Message {namespace, id, body, role, content, sampled})-[:NEXT]->(:Message)
+//   (:Message)-[:HAS]->(:Metadata {namespace, id, body, model, length})-[:CONTAINS]->(:Message)
+//
+// `body` is the canonical JSON whose hash the id is; role and content are there to be read. CONTAINS leads to
+// the last message of a subagent's conversation. Who writes to a conversation takes its write lock first, by
+// setting a property, and only then reads what it relies on.
+
+// name: create-conversation
+// The conversation with an empty first version, unless it is there. Parameters: namespace, name, version.
+MERGE (namespace:Namespace {name: $namespace})
+  ON CREATE SET namespace.revision = 0, namespace.created_at = datetime()
+MERGE (conversation:Conversation {namespace: $namespace, name: $name})
+  ON CREATE SET conversation.created_at = datetime(), conversation.versions = 0
+SET conversation.operation = 0
+WITH conversation
+WHERE conversation.versions = 0
+CREATE (version:Version {namespace: $namespace, id: $version, number: 1, length: 0, created_at: datetime(),
+                         operations: []})
+CREATE (conversation)-[:VERSION]->(version)
+CREATE (conversation)-[:HEAD]->(version)
+SET conversation.versions = 1;
+
+// name: head
+// The version that was last written. Parameters: namespace, name.
+MATCH (:Conversation {namespace: $namespace, name: $name})-[:HEAD]->(version:Version)
+OPTIONAL MATCH (version)-[:TIP]->(tip:Message)
+OPTIONAL MATCH (version)-[replaces:REPLACES]->(older:Version)
+RETURN version.id AS id, version.number AS number, coalesce(tip.id, '') AS tip, version.length AS length,
+       older.number AS replaces, replaces.at AS at, EXISTS { (version)<-[:REPLACES]-(:Version) } AS replaced;
+
+// name: versions
+// Every version by its number. Parameters: namespace, name.
+MATCH (:Conversation {namespace: $namespace, name: $name})-[:VERSION]->(version:Version)
+OPTIONAL MATCH (version)-[:TIP]->(tip:Message)
+OPTIONAL MATCH (version)-[replaces:REPLACES]->(older:Version)
+RETURN version.id AS id, version.number AS number, coalesce(tip.id, '') AS tip, version.length AS length,
+       older.number AS replaces, replaces.at AS at, EXISTS { (version)<-[:REPLACES]-(:Version) } AS replaced
+ORDER BY number;
+
+// name: version
+// One version by its id. Parameters: namespace, id.
+MATCH (version:Version {namespace: $namespace, id: $id})
+OPTIONAL MATCH (version)-[:TIP]->(tip:Message)
+OPTIONAL MATCH (version)-[replaces:REPLACES]->(older:Version)
+RETURN version.id AS id, version.number AS number, coalesce(tip.id, '') AS tip, version.length AS length,
+       older.number AS replaces, replaces.at AS at, EXISTS { (version)<-[:REPLACES]-(:Version) } AS replaced;
+
+// name: conversations
+// Every conversation of a namespace with the version that was last written. Parameters: namespace.
+MATCH (conversation:Conversation {namespace: $namespace})
+WHERE conversation.name IS NOT NULL
+MATCH (conversation)-[:HEAD]->(version:Version)
+RETURN conversation.name AS name, conversation.versions AS versions, version.number AS version,
+       version.length AS messages
+ORDER BY name;
+
+// name: path
+// The messages of a version from its last back to its first, as one list of [id, body, sampled]: one record
+// costs a third of a record for each message. Parameters: namespace, id.
+MATCH (tip:Message {namespace: $namespace, id: $id})
+MATCH path = (tip)<-[:NEXT*0..]-(first:Message)
+WHERE NOT EXISTS { (first)<-[:NEXT]-(:Message) }
+RETURN [message IN nodes(path) | [message.id, message.body, message.sampled]] AS messages;
+
+// name: audit
+// The same with all that is stored of each message, to be checked. Parameters: namespace, id.
+MATCH (tip:Message {namespace: $namespace, id: $id})
+MATCH path = (tip)<-[:NEXT*0..]-(first:Message)
+WHERE NOT EXISTS { (first)<-[:NEXT]-(:Message) }
+RETURN [message IN nodes(path) | [message.id, message.body, message.role, message.content,
+        COLLECT { MATCH (message)-[:HAS]->(metadata:Metadata) RETURN [metadata.id, metadata.body] }]] AS messages;
+
+// name: write-messages
+// Messages that follow one another, as far as they are not there yet. A message that was sampled once stays
+// sampled; `sampled` are those. Parameters: namespace, rows [{id, parent, sampled, body, role, content}].
+UNWIND $rows AS row
+MERGE (message:Message {namespace: $namespace, id: row.id})
+  ON CREATE SET message.body = row.body, message.role = row.role, message.content = row.content,
+                message.sampled = row.sampled, message.created_at = datetime()
+  ON MATCH SET message.sampled = message.sampled OR row.sampled
+WITH row, message
+OPTIONAL MATCH (parent:Message {namespace: $namespace, id: row.parent})
+FOREACH (parent IN CASE WHEN parent IS NULL THEN [] ELSE [parent] END | MERGE (parent)-[:NEXT]->(message))
+RETURN collect(CASE WHEN message.sampled THEN message.id END) AS sampled;
+
+// name: mark-sampled
+// A model gave these messages as answers to what stands before them. Parameters: namespace, ids.
+UNWIND $ids AS id
+MATCH (message:Message {namespace: $namespace, id: id})
+SET message.sampled = true;
+
+// name: change-version
+// Move the tip of a version behind new messages; what was edited away stays in the graph. Nothing is done if
+// the version was changed or replaced since `tip` was read (`fits` is false), or if this operation was
+// already applied. Parameters: namespace, name, operation, version, tip, new_tip, length, rows (as above).
+MATCH (conversation:Conversation {namespace: $namespace, name: $name})
+SET conversation.operation = $operation
+WITH conversation
+MATCH (version:Version {namespace: $namespace, id: $version})
+OPTIONAL MATCH (version)-[pointer:TIP]->(tip:Message)
+WITH conversation, version, pointer, $operation IN version.operations AS applied,
+     EXISTS { (version)<-[:REPLACES]-(:Version) } AS replaced, coalesce(tip.id, '') = $tip AS unchanged
+WITH conversation, version, pointer, replaced, applied OR (unchanged AND NOT replaced) AS fits,
+     CASE WHEN unchanged AND NOT replaced AND NOT applied THEN $rows ELSE [] END AS rows,
+     unchanged AND NOT replaced AND NOT applied AS writes
+CALL (rows) {
+  UNWIND rows AS row
+  MERGE (message:Message {namespace: $namespace, id: row.id})
+    ON CREATE SET message.body = row.body, message.role = row.role, message.content = row.content,
+                  message.sampled = row.sampled, message.created_at = datetime()
+    ON MATCH SET message.sampled = message.sampled OR row.sampled
+  WITH row, message
+  OPTIONAL MATCH (parent:Message {namespace: $namespace, id: row.parent})
+  FOREACH (parent IN CASE WHEN parent IS NULL THEN [] ELSE [parent] END | MERGE (parent)-[:NEXT]->(message))
+  RETURN collect(CASE WHEN message.sampled THEN message.id END) AS sampled
+}
+CALL (conversation, version, pointer, writes) {
+  WITH conversation, version, pointer, writes
+  WHERE writes
+  DELETE pointer
+  WITH conversation, version
+  OPTIONAL MATCH (tip:Message {namespace: $namespace, id: $new_tip})
+  FOREACH (tip IN CASE WHEN tip IS NULL THEN [] ELSE [tip] END | CREATE (version)-[:TIP]->(tip))
+  SET version.length = $length, version.operations = version.operations[-31..] + [$operation]
+  WITH conversation, version
+  MATCH (conversation)-[head:HEAD]->(current:Version)
+  WHERE current <> version
+  DELETE head
+  CREATE (conversation)-[:HEAD]->(version)
+  RETURN count(*) AS moved
+}
+RETURN fits, replaced, version.number AS number, sampled;
+
+// name: replace-version
+// A new version in the place of another, with the same tip for now; change-version then moves it. Nothing is
+// done if the old one was changed or replaced since `tip` was read (`fits` is false), or if the new one is
+// there already. Parameters: namespace, name, version, tip, new_version, at.
+MATCH (conversation:Conversation {namespace: $namespace, name: $name})
+SET conversation.operation = 0
+WITH conversation
+MATCH (version:Version {namespace: $namespace, id: $version})
+OPTIONAL MATCH (version)-[:TIP]->(tip:Message)
+OPTIONAL MATCH (made:Version {namespace: $namespace, id: $new_version})
+WITH conversation, version, tip, made, EXISTS { (version)<-[:REPLACES]-(:Version) } AS replaced,
+     coalesce(tip.id, '') = $tip AS unchanged
+CALL (conversation, version, tip, made, replaced, unchanged) {
+  WITH conversation, version, tip
+  WHERE made IS NULL AND unchanged AND NOT replaced
+  SET conversation.versions = conversation.versions + 1
+  CREATE (new:Version {namespace: $namespace, id: $new_version, number: conversation.versions,
+                       length: version.length, created_at: datetime(), operations: []})
+  CREATE (conversation)-[:VERSION]->(new)
+  CREATE (new)-[:REPLACES {at: $at}]->(version)
+  CREATE (new)-[:TIP]->(tip)
+  RETURN count(*) AS created
+}
+RETURN made IS NOT NULL OR created > 0 AS fits, replaced, version.number AS number;
+
+// name: branch-version
+// A new version that ends with a stored message and replaces nothing. Parameters: namespace, name, version,
+// tip, length.
+MATCH (conversation:Conversation {namespace: $namespace, name: $name})
+SET conversation.operation = 0
+WITH conversation
+WHERE NOT EXISTS { MATCH (:Version {namespace: $namespace, id: $version}) }
+MATCH (conversation)-[head:HEAD]->(:Version)
+DELETE head
+SET conversation.versions = conversation.versions + 1
+CREATE (version:Version {namespace: $namespace, id: $version, number: conversation.versions, length: $length,
+                         created_at: datetime(), operations: []})
+CREATE (conversation)-[:VERSION]->(version)
+CREATE (conversation)-[:HEAD]->(version)
+WITH version
+MATCH (tip:Message {namespace: $namespace, id: $tip})
+CREATE (version)-[:TIP]->(tip);
+
+// name: find-place
+// Where a path of messages belongs, under the write lock of its conversation: the last of them that is stored,
+// the version that holds all of them, and the longest version that they continue. The ids come from the last
+// to the first, so that little is looked at where little is new; what is found first is only the quickest
+// answer, and any answer loses nothing. Parameters: namespace, name, ids, tip.
+MATCH (conversation:Conversation {namespace: $namespace, name: $name})
+SET conversation.operation = 0
+WITH conversation
+CALL () {
+  UNWIND $ids AS id
+  MATCH (message:Message {namespace: $namespace, id: id})
+  WITH message LIMIT 1
+  RETURN collect(message.id) AS stored
+}
+CALL (conversation) {
+  MATCH (:Message {namespace: $namespace, id: $tip})-[:NEXT*0..]->(:Message)<-[:TIP]-(version:Version)
+  WHERE EXISTS { (conversation)-[:VERSION]->(version) }
+  WITH version LIMIT 1
+  RETURN collect(version.id) AS holding
+}
+CALL (conversation) {
+  UNWIND $ids AS id
+  MATCH (tip:Message {namespace: $namespace, id: id})<-[:TIP]-(version:Version)<-[:VERSION]-(conversation)
+  WHERE NOT EXISTS { (version)<-[:REPLACES]-(:Version) }
+  WITH version, tip LIMIT 1
+  RETURN collect({id: version.id, tip: tip.id}) AS continued
+}
+CALL (conversation) {
+  MATCH (conversation)-[:VERSION]->(version:Version)
+  WHERE NOT EXISTS { (version)-[:TIP]->(:Message) } AND NOT EXISTS { (version)<-[:REPLACES]-(:Version) }
+  WITH version LIMIT 1
+  RETURN collect({id: version.id, tip: ''}) AS empty
+}
+RETURN head(stored) AS stored, head(holding) AS holding, head(continued + empty) AS continued;
+
+// name: attach
+// Keep metadata beside messages, with the conversation of a subagent inside it. Parameters: namespace, rows
+// [{id, message, body, model, length, subgraph}].
+UNWIND $rows AS row
+MATCH (message:Message {namespace: $namespace, id: row.message})
+MERGE (metadata:Metadata {namespace: $namespace, id: row.id})
+  ON CREATE SET metadata.body = row.body, metadata.model = row.model, metadata.length = row.length,
+                metadata.at = datetime()
+MERGE (message)-[:HAS]->(metadata)
+WITH row, metadata
+MATCH (subgraph:Message {namespace: $namespace, id: row.subgraph})
+MERGE (metadata)-[:CONTAINS]->(subgraph);
+
+// name: attachments
+// What is kept beside messages, in the order in which it was stored. Parameters: namespace, ids.
+UNWIND $ids AS id
+MATCH (message:Message {namespace: $namespace, id: id})-[:HAS]->(metadata:Metadata)
+RETURN message.id AS message, metadata.body AS body, toString(metadata.at) AS at
+ORDER BY metadata.at;
+
+// name: drop-conversations
+// Delete some of the conversations, messages and metadata of a namespace; run until nothing is left.
+// Parameters: namespace, limit.
+CALL () {
+  MATCH (part:Conversation {namespace: $namespace}) WHERE part.name IS NOT NULL RETURN part
+  UNION ALL
+  MATCH (part:Version {namespace: $namespace}) WHERE part.id IS NOT NULL RETURN part
+  UNION ALL
+  MATCH (part:Message {namespace: $namespace}) WHERE part.id IS NOT NULL RETURN part
+  UNION ALL
+  MATCH (part:Metadata {namespace: $namespace}) WHERE part.id IS NOT NULL RETURN part
+}
+WITH part LIMIT $limit
+DETACH DELETE part
+RETURN count(part) AS deleted;

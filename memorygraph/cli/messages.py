@@ -1,0 +1,151 @@
+"""The commands that read conversations: `messages list show versions diff verify export`."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import click
+
+from memorygraph.cli.output import json_option, print_json, print_table, say
+from memorygraph.cli.settings import Settings
+from memorygraph.errors import NotFoundError
+
+if TYPE_CHECKING:
+    from memorygraph.client import MemoryGraph
+    from memorygraph.messages.graph import MessageGraph
+
+SHOWN = 200
+
+
+@click.group()
+def messages() -> None:
+    """Read conversations and their versions."""
+
+
+@messages.command("list")
+@json_option
+@click.pass_obj
+def list_(settings: Settings, *, as_json: bool) -> None:
+    """Show every conversation, and how long the version is that was last written."""
+    with settings.connect() as graph:
+        found = graph.conversations()
+    if as_json:
+        print_json([conversation.as_dict() for conversation in found])
+    else:
+        rows = [tuple(conversation.as_dict().values()) for conversation in found]
+        print_table(("conversation", "versions", "version", "messages"), rows)
+
+
+@messages.command()
+@click.argument("name")
+@click.option("--version", type=int, help="Another version than the one that was last written.")
+@json_option
+@click.pass_obj
+def show(settings: Settings, *, name: str, version: int | None, as_json: bool) -> None:
+    """Show the messages of a conversation; `off-policy` marks answers that no model gave to what stands before."""
+    with settings.connect() as graph:
+        history = _conversation(graph, name)
+        entries = (history if version is None else history.checkout(version)).entries()
+    if as_json:
+        print_json([{**e.message.as_dict(), "id": e.id, "off_policy": e.off_policy} for e in entries])
+        return
+    rows = [
+        (i, e.message.role, _short(e.message.text or _calls(e.message.tool_calls)), "off-policy" * e.off_policy)
+        for i, e in enumerate(entries)
+    ]
+    print_table(("", "role", "content", ""), rows)
+
+
+@messages.command()
+@click.argument("name")
+@json_option
+@click.pass_obj
+def versions(settings: Settings, *, name: str, as_json: bool) -> None:
+    """Show the versions of a conversation, and where an edit broke the prefix of an answer."""
+    with settings.connect() as graph:
+        found = _conversation(graph, name).versions()
+    if as_json:
+        print_json([version.as_dict() for version in found])
+    else:
+        rows = [(v.number, v.length, v.replaces, v.at, v.tip[:12]) for v in found]
+        print_table(("version", "messages", "replaces", "at", "tip"), rows)
+
+
+@messages.command()
+@click.argument("name")
+@click.argument("first", metavar="V1", type=int)
+@click.argument("second", metavar="V2", type=int)
+@json_option
+@click.pass_obj
+def diff(settings: Settings, *, name: str, first: int, second: int, as_json: bool) -> None:
+    """Show what was removed and added from one version of a conversation to another."""
+    with settings.connect() as graph:
+        found = _conversation(graph, name).diff(first, second)
+    if as_json:
+        print_json(found.as_dict())
+    elif found:
+        lines = [("-", i, m.role, _short(m.text)) for i, m in found.removed]
+        lines += [("+", i, m.role, _short(m.text)) for i, m in found.added]
+        print_table(("", "index", "role", "content"), sorted(lines, key=lambda line: line[1]))
+    else:
+        say("the same messages")
+
+
+@messages.command()
+@click.argument("name")
+@json_option
+@click.pass_context
+def verify(ctx: click.Context, *, name: str, as_json: bool) -> None:
+    """Recompute every hash of a conversation, and name the first message that is wrong (exit code 1)."""
+    settings: Settings = ctx.obj
+    with settings.connect() as graph:
+        found = _conversation(graph, name).verify()
+    if as_json:
+        print_json(found.as_dict())
+    say(str(found.fault) if found.fault else f"sound: {found.messages} messages in {found.versions} versions")
+    ctx.exit(0 if found.ok else 1)
+
+
+_time = click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"])
+
+
+@messages.command()
+@click.argument("name")
+@click.option(
+    "--format", "form", default="openai", show_default=True, type=click.Choice(["openai", "prompt-completion"])
+)
+@click.option("--model", help="Only answers of this model.")
+@click.option("--since", type=_time, help="Only answers stored then or later (UTC).")
+@click.option("--until", type=_time, help="Only answers stored before then (UTC).")
+@click.pass_obj
+def export(
+    settings: Settings, *, name: str, form: str, model: str | None, since: datetime | None, until: datetime | None
+) -> None:
+    """Print on-policy training data as JSON lines: each sampled answer once, behind what it was sampled from.
+
+    What was left out is counted on stderr.
+    """
+    first, last = (time and time.replace(tzinfo=UTC) for time in (since, until))
+    with settings.connect() as graph:
+        data = _conversation(graph, name).training_data(model=model, since=first, until=last)
+    click.echo(data.jsonl(form), nl=False)
+    left = ", ".join(f"{count} {reason}" for reason, count in data.left_out.items())
+    say(f"{data.answers} answers in {len(data)} samples; left out: {left or 'none'}")
+
+
+def _conversation(graph: MemoryGraph, name: str) -> MessageGraph:
+    history = graph.messages(name)
+    if not history.stored:
+        raise NotFoundError(
+            f"no conversation `{name}` in namespace `{graph.namespace}`; `memorygraph messages list` shows them all"
+        )
+    return history
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= SHOWN else text[: SHOWN - 1] + "…"
+
+
+def _calls(calls: list[dict[str, object]]) -> str:
+    return ", ".join(f"calls {call.get('function') or call}" for call in calls)

@@ -1,0 +1,308 @@
+"""`MessageGraph`: a conversation as a list that anyone can use, and that forgets nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, MutableSequence, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Any, SupportsIndex, overload
+
+from memorygraph.errors import ConflictError
+from memorygraph.messages.drafts import Draft, Slot, attachments_of, draft_of
+from memorygraph.messages.history import (
+    Change,
+    Entry,
+    Version,
+    change_of,
+    entries_of,
+)
+from memorygraph.messages.memory import Memory
+from memorygraph.messages.message import ROOT, Message, message_id
+from memorygraph.messages.reading import Reading
+from memorygraph.messages.storage import Storage
+from memorygraph.messages.tools import LOST
+from memorygraph.messages.training import TrainingData, Wanted, training_data
+from memorygraph.messages.view import MessageView
+
+
+class MessageGraph(Reading, MutableSequence[Any]):
+    """A list of messages, each a dict, kept as an immutable graph: in memory, or in Neo4j (`mg.messages`).
+
+    Editing it is editing a list, at any depth. An edit that breaks the prefix of an assistant message makes a
+    new version, and the old one stays as it was (`prev_graph`, `versions`); every other edit makes none. What
+    stands behind an edit is kept, and its assistant messages are `off_policy`: nobody sampled them from that.
+
+    A graph of Neo4j shows what was stored when it was first read; `refresh` reads anew, and so does a change
+    that came too late, after its `ConflictError`. Safe to share between threads.
+
+    >>> history = MessageGraph([{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello!"}])
+    >>> history[0]["content"] = "Good morning"
+    >>> [version.number for version in history.versions()], history.prev_graph[0]["content"]
+    ([1, 2], 'Hi')
+    >>> history[1].off_policy, history.prev_graph[1].off_policy
+    (True, False)
+    """
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(
+        self,
+        messages: Iterable[Any] = (),
+        *,
+        storage: Storage | None = None,
+        version: Version | None = None,
+        read_only: bool = False,
+    ) -> None:
+        super().__init__(storage=storage or Memory(), version=version, read_only=read_only)
+        self.extend(messages)
+
+    # The list
+
+    def __len__(self) -> int:
+        return self.version.length
+
+    @overload
+    def __getitem__(self, index: SupportsIndex) -> MessageView: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[MessageView]: ...
+    def __getitem__(self, index: SupportsIndex | slice) -> MessageView | list[MessageView]:
+        with self._lock:
+            if isinstance(index, slice):
+                return [MessageView(self, i) for i in range(*index.indices(len(self)))]
+            return MessageView(self, self._place(index))
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        if isinstance(index, slice):
+            drafts = [_draft(message) for message in value]
+            self._edit(lambda slots: slots.__setitem__(index, drafts))
+        else:
+            draft = _draft(value)
+            self._edit(lambda slots: slots.__setitem__(self._place(index), draft))
+
+    def __delitem__(self, index: SupportsIndex | slice) -> None:
+        place = index if isinstance(index, slice) else self._place(index)
+        self._edit(lambda slots: slots.__delitem__(place))
+
+    def insert(self, index: int, value: Any) -> None:
+        """Put a message before the one at an index."""
+        draft = _draft(value)
+        self._edit(lambda slots: slots.insert(index, draft))
+
+    def append(
+        self, value: Any, *, sampled: bool = True, metadata: Mapping[str, Any] | None = None, subgraph: Any = None
+    ) -> None:
+        """Add a message behind the last.
+
+        An assistant message counts as sampled from the messages before it, unless `sampled` is false: an
+        example that somebody wrote is no answer of a model. `metadata` and `subgraph` are kept beside it, and
+        may also be given as keys of the message: how an answer came to be, and the conversation of the
+        subagent that a tool ran, as a MessageGraph or a list, with which `length` comes into the metadata.
+
+        Raises:
+            TypeError, ValueError: it is no message.
+            ConflictError: somebody else has changed this version since it was read; nothing was changed.
+        """
+        draft = _draft(value, metadata=metadata, subgraph=subgraph)
+        with self._lock:
+            version = self.version
+            entry = Entry(message_id(draft.message, version.tip), draft.message, sampled and draft.message.is_assistant)
+            attached = tuple(draft.attachments(entry.id))
+            self._apply(Change(version, version.tip, (entry,), version.length + 1, attachments=attached))
+
+    def extend(self, values: Iterable[Any], *, sampled: bool = True) -> None:
+        """Add messages behind the last, all of them or none."""
+        drafts = [_draft(value) for value in values]
+        if not drafts:
+            return
+        with self._lock:
+            version = self.version
+            entries = entries_of([draft.message for draft in drafts], version.tip, sampled=sampled)
+            length = version.length + len(entries)
+            attached = attachments_of(drafts, [entry.id for entry in entries], ())
+            self._apply(Change(version, version.tip, entries, length, attachments=attached))
+
+    def pop(self, index: int = -1) -> dict[str, Any]:
+        """Remove a message, and return it as a plain dict."""
+        with self._lock:
+            message = self.entry(self._place(index)).message
+            del self[index]
+            return message.as_dict()
+
+    def clear(self) -> None:
+        """Remove all messages in one change."""
+        self[:] = []
+
+    def reverse(self) -> None:
+        """Turn the order around in one change."""
+        self._edit(lambda slots: slots.reverse())
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, (MessageGraph, list, tuple)):
+            return NotImplemented
+        try:
+            theirs = other._messages() if isinstance(other, MessageGraph) else [Message.of(value) for value in other]
+        except (TypeError, ValueError):
+            return False
+        return self._messages() == theirs
+
+    def __repr__(self) -> str:
+        if isinstance(self._storage, Memory):
+            return f"MessageGraph({self.messages!r})"
+        return f"<MessageGraph {self._storage.name!r}, {self._known or 'not read yet'}>"
+
+    def copy(self) -> MessageGraph:
+        """An independent copy of this version in memory, with what is kept beside it; older versions stay here."""
+        copied = Memory(self._storage.name)
+        entries = self.entries()
+        if entries:
+            copied.add_path(entries, self.attachments(deep=True))
+        return MessageGraph(storage=copied)
+
+    __copy__ = copy
+
+    def __deepcopy__(self, _: dict[int, Any]) -> MessageGraph:
+        return self.copy()
+
+    # Versions, and what is kept beside messages
+
+    def branch(self, at: int | None = None) -> MessageGraph:
+        """A new version that begins with the first `at` messages of this one, all of them by default.
+
+        This list stays on its own version. Nothing is copied: the versions share what they have in common.
+
+        >>> history = MessageGraph([{"role": "user", "content": text} for text in "abc"])
+        >>> other = history.branch(at=1)
+        >>> other.append({"role": "user", "content": "x"})
+        >>> len(history), [message["content"] for message in other]
+        (3, ['a', 'x'])
+        """
+        length = len(self)
+        place = length if at is None else at + length if at < 0 else at
+        if not 0 <= place <= length:
+            raise IndexError(f"a branch begins behind one of {length} messages, and this is {at}")
+        tip = ROOT if place == 0 else self.version.tip if place == length else self.entry(place - 1).id
+        return MessageGraph(storage=self._storage, version=self._storage.branch(self.version, tip, place))
+
+    def attach(self, index: int, metadata: Mapping[str, Any] | None = None, subgraph: Any = None) -> None:
+        """Keep metadata, or the conversation of a subagent, beside a message that is stored already."""
+        entry = self.entry(index)
+        draft = _draft(entry.message, metadata=metadata, subgraph=subgraph)
+        self._storage.attach(draft.attachments(entry.id))
+
+    def training_data(
+        self, *, model: str | None = None, since: datetime | None = None, until: datetime | None = None
+    ) -> TrainingData:
+        """Every sampled answer of all versions once, behind exactly what it was sampled from; subagents' too.
+
+        Only answers of one `model`, or those that were stored at `since` or later and before `until`, where given.
+
+        >>> history = MessageGraph([{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello!"}])
+        >>> history[0]["content"] = "Good morning"
+        >>> data = history.training_data()
+        >>> data.answers, data.left_out
+        (1, {'off-policy': 1})
+        """
+        return training_data(self._storage, Wanted(model, since, until))
+
+    # For recorders and models
+
+    def add_path(
+        self,
+        messages: Iterable[Any],
+        *,
+        sampled: Iterable[int] | None = None,
+        metadata: Mapping[str, Any] | None = None,
+    ) -> Version:
+        """Put a whole list of messages on the version that it fits, and return that version. Never a conflict.
+
+        It extends the longest version that it continues; it is found where it is stored already; and it
+        becomes a version of its own where it fits none. `sampled` are the indexes of the messages that a model
+        answered, by default the last if it is an assistant message; `metadata` is kept beside the last.
+        """
+        drafts = [_draft(value) for value in messages]
+        if not drafts:
+            raise ValueError("a conversation that is recorded has at least one message")
+        chosen = {len(drafts) - 1} if sampled is None else set(sampled)
+        entries = [
+            Entry(entry.id, entry.message, i in chosen and entry.message.is_assistant)
+            for i, entry in enumerate(entries_of([draft.message for draft in drafts]))
+        ]
+        attached = attachments_of(drafts, [entry.id for entry in entries], ())
+        if metadata is not None:
+            attached += tuple(_draft(entries[-1].message, metadata=metadata).attachments(entries[-1].id))
+        with self._lock:
+            version = self._storage.add_path(entries, attached)
+            if self._known is None or self._known.length == 0 or version.id == self._known.id:
+                self._known, self._entries = version, None
+            return version
+
+    def mend_tool_calls(self, content: str = LOST) -> int:
+        """Give each tool call without a result one that says so, in one change; returns how many."""
+        with self._lock:
+            missing = self.unanswered_tool_calls()
+
+            def mend(slots: list[Slot]) -> None:
+                for call in reversed(missing):
+                    slots.insert(call.place, Draft(call.result(content)))
+
+            self._edit(mend)
+            return len(missing)
+
+    def replace(self, index: int, value: Mapping[str, Any]) -> Entry:
+        """Put a message in the place of another, and return it as it is kept."""
+        with self._lock:
+            self[index] = value
+            return self.entry(index)
+
+    # How a change is made
+
+    def _place(self, index: SupportsIndex) -> int:
+        """An index counted from the front."""
+        length, place = len(self), index.__index__()
+        if not -length <= place < length:
+            raise IndexError(f"there is no message {place} among {length}")
+        return place % length
+
+    def _edit(self, edit: Callable[[list[Slot]], None]) -> None:
+        """Change the list in any way at all; the branch rule says what that means."""
+        with self._lock:
+            old = self._loaded()
+            slots: list[Slot] = list(old)
+            edit(slots)
+            change = change_of(self.version, old, [slot.message for slot in slots])
+            if change is None:
+                self._attach_only(slots, [entry.id for entry in old])
+                return
+            kept = old[: len(slots) - len(change.entries)]
+            ids = [entry.id for entry in (*kept, *change.entries)]
+            moved = [
+                slot.id for slot, id_ in zip(slots, ids, strict=True) if isinstance(slot, Entry) and slot.id != id_
+            ]
+            carried = self._storage.attachments(moved) if moved else ()
+            self._apply(replace(change, attachments=attachments_of(slots, ids, carried)))
+
+    def _attach_only(self, slots: Sequence[Slot], ids: Sequence[str]) -> None:
+        attached = attachments_of(slots, ids, ())
+        if attached:
+            self._writable()
+            self._storage.attach(attached)
+
+    def _apply(self, change: Change) -> None:
+        self._writable()
+        try:
+            version, sampled = self._storage.apply(change)
+        except ConflictError:
+            self.refresh()
+            raise
+        entries = [Entry(entry.id, entry.message, entry.id in sampled) for entry in change.entries]
+        if self._entries is not None:
+            self._entries[change.length - len(entries) :] = entries
+        self._known = version
+
+
+def _draft(value: Any, *, metadata: Mapping[str, Any] | None = None, subgraph: Any = None) -> Draft:
+    return draft_of(value, _conversation, metadata=metadata, subgraph=subgraph)
+
+
+def _conversation(value: Any) -> MessageGraph:
+    return value if isinstance(value, MessageGraph) else MessageGraph(value)

@@ -1,0 +1,206 @@
+"""The branch rule, and the values that versions are made of. Nothing here stores anything.
+
+A version is a path through the message graph: the messages from a first one to its tip. Appending moves the
+tip. An edit moves it too, unless it breaks the prefix of an assistant message: then the old version stays as
+it is, and a new one replaces it from the index where the prefix broke.
+
+An assistant message is on-policy where it was sampled from exactly the messages before it. Because these are
+part of its identity, that is a fact about the message and not about a version: the same text behind an edited
+prompt is another message, which nobody sampled. So no version keeps a list of positions, an edit that is taken
+back is on-policy again, and versions and conversations that share a message agree about it.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from difflib import SequenceMatcher
+from itertools import takewhile
+from typing import Any
+
+from memorygraph.messages.message import ROOT, Message, canonical, chain, digest
+
+_METADATA_DOMAIN = b"memorygraph metadata 1"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A message at its place: `id` names it together with everything before it.
+
+    `sampled` says that a model gave it as the answer to exactly the messages before it.
+    """
+
+    id: str
+    message: Message
+    sampled: bool = False
+
+    @property
+    def off_policy(self) -> bool:
+        """Whether it is an assistant message that was not sampled from the messages before it."""
+        return self.message.is_assistant and not self.sampled
+
+
+@dataclass(frozen=True)
+class Attachment:
+    """What is kept beside a message: how it came to be, and the subagent's conversation inside a tool response.
+
+    It is no part of the message's identity: whoever sends a conversation back sends none of it, and must land
+    on the same message. `subgraph` is the tip of the subagent's conversation, `at` when it was stored; `inner`
+    is that conversation where it is yet to be stored.
+    """
+
+    message_id: str
+    metadata: Mapping[str, Any]
+    subgraph: str | None = None
+    at: str = ""
+    inner: tuple[Entry, ...] = ()
+
+    @property
+    def body(self) -> str:
+        """The canonical JSON."""
+        return canonical({"metadata": self.metadata, "subgraph": self.subgraph})
+
+    @property
+    def id(self) -> str:
+        """The identity: the hash of the message's identity and the body."""
+        return digest(_METADATA_DOMAIN, self.message_id, self.body)
+
+
+@dataclass(frozen=True)
+class Version:
+    """A version of a conversation: its number, its tip, and what it replaces.
+
+    `replaces` is the number of the older version whose prefix was broken at the index `at`. A version that
+    was `replaced` never changes again.
+    """
+
+    id: str = field(default_factory=lambda: f"{secrets.randbits(63):016x}")
+    number: int = 1
+    tip: str = ROOT
+    length: int = 0
+    replaces: int | None = None
+    at: int | None = None
+    replaced: bool = False
+
+    def as_dict(self) -> dict[str, Any]:
+        """The value as `--json` prints it."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Change:
+    """A change, with the version and the tip that it was made on, and a new random number.
+
+    `entries` follow the message `parent`, and the last of them is the new tip. Where `at` is given, the
+    prefix broke there, and a new version replaces the old one. Applied twice, a change is applied once: the
+    storage remembers `operation`.
+    """
+
+    base: Version
+    parent: str
+    entries: tuple[Entry, ...]
+    length: int
+    at: int | None = None
+    attachments: tuple[Attachment, ...] = ()
+    operation: int = field(default_factory=lambda: secrets.randbits(63))
+
+    @property
+    def new_tip(self) -> str:
+        """The tip after the change."""
+        return self.entries[-1].id if self.entries else self.parent
+
+    @property
+    def version(self) -> str:
+        """The id of the version that is moved: the old one, or the one that replaces it."""
+        return self.base.id if self.at is None else f"{self.operation:016x}"
+
+    def result(self, number: int) -> Version:
+        """The version after the change; a new one has this number."""
+        if self.at is None:
+            return replace(self.base, tip=self.new_tip, length=self.length)
+        return Version(self.version, number, self.new_tip, self.length, self.base.number, self.at)
+
+
+@dataclass(frozen=True)
+class Diff:
+    """How two versions differ: the messages before `at` are the same, then these were removed and added.
+
+    Each is the index in its version and the message.
+    """
+
+    at: int
+    removed: tuple[tuple[int, Message], ...]
+    added: tuple[tuple[int, Message], ...]
+
+    def __bool__(self) -> bool:
+        return bool(self.removed or self.added)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The value as `--json` prints it."""
+
+        def listed(lines: Iterable[tuple[int, Message]]) -> list[dict[str, Any]]:
+            return [{"index": index, "message": message.as_dict()} for index, message in lines]
+
+        return {"at": self.at, "removed": listed(self.removed), "added": listed(self.added)}
+
+
+def entries_of(messages: Sequence[Message], parent: str = ROOT, *, sampled: bool = False) -> tuple[Entry, ...]:
+    """Messages that follow `parent`, with their identities; `sampled` goes for the assistant messages."""
+    ids = chain(messages, parent)
+    return tuple(
+        Entry(id_, message, sampled and message.is_assistant) for id_, message in zip(ids, messages, strict=True)
+    )
+
+
+def first_difference(old: Sequence[Message], new: Sequence[Message]) -> int:
+    """How many messages two lists have in common from their beginning.
+
+    >>> a, b, c = (Message.of({"role": "user", "content": text}) for text in "abc")
+    >>> first_difference([a, b], [a, c, b])
+    1
+    """
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(old, new, strict=False)))
+
+
+def break_of(old: Sequence[Message], new: Sequence[Message]) -> int | None:
+    """The branch rule: where the prefix of an assistant message breaks when `old` becomes `new`, or None.
+
+    It breaks at the first message that differs, if in `old` an assistant message stands there or behind.
+    Appending breaks nothing, and a list that stays the same breaks nothing.
+
+    >>> u, v = ({"role": "user", "content": text} for text in "uv")
+    >>> a = {"role": "assistant", "content": "a"}
+    >>> def rule(old, new): return break_of([Message.of(m) for m in old], [Message.of(m) for m in new])
+    >>> rule([u, a], [v, a]), rule([u], [v]), rule([u, a, u], [u, a, v]), rule([u, a], [u])
+    (0, None, None, 1)
+    """
+    at = first_difference(old, new)
+    return at if any(message.is_assistant for message in old[at:]) else None
+
+
+def change_of(version: Version, old: Sequence[Entry], new: Sequence[Message]) -> Change | None:
+    """The change that turns a version into a list of messages, or None where nothing changes.
+
+    What is only appended counts as sampled; behind an edit nothing does.
+    """
+    messages = [entry.message for entry in old]
+    at = first_difference(messages, new)
+    if at == len(old) == len(new):
+        return None
+    parent = old[at - 1].id if at else ROOT
+    entries = entries_of(new[at:], parent, sampled=at == len(old))
+    return Change(version, parent, entries, len(new), break_of(messages, new))
+
+
+def difference(old: Sequence[Message], new: Sequence[Message]) -> Diff:
+    """What was removed from the one list and added in the other; a message that stayed is in neither."""
+    at = first_difference(old, new)
+    before, after = old[at:], new[at:]
+    removed: list[tuple[int, Message]] = []
+    added: list[tuple[int, Message]] = []
+    for tag, i, j, k, m in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+        if tag != "equal":
+            removed += [(at + n, before[n]) for n in range(i, j)]
+            added += [(at + n, after[n]) for n in range(k, m)]
+    return Diff(at, tuple(removed), tuple(added))

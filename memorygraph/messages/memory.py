@@ -1,0 +1,123 @@
+"""A conversation kept in memory: the storage of a `MessageGraph` without a database."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from threading import RLock
+
+from memorygraph.errors import ConflictError
+from memorygraph.messages.history import Attachment, Change, Entry, Version
+from memorygraph.messages.message import ROOT
+from memorygraph.messages.storage import StoredMessage, conflict
+
+
+class Memory:
+    """One conversation in dicts, behind one lock."""
+
+    def __init__(self, name: str = "") -> None:
+        self.name = name
+        self._entries: dict[str, Entry] = {}
+        self._parents: dict[str, str] = {}
+        self._attachments: dict[str, dict[str, Attachment]] = {}
+        self._versions: dict[str, Version] = {}
+        self._operations: dict[int, Version] = {}
+        self._head = ""
+        self._lock = RLock()
+        self._keep(Version())
+
+    def head(self) -> Version | None:
+        """The version that was last written."""
+        return self._versions.get(self._head)
+
+    def versions(self) -> list[Version]:
+        """Every version by its number."""
+        with self._lock:
+            return sorted(self._versions.values(), key=lambda version: version.number)
+
+    def path(self, tip: str) -> list[Entry]:
+        """The messages from the first to this one."""
+        with self._lock:
+            found = []
+            while tip != ROOT:
+                found.append(self._entries[tip])
+                tip = self._parents[tip]
+        return found[::-1]
+
+    def apply(self, change: Change) -> tuple[Version, frozenset[str]]:
+        """Change a version.
+
+        Raises:
+            ConflictError: the version was changed or replaced meanwhile.
+        """
+        with self._lock:
+            if change.operation not in self._operations:
+                version = self._versions.get(change.base.id)
+                if version is None or version.tip != change.base.tip or version.replaced:
+                    raise ConflictError(conflict(self.name, change.base, replaced=bool(version and version.replaced)))
+                self._put(change.parent, change.entries, change.attachments)
+                self._operations[change.operation] = self._move(version, change)
+            sampled = frozenset(entry.id for entry in change.entries if self._entries[entry.id].sampled)
+            return self._operations[change.operation], sampled
+
+    def branch(self, base: Version, tip: str, length: int) -> Version:  # noqa: ARG002 - it is stored already
+        """A new version that ends with a message of the version `base`."""
+        with self._lock:
+            return self._keep(Version(number=len(self._versions) + 1, tip=tip, length=length))
+
+    def add_path(self, entries: Sequence[Entry], attachments: Sequence[Attachment] = ()) -> Version:
+        """Put a whole conversation on the version that it fits."""
+        with self._lock:
+            self._put(ROOT, entries, attachments)
+            tip = entries[-1].id
+            holding = [v for v in self._versions.values() if any(entry.id == tip for entry in self.path(v.tip))]
+            if holding:
+                return holding[0]
+            prefix = {ROOT, *(entry.id for entry in entries)}
+            continued = [v for v in self._versions.values() if v.tip in prefix and not v.replaced]
+            if not continued:
+                return self.branch(self._versions[self._head], tip, len(entries))
+            longest = max(continued, key=lambda version: version.length)
+            return self._keep(replace(longest, tip=tip, length=len(entries)))
+
+    def attach(self, attachments: Sequence[Attachment]) -> None:
+        """Keep these beside their messages."""
+        with self._lock:
+            self._put(ROOT, (), attachments)
+
+    def attachments(self, ids: Collection[str]) -> list[Attachment]:
+        """What is kept beside these messages."""
+        with self._lock:
+            return [kept for id_ in ids for kept in self._attachments.get(id_, {}).values()]
+
+    def audit(self, version: Version) -> list[StoredMessage]:
+        """The messages of a version from its tip back to the first."""
+        return [
+            StoredMessage(
+                entry.id, entry.message.body, {}, [(kept.id, kept.body) for kept in self.attachments([entry.id])]
+            )
+            for entry in reversed(self.path(version.tip))
+        ]
+
+    def _put(self, parent: str, entries: Sequence[Entry], attachments: Sequence[Attachment]) -> None:
+        for entry in entries:
+            known = self._entries.get(entry.id, entry)
+            self._entries[entry.id] = known if known.sampled else entry
+            self._parents[entry.id] = parent
+            parent = entry.id
+        for attachment in attachments:
+            self._put(ROOT, attachment.inner, ())
+            now = datetime.now(UTC).isoformat()
+            kept = self._attachments.setdefault(attachment.message_id, {})
+            kept.setdefault(attachment.id, replace(attachment, at=now, inner=()))
+
+    def _move(self, version: Version, change: Change) -> Version:
+        if change.at is not None:
+            self._keep(replace(version, replaced=True))
+        return self._keep(change.result(number=len(self._versions) + 1))
+
+    def _keep(self, version: Version) -> Version:
+        self._versions[version.id] = version
+        self._head = version.id
+        return version

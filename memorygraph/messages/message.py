@@ -1,0 +1,203 @@
+"""A message as an immutable value, and the hash that addresses it.
+
+The identity of a message is its canonical JSON together with the identity of the message before it. So two
+conversations that begin alike share what they have in common, and nothing in a text can pretend to be a
+second message: the parts are hashed apart, and never joined.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from hashlib import sha256
+from typing import Any
+
+ROOT = ""
+"""What stands for the parent of a first message."""
+
+ASIDE = ("metadata", "subgraph")
+"""The keys of a message that are kept beside it, and are no part of its identity."""
+
+_DOMAIN = b"memorygraph message 1"
+_KEYS = ("role", "content", "name", "tool_calls", "tool_call_id")
+
+
+class Message:
+    """One message: a role, a content as text or as a list of parts, and whatever keys it came with.
+
+    A key whose value is None is left out, because clients and servers disagree on writing it. Two messages
+    are equal if their canonical JSON is.
+
+    >>> message = Message.of({"role": "user", "content": "Hi", "name": None})
+    >>> message.body
+    '{"content":"Hi","role":"user"}'
+    >>> message.role, message.content
+    ('user', 'Hi')
+    """
+
+    def __init__(self, body: str) -> None:
+        self.body = body
+
+    @classmethod
+    def of(cls, value: Any) -> Message:
+        """The message that a dict says, or an object that turns into one, such as a message of `openai`.
+
+        The keys `metadata` and `subgraph` are no part of a message (`MessageGraph` keeps them beside it).
+
+        Raises:
+            TypeError: it is no mapping, or a part of it has the wrong type.
+            ValueError: it has no role, or holds what JSON or UTF-8 cannot.
+        """
+        if isinstance(value, Message):
+            return value
+        fields = {key: item for key, item in as_mapping(value).items() if item is not None and key not in ASIDE}
+        _check(fields)
+        return cls(canonical(fields))
+
+    @cached_property
+    def _fields(self) -> dict[str, Any]:
+        fields: dict[str, Any] = json.loads(self.body)
+        return fields
+
+    @property
+    def role(self) -> str:
+        """Who speaks: `system`, `developer`, `user`, `assistant`, `tool`."""
+        return str(self._fields["role"])
+
+    @property
+    def content(self) -> str | list[Any] | None:
+        """The text, or a copy of the list of parts, or None."""
+        return self.as_dict().get("content")
+
+    @property
+    def text(self) -> str:
+        """The content as text: the texts of its parts, one below the other.
+
+        >>> Message.of({"role": "user", "content": [{"type": "text", "text": "a"}, {"type": "image_url"}]}).text
+        'a'
+        """
+        content = self._fields.get("content")
+        if isinstance(content, str):
+            return content
+        return "\n".join(str(part["text"]) for part in content or () if "text" in part)
+
+    @property
+    def name(self) -> str | None:
+        """The name of the speaker, where there is one."""
+        return self._fields.get("name")
+
+    @property
+    def tool_calls(self) -> list[dict[str, Any]]:
+        """A copy of the tool calls that the message asks for."""
+        return self.as_dict().get("tool_calls") or []
+
+    @property
+    def tool_call_id(self) -> str | None:
+        """The id of the call that a `tool` message answers."""
+        return self._fields.get("tool_call_id")
+
+    @property
+    def is_assistant(self) -> bool:
+        """Whether a model is said to have written it."""
+        return self.role == "assistant"
+
+    def as_dict(self) -> dict[str, Any]:
+        """A new dict of the message, which the caller may change; the known keys come first."""
+        fields = json.loads(self.body)
+        return {
+            key: fields[key] for key in (*(k for k in _KEYS if k in fields), *(k for k in fields if k not in _KEYS))
+        }
+
+    def __eq__(self, other: object) -> bool:
+        return self.body == other.body if isinstance(other, Message) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.body)
+
+    def __repr__(self) -> str:
+        return f"Message.of({self.as_dict()!r})"
+
+
+def message_id(message: Message, parent: str = ROOT) -> str:
+    r"""The identity of a message that follows the message `parent`.
+
+    >>> one = message_id(Message.of({"role": "user", "content": "x\n\nassistant: y"}))
+    >>> x = message_id(Message.of({"role": "user", "content": "x"}))
+    >>> one == message_id(Message.of({"role": "assistant", "content": "y"}), x)
+    False
+    """
+    return digest(_DOMAIN, parent, message.body)
+
+
+def chain(messages: Iterable[Message], parent: str = ROOT) -> list[str]:
+    """The identities of messages that follow one another, the first of them `parent`."""
+    ids = []
+    for message in messages:
+        parent = message_id(message, parent)
+        ids.append(parent)
+    return ids
+
+
+def digest(domain: bytes, owner: str, body: str) -> str:
+    """The SHA-256 of a text that belongs to an identity; no two of the three can run into one another."""
+    return sha256(b"%b\n%b\n%b" % (domain, owner.encode(), body.encode())).hexdigest()
+
+
+def canonical(value: Any) -> str:
+    """The one JSON text of a value: sorted keys, no blanks.
+
+    Raises:
+        TypeError: a key is no text, or a value is nothing that JSON knows.
+        ValueError: a number is not finite, a text is no Unicode, or it is nested too deeply.
+    """
+    try:
+        _check_keys(value)
+        text = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(f"a message holds half of a surrogate pair, which is no text: {error}") from error
+    except RecursionError as error:
+        raise ValueError("a message is nested too deeply") from error
+    return text
+
+
+def as_mapping(value: Any) -> Mapping[str, Any]:
+    """A message as a mapping: itself, or what its `model_dump` or `as_dict` gives."""
+    if isinstance(value, Message):
+        return value.as_dict()
+    dump = getattr(value, "model_dump", None)
+    mapping = dump(mode="json") if callable(dump) else value
+    if not isinstance(mapping, Mapping):
+        raise TypeError(f"a message is a dict with a role and a content, and this is a {type(value).__name__}")
+    return mapping
+
+
+def _check_keys(value: Any) -> None:
+    """JSON would turn a key that is no text into one, and two keys into the same."""
+    if isinstance(value, Mapping):
+        for key, item in value.items():
+            if not isinstance(key, str):
+                raise TypeError(f"the keys of a message are texts, and {key!r} is a {type(key).__name__}")
+            _check_keys(item)
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            _check_keys(item)
+
+
+def _check(fields: Mapping[str, Any]) -> None:
+    role, content = fields.get("role"), fields.get("content")
+    if not isinstance(role, str) or not role:
+        raise ValueError(f"a message has a role, a text such as 'user', and this has {role!r}")
+    if content is not None and not isinstance(content, str):
+        _check_list("content", content, "a text or a list of parts, each a dict")
+    if "tool_calls" in fields:
+        _check_list("tool_calls", fields["tool_calls"], "a list of calls, each a dict")
+    for key in ("name", "tool_call_id"):
+        if not isinstance(fields.get(key, ""), str):
+            raise TypeError(f"the {key} of a message is a text, and this is {fields[key]!r}")
+
+
+def _check_list(key: str, value: Any, meaning: str) -> None:
+    if not isinstance(value, Sequence) or isinstance(value, str) or not all(isinstance(v, Mapping) for v in value):
+        raise TypeError(f"the {key} of a message is {meaning}, and this is {value!r}")

@@ -1,0 +1,266 @@
+"""A conversation kept in Neo4j.
+
+A change is one transaction. It says which version and which tip it was made on, takes the write lock of its
+conversation, and does nothing if that version has moved meanwhile. It also carries a random number that its
+version remembers, the last 32 of them: so a change whose acknowledgement was lost is found when it runs
+again, and is never applied twice. `Connection.write` runs it again.
+
+Appending one message is one query, whatever the length of the conversation.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from memorygraph.errors import ConflictError, NotFoundError
+from memorygraph.graph.connection import Abandon, Connection, Transaction
+from memorygraph.library import CYPHER
+from memorygraph.messages.history import Attachment, Change, Entry, Version
+from memorygraph.messages.message import ROOT, Message
+from memorygraph.messages.storage import StoredMessage, conflict
+from memorygraph.query import Query
+
+ROWS = 5000
+"""At most so many messages are written by one query; a longer change has several, in one transaction."""
+
+LONGEST = 20_000
+"""A change of more messages would not fit into one transaction. The messages are then stored ahead of it, where
+no version leads to them and nobody sees them; the change itself stays one transaction."""
+
+
+@dataclass(frozen=True)
+class ConversationInfo:
+    """A conversation: the version that was last written, and its number of messages."""
+
+    name: str
+    versions: int
+    version: int
+    messages: int
+
+    def as_dict(self) -> dict[str, Any]:
+        """The value as `--json` prints it."""
+        return asdict(self)
+
+
+def list_conversations(connection: Connection, namespace: str) -> list[ConversationInfo]:
+    """Every conversation of a namespace, by name."""
+    return [ConversationInfo(**row) for row in connection.read(CYPHER["messages/conversations"](namespace=namespace))]
+
+
+def drop_conversations(connection: Connection, namespace: str) -> None:
+    """Delete every conversation of a namespace with all its versions and messages, in several transactions."""
+    page = CYPHER["messages/drop-conversations"](namespace=namespace, limit=ROWS)
+    while connection.write(lambda transaction: int(transaction.run(page)[0]["deleted"])):
+        pass
+
+
+class Store:
+    """One conversation of a namespace in Neo4j."""
+
+    def __init__(self, connection: Connection, namespace: str, name: str) -> None:
+        self.connection = connection
+        self.namespace = namespace
+        self.name = name
+
+    def head(self) -> Version | None:
+        """The version that was last written, or None while nothing was stored."""
+        rows = self.connection.read(self._query("head", name=self.name))
+        return Version(**rows[0]) if rows else None
+
+    def versions(self) -> list[Version]:
+        """Every version by its number."""
+        return [Version(**row) for row in self.connection.read(self._query("versions", name=self.name))]
+
+    def path(self, tip: str) -> list[Entry]:
+        """The messages from the first to this one, in one query that returns one list.
+
+        Raises:
+            NotFoundError: there is no such message.
+        """
+        if tip == ROOT:
+            return []
+        rows = self.connection.read(self._query("path", id=tip))
+        if not rows:
+            raise NotFoundError(f"no message `{tip}` in namespace `{self.namespace}`")
+        return [Entry(id_, Message(body), sampled) for id_, body, sampled in reversed(rows[0]["messages"])]
+
+    def apply(self, change: Change) -> tuple[Version, frozenset[str]]:
+        """Change a version, in one transaction.
+
+        Raises:
+            ConflictError: the version was changed or replaced meanwhile; nothing was changed.
+        """
+        rows = _rows(change.parent, change.entries)
+        last = max(0, len(rows) - ROWS)
+        ahead = rows[:last] if len(rows) > LONGEST else []
+        known = self._store_ahead(ahead)
+
+        def work(transaction: Transaction) -> tuple[Version, frozenset[str]]:
+            if change.base.length == 0:
+                self._create(transaction, change.base.id)
+            if change.at is not None:
+                self._fitting(transaction, change, self._replacement(change))
+            sampled = [*known, *self._mark(transaction, ahead), *self._write(transaction, rows[len(ahead) : last])]
+            moved = self._fitting(transaction, change, self._move(change, rows[last:]))
+            self._attach(transaction, change.attachments)
+            return change.result(moved["number"]), frozenset([*sampled, *moved["sampled"]])
+
+        result = self.connection.write(work)
+        if isinstance(result, ConflictError):
+            raise result
+        return result
+
+    def branch(self, base: Version, tip: str, length: int) -> Version:
+        """A new version that ends with a message of the version `base`."""
+        version = Version()
+        query = self._query("branch-version", name=self.name, version=version.id, tip=tip, length=length)
+
+        def work(transaction: Transaction) -> Version:
+            if base.length == 0:
+                self._create(transaction, base.id)
+            transaction.run(query)
+            return self._stored(transaction, version.id)
+
+        return self.connection.write(work)
+
+    def add_path(self, entries: Sequence[Entry], attachments: Sequence[Attachment] = ()) -> Version:
+        """Put a whole conversation on the version that it fits; run again, it changes nothing."""
+        tip = entries[-1].id
+        ids = [entry.id for entry in reversed(entries)]
+        first, sibling = Version(), Version()
+
+        def work(transaction: Transaction) -> Version:
+            self._create(transaction, first.id)
+            [place] = transaction.run(self._query("find-place", name=self.name, ids=ids, tip=tip))
+            known = len(ids) - ids.index(place["stored"]) if place["stored"] else 0
+            rows = [row for i, row in enumerate(_rows(ROOT, entries)) if i >= known or row["sampled"]]
+            self._write(transaction, rows)
+            self._attach(transaction, attachments)
+            if place["holding"] is not None:
+                return self._stored(transaction, place["holding"])
+            if place["continued"] is None:
+                transaction.run(
+                    self._query("branch-version", name=self.name, version=sibling.id, tip=tip, length=len(ids))
+                )
+                return self._stored(transaction, sibling.id)
+            base = Version(place["continued"]["id"], tip=place["continued"]["tip"])
+            transaction.run(self._move(Change(base, tip, (), len(ids)), []))
+            return self._stored(transaction, base.id)
+
+        return self.connection.write(work)
+
+    def attach(self, attachments: Sequence[Attachment]) -> None:
+        """Keep these beside their stored messages."""
+        self.connection.write(lambda transaction: self._attach(transaction, attachments))
+
+    def attachments(self, ids: Collection[str]) -> list[Attachment]:
+        """What is kept beside these messages, in their order, then in the order in which it was stored."""
+        rows = self.connection.read(self._query("attachments", ids=list(ids)))
+        kept = [Attachment(row["message"], at=row["at"], **json.loads(row["body"])) for row in rows]
+        order = {id_: place for place, id_ in enumerate(ids)}
+        return sorted(kept, key=lambda attachment: order[attachment.message_id])
+
+    def audit(self, version: Version) -> list[StoredMessage]:
+        """The messages of a version as they are stored, from its tip back to the first."""
+        rows = self.connection.read(self._query("audit", id=version.tip))
+        return [
+            StoredMessage(id_, body, {"role": role, "content": content}, [(i, b) for i, b in kept])
+            for row in rows
+            for id_, body, role, content, kept in row["messages"]
+        ]
+
+    def _query(self, block: str, **parameters: Any) -> Query:
+        return CYPHER[f"messages/{block}"](namespace=self.namespace, **parameters)
+
+    def _create(self, transaction: Transaction, version: str) -> None:
+        transaction.run(self._query("create-conversation", name=self.name, version=version))
+
+    def _stored(self, transaction: Transaction, version: str) -> Version:
+        [row] = transaction.run(self._query("version", id=version))
+        return Version(**row)
+
+    def _replacement(self, change: Change) -> Query:
+        base = change.base
+        return self._query(
+            "replace-version",
+            name=self.name,
+            version=base.id,
+            tip=base.tip,
+            new_version=change.version,
+            at=change.at,
+        )
+
+    def _move(self, change: Change, rows: list[dict[str, Any]]) -> Query:
+        return self._query(
+            "change-version",
+            name=self.name,
+            operation=change.operation,
+            version=change.version,
+            tip=change.base.tip,
+            new_tip=change.new_tip,
+            length=change.length,
+            rows=rows,
+        )
+
+    def _fitting(self, transaction: Transaction, change: Change, query: Query) -> dict[str, Any]:
+        """The row of a query that changes a version, or out of the transaction if that has moved meanwhile."""
+        row = next(iter(transaction.run(query)), {"fits": False, "replaced": False})
+        if not row["fits"]:
+            raise Abandon(ConflictError(conflict(self.name, change.base, replaced=row["replaced"])))
+        return row
+
+    def _write(self, transaction: Transaction, rows: list[dict[str, Any]]) -> list[str]:
+        pages = [rows[start : start + ROWS] for start in range(0, len(rows), ROWS)]
+        written = [transaction.run(self._query("write-messages", rows=page)) for page in pages]
+        return [id_ for [row] in written for id_ in row["sampled"]]
+
+    def _store_ahead(self, rows: list[dict[str, Any]]) -> list[str]:
+        """Store messages before the change that places them; that they are answers is said by the change."""
+        known: list[str] = []
+        for start in range(0, len(rows), ROWS):
+            page = [{**row, "sampled": False} for row in rows[start : start + ROWS]]
+            query = self._query("write-messages", rows=page)
+            [written] = self.connection.write(lambda transaction, query=query: transaction.run(query))  # type: ignore[misc]
+            known += written["sampled"]
+        return known
+
+    def _mark(self, transaction: Transaction, rows: list[dict[str, Any]]) -> list[str]:
+        ids = [row["id"] for row in rows if row["sampled"]]
+        for start in range(0, len(ids), ROWS):
+            transaction.run(self._query("mark-sampled", ids=ids[start : start + ROWS]))
+        return ids
+
+    def _attach(self, transaction: Transaction, attachments: Sequence[Attachment]) -> None:
+        for attachment in attachments:
+            self._write(transaction, _rows(ROOT, attachment.inner))
+        if attachments:
+            transaction.run(self._query("attach", rows=[_attachment_row(a) for a in attachments]))
+
+
+def _rows(parent: str, entries: Sequence[Entry]) -> list[dict[str, Any]]:
+    parents = [parent, *(entry.id for entry in entries)]
+    return [
+        {
+            "id": entry.id,
+            "parent": before,
+            "sampled": entry.sampled,
+            "body": entry.message.body,
+            "role": entry.message.role,
+            "content": entry.message.text,
+        }
+        for before, entry in zip(parents, entries, strict=False)
+    ]
+
+
+def _attachment_row(attachment: Attachment) -> dict[str, Any]:
+    return {
+        "id": attachment.id,
+        "message": attachment.message_id,
+        "body": attachment.body,
+        "model": attachment.metadata.get("model"),
+        "length": attachment.metadata.get("length"),
+        "subgraph": attachment.subgraph,
+    }

@@ -1,0 +1,186 @@
+"""A message as the list shows it: a dict that routes every edit, at any depth, through the branch rule.
+
+The dicts and lists are real ones, so that `json.dumps` and model clients take them as they are. Each is a
+picture of the message when it was read; an edit through it is refused when another message stands there now.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Mapping
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, cast
+
+from memorygraph.errors import ConflictError
+from memorygraph.messages.history import Entry
+from memorygraph.messages.message import Message
+
+Given = ParamSpec("Given")
+Result = TypeVar("Result")
+Part = TypeVar("Part", bound="DictView | ListView")
+
+
+class Host(Protocol):
+    """The list that views belong to."""
+
+    def entry(self, index: int) -> Entry:
+        """The message at an index."""
+
+    def replace(self, index: int, value: Mapping[str, Any]) -> Entry:
+        """Put a message in the place of another, and return it as it is kept."""
+
+    def metadata(self, index: int) -> Mapping[str, Any]:
+        """What is kept beside a message."""
+
+    def subgraph(self, index: int) -> Any:
+        """The conversation of the subagent inside a tool response."""
+
+
+def plain(value: Any) -> Any:
+    """A copy of nested dicts and lists that is nobody's view."""
+    if isinstance(value, Mapping):
+        return {key: plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    return value
+
+
+def _routed(method: Callable[Concatenate[Any, Given], Result]) -> Callable[Concatenate[Any, Given], Result]:
+    """The method of dict or list, followed by the edit of the message that it belongs to."""
+
+    @wraps(method)
+    def edit(self: DictView | ListView, *given: Given.args, **named: Given.kwargs) -> Result:
+        root = self._root
+        root._check()  # noqa: SLF001 - the views of one message are one thing
+        try:
+            result = method(self, *given, **named)
+            root._commit()  # noqa: SLF001
+        except BaseException:
+            root._show(root._message)  # noqa: SLF001
+            raise
+        return result
+
+    return cast(Callable[Concatenate[Any, Given], Result], edit)
+
+
+class _View:
+    """What the views of dicts and lists have in common: they leave as plain copies."""
+
+    _root: MessageView
+
+    def copy(self) -> Any:
+        """A plain copy that edits nothing."""
+        return plain(self)
+
+    __copy__ = copy
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        return copy.deepcopy(plain(self), memo)
+
+    def __reduce_ex__(self, _: Any) -> Any:
+        value = plain(self)
+        return type(value), (value,)
+
+
+class DictView(_View, dict[str, Any]):
+    """A dict inside a message."""
+
+    __setitem__ = _routed(dict.__setitem__)
+    __delitem__ = _routed(dict.__delitem__)
+    __ior__ = _routed(dict.__ior__)  # type: ignore[assignment]
+    pop = _routed(dict.pop)  # type: ignore[assignment]
+    popitem = _routed(dict.popitem)
+    clear = _routed(dict.clear)
+    update = _routed(dict.update)  # type: ignore[assignment]
+    setdefault = _routed(dict.setdefault)
+
+
+class ListView(_View, list[Any]):
+    """A list inside a message, such as its parts or its tool calls."""
+
+    __setitem__ = _routed(list.__setitem__)  # type: ignore[assignment]
+    __delitem__ = _routed(list.__delitem__)
+    __iadd__ = _routed(list.__iadd__)
+    __imul__ = _routed(list.__imul__)
+    append = _routed(list.append)
+    extend = _routed(list.extend)
+    insert = _routed(list.insert)
+    pop = _routed(list.pop)
+    remove = _routed(list.remove)
+    clear = _routed(list.clear)
+    sort = _routed(list.sort)  # type: ignore[assignment]
+    reverse = _routed(list.reverse)
+
+
+class MessageView(DictView):
+    """A message of a `MessageGraph`.
+
+    `.metadata` and `.subgraph` are what is kept beside it; as keys they can be read too, but they are not
+    among the keys, because they are not what a model sees.
+    """
+
+    def __init__(self, host: Host, index: int) -> None:
+        super().__init__()
+        entry = host.entry(index)
+        self._root = self
+        self._host, self._index = host, index
+        self._message = entry.message
+        self.id = entry.id
+        self.off_policy = entry.off_policy
+        self._show(entry.message)
+
+    @property
+    def metadata(self) -> Mapping[str, Any]:
+        """What is kept beside the message: how a model's answer or a tool's result came to be."""
+        self._check()
+        return self._host.metadata(self._index)
+
+    @property
+    def subgraph(self) -> Any:
+        """The conversation of the subagent inside a tool response, or None."""
+        self._check()
+        return self._host.subgraph(self._index)
+
+    def __missing__(self, key: str) -> Any:
+        if key == "metadata" and self.metadata:
+            return self.metadata
+        if key == "subgraph" and self.subgraph is not None:
+            return self.subgraph
+        raise KeyError(key)
+
+    def _check(self) -> None:
+        try:
+            unchanged = self._host.entry(self._index).message == self._message
+        except IndexError:
+            unchanged = False
+        if not unchanged:
+            raise ConflictError(
+                f"message {self._index} is not the one that was read: the conversation was changed in between; "
+                "read the message again"
+            )
+
+    def _commit(self) -> None:
+        entry = self._host.replace(self._index, plain(self))
+        self._message, self.id, self.off_policy = entry.message, entry.id, entry.off_policy
+        if self == entry.message.as_dict():
+            self._wrap(self)
+        else:
+            self._show(entry.message)
+
+    def _show(self, message: Message) -> None:
+        dict.clear(self)
+        dict.update(self, message.as_dict())
+        self._wrap(self)
+
+    def _wrap(self, part: Part) -> Part:
+        """Make views of the plain dicts and lists inside, wherever they came from."""
+        items = list(part.items() if isinstance(part, dict) else enumerate(part))
+        setter = cast(Callable[[Any, Any, Any], None], dict.__setitem__ if isinstance(part, dict) else list.__setitem__)
+        for key, item in items:
+            if isinstance(item, (DictView, ListView)) and item._root is self:  # noqa: SLF001
+                self._wrap(item)
+            elif isinstance(item, (dict, list)):
+                view = DictView(item) if isinstance(item, dict) else ListView(item)
+                view._root = self  # noqa: SLF001
+                setter(part, key, self._wrap(view))
+        return part

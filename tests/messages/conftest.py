@@ -1,0 +1,50 @@
+"""Fixtures: one conversation in each storage, opened as often as a test wants."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterator
+from functools import partial
+
+import pytest
+
+from memorygraph.graph.connection import Connection
+from memorygraph.messages.graph import MessageGraph
+from memorygraph.messages.memory import Memory
+from memorygraph.messages.store import Store, drop_conversations
+
+Open = Callable[[], MessageGraph]
+
+
+@pytest.fixture
+def namespace(connection: Connection) -> Iterator[str]:
+    """An empty namespace for conversations."""
+    name = f"messages-{uuid.uuid4().hex}"
+    yield name
+    drop_conversations(connection, name)
+
+
+@pytest.fixture(params=["memory", "neo4j"])
+def opened(request: pytest.FixtureRequest) -> Open:
+    """Opens the same empty conversation again and again, as different programs would."""
+    if request.param == "memory":
+        memory = Memory("talk")
+        return lambda: MessageGraph(storage=memory)
+    connection, namespace = (request.getfixturevalue(name) for name in ("connection", "namespace"))
+    return lambda: MessageGraph(storage=Store(connection, namespace, "talk"))
+
+
+@pytest.fixture
+def history(opened: Open) -> MessageGraph:
+    """An empty conversation."""
+    return opened()
+
+
+@pytest.fixture
+def in_neo4j(connection: Connection, namespace: str) -> Callable[[str], MessageGraph]:
+    """Opens a conversation of the namespace by its name."""
+    return partial(_stored, connection, namespace)
+
+
+def _stored(connection: Connection, namespace: str, name: str = "talk") -> MessageGraph:
+    return MessageGraph(storage=Store(connection, namespace, name))

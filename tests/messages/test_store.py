@@ -1,0 +1,289 @@
+"""What Neo4j keeps: nothing twice, nothing lost, nothing changed unseen."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any
+
+import neo4j
+import pytest
+from neo4j import exceptions
+
+from memorygraph import ConflictError, MemoryGraphError
+from memorygraph.graph.connection import Connection
+from memorygraph.messages.graph import MessageGraph
+from memorygraph.messages.message import ROOT, Message, message_id
+from memorygraph.messages.store import LONGEST, Store, list_conversations
+from memorygraph.query import Query
+
+InNeo4j = Callable[[str], MessageGraph]
+
+
+def user(text: str) -> dict[str, Any]:
+    return {"role": "user", "content": text}
+
+
+def assistant(text: str) -> dict[str, Any]:
+    return {"role": "assistant", "content": text}
+
+
+def talk(length: int) -> list[dict[str, Any]]:
+    return [user(f"question {i}") if i % 2 == 0 else assistant(f"answer {i}") for i in range(length)]
+
+
+@pytest.fixture
+def rows(connection: Connection, namespace: str) -> Callable[..., list[dict[str, Any]]]:
+    """Runs Cypher on the namespace."""
+
+    def run(cypher: str, **parameters: Any) -> list[dict[str, Any]]:
+        query = Query(cypher, {"namespace": namespace, **parameters})
+        return connection.write(lambda transaction: transaction.run(query))
+
+    return run
+
+
+def count(rows: Callable[..., list[dict[str, Any]]]) -> int:
+    return int(rows("MATCH (m:Message {namespace: $namespace}) RETURN count(m) AS n")[0]["n"])
+
+
+def together(works: Sequence[Callable[[], Any]]) -> list[Any]:
+    """Run functions at the same moment; an error is an outcome."""
+    barrier = threading.Barrier(len(works))
+    outcomes: list[Any] = [None] * len(works)
+
+    def run(index: int) -> None:
+        barrier.wait()
+        try:
+            outcomes[index] = works[index]()
+        except MemoryGraphError as error:
+            outcomes[index] = error
+
+    threads = [threading.Thread(target=run, args=(index,)) for index in range(len(works))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return outcomes
+
+
+def test_what_is_shared_is_stored_once(in_neo4j: InNeo4j, rows: Any) -> None:
+    history = in_neo4j("talk")
+    history.extend(talk(100))
+    for i in range(50):
+        history.branch(at=2 * i + 1).append(assistant(f"another answer {i}"))
+    assert count(rows) == 150
+    in_neo4j("other").extend(talk(100))
+    assert count(rows) == 150
+    assert len(in_neo4j("talk").versions()) == 51
+    [links] = rows("MATCH (:Message {namespace: $namespace})-[next:NEXT]->() RETURN count(next) AS n")
+    assert links["n"] == 149
+
+
+def test_conversations_are_listed(connection: Connection, namespace: str, in_neo4j: InNeo4j) -> None:
+    assert not in_neo4j("a").stored
+    in_neo4j("b").append(user("x"))
+    history = in_neo4j("a")
+    history.extend(talk(2))
+    history[0] = user("edited")
+    listed = [info.as_dict() for info in list_conversations(connection, namespace)]
+    assert listed == [
+        {"name": "a", "versions": 2, "version": 2, "messages": 2},
+        {"name": "b", "versions": 1, "version": 1, "messages": 1},
+    ]
+
+
+def test_namespaces_are_walls(connection: Connection, namespace: str, in_neo4j: InNeo4j) -> None:
+    in_neo4j("talk").extend(talk(2))
+    other = MessageGraph(storage=Store(connection, namespace + "-other", "talk"))
+    assert len(other) == 0
+    assert not other.stored
+
+
+@pytest.mark.parametrize("edit", ["append", "replace", "pop", "add_path", "branch"])
+@pytest.mark.parametrize("lost", [1, 2])
+def test_a_commit_whose_acknowledgement_is_lost_is_applied_once(
+    in_neo4j: InNeo4j, monkeypatch: pytest.MonkeyPatch, edit: str, lost: int
+) -> None:
+    history = in_neo4j("talk")
+    history.extend(talk(3))
+    commit, losses = neo4j.Transaction.commit, iter([True] * lost)
+
+    def lossy(transaction: neo4j.Transaction) -> None:
+        commit(transaction)
+        if next(losses, False):
+            raise exceptions.IncompleteCommit("the reply was lost")
+
+    monkeypatch.setattr(neo4j.Transaction, "commit", lossy)
+    edits: dict[str, Callable[[], Any]] = {
+        "append": lambda: history.append(user("new")),
+        "replace": lambda: history.__setitem__(0, user("new")),
+        "pop": history.pop,
+        "add_path": lambda: history.add_path([*talk(2), assistant("new")]),
+        "branch": lambda: history.branch(at=2),
+    }
+    edits[edit]()
+    monkeypatch.undo()
+    found = in_neo4j("talk")
+    expected = {"append": (1, 4), "replace": (2, 3), "pop": (1, 2), "add_path": (2, 3), "branch": (2, 2)}
+    assert (len(found.versions()), len(found)) == expected[edit]
+    assert found.verify().ok
+    if edit in ("append", "replace", "pop"):
+        history.append(user("after"))
+
+
+def test_of_concurrent_edits_exactly_one_wins(in_neo4j: InNeo4j) -> None:
+    in_neo4j("talk").extend(talk(4))
+    for round_ in range(5):
+        graphs = [in_neo4j("talk") for _ in range(4)]
+        lengths = {len(graph) for graph in graphs}
+        assert lengths == {4}
+        works = [
+            partial(MessageGraph.__setitem__, graph, 0, user(f"edit {round_} {i}")) for i, graph in enumerate(graphs)
+        ]
+        outcomes = together(works)
+        assert sum(outcome is None for outcome in outcomes) == 1, outcomes
+        assert sum(isinstance(outcome, ConflictError) for outcome in outcomes) == 3
+    history = in_neo4j("talk")
+    assert len(history.versions()) == 6
+    assert [v.replaces for v in history.versions()] == [None, 1, 2, 3, 4, 5]
+    assert history.verify().ok
+
+
+def test_32_recorders_lose_nothing(in_neo4j: InNeo4j) -> None:
+    start = talk(4)
+    in_neo4j("talk").extend(start)
+    paths = [[*start, user("and?"), assistant(f"answer of {i}")] for i in range(32)]
+
+    def record(path: list[dict[str, Any]]) -> int:
+        return in_neo4j("talk").add_path(path).number
+
+    outcomes = together([partial(record, path) for path in paths])
+    assert [outcome for outcome in outcomes if isinstance(outcome, Exception)] == []
+    history = in_neo4j("talk")
+    stored = [history.checkout(version).messages for version in history.versions()]
+    assert sorted(map(str, stored)) == sorted(map(str, paths))
+    assert [version.number for version in history.versions()] == list(range(1, 33))
+    assert history.verify().ok
+
+
+def test_32_appenders_lose_nothing_that_was_acknowledged(in_neo4j: InNeo4j) -> None:
+    in_neo4j("talk").append(user("start"))
+
+    def append(writer: int) -> str:
+        history = in_neo4j("talk")
+        history.append(user(f"writer {writer}"))
+        return f"writer {writer}"
+
+    outcomes = together([partial(append, writer) for writer in range(32)])
+    acknowledged = [outcome for outcome in outcomes if isinstance(outcome, str)]
+    assert all(isinstance(outcome, (str, ConflictError)) for outcome in outcomes)
+    assert sorted(message["content"] for message in in_neo4j("talk")[1:]) == sorted(acknowledged)
+
+
+TAMPERING = {
+    "body": "MATCH (m:Message {namespace: $namespace, id: $id}) SET m.body = replace(m.body, 'answer 3', 'answer 4')",
+    "spelling": "MATCH (m:Message {namespace: $namespace, id: $id}) SET m.body = m.body + ' '",
+    "no message": "MATCH (m:Message {namespace: $namespace, id: $id}) SET m.body = '{'",
+    "readable content": "MATCH (m:Message {namespace: $namespace, id: $id}) SET m.content = 'answer 4'",
+    "readable role": "MATCH (m:Message {namespace: $namespace, id: $id}) SET m.role = 'user'",
+    "metadata": (
+        "MATCH (:Message {namespace: $namespace, id: $id})-[:HAS]->(d:Metadata) SET d.body = replace(d.body, '1', '2')"
+    ),
+}
+
+
+@pytest.mark.parametrize("change", list(TAMPERING))
+def test_one_byte_of_one_message_is_found(in_neo4j: InNeo4j, rows: Any, change: str) -> None:
+    history = in_neo4j("talk")
+    history.extend(talk(6))
+    history.attach(3, {"seconds": 1})
+    assert history.verify().ok
+    rows(TAMPERING[change], id=history.entry(3).id)
+    fault = in_neo4j("talk").verify().fault
+    assert fault is not None
+    assert (fault.version, fault.index, fault.message_id) == (1, 3, history.entry(3).id)
+
+
+def test_a_link_that_was_cut_or_moved_is_found(in_neo4j: InNeo4j, rows: Any) -> None:
+    history = in_neo4j("talk")
+    history.extend(talk(6))
+    rows(
+        "MATCH (:Message {namespace: $namespace})-[n:NEXT]->(:Message {namespace: $namespace, id: $id}) DELETE n",
+        id=history.entry(3).id,
+    )
+    fault = in_neo4j("talk").verify().fault
+    assert fault is not None
+    assert fault.message_id == history.entry(3).id
+
+
+def test_a_subagent_is_reached_from_cypher(in_neo4j: InNeo4j, rows: Any) -> None:
+    history = in_neo4j("talk")
+    history.append({"role": "tool", "tool_call_id": "c", "content": "out", "subgraph": [user("in"), assistant("a")]})
+    [row] = rows(
+        "MATCH (:Message {namespace: $namespace, role: 'tool'})-[:HAS]->(d:Metadata)-[:CONTAINS]->(tip:Message) "
+        "MATCH (first:Message)-[:NEXT*]->(tip) RETURN d.length AS length, tip.content AS last, first.content AS first"
+    )
+    assert row == {"length": 2, "last": "a", "first": "in"}
+    assert count(rows) == 3
+
+
+def test_a_subagent_with_a_conversation_of_its_own_is_not_stored_again(in_neo4j: InNeo4j, rows: Any) -> None:
+    inner = in_neo4j("inner")
+    inner.extend(talk(4))
+    inner.append({"role": "tool", "tool_call_id": "d", "content": "deep", "subgraph": [user("deepest")]})
+    in_neo4j("talk").append({"role": "tool", "tool_call_id": "c", "content": "out", "subgraph": inner})
+    assert count(rows) == 4 + 1 + 1 + 1
+    found = in_neo4j("talk")[0].subgraph
+    assert found == inner
+    assert found[4].subgraph == [user("deepest")]
+
+
+def ids(length: int) -> Iterator[str]:
+    parent = ROOT
+    for message in talk(length):
+        parent = message_id(Message.of(message), parent)
+        yield parent
+
+
+def test_ten_thousand_messages(in_neo4j: InNeo4j) -> None:
+    history = in_neo4j("talk")
+    history.extend(talk(10_000))
+    history.append(user("last"))
+    found = in_neo4j("talk")
+    assert (len(found), found[-1]["content"], found[5000]["content"]) == (10_001, "last", "question 5000")
+    assert [entry.id for entry in found.entries()[:-1]] == list(ids(10_000))
+    found[9_990] = user("edited")
+    assert [version.at for version in found.versions()] == [None, 9_990]
+    assert found.verify().ok
+
+
+def test_a_change_too_long_for_one_transaction(in_neo4j: InNeo4j, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The way of 100,000 messages, gone with few."""
+    assert LONGEST > 100
+    monkeypatch.setattr("memorygraph.messages.store.LONGEST", 50)
+    monkeypatch.setattr("memorygraph.messages.store.ROWS", 20)
+    history, late = in_neo4j("talk"), in_neo4j("talk")
+    history.append(user("start"))
+    assert len(late) == 1
+    history.extend(talk(101))
+    assert [entry.off_policy for entry in history.entries()] == [False] * 102
+    assert [entry.sampled for entry in history.entries()] == [entry.sampled for entry in in_neo4j("talk").entries()]
+    with pytest.raises(ConflictError):
+        late.extend([assistant("other"), *talk(101)])
+    assert in_neo4j("talk").messages == [user("start"), *talk(101)]
+    history[0] = user("edited")
+    assert sum(entry.off_policy for entry in in_neo4j("talk").entries()) == 50
+    assert history.verify().ok
+
+
+@pytest.mark.skipif("MEMORYGRAPH_TEST_LARGE" not in os.environ, reason="slow; set MEMORYGRAPH_TEST_LARGE=1")
+def test_a_hundred_thousand_messages(in_neo4j: InNeo4j) -> None:
+    history = in_neo4j("talk")
+    history.extend(talk(100_000))
+    history.append(user("last"))
+    found = in_neo4j("talk")
+    assert (len(found.entries()), found[-1]["content"]) == (100_001, "last")
+    assert found.verify().ok

@@ -1,0 +1,126 @@
+"""Training data: each sampled answer once, behind exactly what it was sampled from, in every storage."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memorygraph import NotFoundError
+from memorygraph.messages.graph import MessageGraph
+from memorygraph.messages.training import TrainingData, Wanted, training_data
+
+
+def u(text: str) -> dict[str, Any]:
+    return {"role": "user", "content": text}
+
+
+def a(text: str) -> dict[str, Any]:
+    return {"role": "assistant", "content": text}
+
+
+def trained(data: TrainingData) -> list[tuple[list[str], str]]:
+    """What is trained on: the texts of the prefix, and of the answer."""
+    rows = [json.loads(line) for line in data.jsonl("prompt-completion").splitlines()]
+    return sorted(([m["content"] for m in row["prompt"]], row["completion"][0]["content"]) for row in rows)
+
+
+def test_a_straight_conversation_is_one_sample_with_all_answers(history: MessageGraph) -> None:
+    history.extend([u("1"), a("2"), u("3"), a("4")])
+    data = history.training_data()
+    assert [[m.get("weight") for m in sample["messages"]] for sample in data] == [[None, 1, None, 1]]
+    assert trained(data) == [(["1"], "2"), (["1", "2", "3"], "4")]
+    assert (data.answers, data.left_out) == (2, {})
+
+
+def test_10_an_answer_behind_an_edited_prompt_is_exported_once_with_the_old_prompt(history: MessageGraph) -> None:
+    history.extend([u("old"), a("answer")])
+    history[0]["content"] = "new"
+    data = history.training_data()
+    assert trained(data) == [(["old"], "answer")]
+    assert data.left_out == {"off-policy": 1}
+
+
+def test_an_answer_that_two_versions_share_is_trained_on_once(history: MessageGraph) -> None:
+    history.extend([u("1"), a("2"), u("3"), a("4")])
+    history[2] = u("3b")
+    history.append(a("5"))
+    data = history.training_data()
+    assert trained(data) == [(["1"], "2"), (["1", "2", "3"], "4"), (["1", "2", "3b", "4"], "5")]
+    weights = Counter(m["weight"] for sample in data for m in sample["messages"] if "weight" in m)
+    assert weights[1] == 3
+    assert data.left_out == {"off-policy": 1}
+
+
+def test_9_a_subagent_is_a_sample_of_its_own(history: MessageGraph) -> None:
+    calls = [{"id": "c", "type": "function", "function": {"name": "sub", "arguments": "{}"}}]
+    inner = [{"role": "system", "content": "S"}, u("task"), a("done")]
+    history.extend([u("go"), {"role": "assistant", "content": "calling", "tool_calls": calls}])
+    history.append({"role": "tool", "tool_call_id": "c", "content": "out"}, subgraph=inner)
+    data = history.training_data()
+    assert history.metadata(2)["length"] == 3
+    assert len(data) == 2
+    assert trained(data) == [(["S", "task"], "done"), (["go"], "calling")]
+
+
+def test_answers_are_filtered_by_model_and_time_and_counted(history: MessageGraph) -> None:
+    history.append(u("1"))
+    history.append(a("2"), metadata={"model": "small"})
+    history.append(u("3"))
+    history.append(a("4"), metadata={"model": "large"})
+    now = datetime.now(UTC)
+    assert trained(history.training_data(model="large")) == [(["1", "2", "3"], "4")]
+    assert history.training_data(model="large").left_out == {"another model": 1}
+    assert history.training_data(since=now + timedelta(hours=1)).left_out == {"another time": 2}
+    assert history.training_data(since=now - timedelta(hours=1), until=now + timedelta(hours=1)).answers == 2
+
+
+def test_answers_sampled_with_other_tools_are_in_other_samples(history: MessageGraph) -> None:
+    tools = [{"type": "function", "function": {"name": "clock"}}]
+    history.append(u("1"))
+    history.append(a("2"))
+    history.append(u("3"))
+    history.append(a("4"), metadata={"parameters": {"tools": tools}})
+    samples = list(history.training_data())
+    assert [sample.get("tools") for sample in samples] == [tools, None]
+    assert [[m.get("weight") for m in sample["messages"]] for sample in samples] == [[None, 0, None, 1], [None, 1]]
+
+
+def test_an_unknown_format_is_said(history: MessageGraph) -> None:
+    with pytest.raises(NotFoundError, match="openai and prompt-completion"):
+        history.training_data().jsonl("csv")
+
+
+EDITS = st.lists(st.tuples(st.sampled_from("uaeed"), st.integers(0, 5), st.sampled_from("xyz")), max_size=25)
+
+
+@settings(max_examples=300, deadline=None)
+@given(EDITS)
+def test_whatever_is_edited_each_sampled_answer_is_trained_on_once(edits: list[tuple[str, int, str]]) -> None:
+    history = MessageGraph()
+    sampled: set[tuple[str, ...]] = set()
+    for kind, index, text in edits:
+        if kind == "u":
+            history.append(u(text))
+        elif kind == "a":
+            history.append(a(text))
+            sampled.add(tuple(f"{m['role']} {m['content']}" for m in history))
+        elif len(history):
+            if kind == "e":
+                history[index % len(history)]["content"] = text
+            else:
+                del history[index % len(history)]
+    data = training_data(history._storage, Wanted())
+    seen = [
+        tuple(f"{entry.message.role} {entry.message.text}" for entry in sample.path[: i + 1])
+        for sample in data.samples
+        for i, answer in enumerate(sample.path)
+        if answer.id in sample.trained
+    ]
+    assert len(seen) == len(set(seen))
+    assert set(seen) == sampled
