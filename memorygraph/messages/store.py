@@ -15,11 +15,11 @@ from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from memorygraph.errors import ConflictError, NotFoundError
+from memorygraph.errors import ConflictError, MemoryGraphError, NotFoundError
 from memorygraph.graph.connection import Abandon, Connection, Transaction
 from memorygraph.library import CYPHER
 from memorygraph.messages.history import Attachment, Change, Entry, Version
-from memorygraph.messages.message import ROOT, Message
+from memorygraph.messages.message import ROOT, Message, chain
 from memorygraph.messages.storage import StoredMessage, conflict
 from memorygraph.query import Query
 
@@ -75,17 +75,26 @@ class Store:
         return [Version(**row) for row in self.connection.read(self._query("versions", name=self.name))]
 
     def path(self, tip: str) -> list[Entry]:
-        """The messages from the first to this one, in one query that returns one list.
+        """The messages from the first to this one, in one query.
+
+        Their identities are computed anew from what was read, so that nothing altered is taken for what was said.
 
         Raises:
             NotFoundError: there is no such message.
+            MemoryGraphError: a message was altered in the database.
         """
         if tip == ROOT:
             return []
         rows = self.connection.read(self._query("path", id=tip))
         if not rows:
             raise NotFoundError(f"no message `{tip}` in namespace `{self.namespace}`")
-        return [Entry(id_, Message(body), sampled) for id_, body, sampled in reversed(rows[0]["messages"])]
+        messages = [Message(body) for body in reversed(rows[0]["bodies"])]
+        ids = chain(messages)
+        if ids[-1] != tip:
+            raise MemoryGraphError(
+                f"a message before `{tip}` was altered in the database: `memorygraph messages verify` names it"
+            )
+        return list(map(Entry, ids, messages, reversed(rows[0]["sampled"])))
 
     def apply(self, change: Change) -> tuple[Version, frozenset[str]]:
         """Change a version, in one transaction.
