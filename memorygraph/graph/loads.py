@@ -3,8 +3,8 @@
 A load begins by taking the write lock of its namespace. Under it the stored ids that the program mentions
 are read, the program is compiled against them, and its batches are written; the load's record closes it.
 So writers of one namespace take turns, an id can never become a node and an edge at once, revisions have no
-gaps, and two loads can't deadlock. (Measured on two cores, 20,000 nodes and 40,000 edges: a registry node
-for each edge makes the same load take 1.3 times as long.)
+gaps, and two loads can't deadlock. (Measured with 10,000 nodes and 20,000 edges on two cores: a registry node
+for each id makes the same load take 1.4 times as long: tests/bench/unique_ids.py.)
 
 If the acknowledgement of a commit is lost, the same load runs again, finds its own record, and returns what
 that says.

@@ -1,0 +1,20 @@
+// Recorded calls of models. What is known of an answer is a Metadata beside its message (messages.cypher); the
+// id that an endpoint gave to a response is repeated there as `response`, because a later call may continue it.
+
+// name: name-response
+// Let stored metadata be found by the endpoint's id of the response. Parameters: namespace, id, response.
+MATCH (metadata:Metadata {namespace: $namespace, id: $id})
+SET metadata.response = $response;
+
+// name: find-response
+// The message that a response ended with, and what was kept beside it; the newest, because the ids of small
+// endpoints begin anew when they are started anew. Parameters: namespace, response.
+MATCH (metadata:Metadata {namespace: $namespace, response: $response})<-[:HAS]-(message:Message)
+RETURN message.id AS message, metadata.body AS body
+ORDER BY metadata.at DESC
+LIMIT 1;
+
+// name: database-id
+// The identity of this database, which stays when its address changes. Parameters: none.
+CALL db.info() YIELD id
+RETURN id;

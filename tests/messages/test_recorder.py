@@ -1,0 +1,374 @@
+"""The recorder when something fails: no call is broken or held up, and no record is lost or doubled."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import multiprocessing
+import socket
+import stat
+import threading
+import time
+import warnings
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import openai
+import pytest
+
+from memorygraph.errors import ConnectionError
+from memorygraph.graph.connection import Connection
+from memorygraph.llm.scripted import ScriptedModel
+from memorygraph.messages import recorder as recorder_module
+from memorygraph.messages.calls import Call, exchange_of
+from memorygraph.messages.graph import MessageGraph
+from memorygraph.messages.items import messages_of_items
+from memorygraph.messages.pending import Spool
+from memorygraph.messages.record import record
+from memorygraph.messages.recorder import Recorder, RecordWarning
+from memorygraph.messages.store import Store
+
+KEY = "sk-canary-7f3a9c"
+HI: Any = [{"role": "user", "content": "Hi"}]
+Server = tuple[str, tuple[str, str] | None]
+
+
+class Cable:
+    """A connection to Neo4j that can be pulled out and put back in: a proxy at an address that stays."""
+
+    def __init__(self, uri: str) -> None:
+        target = urlsplit(uri)
+        self._target = (target.hostname or "localhost", target.port or 7687)
+        self._sockets: list[socket.socket] = []
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self._listener.getsockname()[1]
+        self.uri = f"bolt://127.0.0.1:{self.port}"
+        self._accept()
+
+    def _accept(self) -> None:
+        listener = self._listener
+
+        def accept() -> None:
+            while True:
+                try:
+                    near, _ = listener.accept()
+                    far = socket.create_connection(self._target)
+                except OSError:
+                    return
+                self._sockets += [near, far]
+                for one, other in ((near, far), (far, near)):
+                    threading.Thread(target=_pump, args=(one, other), daemon=True).start()
+
+        threading.Thread(target=accept, daemon=True).start()
+
+    def pull(self) -> None:
+        for each in (self._listener, *self._sockets):
+            with suppress(OSError):  # it may have been pulled before
+                each.shutdown(socket.SHUT_RDWR)
+            each.close()
+        self._sockets.clear()
+
+    def plug_in(self) -> None:
+        self._listener = socket.create_server(("127.0.0.1", self.port))
+        self._accept()
+
+
+def _pump(source: socket.socket, target: socket.socket) -> None:
+    with suppress(OSError):
+        while block := source.recv(65536):
+            target.sendall(block)
+
+
+@pytest.fixture
+def cable(server: Server) -> Iterator[Cable]:
+    cable = Cable(server[0])
+    yield cable
+    cable.pull()
+
+
+@pytest.fixture
+def fragile(cable: Cable, server: Server, monkeypatch: pytest.MonkeyPatch) -> Iterator[Connection]:
+    """A connection through the cable; a pulled cable is noticed soon."""
+    monkeypatch.setattr(recorder_module, "PATIENCE_SECONDS", 0.5)
+    monkeypatch.setattr("memorygraph.graph.connection.RETRY_SECONDS", 1.0)
+    with Connection(cable.uri, server[1], max_transaction_retry_time=0.5) as connection:
+        yield connection
+
+
+def client_of(model: ScriptedModel, recorder: Recorder) -> openai.OpenAI:
+    return record(openai.OpenAI(base_url=model.base_url, api_key=KEY, max_retries=0), recorder)
+
+
+def ask(client: openai.OpenAI, text: str) -> str | None:
+    messages: Any = [{"role": "user", "content": text}]
+    return client.chat.completions.create(model="m", messages=messages).choices[0].message.content
+
+
+def answers(connection: Connection, namespace: str) -> list[str]:
+    graph = MessageGraph(storage=Store(connection, namespace, "talk"))
+    return sorted(str(graph.checkout(v)[-1]["content"]) for v in graph.versions() if v.length)
+
+
+def count_metadata(connection: Connection, namespace: str) -> int:
+    graph = MessageGraph(storage=Store(connection, namespace, "talk"))
+    return sum(len(graph.checkout(version).attachments()) for version in graph.versions())
+
+
+def call_of(namespace: str, text: str = "Hi", **changes: Any) -> Call:
+    fields = {
+        "id": f"call-{text}",
+        "namespace": namespace,
+        "conversation": "talk",
+        "api": "chat",
+        "request": {"model": "m", "messages": [{"role": "user", "content": text}]},
+        "response": {"id": "c", "model": "m", "choices": [{"message": {"content": f"re {text}"}}]},
+        "complete": True,
+        "latency_s": 0.1,
+        "at": "2026-01-01T00:00:00+00:00",
+    }
+    return Call(**{**fields, **changes})
+
+
+def test_what_happens_while_the_database_is_down_is_written_once_when_it_is_back(
+    cable: Cable,
+    fragile: Connection,
+    connection: Connection,
+    namespace: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    recorder = Recorder(fragile, namespace, "talk", tmp_path)
+    with ScriptedModel(lambda request: f"re {request.prompt}") as model, client_of(model, recorder) as client:
+        monkeypatch.setattr(recorder_module, "PATIENCE_SECONDS", 10.0)  # the first query is the slowest
+        assert ask(client, "before") == "re before"
+        monkeypatch.setattr(recorder_module, "PATIENCE_SECONDS", 0.5)
+        cable.pull()
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            for number in range(5):
+                started = time.monotonic()
+                assert ask(client, f"down {number}") == f"re down {number}"
+                assert time.monotonic() - started < (1.5 if number == 0 else 0.6)
+        assert [warning.category for warning in caught] == [RecordWarning]
+        assert "waits in" in str(caught[0].message)
+        assert recorder.waiting == 5
+        assert answers(connection, namespace) == ["re before"]
+        cable.plug_in()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RecordWarning)
+            assert ask(client, "after") == "re after"
+        recorder.flush()
+    assert recorder.waiting == 0
+    assert answers(connection, namespace) == sorted(["re before", "re after", *(f"re down {n}" for n in range(5))])
+    assert count_metadata(connection, namespace) == 7
+    assert recorder.flush() == 0
+
+
+def test_flush_says_that_the_database_is_down(
+    cable: Cable, fragile: Connection, connection: Connection, namespace: str, tmp_path: Path
+) -> None:
+    recorder = Recorder(fragile, namespace, "talk", tmp_path)
+    cable.pull()
+    with pytest.warns(RecordWarning):
+        recorder.record(call_of(namespace))
+    with pytest.raises(ConnectionError):
+        recorder.flush()
+    assert recorder.waiting == 1
+    cable.plug_in()
+    assert recorder.flush() == 1
+    assert answers(connection, namespace) == ["re Hi"]
+
+
+def test_another_process_writes_what_a_former_one_left(connection: Connection, namespace: str, tmp_path: Path) -> None:
+    spool = Spool(namespace, tmp_path)
+    for number in range(3):
+        spool.add(call_of(namespace, f"left {number}").as_dict())
+    (spool.folder / "crashed.part").write_text('{"half": ')
+    recorder = Recorder(connection, namespace, "talk", tmp_path)
+    recorder.record(call_of(namespace, "new"))
+    assert recorder.waiting == 0
+    assert answers(connection, namespace) == ["re left 0", "re left 1", "re left 2", "re new"]
+
+
+def test_a_record_that_was_written_but_not_removed_is_not_doubled(
+    connection: Connection, namespace: str, tmp_path: Path
+) -> None:
+    recorder = Recorder(connection, namespace, "talk", tmp_path)
+    call = call_of(namespace)
+    recorder.record(call)
+    recorder.spool.add(call.as_dict())
+    assert recorder.flush() == 1
+    assert answers(connection, namespace) == ["re Hi"]
+    assert count_metadata(connection, namespace) == 1
+
+
+def _process(server: Server, namespace: str, folder: Path, name: str) -> None:
+    with Connection(*server) as connection:
+        recorder = Recorder(connection, namespace, "talk", folder)
+        for number in range(5):
+            recorder.spool.add(call_of(namespace, f"{name} {number}").as_dict())
+            recorder.record(call_of(namespace, f"{name} direct {number}"))
+        recorder.flush()
+
+
+def test_several_processes_share_the_spool(
+    server: Server, connection: Connection, namespace: str, tmp_path: Path
+) -> None:
+    context = multiprocessing.get_context("spawn")
+    processes = [context.Process(target=_process, args=(server, namespace, tmp_path, name)) for name in "abc"]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join(120)
+    assert [process.exitcode for process in processes] == [0, 0, 0]
+    assert Spool(namespace, tmp_path).waiting() == []
+    expected = [f"re {name} {kind}{n}" for name in "abc" for kind in ("", "direct ") for n in range(5)]
+    assert answers(connection, namespace) == sorted(expected)
+    assert count_metadata(connection, namespace) == 30
+
+
+def test_a_record_of_another_database_stays_where_it_is(connection: Connection, namespace: str, tmp_path: Path) -> None:
+    recorder = Recorder(connection, namespace, "talk", tmp_path)
+    recorder.spool.add(call_of(namespace, database="another").as_dict())
+    assert recorder.flush() == 0
+    assert recorder.waiting == 1
+
+
+def test_what_is_no_message_is_kept_apart(connection: Connection, namespace: str, tmp_path: Path) -> None:
+    recorder = Recorder(connection, namespace, "talk", tmp_path)
+    with pytest.warns(RecordWarning, match="is kept in"):
+        recorder.record(call_of(namespace, "\ud800"))
+    recorder.spool.add({"id": "of another release"})
+    (recorder.spool.folder / "0-broken.jsonl").write_text("{")
+    recorder.record(call_of(namespace))
+    assert recorder.waiting == 0
+    assert len(list(recorder.spool.refused_folder.iterdir())) == 3
+    assert answers(connection, namespace) == ["re Hi"]
+
+
+def test_a_warning_that_is_an_error_breaks_no_call(
+    cable: Cable, fragile: Connection, namespace: str, tmp_path: Path
+) -> None:
+    recorder = Recorder(fragile, namespace, "talk", tmp_path)
+    cable.pull()
+    with warnings.catch_warnings(), ScriptedModel("Hello") as model, client_of(model, recorder) as client:
+        warnings.simplefilter("error")
+        assert ask(client, "Hi") == "Hello"
+    assert recorder.waiting == 1
+
+
+def test_an_asynchronous_call_goes_on_while_the_database_is_down(
+    cable: Cable, fragile: Connection, namespace: str, tmp_path: Path
+) -> None:
+    recorder = Recorder(fragile, namespace, "talk", tmp_path)
+
+    async def run(model: ScriptedModel) -> float:
+        longest = last = 0.0
+
+        async def tick() -> None:
+            nonlocal longest, last
+            while True:
+                last = time.monotonic()
+                await asyncio.sleep(0.01)
+                longest = max(longest, time.monotonic() - last)
+
+        ticking = asyncio.create_task(tick())
+        client = record(openai.AsyncOpenAI(base_url=model.base_url, api_key=KEY, max_retries=0), recorder)
+        async with client:
+            await asyncio.gather(*(client.chat.completions.create(model="m", messages=HI) for _ in range(4)))
+        ticking.cancel()
+        return longest
+
+    cable.pull()
+    with ScriptedModel("Hello") as model, pytest.warns(RecordWarning):
+        assert asyncio.run(run(model)) < 0.4
+    assert recorder.waiting == 4
+
+
+def test_a_spooled_record_holds_no_key_and_is_its_owners(
+    cable: Cable, fragile: Connection, namespace: str, tmp_path: Path
+) -> None:
+    recorder = Recorder(fragile, namespace, "talk", tmp_path)
+    cable.pull()
+    with ScriptedModel("Hello") as model, client_of(model, recorder) as client, pytest.warns(RecordWarning):
+        client.chat.completions.create(
+            model="m", messages=[{"role": "user", "content": KEY}], extra_headers={"Authorization": f"Bearer {KEY}"}
+        )
+    [path] = recorder.spool.waiting()
+    assert KEY not in path.read_text()
+    assert "authorization" not in path.read_text().lower()
+    assert path.read_text().count("\n") == 1
+    assert json.loads(path.read_text())["conversation"] == "talk"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(recorder.spool.folder.stat().st_mode) == 0o700
+
+
+def test_a_spool_that_cannot_be_written_breaks_no_call(
+    cable: Cable, fragile: Connection, namespace: str, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("")
+    recorder = Recorder(fragile, namespace, "talk", tmp_path / "file")
+    cable.pull()
+    warned = pytest.warns(RecordWarning, match="lost")
+    with ScriptedModel("Hello") as model, client_of(model, recorder) as client, warned:
+        assert ask(client, "Hi") == "Hello"
+
+
+def test_spooled_calls_keep_their_order_behind_a_response(
+    connection: Connection, namespace: str, tmp_path: Path
+) -> None:
+    recorder = Recorder(connection, namespace, "talk", tmp_path)
+    previous = None
+    for number in range(3):
+        request = {"model": "m", "input": str(number), "previous_response_id": previous}
+        output = [
+            {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": f"re {number}"}]}
+        ]
+        previous = f"resp_{number}"
+        response = {"id": previous, "status": "completed", "output": output}
+        recorder.spool.add(
+            call_of(namespace, str(number), api="responses", request=request, response=response).as_dict()
+        )
+    assert recorder.flush() == 3
+    graph = MessageGraph(storage=Store(connection, namespace, "talk"))
+    assert [message["content"] for message in graph] == ["0", "re 0", "1", "re 1", "2", "re 2"]
+    assert not any(message.off_policy for message in graph)
+
+
+def test_items_that_the_chat_format_does_not_know_are_kept() -> None:
+    reasoning = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "x"}
+    search = {"type": "web_search_call", "id": "ws_1", "action": {"query": "q"}, "status": "completed"}
+    screen = {"type": "computer_call_output", "call_id": "c2", "output": {"type": "computer_screenshot"}}
+    text = {
+        "type": "message",
+        "role": "assistant",
+        "content": [{"type": "output_text", "text": "a", "annotations": []}],
+    }
+    assert messages_of_items([reasoning, search, text, screen, text, text]) == [
+        {
+            "role": "assistant",
+            "content": [
+                reasoning,
+                {"type": "web_search_call", "id": "ws_1", "action": {"query": "q"}},
+                {"type": "output_text", "text": "a"},
+            ],
+        },
+        {"role": "tool", "tool_call_id": "c2", "content": [screen]},
+        {"role": "assistant", "content": "a"},
+        {"role": "assistant", "content": "a"},
+    ]
+
+
+def test_an_output_is_the_same_message_as_its_items_sent_back() -> None:
+    output = [
+        {"type": "reasoning", "id": "rs_1", "summary": []},
+        {"type": "function_call", "id": "fc_1", "call_id": "c", "name": "f", "arguments": "{}", "status": "completed"},
+    ]
+    request = {"model": "m", "input": [*HI, *output, {"type": "function_call_output", "call_id": "c", "output": "1"}]}
+    answered = call_of("n", api="responses", response={"status": "completed", "output": output})
+    sent_back = call_of("n", api="responses", request=request)
+    [answer] = exchange_of(answered).answers
+    assert exchange_of(sent_back).prompt[1:2] == answer.messages
