@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from memorygraph.graph.loads import LoadReport
     from memorygraph.messages.graph import MessageGraph
     from memorygraph.messages.message import Message
+    from memorygraph.messages.recorder import RecordWarning
     from memorygraph.query import Query
 
 __all__ = [
@@ -50,6 +51,7 @@ __all__ = [
     "Problem",
     "Query",
     "QueryError",
+    "RecordWarning",
     "ScriptError",
 ]
 
@@ -72,6 +74,7 @@ _HOMES = {
     "memorygraph.graph.loads": ("LoadReport",),
     "memorygraph.messages.graph": ("MessageGraph",),
     "memorygraph.messages.message": ("Message",),
+    "memorygraph.messages.recorder": ("RecordWarning",),
     "memorygraph.query": ("Query",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

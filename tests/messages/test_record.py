@@ -12,7 +12,7 @@ import openai
 import pydantic
 import pytest
 
-from memorygraph import MemoryGraph, MemoryGraphError
+from memorygraph import ConflictError, MemoryGraph, MemoryGraphError
 from memorygraph.graph.connection import Connection
 from memorygraph.llm.completion import ToolCall
 from memorygraph.llm.replies import Answer, CutStream, Failure, Replies, Reply, Request
@@ -551,3 +551,25 @@ def _everything(namespace: str) -> Any:
 
     text = "MATCH (stored {namespace: $namespace}) RETURN properties(stored) AS properties"
     return Query(text, {"namespace": namespace})
+
+
+def test_an_answer_that_was_recorded_can_be_appended_by_its_caller(world: World) -> None:
+    history = world.graph()
+    history.append({"role": "user", "content": "Hi"})
+    with script("Hello") as model, world.client(model) as client:
+        messages = cast(Any, history.for_model())
+        answer = client.chat.completions.create(model="small", messages=messages)
+    history.append(answer.choices[0].message)
+    history.append({"role": "user", "content": "And?"})
+    assert [message["role"] for message in world.graph()] == ["user", "assistant", "user"]
+    assert [version.length for version in history.versions()] == [3]
+    assert history.metadata(1)["model"] == answer.model
+
+
+def test_an_append_of_another_answer_is_still_a_conflict(world: World) -> None:
+    history = world.graph()
+    history.append({"role": "user", "content": "Hi"})
+    world.graph().append({"role": "assistant", "content": "Hello"})
+    with pytest.raises(ConflictError):
+        history.append({"role": "assistant", "content": "Goodbye"})
+    assert [message["content"] for message in world.graph()] == ["Hi", "Hello"]
