@@ -80,7 +80,7 @@ class MemoryGraph:
         database = database or os.environ.get("NEO4J_DATABASE")
         namespace = namespace or os.environ.get("MEMORYGRAPH_NAMESPACE") or "default"
         if uri:
-            connection = Connection(uri, auth or _environment_auth(), database)
+            connection = Connection(uri, auth or login(), database)
         else:
             server = server or EmbeddedServer()
             status = server.up()
@@ -210,9 +210,11 @@ class MemoryGraph:
         Raises:
             NotFoundError: there is neither.
         """
-        found = elements.find_node(self.connection, self.namespace, identifier)
+        found = elements.find_node(self.connection, self.namespace, identifier) or elements.find_edge(
+            self.connection, self.namespace, identifier
+        )
         if found is None:
-            return self.edge(identifier)
+            raise self._not_found("node or edge", identifier)
         return found
 
     def neighbours(self, identifier: str, depth: int = 1) -> list[Neighbour]:
@@ -312,6 +314,11 @@ def _program(source: str | Program, language: str, *, strict: bool, file: str | 
     return source if isinstance(source, Program) else parse(source, language, strict=strict, file=file)
 
 
-def _environment_auth() -> tuple[str, str] | None:
-    password = os.environ.get("NEO4J_PASSWORD")
-    return (os.environ.get("NEO4J_USERNAME") or "neo4j", password) if password is not None else None
+def login(user: str | None = None, password: str | None = None) -> tuple[str, str] | None:
+    """A user name and a password, from the environment where they are not given; None without a password.
+
+    >>> login("ada", "secret")
+    ('ada', 'secret')
+    """
+    password = password if password is not None else os.environ.get("NEO4J_PASSWORD")
+    return (user or os.environ.get("NEO4J_USERNAME") or "neo4j", password) if password is not None else None

@@ -1,7 +1,3 @@
-// name: ping
-// Does the database answer?
-RETURN 1 AS one;
-
 // name: node
 // Parameters: namespace, id.
 MATCH (node:Node {namespace: $namespace, id: $id})

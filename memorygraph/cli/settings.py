@@ -25,14 +25,6 @@ class Settings:
     namespace: str | None = None
 
     @property
-    def auth(self) -> tuple[str, str] | None:
-        """The user name and the password, if a password was given."""
-        password = self.password if self.password is not None else os.environ.get("NEO4J_PASSWORD")
-        if password is None:
-            return None
-        return self.user or os.environ.get("NEO4J_USERNAME") or "neo4j", password
-
-    @property
     def embedded(self) -> bool:
         """Whether the embedded server is meant."""
         return not (self.uri or os.environ.get("NEO4J_URI"))
@@ -40,7 +32,7 @@ class Settings:
     @contextmanager
     def connect(self) -> Iterator[MemoryGraph]:
         """The client, connected; the embedded server is started first where it is meant and not running."""
-        from memorygraph.client import MemoryGraph
+        from memorygraph.client import MemoryGraph, login
 
         if self.embedded:
             from memorygraph.cli.server import start_embedded
@@ -48,10 +40,8 @@ class Settings:
             start_embedded()
         if "+ssc" in (self.uri or os.environ.get("NEO4J_URI") or ""):
             say("warning: a +ssc address encrypts, but does not check whom it talks to; use +s where you can")
-        graph = MemoryGraph.connect(self.uri, self._auth_for_connect, self.database, self.namespace)
+        # The environment's password is that of NEO4J_URI; the embedded server knows its own.
+        auth = None if self.embedded and self.password is None else login(self.user, self.password)
+        graph = MemoryGraph.connect(self.uri, auth, self.database, self.namespace)
         with graph:
             yield graph
-
-    @property
-    def _auth_for_connect(self) -> tuple[str, str] | None:
-        return None if self.embedded and self.password is None else self.auth

@@ -279,13 +279,9 @@ class _Compiler:
             self._report(message, "missing-argument", statement, argument)
 
     def _conflict(self, statement: Statement, argument: str, identifier: str, symbol: Symbol) -> None:
-        kind, wanted = symbol.kind.value, "node" if argument == "node_id" else "edge"
-        message = (
-            f"`{identifier}` is already the id of an {kind}"
-            if kind == "edge"
-            else f"`{identifier}` is already the id of a {kind}"
-        )
-        message += f", declared {self._symbols.place(symbol)}; choose another id for this {wanted}"
+        kind, wanted = ("an edge", "node") if symbol.kind is Kind.EDGE else ("a node", "edge")
+        where = self._symbols.place(symbol)
+        message = f"`{identifier}` is already the id of {kind}, declared {where}; choose another id for this {wanted}"
         self._report(message, "kind-conflict", statement, argument)
 
     def _report(self, message: str, code: str, statement: Statement, argument: str) -> None:

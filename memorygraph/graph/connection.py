@@ -224,11 +224,6 @@ class Connection:
                 raise QueryError(f"the Cypher is wrong ({_place_of_query(error.message or '')})") from error
         return summary.query_type or "", list(_operators(summary.plan or {}))
 
-    def server_version(self) -> str:
-        """The server's name and version, such as `Neo4j/2026.08.1`."""
-        with _translated():
-            return str(self._driver.get_server_info().agent)
-
     def _session(self, mode: str) -> neo4j.Session:
         return self._driver.session(
             database=self.database,
