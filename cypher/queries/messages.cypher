@@ -3,12 +3,13 @@
 //   (:Conversation {namespace, name})-[:HEAD]->(:Version)       the version that was last written
 //   (:Conversation)-[:VERSION]->(:Version {namespace, id, number, length})-[:TIP]->(:Message)
 //   (:Version)-[:REPLACES {at}]->(:Version)                     an edit broke a prefix at this index
-//   (:Message {namespace, id, body, role, content, sampled})-[:NEXT]->(:Message)
+//   (:Message {namespace, id, body, role, content, sampled, seal})-[:NEXT]->(:Message)
 //   (:Message)-[:HAS]->(:Metadata {namespace, id, body, model, length})-[:CONTAINS]->(:Message)
 //
-// `body` is the canonical JSON whose hash the id is; role and content are there to be read. CONTAINS leads to
-// the last message of a subagent's conversation. Who writes to a conversation takes its write lock first, by
-// setting a property, and only then reads what it relies on.
+// `body` is the canonical JSON whose hash the id is; role and content are there to be read. `sampled` is no part
+// of it, so that a `seal` of its own goes with it; messages of earlier releases have none. CONTAINS leads to the
+// last message of a subagent's conversation. Who writes to a conversation takes its write lock first, by setting
+// a property, and only then reads what it relies on. (Setting it to what it is already writes nothing.)
 
 // name: create-conversation
 // The conversation with an empty first version, unless it is there. Parameters: namespace, name, version.
@@ -73,48 +74,70 @@ RETURN [message IN messages | message.body] AS bodies, [message IN messages | me
 MATCH (tip:Message {namespace: $namespace, id: $id})
 MATCH path = (tip)<-[:NEXT*0..]-(first:Message)
 WHERE NOT EXISTS { (first)<-[:NEXT]-(:Message) }
-RETURN [message IN nodes(path) | [message.id, message.body, message.role, message.content,
-        COLLECT { MATCH (message)-[:HAS]->(metadata:Metadata) RETURN [metadata.id, metadata.body] }]] AS messages;
+RETURN [message IN nodes(path) | [message.id, message.body, message.role, message.content, message.sampled,
+        message.seal, COLLECT { MATCH (message)-[:HAS]->(metadata:Metadata) RETURN [metadata.id, metadata.body] }]] AS messages;
 
 // name: write-messages
 // Messages that follow one another, as far as they are not there yet. A message that was sampled once stays
-// sampled; `sampled` are those. Parameters: namespace, rows [{id, parent, sampled, body, role, content}].
+// sampled; `sampled` are those. Parameters: namespace, rows [{id, parent, sampled, seal, body, role, content}].
 UNWIND $rows AS row
 MERGE (message:Message {namespace: $namespace, id: row.id})
   ON CREATE SET message.body = row.body, message.role = row.role, message.content = row.content,
-                message.sampled = row.sampled, message.created_at = datetime()
-  ON MATCH SET message.sampled = message.sampled OR row.sampled
+                message.sampled = row.sampled, message.seal = row.seal, message.created_at = datetime()
+  ON MATCH SET message.seal = CASE WHEN row.sampled THEN row.seal ELSE message.seal END,
+               message.sampled = message.sampled OR row.sampled
 WITH row, message
 OPTIONAL MATCH (parent:Message {namespace: $namespace, id: row.parent})
 FOREACH (parent IN CASE WHEN parent IS NULL THEN [] ELSE [parent] END | MERGE (parent)-[:NEXT]->(message))
 RETURN collect(CASE WHEN message.sampled THEN message.id END) AS sampled;
 
 // name: mark-sampled
-// A model gave these messages as answers to what stands before them. Parameters: namespace, ids.
-UNWIND $ids AS id
-MATCH (message:Message {namespace: $namespace, id: id})
-SET message.sampled = true;
+// A model gave these messages as answers to what stands before them. Parameters: namespace, rows [{id, seal}].
+UNWIND $rows AS row
+MATCH (message:Message {namespace: $namespace, id: row.id})
+SET message.sampled = true, message.seal = row.seal;
+
+// name: append-message
+// Put one new message behind the tip of the version that was last written, which is what happens most: this is
+// change-version without all that then need not be asked, and saves a third of what that costs beyond a bare
+// write. Nothing is done, and nothing returned, where the version is another (one that was replaced always is),
+// its tip has moved, or the message is stored already: change-version goes on from there. The message remembers
+// the operation, by which change-version knows what was applied already. Parameters: namespace, name, operation,
+// version, length, and the row as above: id, parent (the tip), sampled, seal, body, role, content.
+MATCH (conversation:Conversation {namespace: $namespace, name: $name})
+SET conversation.operation = 0
+WITH conversation
+MATCH (conversation)-[:HEAD]->(version {id: $version})-[pointer:TIP]->(tip {id: $parent})
+WHERE NOT EXISTS { MATCH (:Message {namespace: $namespace, id: $id}) }
+DELETE pointer
+CREATE (tip)-[:NEXT]->(message:Message {namespace: $namespace, id: $id, body: $body, role: $role,
+                                        content: $content, sampled: $sampled, seal: $seal,
+                                        created_at: datetime(), operation: $operation})<-[:TIP]-(version)
+SET version.length = $length
+RETURN version.number AS number, CASE WHEN message.sampled THEN [message.id] ELSE [] END AS sampled;
 
 // name: change-version
 // Move the tip of a version behind new messages; what was edited away stays in the graph. Nothing is done if
 // the version was changed or replaced since `tip` was read (`fits` is false), or if this operation was
 // already applied. Parameters: namespace, name, operation, version, tip, new_tip, length, rows (as above).
 MATCH (conversation:Conversation {namespace: $namespace, name: $name})
-SET conversation.operation = $operation
+SET conversation.operation = 0
 WITH conversation
 MATCH (version:Version {namespace: $namespace, id: $version})
 OPTIONAL MATCH (version)-[pointer:TIP]->(tip:Message)
-WITH conversation, version, pointer, $operation IN version.operations AS applied,
-     EXISTS { (version)<-[:REPLACES]-(:Version) } AS replaced, coalesce(tip.id, '') = $tip AS unchanged
+WITH conversation, version, pointer, EXISTS { (version)<-[:REPLACES]-(:Version) } AS replaced,
+     coalesce(tip.id, '') = $tip AS unchanged,
+     $operation IN version.operations
+       OR EXISTS { MATCH (:Message {namespace: $namespace, id: $new_tip, operation: $operation}) } AS applied
 WITH conversation, version, pointer, replaced, applied OR (unchanged AND NOT replaced) AS fits,
-     CASE WHEN unchanged AND NOT replaced AND NOT applied THEN $rows ELSE [] END AS rows,
      unchanged AND NOT replaced AND NOT applied AS writes
-CALL (rows) {
-  UNWIND rows AS row
+CALL (fits) {
+  UNWIND CASE WHEN fits THEN $rows ELSE [] END AS row
   MERGE (message:Message {namespace: $namespace, id: row.id})
     ON CREATE SET message.body = row.body, message.role = row.role, message.content = row.content,
-                  message.sampled = row.sampled, message.created_at = datetime()
-    ON MATCH SET message.sampled = message.sampled OR row.sampled
+                  message.sampled = row.sampled, message.seal = row.seal, message.created_at = datetime()
+    ON MATCH SET message.seal = CASE WHEN row.sampled THEN row.seal ELSE message.seal END,
+                 message.sampled = message.sampled OR row.sampled
   WITH row, message
   OPTIONAL MATCH (parent:Message {namespace: $namespace, id: row.parent})
   FOREACH (parent IN CASE WHEN parent IS NULL THEN [] ELSE [parent] END | MERGE (parent)-[:NEXT]->(message))
@@ -129,8 +152,8 @@ CALL (conversation, version, pointer, writes) {
   FOREACH (tip IN CASE WHEN tip IS NULL THEN [] ELSE [tip] END | CREATE (version)-[:TIP]->(tip))
   SET version.length = $length, version.operations = version.operations[-31..] + [$operation]
   WITH conversation, version
-  MATCH (conversation)-[head:HEAD]->(current:Version)
-  WHERE current <> version
+  WHERE NOT EXISTS { (conversation)-[:HEAD]->(version) }
+  OPTIONAL MATCH (conversation)-[head:HEAD]->(:Version)
   DELETE head
   CREATE (conversation)-[:HEAD]->(version)
   RETURN count(*) AS moved
@@ -181,11 +204,15 @@ MATCH (tip:Message {namespace: $namespace, id: $tip})
 CREATE (version)-[:TIP]->(tip);
 
 // name: find-place
-// Where a path of messages belongs, under the write lock of its conversation: the last of them that is stored,
-// the version that holds all of them, and the longest version that they continue. The ids come from the last
-// to the first, so that little is looked at where little is new; what is found first is only the quickest
-// answer, and any answer loses nothing. Parameters: namespace, name, ids, tip.
-MATCH (conversation:Conversation {namespace: $namespace, name: $name})
+// Where a path of messages belongs, under the write lock of its conversation, which is created if it is not
+// there: the last of them that is stored, the version that holds all of them, or else the longest version that
+// they continue, or else a new one. The ids come from the last to the first, so that little is looked at where
+// little is new; what is found first is only the quickest answer, and any answer loses nothing. Parameters:
+// namespace, name, ids, tip, new_version.
+MERGE (namespace:Namespace {name: $namespace})
+  ON CREATE SET namespace.revision = 0, namespace.created_at = datetime()
+MERGE (conversation:Conversation {namespace: $namespace, name: $name})
+  ON CREATE SET conversation.created_at = datetime(), conversation.versions = 0
 SET conversation.operation = 0
 WITH conversation
 CALL () {
@@ -198,31 +225,48 @@ CALL (conversation) {
   MATCH (:Message {namespace: $namespace, id: $tip})-[:NEXT*0..]->(:Message)<-[:TIP]-(version:Version)
   WHERE EXISTS { (conversation)-[:VERSION]->(version) }
   WITH version LIMIT 1
-  RETURN collect(version.id) AS holding
+  RETURN collect(version) AS holding
 }
-CALL (conversation) {
-  UNWIND $ids AS id
-  MATCH (tip:Message {namespace: $namespace, id: id})<-[:TIP]-(version:Version)<-[:VERSION]-(conversation)
+CALL (conversation, holding) {
+  UNWIND CASE WHEN holding = [] THEN $ids ELSE [] END AS id
+  MATCH (:Message {namespace: $namespace, id: id})<-[:TIP]-(version:Version)<-[:VERSION]-(conversation)
   WHERE NOT EXISTS { (version)<-[:REPLACES]-(:Version) }
-  WITH version, tip LIMIT 1
-  RETURN collect({id: version.id, tip: tip.id}) AS continued
+  WITH version LIMIT 1
+  RETURN collect(version) AS continued
 }
-CALL (conversation) {
+CALL (conversation, holding, continued) {
+  WITH conversation, holding, continued
+  WHERE holding = [] AND continued = []
   MATCH (conversation)-[:VERSION]->(version:Version)
   WHERE NOT EXISTS { (version)-[:TIP]->(:Message) } AND NOT EXISTS { (version)<-[:REPLACES]-(:Version) }
   WITH version LIMIT 1
-  RETURN collect({id: version.id, tip: ''}) AS empty
+  RETURN collect(version) AS empty
 }
-RETURN head(stored) AS stored, head(holding) AS holding, head(continued + empty) AS continued;
+CALL (conversation, holding, continued, empty) {
+  WITH conversation, holding, continued, empty
+  WHERE holding = [] AND continued = [] AND empty = []
+  SET conversation.versions = conversation.versions + 1
+  CREATE (version:Version {namespace: $namespace, id: $new_version, number: conversation.versions, length: 0,
+                           created_at: datetime(), operations: []})
+  CREATE (conversation)-[:VERSION]->(version)
+  RETURN collect(version) AS made
+}
+WITH stored, holding <> [] AS holds, head(holding + continued + empty + made) AS version
+OPTIONAL MATCH (version)-[:TIP]->(tip:Message)
+OPTIONAL MATCH (version)-[replaces:REPLACES]->(older:Version)
+RETURN head(stored) AS stored, holds, version.id AS id, version.number AS number, coalesce(tip.id, '') AS tip,
+       version.length AS length, older.number AS replaces, replaces.at AS at,
+       EXISTS { (version)<-[:REPLACES]-(:Version) } AS replaced;
 
 // name: attach
-// Keep metadata beside messages, with the conversation of a subagent inside it. Parameters: namespace, rows
-// [{id, message, body, model, length, subgraph}].
+// Keep metadata beside messages, with the conversation of a subagent inside it; a `response` can be found by the
+// endpoint's id of it. Parameters: namespace, rows [{id, message, body, model, length, subgraph, response}].
 UNWIND $rows AS row
 MATCH (message:Message {namespace: $namespace, id: row.message})
 MERGE (metadata:Metadata {namespace: $namespace, id: row.id})
   ON CREATE SET metadata.body = row.body, metadata.model = row.model, metadata.length = row.length,
                 metadata.at = datetime()
+SET metadata.response = coalesce(row.response, metadata.response)
 MERGE (message)-[:HAS]->(metadata)
 WITH row, metadata
 MATCH (subgraph:Message {namespace: $namespace, id: row.subgraph})

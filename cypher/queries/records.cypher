@@ -1,10 +1,5 @@
 // Recorded calls of models. What is known of an answer is a Metadata beside its message (messages.cypher); the
-// id that an endpoint gave to a response is repeated there as `response`, because a later call may continue it.
-
-// name: name-response
-// Let stored metadata be found by the endpoint's id of the response. Parameters: namespace, id, response.
-MATCH (metadata:Metadata {namespace: $namespace, id: $id})
-SET metadata.response = $response;
+// id that an endpoint gave to a response is kept there as `response`, because a later call may continue it.
 
 // name: find-response
 // The message that a response ended with, and what was kept beside it; the newest, because the ids of small

@@ -1,4 +1,4 @@
-"""Reads what an endpoint answers, whole or in the chunks of a stream, into a `Completion`.
+"""Reads what an endpoint answers into a `Completion`; messages/chunks.py makes a whole answer of a stream.
 
 Endpoints differ in what they leave out; only an answer without any message is an error.
 """
@@ -120,51 +120,3 @@ def read_vectors(document: Mapping[str, Any], count: int) -> list[list[float]]:
     if found != list(range(count)) or len(set(map(len, vectors))) > 1 or not all(vectors):
         raise ModelError(f"the model endpoint gave {len(vectors)} embeddings for {count} texts, or of several lengths")
     return vectors
-
-
-class Chunks:
-    """Puts the chunks of a stream together to the document that a plain answer would have been.
-
-    >>> chunks = Chunks()
-    >>> [chunks.add({"choices": [{"delta": {"content": piece}}]}) for piece in ("Hel", "lo")]
-    ['Hel', 'lo']
-    >>> chunks.document()["choices"][0]["message"]["content"]
-    'Hello'
-    """
-
-    def __init__(self) -> None:
-        self.finish_reason: str | None = None
-        self._head: dict[str, Any] = {}
-        self._texts: dict[str, list[str]] = {}
-        self._calls: dict[int, dict[str, Any]] = {}
-
-    def add(self, chunk: Mapping[str, Any]) -> str:
-        """Take one chunk; what it adds to the text is returned."""
-        self._head |= {key: value for key, value in chunk.items() if key != "choices" and value is not None}
-        choice = (chunk.get("choices") or [{}])[0]
-        self.finish_reason = choice.get("finish_reason") or self.finish_reason
-        delta = choice.get("delta") or {}
-        for name in ("content", "refusal"):
-            if delta.get(name) is not None:
-                self._texts.setdefault(name, []).append(delta[name])
-        for position, call in enumerate(delta.get("tool_calls") or ()):
-            self._add_call(call, position)
-        return delta.get("content") or ""
-
-    def _add_call(self, piece: Mapping[str, Any], position: int) -> None:
-        index = piece.get("index")
-        call = self._calls.setdefault(position if index is None else index, {"function": {"arguments": ""}})
-        call |= {key: value for key, value in piece.items() if key != "function" and value is not None}
-        function = piece.get("function") or {}
-        call["function"]["arguments"] += function.get("arguments") or ""
-        if function.get("name"):
-            call["function"]["name"] = function["name"]
-
-    def document(self) -> dict[str, Any]:
-        """The answer so far."""
-        message: dict[str, Any] = {"role": "assistant", "content": None}
-        message |= {name: "".join(texts) for name, texts in self._texts.items()}
-        if self._calls:
-            message["tool_calls"] = [self._calls[index] for index in sorted(self._calls)]
-        choice = {"index": 0, "message": message, "finish_reason": self.finish_reason}
-        return self._head | {"object": "chat.completion", "choices": [choice]}

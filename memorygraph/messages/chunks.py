@@ -1,6 +1,6 @@
 """What a stream has said so far, as the document that a plain answer would have been.
 
-Unlike a reader that wants one text, a record keeps every choice, and whatever else an endpoint sends.
+Every choice is kept, and whatever else an endpoint sends; endpoints differ in what they leave out or repeat.
 """
 
 from __future__ import annotations
@@ -8,32 +8,61 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-# What each piece of a stream repeats instead of continuing it.
-_REPEATED = frozenset({"id", "index", "role", "type"})
+# What a piece of a stream says again, or leaves empty, instead of continuing it.
+_REPEATED = frozenset({"id", "index", "role", "type", "name"})
 _ENDS = frozenset({"response.completed", "response.incomplete", "response.failed", "response.cancelled"})
 
 
-def chat_document(chunks: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """The chat completion that chunks make; a choice that was cut has no `finish_reason`.
+class Chunks:
+    """Puts the chunks of a chat completion together; a choice that was cut has no `finish_reason`.
 
-    >>> document = chat_document([
-    ...     {"id": "c", "choices": [{"index": 0, "delta": {"role": "assistant", "content": "Hel"}}]},
-    ...     {"id": "c", "choices": [{"index": 0, "delta": {"content": "lo"}}]},
-    ...     {"id": "c", "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]},
-    ... ])
-    >>> document["choices"][0]["message"], document["choices"][0]["finish_reason"]
-    ({'role': 'assistant', 'content': 'Hello'}, 'stop')
+    The first choice is there before anything is said.
+
+    >>> chunks = Chunks()
+    >>> [chunks.add({"choices": [{"delta": {"content": piece}}]}) for piece in ("Hel", "lo")]
+    ['Hel', 'lo']
+    >>> chunks.document()["choices"][0]["message"]["content"], chunks.finish_reason
+    ('Hello', None)
     """
-    head: dict[str, Any] = {}
-    choices: dict[int, dict[str, Any]] = {}
-    for chunk in chunks:
-        head |= {key: value for key, value in chunk.items() if key != "choices" and value is not None}
+
+    def __init__(self) -> None:
+        self._head: dict[str, Any] = {}
+        self._choices = {0: _choice(0)}
+
+    def add(self, chunk: Mapping[str, Any]) -> str:
+        """Take one chunk; what it adds to the text of the first choice is returned."""
+        self._head |= {key: value for key, value in chunk.items() if key != "choices" and value is not None}
+        text = ""
         for piece in chunk.get("choices") or ():
-            index = piece.get("index") or 0
-            choice = choices.setdefault(index, {"index": index, "message": {}, "finish_reason": None})
-            choice["message"] = _joined(choice["message"], piece.get("delta") or {})
+            index, delta = piece.get("index") or 0, piece.get("delta") or {}
+            choice = self._choices.setdefault(index, _choice(index))
+            choice["message"] = _joined(choice["message"], delta)
             choice |= {key: value for key, value in piece.items() if key not in {"index", "delta"} and value}
-    return head | {"object": "chat.completion", "choices": [choices[index] for index in sorted(choices)]}
+            text += (delta.get("content") or "") if index == 0 else ""
+        return text
+
+    @property
+    def finish_reason(self) -> str | None:
+        """Why the first choice ended, or None while it has not."""
+        reason: str | None = self._choices[0]["finish_reason"]
+        return reason
+
+    def document(self) -> dict[str, Any]:
+        """The completion so far."""
+        choices = [self._choices[index] for index in sorted(self._choices)]
+        return self._head | {"object": "chat.completion", "choices": choices}
+
+
+def _choice(index: int) -> dict[str, Any]:
+    return {"index": index, "message": {}, "finish_reason": None}
+
+
+def chat_document(chunks: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """The chat completion that chunks make."""
+    joined = Chunks()
+    for chunk in chunks:
+        joined.add(chunk)
+    return joined.document()
 
 
 def response_document(events: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
@@ -67,23 +96,33 @@ def _joined(old: Any, new: Any) -> Any:
     if old is None or new is None:
         return old if new is None else new
     if isinstance(old, dict) and isinstance(new, Mapping):
-        kept = {key: value for key, value in new.items() if key in _REPEATED or key not in old}
-        return {**old, **kept, **{key: _joined(old[key], new[key]) for key in new if key not in kept}}
+        return old | {key: _continued(key, old.get(key), value) for key, value in new.items()}
     if isinstance(old, list) and isinstance(new, list):
         return _joined_lists(old, new)
     return old + new if isinstance(old, str) and isinstance(new, str) else new
 
 
+def _continued(key: str, old: Any, new: Any) -> Any:
+    return (old if new in (None, "") else new) if key in _REPEATED and old is not None else _joined(old, new)
+
+
 def _joined_lists(old: list[Any], new: list[Any]) -> list[Any]:
-    """Pieces of lists name their place by an `index`; those that do not are added."""
+    """Pieces of lists name their place by an `index`; what does not, and continues nothing, is added."""
     result = list(old)
     for item in new:
-        index = item.get("index") if isinstance(item, Mapping) else None
-        place = next(
-            (i for i, known in enumerate(result) if isinstance(known, dict) and known.get("index") == index), None
-        )
-        if index is None or place is None:
+        place = _place(result, item)
+        if place is None:
             result.append(item)
         else:
             result[place] = _joined(result[place], item)
     return result
+
+
+def _place(known: list[Any], item: Any) -> int | None:
+    """Where the item is that this one continues. A call without an index is the last one, unless it has an id."""
+    if not isinstance(item, Mapping):
+        return None
+    index = item.get("index")
+    if index is None:
+        return len(known) - 1 if known and item.get("function") and not item.get("id") else None
+    return next((i for i, other in enumerate(known) if isinstance(other, dict) and other.get("index") == index), None)

@@ -22,6 +22,7 @@ from typing import Any
 from memorygraph.messages.message import ROOT, Message, canonical, chain, digest
 
 _METADATA_DOMAIN = b"memorygraph metadata 1"
+_SEAL_DOMAIN = b"memorygraph sampled 1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,11 @@ class Entry:
     def off_policy(self) -> bool:
         """Whether it is an assistant message that was not sampled from the messages before it."""
         return self.message.is_assistant and not self.sampled
+
+
+def seal(message_id: str, *, sampled: bool) -> str:
+    """What is stored with `sampled`, which is no part of the identity, so that a change of it alone is seen."""
+    return digest(_SEAL_DOMAIN, message_id, str(sampled))[:16]
 
 
 @dataclass(frozen=True)
@@ -109,6 +115,11 @@ class Change:
     def new_tip(self) -> str:
         """The tip after the change."""
         return self.entries[-1].id if self.entries else self.parent
+
+    @property
+    def appends_one(self) -> bool:
+        """Whether all that it does is to put one message behind another."""
+        return self.at is None and len(self.entries) == 1 and self.parent == self.base.tip != ROOT
 
     @property
     def version(self) -> str:

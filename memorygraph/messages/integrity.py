@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from memorygraph.messages.history import Attachment, Version
+from memorygraph.messages.history import Attachment, Version, seal
 from memorygraph.messages.message import ROOT, Message, message_id
 from memorygraph.messages.storage import Storage, StoredMessage
 
@@ -82,6 +82,8 @@ def _reason(stored: StoredMessage, parent: str) -> str | None:
     wrong = [key for key, value in stored.readable.items() if value != readable[key]]
     if wrong:
         return f"its readable {wrong[0]} is not what its body says"
+    if stored.seal not in (None, seal(stored.id, sampled=stored.sampled)):
+        return "whether a model gave it is not what was stored with it"
     if any(Attachment(stored.id, **json.loads(body)).id != id_ for id_, body in stored.attachments):
         return "its metadata is not what its id is the hash of"
     return None

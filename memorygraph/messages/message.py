@@ -20,6 +20,7 @@ ASIDE = ("metadata", "subgraph")
 """The keys of a message that are kept beside it, and are no part of its identity."""
 
 _DOMAIN = b"memorygraph message 1"
+_ENCODER = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 _KEYS = ("role", "content", "name", "tool_calls", "tool_call_id")
 
 
@@ -153,7 +154,7 @@ def canonical(value: Any) -> str:
     """
     try:
         _check_keys(value)
-        text = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+        text = _ENCODER.encode(value)
         text.encode()
     except UnicodeEncodeError as error:
         raise ValueError(f"a message holds half of a surrogate pair, which is no text: {error}") from error
@@ -175,6 +176,8 @@ def as_mapping(value: Any) -> Mapping[str, Any]:
 
 def _check_keys(value: Any) -> None:
     """JSON would turn a key that is no text into one, and two keys into the same."""
+    if isinstance(value, str):
+        return  # most values are, and the question below is a slow one
     if isinstance(value, Mapping):
         for key, item in value.items():
             if not isinstance(key, str):

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
 from threading import Lock
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from memorygraph.messages.calls import APIS, CHAT, Call, plain_json, without_secrets
 from memorygraph.messages.chunks import chat_document, response_document
@@ -30,10 +30,18 @@ _KEY_ATTRIBUTES = ("api_key", "admin_api_key", "webhook_secret")
 _KEY_HEADERS = frozenset({"authorization", "api-key", "x-api-key", "proxy-authorization", "cookie"})
 
 
+@runtime_checkable
+class Recorded(Protocol):
+    """A client that `record` made: `isinstance(client, Recorded)` tells a type checker of its `recorder` too."""
+
+    recorder: Recorder
+
+
 def record(client: Client, recorder: Recorder) -> Client:
     """A copy of a client whose calls are recorded; the client itself stays as it is.
 
-    The copy is an instance of the same class and shares its connections. Its `recorder` has `flush()`.
+    The copy is an instance of the same class and shares its connections; it is also `Recorded`, and its
+    `recorder` has `flush()`.
 
     Raises:
         TypeError: it is no client in the manner of `openai.OpenAI` or `openai.AsyncOpenAI`.

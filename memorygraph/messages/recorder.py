@@ -239,9 +239,8 @@ class Recorder:
         for path, attachment in paths:
             if attachment is None:
                 continue
-            store.add_path(path, [attachment])
-            if call.api == RESPONSES and attachment.metadata["response_id"]:
-                self._name(attachment)
+            response = (attachment.metadata["response_id"] or None) if call.api == RESPONSES else None
+            store.add_path(path, [attachment], response=response)
 
     def _prompt(self, store: Store, exchange: Exchange) -> tuple[list[Message], bool]:
         """What the model saw, and whether that is all of it."""
@@ -266,9 +265,3 @@ class Recorder:
         path = [*prompt, *said]
         metadata = {**answer.metadata, "prompt_known": whole}
         return path, Attachment(path[-1].id, metadata) if path else None
-
-    def _name(self, attachment: Attachment) -> None:
-        query = CYPHER["records/name-response"](
-            namespace=self.namespace, id=attachment.id, response=attachment.metadata["response_id"]
-        )
-        self.connection.write(lambda transaction: transaction.run(query))

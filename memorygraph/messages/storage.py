@@ -12,12 +12,17 @@ from memorygraph.messages.history import Attachment, Change, Entry, Version
 
 
 class StoredMessage(NamedTuple):
-    """A message as it is stored: what it says it is, its body, and what else was made readable of it."""
+    """A message as it is stored: what it says it is, its body, and what else was made readable of it.
+
+    There is no `seal` where a message was stored by an earlier release.
+    """
 
     id: str
     body: str
     readable: dict[str, Any]
     attachments: list[tuple[str, str]]
+    sampled: bool = False
+    seal: str | None = None
 
 
 class Storage(Protocol):

@@ -1,11 +1,12 @@
 """A conversation kept in Neo4j.
 
 A change is one transaction. It says which version and which tip it was made on, takes the write lock of its
-conversation, and does nothing if that version has moved meanwhile. It also carries a random number that its
-version remembers, the last 32 of them: so a change whose acknowledgement was lost is found when it runs
-again, and is never applied twice. `Connection.write` runs it again.
+conversation, and does nothing if that version has moved meanwhile. It also carries a random number, which the
+new message of a plain append remembers for good, and of any other change its version, the last 32 of them: so a
+change whose acknowledgement was lost is found when it runs again, and is never applied twice. `Connection.write`
+runs it again.
 
-Appending one message is one query, whatever the length of the conversation.
+Appending one message is one query, whatever the length of the conversation; recording a call is three.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import Any
 from memorygraph.errors import ConflictError, MemoryGraphError, NotFoundError
 from memorygraph.graph.connection import Abandon, Connection, Transaction
 from memorygraph.library import CYPHER
-from memorygraph.messages.history import Attachment, Change, Entry, Version
+from memorygraph.messages.history import Attachment, Change, Entry, Version, seal
 from memorygraph.messages.message import ROOT, Message, chain
 from memorygraph.messages.storage import StoredMessage, conflict
 from memorygraph.query import Query
@@ -113,7 +114,7 @@ class Store:
             if change.at is not None:
                 self._fitting(transaction, change, self._replacement(change))
             sampled = [*known, *self._mark(transaction, ahead), *self._write(transaction, rows[len(ahead) : last])]
-            moved = self._fitting(transaction, change, self._move(change, rows[last:]))
+            moved = self._appended(transaction, change, rows) or self._moved(transaction, change, rows[last:])
             self._attach(transaction, change.attachments)
             return change.result(moved["number"]), frozenset([*sampled, *moved["sampled"]])
 
@@ -135,29 +136,29 @@ class Store:
 
         return self.connection.write(work)
 
-    def add_path(self, entries: Sequence[Entry], attachments: Sequence[Attachment] = ()) -> Version:
-        """Put a whole conversation on the version that it fits; run again, it changes nothing."""
+    def add_path(
+        self, entries: Sequence[Entry], attachments: Sequence[Attachment] = (), *, response: str | None = None
+    ) -> Version:
+        """Put a whole conversation on the version that it fits; run again, it changes nothing.
+
+        What is kept beside it can also be found by the id that an endpoint gave to its `response`.
+        """
         tip = entries[-1].id
         ids = [entry.id for entry in reversed(entries)]
-        first, sibling = Version(), Version()
+        place = self._query("find-place", name=self.name, ids=ids, tip=tip, new_version=Version().id)
 
         def work(transaction: Transaction) -> Version:
-            self._create(transaction, first.id)
-            [place] = transaction.run(self._query("find-place", name=self.name, ids=ids, tip=tip))
-            known = len(ids) - ids.index(place["stored"]) if place["stored"] else 0
-            rows = [row for i, row in enumerate(_rows(ROOT, entries)) if i >= known or row["sampled"]]
-            self._write(transaction, rows)
-            self._attach(transaction, attachments)
-            if place["holding"] is not None:
-                return self._stored(transaction, place["holding"])
-            if place["continued"] is None:
-                transaction.run(
-                    self._query("branch-version", name=self.name, version=sibling.id, tip=tip, length=len(ids))
-                )
-                return self._stored(transaction, sibling.id)
-            base = Version(place["continued"]["id"], tip=place["continued"]["tip"])
-            transaction.run(self._move(Change(base, tip, (), len(ids)), []))
-            return self._stored(transaction, base.id)
+            [found] = transaction.run(place)
+            stored, holds = found.pop("stored"), found.pop("holds")
+            version = Version(**found)
+            rows = _new_rows(entries, len(ids) - ids.index(stored) if stored else 0)
+            last = len(rows) if holds else max(0, len(rows) - ROWS)
+            self._write(transaction, rows[:last])
+            if not holds:
+                change = Change(version, tip, (), len(ids))
+                version = change.result(self._moved(transaction, change, rows[last:])["number"])
+            self._attach(transaction, attachments, response)
+            return version
 
         return self.connection.write(work)
 
@@ -176,9 +177,9 @@ class Store:
         """The messages of a version as they are stored, from its tip back to the first."""
         rows = self.connection.read(self._query("audit", id=version.tip))
         return [
-            StoredMessage(id_, body, {"role": role, "content": content}, [(i, b) for i, b in kept])
+            StoredMessage(id_, body, {"role": role, "content": content}, [(i, b) for i, b in kept], sampled, sealed)
             for row in rows
-            for id_, body, role, content, kept in row["messages"]
+            for id_, body, role, content, sampled, sealed, kept in row["messages"]
         ]
 
     def _query(self, block: str, **parameters: Any) -> Query:
@@ -202,8 +203,22 @@ class Store:
             at=change.at,
         )
 
-    def _move(self, change: Change, rows: list[dict[str, Any]]) -> Query:
-        return self._query(
+    def _appended(self, transaction: Transaction, change: Change, rows: list[dict[str, Any]]) -> dict[str, Any] | None:
+        """What became of one new message behind the last, or None where there is more to do, or to be asked."""
+        if not change.appends_one:
+            return None
+        query = self._query(
+            "append-message",
+            name=self.name,
+            operation=change.operation,
+            version=change.version,
+            length=change.length,
+            **rows[0],
+        )
+        return next(iter(transaction.run(query)), None)
+
+    def _moved(self, transaction: Transaction, change: Change, rows: list[dict[str, Any]]) -> dict[str, Any]:
+        query = self._query(
             "change-version",
             name=self.name,
             operation=change.operation,
@@ -213,6 +228,7 @@ class Store:
             length=change.length,
             rows=rows,
         )
+        return self._fitting(transaction, change, query)
 
     def _fitting(self, transaction: Transaction, change: Change, query: Query) -> dict[str, Any]:
         """The row of a query that changes a version, or out of the transaction if that has moved meanwhile."""
@@ -230,41 +246,53 @@ class Store:
         """Store messages before the change that places them; that they are answers is said by the change."""
         known: list[str] = []
         for start in range(0, len(rows), ROWS):
-            page = [{**row, "sampled": False} for row in rows[start : start + ROWS]]
+            page = [{**row, **_sampled(row["id"], sampled=False)} for row in rows[start : start + ROWS]]
             query = self._query("write-messages", rows=page)
             [written] = self.connection.write(lambda transaction, query=query: transaction.run(query))  # type: ignore[misc]
             known += written["sampled"]
         return known
 
     def _mark(self, transaction: Transaction, rows: list[dict[str, Any]]) -> list[str]:
-        ids = [row["id"] for row in rows if row["sampled"]]
-        for start in range(0, len(ids), ROWS):
-            transaction.run(self._query("mark-sampled", ids=ids[start : start + ROWS]))
-        return ids
+        marked = [{"id": row["id"], "seal": row["seal"]} for row in rows if row["sampled"]]
+        for start in range(0, len(marked), ROWS):
+            transaction.run(self._query("mark-sampled", rows=marked[start : start + ROWS]))
+        return [row["id"] for row in marked]
 
-    def _attach(self, transaction: Transaction, attachments: Sequence[Attachment]) -> None:
+    def _attach(self, transaction: Transaction, attachments: Sequence[Attachment], response: str | None = None) -> None:
         for attachment in attachments:
             self._write(transaction, _rows(ROOT, attachment.inner))
         if attachments:
-            transaction.run(self._query("attach", rows=[_attachment_row(a) for a in attachments]))
+            transaction.run(self._query("attach", rows=[_attachment_row(a, response) for a in attachments]))
 
 
 def _rows(parent: str, entries: Sequence[Entry]) -> list[dict[str, Any]]:
     parents = [parent, *(entry.id for entry in entries)]
-    return [
-        {
-            "id": entry.id,
-            "parent": before,
-            "sampled": entry.sampled,
-            "body": entry.message.body,
-            "role": entry.message.role,
-            "content": entry.message.text,
-        }
-        for before, entry in zip(parents, entries, strict=False)
-    ]
+    return [_row(before, entry) for before, entry in zip(parents, entries, strict=False)]
 
 
-def _attachment_row(attachment: Attachment) -> dict[str, Any]:
+def _new_rows(entries: Sequence[Entry], known: int) -> list[dict[str, Any]]:
+    """The rows of a conversation of which so many messages are stored: of these, only what may be news."""
+    parents = [ROOT, *(entry.id for entry in entries)]
+    return [_row(parents[i], entry) for i, entry in enumerate(entries) if i >= known or entry.sampled]
+
+
+def _row(parent: str, entry: Entry) -> dict[str, Any]:
+    message = entry.message
+    return {
+        "id": entry.id,
+        "parent": parent,
+        "body": message.body,
+        "role": message.role,
+        "content": message.text,
+        **_sampled(entry.id, sampled=entry.sampled),
+    }
+
+
+def _sampled(id_: str, *, sampled: bool) -> dict[str, Any]:
+    return {"sampled": sampled, "seal": seal(id_, sampled=sampled)}
+
+
+def _attachment_row(attachment: Attachment, response: str | None) -> dict[str, Any]:
     return {
         "id": attachment.id,
         "message": attachment.message_id,
@@ -272,4 +300,5 @@ def _attachment_row(attachment: Attachment) -> dict[str, Any]:
         "model": attachment.metadata.get("model"),
         "length": attachment.metadata.get("length"),
         "subgraph": attachment.subgraph,
+        "response": response,
     }

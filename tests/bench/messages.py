@@ -2,9 +2,10 @@
 
 With the packages langgraph-checkpoint-sqlite and langgraph-checkpoint-postgres installed, it also keeps the same
 conversation with their checkpointers, as a graph that appends one message a step does; for the second, POSTGRES_URI
-names a database.
+names a database. Their work grows with the square of the length: 10,000 checkpoints take many minutes and
+gigabytes.
 
-    python tests/bench/messages.py [--length N] [--branches N] [--checkpoints N]
+    python tests/bench/messages.py [PART …] [--length N] [--branches N] [--checkpoints N …]
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from memorygraph import MemoryGraph
+from memorygraph import EmbeddedServer, MemoryGraph
+from memorygraph.messages.calls import CHAT, Call
+from memorygraph.messages.recorder import Recorder
 from memorygraph.query import Query
 
 RAW_WRITE = "CREATE (m:BenchMessage {namespace: $namespace, id: $id, body: $body, role: 'user'})"
@@ -53,12 +56,56 @@ def appends(graph: MemoryGraph, length: int, pairs: int = 200) -> None:
         history.extend(message(i) for i in range(start))
         ratios = []
         for i in range(pairs):
-            values = {"namespace": graph.namespace, "id": uuid.uuid4().hex, "body": BYTES}
-            raw = Query(RAW_WRITE, values)
-            base = seconds(lambda raw=raw: graph.connection.write(lambda tx: tx.run(raw)))  # type: ignore[misc]
-            ours = seconds(partial(history.append, message(i)))
-            ratios.append(ours / base)
+            base = raw_write(graph)
+            ratios.append(seconds(partial(history.append, message(i))) / base)
         print(f"append at {start} messages / one raw write = {statistics.median(ratios):.2f}")
+
+
+def raw_write(graph: MemoryGraph) -> float:
+    """The time of one raw write of the driver."""
+    raw = Query(RAW_WRITE, {"namespace": graph.namespace, "id": uuid.uuid4().hex, "body": BYTES})
+    return seconds(lambda: graph.connection.write(lambda transaction: transaction.run(raw)))
+
+
+def records(graph: MemoryGraph, pairs: int = 100) -> None:
+    """The time of recording a call, as a ratio to one raw write: new conversations, and two that go on."""
+    with tempfile.TemporaryDirectory() as folder:
+        recorder = Recorder(graph.connection, graph.namespace, "warm", Path(folder))
+        recorder.record(call(graph, "warm", [message(0)], 0))
+        for start in (0, 10, 1000):
+            name, prompt = f"record-{start}-{uuid.uuid4().hex}", [message(i) for i in range(start)]
+            graph.messages(name).extend(prompt)
+            times, ratios = [], []
+            for i in range(pairs):
+                prompt = [*prompt, message(2 * i)] if start else [message(2 * i)]
+                recorded = call(graph, name if start else f"{name}-{i}", prompt, i)
+                base = raw_write(graph)
+                times.append(seconds(partial(recorder.record, recorded)))
+                ratios.append(times[-1] / base)
+                prompt = [*prompt, answer(i)]
+            milliseconds, ratio = statistics.median(times) * 1e3, statistics.median(ratios)
+            print(f"a recorded call behind {start} messages / one raw write = {ratio:.2f} ({milliseconds:.1f} ms)")
+
+
+def answer(i: int) -> dict[str, Any]:
+    """What a model said."""
+    return {"role": "assistant", "content": f"{BYTES}{i}"}
+
+
+def call(graph: MemoryGraph, conversation: str, prompt: list[dict[str, Any]], i: int) -> Call:
+    """A call as a recorded client hands it on."""
+    choice = {"index": 0, "finish_reason": "stop", "message": answer(i)}
+    return Call(
+        id=uuid.uuid4().hex,
+        namespace=graph.namespace,
+        conversation=conversation,
+        api=CHAT,
+        request={"model": "m", "messages": prompt},
+        response={"id": f"c{i}", "model": "m", "choices": [choice]},
+        complete=True,
+        latency_s=0.1,
+        at="2026-01-01T00:00:00+00:00",
+    )
 
 
 def reads(graph: MemoryGraph, length: int, pairs: int = 7) -> None:
@@ -106,7 +153,7 @@ def checkpointers() -> Iterator[dict[str, tuple[Any, Callable[[], int]]]]:
             yield found
             return
         with SqliteSaver.from_conn_string(f"{folder}/checkpoints.sqlite") as sqlite:
-            found["sqlite"] = (sqlite, lambda: sum(file.stat().st_size for file in Path(folder).iterdir()))
+            found["sqlite"] = (sqlite, lambda: bytes_of(Path(folder)))
             uri = os.environ.get("POSTGRES_URI")
             if not uri:
                 print("POSTGRES_URI is not set: the Postgres checkpointer is not compared")
@@ -126,54 +173,115 @@ def checkpointers() -> Iterator[dict[str, tuple[Any, Callable[[], int]]]]:
                 yield found
 
 
-def compared(graph: MemoryGraph, count: int) -> None:
-    """The same conversation, one message a step, kept by memorygraph and by LangGraph's checkpointers."""
-    history = graph.messages(f"compared-{uuid.uuid4().hex}")
+def compared(graph: MemoryGraph, counts: list[int]) -> None:
+    """The same conversations, one message a step, kept by memorygraph and by LangGraph's checkpointers."""
+    for count in counts:
+        compare(graph, count)
 
-    def append() -> None:
-        for i in range(count):
-            history.append(message(i))
 
-    ours = seconds(append)
-    print(f"memorygraph: {count} appends in {ours:.1f} s")
+def compare(graph: MemoryGraph, count: int) -> None:
+    """A conversation of so many messages."""
+    ours = append_all(graph, count)
+    text = sum(len(message(i)["content"]) for i in range(count)) / 2**20
+    print(f"{count} messages of together {text:.1f} MiB, one at a time:")
+    print(f"  memorygraph: {told(ours)}; {space(count)}")
     with checkpointers() as found:
         for name, (saver, size) in found.items():
             before = size()
-            took = seconds(lambda saver=saver: checkpoint(saver, count))  # type: ignore[misc]
-            grown = (size() - before) / 2**20
-            print(
-                f"langgraph {name}: {count} checkpoints in {took:.1f} s, {took / ours:.1f} times ours, {grown:.0f} MiB"
-            )
+            theirs = checkpoint_all(saver, count)
+            total, last = sum(theirs) / sum(ours), at_the_end(theirs) / at_the_end(ours)
+            print(f"  langgraph {name}: {told(theirs)}; {mebibytes(size() - before)} more")
+            print(f"    = {total:.1f} times ours, and {last:.1f} times at the end")
 
 
-def checkpoint(saver: Any, count: int) -> None:
-    """Append messages to a channel, and checkpoint after each, as LangGraph does."""
+def told(times: list[float]) -> str:
+    """What the steps of a conversation took."""
+    return f"{sum(times):.1f} s, a step {at_the_end(times) * 1e3:.1f} ms at the end"
+
+
+def at_the_end(times: list[float]) -> float:
+    """How long a step takes at last."""
+    return statistics.median(times[-100:])
+
+
+def space(count: int) -> str:
+    """What so many appends add to the files of the database.
+
+    This is measured with an embedded server of its own, which has no free space from what was deleted; it
+    writes everything to its files when it is stopped.
+    """
+    if "NEO4J_URI" in os.environ:
+        return "space not measured, because NEO4J_URI is not the embedded server"
+    with tempfile.TemporaryDirectory() as folder:
+        server, sizes = EmbeddedServer(Path(folder), EmbeddedServer().artifacts), []
+        try:
+            for work in (1, count):
+                with MemoryGraph.connect(namespace="bench", server=server) as fresh:
+                    append_all(fresh, work)
+                server.down()
+                sizes.append(bytes_of(Path(folder, "data", "databases", "neo4j")))
+        finally:
+            server.down()
+    return f"{mebibytes(sizes[1] - sizes[0])} more in the store files of a fresh server, its log not counted"
+
+
+def append_all(graph: MemoryGraph, count: int) -> list[float]:
+    """Append so many messages to a new conversation, and tell how long each takes."""
+    history = graph.messages(f"compared-{uuid.uuid4().hex}")
+    return [seconds(partial(history.append, message(i))) for i in range(count)]
+
+
+def bytes_of(folder: Path) -> int:
+    """The size of all files in a folder."""
+    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+
+
+def mebibytes(size: int) -> str:
+    """A size to be read."""
+    return f"{size / 2**20:.1f} MiB"
+
+
+def checkpoint_all(saver: Any, count: int) -> list[float]:
+    """Append messages to a channel, and checkpoint after each, as LangGraph does; tells how long each takes."""
     from langgraph.checkpoint.base import empty_checkpoint  # type: ignore[import-not-found, unused-ignore]
 
     config = {"configurable": {"thread_id": uuid.uuid4().hex, "checkpoint_ns": ""}}
     messages: list[dict[str, Any]] = []
+    times = []
     for i in range(count):
+        started = time.perf_counter()
         messages = [*messages, message(i)]
         state = empty_checkpoint()
         state["channel_values"] = {"messages": messages}
         state["channel_versions"] = {"messages": f"{i + 1:032}"}
         config = saver.put(config, state, {"source": "loop", "step": i}, state["channel_versions"])
+        times.append(time.perf_counter() - started)
+    return times
+
+
+PARTS = ("appends", "records", "reads", "branches", "compared")
 
 
 def main() -> None:
-    """Run all of it in a namespace of its own."""
+    """Run all of it, or some parts, in a namespace of its own."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("parts", nargs="*", metavar="PART", help=f"all by default: {', '.join(PARTS)}")
     parser.add_argument("--length", type=int, default=10_000, help="messages of the long conversation")
     parser.add_argument("--branches", type=int, default=1000, help="branches of a conversation of 1,000 messages")
-    parser.add_argument("--checkpoints", type=int, default=1000, help="messages of the comparison")
+    parser.add_argument("--checkpoints", type=int, nargs="+", default=[1000], help="messages of the comparisons")
     options = parser.parse_args()
+    parts: dict[str, Callable[[MemoryGraph], Any]] = {
+        "appends": partial(appends, length=options.length),
+        "records": records,
+        "reads": partial(reads, length=options.length),
+        "branches": partial(branches, length=1000, count=options.branches),
+        "compared": partial(compared, counts=options.checkpoints),
+    }
     with MemoryGraph.connect(namespace=f"bench-{uuid.uuid4().hex}") as graph:
         graph.load("")
         try:
-            appends(graph, options.length)
-            reads(graph, options.length)
-            branches(graph, 1000, options.branches)
-            compared(graph, options.checkpoints)
+            for part in options.parts or PARTS:
+                parts[part](graph)
         finally:
             graph.query("MATCH (m:BenchMessage {namespace: $namespace}) DELETE m", write=True)
             graph.drop_namespace(graph.namespace)

@@ -18,7 +18,7 @@ from memorygraph.llm.completion import ToolCall
 from memorygraph.llm.replies import Answer, CutStream, Failure, Replies, Reply, Request
 from memorygraph.llm.scripted import ScriptedModel
 from memorygraph.messages.graph import MessageGraph
-from memorygraph.messages.record import record
+from memorygraph.messages.record import Recorded, record
 from memorygraph.messages.recorder import Recorder
 from memorygraph.messages.store import Store
 from memorygraph.messages.training import TrainingData, training_data
@@ -339,7 +339,8 @@ def test_a_memory_graph_records_a_client(
         chat_create(mg.record(plain))
         with pytest.raises(MemoryGraphError, match="name"):
             mg.record(plain, conversation="")
-        assert client.recorder.spool.folder.is_relative_to(tmp_path)  # type: ignore[attr-defined]
+        assert isinstance(client, Recorded)
+        assert client.recorder.spool.folder.is_relative_to(tmp_path)
     assert mg.messages("support-42") == mg.messages("recorded") == [*HI, {"role": "assistant", "content": "Hello"}]
     assert mg.messages("support-42")[-1].metadata["usage"]["total_tokens"] > 0
 

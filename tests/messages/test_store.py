@@ -134,6 +134,151 @@ def test_a_commit_whose_acknowledgement_is_lost_is_applied_once(
         history.append(user("after"))
 
 
+def test_an_append_whose_acknowledgement_is_lost_is_known_after_others(
+    in_neo4j: InNeo4j, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is found by its message, however much was written meanwhile, and is said to be sampled."""
+    history = in_neo4j("talk")
+    history.extend(talk(3))
+    assert len(history.entries()) == 3
+    commit, losses = neo4j.Transaction.commit, iter([True])
+
+    def lossy(transaction: neo4j.Transaction) -> None:
+        commit(transaction)
+        if next(losses, False):
+            others = in_neo4j("talk")
+            for i in range(40):
+                others.append(user(f"meanwhile {i}"))
+            raise exceptions.IncompleteCommit("the reply was lost")
+
+    monkeypatch.setattr(neo4j.Transaction, "commit", lossy)
+    history.append(assistant("new"))
+    monkeypatch.undo()
+    assert history.entry(3).sampled
+    found = in_neo4j("talk")
+    assert [message["content"] for message in found[3:5]] == ["new", "meanwhile 0"]
+    assert (len(found.versions()), len(found)) == (1, 44)
+    with pytest.raises(ConflictError):
+        history.append(user("late"))
+
+
+def appended(rows: Any, name: str) -> bool:
+    """Whether the last message was put there by the short way of an append."""
+    [row] = rows(
+        "MATCH (:Conversation {namespace: $namespace, name: $name})-[:HEAD]->(:Version)-[:TIP]->(tip:Message) "
+        "RETURN tip.operation IS NOT NULL AS short",
+        name=name,
+    )
+    return bool(row["short"])
+
+
+def test_of_two_concurrent_appends_one_gets_the_conflict(in_neo4j: InNeo4j, rows: Any) -> None:
+    in_neo4j("talk").extend(talk(2))
+    for round_ in range(5):
+        graphs = [in_neo4j("talk") for _ in range(2)]
+        assert {len(graph) for graph in graphs} == {2 + round_}
+        outcomes = together([partial(graph.append, user(f"{round_} {i}")) for i, graph in enumerate(graphs)])
+        assert sum(outcome is None for outcome in outcomes) == 1, outcomes
+        [conflict] = [outcome for outcome in outcomes if isinstance(outcome, ConflictError)]
+        assert "was changed by another writer" in str(conflict)
+        assert appended(rows, "talk")
+    assert len(in_neo4j("talk")) == 7
+    assert in_neo4j("talk").verify().ok
+
+
+def test_an_append_to_a_version_that_was_replaced_says_so(in_neo4j: InNeo4j) -> None:
+    history, late = in_neo4j("talk"), in_neo4j("talk")
+    history.extend(talk(4))
+    assert len(late) == 4
+    history[0] = user("edited")
+    with pytest.raises(ConflictError, match="was replaced by a newer version"):
+        late.append(user("late"))
+    assert late == history
+    late.append(user("after"))
+    assert [version.length for version in in_neo4j("talk").versions()] == [4, 5]
+
+
+def test_appends_race_with_edits_and_records(in_neo4j: InNeo4j) -> None:
+    """Whoever is acknowledged is in some version, and nobody waits for another forever."""
+    start = talk(4)
+    in_neo4j("talk").extend(start)
+
+    def append(writer: int) -> str:
+        in_neo4j("talk").append(user(f"append {writer}"))
+        return f"append {writer}"
+
+    def edit(writer: int) -> str:
+        in_neo4j("talk")[0] = user(f"edit {writer}")
+        return f"edit {writer}"
+
+    def record(writer: int) -> str:
+        in_neo4j("talk").add_path([*start, user(f"record {writer}")])
+        return f"record {writer}"
+
+    def branch(writer: int) -> str:
+        in_neo4j("talk").branch(at=2).append(user(f"branch {writer}"))
+        return f"branch {writer}"
+
+    outcomes = together([partial(work, i) for i in range(6) for work in (append, edit, record, branch)])
+    assert all(isinstance(outcome, (str, ConflictError)) for outcome in outcomes), outcomes
+    history = in_neo4j("talk")
+    said = {message["content"] for v in history.versions() for message in history.checkout(v).messages}
+    assert {outcome for outcome in outcomes if isinstance(outcome, str)} <= said
+    assert {f"record {i}" for i in range(6)} <= said
+    assert [version.number for version in history.versions()] == list(range(1, len(history.versions()) + 1))
+    assert history.verify().ok
+
+
+def test_an_append_of_what_is_stored_already_shares_it(in_neo4j: InNeo4j, rows: Any) -> None:
+    in_neo4j("other").extend(talk(4))
+    history = in_neo4j("talk")
+    history.extend(talk(3))
+    history.append(assistant("answer 3"))
+    assert not appended(rows, "talk")
+    assert count(rows) == 4
+    history.append(user("and"))
+    assert appended(rows, "talk")
+    assert in_neo4j("talk").messages == [*talk(4), user("and")]
+    assert in_neo4j("other").messages == talk(4)
+    unsampled = in_neo4j("third")
+    unsampled.append(user("question 0"))
+    unsampled.append(assistant("answer 1"), sampled=False)
+    assert not unsampled[1].off_policy
+    assert unsampled.verify().ok
+
+
+def test_an_append_to_another_version_moves_the_head(in_neo4j: InNeo4j, rows: Any) -> None:
+    history = in_neo4j("talk")
+    history.extend(talk(2))
+    other = history.branch(at=1)
+    assert in_neo4j("talk").version.number == 2
+    history.append(user("here"))
+    assert not appended(rows, "talk")
+    assert in_neo4j("talk").version.number == 1
+    history.append(user("again"))
+    assert appended(rows, "talk")
+    other.append(user("there"))
+    assert in_neo4j("talk").messages == [user("question 0"), user("there")]
+    [heads] = rows("MATCH (:Conversation {namespace: $namespace})-[head:HEAD]->() RETURN count(head) AS n")
+    [tips] = rows("MATCH (:Version {namespace: $namespace})-[tip:TIP]->() RETURN count(tip) AS n")
+    assert (heads["n"], tips["n"]) == (1, 2)
+
+
+def test_what_an_earlier_release_stored_goes_on(in_neo4j: InNeo4j, rows: Any) -> None:
+    """Its messages have no seal and no operation, and its conversations another lock value."""
+    history = in_neo4j("talk")
+    history.extend(talk(4))
+    rows("MATCH (m:Message {namespace: $namespace}) REMOVE m.seal, m.operation")
+    rows("MATCH (c:Conversation {namespace: $namespace}) SET c.operation = 7")
+    assert history.verify().ok
+    history.append(user("more"))
+    history.add_path([*talk(4), user("more"), assistant("answer")])
+    found = in_neo4j("talk")
+    assert found.messages == [*talk(4), user("more"), assistant("answer")]
+    assert [entry.off_policy for entry in found.entries()] == [False] * 6
+    assert found.verify().ok
+
+
 def test_of_concurrent_edits_exactly_one_wins(in_neo4j: InNeo4j) -> None:
     in_neo4j("talk").extend(talk(4))
     for round_ in range(5):
@@ -189,6 +334,8 @@ TAMPERING = {
     "no message": "MATCH (m:Message {namespace: $namespace, id: $id}) SET m.body = '{'",
     "readable content": "MATCH (m:Message {namespace: $namespace, id: $id}) SET m.content = 'answer 4'",
     "readable role": "MATCH (m:Message {namespace: $namespace, id: $id}) SET m.role = 'user'",
+    "sampled": "MATCH (m:Message {namespace: $namespace, id: $id}) SET m.sampled = false",
+    "seal": "MATCH (m:Message {namespace: $namespace, id: $id}) SET m.seal = '0' + substring(m.seal, 1) + 'x'",
     "metadata": (
         "MATCH (:Message {namespace: $namespace, id: $id})-[:HAS]->(d:Metadata) SET d.body = replace(d.body, '1', '2')"
     ),
