@@ -4,9 +4,13 @@ The tree (the exit code of the command line in brackets)::
 
     MemoryGraphError [1]
      ├── ScriptError [1]        a script is wrong; .problems says what and where
+     │    └── ProgramError [1]  a program stopped while it ran
      ├── QueryError [1]         a Cypher query is wrong, or was refused
      ├── ConflictError [1]      somebody else's write stands in the way
      ├── NotFoundError [1]      no such id, file or namespace
+     ├── Refused [1]            a program wanted what nobody allowed (runtime.permissions)
+     ├── ToolFailure [1]        a tool of a program failed (runtime.tools)
+     ├── MemoryFailure [1]      a memory of a program failed (runtime.memories)
      ├── ConnectionError [3]    Neo4j cannot be reached or started
      │    └── DownloadError [3] a file of the embedded server cannot be fetched or is not genuine
      └── ModelError [4]         the model endpoint failed
@@ -134,6 +138,10 @@ class ScriptError(MemoryGraphError):
         self.problems = problems
         self.stored_statements = 0
         super().__init__("\n".join(map(str, problems)))
+
+
+class ProgramError(ScriptError):
+    """A program stopped while it ran. What it had done by then stays; its run is kept, with its trace."""
 
 
 class QueryError(MemoryGraphError):

@@ -2,28 +2,51 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
-from typing import TextIO
+from typing import Literal, TextIO, overload
 
-from memorygraph.errors import NotFoundError
-from memorygraph.languages import contextscript
+from memorygraph.errors import MemoryGraphError, NotFoundError
+from memorygraph.languages import agentscript, contextscript, convo
 from memorygraph.languages.batches import Batches
 from memorygraph.languages.lower import Grammar
 from memorygraph.languages.parser import Parser
-from memorygraph.languages.program import Program, Statement
+from memorygraph.languages.program import Program, Script, Statement
 
-__all__ = ["LANGUAGES", "Language", "Program", "Statement", "language_of", "parse", "parse_batches"]
+__all__ = [
+    "LANGUAGES",
+    "FlatLanguage",
+    "Language",
+    "NestedLanguage",
+    "Program",
+    "Script",
+    "Statement",
+    "language_of",
+    "parse",
+    "parse_batches",
+]
 
 
 @dataclass(frozen=True)
-class Language:
-    """A language: its name, the extension of its files, its grammar, and the classes of its statements."""
+class Language(ABC):
+    """A language: its name, and the extension of its files."""
 
     name: str
     extension: str
+
+    @abstractmethod
+    def parse(self, text: str, *, strict: bool = False, file: str | None = None) -> Script:
+        """Read a script; what is wrong with it is in its `problems`."""
+
+
+@dataclass(frozen=True)
+class FlatLanguage(Language):
+    """A language of statements that stand side by side: its grammar, and the classes of its statements."""
+
     grammar: Grammar = field(repr=False)
     statements: Sequence[type[Statement]] = field(repr=False)
 
@@ -42,8 +65,25 @@ class Language:
         return (self.strict_parser if strict else self.parser).parse(text, file)
 
 
+@dataclass(frozen=True)
+class NestedLanguage(Language):
+    """A language of programs that nest. It has one dialect, and its programs are read as a whole.
+
+    `reader` is the module that reads them, imported when that first happens: making a grammar takes its time.
+    """
+
+    reader: str = field(repr=False)
+
+    def parse(self, text: str, *, strict: bool = False, file: str | None = None) -> Script:  # noqa: ARG002
+        """Read a program; what is wrong with it is in its `problems`."""
+        program: Script = import_module(self.reader).read_program(text, file)
+        return program
+
+
 LANGUAGES: dict[str, Language] = {
-    "contextscript": Language("contextscript", ".ctx", contextscript.GRAMMAR, contextscript.STATEMENTS),
+    "contextscript": FlatLanguage("contextscript", ".ctx", contextscript.GRAMMAR, contextscript.STATEMENTS),
+    "agentscript": NestedLanguage("agentscript", ".as", "memorygraph.languages.agentscript.reading"),
+    "convo": NestedLanguage("convo", ".convo", "memorygraph.languages.convo.reading"),
 }
 
 
@@ -54,9 +94,9 @@ def language_of(path: str | Path | None, name: str | None = None) -> Language:
 
     >>> language_of("world.ctx").name
     'contextscript'
-    >>> language_of("world.txt")
+    >>> language_of("world.txt")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    memorygraph.errors.NotFoundError: no language has the extension `.txt`; known: contextscript (.ctx)
+    memorygraph.errors.NotFoundError: no language has the extension `.txt`; known: contextscript (.ctx), agentscript ...
     """
     known = ", ".join(f"{language.name} ({language.extension})" for language in LANGUAGES.values())
     if name is not None:
@@ -72,7 +112,19 @@ def language_of(path: str | Path | None, name: str | None = None) -> Language:
     raise NotFoundError(f"no language has the extension `{extension}`; known: {known}")
 
 
-def parse(text: str, language: str = "contextscript", *, strict: bool = False, file: str | None = None) -> Program:
+@overload
+def parse(
+    text: str, language: Literal["contextscript"] = ..., *, strict: bool = ..., file: str | None = ...
+) -> Program: ...
+@overload
+def parse(
+    text: str, language: Literal["agentscript"], *, strict: bool = ..., file: str | None = ...
+) -> agentscript.Program: ...
+@overload
+def parse(text: str, language: Literal["convo"], *, strict: bool = ..., file: str | None = ...) -> convo.Program: ...
+@overload
+def parse(text: str, language: str, *, strict: bool = ..., file: str | None = ...) -> Script: ...
+def parse(text: str, language: str = "contextscript", *, strict: bool = False, file: str | None = None) -> Script:
     """Read a script. A bad one raises nothing: what is wrong with it is in the program's `problems`.
 
     >>> program = parse('Node(node_id="ada", name="Ada", data="");')
@@ -103,4 +155,6 @@ def parse_batches(
     [2, 2, 1]
     """
     chosen = language_of(None, language)
+    if not isinstance(chosen, FlatLanguage):
+        raise MemoryGraphError(f"a program in {language} is read as a whole, and not in batches")
     return iter(Batches(chosen.strict_parser if strict else chosen.parser, stream, size, file))

@@ -1,10 +1,17 @@
-"""What is found wrong while a statement is read, before its place in the file is worked out."""
+"""What is found wrong while a text is read, before its place in the file is worked out."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+from itertools import islice
 from typing import NamedTuple
 
-from memorygraph.errors import Span
+from memorygraph.errors import MOST_PROBLEMS, Problem, Source, Span
+from memorygraph.languages.tokens import clipped, half_character
+
+LONGEST_MESSAGE = 500
+_HALF = re.compile("[\ud800-\udfff]")
 
 
 class Finding(NamedTuple):
@@ -14,3 +21,26 @@ class Finding(NamedTuple):
     code: str
     span: Span
     first: Span | None = None
+
+
+def problem_of(finding: Finding, source: Source) -> Problem:
+    """A finding at its place in a source."""
+    message = finding.message
+    if finding.first is not None:
+        message += "; the first is at {}:{}".format(*source.position(finding.first.start))
+    return source.problem(clipped(message, LONGEST_MESSAGE), finding.code, finding.span)
+
+
+def problems_of(findings: Sequence[Finding], source: Source) -> tuple[Problem, ...]:
+    """Findings at their places, as many as anybody reads."""
+    problems = [problem_of(finding, source) for finding in findings[:MOST_PROBLEMS]]
+    if len(findings) > MOST_PROBLEMS:
+        message = f"there are more than {MOST_PROBLEMS} problems; these are the first ones"
+        problems.append(source.problem(message, "TOO_MANY_PROBLEMS", findings[MOST_PROBLEMS].span))
+    return tuple(problems)
+
+
+def half_characters(text: str) -> list[Finding]:
+    """The halves of surrogate pairs in a text, which no encoding can write."""
+    found = islice(_HALF.finditer(text), MOST_PROBLEMS + 1)
+    return [Finding(half_character(half[0]), "ENCODING", Span(*half.span())) for half in found]

@@ -4,6 +4,9 @@ textX itself answers for a statement (`Grammar.read`), in the neutral form of `R
 where it stopped and what it expected there. For speed, the same grammar is also written out as one regular
 expression (`Grammar.statement_pattern`), by walking the parser model that textX made of the grammar file; a
 parsing expression grammar never goes back into what it has matched, and nor do possessive quantifiers.
+
+A language whose programs nest has no such expression. The parser model of its grammar file becomes the rules that
+`machine.Machine` reads with (`nested_grammar`), since textX itself reads by recursion, which input can exhaust.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ from typing import Any, NamedTuple
 from arpeggio import (
     EndOfFile,
     Match,
+    Not,
     OneOrMore,
     Optional,
     OrderedChoice,
@@ -26,9 +30,11 @@ from arpeggio import (
     ZeroOrMore,
 )
 from textx import metamodel_from_file
+from textx.const import RULE_COMMON
 from textx.exceptions import TextXSyntaxError
 
 from memorygraph.errors import Span
+from memorygraph.languages import machine
 
 
 class RawStatement(NamedTuple):
@@ -182,6 +188,53 @@ class Grammar:
             spans.__getitem__,
             0,
         )
+
+
+def nested_grammar(path: Path, *roots: str) -> machine.Machine:
+    """What reads the programs of a grammar file with its rule `Program`, or with one of the other `roots`."""
+    metamodel = metamodel_from_file(str(path), auto_init_attributes=False, autokwd=True)
+    parser = metamodel._parser_blueprint  # noqa: SLF001 - textX has no public way to its parser model
+    rules: dict[str, machine.Rule] = {}
+    waiting = [metamodel[root]._tx_peg_rule for root in ("Program", *roots)]  # noqa: SLF001
+    while waiting:
+        rule = waiting.pop()
+        if rule.rule_name not in rules:
+            kind = rule._tx_class._tx_type  # noqa: SLF001 - textX's documented names
+            rules[rule.rule_name] = machine.Rule(rule.rule_name, kind == RULE_COMMON, _body(rule, waiting))
+    blanks = f"[{re.escape(parser.ws)}]*+"
+    return machine.Machine(rules, f"{blanks}(?:{_leaf(parser.comments_model)}{blanks})*+")
+
+
+def _neutral(expression: ParsingExpression, waiting: list[ParsingExpression]) -> machine.Expression:
+    """A parsing expression without textX in it; the rules that it refers to are added to those `waiting`."""
+    if isinstance(expression, Match):
+        return machine.Token(_leaf(expression), _described(expression))
+    if expression.root and not expression.rule_name.startswith("__asgn"):
+        waiting.append(expression)
+        return machine.Reference(expression.rule_name)
+    return _body(expression, waiting)
+
+
+def _body(expression: ParsingExpression, waiting: list[ParsingExpression]) -> machine.Expression:
+    parts = [_neutral(node, waiting) for node in expression.nodes]
+    attribute = getattr(expression, "_attr_name", None)
+    if attribute is not None and isinstance(parts[0], machine.Token | machine.Reference):
+        many = expression.rule_name in {"__asgn_zeroormore", "__asgn_oneormore"}
+        parts = [machine.Assigned(attribute, many, parts[0])]
+    match expression:
+        case Not() if isinstance(parts[0], machine.Token):
+            return machine.Absent(parts[0])
+        case OrderedChoice():
+            return machine.Choice(tuple(parts))
+        case Sequence():
+            return machine.Sequence(tuple(parts))
+        case Optional():
+            return machine.Repetition(parts[0], 0, most=1)
+        case OneOrMore() | ZeroOrMore():
+            separator = _neutral(expression.sep, waiting) if expression.sep else None
+            if separator is None or isinstance(separator, machine.Token):
+                return machine.Repetition(parts[0], int(isinstance(expression, OneOrMore)), separator=separator)
+    raise NotImplementedError(f"the machine cannot read {expression.name}")
 
 
 def _leaves(expression: ParsingExpression) -> list[Match]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from memorygraph.errors import MOST_PROBLEMS, Problem, Source
+from memorygraph.errors import MOST_PROBLEMS, Source
 from memorygraph.languages.build import Builder
-from memorygraph.languages.finding import Finding
+from memorygraph.languages.finding import Finding, problem_of
 from memorygraph.languages.lower import Grammar, RawStatement
 from memorygraph.languages.program import Program, Statement
 from memorygraph.languages.reader import Reader, Unreadable
@@ -66,7 +66,7 @@ class Parser:
     def program(self, part: Part, source: Source, unread: set[str], dropped: int = 0, reported: int = 0) -> Program:
         """What was read, as a program; `reported` problems of the parts before it are already known."""
         most = MOST_PROBLEMS - reported
-        problems = [_problem(finding, source) for finding in part.findings[:most]]
+        problems = [problem_of(finding, source) for finding in part.findings[:most]]
         if len(part.findings) > most:
             message = f"there are more than {MOST_PROBLEMS} problems; the text from here on was not read"
             problems.append(source.problem(message, "too-many-problems", part.findings[most].span))
@@ -78,10 +78,3 @@ class Parser:
             dropped + part.end,
             self.reader,
         )
-
-
-def _problem(finding: Finding, source: Source) -> Problem:
-    message = finding.message
-    if finding.first is not None:
-        message += "; the first is at {}:{}".format(*source.position(finding.first.start))
-    return source.problem(message, finding.code, finding.span)

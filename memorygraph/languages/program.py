@@ -19,6 +19,18 @@ class StatementReader(Protocol):
         """The raw statements of a text, and what of it cannot be read."""
 
 
+class Script(Protocol):
+    """What every language makes of a text: its source, and what is wrong with it."""
+
+    @property
+    def source(self) -> Source:
+        """The text, which knows its places."""
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """What is wrong, in the order of the text."""
+
+
 class Statement(BaseModel):
     """One statement of a script. Its fields, but for `span`, are the arguments that were given.
 

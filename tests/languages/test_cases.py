@@ -1,4 +1,4 @@
-"""Source ⇒ statements or problems, as data: the files in tests/cases/<language>/parse.
+"""Source ⇒ statements or problems, as data: the files in tests/cases/<language>/parse of the flat languages.
 
 A case is a line `=== title`, a source, a line `--`, and what must come out: the statements, one a line as their
 class and arguments, and the problems as `LINE:COLUMN code: message`. After the title, ` | strict` chooses the
@@ -16,9 +16,10 @@ from typing import NamedTuple
 
 import pytest
 
-from memorygraph.languages import LANGUAGES, Program, parse, parse_batches
+from memorygraph.languages import LANGUAGES, FlatLanguage, Program, parse, parse_batches
 
 CASES = Path(__file__).parents[1] / "cases"
+FLAT = [name for name, language in LANGUAGES.items() if isinstance(language, FlatLanguage)]
 
 
 class Case(NamedTuple):
@@ -32,7 +33,7 @@ class Case(NamedTuple):
 
 def cases() -> Iterator[object]:
     """Every case of every language."""
-    for path in sorted(CASES.glob("*/parse/*.txt")):
+    for path in sorted(path for name in FLAT for path in CASES.glob(f"{name}/parse/*.txt")):
         for text in re.split(r"^=== ", path.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]:
             header, _, body = text.partition("\n")
             title, *options = header.split(" | ")
@@ -55,7 +56,9 @@ def shown(program: Program) -> str:
 
 @pytest.mark.parametrize("case", [*cases()])
 def test_case(case: Case) -> None:
-    assert shown(parse(case.source, case.language, strict=case.strict)) == case.expected
+    program = parse(case.source, case.language, strict=case.strict)
+    assert isinstance(program, Program)
+    assert shown(program) == case.expected
 
 
 def test_cases_are_the_same_in_batches_of_one() -> None:
@@ -63,6 +66,7 @@ def test_cases_are_the_same_in_batches_of_one() -> None:
         case: Case = parameters.values[0]  # type: ignore[attr-defined]
         parts = list(parse_batches(io.StringIO(case.source, newline=""), case.language, size=1, strict=case.strict))
         whole = parse(case.source, case.language, strict=case.strict)
+        assert isinstance(whole, Program)
         assert [s for part in parts for s in part.statements] == list(whole.statements)
         assert [p for part in parts for p in part.problems] == list(whole.problems)
 

@@ -42,7 +42,7 @@ def test_a_hundred_thousand_parentheses_in_a_text() -> None:
     ["(", '"', ";", "\\", "#\n", '" ', "Node(", 'Node(a="', "Node\n", ")", ";\n", '"#', '\\"', "a=", '"";', "\n;("],
 )
 def test_garbage_of_ten_million_characters(garbage: str) -> None:
-    program = read(garbage * (10 * MILLION // len(garbage)), seconds=6.0)
+    program = read(garbage * (10 * MILLION // len(garbage)), seconds=60.0)
     assert program.statements == ()
     assert 0 < len(program.problems) <= 101 or garbage == "#\n"
 
@@ -53,7 +53,7 @@ def test_garbage_of_a_hundred_million_characters(garbage: str) -> None:
 
 
 def test_an_unclosed_text_of_a_hundred_million_characters() -> None:
-    assert codes(read(NODE + "x" * (100 * MILLION), seconds=3.0)) == ["too-large"]
+    assert codes(read(NODE + "x" * (100 * MILLION), seconds=15.0)) == ["too-large"]
 
 
 def test_a_million_blanks_and_comments_between_all_tokens() -> None:

@@ -1,0 +1,459 @@
+"""What can be found wrong in the body of a function: names, uses, calls, and calls of a model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, ClassVar
+
+from memorygraph.budget import Budget
+from memorygraph.errors import MOST_PROBLEMS, MemoryGraphError, Span
+from memorygraph.languages.agentscript import (
+    Agent,
+    And,
+    Assignment,
+    Block,
+    Boolean,
+    Call,
+    Comparison,
+    Config,
+    Entry,
+    Evaluation,
+    Expression,
+    Field,
+    For,
+    Function,
+    Generate,
+    If,
+    Import,
+    Index,
+    Limit,
+    List,
+    Loop,
+    Member,
+    Name,
+    Not,
+    Nothing,
+    Number,
+    Object,
+    Or,
+    Repeat,
+    Return,
+    Shape,
+    Text,
+    Use,
+)
+from memorygraph.languages.agentscript.names import (
+    CAPABILITIES,
+    KINDS,
+    Binding,
+    Known,
+    Scope,
+    Variable,
+    capability,
+    generated,
+    kind_of,
+    suggestion,
+)
+from memorygraph.languages.finding import Finding
+
+CONFIGS = ("model", "role", "description")
+OPTIONS = ("input", "limit", "attempts", "debug")
+TYPES = ("string", "number", "boolean", "json", "list")
+_COMMON_TYPES = {
+    **dict.fromkeys(("str", "text", "String"), "string"),
+    **dict.fromkeys(("int", "integer", "float", "double"), "number"),
+    **dict.fromkeys(("object", "any", "dict", "map"), "json"),
+    **dict.fromkeys(("array", "tuple", "set"), "list"),
+    "bool": "boolean",
+}
+KEYWORDS = frozenset(
+    {"import", "main", "agent", "func", "use", "loop", "until", "repeat", "for"}
+    | {"in", "return", "if", "else", "and", "or", "not", "generate", "from"}
+)
+# How many arguments the methods of memories take: at least, at most.
+_MEMORY_METHODS = {"add": (1, 1), "query": (0, 1)}
+_GRAPH_METHODS = {**_MEMORY_METHODS, "recall": (1, 2)}
+
+_MOST_VALUES = 100  # of one variable that are looked at
+_VALUES = (Text, Number, Boolean, Nothing, Object, List, Generate, Or, And, Not, Comparison)
+
+
+class BodyChecks:
+    """The checks of one function, or of one setting of an agent.
+
+    The names that mean something are those of a scope; `functions` are those of each agent, the main one by None.
+    """
+
+    def __init__(self, scope: Scope, functions: Mapping[str, Mapping[str | None, Function]]) -> None:
+        self._scope = scope
+        self._functions = functions
+        self._findings: list[Finding] = []
+        self._uses: list[tuple[Use, Scope]] = []
+        self._known_uses: Known = {}
+
+    def function(self, function: Function) -> list[Finding]:
+        """What is wrong in a function."""
+        for parameter in function.parameters:
+            self._scope.variables[parameter.name] = Variable(parameter.span, [None])
+            if parameter.shape is not None:
+                self._shape(parameter.shape)
+        self._statements(function.body, self._scope)
+        # A use is evaluated where a model is called, so that what is assigned after it counts, too.
+        for use, scope in self._uses:
+            self._used(use, scope)
+        return self._findings
+
+    def setting(self, config: Config) -> list[Finding]:
+        """What is wrong in a setting of an agent."""
+        self._config(config, self._scope)
+        return self._findings
+
+    def _add(self, code: str, span: Span, message: str) -> None:
+        self._findings.append(Finding(message, code, span))
+
+    def _few(self) -> bool:
+        """Whether so little is wrong that each problem is worth a search for what was meant."""
+        return len(self._findings) < MOST_PROBLEMS
+
+    def _statements(self, block: Block, scope: Scope) -> None:
+        for statement in block.statements:
+            self._STATEMENTS[type(statement)](self, statement, scope)
+
+    def _config(self, config: Config, scope: Scope) -> None:
+        scope.configs.add(config.name)
+        if config.name == "model":
+            self._model(config.value, scope)
+            return
+        self._value(config.value, scope)
+        leaked = capability(config.value, scope)
+        if leaked is not None:
+            message = f"`{leaked[1]}` is {CAPABILITIES[leaked[0]]}, and cannot be a {config.name}; write a text"
+            self._add("INVALID_CONFIG", config.value.span, message)
+        elif isinstance(config.value, _VALUES) and not isinstance(config.value, Text):
+            self._add("INVALID_CONFIG", config.value.span, f'a {config.name} is a text: {config.name} "…"')
+
+    def _model(self, value: Expression, scope: Scope) -> None:
+        binding = scope.bindings.get(value.name) if isinstance(value, Name) else None
+        variable = scope.variable(value.name) if isinstance(value, Name) else None
+        if variable is None and isinstance(binding, Import) and binding.kind == "llm":
+            return
+        models = [name for name, one in scope.bindings.items() if kind_of(one) == "llm"] if self._few() else []
+        example = f"model {models[0]}" if models else 'import llm Model from "openai://…" and then: model Model'
+        if not isinstance(value, Name):
+            self._add("INVALID_MODEL", value.span, f"a model is the name of an llm import: {example}")
+        elif variable is not None:
+            if _known_values(value, scope):
+                self._add("INVALID_MODEL", value.span, f"`{value.name}` is a value, and no model; write {example}")
+        elif binding is None:
+            hint = suggestion(value.name, models) or f"; write {example}"
+            self._add("UNKNOWN_MODEL", value.span, f"no model is called `{value.name}`{hint}")
+        else:
+            message = f"`{value.name}` is {KINDS[kind_of(binding)]}, and no model; write {example}"
+            self._add("INVALID_MODEL", value.span, message)
+
+    def _use(self, use: Use, scope: Scope) -> None:
+        self._uses.append((use, scope))
+        self._budget(use.budget, "INVALID_BUDGET")
+
+    def _used(self, use: Use, scope: Scope) -> None:
+        inner = generated(use.value)
+        if inner is not None:
+            message = "a model cannot be called in a `use`; call it before: answer = generate(…), then: use answer"
+            self._add("USE_GENERATE", Span(inner.span.start, inner.span.start + len("generate")), message)
+            return
+        self._value(use.value, scope)
+        leaked = capability(use.value, scope, self._known_uses)
+        if leaked is not None:
+            kind, name = leaked
+            message = f"`{name}` is {CAPABILITIES[kind]}, and must not come into a prompt; use what it returns"
+            self._add("INVALID_USE_RESOURCE", use.value.span, message)
+
+    def _return(self, statement: Return, scope: Scope) -> None:
+        self._value(statement.value, scope)
+
+    def _repeat(self, statement: Repeat, scope: Scope) -> None:
+        self._statements(statement.body, scope.block())
+
+    def _for(self, statement: For, scope: Scope) -> None:
+        self._value(statement.items, scope)
+        if not statement.limit.text.isdecimal() or not statement.limit.text.strip("0"):
+            message = f"a `for` takes at most a whole number of items, at least 1: < 10, not < {statement.limit.text}"
+            self._add("INVALID_ITERATION_LIMIT", statement.limit.span, message)
+        inner = scope.block()
+        inner.variables[statement.item] = Variable(statement.span, [None])
+        self._statements(statement.body, inner)
+
+    def _loop(self, statement: Loop, scope: Scope) -> None:
+        self._value(statement.condition, scope)
+        if not statement.limit.text.isdecimal():
+            message = f"a `loop` has at most a whole number of rounds: < 10, not < {statement.limit.text}"
+            self._add("INVALID_ITERATION_LIMIT", statement.limit.span, message)
+        self._statements(statement.body, scope.block())
+
+    def _if(self, statement: If, scope: Scope) -> None:
+        self._value(statement.condition, scope)
+        self._statements(statement.then, scope.block())
+        if statement.otherwise is not None:
+            self._statements(statement.otherwise, scope.block())
+
+    def _assignment(self, statement: Assignment, scope: Scope) -> None:
+        self._value(statement.value, scope)
+        target = statement.target
+        if isinstance(target, Name):
+            scope.assign(target.name, target.span, statement.value)
+            return
+        leaked = capability(target.value, scope) if isinstance(target, Member) else None
+        if not isinstance(target, Member):
+            message = "only a variable or a member of an object can be assigned: name = …, or object.member = …"
+            self._add("INVALID_ASSIGNMENT_TARGET", target.span, message)
+        elif leaked is not None:
+            message = f"`{leaked[1]}` is {CAPABILITIES[leaked[0]]}, and has no members that can be assigned"
+            self._add("INVALID_ASSIGNMENT_TARGET", target.span, message)
+        else:
+            self._value(target.value, scope)
+
+    def _evaluation(self, statement: Evaluation, scope: Scope) -> None:
+        self._value(statement.value, scope)
+
+    _STATEMENTS: ClassVar[Mapping[type, Callable[[Any, Any, Scope], None]]] = {
+        Config: _config,
+        Use: _use,
+        Return: _return,
+        Repeat: _repeat,
+        For: _for,
+        Loop: _loop,
+        If: _if,
+        Assignment: _assignment,
+        Evaluation: _evaluation,
+    }
+
+    def _value(self, value: Expression, scope: Scope) -> None:
+        """Check an expression that is evaluated here."""
+        match value:
+            case Name():
+                self._known(value, scope)
+            case Call():
+                self._values(value.arguments, scope)
+                self._call(value, scope)
+            case Generate():
+                self._generate(value, scope)
+            case _:
+                self._values(_parts(value), scope)
+
+    def _values(self, values: Iterable[Expression], scope: Scope) -> None:
+        for value in values:
+            self._value(value, scope)
+
+    def _known(self, name: Name, scope: Scope) -> bool:
+        if name.name in scope.bindings or scope.variable(name.name) is not None:
+            return True
+        ended = scope.ended(name.name) if self._few() else None
+        if name.name in KEYWORDS:
+            message = f"`{name.name}` stands where a value belongs; no variable has this name"
+        elif ended is not None:
+            message = f"`{name.name}` ends with the block in which it is assigned; assign it before that block, too"
+        else:
+            message = f"nothing is called `{name.name}` here"
+            hint = suggestion(name.name, scope.names()) if self._few() else ""
+            message += hint or '; assign it before, or write a text in quotes: "…"'
+        self._add("UNKNOWN_IDENTIFIER", name.span, message)
+        return False
+
+    def _call(self, call: Call, scope: Scope) -> None:
+        match call.function:
+            case Name(name=name) as function:
+                binding = scope.bindings.get(name)
+                if scope.variable(name) is not None:
+                    self._value_called(call, scope)
+                elif binding is None:
+                    known = [*self._functions, *(n for n, one in scope.bindings.items() if isinstance(one, Function))]
+                    hint = (suggestion(name, known) if self._few() else "") or f"; define it: func {name}(…) {{ … }}"
+                    self._add("UNKNOWN_FUNCTION", function.span, f"no function is called `{name}`{hint}")
+                else:
+                    self._bound_called(call, name, binding)
+            case Member(value=Name(name=name) as root, name=method) if scope.variable(name) is None:
+                if self._known(root, scope):
+                    self._method_called(call, name, scope.bindings[name], method)
+            case Member(value=value):
+                self._value(value, scope)
+                self._value_called(call, scope)
+            case _:
+                self._value(call.function, scope)
+                self._value_called(call, scope)
+
+    def _value_called(self, call: Call, scope: Scope) -> None:
+        """A call of something that is certainly a value, and no capability."""
+        function = call.function
+        method = function.name if isinstance(function, Member) else None
+        values = _known_values(function.value if isinstance(function, Member) else function, scope)
+        if not values:
+            return
+        if method is None:
+            self._add("NOT_CALLABLE", function.span, "this is a value, and cannot be called")
+        elif not all(isinstance(value, List) for value in values):
+            self._add("NOT_CALLABLE", _last_name(function), f"a value has no `{method}` to call; only a list has `add`")
+        elif method != "add":
+            message = (
+                f"a list has no `{method}` to call; it has `add(value)`, and without a call `length` and `summary`"
+            )
+            self._add("NOT_CALLABLE", _last_name(function), message)
+        else:
+            self._count(call, "add", 1, 1)
+
+    def _bound_called(self, call: Call, name: str, binding: Binding) -> None:
+        match binding:
+            case Function():
+                self._count(call, name, *[len(binding.parameters)] * 2)
+            case Agent():
+                self._agent_called(call, binding, None)
+            case Import(kind="agent"):
+                pass
+            case Import(kind="tool" | "memory"):
+                kind = KINDS[binding.kind]
+                method = "add" if binding.kind == "memory" else "method"
+                message = f"`{name}` is {kind}, and has methods to call: {name}.{method}(…)"
+                self._add("NOT_CALLABLE", call.function.span, message)
+            case _:
+                self._add("NOT_CALLABLE", call.function.span, f"`{name}` is {KINDS[kind_of(binding)]}, and no function")
+
+    def _method_called(self, call: Call, name: str, binding: Binding, method: str) -> None:
+        span = _last_name(call.function)
+        match binding:
+            case Agent():
+                self._agent_called(call, binding, method)
+            case Import(kind="memory", uri=uri):
+                methods = _GRAPH_METHODS if uri.startswith("neo4j:") else _MEMORY_METHODS
+                if method in methods:
+                    self._count(call, f"{name}.{method}", *methods[method])
+                    return
+                hint = suggestion(method, methods) or f"; it has {_listed(methods)}"
+                self._add("UNKNOWN_MEMORY_METHOD", span, f"the memory `{name}` has no method `{method}`{hint}")
+            case Function() | Import(kind="llm"):
+                kind = KINDS[kind_of(binding)]
+                hint = "; a model is called by generate(…)" if isinstance(binding, Import) else f"; write {name}(…)"
+                self._add("NOT_CALLABLE", span, f"`{name}` is {kind}, and has no methods{hint}")
+
+    def _agent_called(self, call: Call, agent: Agent, method: str | None) -> None:
+        functions = self._functions[agent.name]
+        if method in functions:
+            name = agent.name if method is None else f"{agent.name}.{method}"
+            self._count(call, name, *[len(functions[method].parameters)] * 2)
+        elif method is None:
+            message = f"the agent `{agent.name}` has no main func; call one by its name: {agent.name}.…(…)"
+            self._add("UNKNOWN_FUNCTION", call.function.span, message)
+        else:
+            names = list(filter(None, functions))
+            hint = suggestion(method, names) or f"; it has {_listed(names[:10]) or 'none'}"
+            message = f"the agent `{agent.name}` has no function `{method}`{hint}"
+            self._add("UNKNOWN_FUNCTION", _last_name(call.function), message)
+
+    def _count(self, call: Call, name: str, least: int, most: int) -> None:
+        given = len(call.arguments)
+        if least <= given <= most:
+            return
+        wanted = str(most) if least == most else f"{least} to {most}"
+        message = f"`{name}` takes {wanted} argument{'' if most == 1 else 's'}, and gets {given}"
+        self._add("INVALID_ARGUMENT_COUNT", Span(call.function.span.end, call.span.end), message)
+
+    def _generate(self, generate: Generate, scope: Scope) -> None:
+        span = Span(generate.span.start, generate.span.start + len("generate"))
+        missing = [name for name in CONFIGS if name not in scope.configured()]
+        if missing:
+            message = f"{_listed(missing)} must be set before a model is called, in the agent or in this function"
+            self._add("MISSING_GENERATE_CONFIG", span, message)
+        seen: set[str] = set()
+        for option in generate.options:
+            self._option(option, seen, scope)
+            seen.add(option.key)
+        if "input" not in seen:
+            message = 'what the model shall do is missing: generate({ input: "…" })'
+            self._add("INVALID_GENERATE_INPUT", span, message)
+        self._shape(generate.shape)
+
+    def _option(self, option: Entry, seen: set[str], scope: Scope) -> None:
+        key, value = option.key, option.value
+        name = Span(option.span.start, value.span.start)
+        if key in seen:
+            self._add("DUPLICATE_GENERATE_OPTION", option.span, f"`{key}` is given twice; remove one")
+        elif key not in OPTIONS:
+            hint = suggestion(key, OPTIONS) or f"; there are {_listed(OPTIONS)}"
+            self._add("UNKNOWN_GENERATE_OPTION", name, f"`generate` has no option `{key}`{hint}")
+        elif key == "attempts" and not (isinstance(value, Number) and value.text.isdecimal() and value.value >= 1):
+            self._add("INVALID_GENERATE_ATTEMPTS", value.span, "attempts is a whole number, at least 1: attempts: 3")
+        elif key == "debug" and not isinstance(value, Boolean):
+            self._add("INVALID_GENERATE_DEBUG", value.span, "debug is true or false: debug: true")
+        elif key == "limit" and isinstance(value, Number):
+            self._budget(Limit(value.text, span=value.span), "INVALID_GENERATE_LIMIT")
+        elif key == "limit":
+            self._add("INVALID_GENERATE_LIMIT", value.span, "limit is a number: limit: 800, or limit: 2k")
+        self._value(value, scope)
+        leaked = capability(value, scope) if key == "input" else None
+        if leaked is not None:
+            message = f"`{leaked[1]}` is {CAPABILITIES[leaked[0]]}, and must not come into a prompt"
+            self._add("INVALID_GENERATE_INPUT", value.span, message)
+
+    def _budget(self, budget: Limit | None, code: str) -> None:
+        try:
+            if budget is not None:
+                Budget.parse(budget.text)
+        except MemoryGraphError as error:
+            self._add(code, budget.span if budget else Span(0, 0), str(error))
+
+    def _shape(self, shape: Shape) -> None:
+        seen: set[str] = set()
+        for one in shape.fields:
+            span = Span(one.span.start, one.span.start + len(one.name))
+            if one.name in seen:
+                self._add("DUPLICATE_SHAPE_FIELD", span, f"the field `{one.name}` is there twice; remove one")
+            seen.add(one.name)
+            self._type(one)
+
+    def _type(self, one: Field) -> None:
+        for name in filter(None, (one.type, one.item)):
+            if name not in TYPES:
+                near = _COMMON_TYPES.get(name)
+                hint = f"; write `{near}`" if near else suggestion(name, TYPES) or f"; the types are {_listed(TYPES)}"
+                self._add("UNKNOWN_SHAPE_TYPE", one.span, f"no type is called `{name}`{hint}")
+        if one.item is not None and one.type in TYPES and one.type != "list":
+            message = f"only a list has a type in brackets: {one.name} list[{one.item}]"
+            self._add("UNKNOWN_SHAPE_TYPE", one.span, message)
+
+
+def _parts(value: Expression) -> Iterator[Expression]:
+    """What an expression consists of."""
+    match value:
+        case Or() | And():
+            yield from value.operands
+        case Comparison():
+            yield from (value.left, value.right)
+        case Not():
+            yield value.operand
+        case Member():
+            yield value.value
+        case Index():
+            yield from (value.value, value.index)
+        case Object():
+            yield from (entry.value for entry in value.entries)
+        case List():
+            yield from value.items
+
+
+def _known_values(expression: Expression, scope: Scope) -> list[Expression]:
+    """All values that an expression can have, if they are few, and certain to be no capabilities."""
+    values: list[Expression | None] = [expression]
+    if isinstance(expression, Name):
+        variable = scope.variable(expression.name)
+        values = variable.values[: _MOST_VALUES + 1] if variable is not None else []
+    certain: list[Expression] = [value for value in values if isinstance(value, _VALUES)]
+    return certain if len(certain) == len(values) <= _MOST_VALUES else []
+
+
+def _last_name(expression: Expression) -> Span:
+    """Where the name of a member stands."""
+    end = expression.span.end
+    return Span(end - len(expression.name), end) if isinstance(expression, Member) else expression.span
+
+
+def _listed(names: Iterable[str]) -> str:
+    quoted = [f"`{name}`" for name in names]
+    return " and ".join(filter(None, [", ".join(quoted[:-1]), *quoted[-1:]]))

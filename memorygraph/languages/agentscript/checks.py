@@ -1,0 +1,199 @@
+"""What can be found wrong in a program that reads well, before it runs.
+
+Source: specs/agentscript.md, section 3, which has the codes. `USE_GENERATE`, `NESTING_TOO_DEEP` and
+`INVALID_NUMBER` are added to them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from memorygraph.errors import Source, Span
+from memorygraph.languages.agentscript import (
+    Agent,
+    And,
+    Block,
+    Call,
+    Comparison,
+    Config,
+    Function,
+    Generate,
+    Import,
+    Index,
+    List,
+    Member,
+    Not,
+    Number,
+    Object,
+    Or,
+    Parameter,
+    Syntax,
+)
+from memorygraph.languages.agentscript.body import BodyChecks
+from memorygraph.languages.agentscript.names import KINDS, Binding, Scope, kind_of
+from memorygraph.languages.finding import Finding
+
+# These concern only a program that is run itself: one that is imported needs no main agent and function.
+ENTRY_CODES = frozenset({"MISSING_MAIN_AGENT", "MISSING_MAIN_FUNC"})
+
+DEEPEST = 100  # levels of blocks, brackets and operators, one inside the other
+
+_LEVELS = (Block, Or, And, Comparison, Not, Member, Call, Index, Generate, Object, List)
+
+
+def check_program(statements: Sequence[Import | Agent], source: Source) -> list[Finding]:
+    """Everything that can be found, in the order of the text; only what nests too deep is said alone."""
+    deep, numbers = _measured(statements)
+    if deep is not None:
+        message = f"this is nested more than {DEEPEST} levels deep; name a part of it: `part = …`"
+        return [Finding(message, "NESTING_TOO_DEEP", Span(deep.end - 1, deep.end))]
+    checks = _ProgramChecks(statements, source)
+    return sorted([*numbers, *checks.findings()], key=lambda finding: finding.span)
+
+
+def _measured(statements: Iterable[Syntax]) -> tuple[Span | None, list[Finding]]:
+    """The first place that is too deep, and the numbers that are too large."""
+    numbers: list[Finding] = []
+    waiting: list[tuple[Any, int]] = [(one, 0) for one in statements]
+    while waiting:
+        syntax, depth = waiting.pop()
+        if isinstance(syntax, tuple):
+            waiting += [(one, depth) for one in syntax]
+            continue
+        depth += isinstance(syntax, _LEVELS)
+        if depth > DEEPEST:
+            return syntax.span, []
+        if isinstance(syntax, Number) and math.isinf(syntax.value):
+            numbers.append(
+                Finding("this number is too large; one has at most 308 digits", "INVALID_NUMBER", syntax.span)
+            )
+        for part in vars(syntax).values():
+            if isinstance(part, Syntax) or type(part) is tuple:  # a span is another kind of tuple
+                waiting.append((part, depth))
+    return None, numbers
+
+
+def _functions(agent: Agent) -> dict[str | None, Function]:
+    """The functions of an agent by name; the main one also by None."""
+    functions: dict[str | None, Function] = {}
+    for function in agent.functions:
+        functions.setdefault(function.name, function)
+        if function.main:
+            functions.setdefault(None, function)
+    return functions
+
+
+class _ProgramChecks:
+    """The checks of imports, agents and functions, and of how they are called."""
+
+    def __init__(self, statements: Sequence[Import | Agent], source: Source) -> None:
+        self._source = source
+        self._imports = [one for one in statements if isinstance(one, Import)]
+        self._agents = [one for one in statements if isinstance(one, Agent)]
+        self._globals: dict[str, Binding] = {}
+        self._functions = {agent.name: _functions(agent) for agent in self._agents}
+
+    def findings(self) -> Iterator[Finding]:
+        """All of them, in any order."""
+        yield from self._imported()
+        yield from self._declared()
+        yield from self._entry()
+        for agent in self._agents:
+            yield from self._agent(agent)
+
+    def _imported(self) -> Iterator[Finding]:
+        for one in self._imports:
+            if one.name in self._globals:
+                yield self._twice("DUPLICATE_IMPORT", one, self._globals[one.name], "is imported twice")
+            else:
+                self._globals[one.name] = one
+
+    def _declared(self) -> Iterator[Finding]:
+        main: Agent | None = None
+        for agent in self._agents:
+            if main is not None and agent.main:
+                yield self._twice("DUPLICATE_MAIN_AGENT", agent, main, "is a second main agent; a program has one")
+            elif agent.main:
+                main = agent
+            known = self._globals.get(agent.name)
+            if isinstance(known, Import):
+                message = "has the name of an import; give one of them another name"
+                yield self._twice("DUPLICATE_BINDING", agent, known, message)
+            elif known is not None:
+                yield self._twice("DUPLICATE_AGENT", agent, known, "is declared twice; give one another name")
+            else:
+                self._globals[agent.name] = agent
+
+    def _entry(self) -> Iterator[Finding]:
+        main = next((agent for agent in self._agents if agent.main), None)
+        if not self._agents:
+            message = "a program needs an agent: main agent { main func(input) { … } }"
+            yield Finding(message, "MISSING_MAIN_AGENT", Span(0, 1))
+        elif main is None and len(self._agents) > 1:
+            message = "none of these agents is the main one; write `main agent` for the one where the program starts"
+            yield Finding(message, "MISSING_MAIN_AGENT", self._name_of(self._agents[0]))
+        else:
+            entry = main or self._agents[0]
+            if not any(function.main for function in entry.functions):
+                message = f"the program starts at `{entry.name}`, which has no main func: main func(input) {{ … }}"
+                yield Finding(message, "MISSING_MAIN_FUNC", self._name_of(entry))
+
+    def _agent(self, agent: Agent) -> Iterator[Finding]:
+        bindings = dict(self._globals)
+        main: Function | None = None
+        for function in agent.functions:
+            if main is not None and function.main:
+                yield self._twice("DUPLICATE_MAIN_FUNC", function, main, "is a second main func; an agent has one")
+            elif function.main:
+                main = function
+            known = bindings.get(function.name)
+            if isinstance(known, Function):
+                yield self._twice("DUPLICATE_FUNCTION", function, known, "is defined twice; give one another name")
+            elif known is not None:
+                message = f"has the name of {KINDS[kind_of(known)]}; give it another name"
+                yield self._twice("DUPLICATE_BINDING", function, known, message)
+            else:
+                bindings[function.name] = function
+        configs = {config.name for config in agent.configs}
+        yield from self._configs(agent, bindings)
+        for function in agent.functions:
+            yield from self._parameters(function)
+            yield from BodyChecks(Scope(bindings, configs), self._functions).function(function)
+
+    def _configs(self, agent: Agent, bindings: dict[str, Binding]) -> Iterator[Finding]:
+        seen: dict[str, Config] = {}
+        for config in agent.configs:
+            if config.name in seen:
+                message = f"`{config.name}` is given twice for this agent; remove one"
+                yield Finding(message, "INVALID_CONFIG", config.span, seen[config.name].span)
+            seen.setdefault(config.name, config)
+            yield from BodyChecks(Scope(bindings), self._functions).setting(config)
+
+    def _parameters(self, function: Function) -> Iterator[Finding]:
+        seen: dict[str, Parameter] = {}
+        for index, parameter in enumerate(function.parameters):
+            name, span = parameter.name, Span(parameter.span.start, parameter.span.start + len(parameter.name))
+            if name in seen:
+                message = f"the parameter `{name}` is there twice; give one another name"
+                yield Finding(message, "DUPLICATE_PARAM", span, seen[name].span)
+            seen.setdefault(name, parameter)
+            known = self._globals.get(name)
+            if isinstance(known, Import):
+                message = f"the parameter `{name}` hides {KINDS[known.kind]} that is imported; give it another name"
+                yield Finding(message, "PARAM_SHADOWS_IMPORT", span, known.span)
+            if parameter.shape is not None and not (function.main and index == 0 and name == "input"):
+                message = "only the first parameter of a main func can have a shape, and it is called `input`"
+                yield Finding(message, "INVALID_PARAM_SHAPE", parameter.shape.span)
+
+    def _twice(self, code: str, one: Binding, first: Binding, message: str) -> Finding:
+        return Finding(f"`{one.name}` {message}", code, self._name_of(one), self._name_of(first))
+
+    def _name_of(self, one: Binding) -> Span:
+        """Where the name of an import, agent or function stands; the whole of it where it has none."""
+        start, end = one.span
+        keyword = "func" if isinstance(one, Function) else "agent" if isinstance(one, Agent) else one.kind
+        after = self._source.text.find(keyword, start, end) + len(keyword)
+        at = self._source.text.find(one.name, after, end)
+        return one.span if at < 0 else Span(at, at + len(one.name))

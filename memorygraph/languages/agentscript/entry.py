@@ -1,0 +1,35 @@
+"""AgentScript line by line: what somebody types in a session, without the checks that need a whole program."""
+
+from __future__ import annotations
+
+from memorygraph.errors import ScriptError, Source
+from memorygraph.languages.agentscript import Agent, Import, Statement
+from memorygraph.languages.agentscript.errors import explained
+from memorygraph.languages.agentscript.reading import BUILDS, GRAMMAR
+from memorygraph.languages.machine import Stopped
+
+_DECLARING = ("import", "agent", "main")
+
+
+def read_entry(source: Source) -> list[Import | Agent] | list[Statement]:
+    """The imports and agents of an entry, or else its statements.
+
+    >>> [type(piece).__name__ for piece in read_entry(Source("x = 1 x"))]
+    ['Assignment', 'Evaluation']
+
+    Raises:
+        ScriptError: the entry is wrong.
+    """
+    words = source.text.split(maxsplit=2)
+    declares = len(words) > 1 and words[0] in _DECLARING and words[1][0] not in "=.(["
+    rule = "TopLevel" if declares else "Statement"
+    pieces = []
+    position = GRAMMAR.layout_end(source.text, 0)
+    while position < len(source.text):
+        result = GRAMMAR.read(source.text, rule, BUILDS, position)
+        if isinstance(result, Stopped):
+            finding = explained(source, result, position)
+            raise ScriptError([source.problem(finding.message, finding.code, finding.span)])
+        pieces.append(result.value)
+        position = result.end
+    return pieces

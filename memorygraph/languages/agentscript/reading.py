@@ -1,0 +1,243 @@
+"""AgentScript text to syntax: the values of each rule of the grammar, and how reading goes on after an error."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from memorygraph.errors import MOST_PROBLEMS, Source, Span
+from memorygraph.languages.agentscript import (
+    Agent,
+    And,
+    Assignment,
+    Block,
+    Boolean,
+    Call,
+    Comparison,
+    Config,
+    Entry,
+    Evaluation,
+    Expression,
+    Field,
+    For,
+    Function,
+    Generate,
+    If,
+    Import,
+    Index,
+    Limit,
+    List,
+    Loop,
+    Member,
+    Name,
+    Not,
+    Nothing,
+    Number,
+    Object,
+    Or,
+    Parameter,
+    Program,
+    Repeat,
+    Return,
+    Shape,
+    Text,
+    Use,
+)
+from memorygraph.languages.agentscript.checks import check_program
+from memorygraph.languages.agentscript.errors import explained
+from memorygraph.languages.finding import Finding, half_characters, problems_of
+from memorygraph.languages.lower import nested_grammar
+from memorygraph.languages.machine import Build, Fields, Read, Stopped
+
+GRAMMAR = nested_grammar(Path(__file__).with_name("agentscript.tx"))
+
+LARGEST = 2**18  # characters of a program, some 7,000 lines
+MAIN_AGENT, MAIN_FUNCTION = "__main_agent", "__main"
+
+_Suffix: TypeAlias = tuple[Callable[[Expression, Span], Expression], int]
+
+_ESCAPE = re.compile(r"\\([\s\S])")
+_ESCAPES = {"n": "\n", "r": "\r", "t": "\t"}
+_DIGITS = re.compile(r"[0-9]+(?:\.[0-9]*)?")
+_SAFE = 2**53  # up to here every whole number is a double, too
+_NEXT = re.compile(
+    r"^[ \t]*+(?:(?P<member>(?:main[ \t]++)?+func)|import|(?:main[ \t]++)?+agent)(?=[ \t({])", re.MULTILINE
+)
+_MEMBER = re.compile(r"(?:main\s++)?+func(?![A-Za-z0-9_-])")
+
+
+def read_program(text: str, file: str | None = None) -> Program:
+    """A program, and everything that can be found wrong with it before it runs."""
+    source = Source(text.removeprefix("\ufeff"), file)
+    statements, findings = _read(source)
+    return Program(source, statements, problems_of(findings, source))
+
+
+def _read(source: Source) -> tuple[tuple[Import | Agent, ...], list[Finding]]:
+    """The imports and agents of a program, unless its syntax is wrong, and what is wrong."""
+    text = source.text
+    if len(text) > LARGEST:
+        message = f"this program is too large; one has at most {LARGEST:,} characters. Import large texts: import file"
+        return (), [Finding(message, "PROGRAM_TOO_LARGE", Span(0, 1))]
+    halves = half_characters(text)
+    result = GRAMMAR.read(text, "Program", BUILDS, whole=True)
+    if isinstance(result, Read):
+        return result.value, halves or check_program(result.value, source)
+    return (), halves or _syntax_errors(source, result)
+
+
+def _syntax_errors(source: Source, first: Stopped) -> list[Finding]:
+    """What is wrong: after an error, reading goes on where an import, an agent or a function begins a line."""
+    text = source.text
+    findings: list[Finding] = []
+    position, inside = 0, False
+    result: Read | Stopped = first
+    while True:
+        if isinstance(result, Stopped):
+            findings.append(explained(source, result, position))
+            line = text.rfind("\n", 0, result.offset) + 1
+            following = _NEXT.search(text, max(line, position + 1))
+            if following is None or len(findings) > MOST_PROBLEMS:
+                return findings
+            position, inside = GRAMMAR.layout_end(text, following.start()), following["member"] is not None
+        else:
+            position = result.end
+        while text.startswith("}", position):
+            position, inside = GRAMMAR.layout_end(text, position + 1), False
+        if position == len(text):
+            return findings
+        # Braces may be missing, or too many, so that a function may well be next where no agent seems to be open.
+        inside = inside or _MEMBER.match(text, position) is not None
+        rule = "TopLevel" if not inside else "Function" if _MEMBER.match(text, position) else "Config"
+        result = GRAMMAR.read(text, rule, BUILDS, position)
+
+
+def _unquoted(token: str) -> str:
+    return _ESCAPE.sub(lambda found: _ESCAPES.get(found[1], found[1]), token[1:-1])
+
+
+def _value(numeral: str) -> int | float:
+    """The number before the suffix."""
+    found = _DIGITS.match(numeral)
+    value = float(found[0] if found else 0)
+    return int(value) if value < _SAFE and value.is_integer() else value
+
+
+def _count(digits: str) -> int:
+    return int(digits) if len(digits) < 19 else 10**18
+
+
+def _agent(fields: Fields, span: Span) -> Agent:
+    return Agent(
+        fields.get("name", MAIN_AGENT),
+        "main" in fields,
+        tuple(fields.get("configs", ())),
+        tuple(fields.get("functions", ())),
+        span=span,
+    )
+
+
+def _function(fields: Fields, span: Span) -> Function:
+    parameters = tuple(fields.get("parameters", ()))
+    return Function(fields.get("name", MAIN_FUNCTION), "main" in fields, parameters, fields["body"], span=span)
+
+
+def _comparison(fields: Fields, _: Span) -> Expression:
+    left: Expression = fields["left"]
+    others: list[tuple[str, Expression]] = fields.get("others", [])
+    for operator, right in others:
+        left = Comparison(operator, left, right, span=Span(left.span.start, right.span.end))
+    return left
+
+
+def _joined(cls: type[Or | And]) -> Build:
+    def build(fields: Fields, span: Span) -> Expression:
+        operands = fields["operands"]
+        return operands[0] if len(operands) == 1 else cls(tuple(operands), span=span)
+
+    return build
+
+
+def _postfix(fields: Fields, span: Span) -> Expression:
+    value: Expression = fields["value"]
+    suffixes: list[_Suffix] = fields.get("suffixes", [])
+    for applied, end in suffixes:
+        value = applied(value, Span(span.start, end))
+    return value
+
+
+def _member(fields: Fields, span: Span) -> _Suffix:
+    return lambda value, whole: Member(value, fields["name"], span=whole), span.end
+
+
+def _call(fields: Fields, span: Span) -> _Suffix:
+    return lambda value, whole: Call(value, tuple(fields.get("arguments", ())), span=whole), span.end
+
+
+def _index(fields: Fields, span: Span) -> _Suffix:
+    return lambda value, whole: Index(value, fields["index"], span=whole), span.end
+
+
+def _entry(fields: Fields, span: Span) -> Entry:
+    key = fields["key"]
+    return Entry(_unquoted(key) if key[0] in "\"'" else key, fields["value"], span=span)
+
+
+def _same(cls: type[Any], *names: str) -> Build:
+    """A class whose attributes are those of its rule, in this order."""
+
+    def build(fields: Fields, span: Span) -> Any:
+        return cls(*[fields.get(name) for name in names], span=span)
+
+    return build
+
+
+def _items(cls: type[Any], name: str) -> Build:
+    """A class that holds all items of one attribute."""
+
+    def build(fields: Fields, span: Span) -> Any:
+        return cls(tuple(fields.get(name, ())), span=span)
+
+    return build
+
+
+BUILDS: Mapping[str, Build] = {
+    "Program": lambda fields, _: tuple(fields.get("statements", ())),
+    "Import": lambda fields, span: Import(fields["kind"], fields["name"], _unquoted(fields["uri"]), span=span),
+    "Agent": _agent,
+    "Config": _same(Config, "name", "value"),
+    "Function": _function,
+    "Parameter": _same(Parameter, "name", "shape"),
+    "Block": _items(Block, "statements"),
+    "Use": _same(Use, "value", "budget"),
+    "Return": _same(Return, "value"),
+    "Repeat": lambda fields, span: Repeat(_count(fields["count"]), fields["body"], span=span),
+    "For": _same(For, "item", "items", "limit", "body"),
+    "Loop": _same(Loop, "condition", "limit", "body"),
+    "If": _same(If, "condition", "then", "otherwise"),
+    "Assignment": _same(Assignment, "target", "value"),
+    "Evaluation": _same(Evaluation, "value"),
+    "Limit": _same(Limit, "text"),
+    "Or": _joined(Or),
+    "And": _joined(And),
+    "Comparison": _comparison,
+    "Compared": lambda fields, _: (fields["operator"], fields["right"]),
+    "Not": _same(Not, "operand"),
+    "Postfix": _postfix,
+    "Member": _member,
+    "Call": _call,
+    "Index": _index,
+    "Generate": lambda fields, span: Generate(tuple(fields.get("options", ())), fields["shape"], span=span),
+    "Text": lambda fields, span: Text(_unquoted(fields["value"]), span=span),
+    "Number": lambda fields, span: Number(fields["text"], _value(fields["text"]), span=span),
+    "Boolean": lambda fields, span: Boolean(fields["value"] == "true", span=span),
+    "Nothing": lambda _, span: Nothing(span=span),
+    "Name": _same(Name, "name"),
+    "Object": _items(Object, "entries"),
+    "Entry": _entry,
+    "List": _items(List, "items"),
+    "Shape": _items(Shape, "fields"),
+    "Field": _same(Field, "name", "type", "item"),
+}

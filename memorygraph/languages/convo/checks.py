@@ -1,0 +1,246 @@
+"""What can be found wrong in a conversation that reads well, before it runs.
+
+Source: specs/convo.md, "Decisions that are ours to pin", and sections 1.2 and 1.4.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Iterator, Sequence, Set
+from typing import Any, TypeAlias
+
+from memorygraph.errors import Source, Span
+from memorygraph.languages.convo import (
+    CODE_ROLES,
+    EXPRESSION_TAGS,
+    MODIFIERS,
+    NODE_ENDS,
+    ROUTE_ROLES,
+    Array,
+    Call,
+    CodeMessage,
+    FunctionMessage,
+    Insertion,
+    Map,
+    Message,
+    Number,
+    Syntax,
+    Tag,
+    TextMessage,
+)
+from memorygraph.languages.finding import Finding
+from memorygraph.languages.tokens import clipped
+
+DEEPEST = 100  # levels of calls, maps, arrays and insertions, one inside the other
+
+_LEVELS = (Call, Map, Array, Insertion)
+_MOVING = frozenset({"auto", "next", "main"})  # targets that are no ids of nodes
+_ROLES = ROUTE_ROLES | NODE_ENDS | CODE_ROLES | {"user", "assistant", "system"}
+_TYPE_NAME = re.compile(r"\w+(?:\[\])?|array\([ \t]*\w+[ \t]*\)")
+_DEPTH = re.compile(r"full|0*[1-9][0-9]*")
+_FIRST_WORD = re.compile(r"\S*")
+
+_Head: TypeAlias = TextMessage | CodeMessage
+
+
+def check_conversation(messages: Sequence[Message], source: Source, builtins: Set[str] = frozenset()) -> list[Finding]:
+    """Everything that can be found, in the order of the text; only what nests too deep is said alone.
+
+    `builtins` are the names of functions that no file may define anew.
+    """
+    deep, numbers = _measured(messages, source.text)
+    if deep is not None:
+        message = f"this is nested more than {DEEPEST} levels deep; give a part of it a name: part = …"
+        return [Finding(message, "NESTING_TOO_DEEP", Span(deep.start, deep.start + 1))]
+    checks = _Checks(messages, source, builtins)
+    return sorted([*numbers, *checks.findings()], key=lambda finding: finding.span)
+
+
+def role_of(message: Message) -> str:
+    """The role of a message without its `!`; a function has none."""
+    return "" if isinstance(message, FunctionMessage) else message.role.removesuffix("!")
+
+
+def _measured(messages: Iterable[Syntax], text: str) -> tuple[Span | None, list[Finding]]:
+    """The first place that is too deep; numbers that are none, and braces that close the wrong thing."""
+    findings: list[Finding] = []
+    waiting: list[tuple[Any, int]] = [(one, 0) for one in messages]
+    while waiting:
+        syntax, depth = waiting.pop()
+        if isinstance(syntax, tuple):
+            waiting += [(one, depth) for one in syntax if isinstance(one, Syntax)]
+            continue
+        depth += isinstance(syntax, _LEVELS)
+        if depth > DEEPEST:
+            return syntax.span, []
+        if isinstance(syntax, Number) and not math.isfinite(syntax.value):
+            message = "this is no number, or one that is too large; write one such as -5, 0.5 or 1e3"
+            findings.append(Finding(message, "INVALID_NUMBER", syntax.span))
+        if isinstance(syntax, Insertion) and text.endswith("}}}", *syntax.span):
+            place = Span(syntax.span.end - 3, syntax.span.end)
+            message = "the first two braces of `}}}` close the insertion; write a blank before it ends: `} }}`"
+            findings.append(Finding(message, "SYNTAX", place))
+        for part in vars(syntax).values():
+            if isinstance(part, Syntax) or type(part) is tuple:  # a span is another kind of tuple
+                waiting.append((part, depth))
+    return None, findings
+
+
+class _Checks:
+    """The checks of one conversation."""
+
+    def __init__(self, messages: Sequence[Message], source: Source, builtins: Set[str]) -> None:
+        self._messages = messages
+        self._source = source
+        self._builtins = builtins
+        self._nodes: dict[str, TextMessage] = {}
+
+    def findings(self) -> Iterator[Finding]:
+        """All of them, in any order."""
+        yield from self._declared()
+        yield from self._placed()
+        yield from self._functions()
+        for message in self._messages:
+            yield from self._head(message)
+            for tag in message.tags:
+                yield from self._tag(tag)
+
+    def _declared(self) -> Iterator[Finding]:
+        for message in self._messages:
+            if isinstance(message, TextMessage) and message.role == "node":
+                id_ = message.head or "main"
+                if id_ in self._nodes:
+                    text = f"the node `{clipped(id_)}` is there twice; give one of them another id"
+                    first = self._head_span(self._nodes[id_])
+                    yield Finding(text, "DUPLICATE_NODE", self._head_span(message), first)
+                self._nodes.setdefault(id_, message)
+
+    def _placed(self) -> Iterator[Finding]:
+        """Routes outside of nodes, and routes to nodes that are not there."""
+        inside = False
+        # What stands before an `exitGraph` tells of a run that is over.
+        exits = [index for index, message in enumerate(self._messages) if role_of(message) == "exitGraph"]
+        over = exits[-1] if exits else -1
+        for index, message in enumerate(self._messages):
+            role = role_of(message)
+            if role in NODE_ENDS:
+                inside = role == "node"
+            yield from self._routing_tags(message)
+            if role == "goto" and index > over:
+                yield from self._target(self._plain_head(message), self._head_span(message))
+            elif role in ROUTE_ROLES and not inside:
+                text = f"`> {role}` is a route of a node, and stands in none; write it below the node's head"
+                yield Finding(text, "ORPHANED_ROUTE", self._head_span(message))
+            elif role in {"to", "from"}:
+                yield from self._routing_message(message, role)
+
+    def _routing_tags(self, message: Message) -> Iterator[Finding]:
+        for tag in message.tags:
+            if tag.name in ROUTE_ROLES and role_of(message) != "node":
+                text = f"`@{tag.name}` is a route of a node; write it above the head of one"
+                yield Finding(text, "ORPHANED_ROUTE", tag.span)
+            elif tag.name in {"to", "from"} and tag.target is None:
+                text = f"`@{tag.name}` names no node; write: @{tag.name} id, @{tag.name} next or @{tag.name} auto"
+                yield Finding(text, "INVALID_ROUTE_TAG", tag.span)
+            elif tag.target is not None:
+                at = self._source.text.find(tag.target, tag.span.start + len(tag.name) + 1, tag.span.end)
+                yield from self._target(tag.target, Span(at, at + len(tag.target)))
+
+    def _routing_message(self, message: Message, role: str) -> Iterator[Finding]:
+        head = self._plain_head(message)
+        if not head:
+            text = f"`> {role}` names no node; write its id behind it, or `next` or `auto`"
+            yield Finding(text, "INVALID_ROUTE_TAG", self._head_span(message))
+            return
+        word = _FIRST_WORD.match(head)
+        first = word[0] if word else head
+        # `auto` may be followed by the nodes among which it chooses.
+        target = first if first in _MOVING else head
+        yield from self._target(target, self._head_span(message))
+
+    def _plain_head(self, message: Message) -> str:
+        return "" if isinstance(message, FunctionMessage) else message.head
+
+    def _target(self, target: str, span: Span) -> Iterator[Finding]:
+        if not target or target in _MOVING or target in self._nodes or "{{" in target:
+            return
+        nodes = ", ".join(f"`{clipped(id_)}`" for id_ in list(self._nodes)[:8])
+        there = f"the nodes are {nodes}" if nodes else "there are no nodes"
+        yield Finding(f"no node has the id `{clipped(target)}`; {there}", "MISSING_TARGET", span)
+
+    def _functions(self) -> Iterator[Finding]:
+        """Names of functions; a node, and what stands in none, are a scope each."""
+        outside: dict[str, FunctionMessage] = {}
+        seen = outside
+        for message in self._messages:
+            role = role_of(message)
+            if role in NODE_ENDS:
+                seen = {} if role == "node" else outside
+            if isinstance(message, FunctionMessage) and message.modifier not in {"call", "invoke"}:
+                if message.name in seen:
+                    text = f"the function `{clipped(message.name)}` is there twice; give one of them another name"
+                    first = self._first_line(seen[message.name])
+                    yield Finding(text, "DUPLICATE_FUNCTION", self._first_line(message), first)
+                seen.setdefault(message.name, message)
+                yield from self._function(message)
+
+    def _function(self, message: FunctionMessage) -> Iterator[Finding]:
+        words = [message.modifier, message.name] if message.modifier else [message.name]
+        if message.name in self._builtins:
+            text = f"`{message.name}` is built in; give this function another name"
+            yield Finding(text, "REDEFINED_BUILTIN", self._first_line(message))
+        elif words[0] in _ROLES or (message.modifier and message.modifier not in MODIFIERS):
+            known = ", ".join(sorted(MODIFIERS))
+            text = (
+                f"`> {clipped(' '.join(map(str, words)))}(` is read as a function; write text on the line below the"
+                f" head, or one of these before a function's name: {known}"
+            )
+            yield Finding(text, "INVALID_FUNCTION", self._first_line(message))
+        yield from self._parameters(message)
+
+    def _parameters(self, message: FunctionMessage) -> Iterator[Finding]:
+        names: dict[str, Span] = {}
+        for parameter in message.parameters:
+            if parameter.name in names:
+                text = f"the parameter `{clipped(parameter.name)}` is there twice; give one another name"
+                place = self._first(parameter.span, parameter.name)
+                yield Finding(text, "DUPLICATE_PARAMETER", place, names[parameter.name])
+            names.setdefault(parameter.name, self._first(parameter.span, parameter.name))
+
+    def _head(self, message: Message) -> Iterator[Finding]:
+        if isinstance(message, CodeMessage) and message.role in CODE_ROLES and message.head:
+            text = f"the statements of `> {message.role}` begin on the line below it"
+            yield Finding(text, "INVALID_HEAD", self._head_span(message))
+
+    def _tag(self, tag: Tag) -> Iterator[Finding]:
+        text = tag.text or ""
+        if tag.expression is None and tag.target is None and text.startswith("="):
+            if tag.name not in EXPRESSION_TAGS:
+                known = ", ".join(f"@{name}" for name in EXPRESSION_TAGS)
+                yield Finding(f"`@{tag.name}` takes no expression; only these do: {known}", "INVALID_TAG", tag.span)
+        elif tag.name == "contextDepth" and not _DEPTH.fullmatch(text):
+            message = "`@contextDepth` takes a whole number from 1 on, or `full`"
+            yield Finding(message, "INVALID_CONTEXT_DEPTH", tag.span)
+        elif tag.name == "json" and tag.expression is None and text and not _TYPE_NAME.fullmatch(text):
+            message = "`@json` takes a name, Name[], array(Name) or an expression: @json = enum(…)"
+            yield Finding(message, "INVALID_JSON_TAG", tag.span)
+
+    def _first_line(self, message: Message) -> Span:
+        start, end = message.span
+        line_end = self._source.text.find("\n", start, end)
+        return Span(start, line_end if line_end >= 0 else end)
+
+    def _head_span(self, message: Message) -> Span:
+        """Where the head of a message stands, or what is left of its line."""
+        line = self._first_line(message)
+        head = self._plain_head(message)
+        at = self._source.text.rfind(head, *line) if head else -1
+        return Span(at, at + len(head)) if at >= 0 else line
+
+    def _first(self, span: Span, name: str) -> Span:
+        """Where the name of a parameter stands, behind the lines that describe it."""
+        lines = self._source.text[slice(*span)].split("\n")
+        notes = sum(len(line) + 1 for line in lines[:-1]) if lines[0].startswith("#") else 0
+        at = self._source.text.find(name, span.start + notes if notes < span.end - span.start else span.start, span.end)
+        return Span(at, at + len(name)) if at >= 0 else span

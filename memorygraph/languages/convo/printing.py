@@ -1,0 +1,272 @@
+r"""Convo syntax to text that, parsed, is the same syntax again.
+
+What a message says stays data, whatever it is: a `>` at the start of a line is escaped, and so is `{{`; what no
+escape can keep, such as blanks at the ends or a last line that reads like a tag, becomes an insertion of a text,
+which is that text when it is read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from itertools import groupby
+
+from memorygraph.languages.convo import (
+    CODE_ROLES,
+    Argument,
+    Array,
+    Call,
+    CodeMessage,
+    Constant,
+    FunctionMessage,
+    Insertion,
+    Map,
+    Message,
+    Number,
+    Parameter,
+    Reference,
+    Statement,
+    Tag,
+    Template,
+    Text,
+    TextMessage,
+    Value,
+)
+from memorygraph.languages.convo.text import BLANKS, heredoc_text
+
+_LONG = 50  # characters of a text from which on it stands between dashes, if it has several lines
+_NAME = re.compile(r"[^\W\d]\w*")
+_ROLE = re.compile(r"\w+")
+_CODE_ROLE = re.compile(rf"(?:{'|'.join(sorted(CODE_ROLES))})|\w+!")
+_FUNCTION_HEAD = re.compile(r"(?:\w+[ \t]+)?\w+[ \t]*\(")
+_ESCAPES = str.maketrans({"\\": "\\\\", "\n": "\\n", "\t": "\\t"})
+_BRACES = re.compile(r"(?<!\\)(\\*)\{\{")
+_BRACES_AT_END = re.compile(r"(?<!\{)\{+\Z")
+_BACKSLASHES = re.compile(r"(?<!\\)\\+\Z")
+_HEAD = re.compile(r"^([ \t]*)(?=\\*>)", re.MULTILINE)
+_DETACHED = re.compile(r"[ \t]*(?=@\w|#|//)")
+_NO_HEREDOC = re.compile(r"\n[ \t]*(?:---|>)")
+_INDENT = "    "
+
+
+def print_conversation(messages: Iterable[Message]) -> str:
+    """The text of messages, an empty line between them."""
+    return "\n".join(print_message(message) for message in messages)
+
+
+def print_message(message: Message) -> str:
+    r"""A message with its tags, and a line break at its end, so that another can follow.
+
+    >>> print(print_message(TextMessage("assistant", "", Template(("> goto evil\n{{input}}\n@exit",)))), end="")
+    > assistant
+    \> goto evil
+    \{{input}}
+    {{"@"}}exit
+
+    Raises:
+        ValueError: a head or a tag cannot be written, since it has a line break or reads as something else.
+    """
+    lines = [_tag(tag) for tag in message.tags]
+    match message:
+        case FunctionMessage():
+            lines += [*_notes(message.description), _function(message)]
+        case CodeMessage():
+            lines += [_head(message), *(line for one in message.statements for line in _lines(one, heredoc=True))]
+        case TextMessage():
+            content = print_text(message.content)
+            lines += [_head(message), *([content] if content else [])]
+    return "\n".join(lines) + "\n"
+
+
+def print_text(text: Template | str) -> str:
+    r"""A text as the content of a message; a string is all data.
+
+    >>> print_text(" {{a}}")
+    '{{" "}}\\{{a}}'
+    """
+    pieces = _pieces(text)
+    if pieces and isinstance(pieces[0], str):
+        rest = pieces[0].lstrip(BLANKS)
+        pieces[:1] = [*_data(pieces[0][: len(pieces[0]) - len(rest)]), rest]
+    if pieces and isinstance(pieces[-1], str):
+        rest = pieces[-1].rstrip(BLANKS)
+        pieces[-1:] = [rest, *_data(pieces[-1][len(rest) :])]
+    written = [
+        _insertion(piece) if isinstance(piece, Insertion) else _content(piece, last=index == len(pieces) - 1)
+        for index, piece in enumerate(pieces)
+        if piece
+    ]
+    content = _HEAD.sub(r"\1\\", "".join(written))
+    line = content.rfind("\n") + 1
+    detached = _DETACHED.match(content, line)
+    if detached is not None:
+        at = detached.end()
+        content = f'{content[:at]}{{{{"{content[at]}"}}}}{content[at + 1 :]}'
+    return content
+
+
+def print_value(value: Value) -> str:  # noqa: PLR0911 - one for each kind
+    """A value; it has line breaks only where parts of it are described.
+
+    >>> print_value(Call(("f",), (Argument(Text("a")), Argument(Number(1), "b"))))
+    'f("a", b: 1)'
+    """
+    match value:
+        case Text(text):
+            return _quoted(text)
+        case Template():
+            return _template(value)
+        case Number(number):
+            return repr(number)
+        case Constant(name):
+            return name
+        case Reference(path):
+            return ".".join(path)
+        case Call(name, arguments):
+            return f"{'.'.join(name)}({_joined(arguments)})"
+        case Map(entries):
+            return f"{{{_joined(entries)}}}"
+        case Array(items):
+            return f"[{_joined(items)}]"
+
+
+def _pieces(text: Template | str) -> list[str | Insertion]:
+    """The parts of a text, without neighbours that are both strings; a line break after a CR stands alone."""
+    parts = text.parts if isinstance(text, Template) else (text,)
+    pieces: list[str | Insertion] = []
+    for plain, group in groupby(parts, lambda part: isinstance(part, str)):
+        if not plain:
+            pieces += group
+            continue
+        first, *others = re.split(r"\r(?=\n)", "".join(part for part in group if isinstance(part, str)))
+        pieces.append(first)
+        for other in others:
+            pieces += [*_data("\r"), other]
+    return [piece for piece in pieces if piece]
+
+
+def _data(text: str) -> list[Insertion]:
+    return [Insertion((Statement(Text(text)),))] if text else []
+
+
+def _content(text: str, *, last: bool) -> str:
+    """A text that an insertion follows, if it is not the last."""
+    brace = ""
+    if not last:
+        found = _BRACES_AT_END.search(text)
+        if found is not None and len(found[0]) % 2:
+            text, brace = text[:-1], '{{"{"}}'
+        text = _BACKSLASHES.sub(r"\g<0>\g<0>", text)
+    return _BRACES.sub(r"\1\1\\{{", text) + brace
+
+
+def _insertion(insertion: Insertion) -> str:
+    statements = "; ".join(_statement(one) for one in insertion.statements)
+    before, after = " " * statements.startswith("{"), " " * statements.endswith("}")
+    return f"{{{{{before}{statements}{after}}}}}"
+
+
+def _template(template: Template) -> str:
+    written = ""
+    for piece in template.parts:
+        if isinstance(piece, Insertion):
+            written += _insertion(piece)
+        else:
+            written += re.sub(r"\{(?=\{|\Z)", r"\\{", piece.translate(_ESCAPES).replace("'", "\\'"))
+    return f"'{written}'"
+
+
+def _quoted(text: str) -> str:
+    return '"{}"'.format(text.translate(_ESCAPES).replace('"', '\\"'))
+
+
+def _joined(arguments: Iterable[Argument]) -> str:
+    return ", ".join(map(_argument, arguments))
+
+
+def _argument(argument: Argument) -> str:
+    path = f"{'.'.join(argument.path)}=" if argument.path else ""
+    written = f"{path}{print_value(argument.value)}"
+    if argument.label is not None:
+        written = f"{_label(argument.label)}{'?' if argument.optional else ''}: {written}"
+    return _with_notes(argument.description, written)
+
+
+def _label(label: str) -> str:
+    return label if _NAME.fullmatch(label) else _quoted(label)
+
+
+def _statement(statement: Statement) -> str:
+    path = f"{'.'.join(statement.path)}=" if statement.path else ""
+    return _with_notes(statement.description, f"{path}{print_value(statement.value)}")
+
+
+def _with_notes(description: str | None, written: str) -> str:
+    return "\n".join(["", *_notes(description), written]) if description is not None else written
+
+
+def _notes(description: str | None) -> list[str]:
+    return [f"# {line}".rstrip(" ") for line in description.split("\n")] if description is not None else []
+
+
+def _lines(statement: Statement, *, heredoc: bool = False) -> list[str]:
+    """The lines of a statement; only at the left edge may a text stand between dashes."""
+    value = statement.value
+    if heredoc and isinstance(value, Text) and _in_lines(value.value):
+        path = f"{'.'.join(statement.path)}=" if statement.path else ""
+        return [*_notes(statement.description), f"{path}---{value.value}---"]
+    return [line for line in _statement(statement).split("\n") if line]
+
+
+def _in_lines(text: str) -> bool:
+    """Whether a text stands between dashes, and is the same there."""
+    framed = len(text) > _LONG and text.startswith("\n") and text.endswith("\n") and "\r" not in text
+    return framed and not _NO_HEREDOC.search(text) and heredoc_text(f"---{text}---") == text
+
+
+def _function(message: FunctionMessage) -> str:
+    items = [*map(_parameter, message.parameters), *map(_argument, message.arguments)]
+    modifier = f"{message.modifier} " if message.modifier else ""
+    written = f"> {modifier}{message.name}({_block(items)})"
+    if message.parameter_type:
+        written += f" {message.parameter_type}"
+    if message.parameter_type or message.return_type or message.body is not None:
+        written += " ->"
+    if message.return_type:
+        written += f" {message.return_type}"
+    if message.body is not None:
+        written += f" ({_block(map(_statement, message.body))})"
+    return written
+
+
+def _parameter(parameter: Parameter) -> str:
+    type_ = f": {print_value(parameter.type)}" if parameter.type is not None else ""
+    return _with_notes(parameter.description, f"{_label(parameter.name)}{'?' if parameter.optional else ''}{type_}")
+
+
+def _block(items: Iterable[str]) -> str:
+    """Items between parentheses, a line each."""
+    lines = [f"{_INDENT}{line}" for item in items for line in item.split("\n") if line]
+    return "\n".join(["", *lines, ""]) if lines else ""
+
+
+def _head(message: TextMessage | CodeMessage) -> str:
+    role, head = message.role, message.head
+    known = _CODE_ROLE.fullmatch(role) is not None
+    fits = known if isinstance(message, CodeMessage) else _ROLE.fullmatch(role) is not None and not known
+    line = f"{role} {head}" if head else role
+    if not fits or "\n" in line or head != head.strip(BLANKS) or _FUNCTION_HEAD.match(line):
+        raise ValueError(f"no message has the head {f'> {line}'!r}")
+    return f"> {line}"
+
+
+def _tag(tag: Tag) -> str:
+    words = [f"@{tag.name}", *filter(None, [tag.target])]
+    if tag.expression is not None:
+        words += ["=", print_value(tag.expression)]
+    elif tag.text:
+        words.append(tag.text)
+    line = " ".join(words)
+    if "\n" in line or not _ROLE.fullmatch(tag.name) or (tag.text or "") != (tag.text or "").strip(BLANKS):
+        raise ValueError(f"a tag is one line, and this one cannot be written: {line!r}")
+    return line

@@ -1,0 +1,356 @@
+"""Convo text to syntax: the values of each rule of the grammar, and how reading goes on after an error."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from memorygraph.errors import MOST_PROBLEMS, Source, Span
+from memorygraph.languages.convo import (
+    Argument,
+    Array,
+    Call,
+    CodeMessage,
+    Constant,
+    Conversation,
+    FunctionMessage,
+    Insertion,
+    Map,
+    Message,
+    Number,
+    Parameter,
+    Program,
+    Reference,
+    Statement,
+    Tag,
+    Template,
+    Text,
+    TextMessage,
+)
+from memorygraph.languages.convo.builtins import BUILT_IN
+from memorygraph.languages.convo.checks import check_conversation
+from memorygraph.languages.convo.errors import explained, misplaced
+from memorygraph.languages.convo.text import BLANKS, content_parts, heredoc_text, quoted_parts, unquoted
+from memorygraph.languages.finding import Finding, half_characters, problems_of
+from memorygraph.languages.lower import nested_grammar
+from memorygraph.languages.machine import Build, Fields, Read, Stopped
+
+GRAMMAR = nested_grammar(Path(__file__).with_name("convo.tx"), "Plain")
+
+LARGEST = 2**18  # characters of a conversation, some 7,000 lines
+
+_HEAD = re.compile(r"^[ \t]*+>", re.MULTILINE)
+_TAG_LINE = re.compile(r"[ \t]*+(?:(?:@\w|#|//)[^\n]*+)?+\r?\n?\Z")
+_BOUNDARY = re.compile(r">|@\w|#")
+_ROUTE = re.compile(r"([\w-]+)[ \t]*(.*)", re.DOTALL)
+_START = re.compile(r">[ \t]*+(\w++!?)([^\n]*+)")
+_TAG = re.compile(r"@(\w++)(.*)", re.DOTALL)
+_SAFE = 2**53  # up to here every whole number is a double, too
+_LONGEST_NUMBER = 308
+
+
+def read_program(text: str, file: str | None = None) -> Program:
+    """A conversation, and everything that can be found wrong with it before it runs."""
+    source = Source(text.removeprefix("\ufeff"), file)
+    messages, findings = _read(source)
+    return Program(source, Conversation(messages, span=Span(0, len(source.text))), problems_of(findings, source))
+
+
+def _read(source: Source) -> tuple[tuple[Message, ...], list[Finding]]:
+    """The messages of a file, unless its syntax is wrong, and what is wrong."""
+    text = source.text
+    if len(text) > LARGEST:
+        message = f"this file is too large; a conversation has at most {LARGEST:,} characters"
+        return (), [Finding(message, "PROGRAM_TOO_LARGE", Span(0, 1))]
+    halves = half_characters(text)
+    if halves:
+        return (), halves
+    builds = builds_of(text)
+    plain = _HEAD.search(text) is None
+    result = GRAMMAR.read(text, "Plain" if plain else "Program", builds, whole=True, layout=not plain)
+    if isinstance(result, Stopped):
+        return (), _syntax_errors(source, result, builds, plain=plain)
+    messages: tuple[Message, ...] = result.value
+    wrong = list(misplaced(messages, source))
+    return (() if wrong else messages), wrong or check_conversation(messages, source, BUILT_IN)
+
+
+def _syntax_errors(source: Source, first: Stopped, builds: Mapping[str, Build], *, plain: bool) -> list[Finding]:
+    """What is wrong: after an error, reading goes on with the next message."""
+    text = source.text
+    findings: list[Finding] = []
+    position: int | None = 0
+    result: Read | Stopped = first
+    while position is not None and isinstance(result, Stopped):
+        start = 0 if plain else _message_start(text, position, result.offset, builds)
+        findings.append(explained(source, result, start, plain=plain))
+        position = _next_message(text, max(_next_line(text, result, findings[-1].span), start + 1))
+        if plain or position is None or len(findings) > MOST_PROBLEMS:
+            break
+        result = GRAMMAR.read(text, "Program", builds, position, whole=True)
+    return findings
+
+
+def _message_start(text: str, position: int, stop: int, builds: Mapping[str, Build]) -> int:
+    """Where the message begins that reading stopped in."""
+    while True:
+        result = GRAMMAR.read(text, "Message", builds, position)
+        if isinstance(result, Stopped) or result.end > stop or not _BOUNDARY.match(text, result.end):
+            return position
+        position = result.end
+
+
+def _next_line(text: str, stop: Stopped, span: Span) -> int:
+    """Where reading may go on after an error: mostly on the line after it."""
+    if text.startswith(">", stop.offset) and span.start == stop.offset:
+        return text.rfind("\n", 0, stop.offset) + 1  # a head, which cuts off what stands before it
+    line_end = text.find("\n", span.end)
+    return line_end + 1 if line_end >= 0 else len(text)
+
+
+def _next_message(text: str, position: int) -> int | None:
+    """Where the next message begins, with its tags."""
+    head = _HEAD.search(text, position)
+    if head is None:
+        return None
+    start = head.start()
+    while start > position:
+        line = text.rfind("\n", 0, start - 1) + 1
+        if line < position or not _TAG_LINE.match(text, line, start):
+            break
+        start = line
+    return start
+
+
+def _number(text: str) -> int | float:
+    """The number that a text says; one that says none is none (NaN)."""
+    if text.removeprefix("-").isdecimal() and len(text) <= _LONGEST_NUMBER:
+        return int(text)
+    try:
+        value = float(text.replace("_", "x"))
+    except ValueError:
+        return math.nan
+    return int(value) if abs(value) < _SAFE and value.is_integer() else value
+
+
+def _words(start: str) -> list[str]:
+    """The words of the head of a function."""
+    return start[1:].split()
+
+
+def _described(fields: Fields) -> str | None:
+    """What the `#` lines before something say of it."""
+    notes: list[str] = fields.get("notes", [])
+    return "\n".join(note[1:].strip(BLANKS) for note in notes) if notes else None
+
+
+def _path(name: str | None) -> tuple[str, ...]:
+    return tuple(name.split(".")) if name else ()
+
+
+def _label(token: str | None) -> str | None:
+    return unquoted(token) if token and token[0] in "\"'" else token
+
+
+def _program(fields: Fields, span: Span) -> tuple[Message, ...]:
+    messages: list[Message] = fields.get("messages", [])
+    tags: list[Tag] = fields.get("tags", [])
+    if tags:  # tags that stand before no message belong to an empty `define`
+        end = Span(tags[0].span.start, span.end)
+        messages = [*messages, CodeMessage("define", "", (), tuple(tags), span=end)]
+    return tuple(messages)
+
+
+def _message(fields: Fields, _: Span) -> Message:
+    body: Message = fields["body"]
+    tags = tuple(fields.get("tags", ()))
+    if isinstance(body, FunctionMessage):
+        return replace(body, tags=tags, description=_described(fields))
+    return replace(body, tags=tags) if tags else body
+
+
+def _call_message(fields: Fields, span: Span) -> FunctionMessage:
+    modifier, name = _words(fields["start"])
+    return FunctionMessage(modifier, name, arguments=tuple(fields.get("arguments", ())), span=span)
+
+
+def _function_message(fields: Fields, span: Span) -> FunctionMessage:
+    modifier, name = [None, *_words(fields["start"])][-2:]
+    parameters = tuple(fields.get("parameters", ()))
+    taken, given = fields.get("takes"), fields.get("gives")
+    return FunctionMessage(modifier, name or "", parameters, (), taken, given, fields.get("body"), span=span)
+
+
+def _code_message(fields: Fields, span: Span) -> CodeMessage:
+    role, head = _started(fields["start"])
+    return CodeMessage(role, head, tuple(fields.get("statements", ())), span=span)
+
+
+def _started(start: str) -> tuple[str, str]:
+    """The role and the head of a message."""
+    found = _START.match(start)
+    return (found[1], found[2].strip(" \t\r")) if found else ("", "")
+
+
+def _text_tag(fields: Fields, span: Span) -> Tag:
+    line = fields["line"].rstrip(" \t\r")
+    found = _TAG.match(line)
+    name, text = (found[1], found[2].strip(BLANKS)) if found else ("", "")
+    span = Span(span.start, span.start + len(line))
+    route = _ROUTE.match(text) if name in {"to", "from"} else None
+    if route is not None:
+        return Tag(name, route[2] or None, route[1], span=span)
+    return Tag(name, text or None, span=span)
+
+
+def _code_tag(fields: Fields, span: Span) -> Tag:
+    name, *rest = fields["start"][1:].split()
+    target = rest[0] if rest else None
+    return Tag(name, None, target, fields["expression"], span=span)
+
+
+def _statement(fields: Fields, span: Span) -> Statement:
+    return Statement(fields["value"], _path(fields.get("path")), _described(fields), span=span)
+
+
+def _argument(fields: Fields, span: Span) -> Argument:
+    label, path = _label(fields.get("label")), _path(fields.get("path"))
+    return Argument(fields["value"], label, "optional" in fields, path, _described(fields), span=span)
+
+
+def _parameter(fields: Fields, span: Span) -> Parameter:
+    name = _label(fields["name"]) or ""
+    return Parameter(name, "optional" in fields, fields.get("type"), _described(fields), span=span)
+
+
+def _items(cls: type[Any], name: str) -> Build:
+    """A class that holds all items of one attribute."""
+
+    def build(fields: Fields, span: Span) -> Any:
+        return cls(tuple(fields.get(name, ())), span=span)
+
+    return build
+
+
+def _merged(parts: Iterable[str | Insertion]) -> tuple[str | Insertion, ...]:
+    """The parts of a text; an insertion that is a text alone is part of the text around it."""
+    merged: list[str | Insertion] = []
+    for part in parts:
+        known = part if isinstance(part, str) else _constant(part)
+        if known is None:
+            merged.append(part)
+        elif merged and isinstance(merged[-1], str):
+            merged[-1] += known
+        elif known:
+            merged.append(known)
+    return tuple(merged)
+
+
+def _constant(insertion: Insertion) -> str | None:
+    """The text that an insertion is, whatever the variables hold."""
+    statement = insertion.statements[0] if len(insertion.statements) == 1 else None
+    if statement is None or statement.path or statement.description is not None:
+        return None
+    value = statement.value
+    if isinstance(value, Text):
+        return value.value
+    if isinstance(value, Template) and all(isinstance(part, str) for part in value.parts):
+        return "".join(part for part in value.parts if isinstance(part, str))
+    return None
+
+
+def _part(fields: Fields, _: Span) -> tuple[Insertion, str]:
+    return fields["insertion"], fields["rest"]
+
+
+def _unwoven(first: str, fields: Fields) -> tuple[list[str], list[Insertion]]:
+    """The texts of a rule, without the braces before them, and the insertions between them."""
+    parts: list[tuple[Insertion, str]] = fields.get("parts", [])
+    return [first, *(text[len("}}") :] for _, text in parts)], [insertion for insertion, _ in parts]
+
+
+def _woven(texts: Sequence[str], insertions: Iterable[Insertion]) -> tuple[str | Insertion, ...]:
+    parts: list[str | Insertion] = [texts[0]]
+    for insertion, text in zip(insertions, texts[1:], strict=True):
+        parts += [insertion, text]
+    return _merged(parts)
+
+
+class _Texts:
+    """What is built with the source at hand: texts, which know their indentation, and insertions, their end."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def insertion(self, fields: Fields, span: Span) -> Insertion:
+        end = GRAMMAR.layout_end(self._text, span.end) + len("}}")
+        return Insertion(tuple(fields.get("statements", ())), span=Span(span.start, end))
+
+    def template(self, fields: Fields, span: Span) -> Template:
+        texts, insertions = _unwoven(fields["start"][1:], fields)
+        return Template(_woven(quoted_parts(texts), insertions), span=span)
+
+    def message(self, fields: Fields, span: Span) -> TextMessage:
+        start: str = fields["start"]
+        role, head = _started(start)
+        line_end = (f"{start}\n").index("\n")
+        line_start = self._text.rfind("\n", 0, span.start) + 1
+        texts, insertions = _unwoven(start[line_end:], fields)
+        parts = _woven(content_parts(texts, span.start - line_start), insertions)
+        content = Template(parts, span=self._trimmed(span.start + line_end, span.end))
+        return TextMessage(role, head, content, span=Span(span.start, max(content.span.end, span.start + line_end)))
+
+    def plain(self, fields: Fields, span: Span) -> tuple[Message, ...]:
+        """A file without heads: it is what a user says."""
+        texts, insertions = _unwoven(fields.get("start", ""), fields)
+        parts = _woven(content_parts(texts, 0), insertions)
+        place = self._trimmed(span.start, span.end)
+        return (TextMessage("user", "", Template(parts, span=place), span=place),) if parts else ()
+
+    def _trimmed(self, start: int, end: int) -> Span:
+        """A stretch of the source without the blanks at its ends."""
+        text = self._text[start:end]
+        start += len(text) - len(text.lstrip(BLANKS))
+        return Span(start, max(start, start + len(text.strip(BLANKS))))
+
+
+_BUILDS: Mapping[str, Build] = {
+    "Program": _program,
+    "Message": _message,
+    "CallMessage": _call_message,
+    "FunctionMessage": _function_message,
+    "FunctionBody": lambda fields, _: tuple(fields.get("statements", ())),
+    "CodeMessage": _code_message,
+    "CodeTag": _code_tag,
+    "TextTag": _text_tag,
+    "Parameter": _parameter,
+    "Statement": _statement,
+    "Argument": _argument,
+    "Entry": _argument,
+    "Item": _argument,
+    "Text": lambda fields, span: Text(unquoted(fields["start"] + '"'), span=span),
+    "Heredoc": lambda fields, span: Text(heredoc_text(fields["text"]), span=span),
+    "Number": lambda fields, span: Number(_number(fields["text"]), span=span),
+    "Constant": lambda fields, span: Constant(fields["name"], span=span),
+    "Call": lambda fields, span: Call(_path(fields["name"]), tuple(fields.get("arguments", ())), span=span),
+    "Reference": lambda fields, span: Reference(_path(fields["path"]), span=span),
+    "Map": _items(Map, "entries"),
+    "Array": _items(Array, "items"),
+}
+
+
+def builds_of(text: str) -> Mapping[str, Build]:
+    """What each rule of the grammar becomes, for a text."""
+    texts = _Texts(text)
+    made: dict[str, Callable[[Fields, Span], Any]] = {
+        "Insertion": texts.insertion,
+        "Template": texts.template,
+        "TextMessage": texts.message,
+        "Plain": texts.plain,
+        **dict.fromkeys(("TextPart", "QuotePart", "PlainPart"), _part),
+    }
+    return {**_BUILDS, **made}

@@ -1,0 +1,359 @@
+"""Reads nested programs: a grammar as data, and a machine that matches it without recursion.
+
+`lower.grammar_rules` gets the rules from textX's parser model of a grammar file. They mean the same here as there,
+those of a parsing expression grammar: the first alternative that fits is taken, and repetitions take all they can.
+The machine keeps its own stack, so that no depth of nesting exhausts Python's, and builds a tree from the bottom
+up; which values it consists of is said by one function for each rule.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Set
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeAlias
+
+from memorygraph.errors import Span
+
+MOST_PENDING = 4000  # entries of the machine's stack; an expression in brackets takes some fifteen
+
+
+@dataclass(frozen=True)
+class Token:
+    """A text that matches a pattern; `name` is how messages call it."""
+
+    pattern: str
+    name: str
+
+
+@dataclass(frozen=True)
+class Absent:
+    """Nothing is read, and this token must not be next."""
+
+    token: Token
+
+
+@dataclass(frozen=True)
+class Reference:
+    """What another rule reads."""
+
+    rule: str
+
+
+@dataclass(frozen=True)
+class Sequence:
+    """One after the other."""
+
+    parts: tuple[Expression, ...]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The first one that fits."""
+
+    options: tuple[Expression, ...]
+
+
+@dataclass(frozen=True)
+class Repetition:
+    """As many as there are, with a separator between them; `least` and `most` (None: any number) bound it."""
+
+    item: Expression
+    least: int
+    most: int | None = None
+    separator: Token | None = None
+
+
+@dataclass(frozen=True)
+class Assigned:
+    """What `value` reads becomes an attribute of the rule's node, or one more of its items."""
+
+    attribute: str
+    many: bool
+    value: Token | Reference
+
+
+Expression: TypeAlias = Token | Absent | Reference | Sequence | Choice | Repetition | Assigned
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A rule; one with a `node` makes a node of its own, the others hand on that of the rule they refer to."""
+
+    name: str
+    node: bool
+    body: Expression
+
+
+class Read(NamedTuple):
+    """What a rule read: the value that was built, and where reading would go on, after the layout."""
+
+    value: Any
+    end: int
+
+
+class Stopped(NamedTuple):
+    """Where the machine could not go on: the names of the tokens that would have fitted, and the token before.
+
+    `deep` says that it stopped because of the nesting, whatever stands there.
+    """
+
+    offset: int
+    expected: tuple[str, ...]
+    before: Span
+    deep: bool = False
+
+
+Fields: TypeAlias = dict[str, Any]
+Build: TypeAlias = Callable[[Fields, Span], Any]
+
+
+# What the machine can do; the operands are in brackets.
+TOKEN = 0  # read a token (its pattern, an attribute or None, whether that has many, its name)
+CALL = 1  # (where the rule begins, its name)
+TRY = 2  # what follows may fail (where to go on then, what tells beforehand that it fails, whose misses these are)
+RETURN = 3
+DONE = 4  # what was tried has succeeded (where to go on, or to try once more)
+OPEN = 5  # a node begins (its rule)
+CLOSE = 6  # a node ends (its rule)
+ASSIGN = 7  # the node read last belongs to the open one (attribute, whether that has many)
+ABSENT = 8  # fail if this token is next (its pattern)
+END = 9
+
+Code: TypeAlias = list[tuple[Any, ...]]
+
+
+def compile_rules(rules: Mapping[str, Rule]) -> tuple[Code, dict[str, int]]:
+    """The instructions for the rules of a grammar, and where those of each rule begin."""
+    code: Code = [(END,)]
+    starts: dict[str, int] = {}
+    for name, rule in rules.items():
+        starts[name] = len(code)
+        body = _instructions(rule.body, len(code) + rule.node)
+        code += [(OPEN, name), *body, (CLOSE, name)] if rule.node else body
+        code.append((RETURN,))
+    linked = [(CALL, starts[step[1]], step[1]) if step[0] == CALL else step for step in code]
+    return [_guarded(linked, at) if step[0] == TRY else step for at, step in enumerate(linked)], starts
+
+
+def _guarded(code: Code, at: int) -> tuple[Any, ...]:
+    """An attempt that is not made where none of the tokens that it can begin with is next."""
+    tokens = sorted(_first_tokens(code, at + 1))
+    pattern = "|".join(f"(?:{code[token][1].__self__.pattern})" for token in tokens)
+    return TRY, code[at][1], re.compile(pattern, re.MULTILINE).match, frozenset(tokens)
+
+
+def _first_tokens(code: Code, at: int) -> set[int]:
+    """The instructions for the tokens that can be read first, from an instruction on."""
+    step = code[at]
+    if step[0] == TOKEN:
+        return {at}
+    if step[0] == CALL:
+        return _first_tokens(code, step[1])
+    if step[0] == TRY:
+        return _first_tokens(code, at + 1) | _first_tokens(code, step[1])
+    if step[0] in {OPEN, ABSENT}:
+        return _first_tokens(code, at + 1)
+    raise NotImplementedError("no attempt may succeed without reading anything")
+
+
+def _instructions(expression: Expression, at: int) -> Code:  # noqa: PLR0911 - one for each kind
+    """The instructions for an expression, which begin at this place; rules are called by name."""
+    match expression:
+        case Token():
+            return [_token(expression, None, many=False)]
+        case Absent():
+            return [(ABSENT, re.compile(expression.token.pattern, re.MULTILINE).match)]
+        case Reference():
+            return [(CALL, expression.rule)]
+        case Assigned(attribute, many, Token() as token):
+            return [_token(token, attribute, many=many)]
+        case Assigned(attribute, many, Reference(rule)):
+            return [(CALL, rule), (ASSIGN, attribute, many)]
+        case Sequence():
+            code: Code = []
+            for part in expression.parts:
+                code += _instructions(part, at + len(code))
+            return code
+        case Choice():
+            return _choice(expression.options, at)
+        case Repetition():
+            return _repetition(expression, at)
+    raise NotImplementedError(f"no instructions for {expression}")
+
+
+def _token(token: Token, attribute: str | None, *, many: bool) -> tuple[Any, ...]:
+    return TOKEN, re.compile(token.pattern, re.MULTILINE).match, attribute, many, token.name
+
+
+def _choice(options: tuple[Expression, ...], at: int) -> Code:
+    if len(options) == 1:
+        return _instructions(options[0], at)
+    first = _instructions(options[0], at + 1)
+    rest_at = at + len(first) + 2
+    rest = _choice(options[1:], rest_at)
+    return [(TRY, rest_at), *first, (DONE, rest_at + len(rest)), *rest]
+
+
+def _repetition(repetition: Repetition, at: int) -> Code:
+    item, separator = repetition.item, repetition.separator
+    if repetition.most == 1:
+        code = _instructions(item, at + 1)
+        after = at + len(code) + 2
+        return [(TRY, after), *code, (DONE, after)]
+    if separator and not repetition.least:
+        return _repetition(Repetition(Repetition(item, 1, separator=separator), 0, most=1), at)
+    first = _instructions(item, at) if repetition.least else []
+    head = at + len(first) + 1
+    more = _instructions(Sequence((separator, item)) if separator else item, head)
+    return [*first, (TRY, head + len(more) + 1), *more, (DONE, head - 1)]
+
+
+class Machine:
+    """Reads texts with the rules of one grammar; `layout` is the pattern of what may stand between tokens.
+
+    >>> word = Assigned("words", many=True, value=Token("[a-z]+", "Word"))
+    >>> machine = Machine({"Words": Rule("Words", node=True, body=Repetition(word, 1))}, " *")
+    >>> machine.read("ab cd ", "Words", {"Words": lambda fields, span: fields["words"]})
+    Read(value=['ab', 'cd'], end=6)
+    """
+
+    def __init__(self, rules: Mapping[str, Rule], layout: str) -> None:
+        self.rules = frozenset(rules)
+        self._code, self._starts = compile_rules(rules)
+        self.layout = re.compile(layout)
+
+    def layout_end(self, text: str, position: int) -> int:
+        """Where the blanks and comments at a position end."""
+        found = self.layout.match(text, position)
+        return found.end() if found else position
+
+    def read(
+        self,
+        text: str,
+        rule: str,
+        builds: Mapping[str, Build],
+        position: int = 0,
+        *,
+        whole: bool = False,
+        layout: bool = True,
+    ) -> Read | Stopped:
+        """Read what a rule says at a position, and build its value; the `whole` text must be that.
+
+        Without `layout`, the blanks and comments at the position belong to what is read.
+        """
+        run = _Run(self._code, text, self.layout)
+        start = self.layout_end(text, position) if layout else position
+        end = run.match(self._starts[rule], start)
+        if end is None or (whole and end < len(text)):
+            names = dict.fromkeys(str(self._code[at][4]) for at in sorted(run.misses))
+            before = run.ends.get(run.furthest, (start, start))
+            return Stopped(run.furthest, tuple(names), Span(*before), run.deep)
+        return Read(_built(text, run.captures, builds), end)
+
+
+class _Run:
+    """One run of the machine over a text.
+
+    A position is always one behind layout. `ends` tells for it the span of the token before. `furthest` is the last
+    position that was reached, and `misses` are the instructions that did not fit there.
+    """
+
+    def __init__(self, code: Code, text: str, layout: re.Pattern[str]) -> None:
+        self._code = code
+        self._text = text
+        self._layout: Callable[[str, int], Any] = layout.match
+        self.captures: list[tuple[Any, ...]] = []
+        self.ends: dict[int, tuple[int, int]] = {}
+        self.furthest = 0
+        self.misses: set[int] = set()
+        self.deep = False
+
+    def match(self, at: int, position: int) -> int | None:  # noqa: C901, PLR0912, PLR0915 - one loop is fastest
+        """Run from an instruction on; the position behind what was read, or None where it does not fit."""
+        code, text, captures, ends, layout = self._code, self._text, self.captures, self.ends, self._layout
+        # Returns are (where, -1, 0); what was tried is (where else, position, number of captures).
+        stack: list[tuple[int, int, int]] = [(0, -1, 0)]
+        self.furthest = position
+        while True:
+            step = code[at]
+            op = step[0]
+            at += 1
+            if op is TOKEN:
+                found = step[1](text, position)
+                if found is not None:
+                    end = found.end()
+                    if step[2] is not None:
+                        captures.append((op, step[2], step[3], position, end))
+                    start, position = position, layout(text, end).end()
+                    ends[position] = (start, end)
+                    continue
+                self._missed(position, {at - 1})
+            elif op is TRY:
+                if step[2](text, position) is None:
+                    self._missed(position, step[3])
+                    at = step[1]
+                else:
+                    stack.append((step[1], position, len(captures)))
+                continue
+            elif op is CALL:
+                stack.append((at, -1, 0))
+                at = step[1]
+                if len(stack) > MOST_PENDING:
+                    self.furthest, self.deep = position, True
+                    return None
+                continue
+            elif op is RETURN:
+                at = stack.pop()[0]
+                continue
+            elif op is DONE:
+                stack.pop()
+                at = step[1]
+                continue
+            elif op is OPEN:
+                captures.append((op, step[1], position))
+                continue
+            elif op is CLOSE:
+                captures.append((op, step[1], ends.get(position, (position, position))[1]))
+                continue
+            elif op is ASSIGN:
+                captures.append(step)
+                continue
+            elif op is END:
+                return position
+            elif step[1](text, position) is None:
+                continue
+            # What was tried last has failed.
+            while stack and stack[-1][1] < 0:
+                stack.pop()
+            if not stack:
+                return None
+            at, position, count = stack.pop()
+            del captures[count:]
+
+    def _missed(self, position: int, tokens: Set[int]) -> None:
+        if position > self.furthest:
+            self.furthest = position
+            self.misses = set(tokens)
+        elif position == self.furthest:
+            self.misses |= tokens
+
+
+def _built(text: str, captures: Iterable[tuple[Any, ...]], builds: Mapping[str, Build]) -> Any:
+    """Build the value of what was captured: a node is built when it is closed, after all that is in it."""
+    last: Any = None
+    open_nodes: list[tuple[int, Fields]] = []
+    for op, name, *details in captures:
+        if op is OPEN:
+            open_nodes.append((details[0], {}))
+        elif op is CLOSE:
+            start, fields = open_nodes.pop()
+            last = builds[name](fields, Span(start, max(start, details[0])))
+        else:
+            value = last if op is ASSIGN else text[details[1] : details[2]]
+            fields = open_nodes[-1][1]
+            if details[0]:
+                fields.setdefault(name, []).append(value)
+            else:
+                fields[name] = value
+    return last

@@ -1,0 +1,149 @@
+"""Convo ⇒ syntax or problems, as data: the files in tests/cases/convo/parse and …/check.
+
+A case is a line `=== title`, a source, a line `--`, and what must come out: the problems, as `LINE:COLUMN CODE:
+message`, and where there are none, the messages, one a line. With ` | escaped` in the title the source is written
+with Python's escapes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from memorygraph.client import MemoryGraph
+from memorygraph.errors import MemoryGraphError, Problem, Source
+from memorygraph.languages import parse, parse_batches
+from memorygraph.languages.convo import CodeMessage, FunctionMessage, Program, Syntax, Template, TextMessage
+from memorygraph.languages.convo.checks import check_conversation
+from memorygraph.languages.convo.printing import print_conversation, print_message
+
+CASES = Path(__file__).parents[1] / "cases" / "convo"
+SEED = (CASES / "seed.txt").read_text("utf-8")
+CODES = """
+SYNTAX DUPLICATE_NODE MISSING_TARGET ORPHANED_ROUTE INVALID_ROUTE_TAG DUPLICATE_FUNCTION DUPLICATE_PARAMETER
+INVALID_FUNCTION INVALID_HEAD INVALID_TAG INVALID_CONTEXT_DEPTH INVALID_JSON_TAG INVALID_NUMBER
+"""
+
+
+class Case(NamedTuple):
+    """One case of a case file."""
+
+    source: str
+    expected: str
+
+    def program(self) -> Program:
+        return parse(self.source, "convo")
+
+    def outcome(self) -> str:
+        program = self.program()
+        problems = [f"{p.line}:{p.column} {p.code}: {p.message}" for p in program.problems]
+        return "\n".join(problems or map(shown, program.conversation.messages))
+
+
+def cases(folder: str) -> Iterator[Any]:
+    """Every case below a folder."""
+    for path in sorted((CASES / folder).glob("*.txt")):
+        for text in re.split(r"^=== ", path.read_text("utf-8"), flags=re.MULTILINE)[1:]:
+            header, _, body = text.partition("\n")
+            title, *options = header.split(" | ")
+            source, _, expected = f"\n{body}".partition("\n--\n")
+            source = source[1:]
+            if "escaped" in options:
+                source = source.encode("latin-1", "backslashreplace").decode("unicode_escape")
+            yield pytest.param(Case(source, expected.strip()), id=f"{path.stem}: {title}")
+
+
+def shown(syntax: Any) -> str:
+    """Syntax on one line, without what is empty."""
+    if isinstance(syntax, tuple):
+        return f"[{', '.join(map(shown, syntax))}]"
+    if not isinstance(syntax, Syntax):
+        return repr(syntax)
+    given = {name: value for name, value in vars(syntax).items() if name != "span"}
+    fields = [f"{name}={shown(value)}" for name, value in given.items() if value not in (None, (), "", False)]
+    return f"{type(syntax).__name__}({', '.join(fields)})"
+
+
+@pytest.mark.parametrize("case", [*cases("parse"), *cases("check")])
+def test_case(case: Case) -> None:
+    assert case.outcome() == case.expected
+
+
+@pytest.mark.parametrize("case", [*cases("parse")])
+def test_what_is_read_is_printed_and_read_again(case: Case) -> None:
+    conversation = case.program().conversation
+    assert parse(print_conversation(conversation.messages), "convo").conversation == conversation
+
+
+def test_every_code_has_a_case_and_nothing_else_is_said() -> None:
+    sources = [case.values[0] for folder in ("check", "parse") for case in cases(folder)]
+    said = {problem.code for source in sources for problem in source.program().problems}
+    assert said == set(CODES.split())
+
+
+def blocks() -> list[str]:
+    return re.findall(r"^``` convo\n(.*?)^```", SEED, re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize("block", [*blocks()])
+def test_every_example_of_the_seed_is_read(block: str) -> None:
+    """Some examples are parts of a graph, so that routes lead nowhere; all of them can be read."""
+    program = parse(block, "convo")
+    assert program.conversation.messages
+    codes = {problem.code for problem in program.problems}
+    placeholder = {"INVALID_ROUTE_TAG"} if "{id" in block else set()
+    assert codes <= {"MISSING_TARGET", "ORPHANED_ROUTE", "DUPLICATE_NODE"} | placeholder
+    printed = print_conversation(program.conversation.messages)
+    assert parse(printed, "convo").conversation == program.conversation
+
+
+def test_the_product_reviews_are_read_without_a_problem() -> None:
+    graph, transcript, summary = (parse(block, "convo") for block in blocks()[-3:])
+    assert graph.problems == transcript.problems == summary.problems == ()
+    nodes = [m.head for m in graph.conversation.messages if isinstance(m, TextMessage) and m.role == "node"]
+    assert nodes == ["screenInput", "categorize", "reward", "refund"]
+    functions = [m.name for m in graph.conversation.messages if isinstance(m, FunctionMessage)]
+    assert functions == ["flagUser", "categorize", "sendReward", "sendRefund"]
+    result = transcript.conversation.messages[2]
+    assert isinstance(result, CodeMessage)
+    assert result.statements[0].path == ("__return",)
+    assert print_message(result) in blocks()[-2]
+
+
+def test_a_problem_shows_its_place() -> None:
+    program = parse("@exit = eq(output +)\n> node a", "convo", file="a.convo")
+    assert str(program.problems[0]) == (
+        "a.convo:1:19: expected an argument or `)` but found `+`; there are no operators; write add(a b)\n"
+        "    @exit = eq(output +)\n"
+        "                      ^"
+    )
+
+
+def test_a_hundred_problems_are_enough() -> None:
+    program = parse("> do\nx = )\n" * 1000, "convo")
+    assert len(program.problems) == 101
+    assert program.problems[-1].code == "TOO_MANY_PROBLEMS"
+
+
+def test_names_of_builtins_are_passed_in() -> None:
+    program = parse("> eq(a b)\n> f(a)", "convo")
+    found = check_conversation(program.conversation.messages, program.source, builtins={"eq"})
+    assert [finding.code for finding in found] == ["REDEFINED_BUILTIN"]
+
+
+def test_what_cannot_be_written_is_refused() -> None:
+    for head in ("a\nb", "f(a)", " a"):
+        with pytest.raises(ValueError, match="no message has the head"):
+            print_message(TextMessage("goto", head, Template()))
+
+
+def test_the_client_checks_and_does_not_store() -> None:
+    problems = MemoryGraph.check("> node a\n> node a", "convo", file="a.convo")
+    assert [type(problem) for problem in problems] == [Problem]
+    assert parse("> user", "convo").source.text == Source("> user").text
+    with pytest.raises(MemoryGraphError, match="not in batches"):
+        parse_batches(iter([]), "convo", size=1)  # type: ignore[arg-type]

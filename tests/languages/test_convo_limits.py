@@ -1,0 +1,99 @@
+"""No conversation makes reading recursive or slow, and a long one is read."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from memorygraph.languages import parse
+from memorygraph.languages.convo import Program
+
+N = 50_000
+LONG = 2**17
+
+
+def read(text: str) -> Program:
+    """Parse within a time that only what is not linear would take."""
+    start = time.perf_counter()
+    program = parse(text, "convo")
+    assert time.perf_counter() - start < 15
+    return program
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *["> do\n" + "[" * 100_000, "> do\n" + "[" * N + "]" * N, "> do\n" + "{a:" * N, "> do\n" + "f(" * N],
+        *["> user\n" + "{{'" * N, "{{'" * N, "> do\n'" + "{{'" * N, "@to a = " + "f(" * N + "\n> node a"],
+        *["> f(a: " + "f(" * N, "> call f(" + "[" * N, "> do\n" + "[" * 101 + "]" * 101],
+    ],
+    ids=lambda text: text[:14],
+)
+def test_what_nests_too_deep_is_said(text: str) -> None:
+    assert [problem.code for problem in read(text).problems] == ["NESTING_TOO_DEEP"]
+
+
+@pytest.mark.parametrize("start", ["", "> user\n", "> do\n", "@to a = ", "> f("])
+@pytest.mark.parametrize(
+    "garbage",
+    [
+        *["x", "(", ")", "'", '"', "{", "}", "{{", "}}", "{{x}}", "[", "> ", ">\n", "> user\n", "> do\nx = (\n", "---"],
+        *[
+            "#\n",
+            "# {{x}}\n",
+            "#{{\n",
+            "@a\n",
+            "@to a = (\n",
+            "//\n",
+            "\n",
+            " \n",
+            "\\",
+            "\\{{",
+            "-",
+            ".",
+            "1",
+            "a.",
+            "=",
+        ],
+        *["\x00", "é", "f('", "'{{", 'x"\n', "> f(\n", "> a b", ":", "a:", "---\n", "\r", "\t"],
+    ],
+)
+def test_garbage_is_read_in_time(start: str, garbage: str) -> None:
+    text = start + garbage * (LONG // len(garbage))
+    program = read(text)
+    assert len(program.problems) <= 101
+
+
+def test_a_half_character_is_said() -> None:
+    assert [problem.code for problem in read("> user\n\ud800").problems] == ["ENCODING"]
+
+
+def test_a_file_that_is_too_large_is_not_read() -> None:
+    assert [problem.code for problem in read("x" * 10**7).problems] == ["PROGRAM_TOO_LARGE"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *["> do\n" + "x = 1\n" * 20_000, "> user\n" + "a {{b}}\n" * 20_000, "> user\n" + "# h\n" * N + "end"],
+        *[
+            "> user\n" + "# {{x}}\n" * 20_000 + "end",
+            "> user\nhello\n\n" * 10_000,
+            "> do\nx = '" + "a {{b}} " * 10_000 + "'",
+        ],
+        *[
+            "> do\nx = [" + "1, " * 20_000 + "]",
+            "> do\nx = f(" + "# a\n" * 20_000 + ")",
+            "> f(" + "# a\n" * 20_000 + ")",
+        ],
+        *[
+            "@a b\n" * 20_000 + "> user",
+            "> user\na\n" + "@a b\n" * 900 + "> user",
+            "> do\nx = ---\n" + "- --\n" * N + "---",
+        ],
+    ],
+    ids=lambda text: text[:16],
+)
+def test_what_is_long_and_flat_is_read(text: str) -> None:
+    assert read(text).problems == ()

@@ -1,0 +1,39 @@
+"""What textX itself makes of a text in a nested language, and what the machine makes of it: both must be the same."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from textx import metamodel_from_file
+from textx.exceptions import TextXSyntaxError
+
+import memorygraph.languages
+from memorygraph.languages.machine import Machine
+from memorygraph.runtime.depth import deep_calls
+
+
+@cache
+def metamodel(language: str) -> Any:
+    """textX's own parser of a language."""
+    path = Path(memorygraph.languages.__file__).parent / language / f"{language}.tx"
+    return metamodel_from_file(str(path), auto_init_attributes=False, autokwd=True)
+
+
+def textx_stops_at(language: str, text: str) -> int | None:
+    """Where textX cannot go on; None where it reads the whole text."""
+    with deep_calls():
+        try:
+            metamodel(language).model_from_str(text)
+        except TextXSyntaxError as error:
+            return int(error.__cause__.position)
+    return None
+
+
+def machine_stops_at(language: str, text: str) -> int | None:
+    """Where the machine cannot go on; None where it reads the whole text."""
+    machine: Machine = import_module(f"memorygraph.languages.{language}.reading").GRAMMAR
+    result = machine.read(text, "Program", dict.fromkeys(machine.rules, lambda *_: None), whole=True)
+    return getattr(result, "offset", None)
