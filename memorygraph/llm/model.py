@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 from urllib.parse import urlsplit
 
 from memorygraph.errors import ModelError
-from memorygraph.llm.answers import Chunks, error_text, read_completion, read_document, read_vectors
+from memorygraph.llm.answers import error_text, read_completion, read_document, read_vectors
 from memorygraph.llm.completion import Completion, Message
+from memorygraph.messages.chunks import Chunks
 
 if TYPE_CHECKING:
     import openai
@@ -31,12 +32,15 @@ TEXTS_PER_REQUEST = 256
 NO_KEY = "none"
 OPENAI_HOST = "api.openai.com"
 
-# What each error of the client means, and what to do. The most special class of an error decides; a test holds
-# this table against the client's tree.
+# Where a key and a URL come from, for the messages that say what to check.
+CONFIGURED_BY = ("OPENAI_API_KEY", "OPENAI_BASE_URL")
+
+# What each error of the client means, and what to do, with what the key and the URL come from. The most special
+# class of an error decides; a test holds this table against the client's tree.
 _MEANINGS = {
-    "AuthenticationError": "the model endpoint refused the API key: check OPENAI_API_KEY",
+    "AuthenticationError": "the model endpoint refused the API key: check {key}",
     "PermissionDeniedError": "the API key may not use this model: check MEMORYGRAPH_MODEL and the key's rights",
-    "NotFoundError": "the model endpoint knows no such model or path: check the model's name and OPENAI_BASE_URL",
+    "NotFoundError": "the model endpoint knows no such model or path: check the model's name and {url}",
     "BadRequestError": "the model endpoint refused the request",
     "UnprocessableEntityError": "the model endpoint refused the request",
     "ConflictError": "the model endpoint is busy with a conflicting request; try again",
@@ -44,7 +48,7 @@ _MEANINGS = {
     "InternalServerError": "the model endpoint failed; try again later",
     "APIStatusError": "the model endpoint refused the request",
     "APITimeoutError": "the model endpoint did not answer in time: try again, or allow more time",
-    "APIConnectionError": "the model endpoint cannot be reached: is it running, and is OPENAI_BASE_URL right?",
+    "APIConnectionError": "the model endpoint cannot be reached: is it running, and is {url} right?",
     "APIResponseValidationError": "the model endpoint's answer is not in the OpenAI format; does its URL end in /v1?",
     "APIError": "the model endpoint failed in the middle of its answer",
     "LengthFinishReasonError": "the model's answer was cut at its length limit: allow more tokens",
@@ -55,16 +59,19 @@ _MEANINGS = {
     "WebSocketQueueFullError": "the connection to the model endpoint is overloaded; try again",
     "StreamAlreadyConsumed": "the model's answer was read twice",
     "MutuallyExclusiveAuthError": "two ways to log in to the model endpoint are configured: keep one",
-    "OpenAIError": "the model client is not configured right: check OPENAI_API_KEY and OPENAI_BASE_URL",
+    "OpenAIError": "the model client is not configured right: check {key} and {url}",
 }
 
 
-def translate(error: Exception, api_key: str | None = None) -> ModelError:
+def translate(
+    error: Exception, api_key: str | None = None, configured_by: tuple[str, str] = CONFIGURED_BY
+) -> ModelError:
     """The error of memorygraph that stands for one of the client's; the API key is taken out of its text."""
+    key, url = configured_by
     kinds = (kind.__name__ for kind in type(error).__mro__)
     meaning = next((_MEANINGS[name] for name in kinds if name in _MEANINGS), "the model endpoint failed")
     detail = error_text(getattr(error, "body", None) or str(error) or type(error).__name__)
-    return ModelError(f"{meaning} ({_without_key(detail, api_key)})")
+    return ModelError(f"{meaning.format(key=key, url=url)} ({_without_key(detail, api_key)})")
 
 
 def _without_key(text: str, api_key: str | None) -> str:
@@ -100,7 +107,8 @@ class OpenAIModel:
 
     What is not given comes from MEMORYGRAPH_MODEL, MEMORYGRAPH_EMBEDDING_MODEL, OPENAI_BASE_URL and OPENAI_API_KEY;
     an endpoint with a URL of its own needs no key. An empty `api_key` sends none, also where the environment has one.
-    `timeout` is in seconds and for each of the tries, of which there are `retries` more than one.
+    `timeout` is in seconds and for each of the tries, of which there are `retries` more than one. `configured_by`
+    names what the key and the URL come from, for messages; where that is not OPENAI_*, none of it is sent.
 
     >>> from memorygraph.llm.scripted import ScriptedModel
     >>> with ScriptedModel(["Paris"]) as server, OpenAIModel("any", server.base_url, api_key="") as model:
@@ -120,13 +128,16 @@ class OpenAIModel:
         embedding_name: str | None = None,
         timeout: float = TIMEOUT_SECONDS,
         retries: int = RETRIES,
+        configured_by: tuple[str, str] = CONFIGURED_BY,
     ) -> None:
         self._name = name or os.environ.get("MEMORYGRAPH_MODEL")
         self._embedding_name = embedding_name or os.environ.get("MEMORYGRAPH_EMBEDDING_MODEL")
         self.base_url = _checked_url(base_url or os.environ.get("OPENAI_BASE_URL"))
-        self._api_key = _checked_key(os.environ.get("OPENAI_API_KEY") if api_key is None else api_key)
+        key = os.environ.get("OPENAI_API_KEY") if api_key is None else api_key
+        self._api_key = _checked_key(key, configured_by[0])
         self._timeout = timeout
         self._retries = retries
+        self._configured_by = configured_by
         self._lock = Lock()
         self._client: openai.OpenAI | None = None
 
@@ -297,8 +308,18 @@ class OpenAIModel:
                     base_url=self.base_url or f"https://{OPENAI_HOST}/v1",
                     timeout=self._timeout,
                     max_retries=self._retries,
+                    default_headers=None if self._configured_by == CONFIGURED_BY else self._only_own_headers(),
                 )
             return self._client
+
+    def _only_own_headers(self) -> Any:
+        """Headers that keep the client from adding those which the environment has for OpenAI's own endpoint."""
+        import openai
+
+        lines = os.environ.get("OPENAI_CUSTOM_HEADERS", "").split("\n")
+        named = {line.partition(":")[0].strip() for line in lines if ":" in line}
+        foreign = {"OpenAI-Organization", "OpenAI-Project"} | {n for n in named if n.lower() != "authorization"}
+        return {"Authorization": f"Bearer {self._api_key or NO_KEY}"} | dict.fromkeys(foreign, openai.Omit())
 
     def _documents(self, chunks: openai.Stream[Any]) -> Iterator[dict[str, Any]]:
         with self._translated():
@@ -315,7 +336,7 @@ class OpenAIModel:
             # An endpoint can repeat the key, and a traceback shows each cause.
             shown = "".join(traceback.format_exception(error))
             leaks = bool(self._api_key) and str(self._api_key) in shown
-            raise translate(error, self._api_key) from (None if leaks else error)
+            raise translate(error, self._api_key, self._configured_by) from (None if leaks else error)
         except ModelError as error:
             raise ModelError(_without_key(str(error), self._api_key)) from error.__cause__
         except json.JSONDecodeError as error:  # an event of a stream
@@ -368,8 +389,8 @@ def _checked_url(url: str | None) -> str | None:
     return url
 
 
-def _checked_key(api_key: str | None) -> str | None:
+def _checked_key(api_key: str | None, name: str) -> str | None:
     """The key, if it can stand in a header: the client's own error would show it."""
     if api_key and not (api_key.isascii() and api_key.isprintable() and api_key.strip() == api_key):
-        raise ModelError("the API key has blanks or characters that no key has: check OPENAI_API_KEY")
+        raise ModelError(f"the API key has blanks or characters that no key has: check {name}")
     return api_key

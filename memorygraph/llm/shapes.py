@@ -1,0 +1,159 @@
+"""The shape of an answer: its fields, the schema that a model is told, and the check of what it said.
+
+Source: specs/agentscript.md, sections 5 and 7.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from memorygraph.context.rendering import compact
+from memorygraph.errors import MemoryGraphError, ModelError
+
+_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?")
+_BOOLEANS = {"true": True, "false": False}
+
+_SCHEMAS: dict[str, dict[str, Any]] = {
+    "string": {"type": "string"},
+    "number": {"type": "number"},
+    "boolean": {"type": "boolean"},
+    "json": {},
+    "list": {"type": "array"},
+}
+TYPES = tuple(_SCHEMAS)
+_KINDS = {"string": "a string", "number": "a number", "boolean": "true or false", "list": "a list"}
+_MOST_PROBLEMS = 10
+
+
+@dataclass(frozen=True)
+class ShapeField:
+    """A field of an answer. `type` is string, number, boolean, json or list; `item` is that of a list's items."""
+
+    name: str
+    type: str
+    item: str | None = None
+
+
+class ReplyError(ModelError):
+    """A model's answer is not what it was asked for; asking again can help."""
+
+
+class UnparsableReply(ReplyError):  # noqa: N818 - the name says what is wrong
+    """There is no JSON in a model's answer."""
+
+
+class ShapeMismatch(ReplyError):  # noqa: N818 - the name says what is wrong
+    """The JSON in a model's answer has another shape. `value` is what the model said."""
+
+    def __init__(self, value: Any, message: str) -> None:
+        super().__init__(message)
+        self.value = value
+
+
+def schema_of(fields: Sequence[ShapeField]) -> dict[str, Any]:
+    """The JSON Schema of an object with these fields, all of them required and no others.
+
+    >>> schema_of([ShapeField("tags", "list", "string")])["properties"]
+    {'tags': {'type': 'array', 'items': {'type': 'string'}}}
+    """
+    return {
+        "type": "object",
+        "properties": {field.name: _schema(field) for field in fields},
+        "required": [field.name for field in fields],
+        "additionalProperties": False,
+    }
+
+
+def _schema(field: ShapeField) -> dict[str, Any]:
+    schema = dict(_SCHEMAS[field.type])
+    return schema if field.item is None else {**schema, "items": dict(_SCHEMAS[field.item])}
+
+
+def mock_reply(fields: Sequence[ShapeField]) -> dict[str, Any]:
+    """An answer of the shape without a model: empty values, and one of them in a list of a known type.
+
+    >>> mock_reply([ShapeField("text", "string"), ShapeField("scores", "list", "number")])
+    {'text': '', 'scores': [0]}
+    """
+    return {field.name: _mock(field.type) if field.item is None else [_mock(field.item)] for field in fields}
+
+
+def _mock(kind: str) -> Any:
+    empty: dict[str, Any] = {"string": "", "number": 0, "boolean": True, "json": {}, "list": []}
+    return empty[kind]
+
+
+def fit(value: Any, fields: Sequence[ShapeField]) -> dict[str, Any]:
+    """A model's value as an object of the shape, in the order of the shape.
+
+    Numbers and booleans that it gave as strings become what they say.
+
+    >>> fit({"n": " 2.5 "}, [ShapeField("n", "number")])
+    {'n': 2.5}
+
+    Raises:
+        ShapeMismatch: it has another shape; the message names each field, what it must be, and what it is.
+    """
+    if not isinstance(value, dict):
+        raise ShapeMismatch(value, f"the answer must be a JSON object, and is {_shown(value)}")
+    named = {field.name for field in fields}
+    fitted = {field.name: _coerced(value[field.name], field) for field in fields if field.name in value}
+    problems = [_problem(field, fitted) for field in fields]
+    problems += [f"the field {_shown(name)} was not asked for" for name in value if name not in named]
+    found = [problem for problem in problems if problem]
+    if found:
+        more = f"; and {len(found) - _MOST_PROBLEMS} more problems" if len(found) > _MOST_PROBLEMS else ""
+        raise ShapeMismatch(value, "; ".join(found[:_MOST_PROBLEMS]) + more)
+    return fitted
+
+
+def _problem(field: ShapeField, fitted: dict[str, Any]) -> str | None:
+    name = f"the field {_shown(field.name)}"
+    if field.name not in fitted:
+        return f"{name} is missing"
+    value = fitted[field.name]
+    if not _is(value, field.type):
+        return f"{name} must be {_KINDS[field.type]}, and is {_shown(value)}"
+    if field.item is not None:
+        for index, item in enumerate(value):
+            if not _is(item, field.item):
+                return f"item {index} of {name} must be {_KINDS[field.item]}, and is {_shown(item)}"
+    return None
+
+
+def _is(value: Any, kind: str) -> bool:
+    if kind == "number":
+        return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    types: dict[str, type] = {"string": str, "boolean": bool, "list": list}
+    return kind == "json" or isinstance(value, types[kind])
+
+
+def _coerced(value: Any, field: ShapeField) -> Any:
+    if field.item is not None and isinstance(value, list):
+        return [_read_as(item, field.item) for item in value]
+    return _read_as(value, field.type)
+
+
+def _read_as(value: Any, kind: str) -> Any:
+    if not isinstance(value, str):
+        return value
+    if kind == "boolean":
+        return _BOOLEANS.get(value.strip().lower(), value)
+    number = _NUMBER.fullmatch(value.strip()) if kind == "number" else None
+    # A float has room for some three hundred digits, and Python refuses to read thousands.
+    if number is None or len(number[0]) > 300:
+        return value
+    return float(number[0]) if number[1] else int(number[0])
+
+
+def _shown(value: Any, longest: int = 60) -> str:
+    """A value in a message: as JSON, on one line, cut."""
+    try:
+        text = compact(value)
+    except MemoryGraphError:
+        return "a value that cannot be shown"
+    return text if len(text) <= longest else text[:longest] + "…"
