@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         ModelError,
         NotFoundError,
         Problem,
+        ProgramError,
         QueryError,
         ScriptError,
     )
@@ -28,13 +29,19 @@ if TYPE_CHECKING:
     from memorygraph.graph.loads import LoadReport
     from memorygraph.messages.graph import MessageGraph
     from memorygraph.messages.message import Message
+    from memorygraph.messages.record import Recorded
     from memorygraph.messages.recorder import RecordWarning
     from memorygraph.query import Query
+    from memorygraph.runtime.convo.controller import ConvoGraphController, convo_graph, execute_convo_graph
+    from memorygraph.runtime.convo.conversation import Conversation
+    from memorygraph.runtime.result import RunResult
 
 __all__ = [
     "AsyncMemoryGraph",
     "ConflictError",
     "ConnectionError",
+    "Conversation",
+    "ConvoGraphController",
     "DownloadError",
     "Edge",
     "EmbeddedServer",
@@ -49,10 +56,15 @@ __all__ = [
     "Node",
     "NotFoundError",
     "Problem",
+    "ProgramError",
     "Query",
     "QueryError",
     "RecordWarning",
+    "Recorded",
+    "RunResult",
     "ScriptError",
+    "convo_graph",
+    "execute_convo_graph",
 ]
 
 _HOMES = {
@@ -66,6 +78,7 @@ _HOMES = {
         "ModelError",
         "NotFoundError",
         "Problem",
+        "ProgramError",
         "QueryError",
         "ScriptError",
     ),
@@ -74,8 +87,12 @@ _HOMES = {
     "memorygraph.graph.loads": ("LoadReport",),
     "memorygraph.messages.graph": ("MessageGraph",),
     "memorygraph.messages.message": ("Message",),
+    "memorygraph.messages.record": ("Recorded",),
     "memorygraph.messages.recorder": ("RecordWarning",),
     "memorygraph.query": ("Query",),
+    "memorygraph.runtime.convo.controller": ("ConvoGraphController", "convo_graph", "execute_convo_graph"),
+    "memorygraph.runtime.convo.conversation": ("Conversation",),
+    "memorygraph.runtime.result": ("RunResult",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -8,9 +8,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from memorygraph.compiler import compile_program
 from memorygraph.errors import MemoryGraphError, NotFoundError, Problem
@@ -23,7 +23,7 @@ from memorygraph.graph.loads import Loader, LoadReport
 from memorygraph.graph.namespaces import NamespaceInfo, drop_namespace, list_namespaces
 from memorygraph.graph.readonly import check_nesting, check_reads_only
 from memorygraph.graph.schema import apply_schema
-from memorygraph.languages import language_of, parse, parse_batches
+from memorygraph.languages import Script, agentscript, convo, language_of, parse, parse_batches
 from memorygraph.languages.contextscript import Deletion, Program, print_statement
 from memorygraph.messages.graph import MessageGraph
 from memorygraph.messages.record import Client, record
@@ -31,6 +31,11 @@ from memorygraph.messages.recorder import Recorder
 from memorygraph.messages.store import ConversationInfo, Store, drop_conversations, list_conversations
 from memorygraph.query import Query
 from memorygraph.scripts import open_script, read_script
+
+if TYPE_CHECKING:
+    from memorygraph.languages.agentscript import Field
+    from memorygraph.runtime.result import RunResult
+    from memorygraph.runtime.trace import Listener
 
 LONGEST_NAMESPACE = 200
 DEEPEST_NEIGHBOURS = 20
@@ -104,7 +109,7 @@ class MemoryGraph:
 
     def load(
         self,
-        source: str | Program,
+        source: str | Script,
         language: str = "contextscript",
         *,
         strict: bool = False,
@@ -121,8 +126,12 @@ class MemoryGraph:
             ScriptError: the script is wrong; `.problems` says all that was found.
             ConnectionError: the server cannot be reached.
         """
-        program = _program(source, language, strict=strict, file=file)
-        return self._loader.load(program, dry_run=dry_run, progress=progress)
+        script = _script(source, language, strict=strict, file=file)
+        if isinstance(script, convo.Program):
+            from memorygraph.runtime.convo.store import load_graph
+
+            return load_graph(self.connection, self.namespace, script, dry_run=dry_run)
+        return self._loader.load(_program(script, language, strict=strict), dry_run=dry_run, progress=progress)
 
     def load_file(
         self,
@@ -161,7 +170,7 @@ class MemoryGraph:
 
     @staticmethod
     def check(
-        source: str | Program,
+        source: str | Script,
         language: str = "contextscript",
         *,
         strict: bool = False,
@@ -171,16 +180,88 @@ class MemoryGraph:
 
         An id that the script does not declare may be stored, so it is no problem here.
         """
-        program = _program(source, language, strict=strict, file=file)
-        return list(compile_program(program, None).problems)
+        script = _script(source, language, strict=strict, file=file)
+        return list(compile_program(script, None).problems if isinstance(script, Program) else script.problems)
 
-    def compile(self, source: str | Program, language: str = "contextscript", *, strict: bool = False) -> list[Query]:
+    def run(
+        self,
+        source: str | Script,
+        input: Any = None,  # noqa: A002 - the name users type
+        model: str | None = None,
+        *,
+        language: str = "agentscript",
+        folder: str | Path = ".",
+        agent: str | None = None,
+        function: str | None = None,
+        allow_tools: Iterable[str] = (),
+        allow_hosts: Iterable[str] = (),
+        max_steps: int = 100,
+        mock: bool = False,
+        listener: Listener | None = None,
+        ask: Callable[[Field], Any] | None = None,
+        resume: str | None = None,
+    ) -> RunResult:
+        """Run a program and keep the record of the run: what each call of a model saw, and what it answered.
+
+        `input` is a JSON value. The program's files lie in `folder`, and it reads no other; its tools do nothing
+        unless their scheme is in `allow_tools`, or their host in `allow_hosts`. `model` is asked in place of the
+        models that the program names, and with `mock` none is. `listener` hears each event of the trace as it
+        happens, `ask` is asked for what the input lacks. A node graph (`language="convo"`) can `resume` the run of
+        this id, or the `last` one, that was broken off: it repeats no completed call of a model or a function.
+
+        Raises:
+            ScriptError: the program is wrong, or something in it cannot be done.
+            ModelError: a model endpoint failed.
+        """
+        from memorygraph.runtime.permissions import Permissions
+        from memorygraph.runtime.run import Run
+
+        program = _script(source, language)
+        permissions = Permissions.of(allow_tools, allow_hosts)
+        if isinstance(program, convo.Program):
+            from memorygraph.runtime.convo.run import ConvoRun
+
+            if mock or agent or function:
+                raise MemoryGraphError("a node graph is run without --mock, --agent and --function")
+            return ConvoRun(self, permissions, model, max_steps, listener, resume)(program, input)
+        if not isinstance(program, agentscript.Program):
+            raise MemoryGraphError("such a script is stored, and not run: memorygraph load FILE")
+        if resume:
+            raise MemoryGraphError("only the run of a node graph can be resumed")
+        run = Run(self, permissions, model, mock, max_steps, agent, function, listener, ask)
+        return run(program, Path(folder), input)
+
+    def run_file(
+        self,
+        path: str | Path,
+        input: Any = None,  # noqa: A002 - the name users type
+        model: str | None = None,
+        *,
+        language: str | None = None,
+        **options: Any,
+    ) -> RunResult:
+        """Run a program file, from its own folder; the options are those of `run`.
+
+        Raises:
+            NotFoundError: there is no such file, or no language has this extension.
+            ScriptError: the program is wrong, or something in it cannot be done.
+            ModelError: a model endpoint failed.
+        """
+        program = parse(read_script(path), language_of(path, language).name, file=str(path))
+        return self.run(program, input, model, folder=Path(path).parent, **options)
+
+    def compile(self, source: str | Script, language: str = "contextscript", *, strict: bool = False) -> list[Query]:
         """The Cypher that `load` would run for this script on what is stored now.
 
         Raises:
             ScriptError: the script is wrong.
         """
-        return self._loader.queries(_program(source, language, strict=strict))
+        script = _script(source, language, strict=strict)
+        if isinstance(script, convo.Program):
+            from memorygraph.runtime.convo.store import graph_query
+
+            return [graph_query(script, self.namespace)]
+        return self._loader.queries(_program(script, language, strict=strict))
 
     def node(self, identifier: str) -> Node:
         """The node with this id.
@@ -303,6 +384,11 @@ class MemoryGraph:
         Raises:
             NotFoundError: there is no such namespace.
         """
+        from memorygraph.runtime.convo.store import drop_graphs
+        from memorygraph.runtime.runs import drop_runs
+
+        drop_runs(self.connection, name)
+        drop_graphs(self.connection, name)
         drop_conversations(self.connection, name)
         return drop_namespace(self.connection, name)
 
@@ -310,8 +396,16 @@ class MemoryGraph:
         return NotFoundError(f"no {kind} `{identifier}` in namespace `{self.namespace}`; `search` finds ids by text")
 
 
-def _program(source: str | Program, language: str, *, strict: bool, file: str | None = None) -> Program:
-    return source if isinstance(source, Program) else parse(source, language, strict=strict, file=file)
+def _script(source: str | Script, language: str, *, strict: bool = False, file: str | None = None) -> Script:
+    return parse(source, language, strict=strict, file=file) if isinstance(source, str) else source
+
+
+def _program(source: str | Script, language: str, *, strict: bool, file: str | None = None) -> Program:
+    script = _script(source, language, strict=strict, file=file)
+    if not isinstance(script, Program):
+        name = file or script.source.file or "FILE"
+        raise MemoryGraphError(f"such a program is run, and not stored: memorygraph run {name}")
+    return script
 
 
 def login(user: str | None = None, password: str | None = None) -> tuple[str, str] | None:

@@ -73,6 +73,19 @@ def environment(server: tuple[str, tuple[str, str] | None], monkeypatch: pytest.
     return namespace
 
 
+_PROGRAM = """
+import llm M from "openai://m"
+import memory Known from "neo4j://"
+main agent A {
+  model M role "r" description "d"
+  main func(input) {
+    use Known.query()
+    return generate({ input: "Go" }) { return { ok boolean } }
+  }
+}
+"""
+
+
 def _store_every_name(graph: MemoryGraph) -> None:
     program = 'Node(node_id="a", name="", data=""); Edge(edge_id="e", from_node="a", to_node="a", verb="v", weight=0);'
     graph.load(program)
@@ -82,3 +95,4 @@ def _store_every_name(graph: MemoryGraph) -> None:
     history.append({"role": "user", "content": "u"})
     history.append({"role": "assistant", "content": "a"}, metadata={"model": "m"}, subgraph=[history[0]])
     history[0]["content"] = "v"
+    graph.run(_PROGRAM, mock=True)

@@ -9,8 +9,8 @@ import click
 
 from memorygraph.cli.output import count_progress, json_option, print_json, print_table, say
 from memorygraph.cli.settings import Settings
-from memorygraph.errors import ScriptError
-from memorygraph.languages import LANGUAGES, language_of, parse
+from memorygraph.errors import MemoryGraphError, ScriptError
+from memorygraph.languages import LANGUAGES, Script, convo, language_of, parse
 from memorygraph.scripts import STANDARD_INPUT, read_script
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def check(*, files: tuple[str, ...], language: str | None, strict: bool, as_json
     """
     from memorygraph.client import MemoryGraph
 
-    problems = [problem for file in files for problem in MemoryGraph.check(_program(file, language, strict=strict))]
+    problems = [problem for file in files for problem in MemoryGraph.check(_script(file, language, strict=strict))]
     if problems:
         raise ScriptError(problems)
     if as_json:
@@ -98,18 +98,21 @@ def check(*, files: tuple[str, ...], language: str | None, strict: bool, as_json
         say("no errors")
 
 
-def _program(file: str, language: str | None, *, strict: bool) -> Program:
+def _script(file: str, language: str | None, *, strict: bool) -> Script:
     name = "<stdin>" if file == STANDARD_INPUT else file
     return parse(read_script(file), _language_name(file, language), strict=strict, file=name)
 
 
-def _readable(file: str, language: str | None, *, strict: bool) -> Program:
+def _readable(file: str, language: str | None, *, strict: bool) -> Program | convo.Program:
     from memorygraph.client import MemoryGraph
+    from memorygraph.languages.contextscript import Program
 
-    program = _program(file, language, strict=strict)
-    if program.problems:
-        raise ScriptError(MemoryGraph.check(program))
-    return program
+    script = _script(file, language, strict=strict)
+    if script.problems:
+        raise ScriptError(MemoryGraph.check(script))
+    if not isinstance(script, (Program, convo.Program)):
+        raise MemoryGraphError(f"such a program is run, and not stored: memorygraph run {file}")
+    return script
 
 
 def _language_name(file: str, language: str | None) -> str:
@@ -118,7 +121,7 @@ def _language_name(file: str, language: str | None) -> str:
     return language_of(file, language).name
 
 
-def _load_at_once(graph: MemoryGraph, program: Program, *, dry_run: bool) -> LoadReport:
+def _load_at_once(graph: MemoryGraph, program: Program | convo.Program, *, dry_run: bool) -> LoadReport:
     with count_progress(f"storing {Path(program.source.file or '').name}") as bar:
         bar.total(len(program.statements))
         return graph.load(program, dry_run=dry_run, progress=bar.advance)
@@ -132,7 +135,7 @@ def _load_in_batches(
         return graph.load_file(file, name, strict=strict, batch=batch, restart=restart, progress=bar.advance)
 
 
-def _print_cypher(graph: MemoryGraph, programs: list[Program], *, as_json: bool) -> None:
+def _print_cypher(graph: MemoryGraph, programs: list[Program | convo.Program], *, as_json: bool) -> None:
     queries = [query for program in programs for query in graph.compile(program)]
     if as_json:
         print_json([{"text": query.text, "parameters": dict(query.parameters)} for query in queries])

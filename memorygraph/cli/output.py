@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from memorygraph.errors import MemoryGraphError, ScriptError
+from memorygraph.errors import MemoryGraphError, ProgramError, ScriptError
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -43,11 +43,18 @@ def print_error(error: MemoryGraphError, *, as_json: bool) -> None:
     """An error on stderr, and for --json as one document on stdout too."""
     say(str(error) if isinstance(error, ScriptError) else f"memorygraph: {error}")
     if isinstance(error, ScriptError):
-        count = len(error.problems)
-        kept = error.stored_statements
-        say(f"{count} error{'s' if count != 1 else ''}; " + (_kept(kept) if kept else "nothing was changed"))
+        say(_outcome(error))
     if as_json:
         print_json({"errors": error_records(error)})
+
+
+def _outcome(error: ScriptError) -> str:
+    """What an error in a script has left behind."""
+    if isinstance(error, ProgramError):
+        return "the run stopped there; what it had done by then stays"
+    count = len(error.problems)
+    kept = error.stored_statements
+    return f"{count} error{'s' if count != 1 else ''}; " + (_kept(kept) if kept else "nothing was changed")
 
 
 def _kept(statements: int) -> str:

@@ -14,9 +14,9 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, fields, replace
-from typing import Any
+from typing import Any, NamedTuple, cast
 
 from memorygraph.compiler import Compiled, Stored, compile_program, mentioned
 from memorygraph.errors import Problem, ScriptError
@@ -59,6 +59,14 @@ class LoadReport:
 COUNTS = tuple(name for name in (f.name for f in fields(LoadReport)) if name.startswith(("nodes_", "edges_")))
 
 
+class Loaded(NamedTuple):
+    """What a load stores: the file and the number of its statements, and how it is compiled."""
+
+    file: str | None
+    statements: int
+    compile: Callable[[Stored], Compiled]
+
+
 @dataclass(frozen=True)
 class Loader:
     """Writes programs into one namespace of a database."""
@@ -84,15 +92,44 @@ class Loader:
             ScriptError: the program does not fit what is stored; nothing was changed.
             ConnectionError: the server cannot be reached.
         """
+        ids = mentioned(program)
+        script = Loaded(program.source.file, len(program.statements), lambda stored: self._compile(program, stored))
+        outcome = self._store(script, ids, dry_run=dry_run, progress=progress, closing=closing)
+        if isinstance(outcome, Compiled):
+            raise ScriptError(self._explained(program, ids, outcome))
+        return outcome
+
+    def write(
+        self, queries: Sequence[Query], *, file: str | None, statements: int, dry_run: bool = False
+    ) -> LoadReport:
+        """Store, in one transaction, what does not depend on what is stored already; each query reports its counts.
+
+        Raises:
+            ConnectionError: the server cannot be reached.
+        """
+        compiled = Compiled(tuple(queries), (), ())
+        outcome = self._store(Loaded(file, statements, lambda _stored: compiled), [], dry_run=dry_run)
+        return cast("LoadReport", outcome)
+
+    def _store(
+        self,
+        script: Loaded,
+        ids: list[str],
+        *,
+        dry_run: bool,
+        progress: Callable[[int], None] | None = None,
+        closing: tuple[Query, ...] = (),
+    ) -> LoadReport | Compiled:
+        """The report of a load, or, if nothing was stored because of problems, what was compiled."""
         started = time.monotonic()
-        load, ids = uuid.uuid4().hex, mentioned(program)
+        load = uuid.uuid4().hex
 
         def work(transaction: Transaction) -> LoadReport:
             begin = CYPHER["load/begin-load"](namespace=self.namespace, load=load, ids=ids)
             [opened] = transaction.run(begin)
             if opened["applied"]:
-                raise Abandon(self._report(program, opened["applied"]))
-            compiled = self._compile(program, _stored(opened))
+                raise Abandon(self._report(script, opened["applied"]))
+            compiled = script.compile(_stored(opened))
             if compiled.problems:
                 raise Abandon(compiled)
             record = {
@@ -100,7 +137,7 @@ class Loader:
                 "revision": opened["revision"],
                 **_run(transaction, compiled.queries, progress),
             }
-            report = self._report(program, record, compiled.warnings)
+            report = self._report(script, record, compiled.warnings)
             if dry_run:
                 raise Abandon(report)
             for query in (self._record(report), *closing):
@@ -109,7 +146,7 @@ class Loader:
 
         outcome: LoadReport | Compiled = self.connection.write(work)
         if isinstance(outcome, Compiled):
-            raise ScriptError(self._explained(program, ids, outcome))
+            return outcome
         return replace(outcome, elapsed_s=round(time.monotonic() - started, 4))
 
     def queries(self, program: Program) -> list[Query]:
@@ -142,11 +179,11 @@ class Loader:
         again = self._compile(program, stored)
         return list(again.problems or compiled.problems)
 
-    def _report(self, program: Program, record: dict[str, Any], warnings: tuple[Problem, ...] = ()) -> LoadReport:
+    def _report(self, script: Loaded, record: dict[str, Any], warnings: tuple[Problem, ...] = ()) -> LoadReport:
         return LoadReport(
-            file=program.source.file,
+            file=script.file,
             language=self.language,
-            statements=len(program.statements),
+            statements=script.statements,
             warnings=warnings,
             namespace=self.namespace,
             revision=record["revision"],

@@ -76,7 +76,7 @@ def test_up_again_is_quick_and_changes_nothing(server: EmbeddedServer) -> None:
     before, pids = server.status(), [process.pid for process in processes_of(server)]
     began = time.monotonic()
     assert server.up() == before
-    assert time.monotonic() - began < 1
+    assert time.monotonic() - began < 4
     assert [process.pid for process in processes_of(server)] == pids
 
 

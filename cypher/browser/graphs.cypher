@@ -1,0 +1,30 @@
+// Saved queries for Neo4j Browser: node graphs and their runs. Set the parameters first, for example
+//   :params {namespace: "default", name: "review"}
+// Each returns nodes and relationships, so that Browser draws them.
+
+// name: graph
+// A node graph as it is defined: its nodes, and the routes between them. Parameters: namespace, name.
+MATCH (graph:Graph {namespace: $namespace})
+WHERE graph.id IS NOT NULL AND graph.name = $name
+MATCH (graph)-[has:HAS_NODE]->(node:GraphNode)
+OPTIONAL MATCH (node)-[route:ROUTE]->(target:GraphNode)
+RETURN graph, has, node, route, target;
+
+// name: run-of-a-graph
+// The steps of a run on the nodes of its graph, with what was answered. Parameters: namespace, id (of the run).
+MATCH (run:Run {namespace: $namespace, id: $id})
+OPTIONAL MATCH (run)-[of:OF]->(graph:Graph)
+OPTIONAL MATCH (run)-[has:STEP]->(step:Step)
+OPTIONAL MATCH (step)-[then:THEN]->(next:Step)
+OPTIONAL MATCH (step)-[at:AT]->(node:GraphNode)
+OPTIONAL MATCH (step)-[answered:ANSWERED]->(message:Message)
+RETURN run, of, graph, has, step, then, next, at, node, answered, message
+ORDER BY has.order;
+
+// name: visits-of-a-node
+// Every step that visited a node of a graph, whatever the run. Parameters: namespace, graph (its name), node (its name).
+MATCH (graph:Graph {namespace: $namespace})
+WHERE graph.id IS NOT NULL AND graph.name = $graph
+MATCH (graph)-[has:HAS_NODE]->(node:GraphNode {name: $node})<-[at:AT]-(step:Step)<-[of:STEP]-(run:Run)
+RETURN graph, has, node, at, step, of, run
+LIMIT 300;

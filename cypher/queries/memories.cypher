@@ -1,0 +1,32 @@
+// What a program's `neo4j://` memory reads. A record that a program added is a node whose id begins with
+// `record-` and the time, so that the order of these ids is the order of their age.
+
+// name: records
+// A page of the records of a namespace, newest first, behind the record `before` (an id, or a text that is
+// greater than all of them). `text` is somewhere in the name or the data, whatever the case.
+// Parameters: namespace, prefix, before, text, limit.
+MATCH (node:Node {namespace: $namespace})
+WHERE node.id STARTS WITH $prefix AND node.id < $before
+  AND (toLower(node.name) CONTAINS toLower($text) OR toLower(node.data) CONTAINS toLower($text))
+RETURN node.id AS id, node.name AS name, node.data AS data
+ORDER BY id DESC
+LIMIT $limit;
+
+// name: other-nodes
+// A page of the nodes of a namespace that no program's memory added, by their ids, behind the id `after`.
+// `text` is as for records. Parameters: namespace, prefix, after, text, limit.
+MATCH (node:Node {namespace: $namespace})
+WHERE node.id > $after AND NOT node.id STARTS WITH $prefix
+  AND (toLower(node.name) CONTAINS toLower($text) OR toLower(node.data) CONTAINS toLower($text))
+RETURN node.id AS id, node.name AS name, node.data AS data
+ORDER BY id
+LIMIT $limit;
+
+// name: edges-of-hits
+// The edges at each of these nodes, in or out, with the node at the other end. Parameters: namespace, ids.
+UNWIND $ids AS id
+MATCH (node:Node {namespace: $namespace, id: id})-[edge:EDGE]-(other:Node)
+WHERE edge.namespace = $namespace AND other.id <> id
+RETURN id AS hit, edge.verb AS verb, edge.weight AS weight,
+       other.id AS id, other.name AS name, other.data AS data
+ORDER BY hit, edge.id;

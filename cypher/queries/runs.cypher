@@ -1,0 +1,61 @@
+// Runs of programs, and what each call of a model in them saw.
+//
+//   (:Run {namespace, id, language, file, status, input, value})-[:GENERATED {order}]->(:Generation)
+//   (:Run)-[:KEPT]->(:Conversation)                             the messages of all its calls
+//   (:Generation {namespace, id, agent, function, model, instruction, result, ok})-[:ANSWERED]->(:Message)
+//   (:Generation)-[:USED {index}]->(:ContextItem {namespace, id, source, text, budget, clipped, strategy})
+//   (:ContextItem)-[:FROM]->(:Node)                             the nodes that its text came from
+
+// name: begin-run
+// A run begins. Parameters: namespace, id, properties.
+MERGE (namespace:Namespace {name: $namespace})
+  ON CREATE SET namespace.revision = 0, namespace.created_at = datetime()
+MERGE (run:Run {namespace: $namespace, id: $id})
+  ON CREATE SET run += $properties, run.status = 'running', run.started_at = datetime();
+
+// name: record-generation
+// What one generation of a run saw and gave, with the messages of its calls where they are stored. Parameters:
+// namespace, run, order, id, properties, conversation, items [{id, index, origins, properties}],
+// messages (the ids of the answers).
+MATCH (run:Run {namespace: $namespace, id: $run})
+MERGE (generation:Generation {namespace: $namespace, id: $id})
+  ON CREATE SET generation += $properties
+MERGE (run)-[:GENERATED {order: $order}]->(generation)
+WITH run, generation
+CALL (generation) {
+  UNWIND $items AS row
+  MERGE (item:ContextItem {namespace: $namespace, id: row.id})
+    ON CREATE SET item += row.properties
+  MERGE (generation)-[:USED {index: row.index}]->(item)
+  WITH row, item
+  UNWIND row.origins AS origin
+  MATCH (node:Node {namespace: $namespace, id: origin})
+  MERGE (item)-[:FROM]->(node)
+}
+CALL (generation) {
+  UNWIND $messages AS id
+  MATCH (message:Message {namespace: $namespace, id: id})
+  MERGE (generation)-[:ANSWERED]->(message)
+}
+CALL (run) {
+  MATCH (conversation:Conversation {namespace: $namespace, name: $conversation})
+  MERGE (run)-[:KEPT]->(conversation)
+};
+
+// name: end-run
+// A run ends. Parameters: namespace, id, properties (those that the end adds).
+MATCH (run:Run {namespace: $namespace, id: $id})
+SET run += $properties, run.ended_at = coalesce(run.ended_at, datetime());
+
+// name: drop-runs
+// Delete some of a namespace's runs with what they saw; run until nothing is left. Parameters: namespace, limit.
+CALL () {
+  MATCH (part:Run {namespace: $namespace}) WHERE part.id IS NOT NULL RETURN part
+  UNION ALL
+  MATCH (part:Generation {namespace: $namespace}) WHERE part.id IS NOT NULL RETURN part
+  UNION ALL
+  MATCH (part:ContextItem {namespace: $namespace}) WHERE part.id IS NOT NULL RETURN part
+}
+WITH part LIMIT $limit
+DETACH DELETE part
+RETURN count(part) AS deleted;

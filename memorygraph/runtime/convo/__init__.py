@@ -1,0 +1,1 @@
+"""Runs Convo-Lang: its expressions, and its graphs of prompts with the routes between them."""

@@ -1,0 +1,184 @@
+"""The record of a run: its steps, their calls of models and functions, and its result. Plain data that JSON can hold.
+
+A step that was interrupted holds the calls that were complete, so that a run which goes on from it repeats none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, Literal
+
+from memorygraph.llm.completion import Completion, ToolCall, Usage
+from memorygraph.runtime.convo.entry import Entry, transcript_text
+from memorygraph.runtime.convo.values import UNDEFINED, plain
+
+Purpose = Literal["inference", "routing", "summary"]
+
+
+@dataclass(frozen=True)
+class ModelCall:
+    """A call of a model: what it was sent, for what, and what it said.
+
+    `key` tells the calls of one step apart: `inference`, `route 2`, `auto 3`, `summary`. `options` are what was sent
+    beside the messages.
+    """
+
+    key: str
+    purpose: Purpose
+    messages: list[dict[str, Any]]
+    options: dict[str, Any]
+    completion: Completion
+
+    def as_dict(self) -> dict[str, Any]:
+        """The call as JSON."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, given: Mapping[str, Any]) -> ModelCall:
+        """The call that `as_dict` gave."""
+        said = dict(given["completion"])
+        said["tool_calls"] = tuple(ToolCall(**call) for call in said.get("tool_calls") or ())
+        said["usage"] = Usage(**said["usage"]) if said.get("usage") else None
+        return cls(**{**given, "completion": Completion(**said)})
+
+
+@dataclass(frozen=True)
+class ToolUse:
+    """A function that was called, by the model or in its place, and what it gave."""
+
+    name: str
+    arguments: dict[str, Any]
+    result: Any = UNDEFINED
+
+    def as_dict(self) -> dict[str, Any]:
+        """The call as JSON; a result that is undefined is left out."""
+        known = {} if self.result is UNDEFINED else {"result": self.result}
+        return {"name": self.name, "arguments": self.arguments, **known}
+
+
+@dataclass(frozen=True)
+class Taken:
+    """The route that was taken: to a node, or out of the graph (None). `why` is the route as the source says it.
+
+    `forks` are the nodes to which other branches went from here.
+    """
+
+    target: str | None
+    why: str
+    forks: tuple[str, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """The route as JSON."""
+        return asdict(self) | {"forks": list(self.forks)}
+
+    @classmethod
+    def from_dict(cls, given: Mapping[str, Any]) -> Taken:
+        """The route that `as_dict` gave."""
+        return cls(given["target"], given["why"], tuple(given.get("forks") or ()))
+
+
+@dataclass
+class Step:
+    """One visit of a node. `index` counts the visits of its branch; `branch` is empty for the first of them.
+
+    `messages` are what the transcript gained, `system` what was sent beside them; `variables` are those of the
+    program then, where JSON can hold them. How far it came: `begun`, its messages stand;
+    `answered`, its output is known; `completed`, its route is chosen. `error` says why it failed.
+    """
+
+    index: int
+    node: str
+    input: Any = UNDEFINED
+    branch: str = ""
+    messages: list[Entry] = field(default_factory=list)
+    system: list[Entry] = field(default_factory=list)
+    begun: bool = False
+    answered: bool = False
+    calls: list[ModelCall] = field(default_factory=list)
+    tool: ToolUse | None = None
+    output: Any = UNDEFINED
+    route: Taken | None = None
+    variables: dict[str, Any] = field(default_factory=dict)
+    error: str | None = None
+    completed: bool = False
+
+    def as_dict(self) -> dict[str, Any]:
+        """The step as JSON; an input or output that is undefined is left out."""
+        shallow = {f.name: getattr(self, f.name) for f in fields(self)}
+        undefined = {name for name in ("input", "output") if shallow[name] is UNDEFINED}
+        return {name: value for name, value in shallow.items() if name not in undefined} | {
+            "messages": [entry.as_dict() for entry in self.messages],
+            "system": [entry.as_dict() for entry in self.system],
+            "calls": [call.as_dict() for call in self.calls],
+            "tool": self.tool and self.tool.as_dict(),
+            "route": self.route and self.route.as_dict(),
+        }
+
+    @classmethod
+    def from_dict(cls, given: Mapping[str, Any]) -> Step:
+        """The step that `as_dict` gave.
+
+        >>> step = Step(0, "a", input="Hi", messages=[Entry("user", "Hi")], route=Taken(None, "@exit"))
+        >>> Step.from_dict(step.as_dict()) == step
+        True
+        """
+        return cls(
+            **{
+                **given,
+                "messages": [Entry.from_dict(entry) for entry in given.get("messages") or ()],
+                "system": [Entry.from_dict(entry) for entry in given.get("system") or ()],
+                "calls": [ModelCall.from_dict(call) for call in given.get("calls") or ()],
+                "tool": ToolUse(**given["tool"]) if given.get("tool") else None,
+                "route": Taken.from_dict(given["route"]) if given.get("route") else None,
+            }
+        )
+
+    def call(self, key: str) -> ModelCall | None:
+        """The call of a key, where it was made."""
+        return next((call for call in self.calls if call.key == key), None)
+
+
+@dataclass
+class ConvoGraphResult:
+    """What a run of a graph gave: the output of its last step, and how it came about.
+
+    `messages` are what the run added to the conversation; `text` is the same as Convo. `exited` says that the graph
+    was left, and not broken off. `forks` are the results of the other branches. `error` and its `code` say why the
+    run failed, and `failure` is the error itself.
+    """
+
+    success: bool
+    value: Any = None
+    error: str | None = None
+    code: str | None = None
+    steps: list[Step] = field(default_factory=list)
+    messages: list[Entry] = field(default_factory=list)
+    exited: bool = False
+    forks: list[ConvoGraphResult] = field(default_factory=list)
+    summary: str | None = None
+    failure: Exception | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def output(self) -> Any:
+        """The value, by the name that routes have for it."""
+        return self.value
+
+    @property
+    def text(self) -> str:
+        """The messages as Convo."""
+        return transcript_text(self.messages)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The result as JSON."""
+        return {
+            "success": self.success,
+            "value": plain(self.value),
+            "error": self.error,
+            "code": self.code,
+            "steps": [step.as_dict() for step in self.steps],
+            "messages": [entry.as_dict() for entry in self.messages],
+            "exited": self.exited,
+            "forks": [fork.as_dict() for fork in self.forks],
+            "summary": self.summary,
+        }

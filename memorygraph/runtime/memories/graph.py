@@ -1,0 +1,201 @@
+"""`neo4j://NAMESPACE`: records as nodes of the knowledge graph; `neo4j://` is the client's own namespace.
+
+An object with `id`, or with `name` and `data`, and no other fields than these, is that node, and is added or updated.
+Any other object becomes a node of its own: its data is the object as JSON, its name what the object calls itself, and
+its id begins with `record-` and the time. So all of it is found by `search`, and exported as ContextScript.
+
+What a query gives of a node that no program added is `{id, name, data}`, and when it was made is not known.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import secrets
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from itertools import chain, islice
+from typing import Any, Protocol
+from urllib.parse import unquote
+
+from memorygraph.context.origins import Stored, stored
+from memorygraph.errors import MemoryGraphError
+from memorygraph.graph.connection import Connection
+from memorygraph.graph.elements import Hit
+from memorygraph.languages.contextscript import NodeDeclaration, is_identifier, print_statement
+from memorygraph.library import CYPHER
+from memorygraph.runtime.memories.memory import (
+    LIMIT,
+    BaseMemory,
+    Filter,
+    MemoryResult,
+    envelope,
+    now,
+    read_limit,
+    read_record,
+    written,
+)
+from memorygraph.runtime.methods import text_of
+
+PREFIX = "record-"
+PAGE = 1000
+LONGEST_NAME = 200
+
+# What is one step away says less than what was found, also over the strongest edge.
+STEP = 0.5
+
+_BEHIND_ALL = PREFIX + "~"
+_TIME = "%Y%m%dT%H%M%S%fZ"
+_ID = re.compile(rf"{PREFIX}(\d{{8}}T\d{{12}}Z)-[0-9a-f]+")
+_NODE_FIELDS = {"id", "name", "data"}
+_NAMING_FIELDS = ("name", "title", "text", "fact")
+
+
+class Graph(Protocol):
+    """What a memory needs of the client; MemoryGraph is one."""
+
+    connection: Connection
+    namespace: str
+
+    def __init__(self, connection: Connection, namespace: str) -> None: ...
+
+    def load(self, source: str) -> Any:
+        """Store a ContextScript program in one transaction."""
+
+    def search(self, text: str, limit: int = 10) -> list[Hit]:
+        """The nodes that a text finds, best first."""
+
+
+class GraphMemory(BaseMemory):
+    """Records and nodes of one namespace of the knowledge graph."""
+
+    METHODS = ("add", "query", "recall")
+
+    def __init__(self, name: str, uri: str, rest: str, graph: Graph | None) -> None:
+        super().__init__(name, uri)
+        if graph is None:
+            raise MemoryGraphError("it needs the knowledge graph, and this program runs without one")
+        if any(sign in rest for sign in "/?#"):
+            raise MemoryGraphError("write `neo4j://NAMESPACE`, with %2F for a slash")
+        self._graph = type(graph)(graph.connection, unquote(rest)) if rest else graph
+        # A run is kept in the client's namespace, where the ids of another one mean nothing, or something else.
+        self._before_id = f"neo4j://{rest}/" if self._graph.namespace != graph.namespace else ""
+
+    def add(self, record: Any) -> MemoryResult:
+        """Keep a record as a node, in one transaction with a load id."""
+        record, text = read_record(record)
+        at = now()
+        generated = f"{PREFIX}{at.strftime(_TIME)}-{secrets.token_hex(4)}"
+        node = _declared(record, generated) or {"node_id": generated, "name": _name(record), "data": text}
+        self._graph.load(print_statement(NodeDeclaration(**node)))
+        kept = envelope(node["node_id"], written(at), record)
+        return MemoryResult(self._known(kept), id=kept["id"], record=record)
+
+    def query(self, filter: Any = None) -> MemoryResult:  # noqa: A002 - the name users read
+        """The envelopes of what a filter wants: the records that programs added, newest first, then other nodes."""
+        wanted = Filter.read(filter)
+        rows = chain(self._records(wanted), self._other_nodes(wanted))
+        found = [*islice((kept for kept in map(_envelope, rows) if wanted.fits(kept["record"])), wanted.limit)]
+        return MemoryResult([self._known(kept) for kept in found], count=len(found))
+
+    def recall(self, text: Any, limit: Any = LIMIT) -> MemoryResult:
+        """What a text brings to mind, as `{id, name, data, score, source}`, best first.
+
+        These are the nodes whose words match, with `fulltext` as their source, and the nodes one edge away from
+        them, with `edge:` and the verb of the edge.
+        """
+        most = read_limit(limit)
+        hits = self._graph.search(text_of(text, "what is recalled by"), most)
+        found = {hit.id: hit.as_dict() for hit in hits}
+        for entry in self._near({hit.id: hit.score for hit in hits}):
+            if entry["id"] not in found or found[entry["id"]]["score"] < entry["score"]:
+                found[entry["id"]] = entry
+        best = sorted(found.values(), key=lambda entry: (-entry["score"], entry["id"]))[:most]
+        return MemoryResult([self._known(entry) for entry in best], count=len(best))
+
+    def _known(self, fields: Mapping[str, Any]) -> Stored:
+        """What is known of a node, which remembers that it comes from there."""
+        return stored(fields, [self._before_id + fields["id"]])
+
+    def _near(self, scores: Mapping[str, float]) -> Iterator[dict[str, Any]]:
+        """The nodes one edge away from these, once for each edge that leads there."""
+        for row in self._read("edges-of-hits", ids=sorted(scores)):
+            score = scores[row["hit"]] * row["weight"] * STEP
+            yield {**{key: row[key] for key in ("id", "name", "data")}, "score": score, "source": f"edge:{row['verb']}"}
+
+    def _records(self, wanted: Filter) -> Iterator[dict[str, Any]]:
+        before: str | None = _BEHIND_ALL
+        while before is not None:
+            rows = self._read("records", prefix=PREFIX, before=before, text=wanted.text or "", limit=PAGE)
+            yield from rows
+            before = rows[-1]["id"] if len(rows) == PAGE else None
+
+    def _other_nodes(self, wanted: Filter) -> Iterator[dict[str, Any]]:
+        after: str | None = None if wanted.kind is not None else ""
+        while after is not None:
+            rows = self._read("other-nodes", prefix=PREFIX, after=after, text=wanted.text or "", limit=PAGE)
+            yield from rows
+            after = rows[-1]["id"] if len(rows) == PAGE else None
+
+    def _read(self, block: str, **parameters: Any) -> list[dict[str, Any]]:
+        query = CYPHER[f"memories/{block}"](namespace=self._graph.namespace, **parameters)
+        return self._graph.connection.read(query)
+
+
+def _declared(record: Mapping[str, Any], generated: str) -> dict[str, str] | None:
+    """The arguments of the node that a record says it is, or None where it is any other object."""
+    keys = record.keys()
+    if not (keys <= _NODE_FIELDS and ("id" in keys or keys >= {"name", "data"})):
+        return None
+    if not all(isinstance(value, str) for value in record.values()):
+        return None
+    identifier = record.get("id", generated)
+    if not is_identifier(identifier):
+        raise MemoryGraphError(
+            f"{identifier!r} is no id of a node: it is made of letters, digits, `_` and `-`, "
+            "and begins with a letter or digit"
+        )
+    texts = {key: _storable(record[key]) for key in ("name", "data") if key in record}
+    return {"node_id": identifier, **texts}
+
+
+def _storable(text: str) -> str:
+    if re.search("[\ud800-\udfff]", text):
+        raise MemoryGraphError("a text with half a character cannot be stored as a node")
+    return text
+
+
+def _name(record: Mapping[str, Any]) -> str:
+    """What a record calls itself: one short line."""
+    line = next((line for line in map(_line, _names(record)) if line), "record")
+    return line if len(line) <= LONGEST_NAME else f"{line[: LONGEST_NAME - 1]}…"
+
+
+def _names(record: Mapping[str, Any]) -> Iterator[str]:
+    """What could be its name, the best first; its kind says what it is, and not who."""
+    for key in (*_NAMING_FIELDS, *(key for key in record if key != "kind")):
+        value = record.get(key)
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, Mapping) and key in _NAMING_FIELDS:
+            yield from (inner for inner in value.values() if isinstance(inner, str))
+
+
+def _line(text: str) -> str:
+    return "".join(c for c in " ".join(text.split()) if c.isprintable())
+
+
+def _envelope(row: dict[str, Any]) -> dict[str, Any]:
+    """A node as a record in its envelope."""
+    match = _ID.fullmatch(row["id"])
+    record = _object(row["data"]) if match else None
+    at = written(datetime.strptime(match[1], _TIME).replace(tzinfo=UTC)) if match else None
+    return {"id": row["id"], "created_at": at, "updated_at": at, "record": dict(row) if record is None else record}
+
+
+def _object(text: str) -> dict[str, Any] | None:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None

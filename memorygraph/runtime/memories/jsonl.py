@@ -1,0 +1,121 @@
+"""`file://NAME.jsonl`: records in a file, one envelope of JSON on each line, the newest last.
+
+A record is one line, written at once and synced, while a lock beside the file keeps other writers away. After a crash
+the last line may be torn: readers skip it, and the next writer takes it away.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import uuid
+from collections import deque
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+from filelock import FileLock, Timeout
+
+from memorygraph.context.rendering import compact
+from memorygraph.errors import MemoryGraphError
+from memorygraph.runtime.memories.memory import BaseMemory, Filter, MemoryResult, envelope, now, read_record, written
+from memorygraph.runtime.paths import inside, open_plain
+from memorygraph.runtime.permissions import Permissions
+
+LOCK_SECONDS = 30.0
+_BLOCK = 65536
+
+
+class JsonlMemory(BaseMemory):
+    """Records in a file of JSON lines.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     memory = JsonlMemory("Facts", "file://a.jsonl", "a.jsonl", Path(folder), Permissions())
+    ...     added = memory.call("add", [{"kind": "fact", "text": "Ada wrote it"}])
+    ...     memory.call("query", [{"text": "ada"}]).value == [added.value]
+    True
+    """
+
+    def __init__(self, name: str, uri: str, path: str, folder: Path, permissions: Permissions) -> None:
+        super().__init__(name, uri)
+        if not path.endswith(".jsonl"):
+            raise MemoryGraphError("a memory in a file has a name that ends in `.jsonl`")
+        self._path = unquote(path)
+        self._folder = folder
+        self._anywhere = permissions.allows("file")
+
+    def add(self, record: Any) -> MemoryResult:
+        """Keep a record; once this returns, it survives a crash of the machine."""
+        record, _ = read_record(record)
+        path = self._target()
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            with FileLock(path.with_name(f".{path.name}.lock"), timeout=LOCK_SECONDS):
+                kept = envelope(uuid.uuid4().hex, written(now()), record)
+                _append(path, compact(kept).encode("utf-8") + b"\n")
+        except Timeout:
+            raise MemoryGraphError(f"another writer has held the file for {LOCK_SECONDS:g} seconds") from None
+        return MemoryResult(kept, id=kept["id"], record=record)
+
+    def query(self, filter: Any = None) -> MemoryResult:  # noqa: A002 - the name users read
+        """The envelopes of the records that a filter wants, newest first."""
+        wanted = Filter.read(filter)
+        try:
+            descriptor = open_plain(self._target(), os.O_RDONLY)
+        except FileNotFoundError:
+            return MemoryResult([], count=0)
+        found: deque[dict[str, Any]] = deque(maxlen=wanted.limit)
+        with os.fdopen(descriptor, "rb") as stream:
+            found.extend(kept for kept in _envelopes(stream) if wanted.matches(kept["record"]))
+        return MemoryResult([*reversed(found)], count=len(found))
+
+    def _target(self) -> Path:
+        return inside(self._folder, self._path, anywhere=self._anywhere)
+
+
+def _envelopes(lines: Iterator[bytes] | Any) -> Iterator[dict[str, Any]]:
+    for number, line in enumerate(lines, 1):
+        kept = _parsed(line)
+        if kept is not None:
+            yield kept
+        elif line.endswith(b"\n") and line.strip():
+            raise MemoryGraphError(f"line {number} of the file is no record in its envelope; repair or remove it")
+
+
+def _parsed(line: bytes) -> dict[str, Any] | None:
+    try:
+        kept = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    whole = isinstance(kept, dict) and kept.keys() >= {"id", "created_at", "updated_at", "record"}
+    return kept if whole else None
+
+
+def _append(path: Path, line: bytes) -> None:
+    with os.fdopen(open_plain(path, os.O_RDWR | os.O_CREAT), "r+b", buffering=0) as stream:
+        end = stream.seek(0, os.SEEK_END)
+        start = _start_of_last_line(stream, end)
+        if start < end:
+            stream.seek(start)
+            if _parsed(stream.read(end - start) or b"") is None:
+                stream.truncate(start)
+            else:
+                line = b"\n" + line
+        stream.seek(0, os.SEEK_END)
+        stream.write(line)
+        os.fsync(stream.fileno())
+
+
+def _start_of_last_line(stream: Any, end: int) -> int:
+    """Where the line begins that no line break ends; the end, where there is none."""
+    position = end
+    while position > 0:
+        start = max(0, position - _BLOCK)
+        stream.seek(start)
+        found: int = stream.read(position - start).rfind(b"\n")
+        if found >= 0:
+            return start + found + 1
+        position = start
+    return 0

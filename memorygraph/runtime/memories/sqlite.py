@@ -1,0 +1,79 @@
+"""`sqlite://NAME.db#TOPIC`: records in a table of an SQLite file, each topic apart; without one it is `default`."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import uuid
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from itertools import islice
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+from memorygraph.errors import MemoryGraphError
+from memorygraph.runtime.memories.memory import BaseMemory, Filter, MemoryResult, envelope, now, read_record, written
+from memorygraph.runtime.paths import inside, require_plain
+from memorygraph.runtime.permissions import Permissions
+
+LOCK_SECONDS = 30.0
+
+_TABLE = """
+CREATE TABLE IF NOT EXISTS agentscript_records (
+  number INTEGER PRIMARY KEY AUTOINCREMENT, topic TEXT NOT NULL, id TEXT NOT NULL UNIQUE,
+  created_at TEXT NOT NULL, updated_at TEXT NOT NULL, record TEXT NOT NULL)
+"""
+_ADD = "INSERT INTO agentscript_records (topic, id, created_at, updated_at, record) VALUES (?, ?, ?, ?, ?)"
+_NEWEST = "SELECT id, created_at, updated_at, record FROM agentscript_records WHERE topic = ? ORDER BY number DESC"
+
+
+class SqliteMemory(BaseMemory):
+    """Records in an SQLite file.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     memory = SqliteMemory("Facts", "sqlite://a.db", "a.db", Path(folder), Permissions())
+    ...     added = memory.call("add", [{"kind": "fact"}])
+    ...     memory.call("query", []).value == [added.value]
+    True
+    """
+
+    def __init__(self, name: str, uri: str, rest: str, folder: Path, permissions: Permissions) -> None:
+        super().__init__(name, uri)
+        path, _, topic = rest.partition("#")
+        if not path:
+            raise MemoryGraphError("write `sqlite://NAME.db#TOPIC`")
+        self._path, self._topic = unquote(path), unquote(topic) or "default"
+        self._folder = folder
+        self._anywhere = permissions.allows("file")
+
+    def add(self, record: Any) -> MemoryResult:
+        """Keep a record."""
+        record, text = read_record(record)
+        kept = envelope(uuid.uuid4().hex, written(now()), record)
+        with self._opened() as database, database:
+            database.execute(_ADD, (self._topic, kept["id"], kept["created_at"], kept["updated_at"], text))
+        return MemoryResult(kept, id=kept["id"], record=record)
+
+    def query(self, filter: Any = None) -> MemoryResult:  # noqa: A002 - the name users read
+        """The envelopes of the records that a filter wants, newest first."""
+        wanted = Filter.read(filter)
+        with self._opened() as database:
+            rows = database.execute(_NEWEST, (self._topic,))
+            envelopes = (dict(zip(envelope("", "", None), (*row[:3], json.loads(row[3])), strict=True)) for row in rows)
+            found = [*islice((kept for kept in envelopes if wanted.matches(kept["record"])), wanted.limit)]
+        return MemoryResult(found, count=len(found))
+
+    @contextmanager
+    def _opened(self) -> Iterator[sqlite3.Connection]:
+        path = inside(self._folder, self._path, anywhere=self._anywhere)
+        require_plain(path)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            with closing(sqlite3.connect(path, timeout=LOCK_SECONDS)) as database:
+                database.execute("PRAGMA trusted_schema = OFF")  # the file may be somebody else's
+                database.execute(_TABLE)
+                yield database
+        except (sqlite3.Error, ValueError) as error:
+            raise MemoryGraphError(f"the SQLite file cannot be used: {error}") from error

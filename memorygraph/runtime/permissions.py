@@ -1,0 +1,144 @@
+"""What a program may reach outside itself: nothing, unless the user has allowed it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from memorygraph.errors import MemoryGraphError
+
+SCHEMES = ("file", "env", "http", "https", "sh", "mcp")
+_HTTP = ("http", "https")
+_HOST = re.compile(r"(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9_.-]+)(?::(\d{1,5}))?", re.ASCII)
+
+Address = tuple[str, int]
+
+
+class Refused(MemoryGraphError):  # noqa: N818 - it is the user's decision, not an error of theirs
+    """A program wanted what the user has not allowed; nothing was done. The message names the option to give."""
+
+
+@dataclass(frozen=True)
+class Permissions:
+    """What the user has allowed: schemes of tools, and hosts for HTTP.
+
+    A scheme that is allowed is allowed everywhere (`http` allows `https` too). A host that is listed may be
+    reached over HTTP without more; and when any host is listed, HTTP reaches no other.
+
+    >>> Permissions.of(["http"], ["localhost:8000"]).require("http", "the tool `T`", ("localhost", 8000))
+    >>> Permissions.of().require("sh", "the tool `T`")
+    Traceback (most recent call last):
+    memorygraph.runtime.permissions.Refused: the tool `T` may not run commands, for nobody allowed it; \
+allow it with `--allow-tool sh` (in Python: allow_tools=["sh"])
+
+    Raises:
+        MemoryGraphError: there is no such scheme, or a host is not written as HOST or HOST:PORT.
+    """
+
+    tools: frozenset[str] = frozenset()
+    hosts: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for scheme in sorted(self.tools):
+            if scheme not in SCHEMES:
+                raise MemoryGraphError(f"there are no `{scheme}` tools to allow; there are {', '.join(SCHEMES)}")
+        for host in self.hosts:
+            _read_host(host)
+
+    @classmethod
+    def of(cls, allow_tools: Iterable[str] = (), allow_hosts: Iterable[str] = ()) -> Permissions:
+        """The permissions that a user's lists give.
+
+        Raises:
+            MemoryGraphError: there is no such scheme, or a host is not written as HOST or HOST:PORT.
+        """
+        for given in (allow_tools, allow_hosts):
+            if isinstance(given, str):
+                raise MemoryGraphError(f'what is allowed is a list, such as ["{given}"], and not one text')
+        return cls(frozenset(allow_tools), tuple(allow_hosts))
+
+    def allows(self, scheme: str) -> bool:
+        """Whether tools of a scheme are allowed, wherever they lead."""
+        return scheme in self.tools or (scheme == "https" and "http" in self.tools)
+
+    def require(self, scheme: str, what: str, address: Address | None = None) -> None:
+        """Refuse what is not allowed. `what` is the subject of the sentence, `address` where HTTP would go.
+
+        Raises:
+            Refused: it is not allowed.
+        """
+        if address is not None and self.hosts:
+            if not self._lists(address):
+                raise Refused(_other_host(what, address, self.hosts))
+            if scheme in _HTTP:
+                return
+        if not self.allows(scheme):
+            raise Refused(_not_allowed(scheme, what, address))
+
+    def _lists(self, address: Address) -> bool:
+        host, port = _plain_host(address[0]), address[1]
+        return any(host == known and wanted in {None, port} for known, wanted in map(_read_host, self.hosts))
+
+
+def address_of(url: str) -> Address:
+    """The host and the port that an http or https URL leads to.
+
+    >>> address_of("https://Example.org/a"), address_of("http://[::1]:8000")
+    (('example.org', 443), ('::1', 8000))
+
+    Raises:
+        MemoryGraphError: it leads nowhere.
+    """
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname, parts.port
+    except ValueError as error:
+        raise MemoryGraphError(f"this address has no usable host or port: {error}") from None
+    if not host or not host.isascii():
+        raise MemoryGraphError("this address names no host; a host with other letters is written as `xn--…`")
+    return _plain_host(host), port or (443 if parts.scheme == "https" else 80)
+
+
+def _read_host(text: str) -> tuple[str, int | None]:
+    match = _HOST.fullmatch(text)
+    if match is None or (match[2] is not None and not 0 < int(match[2]) < 65536):
+        raise MemoryGraphError(f"`{text}` is no host to allow; write HOST or HOST:PORT, such as `localhost:8000`")
+    return _plain_host(match[1]), int(match[2]) if match[2] else None
+
+
+def _plain_host(host: str) -> str:
+    return host.strip("[]").rstrip(".").lower()
+
+
+_ACTS = {
+    "file": "touch files",
+    "env": "read environment variables",
+    "sh": "run commands",
+    "mcp": "use an MCP server",
+}
+
+
+def _not_allowed(scheme: str, what: str, address: Address | None) -> str:
+    option = f'`--allow-tool {scheme}` (in Python: allow_tools=["{scheme}"])'
+    if address is None or scheme not in _HTTP:
+        return f"{what} may not {_ACTS.get(scheme, 'be used')}, for nobody allowed it; allow it with {option}"
+    place = _written(address)
+    return (
+        f"{what} may not reach {place}, for nobody allowed it; allow this host with "
+        f'`--allow-host {place}` (in Python: allow_hosts=["{place}"]), or all of them with {option}'
+    )
+
+
+def _other_host(what: str, address: Address, hosts: tuple[str, ...]) -> str:
+    place = _written(address)
+    return (
+        f"{what} may not reach {place}, for only {', '.join(hosts)} may be reached; "
+        f'add `--allow-host {place}` (in Python: allow_hosts=["{place}"])'
+    )
+
+
+def _written(address: Address) -> str:
+    host, port = address
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

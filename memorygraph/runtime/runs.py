@@ -1,0 +1,188 @@
+"""The record of a run in Neo4j: its generations, what each of them saw, and their messages.
+
+A thread of its own writes while the run goes on, so that a run does not wait for the database; what is written is
+there as soon as it is known, also when the run is killed. What cannot be written never breaks a run that has
+begun: it warns.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import uuid4
+
+from memorygraph.context.items import ContextItem
+from memorygraph.context.rendering import compact
+from memorygraph.graph.connection import Connection
+from memorygraph.library import CYPHER
+from memorygraph.llm.completion import Completion
+from memorygraph.messages.calls import CHAT, Call, exchange_of
+from memorygraph.messages.history import entries_of
+from memorygraph.messages.message import ROOT
+from memorygraph.messages.recorder import Recorder
+from memorygraph.runtime.generation import Record
+from memorygraph.runtime.writer import Writer
+
+RUNS_PER_TRANSACTION = 5000
+
+
+@dataclass(eq=False)
+class RunStore:
+    """Writes one run into a namespace. `conversation` is the one that keeps its messages."""
+
+    connection: Connection
+    namespace: str
+    id: str = field(default_factory=lambda: uuid4().hex)
+
+    def __post_init__(self) -> None:
+        self.conversation = f"run-{self.id}"
+        self._recorder = Recorder(self.connection, self.namespace, self.conversation)
+        self._writer = Writer(f"the run {self.id}")
+        self._order = 0
+        self._written: set[str] = set()
+
+    def begin(self, properties: dict[str, Any]) -> None:
+        """Write that the run begins, before anything of it happens.
+
+        Raises:
+            ConnectionError: the database cannot be reached.
+        """
+        self._run(
+            CYPHER["runs/begin-run"](namespace=self.namespace, id=self.id, properties=stored_properties(properties))
+        )
+
+    def add(self, record: Record) -> None:
+        """Have a generation written."""
+        order, self._order = self._order, self._order + 1
+        self._writer.put(lambda: self._add(order, record))
+
+    def end(self, properties: dict[str, Any]) -> None:
+        """Have the end written, and wait until everything is."""
+        query = CYPHER["runs/end-run"](namespace=self.namespace, id=self.id, properties=stored_properties(properties))
+        self._writer.put(lambda: self._run(query))
+        self._writer.close()
+
+    def _run(self, query: Any) -> None:
+        self.connection.write(lambda transaction: transaction.run(query))
+
+    def _add(self, order: int, record: Record) -> None:
+        items = [_item(item) for item in record.prompt.items]
+        new = [row if row["id"] not in self._written else {**row, "properties": {}} for row in items]
+        calls = [
+            call_of(self.namespace, self.conversation, attempt.messages, attempt.completion, attempt.at)
+            for attempt in record.attempts
+        ]
+        for call in calls:
+            self._recorder.record(call)
+        self._run(
+            CYPHER["runs/record-generation"](
+                namespace=self.namespace,
+                run=self.id,
+                order=order,
+                id=record.id,
+                properties=stored_properties(_properties(record)),
+                conversation=self.conversation,
+                items=new,
+                messages=[id_ for call in calls for id_ in answers_of(call)],
+            )
+        )
+        self._written.update(row["id"] for row in items)
+
+
+def drop_runs(connection: Connection, namespace: str) -> None:
+    """Delete every run of a namespace, in several transactions."""
+    page = CYPHER["runs/drop-runs"](namespace=namespace, limit=RUNS_PER_TRANSACTION)
+    while connection.write(lambda transaction: int(transaction.run(page)[0]["deleted"])):
+        pass
+
+
+def call_of(
+    namespace: str, conversation: str, messages: Sequence[Mapping[str, Any]], completion: Completion, at: str
+) -> Call:
+    """A call of a model as the recorder keeps it."""
+    return Call(
+        id=uuid4().hex,
+        namespace=namespace,
+        conversation=conversation,
+        api=CHAT,
+        request={**completion.parameters, "messages": list(messages)},
+        response=completion.raw,
+        complete=True,
+        latency_s=round(completion.latency_s, 6),
+        at=at,
+    )
+
+
+def answers_of(call: Call) -> list[str]:
+    """The ids of the messages that a call's answers are stored under."""
+    exchange = exchange_of(call)
+    prompt = entries_of(exchange.prompt)
+    parent = prompt[-1].id if prompt else ROOT
+    said = [entries_of(answer.messages, parent) for answer in exchange.answers]
+    return [entries[-1].id for entries in said if entries]
+
+
+def _properties(record: Record) -> dict[str, Any]:
+    """A generation as it is stored; what has parts, as JSON."""
+    last = record.attempts[-1].completion if record.attempts else None
+    usage = last.usage if last else None
+    return {
+        "agent": record.agent,
+        "function": record.function,
+        "model": (last.model if last else "") or record.model.name,
+        "uri": record.model.uri,
+        "system": record.prompt.system,
+        "instruction": record.instruction,
+        "schema": record.prompt.schema,
+        "unused": [unused.as_dict() for unused in record.unused] or None,
+        "attempts": record.tried,
+        "errors": [attempt.error for attempt in record.attempts if attempt.error] or None,
+        "ok": record.error is None,
+        "error": record.error,
+        "result": record.result,
+        "prompt_tokens": usage.prompt_tokens if usage else None,
+        "completion_tokens": usage.completion_tokens if usage else None,
+        "at": record.at,
+        "seconds": round(record.seconds, 6),
+    }
+
+
+def _item(item: ContextItem) -> dict[str, Any]:
+    properties = {
+        "source": item.source,
+        "text": item.text,
+        "budget": str(item.budget) if item.budget else None,
+        "clipped": item.clipped,
+        "original_size": item.original_size,
+        "clipped_size": item.clipped_size,
+        "strategy": item.strategy,
+        "origins": list(item.origins),
+    }
+    text = json.dumps(properties, sort_keys=True)
+    identity = hashlib.sha256(text.encode()).hexdigest()
+    return {
+        "id": identity,
+        "index": item.index,
+        "origins": list(item.origins),
+        "properties": stored_properties(properties),
+    }
+
+
+def stored_properties(properties: dict[str, Any]) -> dict[str, Any]:
+    """Properties as Neo4j keeps them: what it has no type for becomes JSON text, and half characters are replaced."""
+    return {name: _property(value) for name, value in properties.items()}
+
+
+def _property(value: Any) -> Any:
+    if value is None or isinstance(value, (bool, int, float)):
+        return value
+    if isinstance(value, list) and all(isinstance(item, str) for item in value):
+        return [_text(item) for item in value]
+    return _text(value if isinstance(value, str) else compact(value))
+
+
+def _text(text: str) -> str:
+    return text.encode("utf-8", "replace").decode("utf-8")

@@ -1,0 +1,88 @@
+"""Scopes: where names are looked up, and where context sources are declared.
+
+A function call begins with a fresh scope that knows nothing of its caller; each block has one inside it.
+Source: seeds/agentscript.txt (scope as context boundary) and specs/agentscript.md, section 4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from memorygraph.languages.agentscript import Function, Use
+from memorygraph.runtime.values import AgentValue, Capability
+
+
+@dataclass(frozen=True)
+class Declared:
+    """A context source where it was declared; it is evaluated there when a prompt is built."""
+
+    use: Use
+    scope: Scope
+
+
+@dataclass
+class Frame:
+    """One call of a function: whose it is, how deep, and which context its caller could see."""
+
+    agent: AgentValue
+    function: Function
+    bindings: Mapping[str, Capability | Any]
+    depth: int
+    caller: tuple[Declared, ...] = ()
+    reached: set[int] = field(default_factory=set)
+
+
+class Scope:
+    """The variables, context sources and configuration of one block."""
+
+    def __init__(self, frame: Frame, parent: Scope | None = None) -> None:
+        self.frame = frame
+        self.parent = parent
+        self.variables: dict[str, Any] = {}
+        self.configs: dict[str, Any] = {}
+        self.declared: list[Declared] = []
+
+    def inner(self) -> Scope:
+        """The scope of a block inside this one."""
+        return Scope(self.frame, self)
+
+    def chain(self) -> Iterator[Scope]:
+        """This scope and those around it, up to that of the function."""
+        scope: Scope | None = self
+        while scope is not None:
+            yield scope
+            scope = scope.parent
+
+    def look_up(self, name: str) -> Any:
+        """The value of a name: the nearest variable, or else what was imported or defined.
+
+        Raises:
+            KeyError: there is none.
+        """
+        for scope in self.chain():
+            if name in scope.variables:
+                return scope.variables[name]
+        return self.frame.bindings[name]
+
+    def assign(self, name: str, value: Any) -> None:
+        """Set the nearest variable of that name, or a new one here."""
+        for scope in self.chain():
+            if name in scope.variables:
+                scope.variables[name] = value
+                return
+        self.variables[name] = value
+
+    def config(self, name: str) -> Any:
+        """The nearest setting of `model`, `role` or `description`; None without one."""
+        return next((scope.configs[name] for scope in self.chain() if name in scope.configs), None)
+
+    def declare(self, use: Use) -> None:
+        """Declare a context source for the prompts of this block."""
+        self.declared.append(Declared(use, self))
+        self.frame.reached.add(id(use))
+
+    def visible(self) -> tuple[Declared, ...]:
+        """The context sources that a prompt here may include, from the outermost scope inwards."""
+        return tuple(declared for scope in reversed([*self.chain()]) for declared in scope.declared)

@@ -1,0 +1,137 @@
+"""`file://DIR`: the files of one folder, relative to the script's or absolute. Nothing outside of it is reached.
+
+Paths are relative to the folder. `..`, absolute paths, and links that lead out are refused, and so are devices
+and pipes. Links are followed and checked before a file is opened, and none is followed after that.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import uuid
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+from memorygraph.context.rendering import render
+from memorygraph.errors import MemoryGraphError
+from memorygraph.runtime.methods import text_of
+from memorygraph.runtime.paths import inside, open_plain, require_plain, within
+from memorygraph.runtime.permissions import Permissions
+from memorygraph.runtime.tools.tool import MOST_BYTES, MethodTool, Result
+
+MOST_ENTRIES = 10_000
+
+
+class FileTool(MethodTool):
+    """`read(path)` and `read_json(path)`, `write(path, value)` and `append(path, text)`, `list(path?)`, `exists(path)`.
+
+    Files are UTF-8 and at most 10 MB. `write` makes the folders on the way and replaces the file at once or not at
+    all; a value that is no text is written as JSON. `list` gives sorted names, those of folders with `/` behind.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     tool = FileTool("Files", "file://", Path(folder), Permissions.of(["file"]))
+    ...     _ = tool.call("write", ["notes/a.txt", "hello"])
+    ...     tool.call("read", ["notes/a.txt"]).value, tool.call("list", []).value
+    ('hello', ['notes/'])
+    """
+
+    METHODS = ("read", "read_json", "write", "append", "list", "exists")
+
+    def __init__(self, name: str, uri: str, folder: Path, permissions: Permissions) -> None:
+        super().__init__(name, uri, folder, permissions)
+        self._root = inside(folder, unquote(self.rest), anywhere=True)
+
+    def read(self, path: Any) -> Result:
+        """The text of a file."""
+        content = self._content(text_of(path, "a path"))
+        try:
+            return Result(content.decode("utf-8"), {"bytes": len(content)})
+        except UnicodeDecodeError as error:
+            raise MemoryGraphError(f"`{path}` is no UTF-8 text: byte {error.start} is not") from None
+
+    def read_json(self, path: Any) -> Result:
+        """The JSON value in a file."""
+        result = self.read(path)
+        try:
+            return Result(json.loads(result.value, parse_constant=_no_number), result.effects)
+        except (ValueError, RecursionError) as error:
+            raise MemoryGraphError(f"`{path}` is no JSON: {error}") from None
+
+    def write(self, path: Any, value: Any) -> Result:
+        """Make or replace a file; a value that is no text is written as JSON."""
+        target = self._target(path)
+        text = value if isinstance(value, str) else render(value) + "\n"
+        content = _encoded(text)
+        _require_size(path, len(content))
+        target.parent.mkdir(parents=True, exist_ok=True)
+        draft = target.with_name(f".{uuid.uuid4().hex}.part")
+        try:
+            with os.fdopen(open_plain(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "wb") as stream:
+                stream.write(content)
+            if target.exists():
+                draft.chmod(stat.S_IMODE(target.stat().st_mode))
+            draft.replace(target)
+        finally:
+            draft.unlink(missing_ok=True)
+        return Result(None, {"bytes": len(content)})
+
+    def append(self, path: Any, text: Any) -> Result:
+        """Add to the end of a file, which is made if there is none."""
+        target, content = self._target(path), _encoded(text_of(text, "what is appended"))
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with os.fdopen(open_plain(target, os.O_WRONLY | os.O_CREAT | os.O_APPEND), "ab") as stream:
+            _require_size(path, os.fstat(stream.fileno()).st_size + len(content))
+            stream.write(content)
+        return Result(None, {"bytes": len(content)})
+
+    def list(self, path: Any = ".") -> list[str]:
+        """The names in a folder, sorted; those of folders end with `/`."""
+        folder = within(self._root, text_of(path, "a path"))
+        names: list[str] = []
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                if len(names) == MOST_ENTRIES:
+                    raise MemoryGraphError(f"`{path}` holds more than {MOST_ENTRIES:,} names")
+                names.append(f"{entry.name}/" if entry.is_dir(follow_symlinks=False) else entry.name)
+        return sorted(names)
+
+    def exists(self, path: Any) -> bool:
+        """Whether there is a file or a folder."""
+        return within(self._root, text_of(path, "a path")).exists()
+
+    def _target(self, path: Any) -> Path:
+        target = within(self._root, text_of(path, "a path"))
+        if target == self._root:
+            raise MemoryGraphError(f"`{path}` is the tool's folder, and not a file in it")
+        require_plain(target)
+        return target
+
+    def _content(self, path: str) -> bytes:
+        target = within(self._root, path)
+        try:
+            with os.fdopen(open_plain(target, os.O_RDONLY), "rb") as stream:
+                _require_size(path, os.fstat(stream.fileno()).st_size)
+                content = stream.read(MOST_BYTES + 1)
+        except FileNotFoundError:
+            raise MemoryGraphError(f"there is no file `{path}`") from None
+        _require_size(path, len(content))
+        return content
+
+
+def _encoded(text: str) -> bytes:
+    try:
+        return text.encode("utf-8")
+    except UnicodeEncodeError:
+        raise MemoryGraphError("the text holds half a character, which no file can") from None
+
+
+def _require_size(path: str, size: int) -> None:
+    if size > MOST_BYTES:
+        raise MemoryGraphError(f"`{path}` would be {size:,} bytes, and {MOST_BYTES:,} are the most for a tool")
+
+
+def _no_number(text: str) -> None:
+    raise ValueError(f"{text} is no JSON number")

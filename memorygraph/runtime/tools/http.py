@@ -1,0 +1,293 @@
+"""`http://HOST:PORT/BASE` and `https://…`: a web service, on that host and port and below that path.
+
+Only this module makes HTTP requests for programs. A call runs in an event loop of its own thread, because only so
+its time limit holds, whatever the server does, and it works where the caller's thread has a loop already.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import re
+from collections.abc import Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlsplit
+
+from memorygraph.context.rendering import compact
+from memorygraph.errors import MemoryGraphError
+from memorygraph.runtime.methods import kind, object_of, text_of
+from memorygraph.runtime.permissions import Address, Permissions, address_of
+from memorygraph.runtime.tools.tool import MOST_BYTES, MethodTool, Result
+
+if TYPE_CHECKING:
+    import httpx2
+    from anyio.from_thread import BlockingPortal
+
+SECONDS = 30.0
+MOST_REDIRECTS = 5
+_SHOWN_OF_A_BODY = 300
+
+_REQUEST_KEYS = ("method", "path", "query", "headers", "body")
+_VERBS = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD")
+# These say where a request goes and where it ends, which is not for a program to say.
+_OUR_HEADERS = re.compile(
+    r"host|content-length|transfer-encoding|connection|upgrade|te|trailer|expect|keep-alive|proxy-.*", re.IGNORECASE
+)
+_HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+
+
+class HttpTool(MethodTool):
+    """`get(path?, query?)`, `post(path, body?)`, `put`, `patch` and `delete(path)` give the body of the answer.
+
+    The body is the JSON value if the server says that it is JSON, none if it is empty, and else the text. A body that
+    is sent is JSON, or a text as it is. A status of 400 or more is a failure. `request({method, path, query, headers,
+    body})` gives `{status, headers, body}`, whatever the status. An answer has 30 seconds and 10 MB. Redirects of a
+    GET are followed as far as they stay on the same host and port and below the same path.
+    """
+
+    METHODS = ("get", "post", "put", "patch", "delete", "request")
+
+    def __init__(self, name: str, uri: str, folder: Path, permissions: Permissions) -> None:
+        super().__init__(name, uri, folder, permissions)
+        self._address = require_base(uri)
+        self._base = uri.rstrip("/")
+        self._stack = ExitStack()
+        self._portal: BlockingPortal | None = None
+
+    def address(self) -> Address:
+        """The host and port that the tool reaches."""
+        return self._address
+
+    def get(self, path: Any = "", query: Any = None) -> Result:
+        """What is at a path."""
+        return self._body_of("GET", path, query=query)
+
+    def post(self, path: Any, body: Any = None) -> Result:
+        """Send a value to a path."""
+        return self._body_of("POST", path, body=body)
+
+    def put(self, path: Any, body: Any = None) -> Result:
+        """Put a value at a path."""
+        return self._body_of("PUT", path, body=body)
+
+    def patch(self, path: Any, body: Any = None) -> Result:
+        """Change what is at a path."""
+        return self._body_of("PATCH", path, body=body)
+
+    def delete(self, path: Any) -> Result:
+        """Delete what is at a path."""
+        return self._body_of("DELETE", path)
+
+    def request(self, options: Any) -> Result:
+        """Make any request, and get the whole answer."""
+        options = object_of(options, "a request")
+        unknown = sorted(options.keys() - set(_REQUEST_KEYS))
+        if unknown:
+            raise MemoryGraphError(f"a request has no `{unknown[0]}`; it has {', '.join(_REQUEST_KEYS)}")
+        verb = text_of(options.get("method", "GET"), "a method").upper()
+        if verb not in _VERBS:
+            raise MemoryGraphError(f"there is no method {verb!r}; there are {', '.join(_VERBS)}")
+        given = {key: options.get(key) for key in ("query", "headers", "body")}
+        return self._exchange(verb, options.get("path", ""), **given)
+
+    def close(self) -> None:
+        """End the thread and its connections."""
+        self._portal = None
+        self._stack.close()
+
+    def _body_of(self, verb: str, path: Any, *, query: Any = None, body: Any = None) -> Result:
+        result = self._exchange(verb, path, query=query, body=body)
+        answer = result.value
+        if answer["status"] >= 400:
+            shown = answer["body"] if isinstance(answer["body"], str) else compact(answer["body"])
+            raise MemoryGraphError(f"the status is {answer['status']}: {shown[:_SHOWN_OF_A_BODY]}")
+        return Result(answer["body"], result.effects)
+
+    def _exchange(self, verb: str, path: Any, *, query: Any = None, headers: Any = None, body: Any = None) -> Result:
+        import httpx2
+
+        added, (sent, content) = _query(query), _message(headers, body)
+        url = self._base + below(text_of(path, "a path"))
+        try:
+            target = httpx2.URL(url)
+            target = target.copy_merge_params(added) if added else target
+            self._require_here(target)
+            status, received, payload = self._opened().call(self._send, verb, target, sent, content)
+        except TimeoutError:
+            raise MemoryGraphError(f"no whole answer came within {SECONDS:g} seconds") from None
+        except (httpx2.HTTPError, httpx2.InvalidURL) as error:
+            raise MemoryGraphError(str(error) or type(error).__name__) from None
+        answer = {"status": status, "headers": dict(received), "body": _read(received, payload)}
+        return Result(answer, {"method": verb, "status": status, "bytes": len(payload)})
+
+    def _opened(self) -> BlockingPortal:
+        if self._portal is None:
+            from anyio.from_thread import start_blocking_portal
+
+            self._portal = self._stack.enter_context(start_blocking_portal())
+        return self._portal
+
+    async def _send(
+        self, verb: str, url: httpx2.URL, headers: Mapping[str, str], content: bytes | None
+    ) -> tuple[int, httpx2.Headers, bytes]:
+        import anyio
+        import httpx2
+
+        # A proxy of the environment cannot reach this machine's own services.
+        outside = not is_loopback(self._address[0])
+        with anyio.fail_after(SECONDS):
+            async with httpx2.AsyncClient(timeout=SECONDS, trust_env=outside) as client:
+                request = client.build_request(verb, url, headers=dict(headers), content=content)
+                for _ in range(MOST_REDIRECTS + 1):
+                    response = await client.send(request, stream=True)
+                    try:
+                        if response.next_request is None:
+                            return response.status_code, response.headers, await _payload(response)
+                        request = self._followed(request, response.next_request)
+                    finally:
+                        await response.aclose()
+        raise MemoryGraphError(f"it was redirected more than {MOST_REDIRECTS} times")
+
+    def _followed(self, request: httpx2.Request, redirected: httpx2.Request) -> httpx2.Request:
+        if request.method not in {"GET", "HEAD"}:
+            raise MemoryGraphError(f"the answer to a {request.method} is a redirect, which is not followed")
+        try:
+            self._require_here(redirected.url)
+        except MemoryGraphError:
+            place = redirected.url.copy_with(userinfo=b"", query=None, fragment=None)
+            raise MemoryGraphError(f"it redirects to {place}, outside of {self.uri}, and is not followed") from None
+        return redirected
+
+    def _require_here(self, url: httpx2.URL) -> None:
+        """The last word on where a request goes: the URL as it will be sent."""
+        base = urlsplit(self._base)
+        path, root = url.path, unquote(base.path).rstrip("/")
+        here = url.scheme == base.scheme and address_of(str(url)) == self._address and not url.userinfo
+        if not here or _climbs(path) or not (path == root or path.startswith(f"{root}/")):
+            raise MemoryGraphError(f"{url.copy_with(query=None)} is not below {self.uri}")
+
+
+def require_base(url: str) -> Address:
+    """Check an address that an http tool starts from, and give its host and port.
+
+    Raises:
+        MemoryGraphError: it holds more than a host, a port and a path.
+    """
+    if not url.isprintable() or "\\" in url or " " in url:
+        raise MemoryGraphError("an address holds no spaces, line breaks or backslashes")
+    parts = urlsplit(url)
+    if "@" in parts.netloc:
+        raise MemoryGraphError("a user name or password does not belong into a program; send a header with `request`")
+    if "?" in url or "#" in url:
+        raise MemoryGraphError("an address ends before `?` and `#`; give the query with each call")
+    if _climbs(parts.path):
+        raise MemoryGraphError("an address holds no `.` or `..` as part of its path")
+    return address_of(url)
+
+
+def below(path: str) -> str:
+    """What is put behind the base for a path: a slash and the path, which cannot lead anywhere else.
+
+    >>> below("items/7?full=1"), below("")
+    ('/items/7?full=1', '')
+
+    Raises:
+        MemoryGraphError: it is an absolute address, climbs out, or holds what no path holds.
+    """
+    if not path.isprintable() or "\\" in path or "#" in path:
+        raise MemoryGraphError(f"{path!r} is no path: it holds line breaks, backslashes or `#`")
+    route = _unquoted(path.partition("?")[0])
+    if "//" in route or re.match(r"[A-Za-z][A-Za-z0-9+.-]*:", route):
+        raise MemoryGraphError(f"`{path}` is no path below the tool's address; write one such as `items/7`")
+    if _climbs(route):
+        raise MemoryGraphError(f"the path `{path}` holds `.` or `..`, which could lead out of the tool's address")
+    return path if not path or path.startswith(("/", "?")) else f"/{path}"
+
+
+def _climbs(path: str) -> bool:
+    """Whether a part of a path is `.` or `..`, for any server: some take a backslash for a slash, or cut at `;`."""
+    parts = _unquoted(path).replace("\\", "/").split("/")
+    return any(part.partition(";")[0].strip() in {".", ".."} for part in parts)
+
+
+def _unquoted(path: str) -> str:
+    """A path with its percent signs resolved, as often as a careless server could do it."""
+    while (plain := unquote(path)) != path:
+        path = plain
+    return path
+
+
+def _query(query: Any) -> dict[str, Any]:
+    if query is None:
+        return {}
+    return {key: _query_value(key, value) for key, value in object_of(query, "a query").items() if value is not None}
+
+
+def _query_value(key: str, value: Any) -> Any:
+    if isinstance(value, list):
+        return [_query_value(key, item) for item in value]
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (str, int, float)):
+        return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+    raise MemoryGraphError(f"`{key}` in a query is a text, a number, a boolean or a list, and this is {kind(value)}")
+
+
+def _message(headers: Any, body: Any) -> tuple[dict[str, str], bytes | None]:
+    """The headers and the content of a request."""
+    sent = {"Accept": "application/json, text/*;q=0.9, */*;q=0.8", "Accept-Encoding": "identity"}
+    content = None
+    if body is not None:
+        is_text = isinstance(body, str)
+        sent["Content-Type"] = "text/plain; charset=utf-8" if is_text else "application/json"
+        text = body if is_text else compact(body)
+        content = text.encode("utf-8", "replace")
+        if len(content) > MOST_BYTES:
+            raise MemoryGraphError(f"the body has {len(content):,} bytes, and {MOST_BYTES:,} are the most")
+    for name, value in object_of(headers or {}, "headers").items():
+        text = text_of(value, f"the header `{name}`")
+        if not _HEADER_NAME.fullmatch(name) or not (text.isprintable() and text.isascii()):
+            raise MemoryGraphError(f"{name!r} is no header: it holds line breaks or signs that no header holds")
+        if _OUR_HEADERS.fullmatch(name):
+            raise MemoryGraphError(f"the header `{name}` is not for a program to set")
+        sent = {known: kept for known, kept in sent.items() if known.lower() != name.lower()} | {name: text}
+    return sent, content
+
+
+async def _payload(response: httpx2.Response) -> bytes:
+    payload = bytearray()
+    async for chunk in response.aiter_bytes(65536):
+        payload += chunk
+        if len(payload) > MOST_BYTES:
+            raise MemoryGraphError(f"the answer has more than {MOST_BYTES:,} bytes")
+    return bytes(payload)
+
+
+def _read(headers: Mapping[str, str], payload: bytes) -> Any:
+    content_type = headers.get("content-type", "").lower()
+    if not payload:
+        return None
+    if "json" in content_type.partition(";")[0]:
+        try:
+            return json.loads(payload, parse_constant=_no_number)
+        except (ValueError, RecursionError):
+            pass  # what is not what it says is still a text
+    charset = re.search(r"charset=\"?([\w.:-]+)", content_type)
+    try:
+        return payload.decode(charset[1] if charset else "utf-8", "replace")
+    except LookupError:
+        return payload.decode("utf-8", "replace")
+
+
+def _no_number(text: str) -> None:
+    raise ValueError(f"{text} is no JSON number")
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host is this machine itself."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")

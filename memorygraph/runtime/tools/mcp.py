@@ -1,0 +1,186 @@
+"""`mcp://COMMAND ARGUMENTS` and `mcp://http://HOST:PORT/PATH`: the tools of an MCP server.
+
+What stands behind `mcp://` is either the address of a server that speaks streamable HTTP (`mcp://http://…` or
+`mcp://https://…`), or the command that starts a server which speaks over its standard input and output, in the
+script's folder; it is split into words as a shell splits them, and no shell runs it.
+
+Only this module imports mcp, and only when a server is first called. The SDK is asynchronous: its session lives in an
+event loop in a thread of its own, from the first call to `close`.
+"""
+
+from __future__ import annotations
+
+import atexit
+import tempfile
+from collections.abc import AsyncIterator
+from concurrent.futures import CancelledError, Future
+from contextlib import ExitStack, asynccontextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from memorygraph.errors import MemoryGraphError
+from memorygraph.runtime.permissions import Address, Permissions
+from memorygraph.runtime.tools.http import is_loopback, require_base
+from memorygraph.runtime.tools.shell import child_environment, command_words
+from memorygraph.runtime.tools.tool import BaseTool, Result
+
+if TYPE_CHECKING:
+    import mcp
+    from mcp.client import Transport
+    from mcp_types import CallToolResult
+
+SECONDS = 60.0
+_CLOSING_SECONDS = 15.0
+_SHOWN_OF_A_LOG = 500
+
+
+class McpTool(BaseTool):
+    """`T.method({argument: value})` calls the server's tool of that name.
+
+    It gives the tool's structured content, or else its texts, joined by line breaks. A call has 60 seconds, and so has
+    the start of the server. A server that was started here ends with `close`, or with this process.
+    """
+
+    def __init__(self, name: str, uri: str, folder: Path, permissions: Permissions) -> None:
+        super().__init__(name, uri, folder, permissions)
+        remote = self.rest.startswith(("http://", "https://"))
+        self._address = require_base(self.rest) if remote else None
+        self._words = [] if remote else command_words(self.rest)
+        if not remote and not self._words:
+            raise MemoryGraphError("write `mcp://COMMAND ARGUMENTS` or `mcp://http://HOST:PORT/PATH`")
+        self._session: _Session | None = None
+
+    def address(self) -> Address | None:
+        """The host and port of a server that is reached over HTTP."""
+        return self._address
+
+    def perform(self, method: str, arguments: list[Any]) -> Result:
+        """Call the server's tool; the server is started or reached first, if it is not yet."""
+        if len(arguments) > 1 or (arguments and not isinstance(arguments[0], dict)):
+            raise MemoryGraphError("it takes one object, which names the arguments: `{ text: … }`")
+        if self._session is None:
+            self._session = _Session(self._transport())
+        return _result(self._session.call(method, arguments[0] if arguments else {}))
+
+    def close(self) -> None:
+        """End the session, and the server if it was started here."""
+        session, self._session = self._session, None
+        if session is not None:
+            session.close()
+
+    def _transport(self) -> Transport:
+        try:
+            import mcp  # noqa: F401 - the first of its imports tells whether it is there
+        except ImportError as error:
+            raise MemoryGraphError(f"it needs the package mcp: pip install 'memorygraph[mcp]' ({error})") from None
+        if self._address is not None:
+            return _over_http(self.rest, proxies=not is_loopback(self._address[0]))
+        return _over_pipes(self._words, self.folder)
+
+
+@asynccontextmanager
+async def _over_http(url: str, *, proxies: bool) -> AsyncIterator[Any]:
+    import httpx2
+    from mcp.client.streamable_http import streamable_http_client
+
+    async with (
+        httpx2.AsyncClient(timeout=SECONDS, trust_env=proxies) as client,
+        streamable_http_client(url, http_client=client) as streams,
+    ):
+        yield streams
+
+
+@asynccontextmanager
+async def _over_pipes(words: list[str], folder: Path) -> AsyncIterator[Any]:
+    from mcp import StdioServerParameters, stdio_client
+
+    command, *arguments = words
+    server = StdioServerParameters(command=command, args=arguments, env=child_environment(), cwd=folder)
+    with tempfile.TemporaryFile("w+", errors="replace") as log:
+        try:
+            async with stdio_client(server, errlog=log) as streams:
+                yield streams
+        except FileNotFoundError:
+            raise MemoryGraphError(f"there is no command `{command}`") from None
+        except Exception as error:
+            log.seek(0)
+            said = log.read().strip()[-_SHOWN_OF_A_LOG:]
+            raise MemoryGraphError(f"{_cause(error)}; the server says: {said or 'nothing'}") from error
+
+
+class _Session:
+    """A client of a server, in an event loop of its own thread."""
+
+    def __init__(self, transport: Transport) -> None:
+        import anyio
+        from anyio.from_thread import start_blocking_portal
+
+        self._stack = ExitStack()
+        self._portal = self._stack.enter_context(start_blocking_portal())
+        self._ready: Future[mcp.Client] = Future()
+        self._stop = self._portal.call(anyio.Event)
+        self._task = self._portal.start_task_soon(self._serve, transport)
+        atexit.register(self.close)
+        try:
+            self._client = self._ready.result(SECONDS)
+        except TimeoutError:
+            self.close()
+            raise MemoryGraphError(f"the server was not ready within {SECONDS:g} seconds") from None
+        except BaseException:
+            self.close()
+            raise
+
+    async def _serve(self, transport: Transport) -> None:
+        import mcp
+
+        try:
+            async with mcp.Client(transport) as client:
+                self._ready.set_result(client)
+                await self._stop.wait()
+        except Exception as error:  # noqa: BLE001 - the SDK names no root of its errors
+            if not self._ready.done():
+                self._ready.set_exception(MemoryGraphError(_cause(error)))
+
+    def call(self, method: str, arguments: dict[str, Any]) -> CallToolResult:
+        """The server's answer to a call of one of its tools."""
+        try:
+            answer: CallToolResult = self._portal.call(self._call, method, arguments)
+        except TimeoutError:
+            raise MemoryGraphError(f"it took longer than {SECONDS:g} seconds") from None
+        except Exception as error:  # the SDK names no root of its errors
+            raise MemoryGraphError(_cause(error)) from error
+        return answer
+
+    async def _call(self, method: str, arguments: dict[str, Any]) -> CallToolResult:
+        import anyio
+
+        with anyio.fail_after(SECONDS):
+            return await self._client.call_tool(method, arguments)
+
+    def close(self) -> None:
+        """End the session, the server that it started, and the thread."""
+        atexit.unregister(self.close)
+        with suppress(RuntimeError):  # the loop has ended already
+            self._portal.call(self._stop.set)
+            if not self._ready.done():
+                self._task.cancel()
+            with suppress(TimeoutError, CancelledError):
+                self._task.result(_CLOSING_SECONDS)
+            self._portal.call(self._portal.stop, True)
+        self._stack.close()
+
+
+def _result(answer: CallToolResult) -> Result:
+    texts = "\n".join(part.text for part in answer.content if part.type == "text")
+    if answer.is_error:
+        raise MemoryGraphError(texts or "the server's tool failed and does not say why")
+    if answer.structured_content is not None:
+        return Result(answer.structured_content, {"parts": len(answer.content)})
+    return Result(texts, {"parts": len(answer.content)})
+
+
+def _cause(error: BaseException) -> str:
+    """What went wrong first: errors of an event loop come in groups."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return str(error) or type(error).__name__

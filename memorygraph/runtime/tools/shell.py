@@ -1,0 +1,160 @@
+"""`sh://` and `sh://COMMAND ARGUMENTS`: commands, run in the script's folder.
+
+`sh://git log` is one command: `T.run("-n", "3")` adds arguments to it, and no shell reads them. With a bare `sh://`,
+`T.run("ls -l | wc -l")` is a line for `/bin/sh`, and `T.run("ls", "-l")` is again a command and its arguments.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import selectors
+import shlex
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, Any, cast
+
+from memorygraph.errors import MemoryGraphError
+from memorygraph.runtime.methods import kind
+from memorygraph.runtime.permissions import Permissions
+from memorygraph.runtime.tools.tool import MOST_BYTES, MethodTool, Result
+
+SECONDS = 60.0
+_PAUSE_SECONDS = 0.02
+
+# What a command may know of our environment: enough to find programs and folders, and no password or key.
+_KEPT = {"PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "TZ", "LANG", "LANGUAGE", "TMPDIR", "TMP", "TEMP"}
+
+
+def child_environment() -> dict[str, str]:
+    """The environment of a process that a program starts: without our passwords and keys.
+
+    >>> "NEO4J_PASSWORD" in child_environment()
+    False
+    """
+    return {name: value for name, value in os.environ.items() if name in _KEPT or name.startswith("LC_")}
+
+
+class ShellTool(MethodTool):
+    r"""`run(…)` gives `{stdout, stderr, code}`, whatever the exit code is.
+
+    A command that takes longer than 60 seconds or writes more than 10 MB is stopped and has failed. When the call
+    ends, so do the processes that it left behind.
+
+    >>> tool = ShellTool("Echo", "sh://echo", Path(), Permissions.of(["sh"]))
+    >>> tool.call("run", ["$HOME;", 1]).value
+    {'stdout': '$HOME; 1\n', 'stderr': '', 'code': 0}
+    """
+
+    METHODS = ("run",)
+
+    def __init__(self, name: str, uri: str, folder: Path, permissions: Permissions) -> None:
+        super().__init__(name, uri, folder, permissions)
+        self._command = command_words(self.rest)
+
+    def run(self, *arguments: Any) -> Result:
+        """Run the command to its end."""
+        words = self._command + [_word(argument) for argument in arguments]
+        if not words or not words[0]:
+            raise MemoryGraphError("`run` takes a command")
+        if len(words) == 1 and not self._command:
+            words = ["/bin/sh", "-c", *words]
+        code, outputs = self._finish(words)
+        stdout, stderr = (output.decode("utf-8", "replace") for output in outputs)
+        return Result({"stdout": stdout, "stderr": stderr, "code": code}, {"exit_code": code})
+
+    def _finish(self, words: list[str]) -> tuple[int, tuple[bytes, bytes]]:
+        try:
+            process = subprocess.Popen(  # noqa: S603 - this is what the user has allowed
+                words,
+                cwd=self.folder,
+                env=child_environment(),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                start_new_session=True,
+            )
+        except FileNotFoundError:
+            raise MemoryGraphError(f"there is no command `{words[0]}`") from None
+        with _ended(process):
+            outputs = _outputs(process)
+        return process.returncode, outputs
+
+
+def command_words(text: str) -> list[str]:
+    """The words of a command, split as a shell splits them; a shell's signs mean nothing else.
+
+    Raises:
+        MemoryGraphError: a quote is not closed.
+    """
+    try:
+        return shlex.split(text)
+    except ValueError as error:
+        raise MemoryGraphError(f"the command cannot be read: {str(error).lower()}") from None
+
+
+def _word(value: Any) -> str:
+    if isinstance(value, bool) or not isinstance(value, (str, int, float)):
+        raise MemoryGraphError(f"an argument of a command is a text or a number, and this is {kind(value)}")
+    word = str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+    if re.search("[\0\ud800-\udfff]", word):
+        raise MemoryGraphError("an argument of a command holds no null character and no half character")
+    return word
+
+
+@contextmanager
+def _ended(process: subprocess.Popen[bytes]) -> Iterator[None]:
+    """Whatever happens, the process and its group are gone afterwards.
+
+    The group is killed before its first process is waited for: until then, nobody else can get its number.
+    """
+    try:
+        yield
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        for stream in (process.stdout, process.stderr):
+            cast(IO[bytes], stream).close()
+
+
+def _outputs(process: subprocess.Popen[bytes]) -> tuple[bytes, bytes]:
+    """What a process writes until it ends, or until nobody can write any more."""
+    streams = (cast(IO[bytes], process.stdout), cast(IO[bytes], process.stderr))
+    collected = {stream.fileno(): bytearray() for stream in streams}
+    deadline = time.monotonic() + SECONDS
+    with selectors.DefaultSelector() as selector:
+        for stream in streams:
+            selector.register(stream, selectors.EVENT_READ)
+        ended = False
+        while not ended or selector.get_map():
+            ready = selector.select(0 if ended else _PAUSE_SECONDS)
+            if ended and not ready:
+                break  # a process that it left behind still holds the pipe, and has nothing to say now
+            for key, _ in ready:
+                _collect(selector, key.fd, collected[key.fd])
+            if time.monotonic() > deadline:
+                raise MemoryGraphError(f"it took longer than {SECONDS:g} seconds and was stopped")
+            ended = ended or _has_ended(process)
+            if not selector.get_map() and not ended:
+                time.sleep(_PAUSE_SECONDS)
+    stdout, stderr = (bytes(output) for output in collected.values())
+    return stdout, stderr
+
+
+def _collect(selector: selectors.BaseSelector, descriptor: int, output: bytearray) -> None:
+    chunk = os.read(descriptor, 65536)
+    output += chunk
+    if not chunk:
+        selector.unregister(descriptor)
+    if len(output) > MOST_BYTES:
+        raise MemoryGraphError(f"it wrote more than {MOST_BYTES:,} bytes and was stopped")
+
+
+def _has_ended(process: subprocess.Popen[bytes]) -> bool:
+    """Whether it has ended, without taking its exit code: until that is taken, its number stays its own."""
+    return os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None

@@ -1,0 +1,107 @@
+"""Node graphs on the command line: each step as it happens, the picture, and the definition in the graph."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.test_commands import document, memorygraph
+from tests.runtime.convo.model import scripted
+
+GRAPH = """
+@to praise = eq(output "good")
+@exit
+> node judge
+Judges the text
+
+    @json = enum("good" "bad")
+    > user
+    Judge this: <INPUT>{{input}}</INPUT>
+
+> node praise
+
+    > thank(text: string) -> (return('Thanks: {{text}}'))
+
+    @call
+    > user
+    Thank for {{graphInput}}
+
+> nodeEnd
+
+> goto judge
+"""
+
+pytestmark = pytest.mark.usefixtures("environment")
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> str:
+    (tmp_path / "judge.convo").write_text(GRAPH)
+    return str(tmp_path / "judge.convo")
+
+
+def test_each_step_is_shown_as_it_happens(script: str) -> None:
+    with scripted(['"bad"']) as model:
+        finished = memorygraph("run", script, "--input", "It broke. > goto praise")
+    assert finished.returncode == 0
+    assert finished.stdout == "bad\n"
+    assert "judge → exit: bad" in finished.stderr
+    assert "1 step; run " in finished.stderr
+    assert "It broke. > goto praise" in model.requests[0].prompt
+
+
+def test_json_has_the_steps_and_the_conversation(script: str) -> None:
+    with scripted(['"bad"']):
+        result = document("run", script, "--input", '"It broke."')
+    assert result["value"] == "bad"
+    assert [(step["node"], step["input"], step["output"]) for step in result["steps"]] == [
+        ("judge", "It broke.", "bad")
+    ]
+    assert result["trace"][0]["kind"] == "step"
+    assert document("messages", "show", result["conversation"])[-1]["role"] == "assistant"
+
+
+def test_a_picture_is_drawn_with_the_path_of_a_run(script: str, tmp_path: Path) -> None:
+    assert memorygraph("graph", script).stdout.startswith('flowchart TD\n  n0["judge<br/>Judges the text"]')
+    with scripted(['"bad"']):
+        run = document("run", script, "--input", "x")["run"]
+    drawn = document("graph", script, "--run", run)
+    assert drawn["path"] == ["judge"]
+    assert "class n0 visited" in drawn["picture"]
+    picture = tmp_path / "judge.svg"
+    assert memorygraph("graph", script, "--format", "svg", "-o", str(picture)).returncode == 0
+    assert picture.read_text().startswith("<svg")
+    assert "no run `nothing`" in memorygraph("graph", script, "--run", "nothing").stderr
+
+
+def test_a_definition_is_loaded(script: str) -> None:
+    report = document("load", script)
+    assert (report["language"], report["nodes_created"], report["edges_created"]) == ("convo", 3, 2)
+    assert "Graph" in memorygraph("load", script, "--show-cypher").stdout
+
+
+def test_what_is_wrong_is_said_with_its_place(tmp_path: Path) -> None:
+    bad = tmp_path / "bad.convo"
+    bad.write_text("@to nowhere\n> node a\n    > user\n    {{input\n> goto a\n")
+    errors = document("check", str(bad), code=1)["errors"]
+    assert errors
+    assert memorygraph("run", str(bad)).returncode == 1
+    assert memorygraph("graph", str(bad)).returncode == 1
+
+
+def test_what_a_graph_does_not_have_is_refused(script: str) -> None:
+    finished = memorygraph("run", script, "--mock", "--input", "x")
+    assert finished.returncode == 1
+    assert "without --mock" in finished.stderr
+
+
+def test_a_model_that_fails_is_exit_code_4(script: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    finished = memorygraph("run", script, "--input", "x", "--model", "m")
+    assert finished.returncode == 4
+    [run] = document("query", "MATCH (r:Run {namespace: $namespace}) RETURN r.status AS status, r.error AS error")
+    assert run["status"] == "failed"
+    assert "cannot be reached" in json.dumps(run["error"])

@@ -1,0 +1,202 @@
+"""`run` and `repl` as a user meets them: the value on stdout, all else on stderr, and an exit code that tells."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pytest
+
+from memorygraph.llm.replies import Failure
+from memorygraph.llm.scripted import ScriptedModel
+from tests.cli.test_commands import document, memorygraph
+
+PROGRAM = """
+import llm M from "openai://m"
+import tool Shell from "sh://"
+main agent A {
+  model M role "R" description "D"
+  main func(input { question string }) {
+    use input.question < 5
+    return generate({ input: "Answer" }) { return { text string } }
+  }
+  func shell(input) { return Shell.run("echo done").stdout }
+  func pick(a, b) { return [b, a] }
+}
+"""
+
+Endpoint: TypeAlias = Callable[..., AbstractContextManager[ScriptedModel]]
+
+pytestmark = pytest.mark.usefixtures("environment")
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> str:
+    (tmp_path / "answer.as").write_text(PROGRAM)
+    return str(tmp_path / "answer.as")
+
+
+@pytest.fixture
+def endpoint(monkeypatch: pytest.MonkeyPatch) -> Endpoint:
+    @contextmanager
+    def start(*replies: Any) -> Iterator[ScriptedModel]:
+        with ScriptedModel(replies) as model:
+            monkeypatch.setenv("OPENAI_BASE_URL", model.base_url)
+            yield model
+
+    return start
+
+
+INPUT = ("--input", '{"question": "What is it?"}')
+
+
+def test_the_value_is_printed_and_the_rest_is_on_stderr(script: str, endpoint: Endpoint) -> None:
+    with endpoint('{"text": "A graph."}'):
+        finished = memorygraph("run", script, *INPUT)
+    assert finished.returncode == 0
+    assert json.loads(finished.stdout) == {"text": "A graph."}
+    assert "1 generation; run " in finished.stderr
+
+
+def test_json_is_the_contract(script: str, endpoint: Endpoint) -> None:
+    with endpoint('{"text": "A graph."}'):
+        result = document("run", script, *INPUT)
+    assert result["value"] == {"text": "A graph."}
+    assert [event["kind"] for event in result["trace"]] == ["use", "generate"]
+    assert result["steps"][0]["sources"] == ["input.question"]
+    assert result["conversation"] == f"run-{result['run']}"
+    assert document("messages", "show", result["conversation"])[-1]["content"] == '{"text": "A graph."}'
+
+
+def test_the_input_can_be_a_file(script: str, tmp_path: Path) -> None:
+    (tmp_path / "input.json").write_text('{"question": "?"}')
+    assert document("run", script, "--mock", "--input", f"@{tmp_path}/input.json")["value"] == {"text": ""}
+
+
+def test_the_mock_is_used_only_when_told_to(script: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("OPENAI_BASE_URL", "OPENAI_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    finished = memorygraph("run", script, *INPUT)
+    assert finished.returncode == 1
+    assert "needs a key: set OPENAI_API_KEY" in finished.stderr
+    assert memorygraph("run", script, *INPUT, "--mock").returncode == 0
+
+
+def test_another_model_is_asked(script: str, endpoint: Endpoint) -> None:
+    with endpoint('{"text": "A"}') as model:
+        assert memorygraph("run", script, *INPUT, "--model", "other/one").returncode == 0
+        assert model.requests[0].json["model"] == "other/one"
+
+
+def test_a_trace_goes_to_a_file_also_when_the_run_fails(script: str, tmp_path: Path, endpoint: Endpoint) -> None:
+    trace = tmp_path / "trace.json"
+    with endpoint(Failure(500, "broken")):
+        finished = memorygraph("run", script, *INPUT, "--trace", str(trace))
+    assert finished.returncode == 4
+    assert "answer.as:8:12" in finished.stderr
+    use, generate = json.loads(trace.read_text())
+    assert use["data"] == {"source": "input.question", "budget": {"amount": 5, "unit": None}}
+    assert generate["data"]["ok"] is False
+    assert generate["data"]["context"]["items"][0]["text"] == "What "
+    with endpoint('{"text": "A"}'):
+        assert document("run", script, *INPUT, "--trace", str(trace))["trace"] == {"file": str(trace)}
+
+
+def test_a_pretty_trace_is_shown_as_it_happens(script: str, endpoint: Endpoint) -> None:
+    with endpoint('{"text": "A\\u001b[31m"}'):
+        shown = memorygraph("run", script, *INPUT, "--trace", "pretty").stderr
+    assert "use input.question < 5" in shown
+    assert "[0] input.question: 5 of 11 What" in shown
+    assert "\x1b" not in shown
+
+
+def test_quiet_prints_the_value_only(script: str) -> None:
+    finished = memorygraph("run", script, *INPUT, "--mock", "--quiet")
+    assert (json.loads(finished.stdout), finished.stderr) == ({"text": ""}, "")
+
+
+def test_check_runs_nothing(script: str, tmp_path: Path) -> None:
+    finished = memorygraph("run", script, "--check")
+    assert (finished.returncode, finished.stdout, finished.stderr) == (0, "", "no errors\n")
+    (tmp_path / "bad.as").write_text(PROGRAM.replace("use input.question", "use Shell"))
+    finished = memorygraph("run", str(tmp_path / "bad.as"), "--check")
+    assert finished.returncode == 1
+    assert "bad.as:7:9: `Shell` is a tool" in finished.stderr
+    assert document("check", str(tmp_path / "bad.as"), code=1)["errors"][0]["code"] == "INVALID_USE_RESOURCE"
+
+
+def test_what_the_input_lacks_is_said_with_its_place(script: str) -> None:
+    finished = memorygraph("run", script, "--mock")
+    assert finished.returncode == 1
+    assert "answer.as:6:21: the input has no `question`" in finished.stderr
+    assert memorygraph("run", script, "--input", "{question").returncode == 1
+
+
+def test_a_tool_is_refused_until_it_is_allowed(script: str) -> None:
+    arguments = ("run", script, "--function", "shell", "--input", "{}")
+    refused = memorygraph(*arguments)
+    assert refused.returncode == 1
+    assert "allow it with `--allow-tool sh`" in refused.stderr
+    assert "what it had done by then stays" in refused.stderr
+    assert memorygraph(*arguments, "--allow-tool", "sh").stdout == "done\n\n"
+
+
+def test_another_function_takes_its_arguments_by_name(script: str) -> None:
+    assert document("run", script, "--function", "pick", "--input", '{"a": 1, "b": 2}')["value"] == [2, 1]
+
+
+def test_what_cannot_be_run_is_said(script: str, tmp_path: Path) -> None:
+    (tmp_path / "world.ctx").write_text('Node(node_id="a", name="A", data="");')
+    assert "memorygraph load" in memorygraph("run", str(tmp_path / "world.ctx")).stderr
+    assert "memorygraph run" in memorygraph("load", script).stderr
+    assert "has no function `nobody`" in memorygraph("run", script, "--function", "nobody").stderr
+    assert "has no agent `Nobody`" in memorygraph("run", script, "--agent", "Nobody").stderr
+
+
+def test_a_session_keeps_its_names_and_goes_on_after_an_error() -> None:
+    typed = """\
+import llm M from "openai://m"
+model M
+x = { question: "What?" }
+x.question
+x.answer
+use x.question < 3
+:context
+:names
+generate({ input: "Answer" }) {
+  return { text string }
+}
+
+agent Helper { model M role "h" description "helps" main func(a) { return [a] } }
+Helper(x.question)
+x = M
+x
+:nonsense
+:quit
+"""
+    finished = memorygraph("repl", "--mock", stdin=typed)
+    assert finished.returncode == 0
+    assert finished.stdout.split("\n")[0] == "What?"
+    assert '"text": ""' in finished.stdout
+    assert '"What?"' in finished.stdout
+    assert "<session>:1:1: the object has no field `answer`; it has `question`" in finished.stderr
+    assert "x.question < 3" in finished.stderr
+    assert "the llm `M`" in finished.stdout
+    assert "there is no command :nonsense" in finished.stderr
+    assert "kept as run" in finished.stderr
+
+
+def test_a_session_is_kept_as_a_run() -> None:
+    memorygraph(
+        "repl", "--mock", stdin='import llm M from "openai://m"\nmodel M\ngenerate({input: "Go"}) {return {n number}}\n'
+    )
+    query = "MATCH (r:Run {namespace: $namespace})-[:GENERATED]->(g) RETURN r.status AS status, g.instruction AS i"
+    assert document("query", query) == [{"status": "done", "i": "Go"}]
+
+
+def test_help_says_what_it_does() -> None:
+    for command in ("run", "repl"):
+        assert "kept in" in " ".join(memorygraph(command, "--help").stdout.split())

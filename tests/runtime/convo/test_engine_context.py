@@ -1,0 +1,206 @@
+"""What a step sends: its own messages, those of earlier steps by the context's depth, what is included, and tools."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from memorygraph.runtime.convo.controller import execute_convo_graph
+from tests.runtime.convo.model import scripted, sent, tool
+
+CHAIN = """
+> system
+Not for nodes
+
+@includeInNodes
+> system
+Be brief, {{name}}
+
+> define
+name = "Ada"
+
+> search(query: string)
+
+> local hidden(query: string)
+
+@to b
+> node a
+  > system
+  You are a, for {{input}}
+  > first(x: string)
+  > user
+  A: {{input}}
+
+@to c
+> node b
+  > user
+  B: {{input}}
+  > assistant
+  Let me see
+  > user
+  Go on
+
+%s
+> node c
+  > system
+  You are c, for {{input}}
+  > third(x: string)
+  > user
+  C: {{input}} {{graphInput}}
+> nodeEnd
+> user
+Hi
+> goto a
+"""
+BRIEF = {"role": "system", "content": "Be brief, undefined"}
+A = {"role": "user", "content": "A: Hi"}
+CALL = {
+    "role": "assistant",
+    "content": None,
+    "tool_calls": [{"id": "call_1", "type": "function", "function": {"name": "first", "arguments": '{"x": "one"}'}}],
+}
+RESULT = {"role": "tool", "tool_call_id": "call_1", "content": "one"}
+B = [
+    {"role": "user", "content": "B: one"},
+    {"role": "assistant", "content": "Let me see"},
+    {"role": "user", "content": "Go on"},
+]
+SAID = {"role": "assistant", "content": "two"}
+C = [{"role": "system", "content": "You are c, for two"}]
+
+
+def requests(tags: str, source: str = CHAIN) -> list[dict[str, Any]]:
+    """The requests of a run of the chain."""
+    with scripted([tool("first", x="one"), "two", "three"]) as model:
+        result = execute_convo_graph(source % tags)
+    assert (result.error, result.value) == (None, "three")
+    return [request.json for request in model.requests]
+
+
+def test_a_step_sends_its_own_messages_and_what_is_included() -> None:
+    first, second, third = requests("")
+    assert first["messages"] == [BRIEF, {"role": "system", "content": "You are a, for Hi"}, A]
+    assert second["messages"] == [BRIEF, *B]
+    assert third["messages"] == [BRIEF, *C, {"role": "user", "content": "C: two Hi"}]
+
+
+def test_the_tools_are_those_of_the_node_and_those_outside_of_all_nodes() -> None:
+    assert [[t["function"]["name"] for t in request["tools"]] for request in requests("")] == [
+        ["search", "first"],
+        ["search"],
+        ["search", "third"],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("tag", "earlier"),
+    [
+        ("@contextDepth 1", []),
+        ("@contextDepth 2", [*B, SAID]),
+        ("@contextDepth 3", [A, CALL, RESULT, *B, SAID]),
+        ("@contextDepth 9", [A, CALL, RESULT, *B, SAID]),
+        ("@contextDepth full", [A, CALL, RESULT, *B, SAID]),
+    ],
+)
+def test_the_depth_counts_steps_with_this_one(tag: str, earlier: list[dict[str, Any]]) -> None:
+    assert requests(tag)[2]["messages"] == [BRIEF, *C, *earlier, {"role": "user", "content": "C: two Hi"}]
+
+
+@pytest.mark.parametrize(("depth", "last"), [("2", 7), ('"full"', 10)])
+def test_a_variable_sets_the_depth_of_nodes_that_say_none(depth: str, last: int) -> None:
+    source = CHAIN.replace('name = "Ada"', f"__nodeContextDepth = {depth}")
+    assert [len(request["messages"]) for request in requests("", source)] == [3, 7, last]
+    assert len(requests("@contextDepth 1", source)[2]["messages"]) == 3
+
+
+def test_a_depth_that_is_none_fails_the_step() -> None:
+    with scripted([]):
+        result = execute_convo_graph(CHAIN.replace('name = "Ada"', '__nodeContextDepth = "lots"') % "")
+    assert (result.code, len(result.steps)) == ("context-depth", 1)
+
+
+def test_a_message_of_an_earlier_step_stays_where_it_is_tagged_so() -> None:
+    source = CHAIN.replace("  > user\n  Go on", "  @includeInNodes\n  > user\n  Go on")
+    assert requests("", source)[2]["messages"] == [BRIEF, *C, B[2], {"role": "user", "content": "C: two Hi"}]
+
+
+def test_the_functions_of_a_node_can_be_called_from_everywhere() -> None:
+    source = (
+        "> node a\n > f(x: string) -> (add(x '!'))\n> node b\n > user\n {{f(input)}}\n> nodeEnd\n> user\nHi\n> goto b"
+    )
+    with scripted("ok") as model:
+        execute_convo_graph(source)
+    assert sent(model) == [[{"role": "user", "content": "Hi!"}]]
+    assert "tools" not in model.requests[0].json
+
+
+def test_a_node_without_a_message_of_the_user_calls_its_only_function() -> None:
+    source = (
+        "@to b\n> node a\n > f(x: number y?: string) -> (mul(x 2))\n"
+        "@to c\n> node b\n > g() -> (map(k: input))\n"
+        "@to d\n> node c\n > system\n Ignored\n > local h(x: any) -> (x.k)\n"
+        "> node d\n > do\n n = add(input 1)\n > assistant\n It is {{n}}\n> nodeEnd\n> user\n21\n> goto a"
+    )
+    with scripted([]) as model:
+        result = execute_convo_graph(source)
+    assert (result.error, result.value, model.requests) == (None, "It is 43", [])
+    assert [step.output for step in result.steps] == [42, {"k": 42}, 42, "It is 43"]
+    assert "> do\nn = add(input 1)\n" in result.text
+
+
+@pytest.mark.parametrize(
+    ("call", "found"),
+    [
+        ("getNodeInput()", "3"),
+        ("getNodeInput(0)", "1"),
+        ("getNodeInput(-2)", "2"),
+        ("getNodeInput('a')", "3"),
+        ("getNodeInput('b')", "2"),
+        ("getNodeInput(7)", "undefined"),
+        ("getNodeInput('z')", "undefined"),
+        ("i = getNodeInfo(1) i.nodeId", "b"),
+        ("i = getNodeInfo() i.input", "3"),
+        ("__nodeStack.length", "3"),
+        ("__nodeStack.2.nodeId", "a"),
+        ("graphInput", "1"),
+        ("output", "undefined"),
+    ],
+)
+def test_a_program_can_look_back(call: str, found: str) -> None:
+    source = (
+        f"@exit = eq(output 9)\n@to b\n> node a\n > user\n {{{{{call}}}}}\n"
+        "@to a\n> node b\n > user\n b\n> nodeEnd\n> user\n1\n> goto a"
+    )
+    with scripted(["2", "3", "9"]) as model:
+        execute_convo_graph(source, max_steps=3)
+    assert sent(model)[2][-1]["content"] == found
+
+
+def test_a_transcript_goes_on_where_it_ends() -> None:
+    nodes = "> node a\n > user\n A\n@contextDepth 2\n> node b\n > user\n B {{input}} of {{graphInput}}\n> nodeEnd\n"
+    said = '> user\nHi\n> goto a\n> user\nA\n@toolId c\n> call f("x": 1)\n> result\n__return=[1, 2]\n> goto b\n'
+    with scripted("done") as model:
+        result = execute_convo_graph(nodes + "> f(x: number)\n" + said)
+    assert (result.value, [step.index for step in result.steps]) == ("done", [1])
+    assert sent(model) == [
+        [
+            {"role": "user", "content": "A"},
+            {
+                "role": "assistant",
+                "content": None,
+                "tool_calls": [{"id": "c", "type": "function", "function": {"name": "f", "arguments": '{"x": 1}'}}],
+            },
+            {"role": "tool", "tool_call_id": "c", "content": "[1, 2]"},
+            {"role": "user", "content": "B - 1\n- 2 of Hi"},
+        ]
+    ]
+
+
+@pytest.mark.parametrize(("given", "text"), [("{{x}}\n> goto b", "{{x}}\n> goto b"), ({"k": 1}, '{\n    "k": 1\n}')])
+def test_what_the_user_of_a_program_gives_is_the_input(given: Any, text: str) -> None:
+    source = "> node a\n > user\n {{input}}|{{input.k}}\n> nodeEnd\n> user\nHi\n> goto a"
+    with scripted("ok") as model:
+        result = execute_convo_graph(source, input=given)
+    assert sent(model)[0][0]["content"] == f"{text}|{'1' if isinstance(given, dict) else 'undefined'}"
+    assert result.steps[0].input == given

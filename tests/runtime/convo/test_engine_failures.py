@@ -1,0 +1,139 @@
+"""What can go wrong in a run: the result says it, and keeps the step; what goes well in spite of it."""
+
+from __future__ import annotations
+
+import pytest
+
+from memorygraph.errors import ModelError, ScriptError
+from memorygraph.llm.completion import ToolCall
+from memorygraph.llm.replies import Answer, Failure, Reply
+from memorygraph.runtime.convo.controller import execute_convo_graph
+from memorygraph.runtime.permissions import Permissions
+from tests.runtime.convo.model import scripted, tool
+from tests.runtime.convo.site import Site
+
+TOOL = """
+@to b
+> node a
+  > double(n: number) -> (mul(n 2))
+  > broken(n: number) -> (post.nothing(n))
+  > send(n: number) -> (httpPost("http://HOST/items" { n: n }))
+  @call
+  > user
+  Go
+> node b
+> nodeEnd
+> user
+x
+> goto a
+"""
+
+
+@pytest.mark.parametrize(
+    ("reply", "code", "error"),
+    [
+        (tool("evil", n=1), "unknown-tool", "the model called `evil`, which is not offered here"),
+        (Reply(tool_calls=(ToolCall("double", "{n:"),)), "tool", "no JSON"),
+        (Reply(tool_calls=(ToolCall("double", "[1]"),)), "tool", "must be a JSON object"),
+        (tool("double", n="many"), "tool", "`double`.n must be a number"),
+        (tool("double"), "tool", "`double`.n is missing"),
+        (tool("broken", n=1), "tool", "there is no function `post.nothing`"),
+        (tool("send", n=1), "tool", "503"),
+        (Failure(400, "No."), "model", "the model endpoint refused the request"),
+    ],
+)
+def test_a_tool_that_fails_fails_the_run_and_the_step_is_kept(reply: Answer, code: str, error: str) -> None:
+    with Site({"/items": 503}) as site, scripted([reply]):
+        result = execute_convo_graph(
+            TOOL.replace("HOST", site.host), permissions=Permissions.of(allow_hosts=[site.host])
+        )
+    assert (result.success, result.value, result.code, result.exited) == (False, None, code, False)
+    assert error in str(result.error)
+    [step] = result.steps
+    assert (step.node, step.input, step.error, step.completed) == ("a", "x", result.error, False)
+    assert result.text.startswith("@call\n> user\nGo")
+
+
+def test_arguments_become_what_the_function_takes() -> None:
+    with scripted([tool("double", n="21")]):
+        result = execute_convo_graph(TOOL)
+    assert (result.value, [step.node for step in result.steps]) == (42, ["a", "b"])
+    assert '"n": 21' in result.text
+
+
+def test_only_the_first_call_counts() -> None:
+    calls = (ToolCall("double", '{"n": 1}', "c1"), ToolCall("double", '{"n": 2}', "c2"))
+    with scripted([Reply(tool_calls=calls)]):
+        assert execute_convo_graph(TOOL).value == 2
+
+
+def test_text_in_spite_of_a_wanted_call_is_the_output() -> None:
+    with scripted(["I would rather not"]):
+        result = execute_convo_graph(TOOL)
+    assert (result.success, result.value) == (True, "I would rather not")
+
+
+def test_an_answer_that_is_empty_is_an_empty_output() -> None:
+    with scripted(["", "b"]):
+        result = execute_convo_graph(
+            "@to b\n> node a\n> user\nGo\n> node b\n> user\n[{{input}}]\n> nodeEnd\n> user\nx\n> goto a"
+        )
+    assert (result.steps[1].input, result.value) == ("", "b")
+
+
+@pytest.mark.parametrize(
+    ("source", "code"),
+    [
+        ("> user\nHi", "no-goto"),
+        ("", "no-goto"),
+        ("> node a\n> user\nHi\n> nodeEnd\n> user\nHi\n> goto", "no-goto"),
+        ("> node a\n> user\nHi\n> nodeEnd\n> user\nHi\n> goto a\n> exitGraph", "no-goto"),
+        ("> define\nx = foreach(1)\n> node a\n> nodeEnd\n> goto a", "script"),
+        ("@to b = nope(1)\n> node a\n> node b\n> nodeEnd\n> user\nx\n> goto a", "script"),
+    ],
+)
+def test_what_cannot_run_makes_no_request(source: str, code: str) -> None:
+    with scripted([]) as model:
+        result = execute_convo_graph(source)
+    assert (result.success, result.code, model.requests) == (False, code, [])
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "> node a\n> nodeEnd\n> user\nx\n> goto b",
+        "@to b\n> node a\n> nodeEnd\n> user\nx\n> goto a",
+        "> node a\n> node a\n> nodeEnd\n> user\nx\n> goto a",
+        "> node a\n> nodeEnd\n> to a\n> user\nx\n> goto a",
+        "> node a\n> f(\n> goto a",
+    ],
+)
+def test_a_wrong_source_is_refused_before_anything_runs(source: str) -> None:
+    with pytest.raises(ScriptError) as failure:
+        execute_convo_graph(source, file="a.convo")
+    assert all(problem.file == "a.convo" and problem.line for problem in failure.value.problems)
+
+
+def test_a_failure_of_the_endpoint_is_told_as_the_error_that_it_is() -> None:
+    with scripted([Failure(400, "No.")]):
+        result = execute_convo_graph("> node a\n> user\nGo\n> nodeEnd\n> user\nx\n> goto a")
+    assert isinstance(result.failure, ModelError)
+
+
+def test_a_condition_that_throws_fails_the_run() -> None:
+    source = "@to b = toJson(nope(1))\n@to b\n> node a\n> node b\n> nodeEnd\n> user\nx\n> goto a"
+    result = execute_convo_graph(source)
+    assert (result.code, [step.node for step in result.steps]) == ("script", ["a"])
+
+
+def test_a_path_that_leads_nowhere_is_false() -> None:
+    source = "@to b = output.a.b.c\n> node a\n> node b\n> nodeEnd\n> user\nx\n> goto a"
+    assert [step.node for step in execute_convo_graph(source).steps] == ["a"]
+
+
+def test_a_node_with_nothing_to_ask_passes_its_input_on() -> None:
+    source = "@to b\n> node a\n> node b\n  > user\n  {{input.nothing}}\n> nodeEnd\n> goto a"
+    with scripted("ok") as model:
+        result = execute_convo_graph(source)
+    assert result.value == "ok"
+    assert model.requests[0].json["messages"] == [{"role": "user", "content": "undefined"}]

@@ -1,0 +1,75 @@
+"""The graph in a conversation: where nodes end, what belongs to them, and their routes in order."""
+
+from __future__ import annotations
+
+import pytest
+
+from memorygraph.languages import parse
+from memorygraph.languages.convo import FunctionMessage, Template
+from memorygraph.runtime.convo.graph import Always, Asked, Computed, Graph, graph_of, role_of
+
+
+def graph(source: str) -> Graph:
+    """The graph in a source, whatever else is wrong with it."""
+    return graph_of(parse(source, "convo").conversation)
+
+
+def test_a_node_ends_where_another_begins_also_an_indented_one() -> None:
+    found = graph(
+        "> user\n1\n> node a\nA\n  > user\n  2\n    > node b\n    > f()\n    > user\n    3\n"
+        "> nodeEnd\n> user\n4\n> node c\n> user\n5\n> goto a\n> user\n6\n> exitGraph\n> user\n7"
+    )
+    assert {id_: [role_of(m) for m in node.children] for id_, node in found.nodes.items()} == {
+        "a": ["user"],
+        "b": ["", "user"],
+        "c": ["user"],
+    }
+    assert [role_of(m) for m in found.outside] == ["user", "user", "goto", "user", "exitGraph", "user"]
+    assert [f.name for f in found.nodes["b"].functions] == ["f"]
+    assert isinstance(found.nodes["b"].children[0], FunctionMessage)
+
+
+def test_routes_stand_in_the_order_of_the_source() -> None:
+    found = graph(
+        "@from b It is so\n> node a\n@exit = eq(1 2)\n@to a\n@to next Maybe\n> node b\n> to! a\neq(1 2)\n> exit\nSo\n"
+        "> from a\nWhen\n@from b\n> node c"
+    )
+    assert [(route.target, type(route.condition), route.written) for route in found.nodes["b"].routes] == [
+        ("a", Asked, "@from b It is so"),
+        (None, Computed, "@exit = …"),
+        ("a", Always, "@to a"),
+        ("next", Asked, "@to next Maybe"),
+        ("a", Computed, "> to! a"),
+        (None, Asked, "> exit"),
+        ("c", Always, "@from b"),
+    ]
+    assert [(route.target, route.condition) for route in found.nodes["a"].routes] == [("b", Asked(Template(("When",))))]
+    assert found.nodes["c"].routes == ()
+
+
+@pytest.mark.parametrize(
+    ("written", "candidates", "condition"),
+    [
+        ("auto", (), Always()),
+        ("auto b c", ("b", "c"), Always()),
+        ("auto b, c", ("b", "c"), Always()),
+        ("auto b if it is so", (), Asked(Template(("b if it is so",)))),
+    ],
+)
+def test_auto_can_name_its_candidates(written: str, candidates: tuple[str, ...], condition: object) -> None:
+    [route] = graph(f"@to {written}\n> node a\n> node b\n> node c").nodes["a"].routes
+    assert (route.target, route.candidates, route.condition) == ("auto", candidates, condition)
+
+
+def test_a_node_can_be_reached_from_the_next_one_and_from_all() -> None:
+    found = graph("@from next\n> node a\n> node b\n@from auto\n@from next\n> node c")
+    assert {id_: [route.target for route in node.routes] for id_, node in found.nodes.items()} == {
+        "a": ["c"],
+        "b": ["a", "c"],
+        "c": [],
+    }
+
+
+def test_a_route_has_the_model_that_judges_it() -> None:
+    found = graph("@routingModel small\n@to b So\n> node a\n@routingModel large\n> to b\nSo\n> node b")
+    assert [route.model for route in found.nodes["a"].routes] == ["small", "large"]

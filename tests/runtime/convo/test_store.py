@@ -1,0 +1,269 @@
+"""Node graphs and their runs in Neo4j: worth looking at, chained, and able to go on after a kill."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+
+from memorygraph import ConflictError, MemoryGraph, NotFoundError, ScriptError
+from memorygraph.graph.connection import Connection
+from memorygraph.library import NamedQuery, cypher_folder, read_blocks
+from memorygraph.llm.replies import Request
+from tests.conftest import EXAMPLES
+from tests.runtime.convo.model import scripted, tool
+
+REVIEW = (EXAMPLES / "product-review.convo").read_text("utf-8")
+SAVED = {block.name: block for block in read_blocks(cypher_folder() / "browser" / "graphs.cypher")}
+POSITIVE = [
+    tool("flagUser", flag="none", message="Fine.", userEmail="tommy@boze.co"),
+    tool("categorize", category="positive"),
+    tool("sendReward", toEmail="tommy@boze.co", subject="Thank you", message="Here is your reward."),
+]
+CHAIN = """
+MATCH (run:Run {namespace: $namespace, id: $run})-[has:STEP]->(step:Step)-[:AT]->(node:GraphNode)
+OPTIONAL MATCH (step)-[:THEN]->(next:Step)
+RETURN node.name AS node, step.output AS output, step.route AS route, next.node AS next,
+       COUNT { (step)-[:ANSWERED]->(:Message) } AS answers
+ORDER BY has.order
+"""
+
+
+class Shop:
+    """A web service of this machine that notes what it is sent."""
+
+    def __init__(self) -> None:
+        self.requests: list[tuple[str, str, Any]] = []
+        shop = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                shop.requests.append((self.command, self.path, json.loads(body)))
+                answer = json.dumps(f"id-{len(shop.requests)}").encode()
+                self.send_response(200)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(len(answer)))
+                self.end_headers()
+                self.wfile.write(answer)
+
+            def log_message(self, *_: Any) -> None:
+                pass
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.host = f"127.0.0.1:{self._server.server_port}"
+        Thread(target=self._server.serve_forever, daemon=True).start()
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+
+@pytest.fixture
+def shop() -> Iterator[Shop]:
+    shop = Shop()
+    yield shop
+    shop.close()
+
+
+def local(shop: Shop) -> str:
+    """The example, with its calls going to the local service."""
+    return REVIEW.replace("https://api.convo-lang.ai", f"http://{shop.host}")
+
+
+def test_a_run_is_a_chain_of_steps_with_their_messages(graph: MemoryGraph, shop: Shop) -> None:
+    with scripted(POSITIVE):
+        result = graph.run(local(shop), language="convo", allow_hosts=[shop.host])
+    assert result.value == "Reward sent"
+    assert [step["node"] for step in result.steps] == ["screenInput", "categorize", "reward"]
+    assert [path for _, path, _ in shop.requests] == ["/mock/send-email"]
+    rows = graph.query(CHAIN, {"run": result.run})
+    assert [(row["node"], row["route"], row["next"]) for row in rows] == [
+        ("screenInput", "categorize", "categorize"),
+        ("categorize", "reward", "reward"),
+        ("reward", "exit", None),
+    ]
+    assert [row["answers"] for row in rows] == [1, 1, 1]
+    assert result.conversation is not None
+    assert graph.messages(result.conversation)[-1]["tool_calls"][0]["function"]["name"] == "sendReward"
+
+
+def test_loading_stores_the_definition_once(graph: MemoryGraph) -> None:
+    report = graph.load(REVIEW, "convo", file="product-review.convo")
+    assert (report.language, report.nodes_created, report.edges_created) == ("convo", 5, 4)
+    again = graph.load(REVIEW, "convo", file="product-review.convo")
+    assert (again.nodes_created, again.edges_created, again.revision) == (0, 0, report.revision + 1)
+    rows = graph.query(
+        "MATCH (:Graph {namespace: $namespace, name: 'product-review'})-[:HAS_NODE]->(a)-[r:ROUTE]->(b) "
+        "RETURN a.name AS a, r.order AS n, r.kind AS kind, r.condition AS condition, b.name AS b ORDER BY a, n"
+    )
+    assert [(row["a"], row["kind"], row["b"]) for row in rows] == [
+        ("categorize", "code", "reward"),
+        ("categorize", "code", "refund"),
+        ("screenInput", "code", "exit"),
+        ("screenInput", "always", "categorize"),
+    ]
+    assert "eq(output 'positive')" in rows[0]["condition"]
+
+
+@pytest.mark.parametrize("block", SAVED.values(), ids=lambda block: block.name)
+def test_saved_queries_are_documented_and_answer(connection: Connection, block: NamedQuery, shop: Shop) -> None:
+    graph = MemoryGraph(connection, "saved-graphs")
+    documented = block.documentation.partition("Parameters: ")[2]
+    assert all(parameter in documented for parameter in block.parameters)
+    try:
+        with scripted(POSITIVE):
+            result = graph.run(local(shop), language="convo", allow_hosts=[shop.host])
+        [row] = graph.query("MATCH (g:Graph {namespace: $namespace}) RETURN g.name AS name")
+        given = {
+            "namespace": graph.namespace,
+            "id": result.run,
+            "name": row["name"],
+            "graph": row["name"],
+            "node": "reward",
+        }
+        query = block(**{name: given[name] for name in block.parameters})
+        assert connection.read(query)
+        _, operators = connection.plan(query)
+        assert [name for name, _ in operators if name.endswith("Scan") and "Index" not in name] == []
+    finally:
+        graph.drop_namespace(graph.namespace)
+
+
+RUNNER = """
+import sys
+from memorygraph import MemoryGraph
+with MemoryGraph.connect(namespace=sys.argv[2]) as graph:
+    graph.run(open(sys.argv[1]).read(), language="convo", allow_hosts=[sys.argv[3]])
+"""
+
+
+@pytest.mark.parametrize("killed_at", [1, 2, 3])
+def test_a_killed_run_goes_on_and_repeats_nothing(
+    server: tuple[str, tuple[str, str] | None],
+    graph: MemoryGraph,
+    shop: Shop,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    killed_at: int,
+) -> None:
+    uri, auth = server
+    monkeypatch.setenv("NEO4J_URI", uri)
+    if auth:
+        monkeypatch.setenv("NEO4J_USERNAME", auth[0])
+        monkeypatch.setenv("NEO4J_PASSWORD", auth[1])
+    script = tmp_path / "review.convo"
+    script.write_text(local(shop))
+    processes: list[subprocess.Popen[bytes]] = []
+    answered = 0
+
+    def reply(_request: Request) -> Any:
+        nonlocal answered
+        if answered == killed_at - 1 and processes:
+            os.kill(processes.pop().pid, signal.SIGKILL)
+            return "never heard"
+        answered += 1
+        return POSITIVE[answered - 1]
+
+    with scripted(reply) as model:
+        command = [sys.executable, "-c", RUNNER, str(script), graph.namespace, shop.host]
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        processes.append(process)
+        assert process.wait(60) == -signal.SIGKILL
+        [kept] = graph.query("MATCH (r:Run {namespace: $namespace}) RETURN r.id AS id, r.status AS status")
+        assert kept["status"] == "running"
+        result = graph.run(local(shop), language="convo", allow_hosts=[shop.host], resume="last")
+        assert result.run == kept["id"]
+        assert result.value == "Reward sent"
+        assert len(model.requests) == len(POSITIVE) + 1
+    assert len(shop.requests) == 1
+    assert [row["node"] for row in graph.query(CHAIN, {"run": kept["id"]})] == ["screenInput", "categorize", "reward"]
+
+
+def test_only_a_broken_run_of_the_same_program_is_gone_on_with(graph: MemoryGraph, shop: Shop) -> None:
+    with scripted(POSITIVE):
+        result = graph.run(local(shop), language="convo", allow_hosts=[shop.host])
+        with pytest.raises(ConflictError, match="is done"):
+            graph.run(local(shop), language="convo", resume=result.run)
+        with pytest.raises(ConflictError, match="another program"):
+            graph.run(REVIEW, language="convo", resume=result.run)
+        with pytest.raises(NotFoundError, match="was broken off"):
+            graph.run(local(shop), language="convo", resume="last")
+        with pytest.raises(NotFoundError, match="no run `nothing`"):
+            graph.run(REVIEW, language="convo", resume="nothing")
+
+
+def test_dropping_a_namespace_drops_its_graphs_and_steps(graph: MemoryGraph, shop: Shop) -> None:
+    with scripted(POSITIVE):
+        graph.run(local(shop), language="convo", allow_hosts=[shop.host])
+    graph.drop_namespace(graph.namespace)
+    left = "MATCH (n {namespace: $namespace}) WHERE n:Graph OR n:GraphNode OR n:Step OR n:Run RETURN count(n) AS n"
+    assert graph.query(left) == [{"n": 0}]
+
+
+def test_a_run_that_failed_keeps_the_step_and_goes_on_when_it_can(graph: MemoryGraph, shop: Shop) -> None:
+    with scripted(POSITIVE) as model:
+        with pytest.raises(ScriptError, match="--allow-host"):
+            graph.run(local(shop), language="convo")
+        [failed] = graph.query(
+            "MATCH (r:Run {namespace: $namespace})-[:STEP]->(s:Step {node: 'reward'}) "
+            "RETURN r.status AS status, r.error AS error, s.error AS step, s.completed AS completed"
+        )
+        assert (failed["status"], failed["completed"]) == ("failed", False)
+        assert "--allow-host" in failed["error"]
+        assert "--allow-host" in failed["step"]
+        assert shop.requests == []
+        result = graph.run(local(shop), language="convo", allow_hosts=[shop.host], resume="last")
+        assert (result.value, len(model.requests)) == ("Reward sent", 3)
+    assert len(shop.requests) == 1
+
+
+FORK = """
+@fork
+@to left = eq(1 1)
+@to right = eq(1 1)
+> node start
+
+    > user
+    Start {{input}}
+
+> node left
+
+    > user
+    Left {{input}}
+
+> node right
+
+    > user
+    Right {{input}}
+
+> nodeEnd
+> goto start
+"""
+
+
+def test_a_fork_is_stored_as_branches_of_the_chain_and_of_the_message_graph(graph: MemoryGraph) -> None:
+    def reply(request: Request) -> str:
+        return "L" if "Left" in request.prompt else "R" if "Right" in request.prompt else "S"
+
+    with scripted(reply):
+        result = graph.run(FORK, "x", language="convo")
+    assert {step["node"]: step["output"] for step in result.steps} == {"start": "S", "left": "L", "right": "R"}
+    rows = graph.query(
+        "MATCH (:Run {namespace: $namespace, id: $run})-[:STEP]->(a:Step)-[:THEN]->(b:Step) "
+        "RETURN a.node AS a, b.node AS b ORDER BY b",
+        {"run": result.run},
+    )
+    assert [(row["a"], row["b"]) for row in rows] == [("start", "left"), ("start", "right")]
+    versions = graph.messages(result.conversation).versions()
+    answers = {graph.messages(result.conversation).checkout(version)[-1]["content"] for version in versions}
+    assert answers == {"S", "L", "R"}

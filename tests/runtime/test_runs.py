@@ -1,0 +1,182 @@
+"""The record of a run in Neo4j: what each call saw, and from which nodes."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memorygraph import MemoryGraph, ModelError, RecordWarning
+from memorygraph.graph.connection import Connection
+from memorygraph.library import NamedQuery, cypher_folder, read_blocks
+from memorygraph.llm.replies import Failure
+from memorygraph.llm.scripted import ScriptedModel
+
+RECALLS = """
+import llm M from "openai://m"
+import memory Known from "neo4j://"
+main agent Answerer {
+  model M role "A helper" description "Answers from memory"
+  main func(input) {
+    use input.question
+    use Known.recall(input.question) < 2k
+    use input.long < 10
+    return generate({ input: "Answer" attempts: 2 }) { return { text string } }
+  }
+}
+"""
+SAVED = {block.name: block for block in read_blocks(cypher_folder() / "browser" / "runs.cypher")}
+INPUT = {"question": "guidance computer", "long": "x" * 50}
+
+
+@pytest.fixture
+def model(monkeypatch: pytest.MonkeyPatch) -> Any:
+    with ScriptedModel(["no json", '{"text": "It had 2,048 words."}', Failure(401, "no")]) as model:
+        monkeypatch.setenv("OPENAI_BASE_URL", model.base_url)
+        yield model
+
+
+@pytest.fixture
+def known(graph: MemoryGraph) -> MemoryGraph:
+    graph.load('Node(node_id="agc", name="Apollo Guidance Computer", data="2,048 words of memory.");')
+    graph.load('Node(node_id="moon", name="The Moon", data="No relation.");')
+    return graph
+
+
+def rows(graph: MemoryGraph, block: str, **parameters: Any) -> list[dict[str, Any]]:
+    """The rows of a saved query of cypher/browser."""
+    return graph.connection.read(SAVED[block](namespace=graph.namespace, **parameters))
+
+
+@pytest.mark.usefixtures("model")
+def test_a_saved_query_says_which_prompts_saw_a_node(known: MemoryGraph) -> None:
+    result = known.run(RECALLS, INPUT)
+    text = "MATCH (:Node {namespace: $namespace, id: $id})<-[:FROM]-(item:ContextItem)<-[:USED]-(g:Generation)" + (
+        "<-[:GENERATED]-(run:Run) RETURN run.id AS run, item.source AS source, g.instruction AS instruction"
+    )
+    assert known.query(text, {"id": "agc"}) == [
+        {"run": result.run, "source": "Known.recall(input.question)", "instruction": "Answer"}
+    ]
+    assert known.query(text, {"id": "moon"}) == []
+    [seen] = rows(known, "prompts-that-saw-a-node", id="agc")
+    assert seen["run"]["id"] == result.run
+
+
+@pytest.mark.usefixtures("model")
+def test_a_saved_query_says_what_a_call_saw(known: MemoryGraph) -> None:
+    result = known.run(RECALLS, INPUT)
+    [generation] = known.query(
+        "MATCH (:Run {namespace: $namespace, id: $id})-[:GENERATED]->(g) RETURN g.id AS id, g.attempts AS attempts, "
+        "g.result AS result, g.errors AS errors",
+        {"id": result.run},
+    )
+    assert (generation["attempts"], json.loads(generation["result"])) == (2, {"text": "It had 2,048 words."})
+    saw = known.query(
+        "MATCH (:Generation {namespace: $namespace, id: $id})-[used:USED]->(item) RETURN used.index AS index, "
+        "item.text AS text, item.budget AS budget, item.clipped AS clipped ORDER BY index",
+        {"id": generation["id"]},
+    )
+    assert [(row["index"], row["budget"], row["clipped"]) for row in saw] == [
+        (0, None, False),
+        (1, "2k", False),
+        (2, "10", True),
+    ]
+    trace = result.trace[-1]["data"]["context"]["items"]
+    assert [row["text"] for row in saw] == [item["text"] for item in trace]
+    assert rows(known, "what-a-call-saw", id=generation["id"])
+
+
+@pytest.mark.parametrize("block", SAVED.values(), ids=lambda block: block.name)
+def test_every_saved_query_is_documented_and_planned_on_indexes(connection: Connection, block: NamedQuery) -> None:
+    documented = block.documentation.partition("Parameters: ")[2]
+    assert all(parameter in documented for parameter in block.parameters)
+    _, operators = connection.plan(block(**dict.fromkeys(block.parameters, "a")))
+    assert [name for name, _ in operators if name.endswith("Scan") and "Index" not in name] == []
+
+
+@pytest.mark.usefixtures("model")
+def test_the_messages_of_every_attempt_are_in_the_message_graph(known: MemoryGraph) -> None:
+    result = known.run(RECALLS, INPUT)
+    assert result.conversation is not None
+    history = known.messages(result.conversation)
+    answers = [entry.message.text for version in history.versions() for entry in history.checkout(version).entries()]
+    assert {"no json", '{"text": "It had 2,048 words."}'} <= set(answers)
+    joined = known.query(
+        "MATCH (:Run {namespace: $namespace, id: $id})-[:GENERATED]->()-[:ANSWERED]->(m:Message) RETURN m.content AS t",
+        {"id": result.run},
+    )
+    assert {row["t"] for row in joined} == {"no json", '{"text": "It had 2,048 words."}'}
+
+
+def test_a_run_that_fails_is_kept_with_its_trace(known: MemoryGraph, model: ScriptedModel) -> None:
+    known.run(RECALLS, INPUT)
+    with pytest.raises(ModelError, match="refused the API key"):
+        known.run(RECALLS, INPUT)
+    [run] = known.query(
+        "MATCH (r:Run {namespace: $namespace, status: 'failed'}) RETURN r.error AS error, r.trace AS trace"
+    )
+    event = json.loads(run["trace"])[-1]
+    assert event["kind"] == "generate"
+    assert event["data"]["ok"] is False
+    assert "refused the API key" in event["data"]["error"]
+    assert len(model.requests) == 3
+
+
+@pytest.mark.usefixtures("model")
+def test_equal_context_is_stored_once(known: MemoryGraph) -> None:
+    twice = RECALLS.replace(
+        "return generate",
+        'a = generate({ input: "First" attempts: 2 }) { return { text string } } '
+        'b = generate({ input: "Second" }) { return { text string } } return generate',
+    )
+    with pytest.raises(ModelError):
+        known.run(twice, INPUT)
+    [count] = known.query("MATCH (i:ContextItem {namespace: $namespace}) RETURN count(i) AS items")
+    [uses] = known.query("MATCH (:Generation {namespace: $namespace})-[u:USED]->() RETURN count(u) AS uses")
+    assert (count["items"], uses["uses"]) == (3, 6)
+
+
+@pytest.mark.usefixtures("model")
+def test_dropping_a_namespace_drops_its_runs(known: MemoryGraph) -> None:
+    known.run(RECALLS, INPUT)
+    known.drop_namespace(known.namespace)
+    left = "MATCH (n {namespace: $namespace}) WHERE n:Run OR n:Generation OR n:ContextItem RETURN count(n) AS n"
+    assert known.query(left) == [{"n": 0}]
+
+
+def test_a_run_goes_on_when_the_database_is_lost(
+    server: tuple[str, tuple[str, str] | None], graph: MemoryGraph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MEMORYGRAPH_HOME", str(tmp_path))
+    lost = MemoryGraph(Connection(*server), graph.namespace)
+
+    def close_and_answer(_request: object) -> str:
+        lost.close()
+        return '{"text": "still here"}'
+
+    with ScriptedModel(close_and_answer) as model:
+        monkeypatch.setenv("OPENAI_BASE_URL", model.base_url)
+        program = RECALLS.replace("use Known.recall(input.question) < 2k", "")
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            assert lost.run(program, INPUT).value == {"text": "still here"}
+    assert {warning.category for warning in caught} == {RecordWarning}
+    assert any("could not be stored whole" in str(warning.message) for warning in caught)
+
+
+@pytest.mark.usefixtures("model")
+def test_nodes_of_another_namespace_are_not_joined(known: MemoryGraph) -> None:
+    other = MemoryGraph(known.connection, f"{known.namespace}-other")
+    other.load('Node(node_id="moon", name="Guidance computer of another world", data="");')
+    try:
+        program = RECALLS.replace('"neo4j://"', f'"neo4j://{other.namespace}"')
+        result = known.run(program, INPUT)
+        assert "another world" in result.trace[-1]["data"]["context"]["items"][1]["text"]
+        assert result.trace[-1]["data"]["context"]["items"][1]["origins"] == [f"neo4j://{other.namespace}/moon"]
+        joined = "MATCH (:ContextItem {namespace: $namespace})-[:FROM]->(n) RETURN n.id AS id"
+        assert known.query(joined) == []
+    finally:
+        other.drop_namespace(other.namespace)
