@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Literal, TextIO, overload
 
 from memorygraph.errors import MemoryGraphError, NotFoundError
-from memorygraph.languages import agentscript, contextscript, convo
+from memorygraph.languages import agentscript, contextscript, convo, pete
 from memorygraph.languages.batches import Batches
 from memorygraph.languages.lower import Grammar
 from memorygraph.languages.parser import Parser
@@ -84,6 +84,7 @@ LANGUAGES: dict[str, Language] = {
     "contextscript": FlatLanguage("contextscript", ".ctx", contextscript.GRAMMAR, contextscript.STATEMENTS),
     "agentscript": NestedLanguage("agentscript", ".as", "memorygraph.languages.agentscript.reading"),
     "convo": NestedLanguage("convo", ".convo", "memorygraph.languages.convo.reading"),
+    "pete": NestedLanguage("pete", ".pete", "memorygraph.languages.pete.reading"),
 }
 
 
@@ -122,6 +123,8 @@ def parse(
 ) -> agentscript.Program: ...
 @overload
 def parse(text: str, language: Literal["convo"], *, strict: bool = ..., file: str | None = ...) -> convo.Program: ...
+@overload
+def parse(text: str, language: Literal["pete"], *, strict: bool = ..., file: str | None = ...) -> pete.Program: ...
 @overload
 def parse(text: str, language: str, *, strict: bool = ..., file: str | None = ...) -> Script: ...
 def parse(text: str, language: str = "contextscript", *, strict: bool = False, file: str | None = None) -> Script:

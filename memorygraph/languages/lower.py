@@ -202,7 +202,8 @@ def nested_grammar(path: Path, *roots: str) -> machine.Machine:
             kind = rule._tx_class._tx_type  # noqa: SLF001 - textX's documented names
             rules[rule.rule_name] = machine.Rule(rule.rule_name, kind == RULE_COMMON, _body(rule, waiting))
     blanks = f"[{re.escape(parser.ws)}]*+"
-    return machine.Machine(rules, f"{blanks}(?:{_leaf(parser.comments_model)}{blanks})*+")
+    comments = f"(?:{_leaf(parser.comments_model)}{blanks})*+" if parser.comments_model else ""
+    return machine.Machine(rules, blanks + comments)
 
 
 def _neutral(expression: ParsingExpression, waiting: list[ParsingExpression]) -> machine.Expression:

@@ -76,6 +76,20 @@ Sorts and rates the input
 
     <INPUT>{{{{input}}}}</INPUT> with {{{{join(getNodeInput(-1) 'of {{{{name}}}}')}}}}
 """
+THOUGHT = """  @[time: 12:30]
+  !! thermometer {{ "temperature": {number} }}
+  // It is hot; somebody should do something about it.
+  &heat{number} = /* the heat in the lab, as it was measured there */
+  &travis doesn't like &heat{number}.
+  context cool(&heat{number}, &fan) {{
+    @fan, set {{"speed": {number}, "for": [1, 2.5]}} >> {{"ok": true}}
+    tl;dr /* turned the fan on */
+  }}
+  &old = memory:{number}
+  &pete knows that &travis likes &fan and &fan cools &heat{number}.
+  _who likes &fan?
+  _x likes _y if _y cools &old and _x knows _y.
+"""
 
 
 def program(lines: int) -> str:
@@ -95,6 +109,15 @@ def conversation(lines: int) -> str:
         text += NODE.format(number=number, next=number + 1)
         number += 1
     return f"{text}\n> node step{number}\n> nodeEnd\n> goto step0\n"
+
+
+def log(lines: int) -> str:
+    """A log of at least so many lines, whose outermost context is open."""
+    text, number = "context main(&pete, &travis, &fan) {\n", 0
+    while text.count("\n") < lines:
+        text += THOUGHT.format(number=number)
+        number += 1
+    return text
 
 
 def seconds(work: Callable[[], object], rounds: int = 5) -> float:
@@ -119,7 +142,7 @@ def measure(language: str, make: Callable[[int], str], sizes: list[int]) -> None
         plain = seconds(lambda text=text: metamodel.model_from_str(text), 1)  # type: ignore[misc]
         print(
             f"{language}, {text.count(chr(10)):,} lines: parse and check {ours:.3f} s; textX alone {plain:.3f} s, "
-            f"so {plain / ours:.1f} times"
+            f"so {plain / ours:.1f} times; {len(text) / ours / 1000:,.0f} thousand characters a second"
         )
 
 
@@ -127,3 +150,4 @@ if __name__ == "__main__":
     lines = [int(argument) for argument in sys.argv[1:]] or [1000, 5000]
     measure("agentscript", program, lines)
     measure("convo", conversation, lines)
+    measure("pete", log, lines)

@@ -1,0 +1,219 @@
+"""What can be found wrong in a log that reads well.
+
+A context knows the handles that it was passed, its own name, what it instantiates, the variables that it asked for,
+and the contexts in it that have ended; and every context knows the faculties that were called before, by their names.
+Source: the rulings on PETE's grammar, 7, 12 and 16, and its sample log.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from memorygraph.errors import MOST_PROBLEMS, Source, Span
+from memorygraph.languages.agentscript.names import suggestion
+from memorygraph.languages.finding import Finding
+from memorygraph.languages.pete import (
+    SELF,
+    Abbreviation,
+    Abstraction,
+    Argument,
+    Closing,
+    Command,
+    Fact,
+    Instantiation,
+    Item,
+    Memory,
+    Opening,
+    Predication,
+    Question,
+    Ref,
+    Rule,
+    Statement,
+    Tldr,
+    Value,
+    Variable,
+)
+from memorygraph.languages.pete.items import LONGEST_ADDRESS
+
+LONGEST_NUMBER = 308  # digits; the largest double has as many
+
+_NUMBER = re.compile(r'"(?:[^"\\]++|\\.)*+"|(-?[0-9][0-9.eE+-]*+)')
+_MAYBE_HALF = re.compile(r"\\u[dD][89a-fA-F]")
+_HALF = re.compile("[\ud800-\udfff]")
+
+
+@dataclass
+class _Frame:
+    """An open context: its handles, and whether it was summed up."""
+
+    opening: Opening
+    known: set[str] = field(default_factory=set)
+    tldr: Tldr | None = None
+
+
+def check_program(items: Sequence[Item], source: Source) -> tuple[list[Finding], list[Finding]]:
+    """What is wrong, and what is only strange, both in the order of the text."""
+    checks = _Checks(source)
+    for item in items:
+        checks.take(item)
+        if len(checks.findings) > MOST_PROBLEMS:
+            break
+    return sorted(checks.findings, key=lambda finding: finding.span), checks.warnings
+
+
+class _Checks:
+    """Follows a log from context to context."""
+
+    def __init__(self, source: Source) -> None:
+        self.findings: list[Finding] = []
+        self.warnings: list[Finding] = []
+        self._source = source
+        self._frames: list[_Frame] = []
+        self._faculties: set[str] = set()  # those that were called: the log has met them, so it can speak of them
+
+    def take(self, item: Item) -> None:
+        """Check the next item of the log."""
+        match item:
+            case Opening():
+                self._open(item)
+            case Closing():
+                closed = self._frames.pop().opening.name
+                if self._frames:
+                    self._frames[-1].known.add(closed)
+            case _:
+                self._state(item)
+
+    def _state(self, statement: Statement) -> None:
+        match statement:
+            case Tldr():
+                self._sum_up(statement)
+            case Instantiation():
+                self._instantiate(statement)
+            case Abbreviation():
+                self._abbreviated(statement)
+            case Fact(predication) | Question(predication):
+                self._said([predication])
+                self._frames[-1].known.update(one.name for one in _leaves([predication]) if isinstance(one, Variable))
+            case Rule():
+                self._rule(statement)
+            case _:
+                pass
+        if isinstance(statement, (Command, Question)):
+            self._data(statement)
+        if isinstance(statement, Command) and statement.faculty is not None:
+            self._faculties.add(statement.faculty)
+
+    def _instantiate(self, statement: Instantiation) -> None:
+        if isinstance(statement.value, Memory):
+            self._address(statement.value)
+        elif isinstance(statement.value, Abbreviation):
+            self._abbreviated(statement.value)
+        self._frames[-1].known.add(statement.ref.name)
+
+    def _open(self, opening: Opening) -> None:
+        if self._frames:
+            self._passed(opening.name, opening.refs)
+        self._frames.append(_Frame(opening, {SELF, opening.name, *(ref.name for ref in opening.refs)}))
+
+    def _abbreviated(self, item: Abbreviation) -> None:
+        self._passed(item.name, item.refs)
+        self._address(item.memory)
+        self._frames[-1].known.add(item.name)
+
+    def _passed(self, name: str, refs: Iterable[Ref]) -> None:
+        for ref in refs:
+            self._known(ref, f"so the context `{name}` cannot be passed it")
+
+    def _sum_up(self, tldr: Tldr) -> None:
+        frame = self._frames[-1]
+        if frame.tldr is not None:
+            message = f"the context `{frame.opening.name}` has several tl;dr, and the last one counts"
+            self.warnings.append(Finding(message, "SEVERAL_TLDR", tldr.span, frame.tldr.span))
+        frame.tldr = frame.tldr or tldr
+
+    def _rule(self, rule: Rule) -> None:
+        self._said([rule.head, *rule.body])
+        bound = {one.name for one in _leaves(rule.body) if isinstance(one, Variable)}
+        for one in _leaves([rule.head]):
+            if isinstance(one, Variable) and one.name not in bound:
+                bound.add(one.name)
+                near = suggestion(f"_{one.name}", [f"_{name}" for name in bound - {one.name}])
+                message = f"the variable `_{one.name}` of this rule stands in no condition behind `if`{near}"
+                self.findings.append(Finding(message, "UNBOUND_VARIABLE", one.span))
+
+    def _said(self, predications: Iterable[Predication]) -> None:
+        for one in _leaves(predications):
+            match one:
+                case Ref():
+                    self._known(one)
+                case Memory():
+                    self._address(one)
+                case Value():
+                    self._value(one)
+                case _:
+                    pass
+
+    def _data(self, item: Command | Question) -> None:
+        if isinstance(item, Command) and item.arguments is not None:
+            self._value(item.arguments)
+        if item.feedback is not None:
+            self._value(item.feedback.data)
+
+    def _known(self, ref: Ref, consequence: str = "") -> None:
+        """A handle that its context does not know; it is said once."""
+        frame = self._frames[-1]
+        if ref.name in frame.known or ref.name in self._faculties:
+            return
+        message = f"the context `{frame.opening.name}` does not know `&{ref.name}`"
+        if consequence:
+            message += f", {consequence}"
+        if any(ref.name in outer.known for outer in self._frames[:-1]):
+            passed = ", ".join(f"&{name}" for name in (*(one.name for one in frame.opening.refs), ref.name))
+            message += f"; pass it: context {frame.opening.name}({passed})"
+        else:
+            near = suggestion(f"&{ref.name}", [f"&{name}" for name in sorted(frame.known)])
+            message += near or f"; make it: &{ref.name} = /* what it is */"
+        frame.known.add(ref.name)
+        self.findings.append(Finding(message, "UNKNOWN_REF", ref.span))
+
+    def _address(self, memory: Memory) -> None:
+        if memory.address >= 10**LONGEST_ADDRESS:
+            message = f"this is no address; one has at most {LONGEST_ADDRESS} digits"
+            self.findings.append(Finding(message, "INVALID_NUMBER", memory.span))
+
+    def _value(self, value: Value) -> None:
+        """Numbers that no float holds, and texts that no encoding can write."""
+        if len(value.text) > LONGEST_NUMBER or "e" in value.text or "E" in value.text:
+            for found in _NUMBER.finditer(value.text):
+                if found[1] and (len(found[1]) > LONGEST_NUMBER or math.isinf(float(found[1]))):
+                    message = f"this number is too large; one has at most {LONGEST_NUMBER} digits"
+                    self.findings.append(Finding(message, "INVALID_NUMBER", _inside(value, found[1], self._source)))
+                    return
+        if _MAYBE_HALF.search(value.text) and _HALF.search(json.dumps(value.value, ensure_ascii=False)):
+            message = "an escape in this value is half a character, and cannot be stored"
+            self.findings.append(Finding(message, "ENCODING", value.span))
+
+
+def _inside(value: Value, token: str, source: Source) -> Span:
+    """Where a token of a value stands."""
+    start = source.text.find(token, *value.span)
+    return Span(start, start + len(token))
+
+
+def _leaves(predications: Iterable[Predication]) -> Iterator[Argument]:
+    """The subjects and objects of predications, those within abstractions too, in the order of the text."""
+    waiting: list[Predication | Argument] = [*predications]
+    waiting.reverse()
+    while waiting:
+        one = waiting.pop()
+        match one:
+            case Predication():
+                waiting += [one.object, one.subject]
+            case Abstraction():
+                waiting += one.predications[::-1]
+            case _:
+                yield one

@@ -1,0 +1,113 @@
+"""PETE text to items: a whole log at once, and how reading goes on after an error."""
+
+from __future__ import annotations
+
+import re
+
+from memorygraph.errors import MOST_PROBLEMS, Source, Span
+from memorygraph.languages.finding import Finding, half_characters, problems_of
+from memorygraph.languages.machine import Read, Stopped
+from memorygraph.languages.pete import Closing, Item, Opening, Piece, Program
+from memorygraph.languages.pete.checks import check_program
+from memorygraph.languages.pete.continuation import Reader
+from memorygraph.languages.pete.errors import beginning, explained, outside
+from memorygraph.languages.pete.items import BLANKS, GRAMMAR, builds_for, read_item
+
+__all__ = ["GRAMMAR", "LARGEST", "Piece", "Reader", "read_items", "read_program"]
+
+LARGEST = 2**24  # characters of a log
+
+# Where an item may well begin a line; words begin commands, but mostly they are something else.
+_NEXT = re.compile(
+    r"^[ \t]*+(?=//|!!|tl;dr|context\b|that\b|memory:|\}|&[A-Za-z]|_[A-Za-z]"
+    r"|@[\[A-Za-z]|[A-Za-z]\w*+[ \t]*+(?:[{\[]|$))",
+    re.MULTILINE,
+)
+_CLOSINGS = re.compile(r"(?:\}[ \t\r\n]*+)++")  # of which nobody knows any more what they close
+_HEAD = re.compile(r"context\b[^\n]*\{[ \t\r]*$", re.MULTILINE)
+
+
+def read_program(text: str, file: str | None = None) -> Program:
+    """A log, and everything that can be found wrong with it.
+
+    Where the syntax is wrong, its items are those before the first error.
+    """
+    source = Source(text.removeprefix("\ufeff"), file)
+    items, findings = read_items(source)
+    if findings:
+        return Program(source, items, problems_of(findings, source))
+    problems, warnings = check_program(items, source)
+    return Program(source, items, problems_of(problems, source), problems_of(warnings, source))
+
+
+def read_items(source: Source) -> tuple[tuple[Item, ...], list[Finding]]:
+    """The items before the first error of the syntax, and all such errors."""
+    if len(source.text) > LARGEST:
+        message = f"this log is too large; one has at most {LARGEST:,} characters. Fold what is in closed contexts"
+        return (), [Finding(message, "PROGRAM_TOO_LARGE", Span(0, 1))]
+    log = _Log(source)
+    log.read()
+    return tuple(log.items), half_characters(source.text) or log.findings
+
+
+class _Log:
+    """Reads the items of a log, and counts its open contexts."""
+
+    def __init__(self, source: Source) -> None:
+        self.items: list[Item] = []
+        self.findings: list[Finding] = []
+        self._source = source
+        self._depth = 0
+
+    def read(self) -> None:
+        """Read all that can be read."""
+        text = self._source.text
+        builds = builds_for(text)
+        position: int | None = GRAMMAR.layout_end(text, 0)
+        first = read_item(text, builds, position or 0, "Opening")
+        if isinstance(first, Stopped):
+            position = self._first(first, position or 0)
+        while position is not None and position < len(text):
+            result = read_item(text, builds, position)
+            if isinstance(result, Read):
+                self._take(result.value)
+                position = result.end
+                if self.findings and (more := _CLOSINGS.match(text, position)):
+                    position = more.end()
+            else:
+                position = self._after(result, position)
+
+    def _first(self, stop: Stopped, position: int) -> int | None:
+        """A log begins with a context: where reading goes on if it does not."""
+        if stop.offset > position:
+            return self._after(stop, position)
+        self.findings.append(beginning(self._source, stop))
+        self._depth = 1
+        text = self._source.text
+        other = read_item(text, builds_for(text), position)
+        unreadable = isinstance(other, Stopped) and other.offset == position
+        return self._resume(position, position) if unreadable else position
+
+    def _after(self, stop: Stopped, position: int) -> int | None:
+        """Say what is wrong with the item at a position, and where reading goes on."""
+        self.findings.append(explained(self._source, stop, position))
+        self._depth += _HEAD.match(self._source.text, position) is not None
+        return self._resume(stop.offset, position) if len(self.findings) <= MOST_PROBLEMS else None
+
+    def _resume(self, offset: int, position: int) -> int | None:
+        """Where an item may begin, behind one that stopped at an offset: at the start of that line, or later."""
+        text = self._source.text
+        line = text.rfind("\n", 0, offset) + 1
+        if line <= position or text[line:offset].strip(BLANKS):
+            line = text.find("\n", offset) + 1 or len(text)
+        following = _NEXT.search(text, line)
+        return GRAMMAR.layout_end(text, following.start()) if following else None
+
+    def _take(self, item: Item) -> None:
+        """Count an item, which may stand where none can; after an error nobody knows."""
+        if not self.findings:
+            if not self._depth and self.items:
+                self.findings.append(outside(self._source, item, self.items[-1]))
+            else:
+                self.items.append(item)
+        self._depth += isinstance(item, Opening) - isinstance(item, Closing)
