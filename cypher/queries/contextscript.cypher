@@ -1,63 +1,138 @@
 // What a ContextScript program compiles to. Each block writes one batch and returns what it changed, under
 // the names of the load report. The compiler knows from begin-load what is stored, so that a row says
 // exactly what is to be done with it.
+//
+// The revision of a load is that of its namespace while the load holds the lock. Every block leaves it as `since` in
+// what it writes, and keeps the values that it replaces as a Former, unless they are of the same revision:
+//
+//   (:Former {namespace, id, of: "node" | "edge", since, until, ...})
+//
+// beside what the element had, `from_node` and `to_node` of an edge, and the other `labels` of a node. A deleted node
+// is not copied: it becomes the Former (`itself`), so that whatever else hangs on it comes back with it.
 
 // name: create-nodes
 // Parameters: namespace, namespace_token, rows [{id, name, data}].
+MATCH (namespace:Namespace {name: $namespace})
+WITH namespace.revision AS revision
 UNWIND $rows AS row
 CREATE (node:Node {namespace: $namespace, id: row.id, name: row.name, data: row.data,
-                   namespace_token: $namespace_token})
+                   namespace_token: $namespace_token, since: revision})
 RETURN count(node) AS nodes_created;
 
 // name: change-nodes
-// The given arguments replace, the others stay. Parameters: namespace, rows [{id, set: {name, data}}].
+// The given arguments replace, the others stay. Vectors of the former text go.
+// Parameters: namespace, rows [{id, set: {name, data}}].
+MATCH (namespace:Namespace {name: $namespace})
+WITH namespace.revision AS revision
 UNWIND $rows AS row
 MATCH (node:Node {namespace: $namespace, id: row.id})
 WHERE any(key IN keys(row.set) WHERE node[key] IS NULL OR node[key] <> row.set[key])
-SET node += row.set
+FOREACH (_ IN CASE WHEN coalesce(node.since, 0) < revision THEN [1] ELSE [] END |
+  CREATE (former:Former)
+  SET former = properties(node), former.of = 'node', former.since = coalesce(node.since, 0), former.until = revision,
+      former.labels = [label IN labels(node) WHERE label <> 'Node'],
+      former.embedding = null, former.embedding_model = null
+)
+SET node += row.set, node.since = revision, node.embedding = null, node.embedding_model = null
 RETURN count(node) AS nodes_updated;
 
 // name: create-edges
 // Parameters: namespace, rows [{id, from_node, to_node, verb, weight}].
+MATCH (namespace:Namespace {name: $namespace})
+WITH namespace.revision AS revision
 UNWIND $rows AS row
 MATCH (from_node:Node {namespace: $namespace, id: row.from_node})
 MATCH (to_node:Node {namespace: $namespace, id: row.to_node})
-CREATE (from_node)-[edge:EDGE {namespace: $namespace, id: row.id, verb: row.verb, weight: row.weight}]->(to_node)
+CREATE (from_node)-[edge:EDGE {namespace: $namespace, id: row.id, verb: row.verb, weight: row.weight,
+                               since: revision}]->(to_node)
 RETURN count(edge) AS edges_created;
 
 // name: change-edges
 // Parameters: namespace, rows [{id, set: {verb, weight}}].
+MATCH (namespace:Namespace {name: $namespace})
+WITH namespace.revision AS revision
 UNWIND $rows AS row
-MATCH ()-[edge:EDGE {namespace: $namespace, id: row.id}]->()
+MATCH (from_node)-[edge:EDGE {namespace: $namespace, id: row.id}]->(to_node)
 WHERE any(key IN keys(row.set) WHERE edge[key] IS NULL OR edge[key] <> row.set[key])
-SET edge += row.set
+FOREACH (_ IN CASE WHEN coalesce(edge.since, 0) < revision THEN [1] ELSE [] END |
+  CREATE (former:Former)
+  SET former = properties(edge), former.of = 'edge', former.since = coalesce(edge.since, 0), former.until = revision,
+      former.from_node = from_node.id, former.to_node = to_node.id
+)
+SET edge += row.set, edge.since = revision
 RETURN count(edge) AS edges_updated;
 
 // name: move-edges
 // An edge gets other ends: Neo4j can't move a relationship, so it is made anew with all it had.
 // Parameters: namespace, rows [{id, from_node, to_node, set: {verb, weight}}].
+MATCH (namespace:Namespace {name: $namespace})
+WITH namespace.revision AS revision
 UNWIND $rows AS row
-MATCH ()-[former:EDGE {namespace: $namespace, id: row.id}]->()
+MATCH (left)-[moved:EDGE {namespace: $namespace, id: row.id}]->(reached)
 MATCH (from_node:Node {namespace: $namespace, id: row.from_node})
 MATCH (to_node:Node {namespace: $namespace, id: row.to_node})
-WITH row, former, properties(former) AS kept, from_node, to_node
-DELETE former
+WITH row, revision, moved, properties(moved) AS kept, left.id AS left, reached.id AS reached, from_node, to_node
+FOREACH (_ IN CASE WHEN coalesce(kept.since, 0) < revision THEN [1] ELSE [] END |
+  CREATE (former:Former)
+  SET former = kept, former.of = 'edge', former.since = coalesce(kept.since, 0), former.until = revision,
+      former.from_node = left, former.to_node = reached
+)
+DELETE moved
 CREATE (from_node)-[edge:EDGE]->(to_node)
-SET edge = kept, edge += row.set
+SET edge = kept, edge += row.set, edge.since = revision
 RETURN count(edge) AS edges_updated;
 
 // name: delete-edges
 // Parameters: namespace, ids.
+MATCH (namespace:Namespace {name: $namespace})
+WITH namespace.revision AS revision
 UNWIND $ids AS id
-MATCH ()-[edge:EDGE {namespace: $namespace, id: id}]->()
+MATCH (from_node)-[edge:EDGE {namespace: $namespace, id: id}]->(to_node)
+FOREACH (_ IN CASE WHEN coalesce(edge.since, 0) < revision THEN [1] ELSE [] END |
+  CREATE (former:Former)
+  SET former = properties(edge), former.of = 'edge', former.since = coalesce(edge.since, 0), former.until = revision,
+      former.from_node = from_node.id, former.to_node = to_node.id
+)
 DELETE edge
 RETURN count(edge) AS edges_deleted;
 
 // name: delete-nodes
-// A node goes with all its edges, in and out, whoever declared them. Parameters: namespace, ids.
+// A node goes with all its edges, in and out, whoever declared them; a context of PETE goes with its statements and
+// the contexts in it. Parameters: namespace, ids.
+MATCH (namespace:Namespace {name: $namespace})
+WITH namespace.revision AS revision
 UNWIND $ids AS id
-MATCH (node:Node {namespace: $namespace, id: id})
+MATCH (named:Node {namespace: $namespace, id: id})
+MATCH (named)-[:CONTAINS*0..]->(node:Node)
+WITH DISTINCT revision, node
 OPTIONAL MATCH (node)-[edge:EDGE]-()
-WITH collect(DISTINCT node) AS nodes, count(DISTINCT node) AS nodes_deleted, count(DISTINCT edge) AS edges_deleted
-FOREACH (node IN nodes | DETACH DELETE node)
+WITH revision, collect(DISTINCT node) AS nodes, collect(DISTINCT edge) AS edges
+CALL (edges, revision) {
+  UNWIND edges AS edge
+  FOREACH (_ IN CASE WHEN coalesce(edge.since, 0) < revision THEN [1] ELSE [] END |
+    CREATE (former:Former)
+    SET former = properties(edge), former.of = 'edge', former.since = coalesce(edge.since, 0),
+        former.until = revision, former.from_node = startNode(edge).id, former.to_node = endNode(edge).id
+  )
+  DELETE edge
+}
+WITH nodes, size(nodes) AS nodes_deleted, size(edges) AS edges_deleted, revision
+CALL (nodes, revision) {
+  UNWIND nodes AS node
+  WITH node, revision, properties(node) AS kept, [label IN labels(node) WHERE label <> 'Node'] AS labels
+  WHERE coalesce(node.since, 0) < revision
+  REMOVE node:$(labels(node))
+  SET node:Former, node.of = 'node', node.since = coalesce(kept.since, 0), node.until = revision,
+      node.labels = labels, node.itself = true
+  WITH node
+  MATCH (node)-[:STATES]->(entry:Entry)
+  REMOVE entry:Entry
+  SET entry:FormerEntry
+}
+CALL (nodes) {
+  UNWIND nodes AS node
+  WITH node WHERE node:Node
+  OPTIONAL MATCH (node)-[:STATES]->(entry:Entry)
+  DETACH DELETE entry, node
+}
 RETURN nodes_deleted, edges_deleted;

@@ -9,6 +9,11 @@ WHERE node.id IS NOT NULL
 WITH node LIMIT $limit
 OPTIONAL MATCH (node)-[edge:EDGE]-()
 WITH collect(DISTINCT node) AS nodes, count(DISTINCT node) AS nodes_deleted, count(DISTINCT edge) AS edges_deleted
+CALL (nodes) {
+  UNWIND nodes AS node
+  MATCH (node)-[:STATES]->(entry:Entry)
+  DETACH DELETE entry
+}
 FOREACH (node IN nodes | DETACH DELETE node)
 RETURN nodes_deleted, edges_deleted;
 

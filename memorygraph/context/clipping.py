@@ -20,7 +20,7 @@ from memorygraph.context.origins import Stored, StoredText
 from memorygraph.context.rendering import fields_of, indented, quoted
 from memorygraph.context.tokens import count_tokens, cut_tokens
 
-Strategy = Literal["none", "chars", "items", "fields"]
+Strategy = Literal["none", "chars", "items", "fields", "fold"]
 
 
 @dataclass(frozen=True)

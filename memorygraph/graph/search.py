@@ -36,3 +36,13 @@ def lucene_query(text: str, namespace: str) -> str | None:
     quoted = ['"' + _SPECIAL.sub(r"\\\1", term) + '"' for term in terms]
     words = " ".join(f"name:{term}^2 data:{term}" for term in quoted)
     return f'+namespace_token:"{namespace_token(namespace)}"^0 +({words})'
+
+
+def name_query(text: str, namespace: str) -> str:
+    """A query for nodes of one namespace whose name has the words of a text in their order.
+
+    >>> name_query("the heat", "default")
+    '+namespace_token:"18345607124885091234"^0 +name:"the heat"'
+    """
+    words = _SPECIAL.sub(r"\\\1", text[:LONGEST_TERM])
+    return f'+namespace_token:"{namespace_token(namespace)}"^0 +name:"{words}"'

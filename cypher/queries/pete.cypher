@@ -1,0 +1,199 @@
+// Logs of PETE: what a model thought, to the character, and what it said about the world.
+//
+//   (:Node:Context {namespace, id: "memory-5", memory: 5, name, head, tail, tldr, log, parent, index, root})
+//   (:Context)-[:CONTAINS]->(:Context)                          a context in its parent
+//   (:Context)-[:STATES {index}]->(:Entry {kind, text, at})     its statements, in their order
+//   (:Context)-[:BINDS {ref, order}]->(:Node)                   what its handles mean; others than 0 are more answers
+//   (:Entry)-[:MENTIONS]->(:Node)                               what a statement is about
+//   (:Context)-[:CONTINUED_BY]->(:Message)                      what a model answered when it went on
+//   (:Node)-[:EDGE {lemma, surface, negated, context}]->(:Node) a fact
+//   (:Node:Statement {lemma, surface, negated})                 "that …", not asserted; EDGEs lead to what it is about
+//                                                             (subject, object, part; their lemma is "")
+//   (:Node:Rule {rule, head_lemma})                             a rule
+//
+// `head` and `tail` of a context and the `text` of its entries, in their order, are the text of the log.
+
+// name: find-root
+// The outermost context of a log by its name. Parameters: namespace, name.
+MATCH (context:Context {namespace: $namespace, root: $name})
+RETURN context.memory AS address;
+
+// name: find-context
+// The log that a context is in, by its address. Parameters: namespace, id.
+MATCH (context:Node:Context {namespace: $namespace, id: $id})
+RETURN context.log AS log;
+
+// name: list-logs
+// The logs of a namespace. Parameters: namespace.
+MATCH (context:Context {namespace: $namespace})
+WHERE context.root IS NOT NULL
+RETURN context.root AS name, context.memory AS address, context.tail IS NULL AS open, context.tldr AS tldr
+ORDER BY name;
+
+// name: read-log
+// All of a log in one query: its contexts and its entries. Parameters: namespace, log.
+MATCH (context:Context {namespace: $namespace, log: $log})
+RETURN "context" AS part, context.memory AS context, context.index AS index, context.parent AS parent,
+       context.name AS name, context.head AS text, context.tail AS tail, context.tldr AS tldr,
+       context.refs AS mentions, null AS binds, null AS address, toString(context.at) AS at
+UNION ALL
+MATCH (entry:Entry {namespace: $namespace, log: $log})
+RETURN "entry" AS part, entry.context AS context, entry.index AS index, null AS parent,
+       entry.kind AS name, entry.text AS text, null AS tail, null AS tldr,
+       entry.mentions AS mentions, entry.binds AS binds, entry.address AS address, toString(entry.at) AS at;
+
+// name: open-contexts
+// Where a log can be continued: its open contexts, outermost first, with what their handles mean.
+// Parameters: namespace, log.
+MATCH (context:Context {namespace: $namespace, log: $log})
+WHERE context.tail IS NULL
+WITH context ORDER BY context.memory
+RETURN context.memory AS address, context.name AS name, context.size AS size, context.tldr AS tldr,
+       COLLECT {
+         MATCH (context)-[binds:BINDS {order: 0}]->(node:Node)
+         RETURN [binds.ref, node.id, node.name]
+       } AS bindings;
+
+// name: called-faculties
+// The faculties that a log has called, by their names. Parameters: namespace, log.
+MATCH (entry:Entry {namespace: $namespace, log: $log})
+WHERE entry.faculty IS NOT NULL
+RETURN collect(DISTINCT entry.faculty) AS faculties;
+
+// name: last-address
+// The highest address that was given out. Parameters: namespace.
+MATCH (namespace:Namespace {name: $namespace})
+RETURN coalesce(namespace.memory, 0) AS last;
+
+// name: taken-ids
+// Which of these ids belong to a node or an edge already. Parameters: namespace, ids.
+UNWIND $ids AS id
+OPTIONAL MATCH (node:Node {namespace: $namespace, id: id})
+OPTIONAL MATCH ()-[edge:EDGE {namespace: $namespace, id: id}]->()
+WITH id WHERE node IS NOT NULL OR edge IS NOT NULL
+RETURN id;
+
+// name: give-out-addresses
+// Remember the highest address that was given out. Parameters: namespace, last.
+MATCH (namespace:Namespace {name: $namespace})
+SET namespace.memory = $last
+RETURN 0 * count(*) AS nodes_created;
+
+// name: find-concepts
+// The nodes that stand for these texts. Parameters: namespace, keys (texts in the one form).
+UNWIND $keys AS key
+MATCH (node:Node {namespace: $namespace, concept: key})
+RETURN key, node.id AS id, node.name AS name;
+
+// name: find-names
+// Nodes whose name is a text, or has its words: some of these may be just that. What PETE made is found by its
+// concept, or has no text. Parameters: namespace, rows [{key, names, terms}].
+UNWIND $rows AS row
+CALL (row) {
+  UNWIND row.names AS name
+  MATCH (node:Node {namespace: $namespace, name: name})
+  RETURN node
+  UNION
+  CALL db.index.fulltext.queryNodes("node_text", row.terms, {limit: 20}) YIELD node
+  WHERE node.namespace = $namespace
+  RETURN node
+}
+WITH row, node
+WHERE node.id IS NOT NULL AND node.memory IS NULL AND NOT node:Value AND NOT node:Statement AND NOT node:Rule
+RETURN row.key AS key, node.id AS id, node.name AS name
+ORDER BY id;
+
+// name: find-addresses
+// The nodes with these ids. Parameters: namespace, ids.
+UNWIND $ids AS id
+MATCH (node:Node {namespace: $namespace, id: id})
+RETURN node.id AS id, node.name AS name, node:Context AS context;
+
+// name: add-nodes
+// Concepts, values, abstractions and rules. Parameters: namespace, namespace_token,
+// rows [{id, labels, properties}].
+MATCH (namespace:Namespace {name: $namespace})
+WITH namespace.revision AS revision
+UNWIND $rows AS row
+OPTIONAL MATCH (known:Node {namespace: $namespace, id: row.id})
+WITH row, known, revision WHERE known IS NULL
+CREATE (node:Node {namespace: $namespace, id: row.id, namespace_token: $namespace_token, since: revision})
+SET node += row.properties, node:$(row.labels)
+RETURN count(node) AS nodes_created;
+
+// name: open-new-contexts
+// Contexts begin, each in its parent if it has one. Parameters: namespace, namespace_token, log,
+// rows [{id, owner, properties}].
+MATCH (namespace:Namespace {name: $namespace})
+WITH namespace.revision AS revision
+UNWIND $rows AS row
+CREATE (context:Node:Context {namespace: $namespace, id: row.id, namespace_token: $namespace_token, log: $log,
+                              data: "", at: datetime(), since: revision})
+SET context += row.properties
+WITH row, context
+CALL (row, context) {
+  MATCH (parent:Node:Context {namespace: $namespace, id: row.owner})
+  CREATE (parent)-[:CONTAINS]->(context)
+}
+RETURN count(context) AS nodes_created;
+
+// name: change-contexts
+// Contexts go on, or end; the log itself is the history of that. Parameters: namespace, rows [{id, properties}].
+UNWIND $rows AS row
+MATCH (context:Node:Context {namespace: $namespace, id: row.id})
+SET context += row.properties
+RETURN count(context) AS nodes_updated;
+
+// name: add-facts
+// Facts, and the edges that lead from a node to what it is about. Parameters: namespace,
+// rows [{id, from_node, to_node, properties}].
+MATCH (namespace:Namespace {name: $namespace})
+WITH namespace.revision AS revision
+UNWIND $rows AS row
+OPTIONAL MATCH ()-[known:EDGE {namespace: $namespace, id: row.id}]->()
+WITH row, known, revision WHERE known IS NULL
+MATCH (from_node:Node {namespace: $namespace, id: row.from_node})
+MATCH (to_node:Node {namespace: $namespace, id: row.to_node})
+CREATE (from_node)-[edge:EDGE {namespace: $namespace, id: row.id, since: revision}]->(to_node)
+SET edge += row.properties, edge.at = datetime()
+RETURN count(edge) AS edges_created;
+
+// name: add-entries
+// Statements of contexts. Parameters: namespace, log, rows [{context, index, kind, text, mentions, binds, address,
+// about, properties}]; a row lacks what there is none of.
+UNWIND $rows AS row
+MATCH (context:Node:Context {namespace: $namespace, id: "memory-" + toString(row.context)})
+CREATE (context)-[:STATES {index: row.index}]->(entry:Entry {
+  namespace: $namespace, id: toString(row.context) + "/" + toString(row.index), log: $log, context: row.context,
+  index: row.index, kind: row.kind, text: row.text, mentions: coalesce(row.mentions, []),
+  binds: coalesce(row.binds, []), address: row.address, at: datetime()})
+SET entry += coalesce(row.properties, {})
+WITH row, entry
+CALL (row, entry) {
+  UNWIND row.about AS about
+  MATCH (node:Node {namespace: $namespace, id: about})
+  CREATE (entry)-[:MENTIONS]->(node)
+}
+RETURN 0 * count(*) AS nodes_created;
+
+// name: bind
+// What handles mean from now on. Parameters: namespace, rows [{owner, ref, nodes, passed}].
+UNWIND $rows AS row
+MATCH (context:Node:Context {namespace: $namespace, id: row.owner})
+CALL (row, context) {
+  MATCH (context)-[former:BINDS {ref: row.ref}]->()
+  DELETE former
+}
+WITH row, context
+UNWIND range(0, size(row.nodes) - 1) AS order
+MATCH (node:Node {namespace: $namespace, id: row.nodes[order]})
+CREATE (context)-[:BINDS {ref: row.ref, order: order, passed: row.passed}]->(node)
+RETURN 0 * count(*) AS nodes_created;
+
+// name: join-message
+// A model's answer that continued a context. Parameters: namespace, id, messages (the ids of the answers).
+MATCH (context:Node:Context {namespace: $namespace, id: $id})
+UNWIND $messages AS message_id
+MATCH (message:Message {namespace: $namespace, id: message_id})
+MERGE (context)-[joined:CONTINUED_BY]->(message)
+  ON CREATE SET joined.at = datetime();

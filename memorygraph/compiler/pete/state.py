@@ -1,0 +1,172 @@
+"""What a log is compiled from: its pieces, the contexts that are open, and what the store knows of what they name."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from memorygraph.errors import Span
+from memorygraph.languages.pete import (
+    SELF,
+    Abbreviation,
+    Abstraction,
+    Command,
+    Fact,
+    Feedback,
+    Instantiation,
+    Item,
+    Memory,
+    Nlp,
+    Opening,
+    Piece,
+    Predication,
+    Question,
+    Ref,
+    Rule,
+    Tldr,
+    Variable,
+)
+
+LONGEST_KEY = 500  # characters; an index takes no longer ones than some thousand, and their hash does as well
+
+
+class Bound(NamedTuple):
+    """What a handle means: the id of a node, and its name."""
+
+    id: str
+    name: str
+
+
+class Asked(NamedTuple):
+    """A question that the store has to answer; `shown` says that the answer gets into the log."""
+
+    goal: dict[str, Any]
+    span: Span
+    shown: bool
+
+
+class Mistake(NamedTuple):
+    """What is wrong with an item, given what is stored: nothing of it may be written."""
+
+    message: str
+    code: str
+    span: Span
+
+
+@dataclass
+class Open:
+    """An open context: its address, how many parts it has, and what its handles mean."""
+
+    address: int
+    name: str
+    size: int = 0
+    bindings: dict[str, Bound] = field(default_factory=dict)
+
+    @property
+    def id(self) -> str:
+        """The id of its node."""
+        return id_of(self.address)
+
+
+@dataclass
+class Known:
+    """What the store knows: concepts by their key, nodes by their address, and which addresses are free."""
+
+    concepts: dict[str, Bound] = field(default_factory=dict)
+    addresses: dict[int, Bound] = field(default_factory=dict)
+    contexts: set[int] = field(default_factory=set)
+    faculties: set[str] = field(default_factory=set)
+    free: list[int] = field(default_factory=list)
+
+
+class Needs(NamedTuple):
+    """What must be known before items are compiled: concepts by their key, addresses, and how many new ones."""
+
+    concepts: dict[str, str]
+    addresses: frozenset[int]
+    new: int
+
+
+def id_of(address: int) -> str:
+    """The id of the node at an address.
+
+    >>> id_of(42)
+    'memory-42'
+    """
+    return f"memory-{address}"
+
+
+def key_of(text: str) -> str:
+    r"""The one form of a text by which its concept is found.
+
+    >>> key_of("  The heat\\n in the lab")
+    'the heat in the lab'
+    """
+    key = " ".join(text.split()).casefold()
+    return key if len(key) <= LONGEST_KEY else hashlib.sha256(key.encode("utf-8", "replace")).hexdigest()
+
+
+def pieces_of(items: Iterable[Item], text: str) -> Iterator[Piece]:
+    """Items with their texts; the feedback of a command or a question is a piece of its own."""
+    end = 0
+    for item in items:
+        feedback = item.feedback if isinstance(item, Command | Question) else None
+        if feedback is not None:
+            before = text[end : feedback.span.start].rstrip()
+            yield Piece(item, before)
+            end += len(before)
+            yield Piece(feedback, text[end : item.span.end])
+        else:
+            yield Piece(item, text[end : item.span.end])
+        end = item.span.end
+
+
+def needs_of(pieces: Iterable[Piece], *, root: bool, live: bool, faculties: Iterable[str] = ()) -> Needs:
+    """What must be looked up for these items; with `root`, the first of them begins a log.
+
+    The `faculties` were called before.
+    """
+    concepts = {key_of(name): name for name in (SELF, *faculties)}
+    addresses: set[int] = set()
+    new = 0
+    for number, (item, _) in enumerate(pieces):
+        if isinstance(item, Opening):
+            new += 1
+        if isinstance(item, Command) and item.faculty is not None:
+            concepts[key_of(item.faculty)] = item.faculty
+        for part in parts_of(item):
+            if isinstance(part, Nlp) and not isinstance(item, Tldr | Abbreviation):
+                concepts[key_of(part.text)] = part.concept
+            elif isinstance(part, Memory):
+                addresses.add(part.address)
+            elif isinstance(part, Ref):
+                new += live  # it may turn out to be unknown, and becomes a concept then
+                if root and number == 0:
+                    concepts[key_of(part.name)] = part.name
+    return Needs(concepts, frozenset(addresses), new + len(concepts))
+
+
+def parts_of(item: Item | Feedback) -> Iterator[Ref | Variable | Memory | Nlp]:
+    """All handles, variables, addresses and texts in an item, in their order; not recursive."""
+    waiting: list[Any] = [item]
+    while waiting:
+        part = waiting.pop()
+        match part:
+            case Ref() | Variable() | Memory() | Nlp():
+                yield part
+            case Opening(refs=refs):
+                waiting += reversed(refs)
+            case Abbreviation(refs=refs, memory=memory):
+                waiting += [memory, *reversed(refs)]
+            case Instantiation(ref=ref, value=value):
+                waiting += [value, ref]
+            case Fact(predication=predication) | Question(predication=predication):
+                waiting.append(predication)
+            case Rule(head=head, body=body):
+                waiting += [*reversed(body), head]
+            case Predication(subject=subject, object=obj):
+                waiting += [obj, subject]
+            case Abstraction(predications=predications):
+                waiting += reversed(predications)

@@ -1,0 +1,177 @@
+"""How a log goes on, within one transaction: what its new pieces name is looked up, and what they say is written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from memorygraph.compiler.pete import (
+    Asked,
+    Bound,
+    Compiler,
+    Known,
+    Mistake,
+    Needs,
+    Open,
+    Piece,
+    id_of,
+    key_of,
+    needs_of,
+)
+from memorygraph.graph.connection import Transaction
+from memorygraph.graph.loads import COUNTS, run_counted
+from memorygraph.graph.search import LONGEST_TERM, name_query, namespace_token
+from memorygraph.library import CYPHER
+from memorygraph.query import Query
+from memorygraph.runtime.pete.inference import Answers, Goal, ask
+
+Answered = Callable[[Answers, dict[str, str]], Piece]
+
+
+class Wrong(Exception):  # noqa: N818 - it never leaves this package
+    """A piece does not fit what is stored: its number, and what is wrong with it."""
+
+    def __init__(self, number: int, mistakes: Sequence[Mistake]) -> None:
+        super().__init__(mistakes[0].message)
+        self.number = number
+        self.mistakes = tuple(mistakes)
+
+
+class Appender:
+    """Adds pieces to a log within one transaction."""
+
+    def __init__(
+        self,
+        transaction: Transaction,
+        namespace: str,
+        log: int | None,
+        *,
+        live: bool,
+        answered: Answered | None = None,
+    ) -> None:
+        self._transaction = transaction
+        self._namespace = namespace
+        self._known = Known()
+        self._answered = answered
+        self._live = live
+        self.counts = dict.fromkeys(COUNTS, 0)
+        self.answers: list[Answers] = []
+        if log is not None and not live:
+            [called] = transaction.run(self._query("called-faculties", log=log))
+            self._known.faculties.update(called["faculties"])
+        self.compiler = Compiler([] if log is None else self._stack(log), self._known, log=log, live=live)
+
+    def write(self, pieces: Sequence[Piece]) -> None:
+        """Write all of the pieces.
+
+        Raises:
+            Wrong: one of them does not fit what is stored.
+        """
+        self._look_up(needs_of(pieces, root=not self.compiler.stack, live=self._live, faculties=self._known.faculties))
+        for number, piece in enumerate(pieces):
+            self.compiler.add(piece)
+            if self.compiler.mistakes:
+                raise Wrong(number, self.compiler.mistakes)
+            if self.compiler.question is not None:
+                self._ask(self.compiler.question)
+                self.compiler.question = None
+        self._flush()
+        if self.compiler.last_address:
+            self._run(self._query("give-out-addresses", last=self.compiler.last_address))
+
+    def _ask(self, question: Asked) -> None:
+        self._flush()
+        goal = Goal.from_dict(question.goal)
+        found = ask(self._transaction.run, self._namespace, goal)
+        self.answers.append(found)
+        names = self._names({node for answer in found.answers for node in answer.bindings.values()})
+        variables = [name for name in (goal.subject.variable, goal.object.variable) if name is not None]
+        for variable in dict.fromkeys(variables):
+            nodes = dict.fromkeys(answer.bindings[variable] for answer in found.answers)
+            self.compiler.bind(variable, [Bound(node, names[node]) for node in nodes])
+            if not nodes:
+                message = f"nothing is known that answers this; `&{variable}` means nothing now"
+                self.compiler.warnings.append(Mistake(message, "NO_ANSWER", question.span))
+        if self._answered is not None and question.shown:
+            self.compiler.add(self._answered(found, names))
+
+    def _names(self, nodes: set[str]) -> dict[str, str]:
+        rows = self._transaction.run(self._query("find-addresses", ids=sorted(nodes))) if nodes else []
+        return {row["id"]: row["name"] for row in rows}
+
+    def _flush(self) -> None:
+        for query in self.compiler.queries(self._namespace, namespace_token(self._namespace)):
+            self._run(query)
+
+    def _run(self, query: Query) -> None:
+        for name, count in run_counted(self._transaction, [query]).items():
+            self.counts[name] += count
+
+    def _query(self, name: str, **parameters: Any) -> Query:
+        return CYPHER[f"pete/{name}"](namespace=self._namespace, **parameters)
+
+    def _stack(self, log: int) -> list[Open]:
+        rows = self._transaction.run(self._query("open-contexts", log=log))
+        return [
+            Open(
+                row["address"],
+                row["name"],
+                row["size"],
+                {ref: Bound(node, name) for ref, node, name in row["bindings"]},
+            )
+            for row in rows
+        ]
+
+    def _look_up(self, needs: Needs) -> None:
+        known = self._known
+        keys = list(needs.concepts)
+        for row in self._transaction.run(self._query("find-concepts", keys=keys)):
+            known.concepts[row["key"]] = Bound(row["id"], row["name"])
+        missing = [key for key in keys if key not in known.concepts]
+        self._look_up_names({key: needs.concepts[key] for key in missing})
+        addresses = sorted(needs.addresses)
+        found = self._transaction.run(self._query("find-addresses", ids=[id_of(address) for address in addresses]))
+        for row in found:
+            known.addresses[int(row["id"].rpartition("-")[2])] = Bound(row["id"], row["name"])
+        known.contexts = {int(row["id"].rpartition("-")[2]) for row in found if row["context"]}
+        known.free[:] = self._free(needs.new)
+
+    def _look_up_names(self, wanted: dict[str, str]) -> None:
+        """Find nodes that no log has made, by their names."""
+        if not wanted:
+            return
+        rows = [
+            {"key": key, "names": [text, key], "terms": name_query(_beginning(text), self._namespace)}
+            for key, text in wanted.items()
+        ]
+        for row in self._transaction.run(self._query("find-names", rows=rows)):
+            if key_of(row["name"] or "") == row["key"]:
+                self._known.concepts.setdefault(row["key"], Bound(row["id"], row["name"]))
+
+    def _free(self, count: int) -> list[int]:
+        """Addresses that nothing has, not even a node that another language gave such an id."""
+        rows = self._transaction.run(self._query("last-address"))
+        first, free = (int(rows[0]["last"]) if rows else 0) + 1, list[int]()
+        while len(free) < count:
+            batch = range(first, first + count - len(free))
+            rows = self._transaction.run(self._query("taken-ids", ids=[id_of(number) for number in batch]))
+            taken = {row["id"] for row in rows}
+            free += [number for number in batch if id_of(number) not in taken]
+            first = batch.stop
+        return free
+
+
+def _beginning(text: str) -> str:
+    """As many whole words of a text as a search for it takes."""
+    return text if len(text) <= LONGEST_TERM else text[: LONGEST_TERM + 1].rpartition(" ")[0]
+
+
+class Planner(Appender):
+    """Writes nothing, and keeps what would be written."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.planned: list[Query] = []
+
+    def _run(self, query: Query) -> None:
+        self.planned.append(query)

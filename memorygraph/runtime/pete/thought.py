@@ -1,0 +1,348 @@
+"""A thought: a log that a model continues, step by step, with what it may call and what it senses.
+
+One step shows the model what fits of the log, lets it write until it calls for something or has no more to say,
+stores what it wrote, and lets the system answer. Nothing is kept in between but what is stored, so that a thought
+goes on after a crash, in another process, or when somebody else has added to it.
+
+Source: the grammar of PETE; only the system writes `>>` and `!!`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Self
+
+from memorygraph.budget import Budget
+from memorygraph.compiler.pete import Piece
+from memorygraph.errors import MemoryGraphError, NotFoundError, Problem
+from memorygraph.graph.connection import Connection
+from memorygraph.languages.pete import Opening, SensorReport
+from memorygraph.llm.grammars import grammar_field
+from memorygraph.llm.model import OpenAIModel
+from memorygraph.llm.uris import model_of
+from memorygraph.runtime.pete.answering import answer, command_in, pending_in
+from memorygraph.runtime.pete.faculties import Faculties, Faculty, PythonFaculty, as_data, failed
+from memorygraph.runtime.pete.folding import View, view
+from memorygraph.runtime.pete.log import Entry, Frame
+from memorygraph.runtime.pete.steps import Step, Thinking
+from memorygraph.runtime.pete.store import LogStore
+from memorygraph.runtime.pete.turn import Turn, Turns
+
+BUDGET = Budget.parse("12k")
+ATTEMPTS = 3
+VIEWS = "view"  # the faculty with which the model asks for what is out of its view
+
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+_RESERVED = frozenset(["context", "that", "tl", "not", "and", "or", "but", "true", "false", "null", "memory"])
+_ADDRESS = re.compile(r"memory:([0-9]+)")
+
+
+class Thought:
+    """A log of PETE, by the name of its outermost context, or one of its contexts by its address.
+
+    >>> Thought.named("memory:42")
+    (None, 42)
+
+    Example::
+
+        thought = mg.pete("main")
+        thought.faculty("clock", now=lambda zone="utc": {"time": "12:34"})
+        thought.sense("thermometer", {"temperature": 30})
+        thought.run(max_steps=10)
+        print(thought.render(budget="4k"))
+    """
+
+    def __init__(self, connection: Connection, namespace: str, name: str, model: str | None = None) -> None:
+        self._store = LogStore(connection, namespace)
+        self._name, self._address = self.named(name)
+        self._model = model
+        self._faculties = Faculties()
+        self._sensors: dict[str, Callable[[], Any]] = {}
+        if self._address is not None:
+            self._store.log_of(self._address)
+
+    @staticmethod
+    def named(name: str) -> tuple[str | None, int | None]:
+        """The name or the address that a text is.
+
+        Raises:
+            MemoryGraphError: it can be neither.
+        """
+        found = _ADDRESS.fullmatch(name)
+        if found:
+            return None, int(found[1])
+        _require_name(name, "a context is", ", or by its address, memory:N")
+        return name, None
+
+    @property
+    def log(self) -> int | None:
+        """The address of the outermost context; None as long as nothing is stored."""
+        if self._address is not None:
+            return self._store.log_of(self._address)
+        return self._store.find(self._name or "")
+
+    @property
+    def text(self) -> str:
+        """The whole text, to the character."""
+        return self.frame().text
+
+    def frame(self) -> Frame:
+        """The context with everything in it, as it is stored.
+
+        Raises:
+            NotFoundError: nothing is stored.
+        """
+        log = self.log
+        if log is None:
+            raise NotFoundError(f"there is no context `{self._name}` yet: `sense` and `step` begin it")
+        root = self._store.read(log)
+        return root if self._address in (None, log) else _within(root, int(self._address or 0))
+
+    def render(
+        self,
+        budget: str | Budget | None = None,
+        *,
+        folded: Collection[int] = (),
+        unfolded: Collection[int] = (),
+    ) -> View:
+        """What fits of it, with what does not fit folded; without a budget the whole text.
+
+        `folded` and `unfolded` are addresses of contexts: what is wished, as far as it fits.
+
+        Raises:
+            NotFoundError: nothing is stored.
+            MemoryGraphError: the budget is none.
+        """
+        limit = Budget.parse(budget) if isinstance(budget, str) else budget
+        return view(self.frame(), limit, folded=folded, unfolded=unfolded)
+
+    def faculty(self, name: str, faculty: Faculty | None = None, /, **procedures: Callable[..., Any]) -> Self:
+        """Give the model a faculty: Python callables by the names of the procedures, or a faculty of another kind.
+
+        Raises:
+            MemoryGraphError: the name can't be one, or nothing is given.
+        """
+        for given in (name, *procedures):
+            _require_name(given, "a faculty and its procedures are")
+        if (faculty is None) == (not procedures):
+            raise MemoryGraphError(f"the faculty `{name}` needs procedures, as name=callable")
+        self._faculties.by_name[name] = faculty or PythonFaculty(procedures)
+        return self
+
+    def sensor(self, name: str, read: Callable[[], Any]) -> Self:
+        """Let a sensor report before each step; a `read` that gives None has nothing to report."""
+        _require_name(name, "a sensor is")
+        self._sensors[name] = read
+        return self
+
+    def sense(self, name: str, value: Any = None) -> None:
+        """Write a sensor's report into the innermost open context; it begins the log if there is none.
+
+        Raises:
+            MemoryGraphError: the log is closed, or the value is no JSON.
+        """
+        self._append([_report(name, {} if value is None else value)])
+
+    def step(
+        self,
+        *,
+        model: str | None = None,
+        budget: str | Budget = BUDGET,
+        attempts: int = ATTEMPTS,
+        grammar: str = "auto",
+        max_tokens: int | None = None,
+        number: int = 1,
+    ) -> Step:
+        """Let the model continue the log once: up to a command, a question, or its end.
+
+        `grammar` says how the endpoint takes a grammar: `auto`, `llama`, `vllm` or `none`. Text that can't be read
+        goes back to the model, which has so many `attempts`.
+
+        Raises:
+            MemoryGraphError: the log is closed.
+            ModelError: no model is configured, or its endpoint failed.
+            ConflictError: others have opened or closed contexts while the model was writing.
+        """
+        limit = Budget.parse(budget) if isinstance(budget, str) else budget
+        settled = self._prepare()
+        with _opened(model or self._model) as asked:
+            taker = Turns(
+                self._store,
+                asked,
+                self._all_faculties(),
+                f"pete-{self._root().name}",
+                grammar_field(asked, grammar),
+                max_tokens,
+            )
+            turns = self._turns(taker, limit, attempts)
+        last = turns[-1]
+        return Step(
+            number,
+            last.context,
+            settled + "".join(turn.written for turn in turns),
+            last.view,
+            last.command,
+            last.feedback,
+            tuple(turn.problem for turn in turns if turn.problem),
+            tuple(warning for turn in turns for warning in turn.warnings),
+            stuck=last.problem is not None,
+            closed=last.closed,
+        )
+
+    def run(self, max_steps: int = 10, *, listener: Callable[[Step], None] | None = None, **options: Any) -> Thinking:
+        """Let the model continue the log, step by step, until it is closed or nothing more comes.
+
+        `listener` hears of each step as it ends; the options are those of `step`.
+
+        Raises:
+            MemoryGraphError: the log is closed already.
+            ModelError: no model is configured, or its endpoint failed. What was written before stays.
+        """
+        steps: list[Step] = []
+        while len(steps) < max_steps:
+            step = self.step(number=len(steps) + 1, **options)
+            steps.append(step)
+            if listener is not None:
+                listener(step)
+            if step.closed:
+                return Thinking(tuple(steps), "closed")
+            if step.stuck or step.idle:
+                return Thinking(tuple(steps), "stuck" if step.stuck else "idle")
+        return Thinking(tuple(steps), "max_steps")
+
+    def _turns(self, taker: Turns, budget: Budget, attempts: int) -> list[Turn]:
+        """Let the model write until it can be read, at most so many times."""
+        turns: list[Turn] = []
+        problem: Problem | None = None
+        while len(turns) < attempts:
+            root = self._root()
+            folded, unfolded = _wishes(root)
+            turn = taker.take(root, view(root, budget, folded=folded, unfolded=unfolded), problem)
+            turns.append(turn)
+            problem = turn.problem
+            if problem is None:
+                break
+        return turns
+
+    def _root(self) -> Frame:
+        log = self.log
+        if log is None:
+            raise NotFoundError(f"there is no context `{self._name}` yet")
+        return self._store.read(log)
+
+    def _prepare(self) -> str:
+        """Begin the log if need be, answer what was left unanswered, and let the sensors report.
+
+        What the answers wrote is returned.
+        """
+        self._append([])
+        root = self._root()
+        written = [
+            answer(self._store, left, self._all_faculties()).text for left in pending_in(self._store, root.address)
+        ]
+        reports = [_sensed(name, read) for name, read in self._sensors.items()]
+        self._append([report for report in reports if report is not None])
+        return "".join(written)
+
+    def _append(self, pieces: Sequence[Piece]) -> None:
+        log = self.log
+        if log is None:
+            name = self._name or ""
+            begun = [Piece(Opening(name), f"context {name}() {{")]
+            self._store.append(None, [*begun, *(_indented(piece, 1) for piece in pieces)])
+            return
+        current = self._store.read(log).innermost()
+        if not current.open:
+            raise MemoryGraphError(f"the log `{current.name}` (memory:{log}) is closed, and can't go on")
+        if pieces:
+            depth = len(current.path())
+            self._store.append(log, [_indented(piece, depth) for piece in pieces])
+
+    def _all_faculties(self) -> Faculties:
+        """The given faculties, and the one with which the model asks for what is out of its view."""
+        views = PythonFaculty({"unfold": self._unfold, "fold": self._fold})
+        return Faculties({VIEWS: views, **self._faculties.by_name})
+
+    def _unfold(self, address: int) -> dict[str, Any]:
+        """Show the whole text of a context."""
+        log = self._store.log_of(address)
+        if log == self.log:
+            return {"ok": True}
+        return {"text": _within(self._store.read(log), address).text}
+
+    def _fold(self, address: int) -> dict[str, Any]:
+        """Show only the result of a context."""
+        self._store.log_of(address)
+        return {"ok": True}
+
+
+@contextmanager
+def _opened(model: str | None) -> Iterator[OpenAIModel]:
+    """The model of a name or an address."""
+    opened = model_of(model) if model and "://" in model else OpenAIModel(model)
+    try:
+        yield opened
+    finally:
+        opened.close()
+
+
+def _within(root: Frame, address: int) -> Frame:
+    return next(frame for frame in root.frames() if frame.address == address)
+
+
+def _wishes(root: Frame) -> tuple[set[int], set[int]]:
+    """What the model asked to have folded, and unfolded, as its log says; the last wish for a context holds."""
+    wishes: dict[int, str] = {}
+    waiting: list[Entry | Frame] = [root]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, Frame):
+            waiting += reversed(part.parts)
+        elif part.kind == "command" and "fold" in part.text:
+            wishes.update(_wish(part.text))
+    folded = {address for address, wish in wishes.items() if wish == "fold"}
+    return folded, wishes.keys() - folded
+
+
+def _wish(text: str) -> dict[int, str]:
+    """The context that a command wants to be folded or unfolded, and which of it."""
+    command = command_in(text)
+    if command is None or command.faculty not in {None, VIEWS} or command.procedure not in {"fold", "unfold"}:
+        return {}
+    given = command.arguments.value if command.arguments else None
+    address = str(given.get("address") if isinstance(given, dict) else next(iter(given or ()), None))
+    return {int(address): command.procedure} if address.isdecimal() and len(address) < 19 else {}
+
+
+def _report(name: str, value: Any) -> Piece:
+    """What a sensor reports, as the log holds it."""
+    _require_name(name, "a sensor is")
+    try:
+        [data] = as_data([value])
+        text = json.dumps(data, ensure_ascii=False)
+    except (MemoryGraphError, ValueError, RecursionError) as error:
+        raise MemoryGraphError(f"the report of the sensor `{name}` can't be kept: {error}") from None
+    return Piece(SensorReport(f" {name} {text}"), f"!! {name} {text}")
+
+
+def _sensed(name: str, read: Callable[[], Any]) -> Piece | None:
+    """What a sensor has to report, which may be how it failed."""
+    try:
+        value = read()
+        return None if value is None else _report(name, value)
+    except Exception as error:  # noqa: BLE001 - a sensor may raise anything, and the log goes on
+        return _report(name, failed(error))
+
+
+def _indented(piece: Piece, depth: int) -> Piece:
+    return Piece(piece.item, "\n" + "  " * depth + piece.text)
+
+
+def _require_name(name: str, what: str, otherwise: str = "") -> None:
+    if not _NAME.fullmatch(name):
+        raise MemoryGraphError(f"{what} named by letters, digits and `_`{otherwise}, and this is {name!r}")
+    if name in _RESERVED:
+        raise MemoryGraphError(f"{what} named by a word that means nothing else, and `{name}` is reserved")

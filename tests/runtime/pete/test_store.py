@@ -1,0 +1,350 @@
+"""Logs in Neo4j: kept to the byte, in any slices, by any number of writers, each in its namespace."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from memorygraph import ConflictError, MemoryGraph, ScriptError
+from memorygraph.compiler.pete import Piece, pieces_of
+from memorygraph.graph.connection import Connection
+from memorygraph.languages import parse
+from memorygraph.languages.pete import Comment, Program
+from memorygraph.runtime.pete.appending import Wrong
+from memorygraph.runtime.pete.store import LogStore
+from tests.runtime.pete.loadable import loadable
+from tests.runtime.pete.stored import elements, lines
+
+few = settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+WRITERS = 8
+EACH = 6
+
+LOG = """context main(&travis) {
+  &heat = /* the heat in the lab */
+  &travis doesn't like &heat.
+  context cool(&heat) { @fan, set {"speed": 2} >> {"ok": true}
+    tl;dr /* turned the fan on */ }
+  &I know that &heat is 30 and &cool is "over".
+  _who is _what?
+"""
+
+
+@contextmanager
+def a_namespace(connection: Connection) -> Iterator[MemoryGraph]:
+    """An empty namespace, for each example of a test."""
+    graph = MemoryGraph(connection, f"test-{uuid.uuid4().hex}")
+    try:
+        yield graph
+    finally:
+        if any(namespace.name == graph.namespace for namespace in graph.namespaces()):
+            graph.drop_namespace(graph.namespace)
+
+
+def store_of(graph: MemoryGraph) -> LogStore:
+    return LogStore(graph.connection, graph.namespace)
+
+
+def text_of(graph: MemoryGraph, name: str) -> str:
+    log = store_of(graph).find(name)
+    assert log is not None
+    return store_of(graph).read(log).text
+
+
+def pieces(text: str) -> list[Piece]:
+    """The pieces of a text that goes on in the outermost context."""
+    program = parse(f"context x() {{{text}", "pete")
+    assert isinstance(program, Program)
+    return list(pieces_of(program.items, program.source.text))[1:]
+
+
+def entries(graph: MemoryGraph) -> int:
+    [row] = graph.query("MATCH (entry:Entry {namespace: $namespace}) RETURN count(entry) AS entries")
+    return int(row["entries"])
+
+
+@few
+@given(data=st.data())
+def test_a_log_is_kept_to_the_byte(connection: Connection, data: st.DataObject) -> None:
+    text = data.draw(loadable)
+    with a_namespace(connection) as graph:
+        graph.load(text, "pete")
+        name = store_of(graph).logs()[0].name
+        assert text_of(graph, name) == text.strip(" \t\r\n")
+        stored = elements(graph)
+        graph.load(text, "pete")
+        assert elements(graph) == stored
+
+
+@settings(few, max_examples=12)
+@given(data=st.data())
+def test_a_log_that_grows_in_slices_is_the_same_as_at_once(connection: Connection, data: st.DataObject) -> None:
+    text = data.draw(loadable)
+    program = parse(text, "pete")
+    assert isinstance(program, Program)
+    ends = [item.span.end for item in program.items]
+    slices = [*sorted(data.draw(st.sets(st.sampled_from(ends), max_size=4))), len(text)]
+    with a_namespace(connection) as once, a_namespace(connection) as grown:
+        once.load(text, "pete")
+        for end in slices:
+            grown.load(text[:end], "pete")
+        name = store_of(once).logs()[0].name
+        assert text_of(grown, name) == text_of(once, name)
+        for section in ("facts", "said", "contexts", "entries", "bindings", "fields", "nodes"):
+            assert lines(grown, section).count("\n") == lines(once, section).count("\n"), section
+        for section in ("facts", "said", "entries", "fields"):
+            assert lines(grown, section) == lines(once, section), section
+
+
+def test_a_file_with_a_mark_and_any_ends_of_lines_is_kept(graph: MemoryGraph) -> None:
+    text = "\ufeff\r\n context main() {\r\n  // one  \r\n\t&a = /* a\r\n b */\r\n  &a has 3.\r\n\r\n"
+    graph.load(text, "pete")
+    assert text_of(graph, "main") == text.strip("\ufeff \t\r\n")
+    assert graph.load(text.rstrip(), "pete").nodes_updated == 0
+
+
+def test_writers_of_one_log_take_turns_and_lose_nothing(graph: MemoryGraph) -> None:
+    graph.load("context main() {", "pete")
+    log = store_of(graph).find("main")
+
+    def write(writer: int) -> None:
+        for number in range(EACH):
+            piece = Piece(Comment(f" {writer}: {number}"), f"\n  // {writer}: {number}")
+            store_of(graph).append(log, [piece])
+
+    with ThreadPoolExecutor(WRITERS) as pool:
+        list(pool.map(write, range(WRITERS)))
+    frame = store_of(graph).read(log or 0)
+    assert [part.index for part in frame.parts] == list(range(WRITERS * EACH))
+    said = frame.text.splitlines()[1:]
+    assert sorted(said) == sorted(f"  // {writer}: {number}" for writer in range(WRITERS) for number in range(EACH))
+    for writer in range(WRITERS):
+        assert [line for line in said if f"// {writer}:" in line] == [
+            f"  // {writer}: {number}" for number in range(EACH)
+        ]
+
+
+def test_two_logs_at_once_make_each_concept_once(graph: MemoryGraph) -> None:
+    def load(name: str) -> None:
+        graph.load(f"context {name}() {{ &a = /* a */ &{name} has &a. context inner() {{ &a = /* A */ }} }}", "pete")
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(load, ["one", "two", "three", "four"]))
+    assert lines(graph, "nodes").count("| a") == 1
+    assert sorted(log.name for log in store_of(graph).logs()) == ["four", "one", "three", "two"]
+
+
+def test_addresses_have_no_gaps_but_for_ids_that_are_taken(graph: MemoryGraph) -> None:
+    graph.load('Node(node_id="memory-2", name="x", data=""); Node(node_id="memory-5", name="y", data="");')
+    graph.load("context main() { &a = /* a */ &b = /* b */ &a is &b.", "pete")
+    graph.load("context main() { &a = /* a */ &b = /* b */ &a is &b. &a is &b. &c = /* c */", "pete")
+    graph.load("context other() {", "pete")
+    rows = graph.query("MATCH (n:Node {namespace: $namespace}) WHERE n.memory > 0 RETURN n.memory AS at ORDER BY at")
+    assert [row["at"] for row in rows] == [1, 3, 4, 6, 7]
+
+
+def test_an_address_is_not_given_out_again(graph: MemoryGraph) -> None:
+    graph.load("context main() { &a = /* a */", "pete")
+    graph.delete("memory-1")
+    graph.delete("memory-2")
+    graph.load("context main() {", "pete")
+    assert lines(graph, "contexts").startswith("memory:3 main")
+
+
+def test_a_load_that_fails_gives_out_no_address(graph: MemoryGraph) -> None:
+    with pytest.raises(ScriptError):
+        graph.load("context main() { &a = /* a */ &b = memory:99 }", "pete")
+    graph.load("context main() {", "pete")
+    assert lines(graph, "contexts").startswith("memory:1 main")
+
+
+def test_deleting_a_log_takes_all_of_it_and_leaves_what_it_said(graph: MemoryGraph) -> None:
+    graph.load(LOG, "pete")
+    said = lines(graph, "facts"), lines(graph, "nodes")
+    graph.delete(f"memory-{store_of(graph).find('main')}")
+    assert entries(graph) == 0
+    assert (lines(graph, "contexts"), store_of(graph).logs()) == ("", [])
+    assert len(lines(graph, "nodes")) == len(said[1])
+    assert "travis | doesn't like | the heat in the lab" in lines(graph, "facts")
+    graph.load(LOG, "pete")
+    assert text_of(graph, "main") == LOG.strip()
+
+
+def test_contexts_in_each_other_can_be_deleted_by_one_program(graph: MemoryGraph) -> None:
+    graph.load(LOG, "pete")
+    cool = next(line.split()[0] for line in lines(graph, "contexts").splitlines() if " cool " in line)
+    main = store_of(graph).find("main")
+    graph.load(f'del(id="memory-{main}"); del(id="{cool.replace(":", "-")}");')
+    assert (entries(graph), lines(graph, "contexts")) == (0, "")
+
+
+def test_dropping_a_namespace_leaves_no_entry(graph: MemoryGraph) -> None:
+    graph.load(LOG, "pete")
+    assert entries(graph) > 0
+    graph.drop_namespace(graph.namespace)
+    [row] = graph.query("MATCH (any {namespace: $namespace}) RETURN count(any) AS left")
+    assert row == {"left": 0}
+
+
+def test_namespaces_are_walls(connection: Connection) -> None:
+    with a_namespace(connection) as one, a_namespace(connection) as two:
+        one.load('Node(node_id="fan", name="fan", data="");')
+        one.load(LOG, "pete")
+        before = elements(one)
+        two.load("context main() { &heat = /* the heat in the lab */ &fan = /* fan */ &heat is 30. _x is 30?", "pete")
+        assert elements(one) == before
+        assert [log.name for log in store_of(two).logs()] == ["main"]
+        assert lines(two, "bindings").splitlines()[-1] == "main &x = the heat in the lab"
+        assert "fan | fan" not in lines(two, "nodes")
+        with pytest.raises(ScriptError, match="there is no memory:7"):
+            two.load("context next() { &a = memory:7 }", "pete")
+
+
+HOSTILE = [
+    "'}) DETACH DELETE n //",
+    "`}) MATCH (n) DETACH DELETE n //",
+    '\\"}) MATCH (n) DETACH DELETE n RETURN (\\"',
+    "$namespace + $rows {id: 1} \\u0027 \\u0060",
+    ":Node|Context) SET n.namespace = null //",
+    "+name:* OR namespace_token:[* TO *] AND (~ ^2 !",
+]
+
+
+@pytest.mark.parametrize("hostile", HOSTILE)
+def test_hostile_texts_stay_data(connection: Connection, hostile: str) -> None:
+    with a_namespace(connection) as canary, a_namespace(connection) as graph:
+        canary.load('Node(node_id="n", name="canary", data="d");')
+        canary.load(LOG, "pete")
+        before = elements(canary)
+        text = (
+            f'context main() {{\n  &a = /* {hostile} */\n  &a has "{hostile}".\n  // {hostile}\n'
+            f'  !! x {hostile}\n  @[key: {hostile.replace("]", "")}]\n  @fan, set {{"{hostile}": "{hostile}"}}\n'
+            f"  &I knows that &a is &a.\n  _x is &a if _x has &a.\n  _y has _z?\n  tl;dr /* {hostile} */\n}}"
+        )
+        graph.load(text, "pete")
+        assert text_of(graph, "main") == text
+        assert hostile in lines(graph, "nodes")
+        assert elements(canary) == before
+
+
+@pytest.mark.parametrize("key", ["n", "name", "a" * 100, "a" * 20_000, "namespace_token", "log", "x} DELETE n"])
+def test_the_key_of_a_note_is_a_field_or_nothing(graph: MemoryGraph, key: str) -> None:
+    text = f"context main() {{ @[{key}: 1] }}"
+    graph.load(text, "pete")
+    assert text_of(graph, "main") == text
+    [row] = graph.query(
+        "MATCH (c:Context {namespace: $namespace}) RETURN keys(c) AS keys, c.name AS name, c.log AS log"
+    )
+    assert (row["name"], row["log"]) == ("main", 1)
+    field = len(key) <= 100 and key.isidentifier()
+    assert [name for name in row["keys"] if "field" in name] == ([f"field_{key}"] if field else [])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "context main() {{ &a = /* {long} */ &b = /* {long} */ &a is &b. }}",
+        'context main() {{ &I have "{long}". }}',
+        "context main(&{long}) {{ &{long} is 3. }}",
+        "context main() {{ tl;dr /* {long} */ }}",
+        "context main() {{ _{long} has 3. }}",
+        "context main() {{ &I know that &I {long} 3. @{long}, {long} }}",
+        "context main() {{ !! {long} 3\n }}",
+    ],
+)
+def test_long_words_and_texts_are_kept(graph: MemoryGraph, text: str) -> None:
+    text = text.format(long="aB3" * 7_000)
+    graph.load(text, "pete")
+    assert text_of(graph, "main") == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "context {long}() {{ }}",
+        "context main() {{ context {long}() {{ }} }}",
+        "context main() {{ &I {long} 3. }}",
+        "context main() {{ _x {long} 3? }}",
+        "context main() {{ _x {long} 3 if _x is 3. }}",
+        "context main() {{ _x is 3 if _x {long} 3. }}",
+    ],
+)
+def test_words_that_are_looked_up_have_a_length(graph: MemoryGraph, text: str) -> None:
+    with pytest.raises(ScriptError, match="at most 500 characters") as error:
+        graph.load(text.format(long="aB3" * 7_000), "pete")
+    assert error.value.problems[0].code == "NAME_TOO_LONG"
+    graph.load(text.format(long="a" * 500), "pete")
+
+
+def test_nothing_is_added_to_a_closed_log(graph: MemoryGraph) -> None:
+    graph.load("context main() { }", "pete")
+    before = elements(graph)
+    for text in (" // more", " context main() {", " &a = /* a */"):
+        with pytest.raises(Wrong, match="no context is open here"):
+            store_of(graph).append(1, pieces(text), live=True)
+    with pytest.raises(Wrong, match="no context is open here"):
+        store_of(graph).append(None, pieces(" // more"))
+    assert elements(graph) == before
+
+
+def test_pieces_go_where_the_writer_thinks_or_nowhere(graph: MemoryGraph) -> None:
+    graph.load("context main() { context inner() {", "pete")
+    with pytest.raises(ConflictError, match="went on elsewhere"):
+        store_of(graph).append(1, pieces(" // more"), stack=[1])
+    store_of(graph).append(1, pieces(" // more"), stack=[1, 2])
+    assert text_of(graph, "main") == "context main() { context inner() { // more"
+
+
+def test_a_model_may_speak_of_what_nobody_knows(graph: MemoryGraph) -> None:
+    graph.load("context main() { &a = /* a */", "pete")
+    items = pieces(" &b likes &c.")
+    appended = store_of(graph).append(1, items, live=True)
+    assert [(warning.code, warning.message[:4]) for warning in appended.warnings] == [
+        ("UNKNOWN_REF", "`&b`"),
+        ("UNKNOWN_REF", "`&c`"),
+    ]
+    assert store_of(graph).append(1, items, live=True).warnings == ()
+    assert lines(graph, "facts") == "b | likes | c"
+    graph.load("context other() { &b = /* b */ &b has 1. }", "pete")
+    assert lines(graph, "facts") == "b | has | 1\nb | likes | c"
+    assert lines(graph, "nodes").count("| b") == 2
+
+
+_CLIENT = """
+import sys
+from memorygraph import MemoryGraph
+with MemoryGraph.connect() as mg:
+    print("ready", flush=True)
+    mg.load(open(sys.argv[1]).read(), "pete")
+"""
+
+
+def test_a_killed_load_leaves_all_or_nothing(
+    environment: str, connection: Connection, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = tmp_path_factory.mktemp("logs") / "large.pete"
+    statements = "".join(f"\n  &a{n} = /* thing {n} */ &a{n} has {n}." for n in range(1500))
+    path.write_text(f"context main() {{{statements}\n  _x has 7?\n}}", "utf-8")
+    graph = MemoryGraph(connection, environment)
+    try:
+        for wait in (0.9, 1.6):
+            with subprocess.Popen([sys.executable, "-c", _CLIENT, str(path)], stdout=subprocess.PIPE) as client:
+                assert client.stdout
+                assert client.stdout.readline() == b"ready\n"
+                time.sleep(wait * random.uniform(0.7, 1.3))
+                client.kill()
+            stored = entries(graph), lines(graph, "facts").count("\n"), lines(graph, "nodes").count("\n")
+            assert stored in [(0, 0, 0), (3001, 1499, 2999)]
+        graph.load_file(path)
+        assert text_of(graph, "main") == path.read_text("utf-8")
+    finally:
+        graph.drop_namespace(environment)
