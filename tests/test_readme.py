@@ -38,3 +38,12 @@ def test_the_error_example_is_what_is_said() -> None:
     edge = shown.splitlines()[1].strip()
     program = parse('Node(node_id="ada", name="Ada Lovelace", data="");\n' + edge, file="world.ctx")
     assert "\n".join(map(str, MemoryGraph.check(program))) == shown.rstrip("\n")
+
+
+def test_the_log_is_one_and_its_question_has_an_answer(graph: MemoryGraph) -> None:
+    report = graph.load(_block("text", "context lab("), "pete")
+    assert report.warnings == ()
+    [bound] = graph.query(
+        "MATCH (:Context {namespace: $namespace})-[:BINDS {ref: 'someone'}]->(node) RETURN node.name AS name"
+    )
+    assert bound["name"] == "travis"

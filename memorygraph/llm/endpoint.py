@@ -35,6 +35,7 @@ from memorygraph.llm.request_checks import (
 from memorygraph.llm.wire import Event
 
 MODEL = "scripted"
+OWNER = "memorygraph"
 
 
 @dataclass(frozen=True)
@@ -81,6 +82,7 @@ class Endpoint:
         embedding_failures: Replies = (),
         api_key: str | None = None,
         models: Iterable[str] | None = None,
+        owner: str = OWNER,
         dimensions: int = embeddings_wire.DIMENSIONS,
     ) -> None:
         self.requests: list[Request] = []
@@ -90,6 +92,7 @@ class Endpoint:
         self._embedding_failures = Script(embedding_failures)
         self._api_key = api_key
         self._models = None if models is None else tuple(models)
+        self._owner = owner
         self._dimensions = dimensions
         self._numbers = count(1)
         self._routes: dict[str, tuple[str, Callable[[Request, int], Response]]] = {
@@ -136,12 +139,12 @@ class Endpoint:
 
     def _list_models(self, _request: Request, _number: int) -> Response:
         listed = self._models if self._models is not None else (MODEL,)
-        return _plain({"object": "list", "data": [_model(name) for name in listed]})
+        return _plain({"object": "list", "data": [_model(name, self._owner) for name in listed]})
 
     def _show_model(self, request: Request, _number: int) -> Response:
         name = request.path.partition("?")[0].removeprefix("/v1/models/")
         self._check_model(name)
-        return _plain(_model(name))
+        return _plain(_model(name, self._owner))
 
     def _check_model(self, name: str) -> None:
         if self._models is not None and name not in self._models:
@@ -281,5 +284,5 @@ def _encode(document: Mapping[str, Any]) -> bytes:
     return json.dumps(document).encode()
 
 
-def _model(name: str) -> dict[str, Any]:
-    return {"id": name, "object": "model", "created": 0, "owned_by": "memorygraph"}
+def _model(name: str, owner: str) -> dict[str, Any]:
+    return {"id": name, "object": "model", "created": 0, "owned_by": owner}

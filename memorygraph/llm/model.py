@@ -264,6 +264,22 @@ class OpenAIModel:
                 vectors += read_vectors(read_document(raw.content), len(batch))
         return vectors
 
+    def owner(self) -> str:
+        """Whose server the endpoint is, as it says of the model that is asked; nothing where it does not tell.
+
+        >>> from memorygraph.llm.scripted import ScriptedModel
+        >>> with ScriptedModel(owner="vllm") as server, OpenAIModel("any", server.base_url, api_key="") as model:
+        ...     model.owner()
+        'vllm'
+        """
+        try:
+            with self._translated():
+                listed = list(self._connect().models.list())
+        except ModelError:
+            return ""
+        owners = {model.id: model.owned_by for model in listed}
+        return str(owners.get(self.name) or next(iter(owners.values()), ""))
+
     def _parameters(
         self,
         temperature: float | None,

@@ -22,7 +22,7 @@ from typing import Self
 
 from memorygraph.errors import ModelError
 from memorygraph.llm.embeddings_wire import DIMENSIONS
-from memorygraph.llm.endpoint import Endpoint
+from memorygraph.llm.endpoint import OWNER, Endpoint
 from memorygraph.llm.replies import Replies, Request
 from memorygraph.llm.scripted_http import HOST, LARGEST_BODY, Server
 
@@ -35,7 +35,8 @@ class ScriptedModel:
     `BadJson`. A request without an answer is refused; when `strict`, the end of the context raises for it too.
     `embedding_failures` are given to the first requests for embeddings, before those are answered.
 
-    With `api_key` only requests that carry it are answered; with `models` only these are known.
+    With `api_key` only requests that carry it are answered; with `models` only these are known; `owner` is
+    whose server the list of models says it is.
 
     >>> with ScriptedModel(lambda request: f"You said {request.prompt!r}") as model:
     ...     model.base_url.startswith("http://127.0.0.1:")
@@ -54,6 +55,7 @@ class ScriptedModel:
         strict: bool = False,
         api_key: str | None = None,
         models: Iterable[str] | None = None,
+        owner: str = OWNER,
         embedding_failures: Replies = (),
         dimensions: int = DIMENSIONS,
         largest_body: int = LARGEST_BODY,
@@ -64,6 +66,7 @@ class ScriptedModel:
             embedding_failures=embedding_failures,
             api_key=api_key,
             models=models,
+            owner=owner,
             dimensions=dimensions,
         )
         self._strict = strict

@@ -8,7 +8,8 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from memorygraph.errors import MemoryGraphError
@@ -78,6 +79,22 @@ def model_of(uri: str, environ: Mapping[str, str] = os.environ) -> OpenAIModel:
 
 
 _SERVICES = {"openai": "https://api.openai.com/v1", "anthropic": "https://api.anthropic.com/v1/"}
+
+
+@contextmanager
+def opened(model: str | None = None) -> Iterator[OpenAIModel]:
+    """The model of a name or a URI, by default that of MEMORYGRAPH_MODEL; its connections are closed at the end.
+
+    >>> with opened("small") as model:
+    ...     model.name
+    'small'
+
+    Raises:
+        MemoryGraphError: the URI is none, or its service has no key.
+        ModelError: the endpoint's URL or key cannot be one.
+    """
+    with model_of(model) if model and "://" in model else OpenAIModel(model) as found:
+        yield found
 
 
 def timeout_of(environ: Mapping[str, str] = os.environ) -> float:

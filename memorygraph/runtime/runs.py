@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import uuid4
@@ -18,10 +17,7 @@ from memorygraph.context.items import ContextItem
 from memorygraph.context.rendering import compact
 from memorygraph.graph.connection import Connection
 from memorygraph.library import CYPHER
-from memorygraph.llm.completion import Completion
-from memorygraph.messages.calls import CHAT, Call, exchange_of
-from memorygraph.messages.history import entries_of
-from memorygraph.messages.message import ROOT
+from memorygraph.llm.recording import answers_of, call_of
 from memorygraph.messages.recorder import Recorder
 from memorygraph.runtime.generation import Record
 from memorygraph.runtime.writer import Writer
@@ -97,32 +93,6 @@ def drop_runs(connection: Connection, namespace: str) -> None:
     page = CYPHER["runs/drop-runs"](namespace=namespace, limit=RUNS_PER_TRANSACTION)
     while connection.write(lambda transaction: int(transaction.run(page)[0]["deleted"])):
         pass
-
-
-def call_of(
-    namespace: str, conversation: str, messages: Sequence[Mapping[str, Any]], completion: Completion, at: str
-) -> Call:
-    """A call of a model as the recorder keeps it."""
-    return Call(
-        id=uuid4().hex,
-        namespace=namespace,
-        conversation=conversation,
-        api=CHAT,
-        request={**completion.parameters, "messages": list(messages)},
-        response=completion.raw,
-        complete=True,
-        latency_s=round(completion.latency_s, 6),
-        at=at,
-    )
-
-
-def answers_of(call: Call) -> list[str]:
-    """The ids of the messages that a call's answers are stored under."""
-    exchange = exchange_of(call)
-    prompt = entries_of(exchange.prompt)
-    parent = prompt[-1].id if prompt else ROOT
-    said = [entries_of(answer.messages, parent) for answer in exchange.answers]
-    return [entries[-1].id for entries in said if entries]
 
 
 def _properties(record: Record) -> dict[str, Any]:

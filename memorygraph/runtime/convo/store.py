@@ -17,9 +17,10 @@ from uuid import uuid4
 
 from memorygraph.errors import MemoryGraphError, NotFoundError, ScriptError, Source
 from memorygraph.graph.connection import Connection
-from memorygraph.graph.loads import Loader, LoadReport
+from memorygraph.graph.loads import Loader, LoadReport, Provenance
 from memorygraph.languages.convo import Program
 from memorygraph.library import CYPHER
+from memorygraph.llm.recording import answers_of, call_of
 from memorygraph.messages.recorder import Recorder
 from memorygraph.query import Query
 from memorygraph.runtime.convo.conditions import EXIT, condition_of, kind_of, targets_of
@@ -28,7 +29,7 @@ from memorygraph.runtime.convo.graph import Graph, Node, graph_of
 from memorygraph.runtime.convo.journal import Journal
 from memorygraph.runtime.convo.steps import ConvoGraphResult, ModelCall, Step
 from memorygraph.runtime.convo.values import plain
-from memorygraph.runtime.runs import answers_of, call_of, stored_properties
+from memorygraph.runtime.runs import stored_properties
 from memorygraph.runtime.writer import Writer
 
 PAGE = 5000
@@ -87,7 +88,14 @@ def graph_query(program: Program, namespace: str) -> Query:
     )
 
 
-def load_graph(connection: Connection, namespace: str, program: Program, *, dry_run: bool = False) -> LoadReport:
+def load_graph(
+    connection: Connection,
+    namespace: str,
+    program: Program,
+    *,
+    dry_run: bool = False,
+    provenance: Provenance | None = None,
+) -> LoadReport:
     """Store the definition of a node graph. A node is one of the graph, an edge one of its routes.
 
     Raises:
@@ -95,7 +103,8 @@ def load_graph(connection: Connection, namespace: str, program: Program, *, dry_
     """
     query = graph_query(program, namespace)
     loader = Loader(connection, namespace, "convo")
-    return loader.write([query], file=program.source.file, statements=len(program.statements), dry_run=dry_run)
+    file, statements = program.source.file, len(program.statements)
+    return loader.write([query], file=file, statements=statements, dry_run=dry_run, provenance=provenance)
 
 
 def _described(node: Node) -> str:

@@ -20,9 +20,9 @@ from memorygraph.runtime.tools.file import FileTool
 from memorygraph.runtime.tools.http import HttpTool
 from memorygraph.runtime.tools.mcp import McpTool
 from memorygraph.runtime.tools.shell import ShellTool
-from memorygraph.runtime.tools.tool import BaseTool, Result, Tool, ToolFailure, shown
+from memorygraph.runtime.tools.tool import BaseTool, Method, Result, Tool, ToolFailure, shown
 
-__all__ = ["Result", "Tool", "ToolFailure", "open_tool"]
+__all__ = ["Method", "Result", "Tool", "ToolFailure", "open_tool"]
 
 _KINDS: dict[str, type[BaseTool]] = {
     "file": FileTool,

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import atexit
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from concurrent.futures import CancelledError, Future
 from contextlib import ExitStack, asynccontextmanager, suppress
 from pathlib import Path
@@ -22,16 +22,18 @@ from memorygraph.errors import MemoryGraphError
 from memorygraph.runtime.permissions import Address, Permissions
 from memorygraph.runtime.tools.http import is_loopback, require_base
 from memorygraph.runtime.tools.shell import child_environment, command_words
-from memorygraph.runtime.tools.tool import BaseTool, Result
+from memorygraph.runtime.tools.tool import BaseTool, Method, Result, ToolFailure
 
 if TYPE_CHECKING:
     import mcp
+    import mcp_types
     from mcp.client import Transport
     from mcp_types import CallToolResult
 
 SECONDS = 60.0
 _CLOSING_SECONDS = 15.0
 _SHOWN_OF_A_LOG = 500
+_MOST_TOOLS = 1000
 
 
 class McpTool(BaseTool):
@@ -58,9 +60,26 @@ class McpTool(BaseTool):
         """Call the server's tool; the server is started or reached first, if it is not yet."""
         if len(arguments) > 1 or (arguments and not isinstance(arguments[0], dict)):
             raise MemoryGraphError("it takes one object, which names the arguments: `{ text: … }`")
+        return _result(self._opened().call(method, arguments[0] if arguments else {}))
+
+    def methods(self) -> Mapping[str, Method]:
+        """The server's tools; the server is started or reached first, if it is not yet.
+
+        Raises:
+            Refused: the user has not allowed it; nothing was done.
+            ToolFailure: the server cannot tell.
+        """
+        self.permissions.require(self.scheme, f"the tool `{self.name}` ({self.uri})", self.address())
+        try:
+            tools = self._opened().tools()
+        except (MemoryGraphError, OSError) as error:
+            raise ToolFailure(f"Tool {self.name} ({self.uri}) failed: {error}") from error
+        return {tool.name: Method(tool.description or "", tool.input_schema) for tool in tools}
+
+    def _opened(self) -> _Session:
         if self._session is None:
             self._session = _Session(self._transport())
-        return _result(self._session.call(method, arguments[0] if arguments else {}))
+        return self._session
 
     def close(self) -> None:
         """End the session, and the server if it was started here."""
@@ -150,6 +169,25 @@ class _Session:
         except Exception as error:  # the SDK names no root of its errors
             raise MemoryGraphError(_cause(error)) from error
         return answer
+
+    def tools(self) -> list[mcp_types.Tool]:
+        """The tools that the server has."""
+        try:
+            return self._portal.call(self._tools)
+        except Exception as error:  # the SDK names no root of its errors
+            raise MemoryGraphError(_cause(error)) from error
+
+    async def _tools(self) -> list[mcp_types.Tool]:
+        import anyio
+
+        found: list[mcp_types.Tool] = []
+        with anyio.fail_after(SECONDS):
+            page = await self._client.list_tools()
+            found += page.tools
+            while page.next_cursor and len(found) < _MOST_TOOLS:
+                page = await self._client.list_tools(cursor=page.next_cursor)
+                found += page.tools
+        return found
 
     async def _call(self, method: str, arguments: dict[str, Any]) -> CallToolResult:
         import anyio

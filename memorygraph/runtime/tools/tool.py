@@ -23,6 +23,14 @@ class Result:
     effects: Mapping[str, Any] | None = None
 
 
+@dataclass(frozen=True)
+class Method:
+    """What is known of a method: what it does, and the JSON schema of what it takes, if there is one."""
+
+    description: str = ""
+    schema: Mapping[str, Any] | None = None
+
+
 class ToolFailure(MemoryGraphError):  # noqa: N818 - the name says it
     """A tool did not do what it was asked."""
 
@@ -51,6 +59,14 @@ class Tool(Protocol):
         Raises:
             Refused: the user has not allowed it; nothing was done.
             ToolFailure: it failed.
+        """
+
+    def methods(self) -> Mapping[str, Method]:
+        """Its methods by their names; it may start or reach what it leads to.
+
+        Raises:
+            Refused: the user has not allowed it; nothing was done.
+            ToolFailure: it cannot tell.
         """
 
     def close(self) -> None:
@@ -82,6 +98,10 @@ class BaseTool:
         except (MemoryGraphError, OSError) as error:
             raise ToolFailure(f"Tool {self.name}.{method} ({self.uri}) failed: {_reason(error)}") from error
 
+    def methods(self) -> Mapping[str, Method]:
+        """Its methods by their names."""
+        return {}
+
     def address(self) -> Address | None:
         """The host and port that the tool reaches, if it does."""
         return None
@@ -98,6 +118,11 @@ class MethodTool(BaseTool):
     """A tool whose methods are those Python methods that `METHODS` names."""
 
     METHODS: ClassVar[tuple[str, ...]] = ()
+
+    def methods(self) -> Mapping[str, Method]:
+        """Those that `METHODS` names."""
+        named = ((name, getattr(self, name)) for name in self.METHODS)
+        return {name: Method((method.__doc__ or "").partition("\n")[0]) for name, method in named}
 
     def perform(self, method: str, arguments: list[Any]) -> Result:
         """Call the Python method with the arguments, if they fit it."""

@@ -1,0 +1,257 @@
+"""The commands that think in PETE: `pete list show fold unfold sense step run grammar`."""
+
+from __future__ import annotations
+
+import json
+import re
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from memorygraph.cli.output import json_option, print_json, print_table, say
+from memorygraph.cli.run import allow_host_option, allow_tool_option
+from memorygraph.cli.settings import Settings
+from memorygraph.errors import MemoryGraphError, ModelError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from memorygraph.runtime.pete.folding import View
+    from memorygraph.runtime.pete.steps import Step
+    from memorygraph.runtime.pete.thought import Thought
+
+_ADDRESS = re.compile(r"(?:memory:)?([0-9]+)")
+
+_budget = click.option("--budget", metavar="2k|500t", help="What may be shown, in characters or tokens.")
+_addresses = click.argument("addresses", metavar="[memory:N]...", nargs=-1)
+
+
+@click.group()
+def pete() -> None:
+    """Let a model think in contexts that fold to fit its view, and look at its thoughts.
+
+    NAME is that of an outermost context, or the address of any context, memory:N.
+    """
+
+
+@pete.command("list")
+@json_option
+@click.pass_obj
+def list_(settings: Settings, *, as_json: bool) -> None:
+    """Show every log, and what came of it."""
+    with settings.connect() as graph:
+        found = graph.thoughts()
+    if as_json:
+        print_json([log._asdict() for log in found])
+    else:
+        rows = [(log.name, f"memory:{log.address}", "open" if log.open else "closed", log.tldr) for log in found]
+        print_table(("context", "address", "", "tl;dr"), rows)
+
+
+@pete.command()
+@click.argument("name")
+@_budget
+@json_option
+@click.pass_obj
+def show(settings: Settings, *, name: str, budget: str | None, as_json: bool) -> None:
+    """Print a context: all of it to the byte, or with a budget what a model would see of it."""
+    with settings.connect() as graph:
+        seen = graph.pete(name).render(budget)
+    _print_view(seen, as_json=as_json)
+
+
+@pete.command()
+@click.argument("name")
+@_addresses
+@_budget
+@json_option
+@click.pass_obj
+def fold(settings: Settings, *, name: str, addresses: tuple[str, ...], budget: str | None, as_json: bool) -> None:
+    """Print a context with these contexts in it folded; without any, all that are closed.
+
+    Nothing stored changes: `unfold` prints the same bytes as before.
+    """
+    with settings.connect() as graph:
+        thought = graph.pete(name)
+        given = _numbers(addresses)
+        seen = thought.render(budget, folded=given or [frame.address for frame in thought.frame().frames()])
+    _print_view(seen, as_json=as_json)
+
+
+@pete.command()
+@click.argument("name")
+@_addresses
+@_budget
+@json_option
+@click.pass_obj
+def unfold(settings: Settings, *, name: str, addresses: tuple[str, ...], budget: str | None, as_json: bool) -> None:
+    """Print a context with these contexts in it unfolded first, as far as the budget allows it."""
+    with settings.connect() as graph:
+        seen = graph.pete(name).render(budget, unfolded=_numbers(addresses))
+    _print_view(seen, as_json=as_json)
+
+
+@pete.command()
+@click.argument("name")
+@click.argument("sensor")
+@click.argument("value", metavar="JSON")
+@click.pass_obj
+def sense(settings: Settings, *, name: str, sensor: str, value: str) -> None:
+    """Let a sensor report into the innermost open context; the log begins if there is none."""
+    with settings.connect() as graph:
+        graph.pete(name).sense(sensor, _json(value, "the report"))
+    say(f"reported to {name}")
+
+
+def _thinking(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options of the commands that ask a model."""
+    for option in (
+        json_option,
+        allow_host_option,
+        allow_tool_option,
+        click.option("--max-tokens", type=click.IntRange(min=1), metavar="N", help="What the model may write at once."),
+        click.option(
+            "--grammar",
+            type=click.Choice(["auto", "llama", "vllm", "none"]),
+            default="auto",
+            show_default=True,
+            help="How the endpoint takes a grammar.",
+        ),
+        click.option("--attempts", type=click.IntRange(min=1), default=3, show_default=True, metavar="N"),
+        click.option(
+            "--faculty", "faculties", multiple=True, metavar="NAME=URI", help="A tool that the model may call."
+        ),
+        click.option("--sense", "reports", multiple=True, metavar="NAME=JSON", help="What a sensor reports before."),
+        click.option("--budget", default="12k", show_default=True, metavar="2k|500t", help="What the model sees."),
+        click.option("--model", metavar="NAME", help="The model [MEMORYGRAPH_MODEL]."),
+        click.argument("name"),
+    ):
+        command = option(command)
+    return command
+
+
+@pete.command()
+@_thinking
+@click.pass_obj
+def step(settings: Settings, /, **options: Any) -> None:
+    """Let a model continue a log once: up to a command, a question, or the end of what it has to say.
+
+    The log begins if there is none. Tools do nothing unless --allow-tool and --allow-host allow them.
+    """
+    _think(settings, 1, **options)
+
+
+@pete.command()
+@click.option("--max-steps", type=click.IntRange(min=1), default=10, show_default=True, metavar="N")
+@_thinking
+@click.pass_obj
+def run(settings: Settings, /, *, max_steps: int, **options: Any) -> None:
+    """Let a model continue a log until it is closed, nothing more comes, or so many steps are done."""
+    _think(settings, max_steps, **options)
+
+
+@pete.command()
+@click.option(
+    "--root",
+    type=click.Choice(["log", "continuation"]),
+    default="log",
+    show_default=True,
+    help="What it describes: a whole log, or what a model may write next.",
+)
+def grammar(root: str) -> None:
+    """Print the grammar of PETE as GBNF, for endpoints that hold a model to one."""
+    from memorygraph.languages.pete import gbnf
+
+    click.echo(gbnf.grammar("continuation" if root == "continuation" else "log"), nl=False)
+
+
+def _think(
+    settings: Settings,
+    max_steps: int,
+    *,
+    name: str,
+    reports: Sequence[str],
+    faculties: Sequence[str],
+    tools: Sequence[str],
+    hosts: Sequence[str],
+    as_json: bool,
+    **options: Any,
+) -> None:
+    with ExitStack() as stack:
+        graph = stack.enter_context(settings.connect())
+        thought = graph.pete(name)
+        for report in reports:
+            sensor, value = _pair(report, "--sense", "NAME=JSON")
+            thought.sense(sensor, _json(value, "--sense"))
+        for given in faculties:
+            _give(stack, thought, *_pair(given, "--faculty", "NAME=URI"), tools=tools, hosts=hosts)
+        done = thought.run(max_steps, listener=None if as_json else _show_step, **options)
+    stuck = done.steps[-1].problems if done.ended == "stuck" else ()
+    if as_json:
+        print_json({**done.as_dict(), "errors": [problem.as_dict() for problem in stuck]})
+    else:
+        say(f"{len(done.steps)} step{'s' * (len(done.steps) != 1)}; {_ENDS[done.ended]}")
+    if stuck:
+        click.get_current_context().exit(ModelError.exit_code)
+
+
+_ENDS = {
+    "closed": "the log is closed",
+    "idle": "the model had no more to say",
+    "stuck": "the model's text could not be read",
+    "max_steps": "there may be more to come",
+}
+
+
+def _give(
+    stack: ExitStack, thought: Thought, name: str, uri: str, *, tools: Sequence[str], hosts: Sequence[str]
+) -> None:
+    """Give the model a tool as a faculty."""
+    from memorygraph.runtime.permissions import Permissions
+    from memorygraph.runtime.pete.faculties import ToolFaculty
+    from memorygraph.runtime.tools import open_tool
+
+    tool = open_tool(name, uri, Path(), Permissions.of(tools, hosts))
+    stack.callback(tool.close)
+    thought.faculty(name, ToolFaculty(tool))
+
+
+def _show_step(step: Step) -> None:
+    for problem in step.problems:
+        say(f"sent back to the model: {problem}")
+    for warning in step.warnings:
+        say(f"warning: {warning}")
+    click.echo(step.written)
+
+
+def _print_view(seen: View, *, as_json: bool) -> None:
+    if as_json:
+        print_json({"text": seen.text, "size": seen.size, "fits": seen.fits, "trace": seen.as_dict()})
+        return
+    click.echo(seen.text)
+    if not seen.fits:
+        say("it does not fit the budget: this is the smallest view of it")
+
+
+def _numbers(addresses: Sequence[str]) -> list[int]:
+    found = [_ADDRESS.fullmatch(address) for address in addresses]
+    for address, number in zip(addresses, found, strict=True):
+        if number is None:
+            raise MemoryGraphError(f"{address!r} is no address; one is like memory:42")
+    return [int(number[1]) for number in found if number]
+
+
+def _pair(given: str, option: str, form: str) -> tuple[str, str]:
+    name, sign, value = given.partition("=")
+    if not sign:
+        raise MemoryGraphError(f"{option} takes {form}, and this is {given!r}")
+    return name, value
+
+
+def _json(text: str, what: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise MemoryGraphError(f"{what} is not JSON: {error}; write for example '{{\"temperature\": 30}}'") from error
