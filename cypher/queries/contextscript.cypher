@@ -29,9 +29,8 @@ MATCH (node:Node {namespace: $namespace, id: row.id})
 WHERE any(key IN keys(row.set) WHERE node[key] IS NULL OR node[key] <> row.set[key])
 FOREACH (_ IN CASE WHEN coalesce(node.since, 0) < revision THEN [1] ELSE [] END |
   CREATE (former:Former)
-  SET former = properties(node), former.of = 'node', former.since = coalesce(node.since, 0), former.until = revision,
-      former.labels = [label IN labels(node) WHERE label <> 'Node'],
-      former.embedding = null, former.embedding_model = null
+  SET former = node {.*, of: 'node', since: coalesce(node.since, 0), until: revision,
+               labels: [label IN labels(node) WHERE label <> 'Node'], embedding: null, embedding_model: null}
 )
 SET node += row.set, node.since = revision, node.embedding = null, node.embedding_model = null
 RETURN count(node) AS nodes_updated;
@@ -56,8 +55,8 @@ MATCH (from_node)-[edge:EDGE {namespace: $namespace, id: row.id}]->(to_node)
 WHERE any(key IN keys(row.set) WHERE edge[key] IS NULL OR edge[key] <> row.set[key])
 FOREACH (_ IN CASE WHEN coalesce(edge.since, 0) < revision THEN [1] ELSE [] END |
   CREATE (former:Former)
-  SET former = properties(edge), former.of = 'edge', former.since = coalesce(edge.since, 0), former.until = revision,
-      former.from_node = from_node.id, former.to_node = to_node.id
+  SET former = edge {.*, of: 'edge', since: coalesce(edge.since, 0), until: revision,
+               from_node: from_node.id, to_node: to_node.id}
 )
 SET edge += row.set, edge.since = revision
 RETURN count(edge) AS edges_updated;
@@ -74,8 +73,8 @@ MATCH (to_node:Node {namespace: $namespace, id: row.to_node})
 WITH row, revision, moved, properties(moved) AS kept, left.id AS left, reached.id AS reached, from_node, to_node
 FOREACH (_ IN CASE WHEN coalesce(kept.since, 0) < revision THEN [1] ELSE [] END |
   CREATE (former:Former)
-  SET former = kept, former.of = 'edge', former.since = coalesce(kept.since, 0), former.until = revision,
-      former.from_node = left, former.to_node = reached
+  SET former = kept {.*, of: 'edge', since: coalesce(kept.since, 0), until: revision,
+               from_node: left, to_node: reached}
 )
 DELETE moved
 CREATE (from_node)-[edge:EDGE]->(to_node)
@@ -90,8 +89,8 @@ UNWIND $ids AS id
 MATCH (from_node)-[edge:EDGE {namespace: $namespace, id: id}]->(to_node)
 FOREACH (_ IN CASE WHEN coalesce(edge.since, 0) < revision THEN [1] ELSE [] END |
   CREATE (former:Former)
-  SET former = properties(edge), former.of = 'edge', former.since = coalesce(edge.since, 0), former.until = revision,
-      former.from_node = from_node.id, former.to_node = to_node.id
+  SET former = edge {.*, of: 'edge', since: coalesce(edge.since, 0), until: revision,
+               from_node: from_node.id, to_node: to_node.id}
 )
 DELETE edge
 RETURN count(edge) AS edges_deleted;
@@ -111,8 +110,8 @@ CALL (edges, revision) {
   UNWIND edges AS edge
   FOREACH (_ IN CASE WHEN coalesce(edge.since, 0) < revision THEN [1] ELSE [] END |
     CREATE (former:Former)
-    SET former = properties(edge), former.of = 'edge', former.since = coalesce(edge.since, 0),
-        former.until = revision, former.from_node = startNode(edge).id, former.to_node = endNode(edge).id
+    SET former = edge {.*, of: 'edge', since: coalesce(edge.since, 0), until: revision,
+                 from_node: startNode(edge).id, to_node: endNode(edge).id}
   )
   DELETE edge
 }

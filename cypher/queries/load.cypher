@@ -44,9 +44,13 @@ RETURN toLower(node.name) AS wanted, head(collect([node.id, node.name])) AS foun
 
 // name: record-load
 // Close a load: leave its record, which also proves that it was committed. Parameters: namespace, load,
-// revision, record (a map: language, file, statements and the counts of the report).
+// revision, record (a map: language, file, statements, the counts of the report, and what is known of who asked for it:
+// by, model, conversation, and the id of the message).
 CREATE (load:Load {namespace: $namespace, id: $load, revision: $revision, at: datetime()})
-SET load += $record;
+SET load += $record
+WITH load
+MATCH (message:Message {namespace: $namespace, id: $record.message})
+CREATE (load)-[:ASKED_IN]->(message);
 
 // name: checkpoints
 // How far the unfinished batched loads of this namespace came. Parameters: namespace.

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime
 from typing import Any
 
 import click
 
+from memorygraph.cli.history import as_of, at_option
 from memorygraph.cli.output import json_option, print_json, print_rows, print_table, say
 from memorygraph.cli.settings import Settings
 
@@ -44,12 +46,13 @@ def query(settings: Settings, *, cypher: str, parameters: tuple[str, ...], write
 
 @click.command()
 @click.argument("identifier", metavar="ID")
+@at_option
 @json_option
 @click.pass_obj
-def show(settings: Settings, *, identifier: str, as_json: bool) -> None:
-    """Show the node or the edge with this id."""
+def show(settings: Settings, *, identifier: str, moment: int | datetime | None, as_json: bool) -> None:
+    """Show the node or the edge with this id, as it is or as it was."""
     with settings.connect() as graph:
-        element = graph.element(identifier)
+        element = graph.element(identifier) if moment is None else as_of(graph, moment).element(identifier)
     if as_json:
         print_json({"kind": type(element).__name__.lower(), **element.as_dict()})
     else:
@@ -102,10 +105,12 @@ def search(settings: Settings, *, text: str, limit: int, as_json: bool) -> None:
     "form",
     default="contextscript",
     show_default=True,
-    type=click.Choice(["contextscript", "jsonl", "graphml"]),
+    type=click.Choice(["contextscript", "jsonl", "graphml", "server-memory"]),
 )
+@at_option
 @click.pass_obj
-def export(settings: Settings, *, form: str) -> None:
-    """Print the whole namespace; as ContextScript it loads back to the same graph."""
+def export(settings: Settings, *, form: str, moment: int | datetime | None) -> None:
+    """Print the whole namespace, as it is or as it was; as ContextScript it loads back to the same graph."""
     with settings.connect() as graph:
-        click.echo(graph.export(form), nl=False)
+        text = graph.export(form) if moment is None else as_of(graph, moment).export(form)
+        click.echo(text, nl=False)

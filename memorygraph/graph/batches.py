@@ -8,13 +8,13 @@ on behind it, also when what follows was mended meanwhile, or the batches have a
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from hashlib import sha256
 
 from memorygraph.compiler import compile_program
 from memorygraph.errors import MOST_PROBLEMS, Problem, ScriptError
-from memorygraph.graph.loads import COUNTS, Loader, LoadReport
+from memorygraph.graph.loads import COUNTS, Loader, LoadReport, Provenance
 from memorygraph.languages.contextscript import Program, Statement, print_statement
 from memorygraph.library import CYPHER
 from memorygraph.query import Query
@@ -24,7 +24,12 @@ Progress = Callable[[int], None]
 
 
 def load_batches(
-    loader: Loader, programs: Programs, *, restart: bool = False, progress: Progress | None = None
+    loader: Loader,
+    programs: Programs,
+    *,
+    restart: bool = False,
+    progress: Progress | None = None,
+    provenance: Provenance | None = None,
 ) -> LoadReport:
     """Store a stream of programs, each in a transaction of its own; `programs` opens it, and is called twice.
 
@@ -45,7 +50,12 @@ def load_batches(
         beginning.extend(program.statements)
         if rest or last:
             closing = _close_batch(loader, former, beginning, last=last)
-            report = _add(report, _load(loader, replace(program, statements=rest), closing, report, resumed_after))
+            try:
+                batch = loader.load(replace(program, statements=rest), closing=closing, provenance=provenance)
+            except ScriptError as error:
+                error.stored_statements = resumed_after + report.statements
+                raise
+            report = _add(report, batch)
             former = beginning.digest
         if progress is not None:
             progress(len(program.statements))
@@ -114,16 +124,6 @@ def _close_batch(loader: Loader, former: str, beginning: _Beginning, *, last: bo
             statements=beginning.statements,
         ),
     )
-
-
-def _load(
-    loader: Loader, program: Program, closing: Sequence[Query], report: LoadReport, resumed_after: int
-) -> LoadReport:
-    try:
-        return loader.load(program, closing=tuple(closing))
-    except ScriptError as error:
-        error.stored_statements = resumed_after + report.statements
-        raise
 
 
 def _add(total: LoadReport, batch: LoadReport) -> LoadReport:

@@ -36,14 +36,24 @@ def export(connection: Connection, namespace: str, form: str = "contextscript") 
         NotFoundError: there is no such format.
         MemoryGraphError: an element cannot be written in this format, or writers never paused.
     """
-    if form not in FORMATS:
-        raise NotFoundError(f"no export format {form!r}; there are {', '.join(FORMATS)}")
     for _ in range(MOST_TRIES):
         before = _revision(connection, namespace)
-        text = "".join(FORMATS[form](all_nodes(connection, namespace), all_edges(connection, namespace)))
+        text = written(form, all_nodes(connection, namespace), all_edges(connection, namespace))
         if _revision(connection, namespace) == before:
             return text
     raise MemoryGraphError(f"namespace {namespace!r} changed during each of {MOST_TRIES} exports; try again later")
+
+
+def written(form: str, nodes: Iterator[Node], edges: Iterator[Edge]) -> str:
+    """Nodes and edges as one text.
+
+    Raises:
+        NotFoundError: there is no such format.
+        MemoryGraphError: an element cannot be written in this format.
+    """
+    if form not in FORMATS:
+        raise NotFoundError(f"no export format {form!r}; there are {', '.join(FORMATS)}")
+    return "".join(FORMATS[form](nodes, edges))
 
 
 def _revision(connection: Connection, namespace: str) -> int:

@@ -14,9 +14,9 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from memorygraph.compiler import Compiled, Stored, compile_program, mentioned
 from memorygraph.errors import Problem, ScriptError
@@ -59,12 +59,35 @@ class LoadReport:
 COUNTS = tuple(name for name in (f.name for f in fields(LoadReport)) if name.startswith(("nodes_", "edges_")))
 
 
+@dataclass(frozen=True)
+class Provenance:
+    """Who asked for a load: a user or a model, in a conversation, by the message of this id."""
+
+    by: str = ""
+    model: str | None = None
+    conversation: str | None = None
+    message: str | None = None
+
+
+UNSAID = Provenance()
+
+
+class Written(NamedTuple):
+    """What a load changed, by the names of the report, and what it warns of."""
+
+    counts: Mapping[str, int]
+    warnings: tuple[Problem, ...] = ()
+
+
 class Loaded(NamedTuple):
-    """What a load stores: the file and the number of its statements, and how it is compiled."""
+    """What a load stores: the file and the number of its statements, and what writes it in the transaction.
+
+    `write` is given what is stored of the ids that were asked for. Where it raises, nothing is stored.
+    """
 
     file: str | None
     statements: int
-    compile: Callable[[Stored], Compiled]
+    write: Callable[[Transaction, Stored], Written]
 
 
 @dataclass(frozen=True)
@@ -82,72 +105,91 @@ class Loader:
         dry_run: bool = False,
         progress: Callable[[int], None] | None = None,
         closing: tuple[Query, ...] = (),
+        provenance: Provenance | None = None,
+        check: Callable[[Transaction], Sequence[Problem]] | None = None,
     ) -> LoadReport:
         """Store a program in one transaction, or, for a dry run, do all of it and roll back.
 
         `progress` is told the number of rows written, batch by batch; `closing` queries are part of the
-        transaction.
+        transaction. `check` is asked in it, before anything is written, for what else is wrong with the program.
 
         Raises:
             ScriptError: the program does not fit what is stored; nothing was changed.
             ConnectionError: the server cannot be reached.
         """
         ids = mentioned(program)
-        script = Loaded(program.source.file, len(program.statements), lambda stored: self._compile(program, stored))
-        outcome = self._store(script, ids, dry_run=dry_run, progress=progress, closing=closing)
-        if isinstance(outcome, Compiled):
-            raise ScriptError(self._explained(program, ids, outcome))
-        return outcome
+        found: list[Compiled] = []
+
+        def write(transaction: Transaction, stored: Stored) -> Written:
+            compiled = self._compile(program, stored)
+            if compiled.problems:
+                found[:] = [compiled]
+                raise ScriptError(list(compiled.problems))
+            if check is not None and (problems := check(transaction)):
+                raise ScriptError(list(problems))
+            return Written(run_counted(transaction, compiled.queries, progress), compiled.warnings)
+
+        script = Loaded(program.source.file, len(program.statements), write)
+        try:
+            return self.store(script, ids, dry_run=dry_run, closing=closing, provenance=provenance)
+        except ScriptError as error:
+            if not found:
+                raise
+            raise ScriptError(self._explained(program, ids, found[0])) from error
 
     def write(
-        self, queries: Sequence[Query], *, file: str | None, statements: int, dry_run: bool = False
+        self,
+        queries: Sequence[Query],
+        *,
+        file: str | None,
+        statements: int,
+        dry_run: bool = False,
+        provenance: Provenance | None = None,
     ) -> LoadReport:
         """Store, in one transaction, what does not depend on what is stored already; each query reports its counts.
 
         Raises:
             ConnectionError: the server cannot be reached.
         """
-        compiled = Compiled(tuple(queries), (), ())
-        outcome = self._store(Loaded(file, statements, lambda _stored: compiled), [], dry_run=dry_run)
-        return cast("LoadReport", outcome)
 
-    def _store(
+        def write_all(transaction: Transaction, _stored: Stored) -> Written:
+            return Written(run_counted(transaction, queries))
+
+        return self.store(Loaded(file, statements, write_all), dry_run=dry_run, provenance=provenance)
+
+    def store(
         self,
         script: Loaded,
-        ids: list[str],
+        ids: Sequence[str] = (),
         *,
-        dry_run: bool,
-        progress: Callable[[int], None] | None = None,
+        dry_run: bool = False,
         closing: tuple[Query, ...] = (),
-    ) -> LoadReport | Compiled:
-        """The report of a load, or, if nothing was stored because of problems, what was compiled."""
+        provenance: Provenance | None = None,
+    ) -> LoadReport:
+        """Store whatever a load writes, in one transaction under the write lock of the namespace.
+
+        Raises:
+            ConnectionError: the server cannot be reached.
+        """
         started = time.monotonic()
         load = uuid.uuid4().hex
 
         def work(transaction: Transaction) -> LoadReport:
-            begin = CYPHER["load/begin-load"](namespace=self.namespace, load=load, ids=ids)
+            begin = CYPHER["load/begin-load"](namespace=self.namespace, load=load, ids=list(ids))
             [opened] = transaction.run(begin)
             if opened["applied"]:
                 raise Abandon(self._report(script, opened["applied"]))
-            compiled = script.compile(_stored(opened))
-            if compiled.problems:
-                raise Abandon(compiled)
-            record = {
-                "id": load,
-                "revision": opened["revision"],
-                **_run(transaction, compiled.queries, progress),
-            }
-            report = self._report(script, record, compiled.warnings)
+            written = script.write(transaction, _stored(opened))
+            record = {"id": load, "revision": opened["revision"], **written.counts}
+            report = self._report(script, record, written.warnings)
             if dry_run:
                 raise Abandon(report)
-            for query in (self._record(report), *closing):
+            for query in (self._record(report, provenance or UNSAID), *closing):
                 transaction.run(query)
             return report
 
-        outcome: LoadReport | Compiled = self.connection.write(work)
-        if isinstance(outcome, Compiled):
-            return outcome
-        return replace(outcome, elapsed_s=round(time.monotonic() - started, 4))
+        report: LoadReport = self.connection.write(work)
+        return replace(report, elapsed_s=round(time.monotonic() - started, 4))
 
     def queries(self, program: Program) -> list[Query]:
         """What `load` would run for a program, between opening and closing the load.
@@ -191,9 +233,9 @@ class Loader:
             **{name: record.get(name, 0) for name in COUNTS},
         )
 
-    def _record(self, report: LoadReport) -> Query:
+    def _record(self, report: LoadReport, provenance: Provenance) -> Query:
         kept = {"language": report.language, "file": report.file, "statements": report.statements}
-        record = {**kept, **{name: getattr(report, name) for name in COUNTS}}
+        record = {**kept, **{name: getattr(report, name) for name in COUNTS}, **asdict(provenance)}
         return CYPHER["load/record-load"](
             namespace=self.namespace, load=report.load_id, revision=report.revision, record=record
         )
@@ -204,8 +246,10 @@ def _stored(row: dict[str, Any]) -> Stored:
     return Stored(frozenset(row["nodes"]), edges)
 
 
-def _run(transaction: Transaction, queries: Iterable[Query], progress: Callable[[int], None] | None) -> dict[str, int]:
-    """Run the batches and add up what they report."""
+def run_counted(
+    transaction: Transaction, queries: Iterable[Query], progress: Callable[[int], None] | None = None
+) -> dict[str, int]:
+    """Run the queries of a load, and add up what they report."""
     counts = dict.fromkeys(COUNTS, 0)
     for query in queries:
         [row] = transaction.run(query)

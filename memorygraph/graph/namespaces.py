@@ -7,6 +7,7 @@ from typing import Any
 
 from memorygraph.errors import NotFoundError
 from memorygraph.graph.connection import Connection, Transaction
+from memorygraph.graph.history import forget
 from memorygraph.library import CYPHER
 
 NODES_PER_TRANSACTION = 10_000
@@ -32,7 +33,7 @@ def list_namespaces(connection: Connection) -> list[NamespaceInfo]:
 
 
 def drop_namespace(connection: Connection, name: str) -> NamespaceInfo:
-    """Delete a namespace with its nodes, edges and loads.
+    """Delete a namespace with its nodes, edges and loads, and all that is known of what it held before.
 
     Large namespaces go in several transactions; one that was interrupted is finished by dropping it again.
     The last one holds the namespace's lock, and so proves that nothing is left.
@@ -47,9 +48,10 @@ def drop_namespace(connection: Connection, name: str) -> NamespaceInfo:
     def work(transaction: Transaction) -> int:
         page = CYPHER["namespaces/drop-namespace-elements"](namespace=name, limit=NODES_PER_TRANSACTION)
         [row] = transaction.run(page) or [{"nodes_deleted": 0}]
-        if row["nodes_deleted"] == 0:
+        gone = int(row["nodes_deleted"]) or forget(transaction, name)
+        if not gone:
             transaction.run(CYPHER["namespaces/drop-namespace-records"](namespace=name))
-        return int(row["nodes_deleted"])
+        return gone
 
     while connection.write(work):
         pass

@@ -21,8 +21,21 @@ _VALUES = {
     "revision": 1,
     "statements": 1,
     "seconds": 1,
+    "fan": 1,
+    "constant": 2,
+    "depth": 1,
+    "vectors": [],
+    "kinds": ["Node"],
+    "dated": False,
+    **dict.fromkeys(("least", "near", "far", "edge", "learnt"), 0.1),
+    **{name: list[str]() for name in ("entities", "observations", "relations")},
 }
-_OF_NO_NAMESPACE = {"read/namespaces", "schema/applied-migrations"}
+_OF_NO_NAMESPACE = {
+    "read/namespaces",
+    "schema/applied-migrations",
+    "entities/neo4j-memory-entities",
+    "entities/neo4j-memory-relations",
+}
 
 
 @pytest.mark.parametrize("name", list(CYPHER))

@@ -96,7 +96,8 @@ def statements(texts: st.SearchStrategy[str]) -> st.SearchStrategy[Statement]:
     return st.one_of(full, full, whole, whole, nodes, edges, st.builds(Deletion, id=IDS))
 
 
-def _expected(model: Model) -> str:
+def expected(model: Model) -> str:
+    """What an export of the graph says."""
     nodes = [NodeDeclaration(node_id=k, **v) for k, v in sorted(model.nodes.items())]
     edges = [EdgeDeclaration(edge_id=k, **v) for k, v in sorted(model.edges.items())]
     return print_program([*nodes, *edges])
@@ -119,7 +120,7 @@ def _check(connection: Connection, programs: list[list[Statement]], *, strict: b
             problems = _load(graph, print_program(program), strict=strict)
             assert (after is None) == bool(problems), problems
             model = after or model
-            assert graph.export() == _expected(model)
+            assert graph.export() == expected(model)
     finally:
         if any(namespace.name == graph.namespace for namespace in graph.namespaces()):
             graph.drop_namespace(graph.namespace)

@@ -1,0 +1,290 @@
+// What was: who changed an element, when and from what; the graph as of a revision; what an undo needs; and how the
+// past is forgotten. How it is written down stands in contextscript.cypher.
+
+// name: versions
+// All that an id ever was, the oldest first, each with the records of the loads that began and ended it.
+// Parameters: namespace, id.
+CALL () {
+  MATCH (node:Node {namespace: $namespace, id: $id})
+  RETURN 'node' AS of, coalesce(node.since, 0) AS since, null AS until,
+         {name: node.name, data: node.data, kind: node.kind} AS values
+  UNION ALL
+  MATCH (from_node:Node)-[edge:EDGE {namespace: $namespace, id: $id}]->(to_node:Node)
+  RETURN 'edge' AS of, coalesce(edge.since, 0) AS since, null AS until,
+         {from_node: from_node.id, to_node: to_node.id, verb: edge.verb, weight: edge.weight} AS values
+  UNION ALL
+  MATCH (former:Former {namespace: $namespace, id: $id})
+  WHERE former.until IS NOT NULL
+  RETURN former.of AS of, former.since AS since, former.until AS until,
+         CASE former.of WHEN 'node' THEN {name: former.name, data: former.data, kind: former.kind}
+         ELSE {from_node: former.from_node, to_node: former.to_node, verb: former.verb, weight: former.weight}
+         END AS values
+}
+OPTIONAL MATCH (began:Load {namespace: $namespace, revision: since})
+OPTIONAL MATCH (ended:Load {namespace: $namespace, revision: until})
+RETURN of, since, until, values, properties(began) AS began, properties(ended) AS ended
+ORDER BY since, until;
+
+// name: revisions
+// The loads of a namespace, the newest first. Parameters: namespace, limit.
+MATCH (load:Load {namespace: $namespace})
+WHERE load.revision IS NOT NULL
+RETURN properties(load) AS load
+ORDER BY load.revision DESC
+LIMIT $limit;
+
+// name: load
+// The record of one load. Parameters: namespace, revision.
+MATCH (load:Load {namespace: $namespace, revision: $revision})
+RETURN properties(load) AS load;
+
+// name: reach
+// The last revision of a namespace, and the one that its history goes back to. Parameters: namespace.
+MATCH (namespace:Namespace {name: $namespace})
+RETURN namespace.revision AS last, coalesce(namespace.purged, 0) AS first;
+
+// name: revision-at
+// The last load that was stored at a time or before it. Parameters: namespace, time.
+MATCH (load:Load {namespace: $namespace})
+WHERE load.at <= $time
+RETURN coalesce(max(load.revision), 0) AS revision;
+
+// name: element-at
+// What an id was as of a revision. Parameters: namespace, id, revision.
+CALL () {
+  MATCH (node:Node {namespace: $namespace, id: $id})
+  WHERE coalesce(node.since, 0) <= $revision
+  RETURN 'node' AS of, node.name AS name, node.data AS data,
+         null AS from_node, null AS to_node, null AS verb, null AS weight
+  UNION ALL
+  MATCH (from_node:Node)-[edge:EDGE {namespace: $namespace, id: $id}]->(to_node:Node)
+  WHERE coalesce(edge.since, 0) <= $revision
+  RETURN 'edge' AS of, null AS name, null AS data,
+         from_node.id AS from_node, to_node.id AS to_node, edge.verb AS verb, edge.weight AS weight
+  UNION ALL
+  MATCH (former:Former {namespace: $namespace, id: $id})
+  WHERE former.until > $revision AND former.since <= $revision
+  RETURN former.of AS of, former.name AS name, former.data AS data,
+         former.from_node AS from_node, former.to_node AS to_node, former.verb AS verb, former.weight AS weight
+}
+RETURN of, name, data, from_node, to_node, verb, weight
+LIMIT 1;
+
+// name: nodes-since
+// A page of the nodes that are what they were at a revision, in the order of their ids. Parameters: namespace,
+// revision, after, limit.
+MATCH (node:Node {namespace: $namespace})
+WHERE node.id > $after AND coalesce(node.since, 0) <= $revision
+RETURN node.id AS id, node.name AS name, node.data AS data
+ORDER BY id
+LIMIT $limit;
+
+// name: edges-since
+// A page of the edges that are what they were at a revision, in the order of their ids. Parameters: namespace,
+// revision, after, limit.
+MATCH (from_node:Node)-[edge:EDGE {namespace: $namespace}]->(to_node:Node)
+WHERE edge.id > $after AND coalesce(edge.since, 0) <= $revision
+RETURN edge.id AS id, from_node.id AS from_node, to_node.id AS to_node, edge.verb AS verb, edge.weight AS weight
+ORDER BY id
+LIMIT $limit;
+
+// name: former-nodes
+// A page of the nodes as of a revision that have been changed or deleted since, up to the id `last` if there is one.
+// Parameters: namespace, revision, after, last, limit.
+MATCH (former:Former {namespace: $namespace})
+WHERE former.id > $after AND ($last IS NULL OR former.id <= $last)
+  AND former.since <= $revision AND former.until > $revision AND former.of = 'node'
+RETURN former.id AS id, former.name AS name, former.data AS data
+ORDER BY id
+LIMIT $limit;
+
+// name: former-edges
+// A page of the edges as of a revision that have been changed or deleted since, up to the id `last` if there is one.
+// Parameters: namespace, revision, after, last, limit.
+MATCH (former:Former {namespace: $namespace})
+WHERE former.id > $after AND ($last IS NULL OR former.id <= $last)
+  AND former.since <= $revision AND former.until > $revision AND former.of = 'edge'
+RETURN former.id AS id, former.from_node AS from_node, former.to_node AS to_node, former.verb AS verb,
+       former.weight AS weight
+ORDER BY id
+LIMIT $limit;
+
+// name: changed-by
+// What a revision changed: what it left and nobody has changed since (no `until`), what it left and was changed
+// later, and what it replaced. `log` is a context of PETE with its statements. Parameters: namespace, revision.
+MATCH (node:Node {namespace: $namespace})
+WHERE node.id IS NOT NULL AND node.since = $revision
+RETURN 'node' AS of, node.id AS id, null AS until, [node.name, node.data, node.kind] AS values, false AS log
+UNION ALL
+MATCH (from_node)-[edge:EDGE {namespace: $namespace}]->(to_node)
+WHERE edge.id IS NOT NULL AND edge.since = $revision
+RETURN 'edge' AS of, edge.id AS id, null AS until,
+       [from_node.id, to_node.id, edge.verb, edge.weight] AS values, false AS log
+UNION ALL
+MATCH (former:Former {namespace: $namespace})
+WHERE former.until >= $revision AND (former.until = $revision OR former.since = $revision)
+RETURN former.of AS of, former.id AS id, former.until AS until,
+       CASE former.of WHEN 'node' THEN [former.name, former.data, former.kind]
+       ELSE [former.from_node, former.to_node, former.verb, former.weight] END AS values,
+       coalesce(former.itself AND 'Context' IN former.labels, false) AS log;
+
+// name: now
+// What these ids are now, and the revision that made them so, by which they may also be gone. Parameters: namespace,
+// ids.
+UNWIND $ids AS id
+MATCH (node:Node {namespace: $namespace, id: id})
+RETURN 'node' AS of, node.id AS id, coalesce(node.since, 0) AS since, [node.name, node.data, node.kind] AS values
+UNION ALL
+UNWIND $ids AS id
+MATCH (from_node:Node)-[edge:EDGE {namespace: $namespace, id: id}]->(to_node:Node)
+RETURN 'edge' AS of, edge.id AS id, coalesce(edge.since, 0) AS since,
+       [from_node.id, to_node.id, edge.verb, edge.weight] AS values
+UNION ALL
+UNWIND $ids AS id
+MATCH (former:Former {namespace: $namespace, id: id})
+WHERE former.until IS NOT NULL
+RETURN former.of AS of, former.id AS id, max(former.until) AS since, null AS values;
+
+// name: hanging-on
+// What would go with these nodes: their edges, and the contexts in them. Parameters: namespace, ids.
+UNWIND $ids AS id
+MATCH (node:Node {namespace: $namespace, id: id})
+CALL (node) {
+  MATCH (node)-[edge:EDGE]-()
+  RETURN 'edge' AS of, edge AS other
+  UNION ALL
+  MATCH (node)-[:CONTAINS]->(child:Node)
+  RETURN 'node' AS of, child AS other
+}
+RETURN DISTINCT of, other.id AS id, coalesce(other.since, 0) AS since, id AS node;
+
+// name: lost-ends
+// The ends that edges had before a revision and that are no nodes now, and the revision that deleted each.
+// Parameters: namespace, until (the revision), ids.
+UNWIND $ids AS id
+MATCH (former:Former {namespace: $namespace, id: id, until: $until, of: 'edge'})
+UNWIND [former.from_node, former.to_node] AS end
+WITH DISTINCT id, end
+WHERE NOT EXISTS { (:Node {namespace: $namespace, id: end}) }
+OPTIONAL MATCH (gone:Former {namespace: $namespace, id: end})
+WHERE gone.until IS NOT NULL AND gone.of = 'node'
+RETURN id, end, coalesce(max(gone.until), 0) AS since;
+
+// name: in-the-way
+// Why nodes that were deleted can't come back: another one is found by what they were found by, or what they were in
+// is gone. Parameters: namespace, until, ids.
+UNWIND $ids AS id
+MATCH (former:Former {namespace: $namespace, id: id, until: $until, of: 'node'})
+CALL (former) {
+  MATCH (other:Node {namespace: $namespace, concept: former.concept})
+  RETURN other
+  UNION
+  MATCH (other:Context {namespace: $namespace, root: former.root})
+  RETURN other
+  UNION
+  MATCH (own:Former {namespace: $namespace, id: former.id})
+  WHERE own.until IS NOT NULL AND own.itself
+  MATCH (own)<-[:CONTAINS]-(other:Former)
+  RETURN other
+}
+RETURN former.id AS id, other.id AS other, coalesce(other.until, other.since, 0) AS since;
+
+// name: restore-nodes
+// Nodes that a revision deleted come back as they were before it. Parameters: namespace, until (the revision), ids.
+MATCH (namespace:Namespace {name: $namespace})
+WITH namespace.revision AS revision
+UNWIND $ids AS id
+MATCH (former:Former {namespace: $namespace, id: id, until: $until, of: 'node'})
+WITH revision, properties(former) AS values, CASE WHEN former.itself THEN former ELSE head(COLLECT {
+  MATCH (deleted:Former {namespace: $namespace, id: id})
+  WHERE deleted.until IS NOT NULL AND deleted.itself
+  RETURN deleted ORDER BY deleted.until DESC
+}) END AS own
+CALL (revision, values, own) {
+  WITH own, values, revision WHERE own IS NULL
+  CREATE (node:Node)
+  SET node:$(values.labels), node = values, node.since = revision, node.of = null, node.until = null,
+      node.labels = null
+  RETURN node
+  UNION ALL
+  WITH own AS node, values, revision, properties(own) AS kept WHERE own IS NOT NULL
+  REMOVE node:Former
+  SET node:Node, node:$(kept.labels)
+  CREATE (copy:Former)
+  SET copy = kept {.*, itself: null, embedding: null, embedding_model: null}
+  SET node = CASE WHEN node:Context THEN kept {.*, name: values.name, data: values.data} ELSE values END,
+      node.since = revision, node.of = null, node.until = null, node.labels = null, node.itself = null
+  RETURN node
+}
+CALL (node) {
+  MATCH (node)-[:STATES]->(entry:FormerEntry)
+  REMOVE entry:FormerEntry
+  SET entry:Entry
+}
+RETURN count(node) AS nodes_created;
+
+// name: revert-nodes
+// Nodes that a revision changed become what they were before it; of a context of PETE this is only what ContextScript
+// says of it, because its log has gone on. Parameters: namespace, until (the revision), ids.
+MATCH (namespace:Namespace {name: $namespace})
+WITH namespace.revision AS revision
+UNWIND $ids AS id
+MATCH (wanted:Former {namespace: $namespace, id: id, until: $until, of: 'node'})
+MATCH (node:Node {namespace: $namespace, id: id})
+WITH revision, wanted, node, properties(node) AS kept
+CREATE (former:Former)
+SET former = kept {.*, of: 'node', since: coalesce(kept.since, 0), until: revision,
+             labels: [label IN labels(node) WHERE label <> 'Node'], embedding: null, embedding_model: null}
+SET node = CASE WHEN node:Context THEN kept {.*, name: wanted.name, data: wanted.data} ELSE properties(wanted) END,
+    node.since = revision, node.of = null, node.until = null, node.labels = null, node.itself = null,
+    node.embedding = null, node.embedding_model = null
+RETURN count(node) AS nodes_updated;
+
+// name: restore-edges
+// Edges that a revision changed or deleted become what they were before it. Parameters: namespace, until (the
+// revision), ids.
+MATCH (namespace:Namespace {name: $namespace})
+WITH namespace.revision AS revision
+UNWIND $ids AS id
+MATCH (wanted:Former {namespace: $namespace, id: id, until: $until, of: 'edge'})
+MATCH (from_node:Node {namespace: $namespace, id: wanted.from_node})
+MATCH (to_node:Node {namespace: $namespace, id: wanted.to_node})
+WITH revision, properties(wanted) AS values, from_node, to_node, id
+OPTIONAL MATCH (left)-[present:EDGE {namespace: $namespace, id: id}]->(reached)
+WITH revision, values, from_node, to_node, present, present IS NOT NULL AS changed, properties(present) AS kept,
+     left.id AS left, reached.id AS reached
+FOREACH (_ IN CASE WHEN changed THEN [1] ELSE [] END |
+  CREATE (former:Former)
+  SET former = kept {.*, of: 'edge', since: coalesce(kept.since, 0), until: revision,
+               from_node: left, to_node: reached}
+  DELETE present
+)
+CREATE (from_node)-[edge:EDGE]->(to_node)
+SET edge = values, edge.since = revision, edge.of = null, edge.until = null, edge.from_node = null,
+    edge.to_node = null
+RETURN sum(CASE WHEN changed THEN 1 ELSE 0 END) AS edges_updated,
+       sum(CASE WHEN changed THEN 0 ELSE 1 END) AS edges_created;
+
+// name: record-undo
+// What the load that is being closed undoes. Parameters: namespace, revision.
+MATCH (namespace:Namespace {name: $namespace})
+MATCH (load:Load {namespace: $namespace, revision: namespace.revision})
+SET load.undoes = $revision;
+
+// name: forget
+// Forget some of what was before a revision, under the namespace's write lock; run until none is left. The history
+// then goes back to that revision. Parameters: namespace, before, limit.
+MATCH (namespace:Namespace {name: $namespace})
+SET namespace.purged = reduce(first = coalesce(namespace.purged, 0), before IN
+      [CASE WHEN $before < namespace.revision THEN $before ELSE namespace.revision END] |
+      CASE WHEN before > first THEN before ELSE first END)
+WITH namespace
+OPTIONAL MATCH (former:Former {namespace: $namespace})
+WHERE former.until <= $before
+WITH former LIMIT $limit
+OPTIONAL MATCH (former)-[:STATES]->(entry:FormerEntry)
+WITH collect(DISTINCT former) AS formers, collect(entry) AS entries
+FOREACH (entry IN entries | DETACH DELETE entry)
+WITH formers, size(formers) AS forgotten
+FOREACH (former IN formers | DETACH DELETE former)
+RETURN forgotten;

@@ -1,0 +1,144 @@
+"""The commands about what was: `history revisions undo purge`."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from memorygraph.cli.output import json_option, print_json, print_table, say
+from memorygraph.cli.settings import Settings
+
+if TYPE_CHECKING:
+    from memorygraph.client import MemoryGraph
+    from memorygraph.graph.history import Change, Revision, Snapshot
+
+
+class Moment(click.ParamType[int | datetime]):
+    """A revision, by its number, or a time in ISO 8601; one without a zone is local."""
+
+    name = "REVISION|TIME"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | datetime:
+        """The number or the time that was given."""
+        if value.isdecimal():
+            return int(value)
+        try:
+            return datetime.fromisoformat(value)
+        except ValueError:
+            self.fail(f"{value!r} is neither a revision nor a time such as 2026-01-31T18:00", param, ctx)
+
+
+at_option = click.option("--at", "moment", type=Moment(), help="As it was at a revision or at a time.")
+
+
+def as_of(graph: MemoryGraph, moment: int | datetime) -> Snapshot:
+    """The graph as it was."""
+    return graph.at(time=moment) if isinstance(moment, datetime) else graph.at(moment)
+
+
+@click.command()
+@click.argument("identifier", metavar="ID")
+@json_option
+@click.pass_obj
+def history(settings: Settings, *, identifier: str, as_json: bool) -> None:
+    """Show who changed a node or an edge, when and from what; also of one that is deleted."""
+    with settings.connect() as graph:
+        changes = graph.history(identifier)
+    if as_json:
+        print_json([change.as_dict() for change in changes])
+    else:
+        rows = [(c.revision, _time(c.at), c.action, _difference(c), _asked_by(c), c.file) for c in changes]
+        print_table(("revision", "at", "", "what", "by", "file"), rows)
+
+
+@click.command()
+@click.option("--limit", default=20, show_default=True, type=click.IntRange(1, 100_000), help="At most so many.")
+@json_option
+@click.pass_obj
+def revisions(settings: Settings, *, limit: int, as_json: bool) -> None:
+    """List the loads of the namespace, the newest first."""
+    with settings.connect() as graph:
+        found = graph.revisions(limit)
+    if as_json:
+        print_json([revision.as_dict() for revision in found])
+    elif found:
+        rows = [(r.revision, _time(r.at), _what(r), _counted(r), _asked_by(r), r.file) for r in found]
+        print_table(("revision", "at", "what", "changed", "by", "file"), rows)
+    else:
+        say("nothing was ever loaded here")
+
+
+@click.command()
+@click.argument("revision", type=click.IntRange(min=1))
+@click.option("--dry-run", is_flag=True, help="Do everything, report it, and roll back.")
+@json_option
+@click.pass_obj
+def undo(settings: Settings, *, revision: int, dry_run: bool, as_json: bool) -> None:
+    """Take back what a revision did, by a new one; refused if a later one has changed that, or needs it.
+
+    What it created is deleted, what it changed or deleted becomes what it was. An undo can be undone, too.
+    """
+    with settings.connect() as graph:
+        report = graph.undo(revision, dry_run=dry_run)
+    if as_json:
+        print_json({**report.as_dict(), "errors": []})
+        return
+    click.echo(f"revision {revision} undone by revision {report.revision} of namespace {report.namespace}")
+    kinds = ("nodes", "edges")
+    ways = ("created", "updated", "deleted")
+    counts = report.as_dict()
+    print_table(("", *ways), [(kind, *(counts[f"{kind}_{way}"] for way in ways)) for kind in kinds])
+    if dry_run:
+        say("a dry run: nothing was changed")
+
+
+@click.command()
+@click.option("--before", type=click.IntRange(min=0), metavar="REVISION", help="Keep what was so from this one on.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@json_option
+@click.pass_obj
+def purge(settings: Settings, *, before: int | None, yes: bool, as_json: bool) -> None:
+    """Forget what was deleted and what was changed from; the present stays. This cannot be undone."""
+    with settings.connect() as graph:
+        if not yes:
+            what = "everything that is no longer so" if before is None else f"what was so before revision {before}"
+            click.confirm(f"Forget {what} in namespace {graph.namespace}?", abort=True, err=True)
+        forgotten = graph.purge(before)
+    if as_json:
+        print_json({"forgotten": forgotten})
+    else:
+        say(f"forgotten: {forgotten} former states of nodes and edges")
+
+
+def _time(at: datetime | None) -> str:
+    return at.astimezone().strftime("%Y-%m-%d %H:%M:%S") if at else ""
+
+
+def _asked_by(of: Change | Revision) -> str:
+    """Who asked for a load: somebody, a model, or a message of a conversation."""
+    return " in ".join(part for part in (of.by or of.model, of.conversation) if part)
+
+
+def _what(revision: Revision) -> str:
+    return f"undo of {revision.undoes}" if revision.undoes else revision.language
+
+
+def _counted(revision: Revision) -> str:
+    """The counts of a load that are not zero: `2 nodes created, 1 edge deleted`."""
+    named = []
+    for name, count in revision.counts.items():
+        kind, _, way = name.partition("_")
+        if count:
+            named.append(f"{count} {kind.removesuffix('s') if count == 1 else kind} {way}")
+    return ", ".join(named)
+
+
+def _difference(change: Change) -> str:
+    """The values of an element that differ: `name: Ada → Ada Lovelace`."""
+    before, after = change.before or {}, change.after or {}
+    if not (before and after):
+        return ", ".join(f"{name}: {value}" for name, value in (before or after).items())
+    names = [name for name in {**before, **after} if before.get(name) != after.get(name)]
+    return ", ".join(f"{name}: {before.get(name)} → {after.get(name)}" for name in names)

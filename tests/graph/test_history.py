@@ -1,0 +1,601 @@
+"""History: every revision can be read, every load undone or refused with reasons, and what is purged is gone."""
+
+from __future__ import annotations
+
+import threading
+import time
+import uuid
+from collections.abc import Callable
+from datetime import UTC, datetime
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from memorygraph import Change, ConflictError, MemoryGraph, MemoryGraphError, NotFoundError, Provenance
+from memorygraph.graph import history
+from memorygraph.graph.connection import Connection
+from memorygraph.languages.contextscript import Statement, print_program
+from memorygraph.memory.entities import create_entities, create_relations, delete_entities, delete_observations
+from memorygraph.memory.values import Entity, ObservationDeletion, Relation
+from tests.graph.test_model import TEXTS, Model, expected, statements
+
+AB = 'Node(node_id="a", name="A", data="1"); Node(node_id="b", name="B", data="2");'
+E = 'Edge(edge_id="e", from_node="a", to_node="b", verb="v", weight=0.5);'
+
+
+def _formers(graph: MemoryGraph) -> int:
+    [row] = graph.query("MATCH (f:Former {namespace: $namespace}) RETURN count(f) AS formers")
+    return int(row["formers"])
+
+
+def _actions(changes: list[Change]) -> list[tuple[int, str]]:
+    return [(change.revision, change.action) for change in changes]
+
+
+# Who changed what
+
+
+def test_an_element_shows_who_changed_it_when_and_from_what(graph: MemoryGraph) -> None:
+    graph.load(AB + E, file="world.ctx")
+    asked = Provenance("Ada", "a-model", "chat-1", "m1")
+    report = graph.load('Node(node_id="a", name="Anna");', provenance=asked)
+    graph.delete("a")
+    created, changed, deleted = graph.history("a")
+    assert (created.action, created.before, created.after) == ("created", None, {"name": "A", "data": "1"})
+    assert (created.revision, created.file, created.language, created.by) == (1, "world.ctx", "contextscript", "")
+    assert (changed.action, changed.before, changed.after) == (
+        "changed",
+        {"name": "A", "data": "1"},
+        {"name": "Anna", "data": "1"},
+    )
+    assert (changed.load, changed.by, changed.model) == (report.load_id, "Ada", "a-model")
+    assert (changed.conversation, changed.message) == ("chat-1", "m1")
+    assert (deleted.revision, deleted.action, deleted.before, deleted.after) == (3, "deleted", changed.after, None)
+    assert created.at is not None
+    assert changed.at is not None
+    assert created.at <= changed.at <= datetime.now(UTC)
+
+
+def test_an_edge_shows_its_former_ends_and_that_it_went_with_its_node(graph: MemoryGraph) -> None:
+    graph.load(AB + E)
+    graph.load('Edge(edge_id="e", from_node="b", weight=1);')
+    graph.delete("b")
+    changes = graph.history("e")
+    assert _actions(changes) == [(1, "created"), (2, "changed"), (3, "deleted")]
+    assert changes[1].before == {"from_node": "a", "to_node": "b", "verb": "v", "weight": 0.5}
+    assert changes[1].after == changes[2].before == {"from_node": "b", "to_node": "b", "verb": "v", "weight": 1.0}
+
+
+def test_an_id_that_was_a_node_and_then_an_edge_has_one_history(graph: MemoryGraph) -> None:
+    graph.load(AB)
+    graph.load('del(id="b"); Edge(edge_id="b", from_node="a", to_node="a", verb="v", weight=0);')
+    created, changed = graph.history("b")
+    assert (created.kind, changed.kind, changed.action) == ("node", "edge", "changed")
+
+
+def test_what_never_was_has_no_history(graph: MemoryGraph) -> None:
+    with pytest.raises(NotFoundError, match="`x`"):
+        graph.history("x")
+
+
+def test_loading_again_leaves_nothing_in_the_history(graph: MemoryGraph) -> None:
+    for _ in range(3):
+        graph.load(AB + E)
+    assert _formers(graph) == 0
+    assert _actions(graph.history("e")) == [(1, "created")]
+
+
+def test_what_comes_and_goes_within_one_load_leaves_nothing_either(graph: MemoryGraph) -> None:
+    graph.load(AB + E + 'Node(node_id="a", name="A2"); del(id="a"); ' + AB + 'del(id="b");')
+    assert _formers(graph) == 0
+    with pytest.raises(NotFoundError):
+        graph.history("e")
+
+
+def test_what_was_stored_before_there_was_a_history_is_known_since_revision_0(graph: MemoryGraph) -> None:
+    graph.load("")
+    graph.query("CREATE (:Node {namespace: $namespace, id: 'old', name: 'Old', data: ''})", write=True)
+    graph.load('Node(node_id="old", name="New");')
+    assert _actions(graph.history("old")) == [(0, "known"), (2, "changed")]
+    assert graph.at(1).node("old").name == "Old"
+    graph.undo(2)
+    assert graph.node("old").name == "Old"
+
+
+def test_what_others_write_again_and_again_can_be_deleted_each_time(graph: MemoryGraph) -> None:
+    graph.load("")
+    for name in ("first", "second"):
+        graph.query(
+            "CREATE (:Node {namespace: $namespace, id: 'x', name: $name, data: ''})", {"name": name}, write=True
+        )
+        graph.delete("x")
+    assert [change.revision for change in graph.history("x") if change.action == "deleted"] == [2, 3]
+    assert len(list(graph.at(1).nodes())) == 1
+    graph.undo(3)
+    assert graph.node("x").name == "second"
+
+
+def test_revisions_are_listed_newest_first_with_what_they_did(graph: MemoryGraph) -> None:
+    graph.load(AB + E, file="world.ctx", provenance=Provenance(by="Ada"))
+    graph.delete("e")
+    undone = graph.undo(2)
+    revisions = graph.revisions()
+    assert [(r.revision, r.language, r.undoes) for r in revisions] == [
+        (3, "undo", 2),
+        (2, "contextscript", None),
+        (1, "contextscript", None),
+    ]
+    assert (revisions[2].file, revisions[2].by, revisions[2].statements) == ("world.ctx", "Ada", 3)
+    assert revisions[2].counts["nodes_created"] == 2
+    assert revisions[0].load == undone.load_id
+    assert [r.revision for r in graph.revisions(limit=1)] == [3]
+
+
+def test_a_load_is_joined_to_the_message_that_asked_for_it(graph: MemoryGraph) -> None:
+    messages = graph.messages("chat")
+    messages.append({"role": "user", "content": "remember that"})
+    [row] = graph.query("MATCH (m:Message {namespace: $namespace}) RETURN m.id AS id")
+    graph.load(AB, provenance=Provenance(conversation="chat", message=row["id"]))
+    asked = "MATCH (l:Load {namespace: $namespace})-[:ASKED_IN]->(m:Message) RETURN l.revision AS revision, m.id AS id"
+    assert graph.query(asked) == [{"revision": 1, "id": row["id"]}]
+
+
+def test_every_batch_of_a_load_is_a_revision_with_its_provenance(graph: MemoryGraph, tmp_path: Path) -> None:
+    path = tmp_path / "w.ctx"
+    path.write_text("".join(f'Node(node_id="n{i}", name="{i}", data="");\n' for i in range(5)))
+    graph.load_file(path, batch=2, provenance=Provenance(by="Ada"))
+    assert [(r.revision, r.by) for r in graph.revisions()] == [(3, "Ada"), (2, "Ada"), (1, "Ada")]
+    assert [len(list(graph.at(r).nodes())) for r in range(4)] == [0, 2, 4, 5]
+    graph.undo(2)
+    assert [node.id for node in graph.at(4).nodes()] == ["n0", "n1", "n4"]
+
+
+# The graph as it was
+
+
+def test_the_graph_is_read_as_of_a_revision_or_a_time(graph: MemoryGraph) -> None:
+    graph.load(AB + E)
+    first = graph.export()
+    time.sleep(0.05)
+    between = datetime.now(UTC)
+    time.sleep(0.05)
+    graph.load('Node(node_id="a", data="changed"); del(id="e");')
+    for then in (graph.at(1), graph.at(time=between), graph.at(time=between.astimezone().replace(tzinfo=None))):
+        assert then.revision == 1
+        assert then.export() == first
+        assert (then.node("a").data, then.edge("e").weight) == ("1", 0.5)
+    assert graph.at(0).export() == graph.at(time=datetime(2020, 1, 1, tzinfo=UTC)).export() == ""
+    assert graph.at(2).export() == graph.export()
+
+
+def test_what_was_not_there_is_not_found(graph: MemoryGraph) -> None:
+    graph.load(AB + E)
+    then = graph.at(0)
+    with pytest.raises(NotFoundError, match="revision 0"):
+        then.node("a")
+    with pytest.raises(NotFoundError, match="id of an edge"):
+        graph.at(1).node("e")
+    with pytest.raises(NotFoundError, match="id of a node"):
+        graph.at(1).edge("a")
+    with pytest.raises(NotFoundError, match="0 to 1"):
+        graph.at(2)
+    for nothing in ({}, {"revision": 1, "time": datetime.now(UTC)}):
+        with pytest.raises(MemoryGraphError, match="revision or as of a time"):
+            graph.at(**nothing)  # type: ignore[arg-type]
+
+
+def test_the_past_is_read_whole_while_it_is_being_made(graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(history, "PAGE", 7)
+    graph.load("".join(f'Node(node_id="n{i:02}", name="old", data="");' for i in range(60)))
+    stop = threading.Event()
+
+    def change() -> None:
+        number = 0
+        while not stop.is_set():
+            number += 1
+            graph.load("".join(f'Node(node_id="n{i:02}", name="new {number}");' for i in range(number % 3, 60, 3)))
+            graph.load(f'del(id="n{number % 60:02}"); Node(node_id="n{number % 60:02}", name="again", data="");')
+
+    writer = threading.Thread(target=change)
+    writer.start()
+    try:
+        for _ in range(10):
+            nodes = list(graph.at(1).nodes())
+            assert [(node.id, node.name) for node in nodes] == [(f"n{i:02}", "old") for i in range(60)]
+    finally:
+        stop.set()
+        writer.join()
+
+
+# Undo
+
+
+def test_undo_takes_back_what_was_created_changed_and_deleted(graph: MemoryGraph) -> None:
+    graph.load(AB + E)
+    before = graph.export()
+    graph.load(
+        'Node(node_id="c", name="C", data=""); Edge(edge_id="f", from_node="c", to_node="b", verb="v", weight=0); '
+        'Node(node_id="b", name="B2"); del(id="a");'
+    )
+    report = graph.undo(2)
+    assert graph.export() == before
+    counts = {name: n for name, n in report.as_dict().items() if name.startswith(("nodes", "edges"))}
+    assert counts == {
+        "nodes_created": 1,
+        "nodes_updated": 1,
+        "nodes_deleted": 1,
+        "edges_created": 1,
+        "edges_updated": 0,
+        "edges_deleted": 1,
+    }
+    assert (report.revision, report.language) == (3, "undo")
+
+
+def test_revisions_are_undone_one_after_the_other_and_the_undos_too(graph: MemoryGraph) -> None:
+    programs = [
+        AB + E,
+        'Node(node_id="a", name="A2");',
+        'Edge(edge_id="e", to_node="a");',
+        'del(id="a");',
+        'del(id="b");',
+    ]
+    states = [""]
+    for program in programs:
+        graph.load(program)
+        states.append(graph.export())
+    for revision in (5, 4, 3, 2, 1):
+        graph.undo(revision)
+        assert graph.export() == states[revision - 1]
+    for undone, state in zip((10, 9, 8, 7, 6), states[1:], strict=True):
+        graph.undo(undone)
+        assert graph.export() == state
+
+
+def test_a_moved_edge_comes_back_before_the_node_that_it_was_moved_to_goes(graph: MemoryGraph) -> None:
+    graph.load(AB + E)
+    before = graph.export()
+    graph.load('Node(node_id="c", name="C", data=""); Edge(edge_id="e", to_node="c");')
+    graph.undo(2)
+    assert graph.export() == before
+
+
+def test_an_id_becomes_the_kind_again_that_it_was(graph: MemoryGraph) -> None:
+    graph.load(AB + E)
+    before = graph.export()
+    graph.load('del(id="e"); Node(node_id="e", name="E", data=""); del(id="a"); '
+               'Edge(edge_id="a", from_node="b", to_node="e", verb="v", weight=1);')  # fmt: skip
+    graph.undo(2)
+    assert graph.export() == before
+
+
+@pytest.mark.parametrize(
+    ("undone", "later", "reason"),
+    [
+        ('Node(node_id="a", name="A2");', 'Node(node_id="a", name="A3");', "node `a` was changed by revision 3"),
+        ('Node(node_id="a", name="A2");', 'del(id="a");', "node `a` was deleted by revision 3"),
+        ('del(id="e");', E, "edge `e` was created again by revision 3"),
+        ('del(id="e");', 'del(id="b");', "edge `e` needs node `b`, deleted by revision 3"),
+        ('Edge(edge_id="e", to_node="a");', 'del(id="b");', "edge `e` needs node `b`, deleted by revision 3"),
+        (
+            'Node(node_id="c", name="C", data="");',
+            'Edge(edge_id="f", from_node="c", to_node="b", verb="v", weight=0);',
+            "edge `f` of revision 3 needs node `c`",
+        ),
+        ('del(id="e");', 'Node(node_id="e", name="E", data="");', "`e` is the id of a node since revision 3"),
+        (
+            'del(id="a");',
+            'Edge(edge_id="a", from_node="b", to_node="b", verb="v", weight=0);',
+            "`a` is the id of an edge since revision 3",
+        ),
+    ],
+)
+def test_undo_is_refused_where_a_later_revision_stands_on_it(
+    graph: MemoryGraph, undone: str, later: str, reason: str
+) -> None:
+    graph.load(AB + E)
+    graph.load(undone)
+    graph.load(later)
+    before = graph.export()
+    with pytest.raises(ConflictError, match=reason):
+        graph.undo(2)
+    assert graph.export() == before
+    assert graph.revisions(limit=1)[0].revision == 3
+
+
+def test_there_is_nothing_to_undo_of_a_revision_that_does_not_exist(graph: MemoryGraph) -> None:
+    graph.load(AB)
+    with pytest.raises(NotFoundError, match="no revision 2"):
+        graph.undo(2)
+
+
+def test_a_dry_undo_reports_exactly_and_changes_nothing(graph: MemoryGraph) -> None:
+    graph.load(AB + E)
+    before = graph.export()
+    report = graph.undo(1, dry_run=True)
+    assert (report.nodes_deleted, report.edges_deleted) == (2, 1)
+    assert graph.export() == before
+    assert len(graph.revisions()) == 1
+
+
+def test_undo_and_a_load_at_the_same_time_take_turns(graph: MemoryGraph) -> None:
+    """Whichever comes first: the other is refused, or there is nothing left of what was undone."""
+    graph.load(AB)
+    edge = 'Edge(edge_id="f", from_node="c", to_node="a", verb="v", weight=0);'
+    for _ in range(8):
+        revision = graph.load('Node(node_id="c", name="C", data="");').revision
+        outcomes: list[Any] = []
+
+        def attempt(work: Callable[[], Any], outcomes: list[Any] = outcomes) -> None:
+            try:
+                outcomes.append(work())
+            except MemoryGraphError as error:
+                outcomes.append(error)
+
+        works: list[Callable[[], Any]] = [lambda r=revision: graph.undo(r), lambda: graph.load(edge)]  # type: ignore[misc]
+        threads = [threading.Thread(target=attempt, args=(work,)) for work in works]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert sum(isinstance(outcome, Exception) for outcome in outcomes) == 1, outcomes
+        kept = {"Node" in line and '"c"' in line for line in graph.export().splitlines()}
+        assert (True in kept) == ('edge_id="f"' in graph.export())
+        if True in kept:
+            graph.delete("c")
+
+
+def test_namespaces_are_walls_of_the_past_too(graph: MemoryGraph, connection: Connection) -> None:
+    other = MemoryGraph(connection, graph.namespace + "-other")
+    try:
+        for each in (graph, other):
+            each.load(AB + E)
+            each.load('Node(node_id="a", name="A2"); del(id="e");')
+        kept = other.export()
+        graph.undo(2)
+        graph.purge()
+        assert other.export() == kept
+        assert _formers(other) == 2
+        assert _actions(other.history("e")) == [(1, "created"), (2, "deleted")]
+    finally:
+        other.drop_namespace(other.namespace)
+
+
+# Purge
+
+
+def test_purge_forgets_what_was_before_a_revision_and_no_more(graph: MemoryGraph) -> None:
+    graph.load(AB + E)
+    for number in (2, 3, 4):
+        graph.load(f'Node(node_id="a", name="A{number}");')
+    graph.delete("e")
+    states = [graph.at(revision).export() for revision in range(6)]
+    assert graph.purge(before=3) == 2
+    assert [graph.at(revision).export() for revision in (3, 4, 5)] == states[3:]
+    for revision in (0, 2):
+        with pytest.raises(NotFoundError, match="3 to 5"):
+            graph.at(revision)
+    with pytest.raises(NotFoundError, match="purged"):
+        graph.undo(3)
+    assert _actions(graph.history("a")) == [(3, "known"), (4, "changed")]
+    graph.undo(4)
+    assert graph.node("a").name == "A3"
+
+
+def test_purge_forgets_all_that_is_no_longer_so_and_the_present_stays(
+    graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(history, "FORMERS_PER_TRANSACTION", 2)
+    graph.load(AB + E)
+    graph.load('Node(node_id="b", name="B2"); del(id="a");')
+    before = graph.export()
+    then = graph.at(1)
+    assert graph.purge() == 3
+    assert _formers(graph) == 0
+    assert graph.export() == graph.at(2).export() == before
+    assert graph.purge() == 0
+    with pytest.raises(NotFoundError, match="purged"):
+        list(then.nodes())
+    with pytest.raises(NotFoundError):
+        graph.history("a")
+    assert [r.revision for r in graph.revisions()] == [2, 1]
+
+
+def test_purge_refuses_what_is_no_revision(graph: MemoryGraph) -> None:
+    with pytest.raises(MemoryGraphError, match="negative"):
+        graph.purge(before=-1)
+
+
+def test_a_dropped_namespace_leaves_no_past(graph: MemoryGraph) -> None:
+    graph.load(AB + E)
+    graph.delete("a")
+    graph.drop_namespace(graph.namespace)
+    assert _formers(graph) == 0
+
+
+# Whatever is loaded and undone
+
+
+class Timeline:
+    """Every revision of a graph in memory, and what an undo makes of the last one."""
+
+    def __init__(self) -> None:
+        self.states = [Model()]
+
+    def load(self, program: list[Statement]) -> bool:
+        """Whether a program is accepted."""
+        after = self.states[-1].run(program)
+        if after is not None:
+            self.states.append(after)
+        return after is not None
+
+    def undo(self, revision: int) -> bool:
+        """Whether a revision can be undone."""
+        before, left, now = self.states[revision - 1], self.states[revision], self.states[-1]
+        after = Model(dict(now.nodes), dict(now.edges))
+        for was, is_, there, then in (
+            (before.nodes, left.nodes, now.nodes, after.nodes),
+            (before.edges, left.edges, now.edges, after.edges),
+        ):
+            for identifier in {*was, *is_}:
+                if was.get(identifier) == is_.get(identifier):
+                    continue
+                if there.get(identifier) != is_.get(identifier):
+                    return False
+                then.pop(identifier, None)
+                if identifier in was:
+                    then[identifier] = was[identifier]
+        ends = {end for edge in after.edges.values() for end in (edge["from_node"], edge["to_node"])}
+        if not ends <= after.nodes.keys() or after.nodes.keys() & after.edges.keys():
+            return False
+        self.states.append(after)
+        return True
+
+    def changes(self, identifier: str) -> list[tuple[int, Any, Any]]:
+        """What the revisions did to an id."""
+        values = [{**state.nodes, **state.edges}.get(identifier) for state in self.states]
+        return [(r, was, is_) for r, (was, is_) in enumerate(pairwise(values), 1) if was != is_]
+
+
+def _history(graph: MemoryGraph, identifier: str) -> list[tuple[int, Any, Any]]:
+    try:
+        changes = graph.history(identifier)
+    except NotFoundError:
+        return []
+    return [(c.revision, c.before, c.after) for c in changes if c.before != c.after]
+
+
+def _accepted(work: Callable[[], Any]) -> bool:
+    try:
+        work()
+    except MemoryGraphError:
+        return False
+    return True
+
+
+@settings(max_examples=60, deadline=None, print_blob=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.lists(st.one_of(st.lists(statements(TEXTS), max_size=8), st.integers(0, 30)), min_size=2, max_size=8),
+    st.integers(0, 8),
+)
+def test_every_revision_is_that_of_a_model_which_keeps_them_all(
+    connection: Connection, steps: list[list[Statement] | int], purged: int
+) -> None:
+    graph = MemoryGraph(connection, f"history-{uuid.uuid4().hex}")
+    model = Timeline()
+    try:
+        for step in steps:
+            last = len(model.states) - 1
+            if isinstance(step, list):
+                text = print_program(step)
+                assert _accepted(lambda text=text: graph.load(text)) == model.load(step)  # type: ignore[misc]
+            elif last:
+                revision = last - step % last
+                assert _accepted(lambda r=revision: graph.undo(r)) == model.undo(revision)  # type: ignore[misc]
+            assert graph.export() == expected(model.states[-1])
+        last = len(model.states) - 1
+        assert [graph.at(r).export() for r in range(last + 1)] == [expected(state) for state in model.states]
+        assert {i: _history(graph, i) for i in "abcde"} == {i: model.changes(i) for i in "abcde"}
+        first = min(purged, last)
+        graph.purge(before=first)
+        assert [graph.at(r).export() for r in range(first, last + 1)] == list(map(expected, model.states[first:]))
+    finally:
+        if any(namespace.name == graph.namespace for namespace in graph.namespaces()):
+            graph.drop_namespace(graph.namespace)
+
+
+# What other languages have stored
+
+LOG = """
+context thinking(&a) {
+  &a is that &a likes "music".
+  context inner(&a) { &a is that &a likes "tea". tl;dr /* tea */ }
+"""
+
+
+def test_a_deleted_thought_comes_back_with_every_statement(graph: MemoryGraph) -> None:
+    graph.load(LOG, "pete")
+    text = str(graph.pete("thinking").render())
+    [log] = graph.thoughts()
+    export = graph.export()
+    deleted = graph.delete(f"memory-{log.address}")
+    assert graph.thoughts() == []
+    undone = graph.undo(deleted.revision)
+    assert graph.export() == export
+    assert str(graph.pete("thinking").render()) == text
+    again = graph.undo(undone.revision)
+    assert graph.thoughts() == []
+    graph.undo(again.revision)
+    assert str(graph.pete("thinking").render()) == text
+
+
+def test_a_deleted_thought_does_not_come_back_beside_another_of_its_name(graph: MemoryGraph) -> None:
+    graph.load(LOG, "pete")
+    [log] = graph.thoughts()
+    deleted = graph.delete(f"memory-{log.address}")
+    graph.load(LOG, "pete")
+    with pytest.raises(ConflictError, match="stands in the way"):
+        graph.undo(deleted.revision)
+
+
+def test_a_part_of_a_thought_does_not_come_back_without_the_rest(graph: MemoryGraph) -> None:
+    graph.load(LOG, "pete")
+    [log] = graph.thoughts()
+    inner = graph.delete(f"memory-{log.address + 1}")
+    graph.delete(f"memory-{log.address}")
+    with pytest.raises(ConflictError, match="stands in the way"):
+        graph.undo(inner.revision)
+
+
+def test_purged_thoughts_leave_nothing(graph: MemoryGraph) -> None:
+    graph.load(LOG, "pete")
+    for log in graph.thoughts():
+        graph.delete(f"memory-{log.address}")
+    graph.purge()
+    left = "MATCH (n:FormerEntry {namespace: $namespace}) RETURN count(n) AS left"
+    assert graph.query(left) == [{"left": 0}]
+
+
+def test_what_a_thought_says_is_in_the_history_but_it_only_grows(graph: MemoryGraph) -> None:
+    graph.load(LOG, "pete")
+    facts = list(graph.at(1).edges())
+    assert facts
+    assert graph.at(0).export() == ""
+    assert graph.history(facts[0].id)[0].language == "pete"
+    with pytest.raises(ConflictError, match="only grows"):
+        graph.undo(1)
+
+
+def test_a_context_keeps_its_log_when_what_contextscript_says_of_it_is_undone(graph: MemoryGraph) -> None:
+    graph.load(LOG, "pete")
+    [log] = graph.thoughts()
+    changed = graph.load(f'Node(node_id="memory-{log.address}", data="mine");')
+    graph.load(LOG + '  &a is that &a likes "coffee".\n', "pete")
+    text = str(graph.pete("thinking").render())
+    graph.undo(changed.revision)
+    assert graph.node(f"memory-{log.address}").data == ""
+    assert str(graph.pete("thinking").render()) == text
+
+
+def test_what_clients_remember_and_forget_has_a_history_and_is_undone(graph: MemoryGraph) -> None:
+    place = (graph.connection, graph.namespace)
+    ada = Entity(name="Ada", entity_type="person", observations=["wrote programs", "liked maths"])
+    create_entities(*place, [ada, Entity(name="Bob", entity_type="person", observations=[])])
+    create_relations(*place, [Relation(source="Ada", target="Bob", relation_type="knows")])
+    states = [graph.at(revision).export() for revision in range(3)]
+    delete_observations(*place, [ObservationDeletion(entity_name="Ada", observations=["liked maths"])])
+    delete_entities(*place, ["Ada"], provenance=Provenance(by="a client"))
+    assert [(c.revision, c.action, c.by) for c in graph.history("Ada")] == [
+        (1, "created", ""),
+        (4, "deleted", "a client"),
+    ]
+    assert graph.history("Ada")[0].after == {"name": "Ada", "data": "", "kind": "person"}
+    for revision in (4, 3):
+        graph.undo(revision)
+    assert graph.export() == states[2]
+    for revision in (2, 1):
+        graph.undo(revision)
+        assert graph.export() == states[revision - 1]
