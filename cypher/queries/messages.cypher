@@ -12,11 +12,11 @@
 // a property, and only then reads what it relies on. (Setting it to what it is already writes nothing.)
 
 // name: create-conversation
-// The conversation with an empty first version, unless it is there. Parameters: namespace, name, version.
+// The conversation with an empty first version, unless it is there. Parameters: namespace, name, recalled, version.
 MERGE (namespace:Namespace {name: $namespace})
   ON CREATE SET namespace.revision = 0, namespace.created_at = datetime()
 MERGE (conversation:Conversation {namespace: $namespace, name: $name})
-  ON CREATE SET conversation.created_at = datetime(), conversation.versions = 0
+  ON CREATE SET conversation.created_at = datetime(), conversation.versions = 0, conversation.recalled = $recalled
 SET conversation.operation = 0
 WITH conversation
 WHERE conversation.versions = 0
@@ -79,11 +79,14 @@ RETURN [message IN nodes(path) | [message.id, message.body, message.role, messag
 
 // name: write-messages
 // Messages that follow one another, as far as they are not there yet. A message that was sampled once stays
-// sampled; `sampled` are those. Parameters: namespace, rows [{id, parent, sampled, seal, body, role, content}].
+// sampled; `sampled` are those. Parameters: namespace, conversations, namespace_token, and rows [{id, parent, sampled,
+// seal, body, role, content, said}]; `said` and `conversations` are null where recall shall not find them.
 UNWIND $rows AS row
 MERGE (message:Message {namespace: $namespace, id: row.id})
   ON CREATE SET message.body = row.body, message.role = row.role, message.content = row.content,
-                message.sampled = row.sampled, message.seal = row.seal, message.created_at = datetime()
+                message.sampled = row.sampled, message.seal = row.seal, message.created_at = datetime(),
+                message.said = row.said, message.said_at = datetime(), message.conversations = $conversations,
+                message.namespace_token = $namespace_token
   ON MATCH SET message.seal = CASE WHEN row.sampled THEN row.seal ELSE message.seal END,
                message.sampled = message.sampled OR row.sampled
 WITH row, message
@@ -103,7 +106,8 @@ SET message.sampled = true, message.seal = row.seal;
 // write. Nothing is done, and nothing returned, where the version is another (one that was replaced always is),
 // its tip has moved, or the message is stored already: change-version goes on from there. The message remembers
 // the operation, by which change-version knows what was applied already. Parameters: namespace, name, operation,
-// version, length, and the row as above: id, parent (the tip), sampled, seal, body, role, content.
+// version, length, conversations, namespace_token, and the row as above: id, parent (the tip), sampled, seal, body,
+// role, content, said.
 MATCH (conversation:Conversation {namespace: $namespace, name: $name})
 SET conversation.operation = 0
 WITH conversation
@@ -112,14 +116,17 @@ WHERE NOT EXISTS { MATCH (:Message {namespace: $namespace, id: $id}) }
 DELETE pointer
 CREATE (tip)-[:NEXT]->(message:Message {namespace: $namespace, id: $id, body: $body, role: $role,
                                         content: $content, sampled: $sampled, seal: $seal,
-                                        created_at: datetime(), operation: $operation})<-[:TIP]-(version)
+                                        created_at: datetime(), operation: $operation, said: $said,
+                                        said_at: datetime(), conversations: $conversations,
+                                        namespace_token: $namespace_token})<-[:TIP]-(version)
 SET version.length = $length
 RETURN version.number AS number, CASE WHEN message.sampled THEN [message.id] ELSE [] END AS sampled;
 
 // name: change-version
 // Move the tip of a version behind new messages; what was edited away stays in the graph. Nothing is done if
 // the version was changed or replaced since `tip` was read (`fits` is false), or if this operation was
-// already applied. Parameters: namespace, name, operation, version, tip, new_tip, length, rows (as above).
+// already applied. Parameters: namespace, name, operation, version, tip, new_tip, length, conversations,
+// namespace_token, rows (as above).
 MATCH (conversation:Conversation {namespace: $namespace, name: $name})
 SET conversation.operation = 0
 WITH conversation
@@ -135,7 +142,9 @@ CALL (fits) {
   UNWIND CASE WHEN fits THEN $rows ELSE [] END AS row
   MERGE (message:Message {namespace: $namespace, id: row.id})
     ON CREATE SET message.body = row.body, message.role = row.role, message.content = row.content,
-                  message.sampled = row.sampled, message.seal = row.seal, message.created_at = datetime()
+                  message.sampled = row.sampled, message.seal = row.seal, message.created_at = datetime(),
+                message.said = row.said, message.said_at = datetime(), message.conversations = $conversations,
+                message.namespace_token = $namespace_token
     ON MATCH SET message.seal = CASE WHEN row.sampled THEN row.seal ELSE message.seal END,
                  message.sampled = message.sampled OR row.sampled
   WITH row, message
@@ -208,11 +217,11 @@ CREATE (version)-[:TIP]->(tip);
 // there: the last of them that is stored, the version that holds all of them, or else the longest version that
 // they continue, or else a new one. The ids come from the last to the first, so that little is looked at where
 // little is new; what is found first is only the quickest answer, and any answer loses nothing. Parameters:
-// namespace, name, ids, tip, new_version.
+// namespace, name, recalled, ids, tip, new_version.
 MERGE (namespace:Namespace {name: $namespace})
   ON CREATE SET namespace.revision = 0, namespace.created_at = datetime()
 MERGE (conversation:Conversation {namespace: $namespace, name: $name})
-  ON CREATE SET conversation.created_at = datetime(), conversation.versions = 0
+  ON CREATE SET conversation.created_at = datetime(), conversation.versions = 0, conversation.recalled = $recalled
 SET conversation.operation = 0
 WITH conversation
 CALL () {

@@ -36,7 +36,8 @@ class Call:
     """One call: `request` is the body that was sent, `response` the document that came back.
 
     `complete` says that the document came whole; of a stream, each answer says itself whether it ended.
-    `database` is the identity of the database that it belongs to, where that is known.
+    `database` is the identity of the database that it belongs to, where that is known. Recall finds what was said in
+    it if it is `recalled`; the prompts that memorygraph writes itself are not.
     """
 
     id: str
@@ -49,6 +50,7 @@ class Call:
     latency_s: float
     at: str
     database: str | None = None
+    recalled: bool = True
 
     def as_dict(self) -> dict[str, Any]:
         """The call as a record that can wait."""

@@ -228,7 +228,7 @@ class Recorder:
     def _write(self, call: Call) -> None:
         """Store a call; again, it changes nothing."""
         self._database_id()
-        store = Store(self.connection, call.namespace, call.conversation)
+        store = Store(self.connection, call.namespace, call.conversation, recalled=call.recalled)
         try:
             exchange = exchange_of(call)
             prompt, whole = self._prompt(store, exchange)

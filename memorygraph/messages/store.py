@@ -14,11 +14,14 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
+from datetime import UTC, date, datetime
 from typing import Any
 
 from memorygraph.errors import ConflictError, MemoryGraphError, NotFoundError
 from memorygraph.graph.connection import Abandon, Connection, Transaction
+from memorygraph.graph.search import namespace_token
 from memorygraph.library import CYPHER
+from memorygraph.messages.findable import conversation_token, said
 from memorygraph.messages.history import Attachment, Change, Entry, Version, seal
 from memorygraph.messages.message import ROOT, Message, chain
 from memorygraph.messages.storage import StoredMessage, conflict
@@ -59,12 +62,17 @@ def drop_conversations(connection: Connection, namespace: str) -> None:
 
 
 class Store:
-    """One conversation of a namespace in Neo4j."""
+    """One conversation of a namespace in Neo4j; recall finds what was said in it, unless it is not `recalled`."""
 
-    def __init__(self, connection: Connection, namespace: str, name: str) -> None:
+    def __init__(self, connection: Connection, namespace: str, name: str, *, recalled: bool = True) -> None:
         self.connection = connection
         self.namespace = namespace
         self.name = name
+        self.recalled = recalled
+        self._found_by = {
+            "conversations": [name] if recalled else None,
+            "namespace_token": f"{namespace_token(namespace)} {conversation_token(namespace, name)}",
+        }
 
     def head(self) -> Version | None:
         """The version that was last written, or None while nothing was stored."""
@@ -103,7 +111,7 @@ class Store:
         Raises:
             ConflictError: the version was changed or replaced meanwhile; nothing was changed.
         """
-        rows = _rows(change.parent, change.entries)
+        rows = self._rows(change.parent, change.entries)
         last = max(0, len(rows) - ROWS)
         ahead = rows[:last] if len(rows) > LONGEST else []
         known = self._store_ahead(ahead)
@@ -145,13 +153,15 @@ class Store:
         """
         tip = entries[-1].id
         ids = [entry.id for entry in reversed(entries)]
-        place = self._query("find-place", name=self.name, ids=ids, tip=tip, new_version=Version().id)
+        place = self._query(
+            "find-place", name=self.name, recalled=self.recalled, ids=ids, tip=tip, new_version=Version().id
+        )
 
         def work(transaction: Transaction) -> Version:
             [found] = transaction.run(place)
             stored, holds = found.pop("stored"), found.pop("holds")
             version = Version(**found)
-            rows = _new_rows(entries, len(ids) - ids.index(stored) if stored else 0)
+            rows = self._new_rows(entries, len(ids) - ids.index(stored) if stored else 0)
             last = len(rows) if holds else max(0, len(rows) - ROWS)
             self._write(transaction, rows[:last])
             if not holds:
@@ -186,7 +196,8 @@ class Store:
         return CYPHER[f"messages/{block}"](namespace=self.namespace, **parameters)
 
     def _create(self, transaction: Transaction, version: str) -> None:
-        transaction.run(self._query("create-conversation", name=self.name, version=version))
+        query = self._query("create-conversation", name=self.name, recalled=self.recalled, version=version)
+        transaction.run(query)
 
     def _stored(self, transaction: Transaction, version: str) -> Version:
         [row] = transaction.run(self._query("version", id=version))
@@ -213,6 +224,7 @@ class Store:
             operation=change.operation,
             version=change.version,
             length=change.length,
+            **self._found_by,
             **rows[0],
         )
         return next(iter(transaction.run(query)), None)
@@ -226,6 +238,7 @@ class Store:
             tip=change.base.tip,
             new_tip=change.new_tip,
             length=change.length,
+            **self._found_by,
             rows=rows,
         )
         return self._fitting(transaction, change, query)
@@ -239,7 +252,7 @@ class Store:
 
     def _write(self, transaction: Transaction, rows: list[dict[str, Any]]) -> list[str]:
         pages = [rows[start : start + ROWS] for start in range(0, len(rows), ROWS)]
-        written = [transaction.run(self._query("write-messages", rows=page)) for page in pages]
+        written = [transaction.run(self._query("write-messages", **self._found_by, rows=page)) for page in pages]
         return [id_ for [row] in written for id_ in row["sampled"]]
 
     def _store_ahead(self, rows: list[dict[str, Any]]) -> list[str]:
@@ -247,7 +260,7 @@ class Store:
         known: list[str] = []
         for start in range(0, len(rows), ROWS):
             page = [{**row, **_sampled(row["id"], sampled=False)} for row in rows[start : start + ROWS]]
-            query = self._query("write-messages", rows=page)
+            query = self._query("write-messages", **self._found_by, rows=page)
             [written] = self.connection.write(lambda transaction, query=query: transaction.run(query))  # type: ignore[misc]
             known += written["sampled"]
         return known
@@ -260,32 +273,31 @@ class Store:
 
     def _attach(self, transaction: Transaction, attachments: Sequence[Attachment], response: str | None = None) -> None:
         for attachment in attachments:
-            self._write(transaction, _rows(ROOT, attachment.inner))
+            self._write(transaction, self._rows(ROOT, attachment.inner))
         if attachments:
             transaction.run(self._query("attach", rows=[_attachment_row(a, response) for a in attachments]))
 
+    def _rows(self, parent: str, entries: Sequence[Entry]) -> list[dict[str, Any]]:
+        parents = [parent, *(entry.id for entry in entries)]
+        today = datetime.now(UTC).date()
+        return [self._row(before, entry, today) for before, entry in zip(parents, entries, strict=False)]
 
-def _rows(parent: str, entries: Sequence[Entry]) -> list[dict[str, Any]]:
-    parents = [parent, *(entry.id for entry in entries)]
-    return [_row(before, entry) for before, entry in zip(parents, entries, strict=False)]
+    def _new_rows(self, entries: Sequence[Entry], known: int) -> list[dict[str, Any]]:
+        """The rows of a conversation of which so many messages are stored: of these, only what may be news."""
+        rows = self._rows(ROOT, entries)
+        return [row for i, row in enumerate(rows) if i >= known or row["sampled"]]
 
-
-def _new_rows(entries: Sequence[Entry], known: int) -> list[dict[str, Any]]:
-    """The rows of a conversation of which so many messages are stored: of these, only what may be news."""
-    parents = [ROOT, *(entry.id for entry in entries)]
-    return [_row(parents[i], entry) for i, entry in enumerate(entries) if i >= known or entry.sampled]
-
-
-def _row(parent: str, entry: Entry) -> dict[str, Any]:
-    message = entry.message
-    return {
-        "id": entry.id,
-        "parent": parent,
-        "body": message.body,
-        "role": message.role,
-        "content": message.text,
-        **_sampled(entry.id, sampled=entry.sampled),
-    }
+    def _row(self, parent: str, entry: Entry, today: date) -> dict[str, Any]:
+        message = entry.message
+        return {
+            "id": entry.id,
+            "parent": parent,
+            "body": message.body,
+            "role": message.role,
+            "content": message.text,
+            "said": said(message, today) if self.recalled else None,
+            **_sampled(entry.id, sampled=entry.sampled),
+        }
 
 
 def _sampled(id_: str, *, sampled: bool) -> dict[str, Any]:
