@@ -22,6 +22,7 @@ from memorygraph.languages.program import Statement
 from memorygraph.languages.tokens import TokenError, Tokens, character, clipped, half_character
 
 LONGEST = 512  # characters of an id or a verb
+LONGEST_NAME = 1500  # characters of a name: it is indexed, and an index holds no longer ones
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -148,6 +149,10 @@ def _reason(token: str, kind: str, spelling: Spelling | None) -> TokenError | No
         side = "above 1.0" if kind == "less_than_equal" else "below 0.0"
         message = f"weight {clipped(token)} is {side}; a weight lies between 0.0 and 1.0"
         return TokenError(message, "weight-range")
+    if kind == "string_too_long" and spelling is None:
+        size = f"{len(token) - 2:,} characters"
+        message = f"a name of {size} is too long; {LONGEST_NAME:,} are the most: put the rest into `data`"
+        return TokenError(message, "invalid-name")
     if spelling is None:
         return TokenError(f"{clipped(token)} does not fit: {kind}", "wrong-type")
     return _misspelt(token, kind, spelling)

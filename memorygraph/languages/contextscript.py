@@ -9,16 +9,18 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field, StringConstraints
 
-from memorygraph.languages.build import LONGEST, Bare, Spelling
+from memorygraph.languages.build import LONGEST, LONGEST_NAME, Bare, Spelling
 from memorygraph.languages.lower import Grammar
 from memorygraph.languages.program import Program, Statement
 
 __all__ = [
     "GRAMMAR",
+    "LONGEST_NAME",
     "STATEMENTS",
     "Deletion",
     "EdgeDeclaration",
     "Identifier",
+    "Name",
     "NodeDeclaration",
     "Program",
     "Reference",
@@ -60,6 +62,7 @@ Reference = Annotated[str, StringConstraints(min_length=1, max_length=LONGEST), 
 Verb = Annotated[str, StringConstraints(pattern=_rust(_VERB), max_length=LONGEST), _VERB]
 # Any limit makes pydantic look into the text, and refuse half characters, which Neo4j could not store.
 Text = Annotated[str, StringConstraints(min_length=0)]
+Name = Annotated[str, StringConstraints(min_length=0, max_length=LONGEST_NAME)]
 # Adding 0.0 makes 0.0 of -0.0.
 Weight = Annotated[float, Field(ge=0.0, le=1.0), AfterValidator((0.0).__add__)]
 
@@ -72,7 +75,7 @@ class NodeDeclaration(Statement):
     """
 
     node_id: Identifier
-    name: Text | None = None
+    name: Name | None = None
     data: Text | None = None
 
 
