@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     )
     from memorygraph.graph.elements import Edge, Hit, Neighbour, Node
     from memorygraph.graph.embedded import EmbeddedServer
-    from memorygraph.graph.loads import LoadReport
+    from memorygraph.graph.history import Change, Revision, Snapshot
+    from memorygraph.graph.loads import LoadReport, Provenance
     from memorygraph.messages.graph import MessageGraph
     from memorygraph.messages.message import Message
     from memorygraph.messages.record import Recorded
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AsyncMemoryGraph",
+    "Change",
     "ConflictError",
     "ConnectionError",
     "Conversation",
@@ -57,12 +59,15 @@ __all__ = [
     "NotFoundError",
     "Problem",
     "ProgramError",
+    "Provenance",
     "Query",
     "QueryError",
     "RecordWarning",
     "Recorded",
+    "Revision",
     "RunResult",
     "ScriptError",
+    "Snapshot",
     "convo_graph",
     "execute_convo_graph",
 ]
@@ -84,7 +89,8 @@ _HOMES = {
     ),
     "memorygraph.graph.elements": ("Edge", "Hit", "Neighbour", "Node"),
     "memorygraph.graph.embedded": ("EmbeddedServer",),
-    "memorygraph.graph.loads": ("LoadReport",),
+    "memorygraph.graph.history": ("Change", "Revision", "Snapshot"),
+    "memorygraph.graph.loads": ("LoadReport", "Provenance"),
     "memorygraph.messages.graph": ("MessageGraph",),
     "memorygraph.messages.message": ("Message",),
     "memorygraph.messages.record": ("Recorded",),

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+from memorygraph.budget import Budget
 from memorygraph.compiler import compile_program
 from memorygraph.errors import MemoryGraphError, NotFoundError, Problem
 from memorygraph.graph import elements, exports
@@ -19,11 +21,11 @@ from memorygraph.graph.batches import load_batches
 from memorygraph.graph.connection import Connection
 from memorygraph.graph.elements import Edge, Hit, Neighbour, Node
 from memorygraph.graph.embedded import EmbeddedServer
-from memorygraph.graph.loads import Loader, LoadReport
+from memorygraph.graph.loads import Loader, LoadReport, Provenance
 from memorygraph.graph.namespaces import NamespaceInfo, drop_namespace, list_namespaces
 from memorygraph.graph.readonly import check_nesting, check_reads_only
 from memorygraph.graph.schema import apply_schema
-from memorygraph.languages import Script, agentscript, convo, language_of, parse, parse_batches
+from memorygraph.languages import Script, agentscript, convo, language_of, parse, parse_batches, pete
 from memorygraph.languages.contextscript import Deletion, Program, print_statement
 from memorygraph.messages.graph import MessageGraph
 from memorygraph.messages.record import Client, record
@@ -33,7 +35,17 @@ from memorygraph.query import Query
 from memorygraph.scripts import open_script, read_script
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
+    from memorygraph.graph.history import Change, Revision, Snapshot
     from memorygraph.languages.agentscript import Field
+    from memorygraph.memory.chat import Chat
+    from memorygraph.memory.evaluation import Evaluation
+    from memorygraph.memory.recall import Recalled
+    from memorygraph.memory.recaller import Recaller
+    from memorygraph.memory.remember import Remembered
+    from memorygraph.runtime.pete.store import LogInfo
+    from memorygraph.runtime.pete.thought import Thought
     from memorygraph.runtime.result import RunResult
     from memorygraph.runtime.trace import Listener
 
@@ -116,11 +128,12 @@ class MemoryGraph:
         dry_run: bool = False,
         file: str | None = None,
         progress: Progress | None = None,
+        provenance: Provenance | None = None,
     ) -> LoadReport:
         """Parse, compile and store a script in one transaction: all of it, or nothing.
 
         A dry run does everything and rolls back, so that its report is exact. `file` names the source in
-        errors; `progress` is told the number of rows written, batch by batch.
+        errors; `progress` is told the number of rows written, batch by batch. `provenance` says who asked for it.
 
         Raises:
             ScriptError: the script is wrong; `.problems` says all that was found.
@@ -130,8 +143,13 @@ class MemoryGraph:
         if isinstance(script, convo.Program):
             from memorygraph.runtime.convo.store import load_graph
 
-            return load_graph(self.connection, self.namespace, script, dry_run=dry_run)
-        return self._loader.load(_program(script, language, strict=strict), dry_run=dry_run, progress=progress)
+            return load_graph(self.connection, self.namespace, script, dry_run=dry_run, provenance=provenance)
+        if isinstance(script, pete.Program):
+            from memorygraph.runtime.pete.store import LogStore
+
+            return LogStore(self.connection, self.namespace).load(script, dry_run=dry_run, provenance=provenance)
+        program = _program(script, language, strict=strict)
+        return self._loader.load(program, dry_run=dry_run, progress=progress, provenance=provenance)
 
     def load_file(
         self,
@@ -143,6 +161,7 @@ class MemoryGraph:
         batch: int | None = None,
         restart: bool = False,
         progress: Progress | None = None,
+        provenance: Provenance | None = None,
     ) -> LoadReport:
         """Load a script file; the language is told by the extension.
 
@@ -157,7 +176,9 @@ class MemoryGraph:
         name = language_of(path, language).name
         if batch is None:
             text = read_script(path)
-            return self.load(text, name, strict=strict, dry_run=dry_run, file=str(path), progress=progress)
+            return self.load(
+                text, name, strict=strict, dry_run=dry_run, file=str(path), progress=progress, provenance=provenance
+            )
         if batch < 1 or dry_run:
             raise MemoryGraphError("a batch has at least one statement, and a dry run has no batches")
         with open_script(path) as stream:
@@ -166,7 +187,7 @@ class MemoryGraph:
                 stream.seek(0)
                 return parse_batches(stream, name, size=batch, strict=strict, file=str(path))
 
-            return load_batches(self._loader, programs, restart=restart, progress=progress)
+            return load_batches(self._loader, programs, restart=restart, progress=progress, provenance=provenance)
 
     @staticmethod
     def check(
@@ -261,6 +282,10 @@ class MemoryGraph:
             from memorygraph.runtime.convo.store import graph_query
 
             return [graph_query(script, self.namespace)]
+        if isinstance(script, pete.Program):
+            from memorygraph.runtime.pete.store import LogStore
+
+            return LogStore(self.connection, self.namespace).queries(script)
         return self._loader.queries(_program(script, language, strict=strict))
 
     def node(self, identifier: str) -> Node:
@@ -313,6 +338,51 @@ class MemoryGraph:
         """The nodes whose name or data hold words of the text, best first. Any text is a valid search."""
         return elements.search(self.connection, self.namespace, text, limit)
 
+    def recall(
+        self,
+        text: str,
+        budget: str | Budget | None = "2k",
+        *,
+        limit: int = 20,
+        at: datetime | None = None,
+        conversation: str | None = None,
+        steps: bool = True,
+    ) -> Recalled:
+        """What a text brings to mind: nodes and messages by their words, and what stands beside them, best first.
+
+        With MEMORYGRAPH_EMBEDDING_MODEL set, by their meaning too. As a text it is what a prompt gets: each hit with
+        its source, within the budget. `at` is when it is asked, for what it says of time; `conversation` leaves only
+        that one's messages; without `steps` there is only what fits by itself.
+
+        Raises:
+            MemoryGraphError: the budget is none.
+            ModelError: the embedding model failed.
+        """
+        limits = Budget.parse(budget) if isinstance(budget, str) else budget
+        return self._recaller(text, budget=limits, limit=limit, at=at, conversation=conversation, steps=steps)
+
+    @cached_property
+    def _recaller(self) -> Recaller:
+        from memorygraph.memory.recaller import Recaller
+
+        return Recaller(self.connection, self.namespace)
+
+    def evaluate(
+        self, folder: str | Path, *, facts: bool = False, progress: Callable[[int, int], None] | None = None
+    ) -> Evaluation:
+        """How much of the evidence recall finds, on a folder of conversations in the LoCoMo format.
+
+        They are stored in namespaces of their own, which are deleted again; with `facts`, what speakers said is stored
+        as one-sentence facts too. Neither answers nor evidence is read before all questions are ranked.
+
+        Raises:
+            MemoryGraphError: the folder has no conversations, or a file is none.
+            ModelError: the embedding model failed.
+        """
+        from memorygraph.memory.evaluation import evaluate
+
+        return evaluate(self.connection, Path(folder), facts=facts, embedder=self._recaller.embedder, progress=progress)
+
     def query(
         self, cypher: str, parameters: dict[str, Any] | None = None, *, write: bool = False
     ) -> list[dict[str, Any]]:
@@ -341,8 +411,91 @@ class MemoryGraph:
         return self.load(print_statement(Deletion(id=identifier)))
 
     def export(self, format: str = "contextscript") -> str:  # noqa: A002 - the name users type
-        """The whole namespace as `contextscript`, which loads back to the same graph, `jsonl` or `graphml`."""
+        """The whole namespace as `contextscript`, which loads back to the same graph, `jsonl` or `graphml`.
+
+        `server-memory` is the file of the reference MCP memory server.
+        """
+        if format == "server-memory":
+            from memorygraph.memory.transfer import export_server_memory
+
+            return "".join(export_server_memory(self.connection, self.namespace))
         return exports.export(self.connection, self.namespace, format)
+
+    def history(self, identifier: str) -> list[Change]:
+        """All that happened to a node or an edge, the oldest first: what it was before and after, by whose load, when.
+
+        What is deleted has a history too, until it is purged.
+
+        Raises:
+            NotFoundError: nothing ever had this id, or its history was purged.
+        """
+        from memorygraph.graph.history import history_of
+
+        return history_of(self.connection, self.namespace, identifier)
+
+    def revisions(self, limit: int = 20) -> list[Revision]:
+        """The last loads of the namespace, the newest first."""
+        from memorygraph.graph.history import list_revisions
+
+        if limit < 1:
+            raise MemoryGraphError(f"at least one revision is asked for, and this is {limit}")
+        return list_revisions(self.connection, self.namespace, limit)
+
+    def undo(self, revision: int, *, dry_run: bool = False, provenance: Provenance | None = None) -> LoadReport:
+        """Take back what a revision did, by a new load: what it changed or deleted becomes what it was before.
+
+        An undo can be undone, too.
+
+        Raises:
+            NotFoundError: there is no such revision, or what was before it was purged.
+            ConflictError: a later revision has changed what this one did, or needs it; nothing was changed.
+        """
+        from memorygraph.graph.undo import undo
+
+        return undo(self.connection, self.namespace, revision, dry_run=dry_run, provenance=provenance)
+
+    def at(self, revision: int | None = None, time: datetime | None = None) -> Snapshot:
+        """The graph as it was at a revision, or at a time; a time without a zone is local.
+
+        Raises:
+            MemoryGraphError: there is neither a revision nor a time, or both.
+            NotFoundError: there is no such revision yet, or the history that far back was purged.
+        """
+        from memorygraph.graph.history import snapshot
+
+        return snapshot(self.connection, self.namespace, revision, time)
+
+    def purge(self, before: int | None = None) -> int:
+        """Forget what was deleted or changed: all of it, or what was so before a revision.
+
+        Returns how many former states were forgotten. The present stays, and so do the records of the loads.
+        """
+        from memorygraph.graph.history import purge
+
+        return purge(self.connection, self.namespace, before)
+
+    def import_memory(self, path: str | Path) -> LoadReport:
+        """Bring along the memory of the reference MCP memory server: its JSONL file, in one transaction.
+
+        What is here of it already stays as it is.
+
+        Raises:
+            NotFoundError: there is no such file.
+            ScriptError: lines are wrong, or a relation has no end; nothing was stored.
+        """
+        from memorygraph.memory.transfer import import_server_memory
+
+        return import_server_memory(self.connection, self.namespace, path)
+
+    def adopt_memory(self) -> LoadReport:
+        """Bring along what an mcp-neo4j-memory server keeps in the same database; the old graph stays as it is.
+
+        Raises:
+            NotFoundError: there is no such graph.
+        """
+        from memorygraph.memory.transfer import adopt_neo4j_memory
+
+        return adopt_neo4j_memory(self.connection, self.namespace)
 
     def messages(self, name: str) -> MessageGraph:
         """A conversation as a list of messages, kept in Neo4j; its first message creates it.
@@ -373,6 +526,80 @@ class MemoryGraph:
         if not conversation:
             raise MemoryGraphError("a conversation has a name, and this is empty")
         return record(client, Recorder(self.connection, self.namespace, conversation))
+
+    def pete(self, name: str, model: str | None = None) -> Thought:
+        """A thought: the context of this name that a model continues, or any context by its address, `memory:N`.
+
+        It begins with its first step or sensor report. `model` is a name or an address, by default MEMORYGRAPH_MODEL.
+
+        Raises:
+            NotFoundError: there is no context at this address.
+            MemoryGraphError: a context can't have this name.
+        """
+        from memorygraph.runtime.pete.thought import Thought
+
+        return Thought(self.connection, self.namespace, name, model)
+
+    def remember(
+        self, text: str, model: str | None = None, *, attempts: int = 3, budget: str | Budget = "2k"
+    ) -> Remembered:
+        """Let a model write down what a text says, in ContextScript, and load that in one transaction.
+
+        The model is shown what the memory holds about it, within the budget. A program that is wrong goes back with
+        its located errors; the model has so many attempts. `model` is a name or an address, by default
+        MEMORYGRAPH_MODEL. The load says which message of which model it is from.
+
+        Raises:
+            ScriptError: no program was right; `.problems` are those of the last. Nothing was stored.
+            ModelError: no model is configured, or its endpoint failed; nothing was stored.
+        """
+        from memorygraph.memory.remember import remember
+
+        return remember(
+            self.connection,
+            self.namespace,
+            text,
+            model,
+            attempts=attempts,
+            budget=budget,
+            embedder=self._recaller.embedder,
+        )
+
+    def chat(
+        self,
+        conversation: str = "chat",
+        model: str | None = None,
+        *,
+        attempts: int = 3,
+        budget: str | Budget = "2k",
+        history: str | Budget = "12k",
+    ) -> Chat:
+        """A conversation with a model that has a memory: `say` gives its answer, and what it has remembered.
+
+        The conversation goes on where it was left. `budget` is for what is recalled, `history` for what was said
+        before; the rest is as for `remember`.
+
+        Raises:
+            MemoryGraphError: the name of the conversation is empty, or a budget is none.
+        """
+        from memorygraph.memory.chat import Chat
+
+        return Chat(
+            self.connection,
+            self.namespace,
+            conversation,
+            model,
+            attempts=attempts,
+            budget=budget,
+            history=history,
+            embedder=self._recaller.embedder,
+        )
+
+    def thoughts(self) -> list[LogInfo]:
+        """The outermost context of every thought, by name."""
+        from memorygraph.runtime.pete.store import LogStore
+
+        return LogStore(self.connection, self.namespace).logs()
 
     def namespaces(self) -> list[NamespaceInfo]:
         """Every namespace of the database, with its revision and the number of its nodes and edges."""

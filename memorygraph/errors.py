@@ -4,7 +4,8 @@ The tree (the exit code of the command line in brackets)::
 
     MemoryGraphError [1]
      ├── ScriptError [1]        a script is wrong; .problems says what and where
-     │    └── ProgramError [1]  a program stopped while it ran
+     │    ├── ProgramError [1]  a program stopped while it ran
+     │    └── NotWrittenError [1]  a model wrote no good program (memory.remember)
      ├── QueryError [1]         a Cypher query is wrong, or was refused
      ├── ConflictError [1]      somebody else's write stands in the way
      ├── NotFoundError [1]      no such id, file or namespace

@@ -1,0 +1,151 @@
+// What recall asks, and what it needs to be stored beforehand.
+
+// name: recall
+// All that one recall needs, ranked. Four lists are fused, messages and nodes by words and by vectors: the entry at
+// place p of one adds 1 / (constant + p) to what it names. From there a part of the score goes one step on: along
+// EDGE by the weight of the edge, from a node to the message that it was learnt from (SOURCE), and along NEXT to the
+// messages one and two places before and behind. Everything found on the way adds up. Without a vector its two lists
+// are empty; `constant` and the weights are explained in memorygraph.memory.fusion. Of a message that was said in
+// other conversations too, the first one is named. Parameters: namespace, message_terms, node_terms (Lucene queries
+// made by memorygraph.memory.words), vectors (none, or one), model, depth, constant, least, near, far, edge, learnt,
+// fan, kinds, conversation, limit.
+CYPHER 25
+CALL db.index.fulltext.awaitEventuallyConsistentIndexRefresh()
+CALL () {
+  CALL () {
+    CALL db.index.fulltext.queryNodes('message_text', $message_terms, {limit: $depth}) YIELD node, score
+    WHERE score > 0 AND node.namespace = $namespace
+    WITH node ORDER BY score DESC, node.said_at DESC, node.id
+    RETURN collect(node) AS list, 'fulltext' AS source
+    UNION ALL
+    CALL db.index.fulltext.queryNodes('node_text', $node_terms, {limit: $depth}) YIELD node, score
+    WHERE score > 0 AND node.namespace = $namespace
+    WITH node ORDER BY score DESC, node.id
+    RETURN collect(node) AS list, 'fulltext' AS source
+    UNION ALL
+    UNWIND $vectors AS vector
+    CALL (vector) {
+      MATCH (element)
+      SEARCH element IN (VECTOR INDEX recall_vectors FOR vector
+                         WHERE element.namespace = $namespace AND element.embedding_model = $model
+                         LIMIT $depth) SCORE AS score
+      WITH element ORDER BY score DESC, element.id
+      RETURN collect(element) AS elements
+    }
+    UNWIND [[element IN elements WHERE element:Message], [element IN elements WHERE element:Node]] AS list
+    RETURN list, 'vector' AS source
+  }
+  UNWIND range(0, size(list) - 1) AS place
+  WITH list[place] AS hit, source, 1.0 / ($constant + place + 1) AS score
+  RETURN hit, sum(score) AS score, collect(DISTINCT source) AS sources
+}
+CALL (hit, score, sources) {
+  RETURN hit AS found, score AS part, sources AS ways
+  UNION ALL
+  WITH hit, score WHERE score >= $least
+  MATCH (hit)-[step:NEXT|EDGE|SOURCE]-(found)
+  WITH found, step, score LIMIT $fan
+  RETURN found,
+         score * CASE WHEN step:NEXT THEN $near
+                      WHEN step:SOURCE AND found:Message THEN $learnt
+                      ELSE $edge * coalesce(step.weight, 1.0) END AS part,
+         CASE WHEN step:NEXT THEN [] ELSE ['edge'] END AS ways
+  UNION ALL
+  WITH hit, score WHERE score >= $least
+  MATCH (hit)-[:NEXT]->()-[:NEXT]->(found)
+  WITH found, score LIMIT $fan
+  RETURN found, score * $far AS part, [] AS ways
+  UNION ALL
+  WITH hit, score WHERE score >= $least
+  MATCH (hit)<-[:NEXT]-()<-[:NEXT]-(found)
+  RETURN found, score * $far AS part, [] AS ways
+}
+WITH found, sum(part) AS score, reduce(all = [], ways IN collect(ways) | all + ways) AS ways
+WHERE score > 0 AND found.namespace = $namespace AND any(kind IN $kinds WHERE kind IN labels(found))
+  AND (found:Node OR $conversation IS NULL OR $conversation IN found.conversations)
+WITH found, score, ways
+ORDER BY score DESC, found.said_at DESC, found.id
+LIMIT $limit
+RETURN found.id AS id, found:Message AS is_message, score, ways,
+       found.name AS name, found.data AS data, found.body AS body,
+       head(found.conversations) AS conversation, toString(found.said_at) AS at;
+
+// name: unindexed-messages
+// The messages of one conversation that recall cannot find yet, the oldest first, and each once: those between the
+// tip of a version and the last before it that it can find. Parameters: namespace, limit (of tips).
+MATCH (conversation:Conversation {namespace: $namespace})
+WHERE conversation.name IS NOT NULL AND coalesce(conversation.recalled, true)
+MATCH (conversation)-[:VERSION]->(:Version)-[:TIP]->(tip:Message)
+WHERE tip.said IS NULL OR NOT conversation.name IN tip.conversations
+WITH DISTINCT conversation, tip
+LIMIT $limit
+MATCH path = (tip) (()<-[:NEXT]-(before WHERE before.said IS NULL
+                                       OR NOT conversation.name IN before.conversations))* ()
+WITH conversation, tip, path
+ORDER BY length(path) DESC
+WITH conversation, tip, head(collect(path)) AS path
+RETURN conversation.name AS conversation, [message IN reverse(nodes(path)) | message.id] AS ids;
+
+// name: bodies
+// What these messages are, and when they were stored. Parameters: namespace, ids.
+UNWIND $ids AS id
+MATCH (message:Message {namespace: $namespace, id: id})
+RETURN id, message.body AS body, message.created_at AS at;
+
+// name: index-messages
+// What each message says, as recall finds it; it is written anew where it was said at a time that is now known
+// (`dated`). A message that several conversations have is found in each. Parameters: namespace, namespace_token,
+// conversation, conversation_token, dated, rows [{id, said, at}].
+UNWIND $rows AS row
+MATCH (message:Message {namespace: $namespace, id: row.id})
+WITH message, row, coalesce(message.conversations, []) AS conversations,
+     coalesce(message.namespace_token, $namespace_token) AS tokens
+SET message.said = CASE WHEN $dated OR message.said IS NULL THEN row.said ELSE message.said END,
+    message.said_at = CASE WHEN $dated OR message.said_at IS NULL THEN row.at ELSE message.said_at END,
+    message.conversations = conversations + CASE WHEN $conversation IN conversations THEN [] ELSE [$conversation] END,
+    message.namespace_token = tokens + CASE WHEN $conversation IN conversations THEN '' ELSE ' ' + $conversation_token END
+RETURN count(message) AS indexed;
+
+// name: learn
+// Nodes for what was said, each joined to the messages that it was learnt from. Parameters: namespace,
+// namespace_token, rows [{id, data, messages}].
+UNWIND $rows AS row
+MERGE (node:Node {namespace: $namespace, id: row.id})
+  ON CREATE SET node:Observation, node.name = '', node.data = row.data, node.namespace_token = $namespace_token
+WITH node, row
+UNWIND row.messages AS id
+MATCH (message:Message {namespace: $namespace, id: id})
+MERGE (node)-[:SOURCE]->(message);
+
+// name: messages-without-vector
+// Messages that have no vector of a model yet, and what they say. Parameters: namespace, model, after, limit.
+MATCH (message:Message {namespace: $namespace})
+WHERE message.id > $after AND message.said IS NOT NULL
+  AND (message.embedding_model IS NULL OR message.embedding_model <> $model)
+RETURN message.id AS id, message.said AS text
+ORDER BY id
+LIMIT $limit;
+
+// name: nodes-without-vector
+// Nodes that have no vector of a model yet, or whose text has changed since. Parameters: namespace, model, after,
+// limit.
+MATCH (node:Node {namespace: $namespace})
+WHERE node.id > $after AND (node.embedding_model IS NULL OR node.embedding_model <> $model)
+  AND (node.name <> '' OR node.data <> '')
+RETURN node.id AS id, node.name AS name, node.data AS data
+ORDER BY id
+LIMIT $limit;
+
+// name: embed-messages
+// Parameters: namespace, model, rows [{id, vector}].
+UNWIND $rows AS row
+MATCH (message:Message {namespace: $namespace, id: row.id})
+SET message.embedding = row.vector, message.embedding_model = $model;
+
+// name: embed-nodes
+// A node that has changed since it was read is left for the next time. Parameters: namespace, model,
+// rows [{id, name, data, vector}].
+UNWIND $rows AS row
+MATCH (node:Node {namespace: $namespace, id: row.id})
+WHERE node.name = row.name AND node.data = row.data
+SET node.embedding = row.vector, node.embedding_model = $model;

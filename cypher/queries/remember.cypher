@@ -1,0 +1,29 @@
+// What a model that writes programs is shown of the graph, and what its programs are held against.
+
+// name: elements
+// What these ids stand for now. Parameters: namespace, ids.
+UNWIND $ids AS id
+MATCH (node:Node {namespace: $namespace, id: id})
+RETURN id, "node" AS kind, node.name AS name, node.data AS data,
+       null AS from_node, null AS to_node, null AS verb, null AS weight
+UNION ALL
+UNWIND $ids AS id
+MATCH (from_node:Node)-[edge:EDGE {namespace: $namespace, id: id}]->(to_node:Node)
+RETURN id, "edge" AS kind, null AS name, null AS data,
+       from_node.id AS from_node, to_node.id AS to_node, edge.verb AS verb, edge.weight AS weight;
+
+// name: edges-at
+// The strongest edges at each of these nodes, in or out, at most `fan` of each. Parameters: namespace, ids, fan.
+UNWIND $ids AS id
+MATCH (node:Node {namespace: $namespace, id: id})
+CALL (node) {
+  MATCH (node)-[edge:EDGE {namespace: $namespace}]-(:Node)
+  WHERE edge.id IS NOT NULL
+  WITH edge ORDER BY coalesce(edge.weight, 0.0) DESC, edge.id
+  LIMIT $fan
+  RETURN edge
+}
+WITH DISTINCT edge
+RETURN edge.id AS id, startNode(edge).id AS from_node, endNode(edge).id AS to_node, edge.verb AS verb,
+       edge.weight AS weight
+ORDER BY id;

@@ -1,0 +1,366 @@
+"""The operations of a memory server: entities with observations and relations, by their names.
+
+Each write is one transaction and the next revision of its namespace; where it changes nothing, there is none. What is
+acknowledged is stored, and nothing that is stored is overwritten.
+
+>>> from memorygraph import MemoryGraph
+>>> with MemoryGraph.connect() as mg:  # doctest: +SKIP
+...     create_entities(mg.connection, mg.namespace, [Entity(name="Ada", type="person", observations=["likes tea"])])
+...     open_nodes(mg.connection, mg.namespace, ["Ada"]).entities[0].observations
+['likes tea']
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar
+
+from memorygraph.errors import MemoryGraphError, NotFoundError
+from memorygraph.graph.connection import Abandon, Connection, Transaction
+from memorygraph.graph.loads import Provenance
+from memorygraph.memory.reading import Graph, open_nodes, read_graph, search_nodes
+from memorygraph.memory.values import (
+    AddedObservations,
+    Entity,
+    EntityOutcome,
+    ObservationDeletion,
+    Observations,
+    Relation,
+    RelationOutcome,
+)
+from memorygraph.memory.writes import (
+    MOST_OF_A_WRITE,
+    Ids,
+    Opened,
+    Rows,
+    Writer,
+    entity_ids,
+    hashed_id,
+    with_other_ids,
+)
+
+__all__ = [
+    "AddedObservations",
+    "CreatedEntities",
+    "CreatedRelations",
+    "Entity",
+    "EntityOutcome",
+    "Graph",
+    "ObservationDeletion",
+    "Observations",
+    "Relation",
+    "RelationOutcome",
+    "add_observations",
+    "create_entities",
+    "create_relations",
+    "delete_entities",
+    "delete_observations",
+    "delete_relations",
+    "open_nodes",
+    "read_graph",
+    "search_nodes",
+]
+
+MOST_MISSING = 20  # names in one error
+
+Outcome = TypeVar("Outcome")
+
+
+class CreatedEntities(NamedTuple):
+    """The entities that are new, and what became of each that was asked for."""
+
+    entities: list[Entity]
+    outcomes: list[EntityOutcome]
+
+
+class CreatedRelations(NamedTuple):
+    """The relations that are new, and what became of each that was asked for."""
+
+    relations: list[Relation]
+    outcomes: list[RelationOutcome]
+
+
+class Stored(NamedTuple):
+    """What a write stored: the places of the observations and relations that are new, its revision and its id."""
+
+    places: frozenset[int] = frozenset()
+    revision: int = 0
+    load: str = ""
+
+
+class Plan:
+    """What a write is to store, on what it found. The place of each thing is its index in what was asked for."""
+
+    def __init__(self, opened: Opened, salts: Mapping[int, int]) -> None:
+        self.rows = Rows()
+        self._opened = opened
+        self._salts = salts
+        self._ids: dict[str, str] = {name: ids[0] for name, ids in opened.ids.items()}
+        self._used = set(opened.taken)
+        self._index = 0
+        self._related: set[tuple[str, str, str]] = set()
+
+    def _place(self) -> int:
+        if self._index >= MOST_OF_A_WRITE:
+            raise MemoryGraphError(f"at most {MOST_OF_A_WRITE} things can be stored at once")
+        self._index += 1
+        return self._opened.place(self._index - 1)
+
+    def _numbered(self, place: int, number: int) -> tuple[int, ...]:
+        number = number * 1000 + self._salts.get(place % MOST_OF_A_WRITE, 0)
+        return (number,) if number else ()
+
+    def entity(self, name: str, kind: str) -> bool:
+        """Store an entity unless there is one; returns whether it is new."""
+        place = self._place()
+        if name in self._ids:
+            return self._opened.arrivals.get(self._ids[name]) == place
+        identifier = next((each for each in entity_ids(name) if each not in self._used), None)
+        if identifier is None:
+            raise MemoryGraphError(f"the ids that an entity with name {name} can have belong to others")
+        self._ids[name] = identifier
+        self._used.add(identifier)
+        self.rows.entities.append({"id": identifier, "name": name, "kind": kind, "place": place})
+        return True
+
+    def observe(self, name: str, text: str, number: int = 0) -> int:
+        """Store an observation of an entity; `number` tells those of the same text apart. Returns its place."""
+        place = self._place()
+        parts: tuple[str | int, ...] = (self._ids[name], text, *self._numbered(place, number))
+        ids = {"id": hashed_id("observation", *parts), "edge": hashed_id("observed", *parts)}
+        self.rows.observations.append({**ids, "entity": self._ids[name], "data": text, "place": place})
+        return place
+
+    def relate(self, relation: Relation) -> int:
+        """Store a relation, unless this write does already; returns its place."""
+        place = self._place()
+        ends = (self._ids[relation.source], relation.relation_type, self._ids[relation.target])
+        if ends not in self._related:
+            self._related.add(ends)
+            identifier = hashed_id("relation", *ends, *self._numbered(place, 0))
+            row = {"id": identifier, "source": ends[0], "target": ends[2], "verb": ends[1], "place": place}
+            self.rows.relations.append(row)
+        return place
+
+    def missing(self, names: Iterable[str]) -> list[str]:
+        """Those of the names that no entity has, stored or in this plan."""
+        return [name for name in dict.fromkeys(names) if name not in self._ids]
+
+    def edges(self) -> list[str]:
+        """The ids of the edges that this stores."""
+        return [row["edge"] for row in self.rows.observations] + [row["id"] for row in self.rows.relations]
+
+
+def store_plan(
+    writer: Writer,
+    names: Iterable[str],
+    plan: Callable[[Plan], Callable[[Stored], Outcome]],
+    *,
+    statements: int,
+    file: str | None = None,
+) -> Outcome:
+    """Run one write: `plan` says what to store, and what came of it once the places of what is new are known."""
+    names = list(names)
+    ids = [identifier for name in names for identifier in entity_ids(name)]
+
+    def run(salts: Mapping[int, int]) -> Outcome:
+        def work(transaction: Transaction, opened: Opened, load: str) -> Outcome:
+            made = Plan(opened, salts)
+            outcome = plan(made)
+            if opened.applied:
+                before = writer.stored_before(transaction, opened, made.edges())
+                raise Abandon(outcome(Stored(before, opened.applied["revision"], load)))
+            if not made.rows:
+                raise Abandon(outcome(Stored()))
+            record = {"statements": statements, "file": file}
+            new = writer.store(transaction, opened, load, made.rows, record)
+            if not new and not made.rows.entities:
+                raise Abandon(outcome(Stored()))
+            return outcome(Stored(new, opened.revision, load))
+
+        result: Outcome = writer.run(names, ids, work)
+        return result
+
+    outcome: Outcome = with_other_ids(run)
+    return outcome
+
+
+def create_entities(
+    connection: Connection, namespace: str, entities: Sequence[Entity], *, provenance: Provenance | None = None
+) -> CreatedEntities:
+    """Create entities; what is said of one that exists is added to it.
+
+    Raises:
+        ConnectionError: the server cannot be reached.
+    """
+    wanted = _by_name(entities)
+
+    def plan(made: Plan) -> Callable[[Stored], CreatedEntities]:
+        new = {name: made.entity(name, kind) for name, (kind, _) in wanted.items()}
+        places = {name: [(made.observe(name, text), text) for text in texts] for name, (_, texts) in wanted.items()}
+
+        def outcome(stored: Stored) -> CreatedEntities:
+            added = {name: [text for place, text in texts if place in stored.places] for name, texts in places.items()}
+            return CreatedEntities(
+                [Entity(name=n, entity_type=wanted[n][0], observations=added[n]) for n in wanted if new[n]],
+                [_entity_outcome(name, new[name], added[name]) for name in wanted],
+            )
+
+        return outcome
+
+    return store_plan(Writer(connection, namespace, provenance), wanted, plan, statements=len(entities))
+
+
+def _by_name(entities: Sequence[Entity]) -> dict[str, tuple[str, dict[str, None]]]:
+    """The type and the observations of each name; the first type counts."""
+    wanted: dict[str, tuple[str, dict[str, None]]] = {}
+    for entity in entities:
+        texts = wanted.setdefault(entity.name, (entity.entity_type, {}))[1]
+        texts.update(dict.fromkeys(entity.observations))
+    return wanted
+
+
+def _entity_outcome(name: str, new: bool, added: list[str]) -> EntityOutcome:  # noqa: FBT001
+    word = "created" if new else "merged" if added else "unchanged"
+    return EntityOutcome(name=name, outcome=word, added_observations=added)
+
+
+def create_relations(
+    connection: Connection, namespace: str, relations: Sequence[Relation], *, provenance: Provenance | None = None
+) -> CreatedRelations:
+    """Create relations between entities that exist.
+
+    Raises:
+        NotFoundError: an end is missing; nothing was stored.
+        ConnectionError: the server cannot be reached.
+    """
+    names = [name for relation in relations for name in (relation.source, relation.target)]
+
+    def plan(made: Plan) -> Callable[[Stored], CreatedRelations]:
+        _require(made, names)
+        places = [made.relate(relation) for relation in relations]
+
+        def outcome(stored: Stored) -> CreatedRelations:
+            new = [place in stored.places for place in places]
+            return CreatedRelations(
+                [relation for relation, created in zip(relations, new, strict=True) if created],
+                [
+                    RelationOutcome.model_validate({**each.as_dict(), "outcome": "created" if created else "exists"})
+                    for each, created in zip(relations, new, strict=True)
+                ],
+            )
+
+        return outcome
+
+    return store_plan(Writer(connection, namespace, provenance), names, plan, statements=len(relations))
+
+
+def add_observations(
+    connection: Connection,
+    namespace: str,
+    observations: Sequence[Observations],
+    *,
+    provenance: Provenance | None = None,
+) -> list[AddedObservations]:
+    """Add observations to entities that exist; returns what was new, in the order of what was asked for.
+
+    Raises:
+        NotFoundError: an entity is missing; nothing was stored.
+        ConnectionError: the server cannot be reached.
+    """
+    names = [wanted.entity_name for wanted in observations]
+
+    def plan(made: Plan) -> Callable[[Stored], list[AddedObservations]]:
+        _require(made, names)
+        seen: set[tuple[str, str]] = set()
+        places: list[list[tuple[int, str]]] = []
+        for wanted in observations:
+            texts = [text for text in dict.fromkeys(wanted.contents) if (wanted.entity_name, text) not in seen]
+            seen.update((wanted.entity_name, text) for text in texts)
+            places.append([(made.observe(wanted.entity_name, text), text) for text in texts])
+
+        def outcome(stored: Stored) -> list[AddedObservations]:
+            return [
+                AddedObservations(
+                    entity_name=name, added_observations=[text for place, text in texts if place in stored.places]
+                )
+                for name, texts in zip(names, places, strict=True)
+            ]
+
+        return outcome
+
+    return store_plan(Writer(connection, namespace, provenance), names, plan, statements=len(observations))
+
+
+def _require(made: Plan, names: Iterable[str]) -> None:
+    missing = made.missing(names)
+    if missing:
+        said = "; ".join(f"Entity with name {name} not found" for name in missing[:MOST_MISSING])
+        more = len(missing) - MOST_MISSING
+        raise NotFoundError(f"{said}; and {more} more" if more > 0 else said)
+
+
+def delete_entities(
+    connection: Connection, namespace: str, names: Sequence[str], *, provenance: Provenance | None = None
+) -> dict[str, int]:
+    """Delete entities with their observations and relations; missing ones are passed over. Returns the counts.
+
+    Raises:
+        ConnectionError: the server cannot be reached.
+    """
+
+    def rows(found: Ids) -> dict[str, list[Any]]:
+        return {"ids": [identifier for ids in found.values() for identifier in ids]}
+
+    return Writer(connection, namespace, provenance).delete(names, "entities/find-entities", rows, len(names))
+
+
+def delete_observations(
+    connection: Connection,
+    namespace: str,
+    deletions: Sequence[ObservationDeletion],
+    *,
+    provenance: Provenance | None = None,
+) -> dict[str, int]:
+    """Delete observations by their texts; missing ones are passed over. Returns the counts.
+
+    Raises:
+        ConnectionError: the server cannot be reached.
+    """
+    texts: dict[str, dict[str, None]] = {}
+    for deletion in deletions:
+        texts.setdefault(deletion.entity_name, {}).update(dict.fromkeys(deletion.observations))
+
+    def rows(found: Ids) -> dict[str, list[Any]]:
+        return {
+            "rows": [
+                {"entity": identifier, "texts": list(texts[name])}
+                for name, ids in found.items()
+                for identifier in ids
+                if texts[name]
+            ]
+        }
+
+    return Writer(connection, namespace, provenance).delete(texts, "entities/find-observations", rows, len(deletions))
+
+
+def delete_relations(
+    connection: Connection, namespace: str, relations: Sequence[Relation], *, provenance: Provenance | None = None
+) -> dict[str, int]:
+    """Delete relations; missing ones are passed over. Returns the counts.
+
+    Raises:
+        ConnectionError: the server cannot be reached.
+    """
+    names = [name for relation in relations for name in (relation.source, relation.target)]
+
+    def rows(found: Ids) -> dict[str, list[Any]]:
+        return {
+            "rows": [
+                {"sources": found[each.source], "targets": found[each.target], "verb": each.relation_type}
+                for each in relations
+                if each.source in found and each.target in found
+            ]
+        }
+
+    return Writer(connection, namespace, provenance).delete(names, "entities/find-relations", rows, len(relations))

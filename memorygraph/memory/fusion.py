@@ -1,0 +1,72 @@
+"""How the lists that recall is made of become one: reciprocal rank fusion, and steps along the graph.
+
+What stands at place p of a list gets 1 / (CONSTANT + p) from it (Cormack, Clarke and Büttcher, 2009). Their constant of
+60 makes the places of a list almost equal, so that what two lists hold somewhere beats what one list puts first; on
+the questions of LoCoMo that is worse than words alone. With a small constant the first places decide.
+
+The answer to what a message asks stands in the next one, and what `it` means in the one before: so a message gives a
+part of its score to those around it. A node gives all of it to the message that it was learnt from, and half to what
+is one edge away, by the weight of the edge.
+
+All of these were chosen on three conversations (26, 30 and 41) and measured on the seven others.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+CONSTANT = 2
+"""Of reciprocal rank fusion."""
+
+DEPTH = 50
+"""How many entries of each list count, if no more are wanted."""
+
+NEAR = 0.4
+"""What a message gives to the one before it and the one behind it."""
+
+FAR = 0.3
+"""What it gives to the next but one."""
+
+EDGE = 0.5
+"""What a node gives over an edge of the weight one."""
+
+LEARNT = 1.0
+"""What a node gives to the message that it was learnt from."""
+
+REACH = 50
+"""What stands behind this place in all of its lists goes no steps: it would give too little to be seen."""
+
+FAN = 20
+"""From one hit at most so many steps of a kind are taken: a node with a thousand edges says little by each."""
+
+
+NEVER = 1000.0
+"""A score that nothing has."""
+
+
+def weights(limit: int, *, steps: bool) -> dict[str, Any]:
+    """The parameters of the query; without steps only what was found itself counts.
+
+    >>> weights(20, steps=False)["least"] > 4 / (CONSTANT + 1)
+    True
+    """
+    return {
+        "constant": CONSTANT,
+        "depth": max(DEPTH, limit),
+        "least": 1 / (CONSTANT + REACH) if steps else NEVER,
+        "near": NEAR,
+        "far": FAR,
+        "edge": EDGE,
+        "learnt": LEARNT,
+        "fan": FAN,
+    }
+
+
+def source_of(ways: list[str]) -> str:
+    """How something was found: by its own words or vector if at all, else over an edge, else beside a message.
+
+    >>> source_of(["vector", "edge", "fulltext"]), source_of(["edge"]), source_of([])
+    ('fulltext+vector', 'edge', 'neighbour')
+    """
+    own = sorted(set(ways) & {"fulltext", "vector"})
+    return "+".join(own) or ("edge" if "edge" in ways else "neighbour")

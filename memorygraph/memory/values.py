@@ -1,0 +1,111 @@
+"""Entities, observations and relations as values, in the words of both memory servers that people use.
+
+Each model reads `from` and `source`, `to` and `target`, `entityType` and `type`, `contents` and `observations`; what
+it writes is the first of each pair.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, StringConstraints
+
+from memorygraph.languages.contextscript import LONGEST_NAME
+
+# Any limit makes pydantic look into the text, and refuse half characters, which Neo4j could not store.
+Text = Annotated[str, StringConstraints(min_length=0)]
+Name = Annotated[str, StringConstraints(min_length=1, max_length=LONGEST_NAME)]
+
+
+class Value(BaseModel):
+    """A value that is named in one of the two dialects; what it does not know is passed over."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", serialize_by_alias=True, populate_by_name=True)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The value as JSON, in the words of the reference server."""
+        return self.model_dump(by_alias=True)
+
+
+class Entity(Value):
+    """Somebody or something, with what was observed of it.
+
+    >>> Entity.model_validate({"name": "Ada", "type": "person"}).as_dict()
+    {'name': 'Ada', 'entityType': 'person', 'observations': []}
+    """
+
+    name: Name = Field(description="The name of the entity")
+    entity_type: Text = Field(
+        description="The type of the entity",
+        validation_alias=AliasChoices("entityType", "type"),
+        serialization_alias="entityType",
+    )
+    observations: list[Text] = Field(
+        default_factory=list, description="An array of observation contents associated with the entity"
+    )
+
+
+class Relation(Value):
+    """A directed relation between two entities, in active voice.
+
+    >>> Relation.model_validate({"source": "Ada", "target": "Bob", "relationType": "knows"}).as_dict()
+    {'from': 'Ada', 'to': 'Bob', 'relationType': 'knows'}
+    """
+
+    source: Name = Field(
+        description="The name of the entity where the relation starts",
+        validation_alias=AliasChoices("from", "source"),
+        serialization_alias="from",
+    )
+    target: Name = Field(
+        description="The name of the entity where the relation ends",
+        validation_alias=AliasChoices("to", "target"),
+        serialization_alias="to",
+    )
+    relation_type: Text = Field(description="The type of the relation", alias="relationType")
+
+
+class Observations(Value):
+    """What is to be added to an entity."""
+
+    entity_name: Name = Field(description="The name of the entity to add the observations to", alias="entityName")
+    contents: list[Text] = Field(
+        description="An array of observation contents to add",
+        validation_alias=AliasChoices("contents", "observations"),
+        serialization_alias="contents",
+    )
+
+
+class ObservationDeletion(Value):
+    """What is to be taken from an entity."""
+
+    entity_name: Name = Field(description="The name of the entity containing the observations", alias="entityName")
+    observations: list[Text] = Field(
+        description="An array of observations to delete",
+        validation_alias=AliasChoices("observations", "contents"),
+        serialization_alias="observations",
+    )
+
+
+class AddedObservations(Value):
+    """What was new of what was to be added to an entity."""
+
+    entity_name: str = Field(alias="entityName")
+    added_observations: list[str] = Field(alias="addedObservations")
+
+
+class EntityOutcome(Value):
+    """What became of one entity that was to be created: `created`, `merged` into one that exists, or `unchanged`."""
+
+    name: str
+    outcome: str
+    added_observations: list[str] = Field(alias="addedObservations")
+
+
+class RelationOutcome(Value):
+    """What became of one relation that was to be created: `created`, or it `exists` already."""
+
+    source: str = Field(alias="from")
+    target: str = Field(alias="to")
+    relation_type: str = Field(alias="relationType")
+    outcome: str

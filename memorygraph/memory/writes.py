@@ -1,0 +1,222 @@
+"""Writes of entities: each is one transaction under the write lock of its namespace, and its next revision.
+
+A write begins by taking the lock and finding the entities of its names; it is planned on what was found, stored with
+one more query, and leaves its record as any load does. The ids are made from what they name, so that the constraints
+of the database keep what two writers store at the same time from being stored twice.
+
+If the acknowledgement of a commit is lost, the same write runs again, finds its own record, and reads from the places
+of what is stored which of it was new.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from hashlib import blake2b
+from typing import Any
+
+from memorygraph.errors import ConflictError
+from memorygraph.graph.connection import Abandon, Connection, Transaction
+from memorygraph.graph.loads import COUNTS, UNSAID, Provenance, run_counted
+from memorygraph.graph.search import namespace_token
+from memorygraph.languages.contextscript import is_identifier
+from memorygraph.library import CYPHER
+from memorygraph.query import Query
+
+LANGUAGE = "memory"
+MOST_OF_A_WRITE = 1 << 22  # places of one revision; with the revision they stay below 2**53 for a billion of them
+ROWS_PER_QUERY = 10_000
+MOST_CLASHES = 20
+
+Ids = Mapping[str, Sequence[str]]
+
+
+def hashed_id(kind: str, *parts: str | int) -> str:
+    """An id that is made from what it names.
+
+    >>> hashed_id("entity", "Ada Lovelace")
+    'entity-b39b0b75c75b4ec5c5be0c6e4c7ee6ab'
+    """
+    digest = blake2b(json.dumps(parts, ensure_ascii=False).encode(), digest_size=16)
+    return f"{kind}-{digest.hexdigest()}"
+
+
+def entity_ids(name: str) -> tuple[str, ...]:
+    """The ids that an entity of this name may have, the best first: the name itself, if it can be an id."""
+    hashed = hashed_id("entity", name)
+    return (name, hashed) if is_identifier(name) and len(name) <= 200 else (hashed,)
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A write that holds the lock: its revision, the entities of the names it asked for, and the ids that are taken.
+
+    `applied` is its own record, if it was stored before and only the acknowledgement was lost.
+    """
+
+    revision: int
+    applied: Mapping[str, Any] | None
+    ids: Ids
+    arrivals: Mapping[str, int]
+    taken: frozenset[str]
+
+    def place(self, index: int) -> int:
+        """Where something stands in the order in which everything came."""
+        revision = self.applied["revision"] if self.applied else self.revision
+        return int(revision) * MOST_OF_A_WRITE + index
+
+
+@dataclass
+class Rows:
+    """What a write stores."""
+
+    entities: list[dict[str, Any]] = field(default_factory=list)
+    observations: list[dict[str, Any]] = field(default_factory=list)
+    relations: list[dict[str, Any]] = field(default_factory=list)
+
+    def __bool__(self) -> bool:
+        return bool(self.entities or self.observations or self.relations)
+
+
+class Clash(Exception):  # noqa: N818 - control flow, not an error
+    """Some ids belong to what has been changed since it was stored, by their places: others are to be tried."""
+
+    def __init__(self, places: Iterable[int]) -> None:
+        super().__init__()
+        self.places = frozenset(places)
+
+
+@dataclass(frozen=True)
+class Writer:
+    """Writes into one namespace; the record of each write will say who asked for it."""
+
+    connection: Connection
+    namespace: str
+    provenance: Provenance | None = None
+
+    def run(self, names: Iterable[str], ids: Iterable[str], work: Callable[[Transaction, Opened, str], Any]) -> Any:
+        """Run one write: open it, and let `work` do the rest with the transaction, what was found, and its id."""
+        load = uuid.uuid4().hex
+        # Nothing is called "": a node without a name is called by its id.
+        asked = {"names": list(dict.fromkeys(filter(None, names))), "ids": list(dict.fromkeys(ids))}
+
+        def unit(transaction: Transaction) -> Any:
+            [row] = transaction.run(CYPHER["entities/begin"](namespace=self.namespace, load=load, **asked))
+            return work(transaction, _opened(row), load)
+
+        return self.connection.write(unit)
+
+    def store(
+        self, transaction: Transaction, opened: Opened, load: str, rows: Rows, record: Mapping[str, Any] | None = None
+    ) -> frozenset[int]:
+        """Store the rows and close the write; returns the places of those observations and relations that are new.
+
+        Raises:
+            Clash: some of it needs other ids; nothing may be committed.
+        """
+        stored: list[int] = []
+        counts = dict.fromkeys(COUNTS, 0)
+        parts = _parts(rows)
+        for number, part in enumerate(parts, start=1):
+            closing = {**self.record(), **counts, **(record or {})} if number == len(parts) else None
+            query = CYPHER["entities/write"](
+                namespace=self.namespace,
+                namespace_token=namespace_token(self.namespace),
+                load=load,
+                revision=opened.revision,
+                record=closing,
+                entities=part.entities,
+                observations=part.observations,
+                relations=part.relations,
+            )
+            [row] = transaction.run(query)
+            if row["clashes"]:
+                raise Clash(row["clashes"])
+            stored += row["stored"]
+            observed = {observation["place"] for observation in part.observations}.intersection(row["stored"])
+            counts["nodes_created"] += len(part.entities) + len(observed)
+            counts["edges_created"] += len(row["stored"])
+        return frozenset(stored)
+
+    def stored_before(self, transaction: Transaction, opened: Opened, edges: Sequence[str]) -> frozenset[int]:
+        """The places of those edges that the write stored when it ran before."""
+        [row] = transaction.run(CYPHER["entities/places"](namespace=self.namespace, ids=list(edges)))
+        return frozenset(place for place in row["places"] if opened.place(0) <= place < opened.place(MOST_OF_A_WRITE))
+
+    def delete(
+        self, names: Iterable[str], query: str, rows: Callable[[Ids], dict[str, list[Any]]], statements: int
+    ) -> dict[str, int]:
+        """Delete what a named query finds for the rows of the entities that were found; returns the counts.
+
+        Where nothing is found nothing happened, and there is no revision of it.
+        """
+
+        def work(transaction: Transaction, opened: Opened, load: str) -> dict[str, int]:
+            if opened.applied:
+                raise Abandon({name: opened.applied.get(name, 0) for name in COUNTS})
+            parameters = rows(opened.ids)
+            if not any(parameters.values()):
+                raise Abandon(dict.fromkeys(COUNTS, 0))
+            [found] = transaction.run(CYPHER[query](namespace=self.namespace, **parameters))
+            counts = run_counted(transaction, self._deletions(found))
+            if not any(counts.values()):
+                raise Abandon(counts)
+            record = {**self.record(), "statements": statements, **counts}
+            closing = {"namespace": self.namespace, "load": load, "revision": opened.revision, "record": record}
+            transaction.run(CYPHER["load/record-load"](**closing))
+            return counts
+
+        counts: dict[str, int] = self.run(names, (), work)
+        return counts
+
+    def _deletions(self, found: Mapping[str, list[str]]) -> Iterator[Query]:
+        """The queries that delete what was found, as a script that deletes it would: so its history is kept."""
+        if found["nodes"]:
+            yield CYPHER["contextscript/delete-nodes"](namespace=self.namespace, ids=found["nodes"])
+        if found["edges"]:
+            yield CYPHER["contextscript/delete-edges"](namespace=self.namespace, ids=found["edges"])
+        if found["emptied"]:
+            rows = [{"id": identifier, "set": {"data": ""}} for identifier in found["emptied"]]
+            yield CYPHER["contextscript/change-nodes"](namespace=self.namespace, rows=rows)
+
+    def record(self) -> dict[str, Any]:
+        """What the record of each write says."""
+        return {"language": LANGUAGE, "file": None, "statements": 0, **asdict(self.provenance or UNSAID)}
+
+
+def with_other_ids(run: Callable[[Mapping[int, int]], Any]) -> Any:
+    """Run a write, and run it again with other ids for what clashed, by its index in the write."""
+    salts: dict[int, int] = {}
+    for _ in range(MOST_CLASHES):
+        try:
+            return run(salts)
+        except Clash as clash:
+            for place in clash.places:
+                index = place % MOST_OF_A_WRITE
+                salts[index] = salts.get(index, 0) + 1
+    raise ConflictError("what is stored under the ids of these observations or relations has been changed too often")
+
+
+def _opened(row: dict[str, Any]) -> Opened:
+    ids: dict[str, list[str]] = {}
+    for found in sorted(row["found"], key=lambda found: found["id"]):
+        ids.setdefault(found["name"], []).append(found["id"])
+    arrivals = {found["id"]: found["arrival"] or 0 for found in row["found"]}
+    return Opened(row["revision"], row["applied"], ids, arrivals, frozenset(row["taken"]))
+
+
+def _parts(rows: Rows) -> list[Rows]:
+    """The rows in parts of a size that one query takes well; entities come before what hangs on them."""
+    parts = [
+        *(Rows(entities=part) for part in _chunks(rows.entities)),
+        *(Rows(observations=part) for part in _chunks(rows.observations)),
+        *(Rows(relations=part) for part in _chunks(rows.relations)),
+    ]
+    together = len(rows.entities) + len(rows.observations) + len(rows.relations) <= ROWS_PER_QUERY
+    return [rows] if together else parts
+
+
+def _chunks(rows: list[dict[str, Any]]) -> Iterable[list[dict[str, Any]]]:
+    return (rows[start : start + ROWS_PER_QUERY] for start in range(0, len(rows), ROWS_PER_QUERY))

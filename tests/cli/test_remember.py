@@ -1,0 +1,132 @@
+"""`remember` and `chat` as a user meets them."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from memorygraph.llm.replies import Failure, Request, Stall
+from tests.cli.test_commands import document, memorygraph
+from tests.memory.endpoints import Endpoint, asked, endpoint_of, fenced
+from tests.memory.test_remember import ADA, TEA
+
+pytestmark = pytest.mark.usefixtures("environment")
+
+
+@pytest.fixture
+def endpoint(monkeypatch: pytest.MonkeyPatch) -> Endpoint:
+    return endpoint_of(monkeypatch)
+
+
+def test_what_is_remembered_is_shown_and_can_be_undone(endpoint: Endpoint) -> None:
+    with endpoint(fenced(ADA)) as model:
+        finished = memorygraph("remember", "Ada", "wrote", "the first program.")
+    assert (finished.returncode, finished.stdout) == (0, ADA + "\n")
+    assert "1 nodes created; revision 1 of namespace" in finished.stderr
+    assert "memorygraph undo 1" in finished.stderr
+    assert "Ada wrote the first program." in asked(model)[-1]["content"]
+    assert document("show", "ada")["name"] == "Ada Lovelace"
+    assert memorygraph("undo", "1").returncode == 0
+    assert memorygraph("show", "ada").returncode == 1
+
+
+def test_remember_as_json_from_standard_input(endpoint: Endpoint) -> None:
+    with endpoint(fenced("Node("), fenced(f"{ADA}\n{TEA}")) as model:
+        result = document("remember", "-", stdin="Ada likes tea.\n")
+    assert asked(model, 0)[-1]["content"].count("Ada likes tea.") == 1
+    assert (result["program"], result["attempts"], result["errors"]) == (f"{ADA}\n{TEA}\n", 2, [])
+    assert (result["nodes_created"], result["edges_created"], result["revision"]) == (2, 1, 1)
+    assert (result["problems"][0]["file"], result["problems"][0]["line"]) == ("<program>", 1)
+    assert (result["model"], result["conversation"], result["recalled"]) == ("small", "remember", [])
+
+
+def test_a_program_that_stays_wrong_is_exit_code_1(endpoint: Endpoint) -> None:
+    with endpoint(*[fenced('Node(node_id="a");')] * 2):
+        finished = memorygraph("remember", "Ada", "--attempts", "2")
+    assert (finished.returncode, finished.stdout) == (1, "")
+    assert "<program>:1:14: `a` does not exist yet" in finished.stderr
+    assert "nothing was changed" in finished.stderr
+    with endpoint(fenced("Node(")):
+        result = document("remember", "Ada", "--attempts", "1", code=1)
+    assert (result["attempts"], result["program"], len(result["errors"])) == (1, "Node(\n", 1)
+    assert memorygraph("export").stdout == ""
+
+
+def test_nothing_to_remember_is_said(endpoint: Endpoint) -> None:
+    with endpoint(fenced("")):
+        finished = memorygraph("remember", "Hm.")
+    assert (finished.returncode, finished.stdout, finished.stderr) == (0, "", "nothing to remember\n")
+
+
+def test_an_endpoint_that_fails_is_exit_code_4(endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch) -> None:
+    with endpoint(Failure(400, "no")):
+        assert document("remember", "Ada", code=4)["errors"][0]["code"] == "model"
+        assert memorygraph("chat", stdin="Hi\n").returncode == 4
+    monkeypatch.delenv("MEMORYGRAPH_MODEL")
+    finished = memorygraph("remember", "Ada")
+    assert finished.returncode == 4
+    assert "name one with --model" in finished.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (("remember",), 2),
+        (("remember", "x", "--attempts", "0"), 2),
+        (("remember", " "), 1),
+        (("remember", "x", "--budget", "2x"), 1),
+        (("chat", "--conversation", ""), 1),
+    ],
+)
+def test_wrong_requests(arguments: tuple[str, ...], code: int) -> None:
+    assert memorygraph(*arguments).returncode == code
+
+
+def test_a_chat_from_a_pipe(endpoint: Endpoint) -> None:
+    typed = "I am Ada.\n\n:help\n:nonsense\nWhat do you know?\n:recalled\n"
+    with endpoint(fenced(ADA, "Hello\x1b[31m Ada."), "That you are Ada."):
+        finished = memorygraph("chat", "--conversation", "ada", stdin=typed)
+    assert finished.returncode == 0
+    assert finished.stdout == "Hello [31m Ada.\nThat you are Ada.\n"
+    assert ADA in finished.stderr
+    assert "memorygraph undo 1" in finished.stderr
+    assert "there is no command :nonsense" in finished.stderr
+    assert [message["role"] for message in document("messages", "show", "ada")] == ["user", "assistant"] * 2
+
+
+def test_a_chat_as_json(endpoint: Endpoint) -> None:
+    with endpoint(fenced(ADA, "Hello."), "Yes."):
+        first, second = document("chat", stdin="I am Ada.\nStill?\n")
+    assert (first["answer"], first["report"]["nodes_created"], first["errors"]) == ("Hello.", 1, [])
+    assert (second["answer"], second["report"], second["program"]) == ("Yes.", None, "")
+
+
+def test_a_chat_without_a_good_program_says_why(endpoint: Endpoint) -> None:
+    with endpoint(fenced("Node(", "Hello."), fenced("Node(")):
+        finished = memorygraph("chat", "--attempts", "2", stdin="I am Ada.\n:quit\nnever said\n")
+    assert (finished.returncode, finished.stdout) == (0, "Hello.\n")
+    assert "nothing was remembered: the model wrote no program that can be loaded" in finished.stderr
+    assert "<program>:1:" in finished.stderr
+
+
+def test_an_interrupt_ends_a_chat_cleanly(endpoint: Endpoint) -> None:
+    process: list[subprocess.Popen[str]] = []
+
+    def answer(_request: Request) -> Stall:
+        process[0].send_signal(signal.SIGINT)
+        return Stall(30, "never")
+
+    with endpoint(answer):
+        command = [sys.executable, "-m", "memorygraph", "chat"]
+        process.append(
+            subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        )
+        out, err = process[0].communicate("Hi\n", timeout=60)
+    assert (process[0].returncode, out) == (0, "")
+    assert err.endswith("stopped\n")
+    assert "Traceback" not in err
+    assert json.loads(memorygraph("messages", "list", "--json").stdout) == []

@@ -1,0 +1,38 @@
+"""A scripted endpoint that the environment names, and what is said to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any, TypeAlias
+
+import pytest
+
+from memorygraph.llm.scripted import ScriptedModel
+
+Endpoint: TypeAlias = Callable[..., AbstractContextManager[ScriptedModel]]
+
+
+def endpoint_of(monkeypatch: pytest.MonkeyPatch) -> Endpoint:
+    """What starts an endpoint with these replies, for as long as its context is open."""
+
+    @contextmanager
+    def start(*replies: Any, **options: Any) -> Iterator[ScriptedModel]:
+        given = replies[0] if len(replies) == 1 and callable(replies[0]) else list(replies)
+        with ScriptedModel(given, **options) as model:
+            monkeypatch.setenv("OPENAI_BASE_URL", model.base_url)
+            monkeypatch.setenv("MEMORYGRAPH_MODEL", "small")
+            yield model
+
+    return start
+
+
+def asked(model: ScriptedModel, number: int = -1) -> list[dict[str, str]]:
+    """The messages of a request."""
+    messages: list[dict[str, str]] = model.requests[number].json["messages"]
+    return messages
+
+
+def fenced(program: str, text: str = "") -> str:
+    """An answer as the model is told to give it."""
+    return f"{text}\n```contextscript\n{program}\n```"

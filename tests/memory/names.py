@@ -1,0 +1,26 @@
+"""Stores one of each thing that the memory server stores or reads."""
+
+from __future__ import annotations
+
+from memorygraph import MemoryGraph
+from memorygraph.memory.entities import Entity, Relation, create_entities, create_relations
+from tests.memory.recalling import learn, say
+
+_FOREIGN = "MERGE (:Memory {name: '', type: '', observations: []})"
+
+_RECALLED = (
+    "CREATE (a:Message {said: '', said_at: datetime(), conversations: [''], namespace_token: '', embedding_model: ''}) "
+    "CREATE (a)-[:SOURCE]->(a) DETACH DELETE a"
+)
+
+
+def store_names(graph: MemoryGraph) -> None:
+    """Store an entity with an observation and a relation, and a node of mcp-neo4j-memory, which is deleted again."""
+    entity = Entity(name="names", entity_type="t", observations=["o"])
+    create_entities(graph.connection, graph.namespace, [entity])
+    create_relations(graph.connection, graph.namespace, [Relation(source="names", target="names", relation_type="r")])
+    graph.query(_FOREIGN, write=True)
+    graph.query("MATCH (node:Memory {name: ''}) DELETE node", write=True)
+    graph.query(_RECALLED, write=True)
+    [first, *_] = say(graph, "names-of-recall", ("Ada", "Hello"))
+    learn(graph, [("fact", "Ada says hello.", [first])])

@@ -1,0 +1,31 @@
+"""What tests of recall share: conversations to recall from, and vectors of an endpoint that needs no model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from memorygraph import MemoryGraph
+from memorygraph.graph.search import namespace_token
+from memorygraph.library import CYPHER
+from memorygraph.memory.indexing import date_messages, index_messages
+
+
+def say(graph: MemoryGraph, conversation: str, *turns: tuple[str, str], at: datetime | None = None) -> list[str]:
+    """Store turns of a speaker and a text, make them findable, and return the ids of all of the conversation."""
+    history = graph.messages(conversation)
+    history.extend({"role": "user", "name": speaker, "content": text} for speaker, text in turns)
+    ids = [entry.id for entry in history.entries()]
+    index_messages(graph.connection, graph.namespace)
+    if at is not None:
+        date_messages(graph.connection, graph.namespace, conversation, dict.fromkeys(ids[-len(turns) :], at))
+    return ids
+
+
+def learn(graph: MemoryGraph, facts: Sequence[tuple[str, str, list[str]]]) -> None:
+    """Store what was learnt: the id of a node, what it says, and the messages that it is from."""
+    rows = [{"id": id_, "data": data, "messages": messages} for id_, data, messages in facts]
+    query = CYPHER["recall/learn"](
+        namespace=graph.namespace, namespace_token=namespace_token(graph.namespace), rows=rows
+    )
+    graph.connection.write(lambda transaction: transaction.run(query))

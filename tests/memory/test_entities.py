@@ -1,0 +1,524 @@
+"""Entities, observations and relations: what each operation stores, gives back, and refuses."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from neo4j import exceptions
+
+from memorygraph import MemoryGraph, MemoryGraphError, NotFoundError
+from memorygraph.context.tokens import count_tokens
+from memorygraph.graph.connection import Connection, Transaction
+from memorygraph.graph.loads import Provenance
+from memorygraph.memory import entities as memory
+from memorygraph.memory.reading import as_json
+from memorygraph.memory.values import Entity, ObservationDeletion, Observations, Relation
+from memorygraph.query import Query
+
+
+def entity(name: str, *observations: str, kind: str = "person") -> Entity:
+    return Entity(name=name, entity_type=kind, observations=list(observations))
+
+
+def relation(source: str, verb: str, target: str) -> Relation:
+    return Relation(source=source, target=target, relation_type=verb)
+
+
+class Memory:
+    """The operations on one namespace, in short."""
+
+    def __init__(self, graph: MemoryGraph) -> None:
+        self.graph = graph
+        self.where = (graph.connection, graph.namespace)
+
+    def create(self, *entities: Entity) -> list[str]:
+        return [each.name for each in memory.create_entities(*self.where, entities).entities]
+
+    def relate(self, *relations: Relation) -> list[Relation]:
+        return memory.create_relations(*self.where, relations).relations
+
+    def add(self, name: str, *texts: str) -> list[str]:
+        [added] = memory.add_observations(*self.where, [Observations(entity_name=name, contents=list(texts))])
+        return added.added_observations
+
+    def forget(self, name: str, *texts: str) -> dict[str, int]:
+        deletion = ObservationDeletion(entity_name=name, observations=list(texts))
+        return memory.delete_observations(*self.where, [deletion])
+
+    def read(self) -> dict[str, Any]:
+        return memory.read_graph(*self.where).as_dict()
+
+    def observations(self, name: str) -> list[str]:
+        [found] = memory.open_nodes(*self.where, [name]).entities
+        return found.observations
+
+    def found(self, query: str) -> list[str]:
+        return [each.name for each in memory.search_nodes(*self.where, query).entities]
+
+    def revision(self) -> int:
+        return next((info.revision for info in self.graph.namespaces() if info.name == self.graph.namespace), 0)
+
+
+@pytest.fixture
+def mem(graph: MemoryGraph) -> Memory:
+    return Memory(graph)
+
+
+def test_both_dialects_are_read() -> None:
+    ours = Entity.model_validate({"name": "A", "entityType": "t", "observations": ["o"]})
+    assert ours == Entity.model_validate({"name": "A", "type": "t", "observations": ["o"]})
+    assert Relation.model_validate({"from": "A", "to": "B", "relationType": "r"}) == Relation.model_validate(
+        {"source": "A", "target": "B", "relationType": "r"}
+    )
+    assert Observations.model_validate({"entityName": "A", "contents": ["o"]}) == Observations.model_validate(
+        {"entityName": "A", "observations": ["o"]}
+    )
+
+
+def test_an_entity_that_exists_gets_what_is_new_and_keeps_what_it_has(mem: Memory) -> None:
+    assert mem.create(entity("Ada", "likes tea")) == ["Ada"]
+    created, outcomes = memory.create_entities(
+        *mem.where, [entity("Ada", "likes tea", "wrote a program", kind="robot"), entity("Bob")]
+    )
+    assert [each.name for each in created] == ["Bob"]
+    assert [(each.name, each.outcome, each.added_observations) for each in outcomes] == [
+        ("Ada", "merged", ["wrote a program"]),
+        ("Bob", "created", []),
+    ]
+    assert mem.read()["entities"] == [
+        {"name": "Ada", "entityType": "person", "observations": ["likes tea", "wrote a program"]},
+        {"name": "Bob", "entityType": "person", "observations": []},
+    ]
+
+
+def test_what_comes_twice_in_a_batch_is_stored_once(mem: Memory) -> None:
+    assert mem.create(entity("A", "x", "x"), entity("A", "x", "y"), entity("B")) == ["A", "B"]
+    assert mem.observations("A") == ["x", "y"]
+    assert mem.relate(relation("A", "r", "B"), relation("A", "r", "B")) == [relation("A", "r", "B")]
+    assert len(mem.read()["relations"]) == 1
+
+
+def test_a_missing_end_is_named_and_nothing_is_stored(mem: Memory) -> None:
+    mem.create(entity("A"))
+    before = mem.revision()
+    with pytest.raises(NotFoundError, match=r"^Entity with name X not found; Entity with name Y not found$"):
+        mem.relate(relation("A", "r", "A"), relation("A", "r", "X"), relation("Y", "r", "A"))
+    assert mem.read()["relations"] == []
+    assert mem.revision() == before
+
+
+def test_an_unknown_entity_fails_the_whole_batch(mem: Memory) -> None:
+    mem.create(entity("A"))
+    wanted = [Observations(entity_name="A", contents=["x"]), Observations(entity_name="X", contents=["y"])]
+    with pytest.raises(NotFoundError, match=r"^Entity with name X not found$"):
+        memory.add_observations(*mem.where, wanted)
+    assert mem.observations("A") == []
+
+
+def test_only_new_observations_are_said_to_be_added(mem: Memory) -> None:
+    mem.create(entity("A", "x"))
+    assert mem.add("A", "x", "y", "y") == ["y"]
+    assert mem.add("A", "x", "y") == []
+    assert mem.observations("A") == ["x", "y"]
+
+
+def test_an_observation_can_be_deleted_and_added_again(mem: Memory) -> None:
+    mem.create(entity("A", "x", "y"))
+    assert mem.forget("A", "x", "nothing")["nodes_deleted"] == 1
+    assert mem.observations("A") == ["y"]
+    assert mem.add("A", "x") == ["x"]
+    assert mem.observations("A") == ["y", "x"]
+
+
+def test_an_entity_goes_with_its_observations_and_relations(mem: Memory) -> None:
+    mem.create(entity("A", "x"), entity("B", "x"))
+    mem.relate(relation("A", "r", "B"), relation("B", "r", "A"))
+    memory.delete_entities(*mem.where, ["A", "nobody"])
+    assert mem.read() == {
+        "entities": [{"name": "B", "entityType": "person", "observations": ["x"]}],
+        "relations": [],
+    }
+    [row] = mem.graph.query("MATCH (node:Node {namespace: $namespace}) RETURN count(node) AS nodes")
+    assert row["nodes"] == 2
+
+
+def test_deleting_what_is_not_there_is_silent_and_no_revision(mem: Memory) -> None:
+    mem.create(entity("A"))
+    before = mem.revision()
+    memory.delete_entities(*mem.where, ["X"])
+    memory.delete_relations(*mem.where, [relation("A", "r", "X"), relation("A", "r", "A")])
+    mem.forget("A", "x")
+    mem.forget("X", "x")
+    assert mem.revision() == before
+
+
+def test_nothing_is_called_by_no_name(mem: Memory) -> None:
+    mem.graph.load('Node(node_id="n", name="", data="");')
+    memory.delete_entities(*mem.where, [""])
+    assert memory.open_nodes(*mem.where, [""]).entities == []
+    assert [each["name"] for each in mem.read()["entities"]] == ["n"]
+    memory.delete_entities(*mem.where, ["n"])
+    assert mem.read()["entities"] == []
+
+
+def test_an_undo_brings_back_what_was_deleted(mem: Memory) -> None:
+    mem.create(entity("A", "x", "y"), entity("B"))
+    mem.relate(relation("A", "r", "B"))
+    before = mem.read()
+    mem.forget("A", "x")
+    memory.delete_relations(*mem.where, [relation("A", "r", "B")])
+    memory.delete_entities(*mem.where, ["A"])
+    for revision in (5, 4, 3):
+        mem.graph.undo(revision)
+    assert mem.read() == before
+    assert mem.found("x") == ["A"]
+    assert mem.add("A", "x", "z") == ["z"]
+
+
+def test_a_relation_is_deleted_by_its_ends_and_its_type(mem: Memory) -> None:
+    mem.create(entity("A"), entity("B"))
+    mem.relate(relation("A", "r", "B"), relation("A", "s", "B"), relation("B", "r", "A"))
+    memory.delete_relations(*mem.where, [relation("A", "r", "B")])
+    left = [(each["from"], each["relationType"], each["to"]) for each in mem.read()["relations"]]
+    assert left == [("A", "s", "B"), ("B", "r", "A")]
+
+
+def test_a_relation_may_be_called_observed(mem: Memory) -> None:
+    mem.create(entity("A", "x"), entity("B"))
+    mem.relate(relation("A", "observed", "B"))
+    assert mem.observations("A") == ["x"]
+    assert len(mem.read()["relations"]) == 1
+
+
+def test_each_write_is_a_load_with_the_next_revision_and_its_counts(mem: Memory) -> None:
+    mem.create(entity("A", "x", "y"))
+    mem.create(entity("A", "x"))
+    mem.relate(relation("A", "r", "A"))
+    memory.delete_entities(*mem.where, ["A"], provenance=Provenance(by="a client"))
+    loads = mem.graph.query(
+        "MATCH (load:Load {namespace: $namespace}) RETURN load.revision AS revision, load.language AS language, "
+        "load.nodes_created AS nodes, load.edges_created AS edges, load.nodes_deleted AS nodes_deleted, "
+        "load.edges_deleted AS edges_deleted, load.by AS by ORDER BY revision"
+    )
+    assert [tuple(load.values()) for load in loads] == [
+        (1, "memory", 3, 2, 0, 0, ""),
+        (2, "memory", 0, 1, 0, 0, ""),
+        (3, "memory", 0, 0, 3, 3, "a client"),
+    ]
+
+
+def test_what_contextscript_declared_are_entities(mem: Memory) -> None:
+    mem.graph.load(
+        'Node(node_id="ada", name="Ada", data="wrote a program"); Node(node_id="n2", name="", data="");'
+        'Node(node_id="o", name="", data="likes tea"); Edge(edge_id="e", from_node="ada", to_node="n2", verb="knows",'
+        ' weight=0.5); Edge(edge_id="f", from_node="ada", to_node="o", verb="observed", weight=1.0);'
+    )
+    assert mem.read() == {
+        "entities": [
+            {"name": "Ada", "entityType": "node", "observations": ["wrote a program", "likes tea"]},
+            {"name": "n2", "entityType": "node", "observations": []},
+        ],
+        "relations": [{"from": "Ada", "to": "n2", "relationType": "knows"}],
+    }
+    assert mem.add("Ada", "wrote a program", "is kind") == ["is kind"]
+    assert mem.relate(relation("Ada", "knows", "n2")) == []
+    assert mem.create(entity("n2", "x")) == []
+    mem.forget("Ada", "wrote a program", "likes tea")
+    assert mem.observations("Ada") == ["is kind"]
+
+
+def test_what_is_stored_is_found_by_contextscript_and_by_search(mem: Memory) -> None:
+    mem.create(entity("Ada", "likes jasmine tea"))
+    assert mem.graph.node("Ada").name == "Ada"
+    assert [hit.node.data for hit in mem.graph.search("jasmine")] == ["likes jasmine tea"]
+
+
+def test_an_id_that_is_taken_is_left_to_its_owner(mem: Memory) -> None:
+    mem.graph.load(
+        'Node(node_id="ada", name="Countess", data=""); Node(node_id="x", name="X", data="");'
+        'Edge(edge_id="bob", from_node="x", to_node="ada", verb="knows", weight=1);'
+    )
+    assert mem.create(entity("ada"), entity("bob")) == ["ada", "bob"]
+    assert mem.graph.node("ada").name == "Countess"
+    assert mem.graph.edge("bob").verb == "knows"
+
+
+def test_what_was_changed_by_contextscript_since_is_not_overwritten(mem: Memory) -> None:
+    mem.create(entity("A", "x"), entity("B"), entity("C"))
+    mem.relate(relation("A", "r", "B"))
+    [edge] = [edge for near in mem.graph.neighbours("A") for edge in near.edges if edge.verb == "r"]
+    [hit] = mem.graph.search("x")
+    mem.graph.load(f'Node(node_id="{hit.id}", data="changed"); Edge(edge_id="{edge.id}", to_node="C");')
+    assert mem.add("A", "x") == ["x"]
+    assert mem.observations("A") == ["changed", "x"]
+    assert mem.relate(relation("A", "r", "B")) == [relation("A", "r", "B")]
+    assert [(each["from"], each["to"]) for each in mem.read()["relations"]] == [("A", "C"), ("A", "B")]
+
+
+def test_search_finds_a_part_of_any_text_or_else_its_words(mem: Memory) -> None:
+    mem.create(entity("Ada Lovelace", "likes jasmine tea"), entity("Bob", "drinks coffee", kind="Gardener"))
+    assert mem.found("LOVE") == ["Ada Lovelace"]
+    assert mem.found("mine te") == ["Ada Lovelace"]
+    assert mem.found("garden") == ["Bob"]
+    assert mem.found("") == ["Ada Lovelace", "Bob"]
+    assert mem.found("who drinks coffee?") == ["Bob"]
+    assert mem.found("zzz") == []
+
+
+def test_a_search_or_an_opened_entity_comes_with_relations_at_either_end(mem: Memory) -> None:
+    mem.create(entity("A"), entity("B"), entity("C"))
+    mem.relate(relation("A", "r", "B"), relation("B", "r", "C"), relation("C", "r", "A"))
+    opened = memory.open_nodes(*mem.where, ["A", "nobody", "A"])
+    assert [each.name for each in opened.entities] == ["A"]
+    assert [(each.source, each.target) for each in opened.relations] == [("A", "B"), ("C", "A")]
+
+
+def test_namespaces_do_not_see_each_other(mem: Memory) -> None:
+    other = Memory(MemoryGraph(mem.graph.connection, mem.graph.namespace + "-other"))
+    try:
+        mem.create(entity("A", "secret"))
+        other.create(entity("B"))
+        assert other.found("secret") == []
+        assert other.found("") == ["B"]
+        with pytest.raises(NotFoundError):
+            other.relate(relation("A", "r", "B"))
+        memory.delete_entities(*other.where, ["A"])
+        assert mem.observations("A") == ["secret"]
+    finally:
+        other.graph.drop_namespace(other.graph.namespace)
+
+
+def test_twenty_writers_at_once_lose_nothing(mem: Memory) -> None:
+    failures: list[BaseException] = []
+
+    def write(number: int) -> None:
+        try:
+            mem.create(entity(f"Person {number}", "x"), entity("shared", f"seen by {number}", "seen"))
+        except BaseException as error:  # noqa: BLE001
+            failures.append(error)
+
+    threads = [threading.Thread(target=write, args=(number,)) for number in range(20)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+    names = [each["name"] for each in mem.read()["entities"]]
+    assert sorted(names) == sorted([*(f"Person {number}" for number in range(20)), "shared"])
+    assert sorted(mem.observations("shared")) == sorted(["seen", *(f"seen by {number}" for number in range(20))])
+    assert mem.revision() == 20
+
+
+class _LostOnce(Connection):
+    """A connection whose first commit is kept, and its acknowledgement lost."""
+
+    lost = False
+
+    def _write_once(self, work: Callable[[Transaction], Any], seconds: float) -> Any:
+        result = super()._write_once(work, seconds)
+        if not self.lost:
+            self.lost = True
+            raise exceptions.IncompleteCommit("the connection broke")
+        return result
+
+
+def test_a_lost_acknowledgement_is_resolved_with_the_same_answer(
+    mem: Memory, server: tuple[str, tuple[str, str] | None]
+) -> None:
+    mem.create(entity("A", "x"))
+    with _LostOnce(*server) as connection:
+        created, outcomes = memory.create_entities(
+            connection, mem.graph.namespace, [entity("A", "x", "y"), entity("B", "z")]
+        )
+    assert created == [entity("B", "z")]
+    assert [(each.outcome, each.added_observations) for each in outcomes] == [("merged", ["y"]), ("created", ["z"])]
+    with _LostOnce(*server) as connection:
+        relations = [relation("A", "r", "B"), relation("B", "r", "A")]
+        assert memory.create_relations(connection, mem.graph.namespace, relations).relations == relations
+    with _LostOnce(*server) as connection:
+        assert memory.delete_entities(connection, mem.graph.namespace, ["B"])["nodes_deleted"] == 2
+    assert mem.revision() == 4
+
+
+def _pages(read: Callable[[str | None], memory.Graph]) -> tuple[list[Entity], list[Relation], int]:
+    entities, relations, pages, cursor = [], [], 0, None
+    while True:
+        page = read(cursor)
+        entities += page.entities
+        relations += page.relations
+        pages += 1
+        cursor = page.cursor
+        if cursor is None:
+            return entities, relations, pages
+
+
+@pytest.mark.parametrize("search", [False, True])
+def test_pages_fit_their_budget_and_make_up_the_whole(mem: Memory, search: bool) -> None:
+    mem.create(*(entity(f"Person {number}", f"has number {number}", "and more") for number in range(60)))
+    mem.relate(*(relation(f"Person {number}", "knows", f"Person {(number + 1) % 60}") for number in range(60)))
+
+    def read(cursor: str | None) -> memory.Graph:
+        options: dict[str, Any] = {"max_tokens": 500, "cursor": cursor}
+        found = (
+            memory.search_nodes(*mem.where, "person", **options) if search else memory.read_graph(*mem.where, **options)
+        )
+        assert count_tokens(as_json(found.as_dict())) <= 500
+        return found
+
+    entities, relations, pages = _pages(read)
+    whole = memory.read_graph(*mem.where)
+    assert (entities, relations) == (whole.entities, whole.relations)
+    assert pages > 5
+    first = read(None)
+    assert first.left_out["entities"] == 60 - len(first.entities)
+    assert first.left_out["relations"] == 60
+    assert first.left_out["names"][0] == f"Person {len(first.entities)}"
+
+
+def test_an_entity_that_is_larger_than_a_page_is_read_in_parts(mem: Memory) -> None:
+    texts = [f"observation number {number} of many" for number in range(100)]
+    mem.create(entity("A", *texts), entity("B", "long " * 2000))
+    entities, _, _ = _pages(lambda cursor: memory.read_graph(*mem.where, max_tokens=400, cursor=cursor))
+    assert [text for each in entities if each.name == "A" for text in each.observations] == texts
+    [cut] = [text for each in entities if each.name == "B" for text in each.observations]
+    assert cut.endswith("tokens left out)")
+
+
+def test_an_overview_has_the_names_and_says_what_it_hides(mem: Memory) -> None:
+    mem.create(entity("A", "x", "y"), entity("B"))
+    mem.relate(relation("A", "r", "B"))
+    found = memory.read_graph(*mem.where, names_only=True, max_tokens=1000)
+    assert [(each.name, each.observations) for each in found.entities] == [("A", []), ("B", [])]
+    assert found.left_out == {"observations": 2, "relations": 1}
+
+
+@pytest.mark.parametrize("cursor", ["x", "WzFd", "bnVsbA", "é", "WzAsMSwiXHVkODAwIiwwXQ", "W10" * 1000, "[" * 9000])
+def test_what_is_no_cursor_is_refused(mem: Memory, cursor: str) -> None:
+    with pytest.raises(MemoryGraphError, match="this is no cursor"):
+        memory.read_graph(*mem.where, cursor=cursor)
+
+
+NAMES = st.sampled_from(["A", "b", "C c", "é", "ob.ser", "x-y"])
+TEXTS = st.sampled_from(["x", "y", "X y", "'); DROP", "", "\u2028[1] a:"])
+RELATIONS = st.builds(relation, NAMES, st.sampled_from(["r", "works at", "observed", ""]), NAMES)
+STEPS = st.one_of(
+    st.tuples(st.just("create"), st.lists(st.builds(entity, NAMES, TEXTS, TEXTS), max_size=3)),
+    st.tuples(st.just("relate"), st.lists(RELATIONS, max_size=3)),
+    st.tuples(st.just("add"), NAMES, st.lists(TEXTS, max_size=3)),
+    st.tuples(st.just("delete"), st.lists(NAMES, max_size=2)),
+    st.tuples(st.just("forget"), NAMES, st.lists(TEXTS, max_size=2)),
+    st.tuples(st.just("unrelate"), st.lists(RELATIONS, max_size=2)),
+)
+
+
+class Model:
+    """What the memory should be: entities by name, each with its observations, and relations, in their order."""
+
+    def __init__(self) -> None:
+        self.entities: dict[str, list[str]] = {}
+        self.relations: list[Relation] = []
+
+    def create(self, entities: list[Entity]) -> list[str]:
+        new = list(dict.fromkeys(each.name for each in entities if each.name not in self.entities))
+        for each in entities:
+            known = self.entities.setdefault(each.name, [])
+            known += [text for text in dict.fromkeys(each.observations) if text not in known]
+        return new
+
+    def relate(self, relations: list[Relation]) -> str | list[Relation]:
+        if any(name not in self.entities for each in relations for name in (each.source, each.target)):
+            return "missing"
+        new = [each for each in dict.fromkeys(relations) if each not in self.relations]
+        self.relations += new
+        return new
+
+    def add(self, name: str, texts: list[str]) -> str | list[str]:
+        if name not in self.entities:
+            return "missing"
+        new = [text for text in dict.fromkeys(texts) if text not in self.entities[name]]
+        self.entities[name] += new
+        return new
+
+    def delete(self, names: list[str]) -> None:
+        self.entities = {name: texts for name, texts in self.entities.items() if name not in names}
+        self.relations = [each for each in self.relations if not {each.source, each.target} & set(names)]
+
+    def forget(self, name: str, texts: list[str]) -> None:
+        if name in self.entities:
+            self.entities[name] = [text for text in self.entities[name] if text not in texts]
+
+    def unrelate(self, relations: list[Relation]) -> None:
+        self.relations = [each for each in self.relations if each not in relations]
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(STEPS, max_size=12))
+def test_any_sequence_of_operations_leaves_what_it_should(graph: MemoryGraph, steps: list[tuple[Any, ...]]) -> None:
+    mem, model = Memory(graph), Model()
+    memory.delete_entities(*mem.where, [each["name"] for each in mem.read()["entities"]])
+    for name, *arguments in steps:
+        expected = getattr(model, name)(*arguments)
+        try:
+            found = _run(mem, name, arguments)
+        except NotFoundError:
+            found = "missing"
+        assert found == expected, (name, arguments)
+    read = mem.read()
+    assert {each["name"]: each["observations"] for each in read["entities"]} == model.entities
+    assert [each["name"] for each in read["entities"]] == list(model.entities)
+    assert [Relation.model_validate(each) for each in read["relations"]] == model.relations
+
+
+def _run(mem: Memory, name: str, arguments: list[Any]) -> Any:
+    if name in {"create", "relate"}:
+        return getattr(mem, name)(*arguments[0])
+    if name == "add":
+        return mem.add(arguments[0], *arguments[1])
+    if name == "delete":
+        memory.delete_entities(*mem.where, arguments[0])
+    elif name == "forget":
+        mem.forget(arguments[0], *arguments[1])
+    else:
+        memory.delete_relations(*mem.where, arguments[0])
+    return None
+
+
+WORDS = ["running", "happy", "the", "a", "Ada's", "don't", "foo_bar", "3.14", "日本", "Zoë", "C++", "a/b", "re-runs"]
+
+
+def test_search_finds_every_text_that_contains_the_query_and_no_other(mem: Memory) -> None:
+    texts = [f"{first} {second}" for first in WORDS for second in WORDS[::3]]
+    mem.create(*(entity(f"E{number}", text, kind="k") for number, text in enumerate(texts)))
+    queries = {text[start : start + length] for text in texts for start in range(0, 9, 2) for length in (1, 3, 5)}
+    for query in sorted(query for query in queries if query.strip()):
+        said = [(f"E{number}", f"e{number}\nk\n{text.lower()}") for number, text in enumerate(texts)]
+        assert mem.found(query) == [name for name, text in said if query.lower() in text], query
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.text(st.characters(codec="utf-8"), max_size=40))
+def test_any_text_is_a_valid_search(graph: MemoryGraph, text: str) -> None:
+    memory.search_nodes(graph.connection, graph.namespace, text)
+
+
+def test_a_name_as_long_as_allowed_is_stored_and_a_longer_one_refused(mem: Memory) -> None:
+    name = "\U0001f600" * 1500
+    mem.create(entity(name, "x"))
+    assert mem.observations(name) == ["x"]
+    with pytest.raises(ValueError, match="at most 1500"):
+        entity(name + "x")
+
+
+def test_the_database_itself_keeps_what_is_written_twice_from_being_stored_twice(mem: Memory) -> None:
+    mem.create(entity("A", "x"))
+    query = Query(
+        "MATCH (node:Observation {namespace: $namespace}) RETURN count(node) AS nodes",
+        {"namespace": mem.graph.namespace},
+    )
+    mem.add("A", "x")
+    assert mem.graph.connection.read(query) == [{"nodes": 1}]

@@ -1,0 +1,48 @@
+"""What texts say of time, and when that was."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memorygraph.memory.times import times_meant
+
+ASKED = datetime(2024, 3, 6, 12, tzinfo=UTC)  # a Wednesday
+LAST_WEEK = [f"{day} February 2024" for day in range(26, 30)] + [f"{day} March 2024" for day in (1, 2, 3)]
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("what did she say yesterday?", ["5 March 2024"]),
+        ("Today and YESTERDAY", ["6 March 2024", "5 March 2024"]),
+        ("who came last week", LAST_WEEK),
+        ("this month or last month", ["March 2024", "February 2024"]),
+        ("last year", ["2023"]),
+        ("three days ago", ["3 March 2024"]),
+        ("3 months ago", ["December 2023"]),
+        ("a week ago", LAST_WEEK),
+        ("last Friday", ["1 March 2024"]),
+        ("last wednesday", ["28 February 2024"]),
+        ("on 2024-02-29", ["29 February 2024"]),
+        ("on 2023-02-29 and 2023-13-01", []),
+        ("on May 8, 2023 and May 9th 2023", ["8 May 2023", "9 May 2023"]),
+        ("on the 8th of Sept 2023, or 9 oct. 2023", ["8 September 2023", "9 October 2023"]),
+        ("999 days ago and 999 years ago", ["11 June 2021", "1025"]),
+        ("at last we met", []),
+    ],
+)
+def test_a_time_is_meant(text: str, meant: list[str]) -> None:
+    assert times_meant(text, ASKED) == meant
+
+
+def test_without_a_time_of_asking_only_what_is_named_is_meant() -> None:
+    assert times_meant("yesterday, or on 2024-01-02", None) == ["2 January 2024"]
+
+
+@given(st.text() | st.from_regex(r"(\d{1,4}[- ]){1,3}(days|weeks|months|years) ago"), st.datetimes())
+def test_any_text_can_be_read(text: str, at: datetime) -> None:
+    assert all(isinstance(meant, str) for meant in times_meant(text, at))
