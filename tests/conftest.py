@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from memorygraph import EmbeddedServer, MemoryGraph
+from memorygraph import EmbeddedServer, MemoryGraph, Provenance
 from memorygraph.graph.connection import Connection
 from memorygraph.graph.schema import apply_schema
 from memorygraph.library import CYPHER
+from tests.memory.names import store_names
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 
@@ -46,6 +47,9 @@ def connection(server: tuple[str, tuple[str, str] | None]) -> Iterator[Connectio
     with Connection(uri, auth) as connection:
         apply_schema(connection)
         _store_every_name(MemoryGraph(connection, "names"))
+        _store_every_name_of_pete(MemoryGraph(connection, "names-of-pete"))
+        _store_every_name_of_history(MemoryGraph(connection, "names-of-history"))
+        store_names(MemoryGraph(connection, "names-of-memory"))
     options = {"notifications_min_severity": "WARNING", "warn_notification_severity": "WARNING"}
     with Connection(uri, auth, **options) as connection:
         yield connection
@@ -85,6 +89,20 @@ main agent A {
 }
 """
 
+_CONVO = "> node first\n > do\n  add(1 1)\n> nodeEnd\n> user\nHi\n> goto first\n"
+
+_LOG = """
+context names(&a) {
+  @[time: 12:30]
+  !! thermometer {"temperature": 30}
+  @fan, set {"speed": 2} >> {"ok": true}
+  context inner(&a) { &a is that &a likes 3 and &a likes 4. tl;dr /* done */ }
+  _x is _y if _x likes _y.
+  _x is _y?
+  &b = memory:1
+  context gone() = memory:3
+"""
+
 
 def _store_every_name(graph: MemoryGraph) -> None:
     program = 'Node(node_id="a", name="", data=""); Edge(edge_id="e", from_node="a", to_node="a", verb="v", weight=0);'
@@ -96,3 +114,32 @@ def _store_every_name(graph: MemoryGraph) -> None:
     history.append({"role": "assistant", "content": "a"}, metadata={"model": "m"}, subgraph=[history[0]])
     history[0]["content"] = "v"
     graph.run(_PROGRAM, mock=True)
+    graph.run(_CONVO, language="convo")
+
+
+def _store_every_name_of_pete(graph: MemoryGraph) -> None:
+    if graph.thoughts():
+        return
+    graph.load(_LOG, "pete")
+    graph.messages("names").append({"role": "assistant", "content": "a"})
+    [ends] = graph.query(
+        "MATCH (context:Context {namespace: $namespace}), (message:Message {namespace: $namespace}) "
+        "RETURN context.id AS id, collect(message.id) AS messages LIMIT 1"
+    )
+    joined = CYPHER["pete/join-message"](namespace=graph.namespace, **ends)
+    graph.connection.write(lambda transaction: transaction.run(joined))
+
+
+def _store_every_name_of_history(graph: MemoryGraph) -> None:
+    if graph.revisions():
+        return
+    graph.messages("names").append({"role": "user", "content": "u"})
+    [message] = graph.query("MATCH (message:Message {namespace: $namespace}) RETURN message.id AS id")
+    program = 'Node(node_id="a", name="", data=""); Edge(edge_id="e", from_node="a", to_node="a", verb="v", weight=0);'
+    graph.load(program, provenance=Provenance("b", "m", "c", message["id"]))
+    graph.load('Node(node_id="a", name="b"); Edge(edge_id="e", weight=1);')
+    graph.undo(2)
+    graph.purge(before=1)
+    graph.load(_LOG, "pete")
+    for thought in graph.thoughts():
+        graph.delete(f"memory-{thought.address}")

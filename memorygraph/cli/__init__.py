@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from importlib import import_module
+from keyword import iskeyword
 from typing import Any
 
 import click
@@ -29,8 +30,20 @@ _COMMANDS = {
     "show": ("read", "show a node or an edge"),
     "neighbours": ("read", "show what is near a node"),
     "search": ("read", "find nodes by their text"),
+    "recall": ("recall", "show what a text brings to mind"),
     "export": ("read", "print the namespace as a script"),
+    "history": ("history", "show who changed a node or an edge, and from what"),
+    "revisions": ("history", "list the loads of the namespace"),
+    "undo": ("history", "take back what a load did"),
+    "purge": ("history", "forget what was deleted or changed"),
+    "import": ("serve", "bring along the memory of the reference MCP server"),
+    "adopt": ("serve", "bring along what mcp-neo4j-memory keeps here"),
+    "serve": ("serve", "serve the memory to MCP clients"),
     "messages": ("messages", "read conversations and their versions"),
+    "pete": ("pete", "let a model think, and read its thoughts"),
+    "remember": ("remember", "let a model write down what a text says"),
+    "chat": ("remember", "talk with a model that has a memory"),
+    "evaluate": ("recall", "measure recall on conversations"),
     "delete": ("write", "delete a node or an edge"),
     "namespaces": ("write", "list or drop namespaces"),
 }
@@ -44,7 +57,7 @@ class _LazyGroup(click.Group):
         if cmd_name not in _COMMANDS:
             return None
         module = import_module(f"memorygraph.cli.{_COMMANDS[cmd_name][0]}")
-        command: click.Command = getattr(module, cmd_name)
+        command: click.Command = getattr(module, f"{cmd_name}_" if iskeyword(cmd_name) else cmd_name)
         return command
 
     def invoke(self, ctx: click.Context) -> Any:

@@ -1,0 +1,337 @@
+// Entities with observations and relations, as the memory servers of the field know them.
+//
+//   (:Node:Entity {namespace, id, name, kind, arrival})                    an entity
+//   (:Node)-[:EDGE {verb: "observed", place}]->(:Node:Observation {data})  what was observed of it
+//   (:Node)-[:EDGE {verb, weight: 1.0, arrival}]->(:Node)                  a relation
+//
+// Whatever ContextScript declares is an entity too: one without the label and a kind, whose data is an observation. A node
+// without a name, to which an EDGE "observed" leads, is an observation even without the label. `arrival` and `place`
+// are the revision of the write and the place in it, so that what is read is in the order in which it came. What has
+// none comes last, at 2^62.
+
+// name: begin
+// Open a write: take the write lock of the namespace until the commit, count its next revision, and find the
+// entities of these names, and which of these ids are taken by a node or an edge. `applied` is the write itself if it
+// was committed before and only its acknowledgement was lost. Parameters: namespace, load, names, ids.
+MERGE (namespace:Namespace {name: $namespace})
+  ON CREATE SET namespace.revision = 0, namespace.created_at = datetime()
+SET namespace.revision = namespace.revision + 1
+WITH namespace.revision AS revision
+OPTIONAL MATCH (load:Load {namespace: $namespace, id: $load})
+WITH revision, properties(load) AS applied
+CALL () {
+  UNWIND $names AS name
+  CALL (name) {
+    MATCH (node:Node {namespace: $namespace, name: name})
+    RETURN node
+    UNION ALL
+    MATCH (node:Node {namespace: $namespace, id: name})
+    WHERE node.name = '' AND NOT EXISTS { (node)<-[:EDGE {verb: 'observed'}]-(:Node) }
+    RETURN node
+  }
+  WITH name, node
+  WHERE NOT node:Observation
+  RETURN collect({name: name, id: node.id, arrival: node.arrival}) AS found
+}
+CALL () {
+  UNWIND $ids AS id
+  CALL (id) {
+    MATCH (node:Node {namespace: $namespace, id: id})
+    RETURN node.id AS owner
+    UNION ALL
+    MATCH ()-[edge:EDGE {namespace: $namespace, id: id}]->()
+    RETURN edge.id AS owner
+  }
+  RETURN collect(owner) AS taken
+}
+RETURN revision, applied, found, taken;
+
+// name: write
+// Store a part of a write, and, with its `record`, close it. What is observed or related already stays as it is; of
+// the rest `stored` are the places. `clashes` are the places of what cannot be stored under its id, because what was
+// stored under it has been changed since. Parameters: namespace, namespace_token, load, revision, record,
+// entities [{id, name, kind, place}], observations [{id, edge, entity, data, place}],
+// relations [{id, source, target, verb, place}].
+CALL () {
+  UNWIND $entities AS row
+  CREATE (:Node:Entity {namespace: $namespace, id: row.id, name: row.name, data: '', kind: row.kind,
+                        arrival: row.place, namespace_token: $namespace_token, since: $revision})
+}
+CALL () {
+  UNWIND $observations AS row
+  MATCH (entity:Node {namespace: $namespace, id: row.entity})
+  WHERE entity.data IS NULL OR entity.data = '' OR entity.data <> row.data
+  MERGE (observation:Node {namespace: $namespace, id: row.id})
+    ON CREATE SET observation:Observation, observation.name = '', observation.data = row.data,
+                  observation.namespace_token = $namespace_token, observation.since = $revision
+  MERGE (entity)-[edge:EDGE {namespace: $namespace, id: row.edge}]->(observation)
+    ON CREATE SET edge.verb = 'observed', edge.weight = 1.0, edge.place = row.place,
+                  edge.since = $revision
+  RETURN collect(CASE WHEN edge.place = row.place THEN row.place END) AS observed,
+         collect(CASE WHEN observation.data <> row.data THEN row.place END) AS changed
+}
+CALL () {
+  UNWIND $relations AS row
+  MATCH (source:Node {namespace: $namespace, id: row.source})
+  MATCH (target:Node {namespace: $namespace, id: row.target})
+  WITH row, source, target, EXISTS { ()-[:EDGE {namespace: $namespace, id: row.id}]->() } AS taken
+  WHERE NOT EXISTS { (source)-[:EDGE {verb: row.verb}]->(target) }
+  FOREACH (_ IN CASE WHEN taken THEN [] ELSE [row] END |
+    CREATE (source)-[:EDGE {namespace: $namespace, id: row.id, verb: row.verb, weight: 1.0,
+                            arrival: row.place, since: $revision}]->(target)
+  )
+  RETURN collect(CASE WHEN NOT taken THEN row.place END) AS related,
+         collect(CASE WHEN taken THEN row.place END) AS moved
+}
+FOREACH (record IN CASE WHEN $record IS NULL THEN [] ELSE [$record] END |
+  CREATE (load:Load {namespace: $namespace, id: $load, revision: $revision, at: datetime()})
+  SET load += record, load.nodes_created = record.nodes_created + size($entities) + size(observed),
+      load.edges_created = record.edges_created + size(observed) + size(related)
+)
+RETURN observed + related AS stored, changed + moved AS clashes;
+
+// name: places
+// When the edges of these ids were stored. Parameters: namespace, ids.
+UNWIND $ids AS id
+MATCH ()-[edge:EDGE {namespace: $namespace, id: id}]->()
+RETURN collect(coalesce(edge.place, edge.arrival)) AS places;
+
+// name: find-entities
+// What goes with entities: they themselves, and the observations that are of them alone. Parameters: namespace, ids.
+UNWIND $ids AS id
+MATCH (entity:Node {namespace: $namespace, id: id})
+OPTIONAL MATCH (entity)-[:EDGE {verb: 'observed'}]->(observation:Node)
+WHERE (observation:Observation OR observation.name = '')
+  AND NOT EXISTS { MATCH (observation)-[:EDGE]-(other:Node) WHERE NOT other.id IN $ids }
+WITH collect(DISTINCT entity.id) AS entities, collect(DISTINCT observation.id) AS observations
+RETURN entities + observations AS nodes, [] AS edges, [] AS emptied;
+
+// name: find-observations
+// What goes with observations: they themselves, or, where something else is at them, the edges to them. What
+// ContextScript stored as data of an entity is to be emptied. Parameters: namespace, rows [{entity, texts}].
+UNWIND $rows AS row
+MATCH (entity:Node {namespace: $namespace, id: row.entity})
+OPTIONAL MATCH (entity)-[edge:EDGE {verb: 'observed'}]->(observation:Node)
+WHERE observation.data IN row.texts AND (observation:Observation OR observation.name = '')
+WITH entity, row, edge, observation, COUNT { (observation)-[:EDGE]-() } < 2 AS alone
+RETURN collect(DISTINCT CASE WHEN alone THEN observation.id END) AS nodes,
+       collect(DISTINCT CASE WHEN NOT alone THEN edge.id END) AS edges,
+       collect(DISTINCT CASE WHEN entity.data <> '' AND entity.data IN row.texts THEN entity.id END) AS emptied;
+
+// name: find-relations
+// The edges that relations are. Parameters: namespace, rows [{sources, targets, verb}].
+UNWIND $rows AS row
+UNWIND row.sources AS source_id
+UNWIND row.targets AS target_id
+MATCH (source:Node {namespace: $namespace, id: source_id})
+MATCH (target:Node {namespace: $namespace, id: target_id})
+MATCH (source)-[edge:EDGE {verb: row.verb}]->(target)
+WITH collect(DISTINCT edge.id) AS edges
+RETURN [] AS nodes, edges, [] AS emptied;
+
+// name: entities
+// A page of the entities of a namespace in the order in which they came, from one place on. Parameters: namespace,
+// arrival, limit.
+MATCH (node:Entity {namespace: $namespace})
+WHERE node.arrival >= $arrival
+WITH node ORDER BY node.arrival LIMIT $limit
+RETURN node.id AS id, node.arrival AS arrival, CASE WHEN node.name = '' THEN node.id ELSE node.name END AS name,
+       coalesce(node.kind, 'node') AS entity_type,
+       CASE WHEN node.data = '' THEN [] ELSE [node.data] END + COLLECT {
+         MATCH (node)-[edge:EDGE {verb: 'observed'}]->(observation:Node)
+         WHERE observation:Observation OR observation.name = ''
+         RETURN observation.data ORDER BY coalesce(edge.place, 0), edge.id
+       } AS observations
+ORDER BY arrival;
+
+// name: other-entities
+// A page of what ContextScript declared, in the order of the ids, from one on. Parameters: namespace, id, limit.
+MATCH (node:Node {namespace: $namespace})
+WHERE node.id >= $id AND NOT node:Entity AND NOT node:Observation
+  AND (node.name <> '' OR NOT EXISTS { (node)<-[:EDGE {verb: 'observed'}]-(:Node) })
+WITH node ORDER BY node.id LIMIT $limit
+RETURN node.id AS id, null AS arrival, CASE WHEN node.name = '' THEN node.id ELSE node.name END AS name,
+       coalesce(node.kind, 'node') AS entity_type,
+       CASE WHEN node.data = '' THEN [] ELSE [node.data] END + COLLECT {
+         MATCH (node)-[edge:EDGE {verb: 'observed'}]->(observation:Node)
+         WHERE observation:Observation OR observation.name = ''
+         RETURN observation.data ORDER BY coalesce(edge.place, 0), edge.id
+       } AS observations
+ORDER BY id;
+
+// name: relations
+// A page of the relations of a namespace in the order in which they came, from one place on. Parameters: namespace,
+// arrival, limit.
+MATCH (source:Node)-[edge:EDGE {namespace: $namespace}]->(target:Node)
+WHERE edge.arrival >= $arrival
+WITH source, edge, target ORDER BY edge.arrival LIMIT $limit
+RETURN edge.id AS id, edge.arrival AS arrival, CASE WHEN source.name = '' THEN source.id ELSE source.name END AS source,
+       CASE WHEN target.name = '' THEN target.id ELSE target.name END AS target, edge.verb AS relation_type
+ORDER BY arrival;
+
+// name: other-relations
+// A page of the relations that ContextScript declared, in the order of the ids, from one on. Parameters: namespace,
+// id, limit.
+MATCH (source:Node)-[edge:EDGE {namespace: $namespace}]->(target:Node)
+WHERE edge.id >= $id AND edge.arrival IS NULL AND edge.place IS NULL
+  AND NOT (edge.verb = 'observed' AND (target:Observation OR target.name = ''))
+WITH source, edge, target ORDER BY edge.id LIMIT $limit
+RETURN edge.id AS id, null AS arrival, CASE WHEN source.name = '' THEN source.id ELSE source.name END AS source,
+       CASE WHEN target.name = '' THEN target.id ELSE target.name END AS target, edge.verb AS relation_type
+ORDER BY id;
+
+// name: left-out
+// How many entities and relations come from these places on. Parameters: namespace, entity_arrival, entity_id,
+// relation_arrival, relation_id.
+RETURN COUNT { MATCH (node:Entity {namespace: $namespace}) WHERE node.arrival >= $entity_arrival }
+     + COUNT {
+         MATCH (node:Node {namespace: $namespace})
+         WHERE node.id >= $entity_id AND NOT node:Entity AND NOT node:Observation
+           AND (node.name <> '' OR NOT EXISTS { (node)<-[:EDGE {verb: 'observed'}]-(:Node) })
+       } AS entities,
+       COUNT { MATCH ()-[edge:EDGE {namespace: $namespace}]->() WHERE edge.arrival >= $relation_arrival }
+     + COUNT {
+         MATCH ()-[edge:EDGE {namespace: $namespace}]->(target:Node)
+         WHERE edge.id >= $relation_id AND edge.arrival IS NULL AND edge.place IS NULL
+           AND NOT (edge.verb = 'observed' AND (target:Observation OR target.name = ''))
+       } AS relations;
+
+// name: ids-of-names
+// The entities of these names. Parameters: namespace, names.
+UNWIND $names AS name
+CALL (name) {
+  MATCH (node:Node {namespace: $namespace, name: name})
+  RETURN node
+  UNION ALL
+  MATCH (node:Node {namespace: $namespace, id: name})
+  WHERE node.name = '' AND NOT EXISTS { (node)<-[:EDGE {verb: 'observed'}]-(:Node) }
+  RETURN node
+}
+WITH node
+WHERE NOT node:Observation
+RETURN DISTINCT node.id AS id, coalesce(node.arrival, 4611686018427387904) AS arrival
+ORDER BY arrival, id;
+
+// name: ids-containing
+// The entities whose name, type or observations contain a text, whatever the case, in the order in which they came;
+// every text of the namespace is looked at. Parameters: namespace, text.
+MATCH (node:Node {namespace: $namespace})
+WHERE node.id IS NOT NULL AND (toLower(node.name) CONTAINS toLower($text)
+  OR toLower(node.data) CONTAINS toLower($text) OR toLower(node.kind) CONTAINS toLower($text)
+  OR (node.name = '' AND NOT node:Observation AND toLower(node.id) CONTAINS toLower($text)))
+CALL (node) {
+  WITH node
+  WHERE NOT node:Observation AND (node.name <> '' OR NOT EXISTS { (node)<-[:EDGE {verb: 'observed'}]-(:Node) })
+  RETURN node AS entity
+  UNION ALL
+  WITH node
+  MATCH (entity:Node)-[:EDGE {verb: 'observed'}]->(node)
+  WHERE (node:Observation OR node.name = '') AND toLower(node.data) CONTAINS toLower($text)
+  RETURN entity
+}
+RETURN DISTINCT entity.id AS id, coalesce(entity.arrival, 4611686018427387904) AS arrival
+ORDER BY arrival, id;
+
+// name: ids-containing-parts
+// The same, where the words of the text lead to what may contain it. Parameters: namespace, text, parts and words
+// (Lucene queries made by memorygraph.memory.searching, for what entities say and for other nodes).
+CALL () {
+  CALL db.index.fulltext.queryNodes('entity_text', $parts) YIELD node
+  RETURN node
+  UNION ALL
+  CALL db.index.fulltext.queryNodes('node_text', $words) YIELD node
+  WITH node
+  WHERE NOT node:Entity AND NOT node:Observation
+  RETURN node
+}
+WITH node
+WHERE node.namespace = $namespace AND (toLower(node.name) CONTAINS toLower($text)
+  OR toLower(node.data) CONTAINS toLower($text) OR toLower(node.kind) CONTAINS toLower($text))
+CALL (node) {
+  WITH node
+  WHERE NOT node:Observation AND (node.name <> '' OR NOT EXISTS { (node)<-[:EDGE {verb: 'observed'}]-(:Node) })
+  RETURN node AS entity
+  UNION ALL
+  WITH node
+  MATCH (entity:Node)-[:EDGE {verb: 'observed'}]->(node)
+  WHERE (node:Observation OR node.name = '') AND toLower(node.data) CONTAINS toLower($text)
+  RETURN entity
+}
+RETURN DISTINCT entity.id AS id, coalesce(entity.arrival, 4611686018427387904) AS arrival
+ORDER BY arrival, id;
+
+// name: ids-with-words
+// The entities that words lead to, in their own text or in that of their observations, best first. Parameters:
+// namespace, terms (a Lucene query made by memorygraph.graph.search), limit.
+CALL db.index.fulltext.queryNodes('node_text', $terms) YIELD node AS hit, score
+WHERE score > 0 AND hit.namespace = $namespace
+WITH hit, score ORDER BY score DESC, hit.id LIMIT $limit
+CALL (hit) {
+  WITH hit
+  WHERE NOT hit:Observation AND (hit.name <> '' OR NOT EXISTS { (hit)<-[:EDGE {verb: 'observed'}]-(:Node) })
+  RETURN hit AS entity
+  UNION ALL
+  WITH hit
+  MATCH (entity:Node)-[:EDGE {verb: 'observed'}]->(hit)
+  WHERE hit:Observation OR hit.name = ''
+  RETURN entity
+}
+RETURN entity.id AS id, sum(score) AS score
+ORDER BY score DESC, id;
+
+// name: entities-of
+// The entities of these ids. Parameters: namespace, ids.
+UNWIND $ids AS id
+MATCH (node:Node {namespace: $namespace, id: id})
+RETURN node.id AS id, coalesce(node.arrival, 4611686018427387904) AS arrival,
+       CASE WHEN node.name = '' THEN node.id ELSE node.name END AS name, coalesce(node.kind, 'node') AS entity_type,
+       CASE WHEN node.data = '' THEN [] ELSE [node.data] END + COLLECT {
+         MATCH (node)-[edge:EDGE {verb: 'observed'}]->(observation:Node)
+         WHERE observation:Observation OR observation.name = ''
+         RETURN observation.data ORDER BY coalesce(edge.place, 0), edge.id
+       } AS observations;
+
+// name: relations-of
+// The relations at any of these entities, in or out, in the order in which they came, from one of them on.
+// Parameters: namespace, ids, arrival, id, limit.
+CALL () {
+  UNWIND $ids AS entity_id
+  MATCH (node:Node {namespace: $namespace, id: entity_id})-[edge:EDGE]-(:Node)
+  WHERE edge.place IS NULL AND edge.namespace = $namespace
+  WITH DISTINCT edge, coalesce(edge.arrival, 4611686018427387904) AS arrival
+  WHERE arrival > $arrival OR (arrival = $arrival AND edge.id >= $id)
+  RETURN edge, arrival
+}
+WITH startNode(edge) AS source, edge, endNode(edge) AS target, arrival
+WHERE NOT (edge.verb = 'observed' AND (target:Observation OR target.name = ''))
+WITH source, edge, target, arrival ORDER BY arrival, edge.id LIMIT $limit
+RETURN edge.id AS id, arrival, CASE WHEN source.name = '' THEN source.id ELSE source.name END AS source,
+       CASE WHEN target.name = '' THEN target.id ELSE target.name END AS target, edge.verb AS relation_type
+ORDER BY arrival, id;
+
+// name: count-relations-of
+// How many relations are at any of these entities, from one of them on. Parameters: namespace, ids, arrival, id.
+UNWIND $ids AS entity_id
+MATCH (node:Node {namespace: $namespace, id: entity_id})-[edge:EDGE]-(:Node)
+WHERE edge.place IS NULL AND edge.namespace = $namespace
+WITH DISTINCT edge, coalesce(edge.arrival, 4611686018427387904) AS arrival
+WHERE arrival > $arrival OR (arrival = $arrival AND edge.id >= $id)
+WITH edge, endNode(edge) AS target
+WHERE NOT (edge.verb = 'observed' AND (target:Observation OR target.name = ''))
+RETURN count(edge) AS relations;
+
+// name: neo4j-memory-entities
+// The entities of an mcp-neo4j-memory graph in the same database, which knows no namespaces. A type that is missing
+// is what their other label says. Parameters: none.
+MATCH (memory:Memory)
+RETURN memory.name AS name,
+       coalesce(memory.type, head([label IN labels(memory) WHERE label <> 'Memory']), 'node') AS type,
+       coalesce(memory.observations, []) AS observations,
+       [key IN keys(memory) WHERE NOT key IN ['name', 'type', 'observations']] AS others
+ORDER BY size(elementId(memory)), elementId(memory);
+
+// name: neo4j-memory-relations
+// The relations of an mcp-neo4j-memory graph in the same database. Parameters: none.
+MATCH (source:Memory)-[relation]->(target:Memory)
+RETURN source.name AS source, target.name AS target, type(relation) AS relation_type, keys(relation) AS others
+ORDER BY size(elementId(relation)), elementId(relation);

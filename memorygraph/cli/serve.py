@@ -1,0 +1,93 @@
+"""The commands of the memory server: `serve`, `import` and `adopt`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from memorygraph.cli.output import json_option, print_json, say
+from memorygraph.cli.settings import Settings
+from memorygraph.errors import MemoryGraphError
+
+if TYPE_CHECKING:
+    from memorygraph.graph.loads import LoadReport
+
+_NEEDED = "the memory server needs the package mcp: pip install 'memorygraph[mcp]'"
+
+
+@click.command()
+@click.option("--transport", type=click.Choice(["stdio", "http"]), default="stdio", show_default=True)
+@click.option("--host", default="127.0.0.1", show_default=True, metavar="HOST", help="Where to listen, for http.")
+@click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True, metavar="PORT")
+@click.option("--tokens", metavar="FILE", help="Bearer tokens, each with its namespace: lines `NAMESPACE TOKEN`.")
+@click.option(
+    "--token", "given", multiple=True, metavar="NAMESPACE=TOKEN", help="A token; the process list shows it to others."
+)
+@click.option(
+    "--allow-host", "hosts", multiple=True, metavar="NAME[:PORT]", help="Another name that the server is reached by."
+)
+@click.pass_obj
+def serve(
+    settings: Settings,
+    *,
+    transport: str,
+    host: str,
+    port: int,
+    tokens: str | None,
+    given: tuple[str, ...],
+    hosts: tuple[str, ...],
+) -> None:
+    """Serve the memory to MCP clients, over standard input and output or over HTTP under /mcp.
+
+    Beyond this machine it is served to bearers of a token only, each in the namespace of its token.
+    """
+    try:
+        from memorygraph import mcp_server
+        from memorygraph.mcp_server.http import read_tokens
+    except ImportError as error:
+        raise MemoryGraphError(f"{_NEEDED} ({error})") from None
+    if transport == "stdio" and (tokens or given or hosts):
+        raise click.UsageError("--tokens, --token and --allow-host go with --transport http")
+    namespaces = {**(read_tokens(tokens) if tokens else {}), **dict(map(_token, given))}
+    with settings.connect() as graph:
+        if transport == "stdio":
+            mcp_server.serve_stdio(graph)
+        else:
+            mcp_server.serve_http(graph, host, port, namespaces, allowed_hosts=hosts)
+
+
+@click.command("import")
+@click.argument("file")
+@click.option("--format", "form", type=click.Choice(["server-memory"]), default="server-memory", show_default=True)
+@json_option
+@click.pass_obj
+def import_(settings: Settings, *, file: str, form: str, as_json: bool) -> None:  # noqa: ARG001 - there is one format
+    """Bring along the memory of the reference MCP memory server: its JSONL file, in one transaction."""
+    with settings.connect() as graph:
+        _print_report(graph.import_memory(file), as_json=as_json)
+
+
+@click.command()
+@json_option
+@click.pass_obj
+def adopt(settings: Settings, *, as_json: bool) -> None:
+    """Bring along what an mcp-neo4j-memory server keeps in the same database; it stays as it is."""
+    with settings.connect() as graph:
+        _print_report(graph.adopt_memory(), as_json=as_json)
+
+
+def _token(text: str) -> tuple[str, str]:
+    namespace, sign, token = text.rpartition("=")
+    if not (sign and namespace and token):
+        raise click.UsageError("--token takes NAMESPACE=TOKEN")
+    return token, namespace
+
+
+def _print_report(report: LoadReport, *, as_json: bool) -> None:
+    for warning in report.warnings:
+        say(f"warning: {warning.message}")
+    if as_json:
+        print_json(report.as_dict())
+        return
+    say(f"{report.nodes_created} nodes and {report.edges_created} edges created, revision {report.revision}")

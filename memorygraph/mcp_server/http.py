@@ -1,0 +1,218 @@
+"""The server over HTTP: who may come in, from where, and into which namespace.
+
+Each bearer token is bound to one namespace. Without tokens only this machine can be served. The Host and the Origin
+of each request are checked in any case, so that no web page can reach the server through a browser; the SDK would do
+so for a loopback address only. A token is compared by its hash, and goes nowhere else.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import ipaddress
+import json
+import socket
+import sys
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mcp.server.auth.middleware.auth_context import AuthContextMiddleware
+from mcp.server.auth.middleware.bearer_auth import BearerAuthBackend, RequireAuthMiddleware
+from mcp.server.auth.provider import AccessToken
+from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, StreamableHTTPSessionManager
+from mcp.server.transport_security import TransportSecurityMiddleware, TransportSecuritySettings
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.middleware.authentication import AuthenticationMiddleware
+from starlette.requests import Request
+from starlette.routing import Route
+
+from memorygraph.errors import MemoryGraphError, NotFoundError
+from memorygraph.mcp_server.server import build_server, log_to_stderr
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
+    from memorygraph.client import MemoryGraph
+
+PATH = "/mcp"
+LARGEST_BODY = 4 << 20
+_LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+
+
+def read_tokens(path: str | Path) -> dict[str, str]:
+    """The tokens of a file, which has lines of a namespace and its token, or is a JSON object of them.
+
+    Returns the namespace of each token.
+
+    Raises:
+        NotFoundError: there is no such file.
+        MemoryGraphError: it is not such a file.
+    """
+    try:
+        text = Path(path).read_text("utf-8")
+    except FileNotFoundError:
+        raise NotFoundError(f"no such file: {path}") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise MemoryGraphError(f"cannot read {path}: {error}") from None
+    if text.lstrip().startswith("{"):
+        pairs = _json_pairs(text, path)
+    else:
+        lines = [line.strip() for line in text.splitlines()]
+        pairs = [tuple(line.rsplit(None, 1)) for line in lines if line and not line.startswith("#")]
+    tokens: dict[str, str] = {}
+    for number, pair in enumerate(pairs, start=1):
+        if len(pair) != 2 or pair[1] in tokens:
+            raise MemoryGraphError(f"{path}: entry {number} is not a namespace and a token of its own")
+        tokens[pair[1]] = pair[0]
+    if not tokens:
+        raise MemoryGraphError(f"{path} has no tokens")
+    return tokens
+
+
+def _json_pairs(text: str, path: str | Path) -> list[tuple[str, ...]]:
+    try:
+        pairs = list(json.loads(text).items())
+    except ValueError as error:
+        raise MemoryGraphError(f"{path} is no JSON: {error}") from None
+    if not all(isinstance(token, str) and token for _, token in pairs):
+        raise MemoryGraphError(f"{path}: each value is the token of a namespace")
+    return pairs
+
+
+class _Tokens:
+    """Knows the namespace of each token by the token's hash."""
+
+    def __init__(self, tokens: Mapping[str, str]) -> None:
+        self._namespaces = {_hashed(token): namespace for token, namespace in tokens.items()}
+
+    async def verify_token(self, token: str) -> AccessToken | None:
+        """Who a token stands for: its namespace is all that is passed on."""
+        namespace = self._namespaces.get(_hashed(token))
+        return AccessToken(token="", client_id=namespace, scopes=[]) if namespace is not None else None
+
+
+def _hashed(token: str) -> bytes:
+    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()
+
+
+class _Guard:
+    """Refuses a request for another host, or from the page of another one, before anything else looks at it."""
+
+    def __init__(self, app: ASGIApp, settings: TransportSecuritySettings) -> None:
+        self._app = app
+        self._check = TransportSecurityMiddleware(settings)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            refusal = await self._check.validate_request(Request(scope))
+            if refusal is not None:
+                await refusal(scope, receive, send)
+                return
+        await self._app(scope, receive, send)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach a host.
+
+    >>> is_loopback("localhost"), is_loopback("::1"), is_loopback("0.0.0.0"), is_loopback("example.org")
+    (True, True, False, False)
+    """
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def allowed_from(host: str, port: int, hosts: Iterable[str] = ()) -> TransportSecuritySettings:
+    """The Host and the Origin headers that are let in: this machine's, the address's own, and those of `hosts`."""
+    named = [*_LOOPBACK, *_own_names(host), *hosts]
+    allowed = [name for each in named for name in ([each] if _has_port(each) else [each, f"{each}:{port}"])]
+    origins = [f"{scheme}://{each}" for each in allowed for scheme in ("http", "https")]
+    return TransportSecuritySettings(
+        enable_dns_rebinding_protection=True, allowed_hosts=allowed, allowed_origins=origins
+    )
+
+
+def _own_names(host: str) -> list[str]:
+    if host in {"0.0.0.0", "::"}:  # noqa: S104 - it is looked for, not bound
+        return [socket.gethostname()]
+    return [f"[{host}]" if ":" in host else host]
+
+
+def _has_port(name: str) -> bool:
+    return name.rpartition(":")[2].isdigit() and not name.endswith("]")
+
+
+def build_app(
+    graph: MemoryGraph,
+    host: str = "127.0.0.1",
+    port: int = 8000,
+    tokens: Mapping[str, str] | None = None,
+    *,
+    allowed_hosts: Iterable[str] = (),
+) -> Starlette:
+    """The ASGI application that serves a graph under `/mcp`.
+
+    `tokens` gives the namespace of each bearer token; without them everybody on this machine works in the graph's
+    own. `allowed_hosts` are further names under which the server is reached, each with its port or for `port`.
+
+    Raises:
+        MemoryGraphError: others than this machine could reach it, and there are no tokens.
+    """
+    if not tokens and not is_loopback(host):
+        raise MemoryGraphError(
+            f"at {host} others can reach the server: give it tokens (--token NAMESPACE=TOKEN or --tokens FILE), or "
+            "serve at 127.0.0.1"
+        )
+    graphs = {name: type(graph)(graph.connection, name) for name in set(tokens.values())} if tokens else None
+    manager = StreamableHTTPSessionManager(
+        build_server(graph, graphs),
+        security_settings=allowed_from(host, port, allowed_hosts),
+        max_request_body_size=LARGEST_BODY,
+    )
+    served: Any = StreamableHTTPASGIApp(manager)
+    middleware = [Middleware(_Guard, settings=allowed_from(host, port, allowed_hosts))]
+    if tokens:
+        served = RequireAuthMiddleware(served, required_scopes=[])
+        backend = BearerAuthBackend(_Tokens(tokens))
+        middleware += [Middleware(AuthenticationMiddleware, backend=backend), Middleware(AuthContextMiddleware)]
+    return Starlette(routes=[Route(PATH, endpoint=served)], middleware=middleware, lifespan=lambda _: manager.run())
+
+
+def serve_http(
+    graph: MemoryGraph,
+    host: str = "127.0.0.1",
+    port: int = 8000,
+    tokens: Mapping[str, str] | None = None,
+    *,
+    allowed_hosts: Iterable[str] = (),
+) -> None:
+    """Serve any number of clients over HTTP, until the process is told to end. The options are those of `build_app`.
+
+    Raises:
+        MemoryGraphError: the address cannot be served at, or must not be without tokens.
+    """
+    import uvicorn
+
+    log_to_stderr()
+    listener = _listener(host, port)
+    port = listener.getsockname()[1]
+    app = build_app(graph, host, port, tokens, allowed_hosts=allowed_hosts)
+    shown = f"[{host}]" if ":" in host else host
+    sys.stderr.write(f"serving at http://{shown}:{port}{PATH}\n")
+    sys.stderr.flush()
+    config = uvicorn.Config(app, log_config=None, access_log=False, server_header=False, timeout_graceful_shutdown=5)
+    with suppress(KeyboardInterrupt):  # it is how a person ends it
+        uvicorn.Server(config).run(sockets=[listener])
+
+
+def _listener(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family)
+    except (OSError, OverflowError) as error:
+        raise MemoryGraphError(f"cannot serve at {host} port {port}: {error}") from None

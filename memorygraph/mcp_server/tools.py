@@ -1,0 +1,181 @@
+"""What a tool of the server is: its arguments and its answer as pydantic models, and the method that it calls.
+
+The schemas that clients see come from these models, and arguments are checked by them. A tool that fails answers with
+the message of our error; what is no error of ours is a mistake of memorygraph itself, and says only so.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from contextvars import ContextVar
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from mcp_types import CallToolResult, TextContent, ToolAnnotations
+from mcp_types import Tool as Described
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from memorygraph.context.tokens import count_tokens
+from memorygraph.errors import MemoryGraphError
+from memorygraph.graph.loads import Provenance
+from memorygraph.memory.reading import LEAST_TOKENS, as_json
+from memorygraph.memory.transfer import explain
+
+if TYPE_CHECKING:
+    from memorygraph.client import MemoryGraph
+
+# What clients take of one answer by default, as far as they say.
+DEFAULT_TOKENS = 25_000
+MOST_TOKENS = 10_000_000
+
+# What a client says that it is; the record of each of its writes says so too.
+CALLER: ContextVar[str] = ContextVar("caller", default="")
+
+logger = logging.getLogger(__name__)
+Item = TypeVar("Item")
+
+
+class Arguments(BaseModel):
+    """The arguments of a tool; those that it does not know are passed over."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+
+class Budgeted(Arguments):
+    """Arguments of a tool whose answer can be long."""
+
+    max_tokens: int = Field(
+        default=DEFAULT_TOKENS, ge=LEAST_TOKENS, le=MOST_TOKENS, description="At most so many tokens of answer"
+    )
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a tool answers: a text for the model, and the same as values for programs."""
+
+    text: str
+    values: dict[str, Any] | None = None
+
+    @classmethod
+    def of(cls, values: dict[str, Any]) -> Answer:
+        """An answer whose text is its values as JSON."""
+        return cls(as_json(values), values)
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A tool: what clients see of it, and `run`, which is given the graph and the checked arguments."""
+
+    name: str
+    title: str
+    description: str
+    arguments: type[Arguments]
+    run: Callable[[MemoryGraph, Any], Answer]
+    result: type[BaseModel] | None = None
+    writes: bool = False
+    destructive: bool = False
+    idempotent: bool = True
+    open_world: bool = False
+
+    @cached_property
+    def described(self) -> Described:
+        """The tool as a client lists it."""
+        output = self.result.model_json_schema(mode="serialization") if self.result else None
+        return Described(
+            name=self.name,
+            title=self.title,
+            description=self.description,
+            input_schema=_tidied(self.arguments.model_json_schema()),
+            output_schema=_tidied(output) if output else None,
+            annotations=ToolAnnotations(
+                title=self.title,
+                read_only_hint=not self.writes,
+                destructive_hint=self.destructive,
+                idempotent_hint=self.idempotent,
+                open_world_hint=self.open_world,
+            ),
+        )
+
+    def call(self, graph: MemoryGraph, arguments: dict[str, Any]) -> CallToolResult:
+        """Run the tool; whatever goes wrong is an answer too."""
+        try:
+            answer = self.run(graph, self.arguments.model_validate(arguments))
+        except ValidationError as error:
+            return failure(f"the arguments do not fit: {explain(error)}")
+        except MemoryGraphError as error:
+            return failure(str(error))
+        except Exception as error:
+            logger.exception("the tool %s failed", self.name)
+            return failure(f"an error of memorygraph itself, which its log explains: {type(error).__name__}")
+        return CallToolResult(
+            content=[TextContent(type="text", text=sendable(answer.text))],
+            structured_content=answer.values if answer.values is None else sendable_values(answer.values),
+        )
+
+
+def provenance() -> Provenance:
+    """Who asks for what a tool writes."""
+    return Provenance(by=CALLER.get())
+
+
+def failure(message: str) -> CallToolResult:
+    """An answer that says what went wrong."""
+    return CallToolResult(content=[TextContent(type="text", text=sendable(message))], is_error=True)
+
+
+def sendable(text: str) -> str:
+    r"""A text without halves of characters, which no transport can send.
+
+    >>> sendable("a\ud800")
+    'a?'
+    """
+    return text.encode("utf-8", "replace").decode()
+
+
+def sendable_values(value: Any) -> Any:
+    """A JSON value whose texts can all be sent."""
+    if isinstance(value, str):
+        return sendable(value)
+    if isinstance(value, dict):
+        return {sendable(str(key)): sendable_values(inner) for key, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [sendable_values(inner) for inner in value]
+    return value
+
+
+def fitting(items: Sequence[Item], max_tokens: int, shown: Callable[[Item], Any]) -> list[Any]:
+    """As many of the first items as fit, as they are shown; at least none."""
+    kept = []
+    left = max_tokens - LEAST_TOKENS // 2
+    for item in items:
+        value = shown(item)
+        left -= count_tokens(as_json([value]))
+        if left < 0:
+            break
+        kept.append(value)
+    return kept
+
+
+def with_left_out(name: str, items: Sequence[Item], max_tokens: int, shown: Callable[[Item], Any]) -> dict[str, Any]:
+    """The first items that fit under a name, and how many were left out."""
+    kept = fitting(items, max_tokens, shown)
+    left_out = len(items) - len(kept)
+    return {name: kept, **({"leftOut": {name: left_out}} if left_out else {})}
+
+
+def _tidied(schema: dict[str, Any]) -> dict[str, Any]:
+    """A schema without what tells a model nothing, and costs tokens: titles, and more of a docstring than its start."""
+    return {key: _tidy(value) for key, value in schema.items() if key not in {"title", "description"}}
+
+
+def _tidy(schema: Any) -> Any:
+    if isinstance(schema, list):
+        return [_tidy(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    kept = {key: value for key, value in schema.items() if not (key == "title" and isinstance(value, str))}
+    if isinstance(kept.get("description"), str):
+        kept["description"] = kept["description"].partition("\n\n")[0]
+    return {key: _tidy(value) for key, value in kept.items()}

@@ -1,0 +1,80 @@
+"""The commands of the memory: `recall`, `evaluate`, `import`, `adopt`, `export --format server-memory`, `serve`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from memorygraph import MemoryGraph
+from tests.cli.test_commands import document, memorygraph
+
+pytestmark = pytest.mark.usefixtures("environment")
+
+CONVERSATIONS = Path(__file__).parent.parent / "memory" / "conversations"
+LINES = [
+    {"type": "entity", "name": "Ada Lovelace", "entityType": "person", "observations": ["likes tea", "wrote programs"]},
+    {"type": "entity", "name": "engine", "entityType": "machine", "observations": []},
+    {"type": "relation", "from": "Ada Lovelace", "to": "engine", "relationType": "works at"},
+]
+
+
+def test_recall_shows_what_a_text_brings_to_mind_with_its_source() -> None:
+    document("load", "-", stdin='Node(node_id="tea", name="Green tea", data="Ada drinks it at noon.");')
+    found = document("recall", "When does Ada drink tea?")
+    assert [(hit["id"], hit["source"]) for hit in found["hits"]] == [("tea", "fulltext")]
+    shown = memorygraph("recall", "When does Ada drink tea?").stdout
+    assert "node tea" in shown
+    assert "Ada drinks it at noon." in shown
+    assert memorygraph("recall", "zebra").stderr.strip() == "nothing comes to mind"
+    assert document("recall", "tea", "--budget", "much", code=1)["errors"]
+
+
+def test_what_is_said_in_a_conversation_is_recalled_and_a_prompt_of_a_run_is_not(environment: str) -> None:
+    with MemoryGraph.connect(namespace=environment) as graph:
+        graph.messages("talk").append({"role": "user", "content": "My parrot is called Paco."})
+        graph.run(
+            'import llm M from "openai://m" main agent A { model M role "parrot" description "parrot" '
+            'main func() { return generate({ input: "parrot" }) { return { ok boolean } } } }',
+            mock=True,
+        )
+    hits = document("recall", "parrot")["hits"]
+    assert [(hit["conversation"], hit["text"]) for hit in hits] == [("talk", "My parrot is called Paco.")]
+
+
+def test_a_file_of_the_reference_server_comes_in_and_goes_out_again(tmp_path: Path) -> None:
+    file = tmp_path / "memory.jsonl"
+    file.write_text("\n".join(json.dumps(line) for line in LINES), "utf-8")
+    assert document("import", str(file))["edges_created"] == 3
+    assert document("import", str(file))["nodes_created"] == 0
+    exported = memorygraph("export", "--format", "server-memory").stdout
+    assert [json.loads(line) for line in exported.splitlines()] == LINES
+
+
+def test_a_bad_line_of_such_a_file_is_named_and_nothing_is_stored(tmp_path: Path) -> None:
+    file = tmp_path / "memory.jsonl"
+    file.write_text(json.dumps(LINES[0]) + "\n{broken\n", "utf-8")
+    errors = document("import", str(file), code=1)["errors"]
+    assert [(error["file"], error["line"]) for error in errors] == [(str(file), 2)]
+    assert memorygraph("export", "--format", "server-memory").stdout == ""
+
+
+def test_what_is_not_there_cannot_be_adopted() -> None:
+    assert "mcp-neo4j-memory" in document("adopt", code=1)["errors"][0]["message"]
+
+
+def test_evaluate_prints_the_recall_of_the_evidence_with_and_without_facts() -> None:
+    plain, facts = document("evaluate", str(CONVERSATIONS)), document("evaluate", str(CONVERSATIONS), "--facts")
+    assert plain["questions"] == facts["questions"] > 10
+    assert 0 < plain["recall_at_5"] <= plain["recall_at_10"] <= plain["recall_at_20"] <= 100
+    assert set(plain["categories"]) == set(facts["categories"])
+    assert "recall@10" in memorygraph("evaluate", str(CONVERSATIONS)).stdout
+    assert document("evaluate", str(CONVERSATIONS / "nothing"), code=1)["errors"]
+
+
+def test_a_server_for_others_needs_tokens() -> None:
+    refused = memorygraph("serve", "--transport", "http", "--host", "0.0.0.0", "--port", "0")
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert "--tokens FILE" in refused.stderr
+    assert memorygraph("serve", "--token", "a=b").returncode == 2

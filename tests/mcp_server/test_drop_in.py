@@ -1,0 +1,183 @@
+"""The tools of the two memory servers that people use answer as theirs do, over both transports."""
+
+from __future__ import annotations
+
+import json
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from typing import Any
+
+import anyio
+import mcp
+import pytest
+from mcp_types import Implementation
+
+from memorygraph import MemoryGraph
+from tests.mcp_server.clients import HttpServer, Server, call, over_http, over_stdio, run
+
+# Written from the source of the servers: what each call answers, in this order, on an empty memory.
+CASES = sorted((Path(__file__).parent / "cases").glob("*.json"))
+
+
+async def _compare(transport: AbstractAsyncContextManager[mcp.Client], steps: list[dict[str, Any]]) -> None:
+    async with transport as client:
+        for number, step in enumerate(steps):
+            result = await client.call_tool(step["tool"], step["arguments"])
+            assert [part.type for part in result.content] == ["text"]
+            found = {
+                "tool": step["tool"],
+                "arguments": step["arguments"],
+                "text": getattr(result.content[0], "text", None),
+                "structured": result.structured_content,
+                "error": bool(result.is_error),
+            }
+            assert found == step, number
+
+
+@pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
+def test_the_tools_answer_exactly_as_those_that_they_replace(path: Path, graph: MemoryGraph, server: Server) -> None:
+    run(lambda: _compare(over_stdio(server, graph.namespace), json.loads(path.read_text("utf-8"))))
+
+
+@pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
+def test_over_http_they_do_too(path: Path, open_http: HttpServer) -> None:
+    run(lambda: _compare(over_http(open_http.url), json.loads(path.read_text("utf-8"))))
+
+
+@pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
+def test_both_generations_of_the_protocol_are_served(mode: str, open_http: HttpServer) -> None:
+    async def work() -> None:
+        async with over_http(open_http.url, mode=mode) as client:
+            await call(client, "create_entities", entities=[{"name": "A", "entityType": "t", "observations": []}])
+            assert [each["name"] for each in (await call(client, "read_graph"))["entities"]] == ["A"]
+
+    run(work)
+
+
+def test_what_exists_is_merged_and_each_outcome_is_said(graph: MemoryGraph, server: Server) -> None:
+    async def work() -> None:
+        async with over_stdio(server, graph.namespace) as client:
+            first = {"name": "A", "entityType": "t", "observations": ["x"]}
+            await call(client, "create_entities", entities=[first])
+            again = await client.call_tool("create_entities", {"entities": [{**first, "observations": ["x", "y"]}]})
+            assert getattr(again.content[0], "text", None) == "[]"
+            assert again.structured_content == {
+                "entities": [],
+                "outcomes": [{"name": "A", "outcome": "merged", "addedObservations": ["y"]}],
+            }
+
+    run(work)
+
+
+def test_every_tool_says_all_four_hints_and_has_schemas(graph: MemoryGraph, server: Server) -> None:
+    async def work() -> list[Any]:
+        async with over_stdio(server, graph.namespace) as client:
+            return list((await client.list_tools()).tools)
+
+    tools = {tool.name: tool for tool in run(work)}
+    for tool in tools.values():
+        hints = tool.annotations
+        assert None not in {
+            hints.read_only_hint,
+            hints.destructive_hint,
+            hints.idempotent_hint,
+            hints.open_world_hint,
+        }, tool.name
+        assert tool.description
+        assert tool.input_schema["type"] == "object"
+    assert {name for name, tool in tools.items() if tool.annotations.destructive_hint} == {
+        "delete_entities",
+        "delete_observations",
+        "delete_relations",
+        "load_contextscript",
+        "undo",
+    }
+    assert not any("cypher" in name for name in tools)
+    assert tools["create_relations"].input_schema["$defs"]["Relation"]["required"] == ["from", "to", "relationType"]
+
+
+def test_the_graph_is_a_resource_and_who_listens_hears_of_changes(open_http: HttpServer) -> None:
+    async def work() -> None:
+        async with over_http(open_http.url) as client:
+            [uri] = [each.uri for each in (await client.list_resources()).resources if each.name == "knowledge-graph"]
+            async with client.listen(resource_subscriptions=[uri]) as events:
+                await call(client, "create_entities", entities=[{"name": "A", "entityType": "t", "observations": []}])
+                with anyio.fail_after(10):
+                    assert getattr(await anext(aiter(events)), "uri", None) == uri
+            found = json.loads(getattr((await client.read_resource(uri)).contents[0], "text", ""))
+            assert [each["name"] for each in found["entities"]] == ["A"]
+
+    run(work)
+
+
+@pytest.mark.filterwarnings("ignore::mcp.MCPDeprecationWarning")
+def test_who_subscribed_in_the_older_protocol_hears_of_changes(graph: MemoryGraph, server: Server) -> None:
+    heard: list[Any] = []
+
+    async def hear(message: Any) -> None:
+        heard.append(message)
+
+    async def work() -> None:
+        async with over_stdio(server, graph.namespace, mode="legacy", message_handler=hear) as client:
+            await client.session.subscribe_resource("memory://knowledge-graph")
+            await call(client, "create_entities", entities=[{"name": "A", "entityType": "t", "observations": []}])
+            with anyio.fail_after(10):
+                while not any("resources/updated" in str(message) for message in heard):
+                    await anyio.sleep(0.05)
+
+    run(work)
+
+
+def test_resources_and_prompts_can_be_read(graph: MemoryGraph, server: Server) -> None:
+    graph.load('Node(node_id="ada", name="Ada Lovelace", data="[1] x");')
+    graph.messages("talk 1").append({"role": "user", "content": "Hello"})
+
+    async def work() -> None:
+        async with over_stdio(server, graph.namespace) as client:
+            for uri, wanted in {
+                "memory://overview": "Ada Lovelace",
+                "memory://entity/Ada%20Lovelace": "[1] x",
+                "memory://node/ada": "[1] x",
+                "memory://conversation/talk%201": "Hello",
+                "memory://contextscript": "Node(node_id=",
+            }.items():
+                found = await client.read_resource(uri)
+                assert wanted in getattr(found.contents[0], "text", ""), uri
+            for uri in ("memory://node/none", "memory://nothing", "file:///etc/passwd", "memory://conversation/no"):
+                with pytest.raises(mcp.MCPError, match="no"):
+                    await client.read_resource(uri)
+            for prompt in (await client.list_prompts()).prompts:
+                [argument] = prompt.arguments or []
+                filled = await client.get_prompt(prompt.name, {argument.name: "{these} words"})
+                assert "{these} words" in getattr(filled.messages[0].content, "text", "")
+            with pytest.raises(mcp.MCPError, match="needs the argument"):
+                await client.get_prompt("recall")
+
+    run(work)
+
+
+def test_what_a_client_wrote_is_in_the_history_and_can_be_undone(graph: MemoryGraph, server: Server) -> None:
+    async def work() -> None:
+        client_info = Implementation(name="a client", version="1")
+        async with over_stdio(server, graph.namespace, client_info=client_info) as client:
+            await call(client, "create_entities", entities=[{"name": "A", "type": "t", "observations": ["x"]}])
+            await call(client, "delete_entities", entityNames=["A"])
+            revisions = (await call(client, "revisions"))["revisions"]
+            assert [(each["revision"], each["language"], each["by"]) for each in revisions] == [
+                (2, "memory", "a client 1"),
+                (1, "memory", "a client 1"),
+            ]
+            changes = (await call(client, "history", id="A"))["changes"]
+            assert [(each["action"], each["by"]) for each in changes] == [
+                ("created", "a client 1"),
+                ("deleted", "a client 1"),
+            ]
+            await call(client, "undo", revision=2)
+            assert (await call(client, "read_graph"))["entities"] == [
+                {"name": "A", "entityType": "t", "observations": ["x"]}
+            ]
+            await call(client, "undo", revision=3)
+            await call(client, "load_contextscript", program='Node(node_id="b", name="B", data="");')
+            assert [each["name"] for each in (await call(client, "read_graph"))["entities"]] == ["B"]
+
+    run(work)

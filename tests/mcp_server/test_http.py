@@ -1,0 +1,151 @@
+"""Who may come in over HTTP: Host, Origin, tokens, sizes, and the walls between namespaces."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import mcp
+import pytest
+
+from memorygraph import MemoryGraph, MemoryGraphError
+from memorygraph.mcp_server import build_app
+from memorygraph.mcp_server.http import LARGEST_BODY, read_tokens
+from tests.mcp_server.clients import HttpServer, call, over_http, run
+
+_INITIALIZE = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}},
+}
+_ACCEPT = {"Accept": "application/json, text/event-stream"}
+
+
+def _post(server: HttpServer, headers: Mapping[str, str] = {}, body: Any = _INITIALIZE) -> httpx2.Response:
+    with httpx2.Client(timeout=30, trust_env=False) as client:
+        content = body if isinstance(body, bytes) else json.dumps(body).encode()
+        return client.post(
+            server.url, content=content, headers={"Content-Type": "application/json", **_ACCEPT, **headers}
+        )
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({}, 200),
+        ({"Origin": "http://{own}"}, 200),
+        ({"Origin": "http://localhost:{port}"}, 200),
+        ({"Host": "localhost:{port}"}, 200),
+        ({"Host": "evil.example"}, 421),
+        ({"Host": "evil.example:{port}"}, 421),
+        ({"Host": "127.0.0.1.evil.example:{port}"}, 421),
+        ({"Host": "127.0.0.1:{port}@evil.example"}, 421),
+        ({"Origin": "http://evil.example"}, 403),
+        ({"Origin": "http://evil.example:{port}"}, 403),
+        ({"Origin": "null"}, 403),
+        ({"Origin": "file://"}, 403),
+        ({"Origin": "http://127.0.0.1.evil.example"}, 403),
+        ({"Origin": "http://127.0.0.1:{port}.evil.example"}, 403),
+        ({"Origin": "http://localhost:1"}, 403),
+    ],
+    ids=str,
+)
+def test_only_this_machine_and_its_pages_come_in(open_door: HttpServer, headers: dict[str, str], status: int) -> None:
+    port = open_door.authority.rpartition(":")[2]
+    filled = {name: value.format(own=open_door.authority, port=port) for name, value in headers.items()}
+    assert _post(open_door, filled).status_code == status
+
+
+@pytest.mark.parametrize(
+    "authorization",
+    [None, "", "Bearer", "Bearer wrong", "Basic first-token", "first-token", "Bearer first-token2"],
+)
+def test_without_its_token_nobody_comes_in(closed_door: HttpServer, authorization: str | None) -> None:
+    answer = _post(closed_door, {} if authorization is None else {"Authorization": authorization})
+    assert answer.status_code == 401
+    assert answer.headers["www-authenticate"].startswith("Bearer ")
+
+
+def test_the_checks_of_host_and_origin_come_before_the_token(closed_door: HttpServer) -> None:
+    assert _post(closed_door, {"Host": "evil.example"}).status_code == 421
+    assert _post(closed_door, {"Origin": "null"}).status_code == 403
+    assert _post(closed_door, {"Authorization": "Bearer first-token"}).status_code == 200
+
+
+def test_a_body_that_is_too_large_is_refused_before_it_is_read(closed_door: HttpServer) -> None:
+    body = b" " * (LARGEST_BODY + 1)
+    assert _post(closed_door, {"Authorization": "Bearer first-token"}, body).status_code == 413
+    assert _post(closed_door, {}, body).status_code == 401
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b"[]", b"null", b'{"jsonrpc":"2.0"}', b"\xff\xfe", b"[" * 100_000])
+def test_what_is_no_request_is_refused_and_never_a_failure(open_door: HttpServer, body: bytes) -> None:
+    assert 400 <= _post(open_door, {}, body).status_code < 500
+
+
+def test_each_token_has_its_own_namespace(closed_http: HttpServer, graph: MemoryGraph, other: MemoryGraph) -> None:
+    async def work() -> None:
+        async with (
+            over_http(closed_http.url, "first-token") as first,
+            over_http(closed_http.url, "second-token") as second,
+        ):
+            await call(first, "create_entities", entities=[{"name": "A", "type": "t", "observations": ["secret"]}])
+            await call(second, "create_entities", entities=[{"name": "B", "type": "t", "observations": []}])
+            assert [each["name"] for each in (await call(second, "read_graph"))["entities"]] == ["B"]
+            for tool in ("search_nodes", "search_memories", "recall"):
+                assert "A" not in str(await call(second, tool, query="secret"))
+            assert (await call(second, "open_nodes", names=["A"]))["entities"] == []
+            assert (await second.call_tool("show", {"id": "A"})).is_error
+            await call(second, "delete_entities", entityNames=["A"])
+            program = 'import memory M from "neo4j://' + graph.namespace + '" main agent { main func() { return 1 } }'
+            refused = await second.call_tool("run_program", {"program": program})
+            assert refused.is_error
+            assert "your own namespace" in getattr(refused.content[0], "text", "")
+
+    run(work)
+    assert graph.node("A").name == "A"
+    assert other.node("B").name == "B"
+
+
+def test_a_session_belongs_to_the_token_that_opened_it(closed_door: HttpServer) -> None:
+    opened = _post(closed_door, {"Authorization": "Bearer first-token"})
+    session = {"Mcp-Session-Id": opened.headers["mcp-session-id"]}
+    ping = {"jsonrpc": "2.0", "id": 2, "method": "ping"}
+    assert _post(closed_door, {"Authorization": "Bearer second-token", **session}, ping).status_code == 404
+    assert _post(closed_door, {"Authorization": "Bearer first-token", **session}, ping).status_code == 200
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.5", "example.org", ""])
+def test_beyond_this_machine_it_serves_with_tokens_only(graph: MemoryGraph, host: str) -> None:
+    with pytest.raises(MemoryGraphError, match="give it tokens"):
+        build_app(graph, host, 8000)
+    build_app(graph, host, 8000, {"t": graph.namespace})
+
+
+def test_a_file_of_tokens_has_a_namespace_and_its_token_on_each_line(tmp_path: Path) -> None:
+    path = tmp_path / "tokens"
+    path.write_text("# who may come in\nmy team  abc\n\nother def\n")
+    assert read_tokens(path) == {"abc": "my team", "def": "other"}
+    path.write_text('{"team": "abc"}')
+    assert read_tokens(path) == {"abc": "team"}
+
+
+@pytest.mark.parametrize("text", ["", "one", "a t\nb t", "{", '{"a": 1}', "[]x"])
+def test_a_file_that_is_none_is_refused(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "tokens"
+    path.write_text(text)
+    with pytest.raises(MemoryGraphError):
+        read_tokens(path)
+
+
+def test_a_wrong_token_is_an_error_of_the_client(closed_door: HttpServer) -> None:
+    async def work() -> mcp.Client:
+        async with over_http(closed_door.url, "wrong") as client:
+            return client
+
+    with pytest.raises(BaseException, match=r"."):
+        run(work)

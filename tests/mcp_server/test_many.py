@@ -1,0 +1,162 @@
+"""Many writers at once: what is acknowledged is kept, N of N, and who dies harms nobody."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+from contextlib import AsyncExitStack
+from typing import IO, Any
+
+import anyio
+import psutil
+
+from memorygraph import MemoryGraph
+from memorygraph.memory.entities import read_graph
+from tests.mcp_server.clients import HttpServer, Server, call, environment_of, over_http, over_stdio, run, stdio_command
+
+
+def _names(graph: MemoryGraph) -> list[str]:
+    return sorted(entity.name for entity in read_graph(graph.connection, graph.namespace).entities)
+
+
+def _entity(name: str) -> dict[str, Any]:
+    return {"name": name, "entityType": "t", "observations": [f"{name} was here"]}
+
+
+async def _create(client: Any, entity: dict[str, Any]) -> None:
+    await call(client, "create_entities", entities=[entity])
+
+
+async def _create_all(clients: list[Any], count: int) -> None:
+    async with anyio.create_task_group() as tasks:
+        for number in range(count):
+            for index, client in enumerate(clients):
+                tasks.start_soon(_create, client, _entity(f"{index}-{number}"))
+
+
+def test_twenty_creates_at_once_over_one_connection_are_all_kept(graph: MemoryGraph, server: Server) -> None:
+    async def work() -> None:
+        async with over_stdio(server, graph.namespace) as client:
+            await _create_all([client], 20)
+
+    run(work)
+    assert _names(graph) == sorted(f"0-{number}" for number in range(20))
+
+
+def test_twenty_creates_at_once_over_http_are_all_kept(graph: MemoryGraph, open_http: HttpServer) -> None:
+    async def work() -> None:
+        async with over_http(open_http.url) as client:
+            await _create_all([client], 20)
+
+    run(work)
+    assert _names(graph) == sorted(f"0-{number}" for number in range(20))
+
+
+def test_two_processes_lose_nothing_of_each_other(graph: MemoryGraph, server: Server) -> None:
+    async def work() -> None:
+        async with over_stdio(server, graph.namespace) as one, over_stdio(server, graph.namespace) as two:
+            await _create_all([one, two], 20)
+            await call(one, "add_observations", observations=[{"entityName": "1-0", "contents": ["from the other"]}])
+            [found] = (await call(two, "open_nodes", names=["1-0"]))["entities"]
+            assert found["observations"] == ["1-0 was here", "from the other"]
+
+    run(work)
+    assert _names(graph) == sorted(f"{index}-{number}" for index in range(2) for number in range(20))
+
+
+def test_the_same_entity_from_everywhere_is_one_with_all_that_was_said(graph: MemoryGraph, server: Server) -> None:
+    async def work() -> None:
+        async with (
+            over_stdio(server, graph.namespace) as one,
+            over_stdio(server, graph.namespace) as two,
+            anyio.create_task_group() as tasks,
+        ):
+            for number in range(20):
+                entity = {"name": "A", "entityType": "t", "observations": ["same", f"said {number}"]}
+                tasks.start_soon(_create, (one, two)[number % 2], entity)
+
+    run(work)
+    [entity] = read_graph(graph.connection, graph.namespace).entities
+    assert sorted(entity.observations) == sorted(["same", *(f"said {number}" for number in range(20))])
+
+
+def test_of_eight_servers_one_is_killed_and_the_others_go_on(graph: MemoryGraph, server: Server) -> None:
+    before = {process.pid for process in psutil.Process().children()}
+
+    async def work() -> None:
+        async with AsyncExitStack() as stack:
+            clients = [await stack.enter_async_context(over_stdio(server, graph.namespace)) for _ in range(7)]
+            victim = subprocess.Popen(
+                stdio_command(graph.namespace),
+                env=environment_of(server),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+            )
+            try:
+                await anyio.to_thread.run_sync(_flood, victim)
+                async with anyio.create_task_group() as tasks:
+                    tasks.start_soon(_create_all, clients, 5)
+                    os.kill(victim.pid, signal.SIGKILL)
+                await _create_all(clients, 6)
+            finally:
+                victim.kill()
+                victim.communicate()
+
+    run(work)
+    kept = [name for name in _names(graph) if not name.startswith("victim")]
+    assert kept == sorted(f"{index}-{number}" for index in range(7) for number in range(6))
+    assert {process.pid for process in psutil.Process().children()} <= before
+    entities = read_graph(graph.connection, graph.namespace).entities
+    assert all(entity.observations == [f"{entity.name} was here"] for entity in entities)
+
+
+def _say(stream: IO[bytes], message: dict[str, Any]) -> None:
+    stream.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
+    stream.flush()
+
+
+def _open(process: subprocess.Popen[bytes]) -> tuple[IO[bytes], IO[bytes]]:
+    assert process.stdin is not None
+    assert process.stdout is not None
+    client = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+    _say(process.stdin, {"id": 0, "method": "initialize", "params": client})
+    assert json.loads(process.stdout.readline())["result"]["serverInfo"]["name"] == "memorygraph"
+    _say(process.stdin, {"method": "notifications/initialized"})
+    return process.stdin, process.stdout
+
+
+def _flood(process: subprocess.Popen[bytes]) -> None:
+    """Make a server write, and do not wait for its answers but the first."""
+    to_server, from_server = _open(process)
+    for number in range(1, 40):
+        arguments = {"entities": [_entity(f"victim-{number}")]}
+        params = {"name": "create_entities", "arguments": arguments}
+        _say(to_server, {"id": number, "method": "tools/call", "params": params})
+    from_server.readline()
+
+
+def test_standard_output_carries_the_protocol_and_nothing_else(graph: MemoryGraph, server: Server) -> None:
+    with subprocess.Popen(
+        stdio_command(graph.namespace),
+        env=environment_of(server),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    ) as process:
+        to_server, from_server = _open(process)
+        to_server.write(b"\n{\nnull\n[1]\n\xff\xfe\n" + b"[" * 5000 + b"\n")
+        calls: list[tuple[str, dict[str, Any]]] = [
+            ("load_contextscript", {"program": "Node("}),
+            ("nothing", {}),
+            ("create_entities", {"entities": 1}),
+        ]
+        for number, (name, arguments) in enumerate(calls, start=1):
+            _say(to_server, {"id": number, "method": "tools/call", "params": {"name": name, "arguments": arguments}})
+        lines: list[dict[str, Any]] = []
+        while not {1, 2, 3} <= {line.get("id") for line in lines}:
+            lines.append(json.loads(from_server.readline()))
+        to_server.close()
+        lines += map(json.loads, from_server.read().splitlines())
+    assert all(line["jsonrpc"] == "2.0" for line in lines)
+    assert process.returncode == 0
