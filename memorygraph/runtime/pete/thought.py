@@ -11,8 +11,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, Self
 
 from memorygraph.budget import Budget
@@ -21,8 +20,7 @@ from memorygraph.errors import MemoryGraphError, NotFoundError, Problem
 from memorygraph.graph.connection import Connection
 from memorygraph.languages.pete import Opening, SensorReport
 from memorygraph.llm.grammars import grammar_field
-from memorygraph.llm.model import OpenAIModel
-from memorygraph.llm.uris import model_of
+from memorygraph.llm.uris import opened
 from memorygraph.runtime.pete.answering import answer, command_in, pending_in
 from memorygraph.runtime.pete.faculties import Faculties, Faculty, PythonFaculty, as_data, failed
 from memorygraph.runtime.pete.folding import View, view
@@ -168,7 +166,7 @@ class Thought:
         """
         limit = Budget.parse(budget) if isinstance(budget, str) else budget
         settled = self._prepare()
-        with _opened(model or self._model) as asked:
+        with opened(model or self._model) as asked:
             taker = Turns(
                 self._store,
                 asked,
@@ -277,16 +275,6 @@ class Thought:
         """Show only the result of a context."""
         self._store.log_of(address)
         return {"ok": True}
-
-
-@contextmanager
-def _opened(model: str | None) -> Iterator[OpenAIModel]:
-    """The model of a name or an address."""
-    opened = model_of(model) if model and "://" in model else OpenAIModel(model)
-    try:
-        yield opened
-    finally:
-        opened.close()
 
 
 def _within(root: Frame, address: int) -> Frame:
