@@ -322,13 +322,13 @@ RETURN count(edge) AS relations;
 
 // name: neo4j-memory-entities
 // The entities of an mcp-neo4j-memory graph in the same database, which knows no namespaces. A type that is missing
-// is what their other label says. Parameters: none.
+// is what their other label says; of several nodes of one name, the first is one that has a type. Parameters: none.
 MATCH (memory:Memory)
 RETURN memory.name AS name,
        coalesce(memory.type, head([label IN labels(memory) WHERE label <> 'Memory']), 'node') AS type,
        coalesce(memory.observations, []) AS observations,
        [key IN keys(memory) WHERE NOT key IN ['name', 'type', 'observations']] AS others
-ORDER BY size(elementId(memory)), elementId(memory);
+ORDER BY memory.type IS NULL, memory.name, size(elementId(memory)), elementId(memory);
 
 // name: neo4j-memory-relations
 // The relations of an mcp-neo4j-memory graph in the same database. Parameters: none.

@@ -154,10 +154,10 @@ def test_a_graph_of_mcp_neo4j_memory_is_adopted_and_stays(graph: MemoryGraph, fo
         Entity(name="Ann", entity_type="Person", observations=["x", "y", "x"]),
         Entity(name="Ben", entity_type="node", observations=["z"]),
     ]
-    assert found.relations == [
+    assert sorted(found.relations, key=str) == [
         Relation(source="Ann", target="Ben", relation_type="LIKES"),
-        Relation(source="Ben", target="Ann", relation_type="LIKES"),
         Relation(source="Ann", target="Ben", relation_type="NEAR"),
+        Relation(source="Ben", target="Ann", relation_type="LIKES"),
     ]
     said = "\n".join(warning.message for warning in report.warnings)
     for part in ("1 nodes have no name", "1 of their relations", "mark, since", "type stays 'Person'"):
