@@ -37,7 +37,7 @@ def hashed_id(kind: str, *parts: str | int) -> str:
     """An id that is made from what it names.
 
     >>> hashed_id("entity", "Ada Lovelace")
-    'entity-b39b0b75c75b4ec5c5be0c6e4c7ee6ab'
+    'entity-4a517998c9b62d6d0f869f58af0b257e'
     """
     digest = blake2b(json.dumps(parts, ensure_ascii=False).encode(), digest_size=16)
     return f"{kind}-{digest.hexdigest()}"

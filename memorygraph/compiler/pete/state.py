@@ -101,7 +101,7 @@ def id_of(address: int) -> str:
 def key_of(text: str) -> str:
     r"""The one form of a text by which its concept is found.
 
-    >>> key_of("  The heat\\n in the lab")
+    >>> key_of("  The heat\n in the lab")
     'the heat in the lab'
     """
     key = " ".join(text.split()).casefold()

@@ -60,7 +60,7 @@ class Nlp(Syntax):
     def concept(self) -> str:
         r"""What it says, without outer and repeated blanks: the name of the concept.
 
-        >>> Nlp("  the heat\\n in the lab ").concept
+        >>> Nlp("  the heat\n in the lab ").concept
         'the heat in the lab'
         """
         return " ".join(self.text.split())
