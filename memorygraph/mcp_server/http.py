@@ -199,15 +199,17 @@ def serve_http(
     import uvicorn
 
     log_to_stderr()
-    listener = _listener(host, port)
-    port = listener.getsockname()[1]
-    app = build_app(graph, host, port, tokens, allowed_hosts=allowed_hosts)
-    shown = f"[{host}]" if ":" in host else host
-    sys.stderr.write(f"serving at http://{shown}:{port}{PATH}\n")
-    sys.stderr.flush()
-    config = uvicorn.Config(app, log_config=None, access_log=False, server_header=False, timeout_graceful_shutdown=5)
-    with suppress(KeyboardInterrupt):  # it is how a person ends it
-        uvicorn.Server(config).run(sockets=[listener])
+    with _listener(host, port) as listener:
+        port = listener.getsockname()[1]
+        app = build_app(graph, host, port, tokens, allowed_hosts=allowed_hosts)
+        shown = f"[{host}]" if ":" in host else host
+        sys.stderr.write(f"serving at http://{shown}:{port}{PATH}\n")
+        sys.stderr.flush()
+        config = uvicorn.Config(
+            app, log_config=None, access_log=False, server_header=False, timeout_graceful_shutdown=5
+        )
+        with suppress(KeyboardInterrupt):  # it is how a person ends it
+            uvicorn.Server(config).run(sockets=[listener])
 
 
 def _listener(host: str, port: int) -> socket.socket:

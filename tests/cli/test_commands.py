@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
+from memorygraph.cli import cli
 from tests.conftest import EXAMPLES
 
 PROGRAM = (EXAMPLES / "apollo11.ctx").read_text("utf-8")
@@ -18,11 +22,23 @@ pytestmark = pytest.mark.usefixtures("environment")
 
 
 def memorygraph(*arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
-    """Run the command line in a process of its own."""
-    command = [sys.executable, "-m", "memorygraph", *arguments]
-    finished = subprocess.run(command, input=stdin, capture_output=True, text=True, check=False, timeout=120)
+    """Run the command line: with the slow tests in a process of its own, as a user does, else in this one."""
+    run = _in_a_process if os.environ.get("MEMORYGRAPH_TEST_LARGE") else _here
+    finished = run(arguments, stdin)
     assert "Traceback" not in finished.stderr, finished.stderr
     return finished
+
+
+def _in_a_process(arguments: Sequence[str], stdin: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "memorygraph", *arguments]
+    return subprocess.run(command, input=stdin, capture_output=True, text=True, check=False, timeout=120)
+
+
+def _here(arguments: Sequence[str], stdin: str) -> subprocess.CompletedProcess[str]:
+    result = CliRunner().invoke(cli, arguments, input=stdin, prog_name="memorygraph")
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return subprocess.CompletedProcess(arguments, result.exit_code, result.stdout, result.stderr)
 
 
 def document(*arguments: str, stdin: str = "", code: int = 0) -> Any:
