@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from memorygraph.errors import ConnectionError, MemoryGraphError
-from memorygraph.graph import server_process
+from memorygraph.graph import aot_cache, server_process
 from memorygraph.graph.artifacts import not_genuine, read_lock
 from memorygraph.graph.java import java_executable, java_version
 
@@ -48,6 +48,7 @@ def examine(server: EmbeddedServer) -> list[Finding]:
         _versions,
         _java,
         _files,
+        _start_cache,
         _home,
         _password_file,
         _disk,
@@ -107,6 +108,23 @@ def _files(server: EmbeddedServer) -> Finding:
         detail=f"{kept} in {server.artifacts}; {len(absent)} absent, {altered} altered",
         next_step=f"`memorygraph up` downloads what is missing ({megabytes} MB) before it runs any of it",
     )
+
+
+def _start_cache(server: EmbeddedServer) -> Finding:
+    name = "start cache"
+    lock = read_lock()
+    class_path = [server.artifacts / artifact.file_name for artifact in lock.artifacts]
+    if not aot_cache.is_switched_on():
+        return Finding(name, ok=True, detail=f"switched off by {aot_cache.SWITCH}")
+    if not all(path.exists() for path in class_path):
+        return Finding(name, ok=True, detail="there is none: Neo4j is not downloaded yet")
+    cache = aot_cache.AotCache.of(java_executable(), server.artifacts, class_path)
+    if found := cache.find():
+        return Finding(name, ok=True, detail=f"{found.stat().st_size // 2**20} MB at {found}")
+    if cache.has_failed_lately():
+        reason = cache.failure.read_text("utf-8", "replace")
+        return Finding(name, ok=True, detail=f"starts are slower without it: {reason}")
+    return Finding(name, ok=True, detail="not made yet: the server makes it in the background after its next start")
 
 
 def _home(server: EmbeddedServer) -> Finding:

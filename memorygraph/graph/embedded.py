@@ -12,7 +12,6 @@ import errno
 import http.client
 import json
 import os
-import re
 import secrets
 import shutil
 import stat
@@ -25,7 +24,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memorygraph.errors import ConnectionError
-from memorygraph.graph import server_process
+from memorygraph.graph import server_log, server_process
+from memorygraph.graph.aot_cache import AotCache
 from memorygraph.graph.artifacts import read_lock
 from memorygraph.graph.installation import install
 from memorygraph.graph.java import java_executable
@@ -49,9 +49,10 @@ STOP_TIMEOUT_S = 90.0
 PORT_RACES = 3
 # On a full disk Neo4j does not end but waits for room, and so would whoever waits for Neo4j.
 ROOM_TO_START = 64 * 2**20
-# What marks the line of a log that explains a failed start, the best mark first.
-TELLING_MARKS = ("already in use", "No space left", "Caused by:", " ERROR ", "Error", "Exception")
-_LOG_PREFIX = re.compile(r"^\S+ \S+ (INFO|WARN|ERROR) +")
+# By SIGKILL and SIGTERM: what the server was started with is not to blame.
+ENDED_FROM_OUTSIDE = (-9, -15)
+# Neo4j's own code for a start that failed. A JVM that does not even come to run Neo4j has it too.
+ENDED_BY_NEO4J = 1
 
 
 @dataclass(frozen=True)
@@ -77,17 +78,18 @@ class EmbeddedServer:
 
     def __init__(self, home: Path | None = None, artifacts: Path | None = None) -> None:
         self.home = (home or _default_home()).expanduser().resolve()
-        self.artifacts = artifacts or self.home / f"neo4j-{read_lock().version}"
+        self.artifacts = (artifacts or self.home / f"neo4j-{read_lock().version}").resolve()
         self.password_file = self.home / "password"
         self.logs = self.home / "logs"
         self._configuration = self.home / "conf" / "neo4j.conf"
+        self._process_limit_s: int | None = None
 
     def status(self) -> ServerStatus:
         """Say where the server is; it runs when its process lives and answers."""
         with self._explained():
             endpoints = Endpoints.read(self._configuration)
             process = server_process.find(self.home) if endpoints else None
-        running = bool(endpoints and process and server_process.is_alive(process) and _answers(endpoints))
+        running = bool(endpoints and process and server_process.is_alive(process) and _answers(process, endpoints))
         return ServerStatus(
             running=running,
             bolt_uri=endpoints.bolt_uri if endpoints and running else None,
@@ -184,23 +186,49 @@ class EmbeddedServer:
         bolt, http_port = server_process.choose_ports((former.bolt, former.http) if former else None)
         endpoints = Endpoints(bolt, http_port, read_lock().version)
         self.logs.mkdir(mode=0o700, exist_ok=True)
-        _write(self.home / "conf" / "jvm.args", jvm_arguments(class_path, self.logs))
-        _write(self._configuration, endpoints.configuration())
-        log_before = _size(self.logs / "neo4j.log")
-        process = server_process.start(java, self.home, self.logs / "console.log")
+        self._write_configuration(endpoints)
+        cache = AotCache.of(java, self.artifacts, class_path)
+        options = self._cache_options(cache)
+        try:
+            self._run(java, jvm_arguments(class_path, self.logs, options), endpoints, until)
+        except _KilledError:
+            self._run(java, jvm_arguments(class_path, self.logs, options), endpoints, until)
+        except _EndedError:
+            if not options:
+                raise
+            self._run(java, jvm_arguments(class_path, self.logs), endpoints, until)
+            cache.refuse("the JVM did not start with it, and did without it")
+        if not options:
+            cache.build_later()
+
+    def _run(self, java: Path, arguments: str, endpoints: Endpoints, until: float) -> None:
+        """Start the JVM, and wait until the server answers; a JVM that does not come to that is ended."""
+        _write(self.home / "conf" / "jvm.args", arguments)
+        log_before = server_log.size_before(self.logs)
+        process = server_process.start(java, self.home, self.logs / "console.log", self._process_limit_s)
         try:
             self._await_answer(process, endpoints, until)
         except _NotAnsweringError as error:
+            # Before it is stopped, because that would be an end too.
+            has_ended = not server_process.is_alive(process)
             server_process.stop(process, patience_s=10)
-            line = self._telling_line(log_before)
-            kind = _PortTakenError if "already in use" in line else ConnectionError
+            line = server_log.telling_line(self.logs, log_before)
+            has_spoken = server_log.size_before(self.logs) > log_before
+            kind = _kind_of_end(line, has_spoken, server_process.exit_code(process)) if has_ended else ConnectionError
             raise kind(f"{error}: {line}. Run `memorygraph doctor`; the logs are in {self.logs}.") from error
         except BaseException:
             server_process.stop(process, patience_s=10)
             raise
 
+    def _write_configuration(self, endpoints: Endpoints) -> None:
+        _write(self._configuration, endpoints.configuration())
+
+    def _cache_options(self, cache: AotCache) -> list[str]:
+        """Give the JVM options of a start that is to be quick."""
+        return cache.options()
+
     def _await_answer(self, process: psutil.Process, endpoints: Endpoints, until: float) -> None:
-        while not _answers(endpoints):
+        while not _answers(process, endpoints):
             if not server_process.is_alive(process):
                 raise _NotAnsweringError("Neo4j ended while it was starting")
             if time.monotonic() > until:
@@ -279,24 +307,29 @@ class EmbeddedServer:
                 "Make room or set the rights, or name another folder with MEMORYGRAPH_HOME."
             ) from error
 
-    def _telling_line(self, log_before: int) -> str:
-        """Find the line that says most about a start that failed."""
-        log = self.logs / "neo4j.log"
-        lines = _lines(log, log_before if _size(log) >= log_before else 0)
-        console = _lines(self.logs / "console.log", 0)
-        for marker in TELLING_MARKS:
-            for line in reversed(lines + console):
-                if marker in line:
-                    return _LOG_PREFIX.sub("", line).strip(" .")
-        return _LOG_PREFIX.sub("", next(reversed(console or lines), "it left no message")).strip(" .")
-
 
 class _NotAnsweringError(ConnectionError):
     """The server has ended, or does not take connections."""
 
 
+class _EndedError(ConnectionError):
+    """The JVM ended before Neo4j could say why."""
+
+
+class _KilledError(ConnectionError):
+    """The JVM was ended from outside while it was starting."""
+
+
 class _PortTakenError(ConnectionError):
     """Another program took a port between the choice and the start."""
+
+
+def _kind_of_end(telling_line: str, has_spoken: bool, exit_code: int | None) -> type[ConnectionError]:  # noqa: FBT001 - private
+    if "already in use" in telling_line:
+        return _PortTakenError
+    if exit_code in ENDED_FROM_OUTSIDE:
+        return _KilledError
+    return ConnectionError if has_spoken and exit_code == ENDED_BY_NEO4J else _EndedError
 
 
 def _default_home() -> Path:
@@ -307,14 +340,18 @@ def _default_home() -> Path:
     return platformdirs.user_data_path("memorygraph")
 
 
-def _answers(endpoints: Endpoints) -> bool:
-    """Say whether this very server answers: HTTP comes last, and its greeting names the Bolt port."""
+def _answers(process: psutil.Process, endpoints: Endpoints) -> bool:
+    """Say whether this very server answers: HTTP comes last, and its greeting names the Bolt port.
+
+    The greeting alone says too little: it may be that of another server which took both ports first.
+    """
     connection = http.client.HTTPConnection(HOST, endpoints.http, timeout=5)
     not_neo4j = (OSError, http.client.HTTPException, ValueError, KeyError, TypeError)
     with contextlib.closing(connection), contextlib.suppress(*not_neo4j):
         connection.request("GET", "/", headers={"Accept": "application/json"})
         greeting = json.loads(connection.getresponse().read(100_000))
-        return greeting["bolt_direct"] == endpoints.bolt_uri and server_process.is_listening(endpoints.bolt)
+        named = greeting["bolt_direct"] == endpoints.bolt_uri
+        return named and all(server_process.listens(process, port) for port in (endpoints.bolt, endpoints.http))
     return False
 
 
@@ -331,19 +368,3 @@ def _write(path: Path, text: str) -> None:
     except BaseException:
         Path(unfinished).unlink(missing_ok=True)
         raise
-
-
-def _size(path: Path) -> int:
-    try:
-        return path.stat().st_size
-    except FileNotFoundError:
-        return 0
-
-
-def _lines(path: Path, start: int) -> list[str]:
-    try:
-        with path.open("rb") as file:
-            file.seek(start)
-            return [line for line in file.read().decode("utf-8", "replace").splitlines() if line.strip()]
-    except FileNotFoundError:
-        return []

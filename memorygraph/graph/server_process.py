@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -18,6 +19,7 @@ from memorygraph.errors import ConnectionError
 from memorygraph.graph.server_settings import HOST
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     import psutil
@@ -27,9 +29,9 @@ DEFAULT_BOLT_PORT = 7687
 DEFAULT_HTTP_PORT = 7474
 
 if sys.platform == "win32":
-    _DETACHED_ON_WINDOWS = subprocess.DETACHED_PROCESS | subprocess.CREATE_NEW_PROCESS_GROUP
+    DETACHED_ON_WINDOWS = subprocess.DETACHED_PROCESS | subprocess.CREATE_NEW_PROCESS_GROUP
 else:
-    _DETACHED_ON_WINDOWS = 0
+    DETACHED_ON_WINDOWS = 0
 
 
 def import_psutil() -> Any:
@@ -64,8 +66,8 @@ def is_alive(process: psutil.Process) -> bool:
     return False
 
 
-def start(java: Path, home: Path, console: Path) -> psutil.Process:
-    """Start the server of a home, detached from this process and its terminal."""
+def start(java: Path, home: Path, console: Path, limit_s: int | None = None) -> psutil.Process:
+    """Start the server of a home, detached from this process and its terminal, perhaps for a limited time."""
     psutil = import_psutil()
     command = [str(java), f"@{home / 'conf' / 'jvm.args'}", MAIN_CLASS, _home_argument(home)]
     with console.open("wb") as output:
@@ -77,12 +79,23 @@ def start(java: Path, home: Path, console: Path) -> psutil.Process:
             stdout=output,
             stderr=subprocess.STDOUT,
             start_new_session=True,
-            creationflags=_DETACHED_ON_WINDOWS,
+            creationflags=DETACHED_ON_WINDOWS,
+            preexec_fn=time_limit(limit_s),  # noqa: PLW1509 - None, but for a training, which has one thread
         )
     # Otherwise its destructor warns about a child that is meant to outlive it.
     child.returncode = 0
     _pid_file(home).write_text(str(child.pid), "ascii")
     return psutil.Process(child.pid)
+
+
+def time_limit(seconds: int | None) -> Callable[[], object] | None:
+    """Give what a new process calls to be ended by the system after a time, whatever became of its parent.
+
+    An alarm outlives the change to another program. Windows has no such thing.
+    """
+    if seconds is None or sys.platform == "win32":
+        return None
+    return lambda: signal.alarm(seconds)
 
 
 def stop(process: psutil.Process, patience_s: float) -> None:
@@ -101,6 +114,27 @@ def stop(process: psutil.Process, patience_s: float) -> None:
         raise ConnectionError(f"Neo4j (process {process.pid}) cannot be stopped: {error}") from error
 
 
+def exit_code(process: psutil.Process) -> int | None:
+    """Say how a child ended, with the number of the signal as a negative one; None if nobody knows."""
+    psutil = import_psutil()
+    with contextlib.suppress(psutil.Error):
+        code: int | None = process.wait(0)
+        return code
+    return None
+
+
+def listens(process: psutil.Process, port: int) -> bool:
+    """Say whether it is this very process that listens at a port, and not another server that was quicker."""
+    psutil = import_psutil()
+    try:
+        sockets = process.net_connections("inet")
+    except psutil.AccessDenied:
+        return is_listening(port)
+    except psutil.Error:
+        return False
+    return any(one.status == psutil.CONN_LISTEN and one.laddr.port == port for one in sockets)
+
+
 def is_listening(port: int) -> bool:
     """Say whether something answers at a port of this machine."""
     with contextlib.suppress(OSError), socket.create_connection((HOST, port), timeout=2):
@@ -112,11 +146,17 @@ def choose_ports(former: tuple[int, int] | None) -> tuple[int, int]:
     """Choose the Bolt and the HTTP port: the former ones, else the usual ones, else free ones."""
     usual = (DEFAULT_BOLT_PORT, DEFAULT_HTTP_PORT)
     bolt, http = (_first_free(pair) for pair in zip(former or usual, usual, strict=True))
+    free_bolt, free_http = free_ports()
+    return bolt or free_bolt, http or free_http
+
+
+def free_ports() -> tuple[int, int]:
+    """Choose two ports that nobody has."""
     with socket.socket() as one, socket.socket() as other:
         # Both are held at once, so that they differ.
         one.bind((HOST, 0))
         other.bind((HOST, 0))
-        return bolt or one.getsockname()[1], http or other.getsockname()[1]
+        return one.getsockname()[1], other.getsockname()[1]
 
 
 def _first_free(ports: tuple[int, ...]) -> int | None:

@@ -55,6 +55,18 @@ db.tx_log.rotation.retention_policy=1 days 256M
 internal.dbms.bolt.netty_server_shutdown_quiet_period_duration=0s
 """
 
+JVM_FLAGS = (
+    "-Xms128m",
+    "-Xmx1g",
+    "-XX:+UseSerialGC",
+    "-XX:TieredStopAtLevel=1",
+    # A JVM out of memory is in no known state: better that it ends and the next `up` recovers.
+    "-XX:+ExitOnOutOfMemoryError",
+    "-XX:-UsePerfData",
+    "--enable-native-access=ALL-UNNAMED",
+    "--sun-misc-unsafe-memory-access=allow",
+)
+
 _READ_BACK = re.compile(
     r"\A# Neo4j (?P<version>\S+)$.*^server\.bolt\.listen_address=\S+:(?P<bolt>\d+)$"
     r".*^server\.http\.listen_address=\S+:(?P<http>\d+)$",
@@ -95,19 +107,12 @@ class Endpoints:
         return f"# Neo4j {self.version}\n# Written anew by `memorygraph up`: changes are lost.\n{settings}"
 
 
-def jvm_arguments(class_path: Iterable[Path], logs: Path) -> str:
+def jvm_arguments(class_path: Iterable[Path], logs: Path, more: Iterable[str] = ()) -> str:
     """Write the file of JVM arguments: the class path alone is too long for some command lines."""
     arguments = [
-        "-Xms128m",
-        "-Xmx1g",
-        "-XX:+UseSerialGC",
-        "-XX:TieredStopAtLevel=1",
-        # A JVM out of memory is in no known state: better that it ends and the next `up` recovers.
-        "-XX:+ExitOnOutOfMemoryError",
+        *JVM_FLAGS,
+        *more,
         f"-XX:ErrorFile={logs / 'crash.log'}",
-        "-XX:-UsePerfData",
-        "--enable-native-access=ALL-UNNAMED",
-        "--sun-misc-unsafe-memory-access=allow",
         "-cp",
         os.pathsep.join(map(str, class_path)),
     ]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 import pytest
@@ -60,3 +62,16 @@ def make_server(artifacts: Path, tmp_path_factory: pytest.TempPathFactory) -> It
         while process := server_process.find(home.resolve()):
             process.kill()
             process.wait(10)
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of two megabytes."""
+    mounted = tmp_path / "disk"
+    mounted.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(mounted)]
+    if not shutil.which("mount") or subprocess.run(command, capture_output=True, check=False).returncode:
+        pytest.skip("needs the right to mount a file system")
+    with ExitStack() as undone:
+        undone.callback(subprocess.run, ["umount", "-l", str(mounted)], check=False)
+        yield mounted

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import os
+import random
+import shutil
 import threading
 import time
 from collections import defaultdict
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING
 
@@ -24,6 +28,8 @@ if TYPE_CHECKING:
 
 # jgo leaves the connections of refused and broken answers to the garbage collector.
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
+
+KILLS = 20 if os.environ.get("MEMORYGRAPH_TEST_LARGE") else 3
 
 INSTALL = """
 import sys
@@ -43,6 +49,7 @@ class Repository:
         self.faults: defaultdict[str, list[str]] = defaultdict(list)
         self.requests: list[str] = []
         self.released = threading.Event()
+        self.meanwhile: Callable[[], object] = lambda: None
         self.lock_file = folder / "tiny.lock"
         lines = [f"t:{name}:1 {hashlib.sha256(c).hexdigest()} {len(c)}" for name, c in self.contents.items()]
         self.lock_file.write_text("\n".join(["neo4j 0", *lines]), "utf-8")
@@ -56,6 +63,7 @@ class Repository:
         self.requests.append(name)
         fault = self.faults[name].pop(0) if self.faults[name] else "none"
         content = self.contents[name]
+        self.meanwhile()
         if fault == "flip":
             content = content[:-1] + bytes([content[-1] ^ 1])
         if fault == "longer":
@@ -98,6 +106,7 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Repo
     served.released.set()
     http.shutdown()
     http.server_close()
+    gc.collect()  # while the warnings about jgo's connections are still ignored
 
 
 class Counter:
@@ -205,11 +214,52 @@ def test_a_killed_installer_leaves_nothing_unverified_and_the_next_heals(
     assert not staging.exists()
 
 
+@pytest.mark.timeout(600)
+def test_installers_killed_at_any_moment_while_others_wait_never_leave_anything_unverified(
+    repository: Repository, folder: Path, run_python: Callable[..., subprocess.Popen[str]]
+) -> None:
+    seed = random.randrange(2**32)
+    chance = random.Random(seed)
+    repository.meanwhile = lambda: time.sleep(0.03)
+    for _ in range(KILLS):
+        shutil.rmtree(folder, ignore_errors=True)
+        repository.requests.clear()
+        installers = [run_python(INSTALL, folder, repository.lock_file) for _ in range(3)]
+        while not repository.requests:
+            assert any(installer.poll() is None for installer in installers)
+            time.sleep(0.005)
+        time.sleep(chance.uniform(0, 0.15))
+        installers[0].kill()
+        assert only_genuine_files_in(folder, repository.lock), f"seed {seed}"
+        assert [one.communicate(timeout=60)[0] for one in installers[1:]] == ["5\n"] * 2, f"seed {seed}"
+        assert not not_genuine(folder, repository.lock)
+    print(f"{KILLS} kills, seed {seed}")
+
+
+def test_a_disk_that_fills_up_meanwhile_is_named_and_a_rerun_heals(repository: Repository, small_disk: Path) -> None:
+    folder, ballast = small_disk / "neo4j", small_disk / "ballast"
+
+    def fill() -> None:
+        with suppress(OSError), ballast.open("ab") as file:
+            file.write(bytes(2**21))
+
+    repository.meanwhile = fill
+    with pytest.raises(DownloadError, match=r"No space left.*Make room"):
+        install(folder, lock=repository.lock)
+    assert only_genuine_files_in(folder, repository.lock)
+    with pytest.raises(DownloadError, match="MB are needed"):
+        install(folder, lock=repository.lock)
+    ballast.unlink()
+    repository.meanwhile = lambda: None
+    assert len(install(folder, lock=repository.lock)) == 5
+    assert only_genuine_files_in(folder, repository.lock)
+
+
 def test_several_installers_at_once_fetch_each_file_once(
     repository: Repository, folder: Path, run_python: Callable[..., subprocess.Popen[str]]
 ) -> None:
-    installers = [run_python(INSTALL, folder, repository.lock_file) for _ in range(4)]
-    assert [installer.communicate(timeout=60)[0] for installer in installers] == ["5\n"] * 4
+    installers = [run_python(INSTALL, folder, repository.lock_file) for _ in range(8)]
+    assert [installer.communicate(timeout=60)[0] for installer in installers] == ["5\n"] * 8
     assert sorted(repository.requests) == sorted(repository.contents)
     assert only_genuine_files_in(folder, repository.lock)
 

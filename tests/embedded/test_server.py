@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import http.client
 import os
-import shutil
+import random
 import socket
 import stat
 import subprocess
 import sys
 import time
-from contextlib import ExitStack
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import neo4j
@@ -25,8 +25,12 @@ from memorygraph.graph.doctor import examine
 from memorygraph.graph.embedded import EmbeddedServer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from pathlib import Path
+
+LARGE = bool(os.environ.get("MEMORYGRAPH_TEST_LARGE"))
+STARTERS = 8
+ROUNDS_OF_KILLS = 10 if LARGE else 1
 
 UP = """
 import sys, time
@@ -146,13 +150,28 @@ def test_the_doctor_finds_a_running_server_well(server: EmbeddedServer) -> None:
     assert str(server.status().bolt_uri) in findings["server"].detail
 
 
+def several_at_once(
+    server: EmbeddedServer, run_python: Callable[..., subprocess.Popen[str]]
+) -> list[subprocess.Popen[str]]:
+    at_the_same_moment = time.time() + 2
+    return [run_python(UP, server.home, server.artifacts, at_the_same_moment) for _ in range(STARTERS)]
+
+
+def first_process_of(server: EmbeddedServer) -> psutil.Process:
+    until = time.monotonic() + 100
+    while not (found := processes_of(server)):
+        assert time.monotonic() < until
+        time.sleep(0.01)
+    return found[0]
+
+
+@pytest.mark.timeout(300 if not LARGE else 3000)
 def test_starts_crashes_and_kills(
     make_server: Callable[[], EmbeddedServer], run_python: Callable[..., subprocess.Popen[str]]
 ) -> None:
     server = make_server()
-    at_the_same_moment = time.time() + 3
-    several = [run_python(UP, server.home, server.artifacts, at_the_same_moment) for _ in range(6)]
-    answers = {process.communicate(timeout=120)[0].strip() for process in several}
+    several = several_at_once(server, run_python)
+    answers = {process.communicate(timeout=200)[0].strip() for process in several}
     assert answers == {server.status().bolt_uri}
     (process,) = processes_of(server)
 
@@ -173,29 +192,90 @@ def test_starts_crashes_and_kills(
 
     # A starter is killed before it could note the process: the next one adopts that server.
     starter = run_python(UP, server.home, server.artifacts, 0)
-    while not (orphans := processes_of(server)):
-        time.sleep(0.01)
+    orphan = first_process_of(server)
     starter.kill()
     starter.wait()
     (server.home / "server.pid").unlink(missing_ok=True)
     assert server.up().bolt_uri == recovered.bolt_uri, "the ports of the last start are kept"
-    assert processes_of(server) == orphans
+    assert processes_of(server) == [orphan]
     assert ask(server, "MATCH (n:Survivor) RETURN n.name AS name") == [{"name": "a"}]
 
     # A wrong password file is told apart from a server that is down.
+    password = server.password()
     server.password_file.write_text("not the password", "utf-8")
     with pytest.raises(ConnectionError, match="refuses the password"):
         server.check()
+    server.password_file.write_text(password, "utf-8")
     assert server.down()
 
+    # Several start at once, and the one that starts the server is killed, with the server or without it.
+    seed = random.randrange(2**32)
+    chance = random.Random(seed)
+    for _ in range(ROUNDS_OF_KILLS):
+        several = several_at_once(server, run_python)
+        process = first_process_of(server)
+        time.sleep(chance.uniform(0, 2))
+        (owner,) = [one for one in several if one.pid == process.ppid()] or several[:1]
+        owner.kill()
+        if is_server_killed := chance.random() < 0.7:
+            process.kill()
+        told = [one.communicate(timeout=200)[0].strip() for one in several if one is not owner]
+        assert set(told) == {server.status().bolt_uri}, f"seed {seed}"
+        (now,) = processes_of(server)
+        assert (now == process) != is_server_killed, f"seed {seed}"
+        assert ask(server, "MATCH (n:Survivor) RETURN n.name AS name") == [{"name": "a"}]
+        assert server.down()
+        assert processes_of(server) == []
+    print(f"{ROUNDS_OF_KILLS} rounds of {STARTERS} starters, seed {seed}")
 
-def test_a_start_that_fails_leaves_no_process_and_says_why(make_server: Callable[[], EmbeddedServer]) -> None:
+
+def test_a_server_that_is_killed_while_it_starts_is_started_again(make_server: Callable[[], EmbeddedServer]) -> None:
     server = make_server()
+    with ThreadPoolExecutor(1) as starter:
+        starting = starter.submit(server.up)
+        first = first_process_of(server)
+        first.kill()
+        assert starting.result().running
+    assert first not in processes_of(server)
+
+
+def test_a_server_that_lost_the_race_for_its_ports_is_not_taken_for_the_one_that_won_it(
+    server: EmbeddedServer, make_server: Callable[[], EmbeddedServer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    winner = server.up()
+    loser = make_server()
+    choose = server_process.choose_ports
+    ports = [
+        tuple(int(url.split(":")[2].partition("/")[0]) for url in (winner.bolt_uri or "", winner.browser_url or ""))
+    ]
+    # Both looked in the same second, when the ports were still free.
+    monkeypatch.setattr(server_process, "choose_ports", lambda former: ports.pop() if ports else choose(former))
+    found = loser.up()
+    assert found.running
+    assert found.bolt_uri != winner.bolt_uri
+    assert ask(loser, "RETURN 1 AS one") == [{"one": 1}]
+    assert server.status() == winner
+    assert loser.down()
+
+
+def test_a_start_that_fails_leaves_no_process_and_says_why(
+    make_server: Callable[[], EmbeddedServer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = make_server()
+    started: list[psutil.Process] = []
+    start = server_process.start
+
+    def counted(*arguments: Any) -> psutil.Process:
+        started.append(start(*arguments))
+        return started[-1]
+
+    monkeypatch.setattr(server_process, "start", counted)
     (server.home / "data").mkdir()
     (server.home / "data" / "databases").write_text("not a folder", "utf-8")
     with pytest.raises(ConnectionError, match=r"(?s)databases.*memorygraph doctor") as caught:
         server.up()
     assert "Neo4j ended while it was starting" in str(caught.value)
+    assert len(started) == 1, "what Neo4j itself refuses is not tried again"
     assert processes_of(server) == []
     assert not server.status().running
 
@@ -241,19 +321,6 @@ def test_the_home_of_another_user_is_refused(tmp_path: Path, artifacts: Path) ->
     os.chown(tmp_path, 12345, 12345)
     with pytest.raises(ConnectionError, match="belongs to another user"):
         EmbeddedServer(tmp_path, artifacts).up()
-
-
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system with room for little more than the start of a server."""
-    mounted = tmp_path / "disk"
-    mounted.mkdir()
-    command = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(mounted)]
-    if not shutil.which("mount") or subprocess.run(command, capture_output=True, check=False).returncode:
-        pytest.skip("needs the right to mount a file system")
-    with ExitStack() as undone:
-        undone.callback(subprocess.run, ["umount", "-l", str(mounted)], check=False)
-        yield mounted
 
 
 def test_a_full_disk_is_an_error_that_says_so(small_disk: Path, artifacts: Path) -> None:
