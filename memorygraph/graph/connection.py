@@ -2,6 +2,11 @@
 
 Reads run in read access mode, so that a cluster sends them to a follower; all sessions share the driver's
 bookmark manager, so that a read sees every write that this connection has made before it.
+
+No call waits for ever on a server that has fallen silent. The driver itself waits as long as the server has asked
+it to, which is two minutes by default, and for ever where it has not asked; so a connection gets an end of its own
+for its opening, for each silence, and for each read as a whole. A server that is at work is not silent: it sends
+an empty chunk from time to time.
 """
 
 from __future__ import annotations
@@ -24,6 +29,14 @@ from memorygraph.query import Query
 READ_SECONDS = 30.0
 WRITE_SECONDS = 3600.0
 RETRY_SECONDS = 30.0
+"""How long a unit of work is tried again, from its first failure on."""
+OPENING_SECONDS = 15.0
+IDLE_SECONDS = 30.0
+"""A connection that was not used for so long is tried before it is given work: its server may have restarted."""
+SILENCE_SECONDS = 75.0
+"""Longer than the minute after which Neo4j, as it is delivered, shows that it is still at work."""
+ANSWER_SECONDS = 5.0
+"""How much later than the end of its transaction a read still gets an answer."""
 SHORTEST_PAUSE_SECONDS = 0.05
 LONGEST_PAUSE_SECONDS = 2.0
 
@@ -83,14 +96,35 @@ def _pauses() -> Iterator[float]:
         yield min(SHORTEST_PAUSE_SECONDS * 2**attempt, LONGEST_PAUSE_SECONDS) * random.uniform(0.5, 1.0)  # noqa: S311
 
 
+class _FailedWork(Exception):  # noqa: N818 - an envelope, not an error
+    """Carries an error of a unit of work past the driver, whose own errors can be of the same class."""
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+
+
+def _is_past(deadline: float | None) -> bool:
+    return deadline is not None and time.monotonic() > deadline
+
+
 @contextmanager
 def _translated() -> Iterator[None]:
     try:
         yield
+    except _FailedWork as failed:
+        raise failed.error from failed.error.__cause__
     except (exceptions.Neo4jError, exceptions.DriverError) as error:
         raise translate(error) from error
     except (OSError, ValueError) as error:  # a name that cannot be resolved, an address of no known scheme
         raise ConnectionError(f"Neo4j cannot be reached: {error}; {_UNREACHABLE}") from error
+
+
+@contextmanager
+def _values_checked() -> Iterator[None]:
+    try:
+        yield
+    except (ValueError, TypeError, OverflowError) as error:  # the driver, while it writes the parameters down
+        raise QueryError(f"a parameter has a value that Neo4j cannot hold: {error}") from error
 
 
 class Abandon(Exception):  # noqa: N818 - control flow, not an error
@@ -108,13 +142,59 @@ class Transaction:
 
     def run(self, query: Query) -> list[dict[str, Any]]:
         """Run a query to its end and return its rows."""
-        result = self._transaction.run(query.text, dict(query.parameters))
+        return list(self.rows(query))
+
+    def rows(self, query: Query) -> Iterator[dict[str, Any]]:
+        """Run a query, and give its rows as they come."""
+        with _values_checked():
+            result = self._transaction.run(query.text, dict(query.parameters))
         keys = result.keys()
-        return [{key: _plain(value) for key, value in zip(keys, record.values(), strict=True)} for record in result]
+        for record in result:
+            yield {key: _plain(value) for key, value in zip(keys, record.values(), strict=True)}
+
+
+def _done(work: Callable[[Transaction], Result], transaction: neo4j.ManagedTransaction | neo4j.Transaction) -> Result:
+    """The result of a unit of work. A name that is not resolved is a ValueError of the driver; one of `work` is not."""
+    try:
+        return work(Transaction(transaction))
+    except (OSError, ValueError) as error:
+        raise _FailedWork(error) from error
+
+
+@contextmanager
+def _answering(transaction: neo4j.ManagedTransaction | neo4j.Transaction, seconds: float) -> Iterator[None]:
+    """Give the server so long to answer, whatever it sends meanwhile. The driver has no option for it."""
+    socket = getattr(transaction._connection, "socket", None)  # noqa: SLF001
+    if socket is None:  # HTTP has timeouts of its own
+        yield
+        return
+    socket.set_read_deadline(seconds)
+    try:
+        yield
+    finally:
+        socket.set_read_deadline(None)
+
+
+def _bound_silence(driver: neo4j.Driver) -> None:
+    """Let the connections of a driver fail when their server is silent. The driver has no option for it."""
+    pool = driver._pool  # noqa: SLF001
+    opener = pool.opener
+
+    def open_bounded(address: Any, auth_manager: Any, deadline: Any) -> Any:
+        connection = opener(address, auth_manager, min(deadline, type(deadline)(OPENING_SECONDS)))
+        if socket := getattr(connection, "socket", None):
+            asked = socket.get_read_timeout()
+            socket.set_read_timeout(SILENCE_SECONDS if asked is None else min(asked, SILENCE_SECONDS))
+        return connection
+
+    pool.opener = open_bounded
 
 
 class Connection:
     """A Neo4j database, shared by any number of threads.
+
+    A call fails when the server has sent nothing for SILENCE_SECONDS, or for as long as the server itself has asked
+    for, if that is shorter.
 
     Raises:
         ConnectionError: the server cannot be reached, or refuses the credentials.
@@ -131,13 +211,14 @@ class Connection:
         self.database = database
         options = {
             "connection_timeout": 10.0,
-            "max_transaction_retry_time": RETRY_SECONDS,
+            "liveness_check_timeout": IDLE_SECONDS,
             "notifications_min_severity": "OFF",
             "user_agent": "memorygraph",
             **driver_options,
         }
         with _translated():
             self._driver = neo4j.GraphDatabase.driver(uri, auth=auth, **options)
+        _bound_silence(self._driver)
         try:
             with _translated():
                 self._driver.verify_connectivity()
@@ -165,10 +246,25 @@ class Connection:
         return self.read_with(lambda transaction: transaction.run(query), seconds=seconds)
 
     def read_with(self, work: Callable[[Transaction], Result], *, seconds: float = READ_SECONDS) -> Result:
-        """Run a unit of work that only reads, in one transaction."""
-        unit = neo4j.unit_of_work(timeout=seconds)(lambda tx: work(Transaction(tx)))
-        with _translated(), self._session(neo4j.READ_ACCESS) as session:
-            return session.execute_read(unit)
+        """Run a unit of work that only reads, in one transaction, again after a transient failure."""
+        return self._repeated(lambda: self._read_once(work, seconds))
+
+    def stream(self, query: Query, *, seconds: float = READ_SECONDS) -> Iterator[dict[str, Any]]:
+        """The rows of a query that only reads, as they come: no more than a page of them is held in memory.
+
+        It is not run again when the connection breaks off, for some of its rows were given away already.
+
+        Raises:
+            QueryError: the query is wrong, writes, or ran longer than `seconds`, the reading of its rows included.
+            ConnectionError: the server cannot be reached, or broke off.
+        """
+        with (
+            _translated(),
+            self._session(neo4j.READ_ACCESS) as session,
+            session.begin_transaction(timeout=seconds) as transaction,
+            _answering(transaction, seconds + ANSWER_SECONDS),
+        ):
+            yield from Transaction(transaction).rows(query)
 
     def write(
         self, work: Callable[[Transaction], Result], *, seconds: float = WRITE_SECONDS, repeatable: bool = True
@@ -182,20 +278,39 @@ class Connection:
             ConflictError: other writers stood in the way for too long, or own an id.
             ConnectionError: the server cannot be reached, or broke off and the outcome is not known.
         """
-        deadline = time.monotonic() + RETRY_SECONDS
+        return self._repeated(lambda: self._write_once(work, seconds), _UNKNOWN_OUTCOME, repeatable=repeatable)
+
+    def _repeated(self, once: Callable[[], Result], unknown: str | None = None, *, repeatable: bool = True) -> Result:
+        """What `once` gives, run again after transient failures; `unknown` is said of a commit without a reply."""
+        # Not the driver's own loop: to it a lost reply to a commit is final, also where nothing was written, and it
+        # tries again what is out of memory, until its time is up.
+        deadline = None
         for pause in _pauses():
             with _translated():
                 try:
-                    return self._write_once(work, seconds)
+                    return once()
                 except exceptions.IncompleteCommit as error:
-                    if time.monotonic() > deadline or not repeatable:
-                        raise ConnectionError(_UNKNOWN_OUTCOME) from error
-                except (exceptions.Neo4jError, exceptions.DriverError) as error:
-                    # The driver would also try again what is out of memory, and fail until its time is up.
-                    if time.monotonic() > deadline or not error.is_retryable() or _is_out_of_memory(error):
+                    if unknown and (_is_past(deadline) or not repeatable):
+                        raise ConnectionError(unknown) from error
+                    if _is_past(deadline):
                         raise
+                except (exceptions.Neo4jError, exceptions.DriverError) as error:
+                    if _is_past(deadline) or not error.is_retryable() or _is_out_of_memory(error):
+                        raise
+            # Not from the start: work that took long, or a server that was long silent, deserves another try too.
+            deadline = deadline or time.monotonic() + RETRY_SECONDS
             time.sleep(pause)
         raise AssertionError("the pauses have no end")
+
+    def _read_once(self, work: Callable[[Transaction], Result], seconds: float) -> Result:
+        with (
+            self._session(neo4j.READ_ACCESS) as session,
+            session.begin_transaction(timeout=seconds) as transaction,
+            _answering(transaction, seconds + ANSWER_SECONDS),
+        ):
+            result = _done(work, transaction)
+            transaction.commit()
+            return result
 
     def _write_once(self, work: Callable[[Transaction], Result], seconds: float) -> Result:
         with (
@@ -203,7 +318,7 @@ class Connection:
             session.begin_transaction(timeout=seconds) as transaction,
         ):
             try:
-                result = work(Transaction(transaction))
+                result = _done(work, transaction)
             except Abandon as abandoned:
                 transaction.rollback()
                 return cast(Result, abandoned.value)
@@ -216,12 +331,20 @@ class Connection:
 
     def plan(self, query: Query) -> tuple[str, list[tuple[str, str]]]:
         """What a query would do, without running it: its type, and its operators with their details."""
-        explained = _EXPLAIN + query.text
-        with _translated(), self._session(neo4j.READ_ACCESS) as session:
-            try:
-                summary = session.run(explained, dict(query.parameters)).consume()
-            except exceptions.CypherSyntaxError as error:
-                raise QueryError(f"the Cypher is wrong ({_place_of_query(error.message or '')})") from error
+
+        def explained() -> neo4j.ResultSummary:
+            with self._session(neo4j.READ_ACCESS) as session:
+                with _values_checked():
+                    result = session.run(_EXPLAIN + query.text, dict(query.parameters))
+                return result.consume()
+
+        try:
+            summary = self._repeated(explained)
+        except QueryError as error:
+            if isinstance(error.__cause__, exceptions.CypherSyntaxError):
+                place = _place_of_query(error.__cause__.message or "")
+                raise QueryError(f"the Cypher is wrong ({place})") from error.__cause__
+            raise
         return summary.query_type or "", list(_operators(summary.plan or {}))
 
     def _session(self, mode: str) -> neo4j.Session:

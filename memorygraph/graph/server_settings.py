@@ -48,6 +48,8 @@ db.memory.transaction.max=600m
 dbms.memory.transaction.total.max=768m
 db.transaction.timeout=30s
 db.lock.acquisition.timeout=60s
+# A silent connection is dead after twice this time: a server at work sends an empty chunk more often.
+server.bolt.connection_keep_alive=10s
 db.tx_log.rotation.size=32m
 db.tx_log.rotation.retention_policy=1 days 256M
 

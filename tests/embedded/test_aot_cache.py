@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-LARGE = bool(os.environ.get("MEMORYGRAPH_TEST_LARGE"))
+LONG = bool(os.environ.get("MEMORYGRAPH_TEST_LONG"))
 CACHE_IN_JVM_ARGUMENTS = "-XX:AOTCache="
 
 
@@ -273,7 +273,10 @@ def trained(artifacts: Path) -> Path:
 
 
 @pytest.mark.timeout(1000)
-@pytest.mark.skipif(not LARGE and sys.platform != "linux", reason="slow, and only Linux says what a process maps")
+@pytest.mark.skipif(
+    not LONG and sys.platform != "linux",
+    reason="slow (MEMORYGRAPH_TEST_LONG=1), and only Linux says what a process maps",
+)
 def test_a_start_uses_the_cache_that_a_training_made(trained: Path, make_server: Callable[[], EmbeddedServer]) -> None:
     server = make_server()
     server.up()
@@ -287,7 +290,7 @@ def test_a_start_uses_the_cache_that_a_training_made(trained: Path, make_server:
 
 
 @pytest.mark.timeout(1000)
-@pytest.mark.skipif(not LARGE, reason="slow")
+@pytest.mark.skipif(not LONG, reason="slow; set MEMORYGRAPH_TEST_LONG=1")
 @pytest.mark.parametrize("seed", range(3))
 def test_a_cache_that_crashes_the_jvm_does_not_keep_the_server_from_starting(
     trained: Path, linked_server: EmbeddedServer, linked_cache: AotCache, seed: int

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 # jgo leaves the connections of refused and broken answers to the garbage collector.
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
 
-KILLS = 20 if os.environ.get("MEMORYGRAPH_TEST_LARGE") else 3
+KILLS = 20 if os.environ.get("MEMORYGRAPH_TEST_LONG") else 3
 
 INSTALL = """
 import sys

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-LARGE = bool(os.environ.get("MEMORYGRAPH_TEST_LARGE"))
+LONG = bool(os.environ.get("MEMORYGRAPH_TEST_LONG"))
 STARTERS = 8
-ROUNDS_OF_KILLS = 10 if LARGE else 1
+ROUNDS_OF_KILLS = 10 if LONG else 1
 
 UP = """
 import sys, time
@@ -165,7 +165,7 @@ def first_process_of(server: EmbeddedServer) -> psutil.Process:
     return found[0]
 
 
-@pytest.mark.timeout(300 if not LARGE else 3000)
+@pytest.mark.timeout(300 if not LONG else 3000)
 def test_starts_crashes_and_kills(
     make_server: Callable[[], EmbeddedServer], run_python: Callable[..., subprocess.Popen[str]]
 ) -> None:

@@ -1,0 +1,36 @@
+"""Whose error it is: the network's, the query's, or that of the work that ran in the transaction."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from memorygraph.errors import QueryError
+from memorygraph.graph.connection import Connection, Transaction
+from memorygraph.query import Query
+
+
+@pytest.mark.parametrize("error", [ValueError("not a number"), FileNotFoundError("no such file")])
+def test_an_error_of_a_unit_of_work_reaches_its_caller_as_it_is(connection: Connection, error: Exception) -> None:
+    def work(transaction: Transaction) -> None:
+        transaction.run(Query("RETURN 1 AS one", {}))
+        raise error
+
+    for run in (connection.read_with, connection.write):
+        with pytest.raises(type(error)) as caught:
+            run(work)
+        assert caught.value is error
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["\ud800", 2**63, object(), {"a": {1, 2}}, {1: "a"}],
+    ids=lambda value: type(value).__name__ + str(len(repr(value))),
+)
+def test_a_value_that_neo4j_cannot_hold_is_an_error_of_the_query(connection: Connection, value: Any) -> None:
+    query = Query("RETURN $value AS value", {"value": value})
+    for run in (connection.read, connection.plan):
+        with pytest.raises(QueryError, match="a parameter has a value that Neo4j cannot hold"):
+            run(query)
+    assert connection.read(Query("RETURN 1 AS one", {})) == [{"one": 1}]
