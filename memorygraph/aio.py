@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import functools
-from collections.abc import Callable, Coroutine
+import inspect
+import itertools
+from collections.abc import AsyncIterator, Callable, Coroutine, Generator
 from typing import Any, Self
 
 from memorygraph.client import MemoryGraph
+
+PAGE = 1000
 
 
 class AsyncMemoryGraph:
     """`MemoryGraph` for asyncio: every method is awaited, and is otherwise the same.
 
-    A call that is cancelled may still be stored: a commit that was sent cannot be taken back.
+    Only what `stream` gives is read with `async for`, without an `await`. A call that is cancelled may still be
+    stored: a commit that was sent cannot be taken back.
 
     Example::
 
@@ -40,6 +45,8 @@ class AsyncMemoryGraph:
 
     def __getattr__(self, name: str) -> Any:
         attribute = getattr(self._graph, name)
+        if inspect.isgeneratorfunction(attribute):
+            return _in_threads(attribute)
         return _in_thread(attribute) if callable(attribute) else attribute
 
 
@@ -47,5 +54,21 @@ def _in_thread(method: Callable[..., Any]) -> Callable[..., Coroutine[Any, Any, 
     @functools.wraps(method)
     async def call(*args: Any, **options: Any) -> Any:
         return await asyncio.to_thread(method, *args, **options)
+
+    return call
+
+
+def _in_threads(method: Callable[..., Generator[Any, None, None]]) -> Callable[..., AsyncIterator[Any]]:
+    """Each page of what a generator gives is fetched in a thread; what is left is given up where the reader ends."""
+
+    @functools.wraps(method)
+    async def call(*args: Any, **options: Any) -> AsyncIterator[Any]:
+        values = method(*args, **options)
+        try:
+            while page := await asyncio.to_thread(lambda: list(itertools.islice(values, PAGE))):
+                for value in page:
+                    yield value
+        finally:
+            await asyncio.to_thread(values.close)
 
     return call

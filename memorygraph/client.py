@@ -7,18 +7,19 @@
 
 from __future__ import annotations
 
+import io
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TextIO
 
 from memorygraph.budget import Budget
 from memorygraph.compiler import compile_program
 from memorygraph.errors import MemoryGraphError, NotFoundError, Problem
 from memorygraph.graph import elements, exports
 from memorygraph.graph.batches import load_batches
-from memorygraph.graph.connection import Connection
+from memorygraph.graph.connection import READ_SECONDS, Connection
 from memorygraph.graph.elements import Edge, Hit, Neighbour, Node
 from memorygraph.graph.embedded import EmbeddedServer
 from memorygraph.graph.loads import Loader, LoadReport, Provenance
@@ -41,11 +42,12 @@ if TYPE_CHECKING:
     from memorygraph.languages.agentscript import Field
     from memorygraph.memory.chat import Chat
     from memorygraph.memory.evaluation import Evaluation
-    from memorygraph.memory.recall import Recalled
+    from memorygraph.memory.recall import Kind, Recalled
     from memorygraph.memory.recaller import Recaller
     from memorygraph.memory.remember import Remembered
     from memorygraph.runtime.pete.store import LogInfo
     from memorygraph.runtime.pete.thought import Thought
+    from memorygraph.runtime.programs import ProgramInfo
     from memorygraph.runtime.result import RunResult
     from memorygraph.runtime.trace import Listener
 
@@ -132,6 +134,8 @@ class MemoryGraph:
     ) -> LoadReport:
         """Parse, compile and store a script in one transaction: all of it, or nothing.
 
+        A program of AgentScript or a node graph is stored under the name of its file, and run by it: `program`.
+
         A dry run does everything and rolls back, so that its report is exact. `file` names the source in
         errors; `progress` is told the number of rows written, batch by batch. `provenance` says who asked for it.
 
@@ -140,10 +144,10 @@ class MemoryGraph:
             ConnectionError: the server cannot be reached.
         """
         script = _script(source, language, strict=strict, file=file)
-        if isinstance(script, convo.Program):
-            from memorygraph.runtime.convo.store import load_graph
+        if isinstance(script, (agentscript.Program, convo.Program)):
+            from memorygraph.runtime.programs import load_program
 
-            return load_graph(self.connection, self.namespace, script, dry_run=dry_run, provenance=provenance)
+            return load_program(self.connection, self.namespace, script, dry_run=dry_run, provenance=provenance)
         if isinstance(script, pete.Program):
             from memorygraph.runtime.pete.store import LogStore
 
@@ -271,6 +275,32 @@ class MemoryGraph:
         program = parse(read_script(path), language_of(path, language).name, file=str(path))
         return self.run(program, input, model, folder=Path(path).parent, **options)
 
+    def programs(self) -> list[ProgramInfo]:
+        """The stored programs, by name: what `load` has stored of AgentScript and node graphs."""
+        from memorygraph.runtime.programs import list_programs
+
+        return list_programs(self.connection, self.namespace)
+
+    def program(self, name: str) -> agentscript.Program | convo.Program:
+        """The program that was last loaded under a name, ready for `run`.
+
+        Raises:
+            NotFoundError: there is none.
+        """
+        from memorygraph.runtime.programs import find_program
+
+        return find_program(self.connection, self.namespace, name)
+
+    def forget_program(self, name: str) -> None:
+        """Let a stored program be run by its name no longer; the records of its runs stay.
+
+        Raises:
+            NotFoundError: there is none.
+        """
+        from memorygraph.runtime.programs import forget_program
+
+        forget_program(self.connection, self.namespace, name)
+
     def compile(self, source: str | Script, language: str = "contextscript", *, strict: bool = False) -> list[Query]:
         """The Cypher that `load` would run for this script on what is stored now.
 
@@ -278,10 +308,10 @@ class MemoryGraph:
             ScriptError: the script is wrong.
         """
         script = _script(source, language, strict=strict)
-        if isinstance(script, convo.Program):
-            from memorygraph.runtime.convo.store import graph_query
+        if isinstance(script, (agentscript.Program, convo.Program)):
+            from memorygraph.runtime.programs import program_queries
 
-            return [graph_query(script, self.namespace)]
+            return program_queries(script, self.namespace)
         if isinstance(script, pete.Program):
             from memorygraph.runtime.pete.store import LogStore
 
@@ -331,8 +361,10 @@ class MemoryGraph:
         """
         if not 1 <= depth <= DEEPEST_NEIGHBOURS:
             raise MemoryGraphError(f"a depth lies between 1 and {DEEPEST_NEIGHBOURS}, and this is {depth}")
-        self.node(identifier)
-        return elements.find_neighbours(self.connection, self.namespace, identifier, depth)
+        found = elements.find_neighbours(self.connection, self.namespace, identifier, depth)
+        if not found:
+            self.node(identifier)
+        return found
 
     def search(self, text: str, limit: int = 10) -> list[Hit]:
         """The nodes whose name or data hold words of the text, best first. Any text is a valid search."""
@@ -346,20 +378,23 @@ class MemoryGraph:
         limit: int = 20,
         at: datetime | None = None,
         conversation: str | None = None,
+        kinds: Sequence[Kind] = ("node", "message"),
         steps: bool = True,
     ) -> Recalled:
         """What a text brings to mind: nodes and messages by their words, and what stands beside them, best first.
 
         With MEMORYGRAPH_EMBEDDING_MODEL set, by their meaning too. As a text it is what a prompt gets: each hit with
         its source, within the budget. `at` is when it is asked, for what it says of time; `conversation` leaves only
-        that one's messages; without `steps` there is only what fits by itself.
+        that one's messages, and `kinds` only nodes or messages; without `steps` there is only what fits by itself.
 
         Raises:
             MemoryGraphError: the budget is none.
             ModelError: the embedding model failed.
         """
         limits = Budget.parse(budget) if isinstance(budget, str) else budget
-        return self._recaller(text, budget=limits, limit=limit, at=at, conversation=conversation, steps=steps)
+        return self._recaller(
+            text, budget=limits, limit=limit, at=at, conversation=conversation, kinds=kinds, steps=steps
+        )
 
     @cached_property
     def _recaller(self) -> Recaller:
@@ -401,6 +436,20 @@ class MemoryGraph:
         check_reads_only(self.connection, query)
         return self.connection.read(query)
 
+    def stream(
+        self, cypher: str, parameters: dict[str, Any] | None = None, *, seconds: float = READ_SECONDS
+    ) -> Generator[dict[str, Any], None, None]:
+        """The rows of a Cypher query that only reads, as they come: no more than a page of them is held in memory.
+
+        The reading of all rows may take so many seconds; the rest is as for `query`.
+
+        Raises:
+            QueryError: the query is wrong, refused, or took too long.
+        """
+        query = Query(cypher, {"namespace": self.namespace, **(parameters or {})})
+        check_reads_only(self.connection, query)
+        yield from self.connection.stream(query, seconds=seconds)
+
     def delete(self, identifier: str) -> LoadReport:
         """Delete a node with all its edges, or an edge.
 
@@ -413,13 +462,27 @@ class MemoryGraph:
     def export(self, format: str = "contextscript") -> str:  # noqa: A002 - the name users type
         """The whole namespace as `contextscript`, which loads back to the same graph, `jsonl` or `graphml`.
 
-        `server-memory` is the file of the reference MCP memory server.
+        `server-memory` is the file of the reference MCP memory server. `export_to` writes a graph of any size.
+        """
+        text = io.StringIO()
+        self.export_to(text, format)
+        return text.getvalue()
+
+    def export_to(self, file: TextIO, format: str = "contextscript") -> None:  # noqa: A002 - the name users type
+        """Write the whole namespace into an empty file, holding no more than a page of it in memory.
+
+        Where a load is committed meanwhile, the file is emptied and written anew, so that it is of one moment.
+
+        Raises:
+            NotFoundError: there is no such format.
+            MemoryGraphError: an element cannot be written in this format, or writers never paused.
         """
         if format == "server-memory":
             from memorygraph.memory.transfer import export_server_memory
 
-            return "".join(export_server_memory(self.connection, self.namespace))
-        return exports.export(self.connection, self.namespace, format)
+            file.writelines(export_server_memory(self.connection, self.namespace))
+        else:
+            exports.export(self.connection, self.namespace, file, format)
 
     def history(self, identifier: str) -> list[Change]:
         """All that happened to a node or an edge, the oldest first: what it was before and after, by whose load, when.
@@ -627,11 +690,10 @@ def _script(source: str | Script, language: str, *, strict: bool = False, file: 
     return parse(source, language, strict=strict, file=file) if isinstance(source, str) else source
 
 
-def _program(source: str | Script, language: str, *, strict: bool, file: str | None = None) -> Program:
-    script = _script(source, language, strict=strict, file=file)
+def _program(source: str | Script, language: str, *, strict: bool) -> Program:
+    script = _script(source, language, strict=strict)
     if not isinstance(script, Program):
-        name = file or script.source.file or "FILE"
-        raise MemoryGraphError(f"such a program is run, and not stored: memorygraph run {name}")
+        raise MemoryGraphError("only ContextScript is loaded in batches")
     return script
 
 

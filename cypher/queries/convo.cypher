@@ -80,12 +80,14 @@ RETURN run.language AS language, run.status AS status, run.program_hash AS progr
        collect(step.state) AS states;
 
 // name: drop-graphs
-// Delete some of a namespace's graphs and steps; run until nothing is left. Parameters: namespace, limit.
+// Delete some of a namespace's graphs, programs and steps; run until nothing is left. Parameters: namespace, limit.
 CALL () {
   MATCH (part:Graph {namespace: $namespace}) WHERE part.id IS NOT NULL RETURN part
-  UNION ALL
+  UNION
+  MATCH (part:Program {namespace: $namespace}) WHERE part.id IS NOT NULL RETURN part
+  UNION
   MATCH (part:GraphNode {namespace: $namespace}) WHERE part.id IS NOT NULL RETURN part
-  UNION ALL
+  UNION
   MATCH (part:Step {namespace: $namespace}) WHERE part.id IS NOT NULL RETURN part
 }
 WITH part LIMIT $limit

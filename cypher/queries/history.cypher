@@ -76,7 +76,7 @@ LIMIT 1;
 MATCH (node:Node {namespace: $namespace})
 WHERE node.id > $after AND coalesce(node.since, 0) <= $revision
 RETURN node.id AS id, node.name AS name, node.data AS data
-ORDER BY id
+ORDER BY node.namespace, id
 LIMIT $limit;
 
 // name: edges-since
@@ -85,7 +85,7 @@ LIMIT $limit;
 MATCH (from_node:Node)-[edge:EDGE {namespace: $namespace}]->(to_node:Node)
 WHERE edge.id > $after AND coalesce(edge.since, 0) <= $revision
 RETURN edge.id AS id, from_node.id AS from_node, to_node.id AS to_node, edge.verb AS verb, edge.weight AS weight
-ORDER BY id
+ORDER BY edge.namespace, id
 LIMIT $limit;
 
 // name: former-nodes
@@ -95,7 +95,7 @@ MATCH (former:Former {namespace: $namespace})
 WHERE former.id > $after AND ($last IS NULL OR former.id <= $last)
   AND former.since <= $revision AND former.until > $revision AND former.of = 'node'
 RETURN former.id AS id, former.name AS name, former.data AS data
-ORDER BY id
+ORDER BY former.namespace, id
 LIMIT $limit;
 
 // name: former-edges
@@ -106,7 +106,7 @@ WHERE former.id > $after AND ($last IS NULL OR former.id <= $last)
   AND former.since <= $revision AND former.until > $revision AND former.of = 'edge'
 RETURN former.id AS id, former.from_node AS from_node, former.to_node AS to_node, former.verb AS verb,
        former.weight AS weight
-ORDER BY id
+ORDER BY former.namespace, id
 LIMIT $limit;
 
 // name: changed-by

@@ -26,21 +26,19 @@ RETURN node.id AS id, node.name AS name, node.data AS data, score
 ORDER BY score DESC, id
 LIMIT $limit;
 
-// name: export-nodes
-// A page of a namespace's nodes in the order of their ids. Parameters: namespace, after, limit.
+// name: all-nodes
+// A namespace's nodes in the order of their ids, which is that of the index. Parameters: namespace.
 MATCH (node:Node {namespace: $namespace})
-WHERE node.id > $after
+WHERE node.id > ''
 RETURN node.id AS id, node.name AS name, node.data AS data
-ORDER BY id
-LIMIT $limit;
+ORDER BY node.namespace, id;
 
-// name: export-edges
-// A page of a namespace's edges in the order of their ids. Parameters: namespace, after, limit.
+// name: all-edges
+// A namespace's edges in the order of their ids, which is that of the index. Parameters: namespace.
 MATCH (from_node:Node)-[edge:EDGE {namespace: $namespace}]->(to_node:Node)
-WHERE edge.id > $after
+WHERE edge.id > ''
 RETURN edge.id AS id, from_node.id AS from_node, to_node.id AS to_node, edge.verb AS verb, edge.weight AS weight
-ORDER BY id
-LIMIT $limit;
+ORDER BY edge.namespace, id;
 
 // name: namespaces
 // Every namespace with its revision and what it holds.

@@ -24,6 +24,7 @@ _COMMANDS = {
     "load": ("load", "store scripts in the graph"),
     "check": ("load", "find what is wrong in scripts, without a database"),
     "run": ("run", "run a program"),
+    "programs": ("programs", "list, show or forget stored programs"),
     "graph": ("graph", "draw a node graph"),
     "repl": ("repl", "try AgentScript line by line"),
     "query": ("read", "run Cypher"),

@@ -54,7 +54,9 @@ def history(settings: Settings, *, identifier: str, as_json: bool) -> None:
 
 
 @click.command()
-@click.option("--limit", default=20, show_default=True, type=click.IntRange(1, 100_000), help="At most so many.")
+@click.option(
+    "--limit", default=20, show_default=True, type=click.IntRange(1, 100_000), metavar="N", help="At most so many."
+)
 @json_option
 @click.pass_obj
 def revisions(settings: Settings, *, limit: int, as_json: bool) -> None:

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from memorygraph.cli.output import count_progress, json_option, print_json, print_table, say
 from memorygraph.cli.settings import Settings
-from memorygraph.errors import MemoryGraphError, ScriptError
-from memorygraph.languages import LANGUAGES, Script, convo, language_of, parse, pete
+from memorygraph.errors import ScriptError
+from memorygraph.languages import LANGUAGES, Script, language_of, parse
 from memorygraph.scripts import STANDARD_INPUT, read_script
 
 if TYPE_CHECKING:
     from memorygraph.client import MemoryGraph
     from memorygraph.graph.loads import LoadReport
-    from memorygraph.languages.contextscript import Program
-
-    Stored: TypeAlias = Program | convo.Program | pete.Program
-
 _files = click.argument("files", nargs=-1, required=True, metavar="FILE...")
 _language = click.option(
     "--language", type=click.Choice(list(LANGUAGES)), help="The language, where the extension does not tell."
@@ -56,6 +52,7 @@ def load(
 ) -> None:
     """Store scripts in the graph, each file in one transaction: all of it, or nothing.
 
+    AgentScript programs and node graphs can then be run by the name of their file: `run --stored NAME`.
     FILE may be - for standard input. The embedded server is started if none runs. With --json one report is
     printed, or, for several files, a list of them.
     """
@@ -105,15 +102,12 @@ def _script(file: str, language: str | None, *, strict: bool) -> Script:
     return parse(read_script(file), _language_name(file, language), strict=strict, file=name)
 
 
-def _readable(file: str, language: str | None, *, strict: bool) -> Stored:
+def _readable(file: str, language: str | None, *, strict: bool) -> Script:
     from memorygraph.client import MemoryGraph
-    from memorygraph.languages.contextscript import Program
 
     script = _script(file, language, strict=strict)
     if script.problems:
         raise ScriptError(MemoryGraph.check(script))
-    if not isinstance(script, (Program, convo.Program, pete.Program)):
-        raise MemoryGraphError(f"such a program is run, and not stored: memorygraph run {file}")
     return script
 
 
@@ -123,7 +117,7 @@ def _language_name(file: str, language: str | None) -> str:
     return language_of(file, language).name
 
 
-def _load_at_once(graph: MemoryGraph, program: Stored, *, dry_run: bool) -> LoadReport:
+def _load_at_once(graph: MemoryGraph, program: Script, *, dry_run: bool) -> LoadReport:
     with count_progress(f"storing {Path(program.source.file or '').name}") as bar:
         bar.total(len(program.statements))
         return graph.load(program, dry_run=dry_run, progress=bar.advance)
@@ -137,7 +131,7 @@ def _load_in_batches(
         return graph.load_file(file, name, strict=strict, batch=batch, restart=restart, progress=bar.advance)
 
 
-def _print_cypher(graph: MemoryGraph, programs: list[Stored], *, as_json: bool) -> None:
+def _print_cypher(graph: MemoryGraph, programs: list[Script], *, as_json: bool) -> None:
     queries = [query for program in programs for query in graph.compile(program)]
     if as_json:
         print_json([{"text": query.text, "parameters": dict(query.parameters)} for query in queries])

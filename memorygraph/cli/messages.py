@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from memorygraph.cli.output import json_option, print_json, print_table, say
+from memorygraph.cli.output import json_option, print_json, print_table, print_text, say
 from memorygraph.cli.settings import Settings
 from memorygraph.errors import NotFoundError
 
@@ -39,7 +39,7 @@ def list_(settings: Settings, *, as_json: bool) -> None:
 
 @messages.command()
 @click.argument("name")
-@click.option("--version", type=int, help="Another version than the one that was last written.")
+@click.option("--version", type=int, metavar="N", help="Another version than the one that was last written.")
 @json_option
 @click.pass_obj
 def show(settings: Settings, *, name: str, version: int | None, as_json: bool) -> None:
@@ -115,9 +115,9 @@ _time = click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"])
 @click.option(
     "--format", "form", default="openai", show_default=True, type=click.Choice(["openai", "prompt-completion"])
 )
-@click.option("--model", help="Only answers of this model.")
-@click.option("--since", type=_time, help="Only answers stored then or later (UTC).")
-@click.option("--until", type=_time, help="Only answers stored before then (UTC).")
+@click.option("--model", metavar="NAME", help="Only answers of this model.")
+@click.option("--since", type=_time, metavar="TIME", help="Only answers stored then or later (UTC).")
+@click.option("--until", type=_time, metavar="TIME", help="Only answers stored before then (UTC).")
 @click.pass_obj
 def export(
     settings: Settings, *, name: str, form: str, model: str | None, since: datetime | None, until: datetime | None
@@ -129,7 +129,7 @@ def export(
     first, last = (time and time.replace(tzinfo=UTC) for time in (since, until))
     with settings.connect() as graph:
         data = _conversation(graph, name).training_data(model=model, since=first, until=last)
-    click.echo(data.jsonl(form), nl=False)
+    print_text(data.jsonl(form), nl=False)
     left = ", ".join(f"{count} {reason}" for reason, count in data.left_out.items())
     say(f"{data.answers} answers in {len(data)} samples; left out: {left or 'none'}")
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import sys
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 import click
 
@@ -14,6 +17,8 @@ from memorygraph.errors import MemoryGraphError, ProgramError, ScriptError
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
+ROWS_OF_A_TABLE = 1000
+_PIECE = 1 << 16
 AS_JSON = "memorygraph.as_json"  # in the meta of click's context: --json was given
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -31,12 +36,23 @@ json_option: Callable[[Command], Command] = click.option(
 
 def print_json(value: Any) -> None:
     """Print one JSON document; what JSON does not know, such as a date, as its text."""
-    click.echo(json.dumps(value, ensure_ascii=False, default=str))
+    print_text(json.dumps(value, ensure_ascii=False, default=str))
+
+
+def plain(text: str) -> str:
+    """A text without what a terminal would obey."""
+    return "".join(c if c.isprintable() or c in "\n\t" else " " for c in text)
+
+
+def print_text(text: str, *, nl: bool = True) -> None:
+    """A text on stdout: on a terminal without what that would obey, and otherwise as it is."""
+    # Without `color`, click takes escape sequences out of what does not go to a terminal.
+    click.echo(plain(text) if sys.stdout.isatty() else text, nl=nl, color=True)
 
 
 def say(message: str) -> None:
     """A message for people, on stderr."""
-    click.echo(message, err=True)
+    click.echo(plain(message), err=True)
 
 
 def print_error(error: MemoryGraphError, *, as_json: bool) -> None:
@@ -72,6 +88,26 @@ def error_records(error: MemoryGraphError) -> list[dict[str, Any]]:
     return [{"file": None, "line": None, "column": None, "message": str(error), "code": code}]
 
 
+def print_json_list(values: Iterable[Any]) -> None:
+    """Print one JSON document, a list, when its last value has come: what fails before prints none of it."""
+    with whole_output() as file:
+        before = "["
+        for value in values:
+            file.write(before + json.dumps(value, ensure_ascii=False, default=str))
+            before = ", "
+        file.write("]\n" if before != "[" else "[]\n")
+
+
+@contextmanager
+def whole_output() -> Iterator[TextIO]:
+    """A file for what is printed when the block ends well, and not at all otherwise; it needs no memory."""
+    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="surrogatepass", newline="") as file:
+        yield file
+        file.seek(0)
+        while piece := file.read(_PIECE):
+            print_text(piece, nl=False)
+
+
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     """A table on stdout. Text is shown as it is: nothing in it is markup."""
     from rich.box import SIMPLE_HEAD
@@ -81,17 +117,25 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
 
     table = Table(*columns, box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for row in rows:
-        table.add_row(*(Text(_cell(value)) for value in row))
+        table.add_row(*(Text(plain(_cell(value))) for value in row))
     Console().print(table)
 
 
-def print_rows(rows: Sequence[Mapping[str, Any]]) -> None:
-    """Rows of a query as a table."""
-    if not rows:
+def print_rows(rows: Iterable[Mapping[str, Any]]) -> None:
+    """Rows of a query as tables, each of so many rows that none has to be held for long."""
+    some = False
+    for page in _pages(rows):
+        columns = list(page[0])
+        print_table(columns, ([row[column] for column in columns] for row in page))
+        some = True
+    if not some:
         say("no rows")
-        return
-    columns = list(rows[0])
-    print_table(columns, ([row[column] for column in columns] for row in rows))
+
+
+def _pages(rows: Iterable[Mapping[str, Any]]) -> Iterator[list[Mapping[str, Any]]]:
+    source = iter(rows)
+    while page := list(itertools.islice(source, ROWS_OF_A_TABLE)):
+        yield page
 
 
 def _cell(value: Any) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from memorygraph.cli.history import as_of, at_option
-from memorygraph.cli.output import json_option, print_json, print_rows, print_table, say
+from memorygraph.cli.output import json_option, print_json, print_json_list, print_rows, print_table, say, whole_output
 from memorygraph.cli.settings import Settings
 
 
@@ -28,20 +28,41 @@ def _parameter(text: str) -> tuple[str, Any]:
 @click.argument("cypher")
 @click.option("-p", "--parameter", "parameters", multiple=True, metavar="KEY=VALUE", help="A parameter; may repeat.")
 @click.option("--write", is_flag=True, help="Let the query change the graph.")
+@click.option(
+    "--seconds",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="N",
+    help="How long reading may take.  [default: 30]",
+)
 @json_option
 @click.pass_obj
-def query(settings: Settings, *, cypher: str, parameters: tuple[str, ...], write: bool, as_json: bool) -> None:
-    """Run Cypher and show its rows; it can only read, unless --write is given.
+def query(
+    settings: Settings,
+    *,
+    cypher: str,
+    parameters: tuple[str, ...],
+    write: bool,
+    seconds: float | None,
+    as_json: bool,
+) -> None:
+    """Run Cypher and show its rows as they come; it can only read, unless --write is given.
 
     $namespace is always set. A value of -p is read as JSON where it is JSON, and as text otherwise.
     """
+    if write and seconds is not None:
+        raise click.UsageError("--seconds is for reading, and does not go with --write")
     values = dict(_parameter(parameter) for parameter in parameters)
     with settings.connect() as graph:
-        rows = graph.query(cypher, values, write=write)
-    if as_json:
-        print_json(rows)
-    else:
-        print_rows(rows)
+        if write:
+            rows = iter(graph.query(cypher, values, write=True))
+        elif seconds is None:
+            rows = graph.stream(cypher, values)
+        else:
+            rows = graph.stream(cypher, values, seconds=seconds)
+        if as_json:
+            print_json_list(rows)
+        else:
+            print_rows(rows)
 
 
 @click.command()
@@ -61,7 +82,9 @@ def show(settings: Settings, *, identifier: str, moment: int | datetime | None, 
 
 @click.command()
 @click.argument("identifier", metavar="ID")
-@click.option("--depth", default=1, show_default=True, type=click.IntRange(1, 20), help="How many edges away.")
+@click.option(
+    "--depth", default=1, show_default=True, type=click.IntRange(1, 20), metavar="N", help="How many edges away."
+)
 @json_option
 @click.pass_obj
 def neighbours(settings: Settings, *, identifier: str, depth: int, as_json: bool) -> None:
@@ -81,7 +104,9 @@ def neighbours(settings: Settings, *, identifier: str, depth: int, as_json: bool
 
 @click.command()
 @click.argument("text")
-@click.option("--limit", default=10, show_default=True, type=click.IntRange(1, 1000), help="At most so many.")
+@click.option(
+    "--limit", default=10, show_default=True, type=click.IntRange(1, 1000), metavar="N", help="At most so many."
+)
 @json_option
 @click.pass_obj
 def search(settings: Settings, *, text: str, limit: int, as_json: bool) -> None:
@@ -111,6 +136,8 @@ def search(settings: Settings, *, text: str, limit: int, as_json: bool) -> None:
 @click.pass_obj
 def export(settings: Settings, *, form: str, moment: int | datetime | None) -> None:
     """Print the whole namespace, as it is or as it was; as ContextScript it loads back to the same graph."""
-    with settings.connect() as graph:
-        text = graph.export(form) if moment is None else as_of(graph, moment).export(form)
-        click.echo(text, nl=False)
+    with settings.connect() as graph, whole_output() as file:
+        if moment is None:
+            graph.export_to(file, form)
+        else:
+            as_of(graph, moment).export_to(file, form)

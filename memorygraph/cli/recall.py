@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import click
 
-from memorygraph.cli.output import count_progress, json_option, print_json, print_table, say
+from memorygraph.cli.output import count_progress, json_option, print_json, print_table, print_text, say
 from memorygraph.cli.settings import Settings
 
 
@@ -16,7 +16,10 @@ from memorygraph.cli.settings import Settings
 @click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, metavar="N", help="Hits at most.")
 @click.option("--conversation", metavar="NAME", help="Only messages of this conversation, and any node.")
 @click.option(
-    "--at", type=click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"]), help="When it is asked, for words like yesterday."
+    "--at",
+    type=click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"]),
+    metavar="TIME",
+    help="When it is asked, for words like yesterday.",
 )
 @click.option("--no-steps", is_flag=True, help="Only what fits by itself, not what stands beside it.")
 @json_option
@@ -42,7 +45,7 @@ def recall(
     if as_json:
         print_json(found.as_dict())
     elif found.hits:
-        click.echo(str(found))
+        print_text(str(found))
     else:
         say("nothing comes to mind")
 

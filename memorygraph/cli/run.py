@@ -5,22 +5,24 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from memorygraph.cli.output import json_option, print_json, say
+from memorygraph.cli.output import json_option, print_json, print_text, say
 from memorygraph.cli.settings import Settings
 from memorygraph.errors import MemoryGraphError, ScriptError
-from memorygraph.languages import language_of, parse
+from memorygraph.languages import Script, convo, language_of, parse
 from memorygraph.scripts import read_script
 
 if TYPE_CHECKING:
     from memorygraph.languages.agentscript import Field
     from memorygraph.runtime.trace import Event
 
-PRETTY, CONVO = "pretty", "convo"
+PRETTY = "pretty"
 _SHOWN = 200
 
 
@@ -48,6 +50,7 @@ allow_host_option = click.option(
 @click.option(
     "--resume", metavar="RUN|last", help="Go on with this run of a node graph, or the `last` that was broken off."
 )
+@click.option("--stored", is_flag=True, help="FILE is the name of a program that `load` has stored.")
 @click.option("--check", is_flag=True, help="Only find what is wrong in the program; run nothing.")
 @click.option("--quiet", is_flag=True, help="Print the value and nothing else.")
 @json_option
@@ -66,6 +69,7 @@ def run(
     tools: tuple[str, ...],
     hosts: tuple[str, ...],
     resume: str | None,
+    stored: bool,
     check: bool,
     quiet: bool,
     as_json: bool,
@@ -76,9 +80,13 @@ def run(
     the graph, with what each call of a model saw and answered. With --trace FILE the trace is written there, also
     when the run fails.
     """
-    language = language_of(file, None).name
-    value = _input(given, text=language == CONVO)
-    program = parse(read_script(file), language, file=file)
+    if stored:
+        with settings.connect() as graph:
+            program: Script = graph.program(file)
+    else:
+        program = parse(read_script(file), language_of(file, None).name, file=file)
+    is_convo = isinstance(program, convo.Program)
+    value = _input(given, text=is_convo)
     if program.problems:
         raise ScriptError(list(program.problems))
     if check:
@@ -86,19 +94,19 @@ def run(
         return
     events: list[Event] = []
     try:
-        with settings.connect() as graph:
+        with settings.connect() as graph, _folder(file, stored=stored) as folder:
             result = graph.run(
                 program,
                 input=value,
                 model=model,
-                folder=Path(file).parent,
+                folder=folder,
                 mock=mock,
                 agent=agent,
                 function=function,
                 max_steps=max_steps,
                 allow_tools=tools,
                 allow_hosts=hosts,
-                listener=_listener(events, pretty=trace == PRETTY or (language == CONVO and not quiet and not as_json)),
+                listener=_listener(events, pretty=trace == PRETTY or (is_convo and not quiet and not as_json)),
                 resume=resume,
                 ask=None if as_json or not sys.stdin.isatty() else _ask,
             )
@@ -110,11 +118,16 @@ def run(
         print_json({**result.as_dict(), "trace": shown, "errors": []})
         return
     text = isinstance(result.value, str)
-    click.echo(result.value if text else json.dumps(result.value, indent=2, ensure_ascii=False))
+    print_text(result.value if text else json.dumps(result.value, indent=2, ensure_ascii=False))
     if not quiet:
         count = len(result.steps)
-        steps = "step" if language == CONVO else "generation"
+        steps = "step" if is_convo else "generation"
         say(f"{count} {steps}{'s' * (count != 1)}; run {result.run}, conversation {result.conversation}")
+
+
+def _folder(file: str, *, stored: bool) -> AbstractContextManager[str | Path]:
+    """Where a program finds its files: beside it, and a stored one nowhere."""
+    return TemporaryDirectory() if stored else nullcontext(Path(file).parent)
 
 
 def _input(given: str | None, *, text: bool) -> Any:

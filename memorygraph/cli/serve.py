@@ -27,6 +27,8 @@ _NEEDED = "the memory server needs the package mcp: pip install 'memorygraph[mcp
 @click.option(
     "--allow-host", "hosts", multiple=True, metavar="NAME[:PORT]", help="Another name that the server is reached by."
 )
+@click.option("--read-only", is_flag=True, help="Offer no tool that writes.")
+@click.option("--without", multiple=True, metavar="TOOL", help="Do not offer this tool, such as run_program.")
 @click.pass_obj
 def serve(
     settings: Settings,
@@ -37,10 +39,13 @@ def serve(
     tokens: str | None,
     given: tuple[str, ...],
     hosts: tuple[str, ...],
+    read_only: bool,
+    without: tuple[str, ...],
 ) -> None:
     """Serve the memory to MCP clients, over standard input and output or over HTTP under /mcp.
 
-    Beyond this machine it is served to bearers of a token only, each in the namespace of its token.
+    Beyond this machine it is served to bearers of a token only, each in the namespace of its token. The models
+    that run_program asks are asked with this process's own key.
     """
     try:
         from memorygraph import mcp_server
@@ -50,11 +55,12 @@ def serve(
     if transport == "stdio" and (tokens or given or hosts):
         raise click.UsageError("--tokens, --token and --allow-host go with --transport http")
     namespaces = {**(read_tokens(tokens) if tokens else {}), **dict(map(_token, given))}
+    tools = mcp_server.choose_tools(without, read_only=read_only)
     with settings.connect() as graph:
         if transport == "stdio":
-            mcp_server.serve_stdio(graph)
+            mcp_server.serve_stdio(graph, tools)
         else:
-            mcp_server.serve_http(graph, host, port, namespaces, allowed_hosts=hosts)
+            mcp_server.serve_http(graph, host, port, namespaces, allowed_hosts=hosts, tools=tools)
 
 
 @click.command("import")

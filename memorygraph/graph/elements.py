@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from memorygraph.graph.connection import Connection, Transaction
+from memorygraph.graph.connection import Connection
 from memorygraph.graph.search import lucene_query
 from memorygraph.library import CYPHER
 
-PAGE = 5000
+# A whole graph may be large, and whoever reads it slow.
+ALL_SECONDS = 3600.0
 
 
 @dataclass(frozen=True)
@@ -90,20 +91,17 @@ def search(connection: Connection, namespace: str, text: str, limit: int) -> lis
 
 def find_neighbours(connection: Connection, namespace: str, identifier: str, depth: int) -> list[Neighbour]:
     """The nodes at most `depth` edges away, in or out, nearest first; breadth first, one query a level."""
-
-    def walk(transaction: Transaction) -> list[Neighbour]:
-        seen, level, found = {identifier}, [identifier], []
-        for distance in range(1, depth + 1):
-            query = CYPHER["read/edges-of-nodes"](namespace=namespace, ids=level)
-            reached = _next_level(transaction.run(query), seen, distance)
-            found += reached
-            level = [neighbour.id for neighbour in reached]
-            seen.update(level)
-            if not level:
-                break
-        return found
-
-    return connection.read_with(walk)
+    seen, level = {identifier}, [identifier]
+    found: list[Neighbour] = []
+    for distance in range(1, depth + 1):
+        rows = connection.read(CYPHER["read/edges-of-nodes"](namespace=namespace, ids=level))
+        reached = _next_level(rows, seen, distance)
+        found += reached
+        level = [neighbour.id for neighbour in reached]
+        seen.update(level)
+        if not level:
+            break
+    return found
 
 
 def _next_level(rows: list[dict[str, Any]], seen: set[str], distance: int) -> list[Neighbour]:
@@ -121,17 +119,12 @@ def _next_level(rows: list[dict[str, Any]], seen: set[str], distance: int) -> li
 
 
 def all_nodes(connection: Connection, namespace: str) -> Iterator[Node]:
-    """Every node of a namespace in the order of the ids, read page by page."""
-    return (Node(**row) for row in _pages(connection, "read/export-nodes", namespace))
+    """Every node of a namespace in the order of the ids, as they are read."""
+    query = CYPHER["read/all-nodes"](namespace=namespace)
+    return (Node(**row) for row in connection.stream(query, seconds=ALL_SECONDS))
 
 
 def all_edges(connection: Connection, namespace: str) -> Iterator[Edge]:
-    """Every edge of a namespace in the order of the ids, read page by page."""
-    return (Edge(**row) for row in _pages(connection, "read/export-edges", namespace))
-
-
-def _pages(connection: Connection, name: str, namespace: str) -> Iterator[dict[str, Any]]:
-    after = ""
-    while rows := connection.read(CYPHER[name](namespace=namespace, after=after, limit=PAGE)):
-        yield from rows
-        after = rows[-1]["id"]
+    """Every edge of a namespace in the order of the ids, as they are read."""
+    query = CYPHER["read/all-edges"](namespace=namespace)
+    return (Edge(**row) for row in connection.stream(query, seconds=ALL_SECONDS))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from typing import TextIO
 from xml.etree import ElementTree
 
 from pydantic import ValidationError
@@ -26,11 +27,11 @@ _GRAPHML_KEYS = (
 Writer = Callable[[Iterator[Node], Iterator[Edge]], Iterator[str]]
 
 
-def export(connection: Connection, namespace: str, form: str = "contextscript") -> str:
-    """All nodes and edges of a namespace, in the order of their ids, as one consistent text.
+def export(connection: Connection, namespace: str, file: TextIO, form: str = "contextscript") -> None:
+    """Write all nodes and edges of a namespace into an empty file, in the order of their ids, as of one moment.
 
     A load that is committed while the pages are read would tear the picture, so the namespace's revision is
-    compared before and after, and the reading begins again where it differs.
+    compared before and after, and where it differs the file is emptied and the reading begins again.
 
     Raises:
         NotFoundError: there is no such format.
@@ -38,14 +39,16 @@ def export(connection: Connection, namespace: str, form: str = "contextscript") 
     """
     for _ in range(MOST_TRIES):
         before = _revision(connection, namespace)
-        text = written(form, all_nodes(connection, namespace), all_edges(connection, namespace))
+        file.writelines(written(form, all_nodes(connection, namespace), all_edges(connection, namespace)))
         if _revision(connection, namespace) == before:
-            return text
+            return
+        file.seek(0)
+        file.truncate()
     raise MemoryGraphError(f"namespace {namespace!r} changed during each of {MOST_TRIES} exports; try again later")
 
 
-def written(form: str, nodes: Iterator[Node], edges: Iterator[Edge]) -> str:
-    """Nodes and edges as one text.
+def written(form: str, nodes: Iterator[Node], edges: Iterator[Edge]) -> Iterator[str]:
+    """Nodes and edges as a text, piece by piece.
 
     Raises:
         NotFoundError: there is no such format.
@@ -53,7 +56,7 @@ def written(form: str, nodes: Iterator[Node], edges: Iterator[Edge]) -> str:
     """
     if form not in FORMATS:
         raise NotFoundError(f"no export format {form!r}; there are {', '.join(FORMATS)}")
-    return "".join(FORMATS[form](nodes, edges))
+    return FORMATS[form](nodes, edges)
 
 
 def _revision(connection: Connection, namespace: str) -> int:
@@ -87,26 +90,27 @@ def _jsonl(nodes: Iterator[Node], edges: Iterator[Edge]) -> Iterator[str]:
 
 
 def _graphml(nodes: Iterator[Node], edges: Iterator[Edge]) -> Iterator[str]:
-    root = ElementTree.Element("graphml", {"xmlns": "http://graphml.graphdrawing.org/xmlns"})
+    yield '<?xml version="1.0" encoding="utf-8"?>\n<graphml xmlns="http://graphml.graphdrawing.org/xmlns">\n'
     for kind, name, type_ in _GRAPHML_KEYS:
-        ElementTree.SubElement(root, "key", {"id": name, "for": kind, "attr.name": name, "attr.type": type_})
-    graph = ElementTree.SubElement(root, "graph", {"edgedefault": "directed"})
+        yield _xml("key", {"id": name, "for": kind, "attr.name": name, "attr.type": type_})
+    yield '<graph edgedefault="directed">\n'
     for node in nodes:
-        _graphml_element(graph, "node", {"id": node.id}, {"name": node.name, "data": node.data})
+        yield _xml("node", {"id": node.id}, {"name": node.name, "data": node.data})
     for edge in edges:
         ends = {"id": edge.id, "source": edge.from_node, "target": edge.to_node}
-        _graphml_element(graph, "edge", ends, {"verb": edge.verb, "weight": str(edge.weight)})
-    yield ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+        yield _xml("edge", ends, {"verb": edge.verb, "weight": str(edge.weight)})
+    yield "</graph>\n</graphml>\n"
 
 
-def _graphml_element(graph: ElementTree.Element, kind: str, attributes: dict[str, str], data: dict[str, str]) -> None:
-    element = ElementTree.SubElement(graph, kind, attributes)
-    for name, value in data.items():
+def _xml(kind: str, attributes: dict[str, str], data: Mapping[str, str] | None = None) -> str:
+    element = ElementTree.Element(kind, attributes)
+    for name, value in (data or {}).items():
         if not all(map(_in_xml, value)):
             raise MemoryGraphError(
                 f"`{attributes['id']}` holds a character that XML cannot; export it with --format jsonl"
             )
         ElementTree.SubElement(element, "data", {"key": name}).text = value
+    return ElementTree.tostring(element, encoding="unicode") + "\n"
 
 
 def _in_xml(character: str) -> bool:

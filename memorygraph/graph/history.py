@@ -11,15 +11,16 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from heapq import merge
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TextIO, TypeVar
 
 from memorygraph.errors import MemoryGraphError, NotFoundError
 from memorygraph.graph.connection import Connection, Transaction
-from memorygraph.graph.elements import PAGE, Edge, Node
+from memorygraph.graph.elements import Edge, Node
 from memorygraph.graph.exports import written
 from memorygraph.graph.loads import COUNTS
 from memorygraph.library import CYPHER
 
+PAGE = 1000
 FORMERS_PER_TRANSACTION = 10_000
 ALL = 1 << 53
 
@@ -229,7 +230,11 @@ class Snapshot:
         Raises:
             NotFoundError: there is no such format, or the history that far back was purged.
         """
-        return written(format, self.nodes(), self.edges())
+        return "".join(written(format, self.nodes(), self.edges()))
+
+    def export_to(self, file: TextIO, format: str = "contextscript") -> None:  # noqa: A002 - the name users type
+        """Write the whole namespace as it was into a file, holding no more than a page of it in memory."""
+        file.writelines(written(format, self.nodes(), self.edges()))
 
     def _elements(self, make: Callable[..., Element], present: str, former: str) -> Iterator[Element]:
         """What has not changed since and what has, as one, page by page.

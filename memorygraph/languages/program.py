@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Annotated, Any, Protocol
@@ -25,6 +25,10 @@ class Script(Protocol):
     @property
     def source(self) -> Source:
         """The text, which knows its places."""
+
+    @property
+    def statements(self) -> Sequence[Any]:
+        """What it says, in the order of the text."""
 
     @property
     def problems(self) -> tuple[Problem, ...]:

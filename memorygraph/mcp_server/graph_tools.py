@@ -93,8 +93,9 @@ class ThoughtArguments(Budgeted):
 class RunArguments(Arguments):
     """What run_program takes."""
 
-    program: str = Field(max_length=LONGEST_PROGRAM, description="The source of the program")
-    language: Literal["agentscript", "convo"] = "agentscript"
+    name: str | None = Field(default=None, description="A stored program, as list_programs names it")
+    program: str | None = Field(default=None, max_length=LONGEST_PROGRAM, description="Or the source of one")
+    language: Literal["agentscript", "convo"] = Field(default="agentscript", description="The language of the source")
     input: Any = Field(default=None, description="What the program is given: any JSON value")
     max_steps: int = Field(default=MOST_STEPS, ge=1, le=MOST_STEPS)
 
@@ -179,16 +180,26 @@ def _show_thought(graph: MemoryGraph, given: ThoughtArguments) -> Answer:
 
 
 def _run(graph: MemoryGraph, given: RunArguments) -> Answer:
-    program = parse(given.program, given.language)
+    program = _program(graph, given)
     _require_walls(program)
     with tempfile.TemporaryDirectory() as folder:
-        result = graph.run(program, given.input, language=given.language, folder=folder, max_steps=given.max_steps)
+        result = graph.run(program, given.input, folder=folder, max_steps=given.max_steps)
     steps = {"steps": len(result.steps), "conversation": result.conversation, "run": result.run}
     return Answer.of({"value": result.value, **steps})
 
 
+def _program(graph: MemoryGraph, given: RunArguments) -> Script:
+    if (given.name is None) == (given.program is None):
+        raise MemoryGraphError("give either the `name` of a stored program, or a `program`")
+    return parse(given.program, given.language) if given.program is not None else graph.program(str(given.name))
+
+
+def _list_programs(graph: MemoryGraph, given: Budgeted) -> Answer:
+    return Answer.of(with_left_out("programs", graph.programs(), given.max_tokens, lambda each: each.as_dict()))
+
+
 def _require_walls(program: Script) -> None:
-    """A program that a client sends reaches no other namespace, no file, and no host that it names itself."""
+    """A program that a client runs reaches no other namespace, no file, and no host that it names itself."""
     for each in program.statements if isinstance(program, agentscript.Program) else ():
         if not isinstance(each, agentscript.Import):
             continue
@@ -292,10 +303,17 @@ TOOLS = (
         _show_thought,
     ),
     Tool(
+        "list_programs",
+        "List Programs",
+        "The stored programs, which run_program runs by their name.",
+        Budgeted,
+        _list_programs,
+    ),
+    Tool(
         "run_program",
         "Run Program",
-        "Run an AgentScript program or a Convo node graph, and keep its record. It may ask models and this memory, "
-        "and nothing else: no tools, no files, no other hosts.",
+        "Run a stored program by its name, or the source of an AgentScript program or a Convo node graph, and keep "
+        "its record. It may ask models and this memory, and nothing else: no tools, no files, no other hosts.",
         RunArguments,
         _run,
         writes=True,

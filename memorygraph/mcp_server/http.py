@@ -29,7 +29,8 @@ from starlette.requests import Request
 from starlette.routing import Route
 
 from memorygraph.errors import MemoryGraphError, NotFoundError
-from memorygraph.mcp_server.server import build_server, log_to_stderr
+from memorygraph.mcp_server.server import TOOLS, build_server, log_to_stderr
+from memorygraph.mcp_server.tools import Tool
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
@@ -154,6 +155,7 @@ def build_app(
     tokens: Mapping[str, str] | None = None,
     *,
     allowed_hosts: Iterable[str] = (),
+    tools: Mapping[str, Tool] = TOOLS,
 ) -> Starlette:
     """The ASGI application that serves a graph under `/mcp`.
 
@@ -170,7 +172,7 @@ def build_app(
         )
     graphs = {name: type(graph)(graph.connection, name) for name in set(tokens.values())} if tokens else None
     manager = StreamableHTTPSessionManager(
-        build_server(graph, graphs),
+        build_server(graph, graphs, tools),
         security_settings=allowed_from(host, port, allowed_hosts),
         max_request_body_size=LARGEST_BODY,
     )
@@ -190,6 +192,7 @@ def serve_http(
     tokens: Mapping[str, str] | None = None,
     *,
     allowed_hosts: Iterable[str] = (),
+    tools: Mapping[str, Tool] = TOOLS,
 ) -> None:
     """Serve any number of clients over HTTP, until the process is told to end. The options are those of `build_app`.
 
@@ -201,7 +204,7 @@ def serve_http(
     log_to_stderr()
     with _listener(host, port) as listener:
         port = listener.getsockname()[1]
-        app = build_app(graph, host, port, tokens, allowed_hosts=allowed_hosts)
+        app = build_app(graph, host, port, tokens, allowed_hosts=allowed_hosts, tools=tools)
         shown = f"[{host}]" if ":" in host else host
         sys.stderr.write(f"serving at http://{shown}:{port}{PATH}\n")
         sys.stderr.flush()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import sys
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
@@ -44,7 +44,7 @@ from mcp_types import (
     UnsubscribeRequestParams,
 )
 
-from memorygraph.errors import MemoryGraphError
+from memorygraph.errors import MemoryGraphError, NotFoundError
 from memorygraph.mcp_server import entity_tools, graph_tools, resources
 from memorygraph.mcp_server.prompts import PROMPTS
 from memorygraph.mcp_server.tools import CALLER, Tool, sendable
@@ -102,10 +102,11 @@ class _Subscribers:
 
 
 class _Handlers:
-    """What the server answers; `graph_of` gives the graph of whoever asks."""
+    """What the server answers with its tools; `graph_of` gives the graph of whoever asks."""
 
-    def __init__(self, graph_of: Callable[[Context], MemoryGraph]) -> None:
+    def __init__(self, graph_of: Callable[[Context], MemoryGraph], tools: Mapping[str, Tool]) -> None:
         self._graph_of = graph_of
+        self._tools = tools
         self._subscribers = _Subscribers()
         self._limiter: anyio.CapacityLimiter | None = None
 
@@ -114,10 +115,10 @@ class _Handlers:
         return await to_thread.run_sync(work, limiter=self._limiter)
 
     async def list_tools(self, _ctx: Context, _params: PaginatedRequestParams | None) -> ListToolsResult:
-        return ListToolsResult(tools=[tool.described for tool in TOOLS.values()])
+        return ListToolsResult(tools=[tool.described for tool in self._tools.values()])
 
     async def call_tool(self, ctx: Context, params: CallToolRequestParams) -> CallToolResult:
-        tool = TOOLS.get(params.name)
+        tool = self._tools.get(params.name)
         if tool is None:
             raise MCPError(INVALID_PARAMS, sendable(f"there is no tool {params.name!r}"))
         graph = self._graph_of(ctx)
@@ -175,7 +176,21 @@ class _Handlers:
         return await self._subscribers.listen(self._graph_of(ctx).namespace, ctx, params)
 
 
-def build_server(graph: MemoryGraph, graphs: dict[str, MemoryGraph] | None = None) -> Server[Any]:
+def choose_tools(without: Iterable[str] = (), *, read_only: bool = False) -> dict[str, Tool]:
+    """The tools that a server offers: all but those, and, where it is only read from, none that writes.
+
+    Raises:
+        NotFoundError: there is no such tool.
+    """
+    left_out = set(without)
+    if unknown := sorted(left_out - TOOLS.keys()):
+        raise NotFoundError(f"there is no tool `{unknown[0]}`; there are: {', '.join(TOOLS)}")
+    return {name: tool for name, tool in TOOLS.items() if name not in left_out and not (read_only and tool.writes)}
+
+
+def build_server(
+    graph: MemoryGraph, graphs: dict[str, MemoryGraph] | None = None, tools: Mapping[str, Tool] = TOOLS
+) -> Server[Any]:
     """The server over a graph. With `graphs` it is over those, by the namespaces that its callers were let into."""
 
     def graph_of(ctx: Context) -> MemoryGraph:
@@ -186,7 +201,7 @@ def build_server(graph: MemoryGraph, graphs: dict[str, MemoryGraph] | None = Non
             raise MCPError(INVALID_PARAMS, "nobody knows who asks")
         return graphs[user.access_token.client_id]
 
-    handlers = _Handlers(graph_of)
+    handlers = _Handlers(graph_of, tools)
     return Server(
         NAME,
         version=_version(),
@@ -225,10 +240,10 @@ def log_to_stderr() -> None:
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="memorygraph: %(message)s")
 
 
-def serve_stdio(graph: MemoryGraph) -> None:
+def serve_stdio(graph: MemoryGraph, tools: Mapping[str, Tool] = TOOLS) -> None:
     """Serve one client over standard input and output, until it closes them. Nothing else is written there."""
     log_to_stderr()
-    server = build_server(graph)
+    server = build_server(graph, tools=tools)
 
     async def serve() -> None:
         async with stdio_server() as (read_stream, write_stream):

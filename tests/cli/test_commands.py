@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -178,6 +179,17 @@ def test_an_error_in_cypher_has_the_place_in_the_query() -> None:
     finished = memorygraph("query", "MATCH (n)\nRETURN m")
     assert "(line 2, column 8 (offset: 17))" in finished.stderr
     assert "EXPLAIN" not in finished.stderr
+
+
+def test_a_query_that_fails_midway_prints_no_half_a_document() -> None:
+    [error] = document("query", "UNWIND range(1, 5000) AS n RETURN 1 / (4000 - n) AS x", code=1)["errors"]
+    assert "/ by zero" in error["message"]
+
+
+def test_a_query_of_many_rows_is_shown_whole() -> None:
+    shown = memorygraph("query", "UNWIND range(1, 2500) AS n RETURN 'row' + n AS name").stdout
+    assert re.findall(r"row\d+", shown) == [f"row{n}" for n in range(1, 2501)]
+    assert memorygraph("query", "UNWIND [] AS n RETURN n").stderr.endswith("no rows\n")
 
 
 def test_a_dry_run_and_show_cypher_change_nothing(tmp_path: Path) -> None:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterator
+import tracemalloc
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memorygraph import AsyncMemoryGraph, MemoryGraph, MemoryGraphError, NotFoundError
+from memorygraph import AsyncMemoryGraph, MemoryGraph, MemoryGraphError, NotFoundError, QueryError
 from memorygraph.graph.connection import Connection
 from tests.conftest import EXAMPLES
 
@@ -92,13 +94,50 @@ def test_every_format_holds_every_property(apollo: MemoryGraph) -> None:
         apollo.export("yaml")
 
 
+def test_a_stream_holds_no_more_than_a_page_of_its_rows(apollo: MemoryGraph) -> None:
+    cypher = "UNWIND range(1, $last) AS number RETURN number, $text + number AS text"
+    rows = apollo.stream(cypher, {"last": 20_000, "text": "x" * 1000})
+    assert next(rows) == {"number": 1, "text": "x" * 1000 + "1"}
+    assert _peak(lambda: sum(len(row["text"]) for row in rows)) < 8 * 2**20  # all of them are over 20 MB
+
+
+@pytest.mark.parametrize("form", ["contextscript", "jsonl", "graphml"])
+def test_an_export_holds_no_more_than_a_page_of_its_elements(graph: MemoryGraph, tmp_path: Path, form: str) -> None:
+    data = "x" * 10_000
+    graph.load("".join(f'Node(node_id="n{i}", name="", data="{data}");' for i in range(3000)))
+    with (tmp_path / "export").open("w") as file:
+        assert _peak(lambda: graph.export_to(file, form)) < 20 * 2**20
+    assert (tmp_path / "export").stat().st_size > 30 * 10**6
+    assert (tmp_path / "export").read_text() == graph.export(form)
+
+
+def _peak(work: Callable[[], object]) -> int:
+    """How many bytes a piece of work had allocated at most."""
+    tracemalloc.start()
+    try:
+        work()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_stream_reads_only_and_within_its_time(apollo: MemoryGraph) -> None:
+    with pytest.raises(QueryError, match="writes"):
+        next(apollo.stream("CREATE (n:Nothing) RETURN n"))
+    slow = "UNWIND range(1, 1000000) AS a UNWIND range(1, 1000000) AS b RETURN sum(a * b) AS sum"
+    with pytest.raises(QueryError, match="terminated"):
+        next(apollo.stream(slow, seconds=0.5))
+
+
 def test_asyncio_has_the_same_methods(apollo: MemoryGraph) -> None:
-    async def read() -> tuple[str, int]:
+    async def read() -> tuple[str, int, int]:
         graph = AsyncMemoryGraph(apollo)
         node, hits = await asyncio.gather(graph.node("agc"), graph.search("moon"))
-        return node.name, len(hits)
+        numbers = [row["n"] async for row in graph.stream("UNWIND range(1, 2500) AS n RETURN n")]
+        return node.name, len(hits), sum(numbers)
 
-    name, hits = asyncio.run(read())
+    name, hits, total = asyncio.run(read())
+    assert total == 2500 * 2501 / 2
     assert name == "Apollo Guidance Computer"
     assert hits > 3
     assert {name for name in dir(MemoryGraph) if not name.startswith("_")} <= set(dir(AsyncMemoryGraph(apollo)))

@@ -134,6 +134,7 @@ TOOL_NAMES = [
     "conversation_versions",
     "list_thoughts",
     "show_thought",
+    "list_programs",
     "run_program",
 ]
 
@@ -203,3 +204,19 @@ def test_what_a_program_may_not_do_is_refused(session: Session) -> None:
         result = session.call("run_program", {"program": program})
         assert result.is_error
         assert "here the" in text_of(result)
+
+
+def test_a_stored_program_is_run_by_its_name_within_the_same_walls(session: Session, server: Server) -> None:
+    source = "main agent { main func(input { a number }) { return input.a } }"
+    away = 'import memory M from "neo4j://another" main agent { main func() { return 1 } }'
+    uri, auth = server
+    with MemoryGraph.connect(uri, auth, namespace="hostile") as graph:
+        graph.load(source, "agentscript", file="pick.as")
+        graph.load(away, "agentscript", file="away.as")
+    listed = session.call("list_programs", {}).structured_content
+    assert [program["name"] for program in listed["programs"]] == ["away", "pick"]
+    assert session.call("run_program", {"name": "pick", "input": {"a": 2}}).structured_content["value"] == 2
+    assert "here the" in text_of(session.call("run_program", {"name": "away"}))
+    for wrong in ({}, {"name": "pick", "program": source}):
+        assert "either the `name`" in text_of(session.call("run_program", wrong))
+    assert "no program `other`" in text_of(session.call("run_program", {"name": "other"}))

@@ -11,8 +11,8 @@ import httpx2
 import mcp
 import pytest
 
-from memorygraph import MemoryGraph, MemoryGraphError
-from memorygraph.mcp_server import build_app
+from memorygraph import MemoryGraph, MemoryGraphError, NotFoundError
+from memorygraph.mcp_server import build_app, build_server, choose_tools
 from memorygraph.mcp_server.http import LARGEST_BODY, read_tokens
 from tests.mcp_server.clients import HttpServer, call, over_http, run
 
@@ -124,6 +124,23 @@ def test_beyond_this_machine_it_serves_with_tokens_only(graph: MemoryGraph, host
     with pytest.raises(MemoryGraphError, match="give it tokens"):
         build_app(graph, host, 8000)
     build_app(graph, host, 8000, {"t": graph.namespace})
+
+
+def test_a_server_offers_the_tools_that_it_is_told_to(graph: MemoryGraph) -> None:
+    reading = choose_tools(read_only=True)
+    assert {"recall", "read_graph"} <= reading.keys()
+    assert not {"create_entities", "load_contextscript", "undo", "run_program"} & reading.keys()
+    assert "recall" not in choose_tools(["recall"])
+    with pytest.raises(NotFoundError, match="no tool `recal`"):
+        choose_tools(["recal"])
+
+    async def work() -> None:
+        async with mcp.Client(build_server(graph, tools=reading)) as client:
+            assert {tool.name for tool in (await client.list_tools()).tools} == reading.keys()
+            with pytest.raises(mcp.MCPError, match="no tool 'create_entities'"):
+                await client.call_tool("create_entities", {"entities": []})
+
+    run(work)
 
 
 def test_a_file_of_tokens_has_a_namespace_and_its_token_on_each_line(tmp_path: Path) -> None:

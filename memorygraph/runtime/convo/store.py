@@ -17,7 +17,6 @@ from uuid import uuid4
 
 from memorygraph.errors import MemoryGraphError, NotFoundError, ScriptError, Source
 from memorygraph.graph.connection import Connection
-from memorygraph.graph.loads import Loader, LoadReport, Provenance
 from memorygraph.languages.convo import Program
 from memorygraph.library import CYPHER
 from memorygraph.llm.recording import answers_of, call_of
@@ -86,25 +85,6 @@ def graph_query(program: Program, namespace: str) -> Query:
         nodes=nodes,
         routes=routes,
     )
-
-
-def load_graph(
-    connection: Connection,
-    namespace: str,
-    program: Program,
-    *,
-    dry_run: bool = False,
-    provenance: Provenance | None = None,
-) -> LoadReport:
-    """Store the definition of a node graph. A node is one of the graph, an edge one of its routes.
-
-    Raises:
-        ScriptError: the conversation is wrong; nothing was stored.
-    """
-    query = graph_query(program, namespace)
-    loader = Loader(connection, namespace, "convo")
-    file, statements = program.source.file, len(program.statements)
-    return loader.write([query], file=file, statements=statements, dry_run=dry_run, provenance=provenance)
 
 
 def _described(node: Node) -> str:
