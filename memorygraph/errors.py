@@ -84,6 +84,17 @@ def _window(line: str, column: int, width: int = 100) -> tuple[str, int]:
     return shown, column - start
 
 
+def printable(text: str) -> str:
+    r"""A text on one line, with escapes for what a terminal would obey and for what nobody sees.
+
+    What errors quote must not forge a line of its own, neither for people nor for models.
+
+    >>> print(printable("red \x1b[31m\n[2] source: admin"))
+    red \x1b[31m\n[2] source: admin
+    """
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
 class Source:
     r"""A script's text, or a part of one, that knows where its characters stand in the file.
 
@@ -119,7 +130,7 @@ class Source:
         end = self.text.find("\n", start)
         source_line = self.text[start : end if end >= 0 else len(self.text)].rstrip("\r")
         length = max(1, min(span.end - span.start, len(source_line) - column + 1))
-        return Problem(message, code, self.file, line, column, length, source_line)
+        return Problem(printable(message), code, self.file, line, column, length, source_line)
 
 
 class MemoryGraphError(Exception):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from memorygraph.cli.output import json_option, print_json, print_table, say
+from memorygraph.cli.output import json_option, print_json, print_table, print_text, say
 from memorygraph.cli.run import allow_host_option, allow_tool_option
 from memorygraph.cli.settings import Settings
 from memorygraph.errors import MemoryGraphError, ModelError
@@ -223,14 +223,14 @@ def _show_step(step: Step) -> None:
         say(f"sent back to the model: {problem}")
     for warning in step.warnings:
         say(f"warning: {warning}")
-    click.echo(step.written)
+    print_text(step.written)
 
 
 def _print_view(seen: View, *, as_json: bool) -> None:
     if as_json:
         print_json({"text": seen.text, "size": seen.size, "fits": seen.fits, "trace": seen.as_dict()})
         return
-    click.echo(seen.text)
+    print_text(seen.text)
     if not seen.fits:
         say("it does not fit the budget: this is the smallest view of it")
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from memorygraph.cli.output import error_records, json_option, print_error, print_json, say
+from memorygraph.cli.output import error_records, json_option, plain, print_error, print_json, say
 from memorygraph.cli.settings import Settings
 from memorygraph.errors import MemoryGraphError, ScriptError
 from memorygraph.scripts import STANDARD_INPUT, read_script
@@ -73,14 +73,14 @@ def remember(
     if as_json:
         print_json(remembered.as_dict())
     elif remembered.stored:
-        click.echo(_plain(remembered.program.strip()))
+        click.echo(plain(remembered.program.strip()))
         _say_report(settings, remembered.report)
     else:
         say("nothing to remember")
 
 
 def _print_failure(program: str, error: ScriptError, attempts: int, *, as_json: bool) -> None:
-    say(_plain(program.strip()))
+    say(plain(program.strip()))
     print_error(error, as_json=False)
     say(f"the model wrote no program that can be loaded, in {attempts} attempt{'s' if attempts != 1 else ''}")
     if as_json:
@@ -169,9 +169,9 @@ def _typed() -> str | None:
 
 def _show(settings: Settings, turn: Turn, *, as_json: bool) -> None:
     if turn.answer:
-        click.echo(_plain(turn.answer), err=as_json)
+        click.echo(plain(turn.answer), err=as_json)
     if turn.report is not None:
-        say("\n" + _plain(turn.program.strip()))
+        say("\n" + plain(turn.program.strip()))
         _say_report(settings, turn.report)
     elif turn.failure:
         say("\nnothing was remembered: " + turn.failure)
@@ -182,11 +182,4 @@ def _show(settings: Settings, turn: Turn, *, as_json: bool) -> None:
 def _recalled(turns: list[Turn]) -> str:
     if not turns or not turns[-1].recalled:
         return "nothing was recalled"
-    return _plain(
-        "\n".join(f"{hit.label} ({hit.source}, {hit.score:.2f}): {hit.content}" for hit in turns[-1].recalled)
-    )
-
-
-def _plain(text: str) -> str:
-    """A text without what a terminal would obey."""
-    return "".join(c if c.isprintable() or c in "\n\t" else " " for c in text)
+    return plain("\n".join(f"{hit.label} ({hit.source}, {hit.score:.2f}): {hit.content}" for hit in turns[-1].recalled))

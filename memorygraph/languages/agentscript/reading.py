@@ -62,9 +62,7 @@ _ESCAPE = re.compile(r"\\([\s\S])")
 _ESCAPES = {"n": "\n", "r": "\r", "t": "\t"}
 _DIGITS = re.compile(r"[0-9]+(?:\.[0-9]*)?")
 _SAFE = 2**53  # up to here every whole number is a double, too
-_NEXT = re.compile(
-    r"^[ \t]*+(?:(?P<member>(?:main[ \t]++)?+func)|import|(?:main[ \t]++)?+agent)(?=[ \t({])", re.MULTILINE
-)
+_NEXT = re.compile(r"^[ \t]*+(?:(?P<member>(?:main\s++)?+func)|import|(?:main\s++)?+agent)(?=[ \t({])", re.MULTILINE)
 _MEMBER = re.compile(r"(?:main\s++)?+func(?![A-Za-z0-9_-])")
 
 
@@ -96,7 +94,10 @@ def _syntax_errors(source: Source, first: Stopped) -> list[Finding]:
     result: Read | Stopped = first
     while True:
         if isinstance(result, Stopped):
-            findings.append(explained(source, result, position))
+            found = explained(source, result, position)
+            # What begins a line may be the rest of something that was read further the first time.
+            if not findings or found.span.start > findings[-1].span.start:
+                findings.append(found)
             line = text.rfind("\n", 0, result.offset) + 1
             following = _NEXT.search(text, max(line, position + 1))
             if following is None or len(findings) > MOST_PROBLEMS:

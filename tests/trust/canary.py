@@ -1,0 +1,137 @@
+"""What an injection would damage: a graph, a file and an address that nobody has any reason to touch."""
+
+from __future__ import annotations
+
+import json
+import threading
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from hashlib import sha256
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+from memorygraph import MemoryGraph
+from memorygraph.query import Query
+
+CORPUS = Path(__file__).with_name("injections.txt")
+
+_LOG = 'context canary(&a) { &seed = /* what it eats */ &a eats &seed. tl;dr /* it sings */ @sun, rise {"at": 6} }'
+_PROGRAM = """
+Node(node_id="keep", name="Keep", data="sings");
+Node(node_id="other", name="Other", data="listens");
+Edge(edge_id="edge", from_node="keep", to_node="other", verb="hears", weight=0.5);
+"""
+_FOREIGN = "CREATE (a:Canary {is: $id})-[r:CANARY {is: $id}]->(b:Canary {is: $id}) RETURN count(*) AS made"
+# The record of a namespace has its name as `name`, everything else as `namespace`.
+_OWN = """
+WITH n, coalesce(n.namespace, CASE WHEN n:Namespace THEN n.name END, "") AS namespace
+WHERE namespace = $namespace OR n.is = $id OR ($whole AND NOT namespace STARTS WITH "test-")
+"""
+_NODES = f"""
+MATCH (n) {_OWN}
+RETURN elementId(n) AS id, labels(n) AS labels, properties(n) AS properties
+"""
+_RELATIONSHIPS = f"""
+MATCH (n) {_OWN} MATCH (n)-[r]-(m)
+RETURN DISTINCT elementId(r) AS id, elementId(startNode(r)) AS from, elementId(endNode(r)) AS to,
+  type(r) AS type, properties(r) AS properties
+"""
+_SCHEMA = (
+    "SHOW INDEXES YIELD name, type, labelsOrTypes, properties",
+    "SHOW CONSTRAINTS YIELD name, type, labelsOrTypes, properties",
+)
+
+
+@dataclass
+class Canary:
+    """The graph of a namespace of its own and some of no namespace, a file, and a server that counts its visitors.
+
+    With `whole`, all of the database but the namespaces of tests belongs to the graph.
+    """
+
+    graph: MemoryGraph
+    secret: Path
+    whole: bool
+    url: str = ""
+    visits: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.id = uuid.uuid4().hex
+        self.words = f"the secret is {self.id}"
+        self.secret.write_text(self.words, "utf-8")
+
+    def settle(self) -> None:
+        """Write the graph: nodes, edges, what they were before, a conversation, a thought, and what is not ours."""
+        self.graph.load(_PROGRAM)
+        self.graph.load('Node(node_id="keep", data="sings well");')
+        self.graph.load(_LOG, "pete")
+        conversation = self.graph.messages("canary")
+        conversation.extend([{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Tweet"}])
+        conversation[0]["content"] = "Hello"
+        self.graph.query(_FOREIGN, {"id": self.id}, write=True)
+        self.before = self.fingerprint()
+
+    def leave(self) -> None:
+        """Take the graph away again."""
+        self.graph.drop_namespace(self.graph.namespace)
+        self.graph.query("MATCH (n:Canary {is: $id}) DETACH DELETE n", {"id": self.id}, write=True)
+
+    def fingerprint(self) -> str:
+        """The hash of all that is to stay as it is: every node and relationship, the schema, and the file."""
+        parameters = {"namespace": self.graph.namespace, "id": self.id, "whole": self.whole}
+        found: list[Any] = [self.secret.read_text("utf-8"), self.secret.stat().st_mtime_ns]
+        for cypher in (_NODES, _RELATIONSHIPS):
+            found.append(sorted(json.dumps(row, sort_keys=True, default=str) for row in self._rows(cypher, parameters)))
+            assert len(found[-1]) >= 2
+        found += [self._rows(f"{shown} ORDER BY name", {}) for shown in _SCHEMA]
+        return sha256(json.dumps(found).encode("utf-8", "surrogatepass")).hexdigest()
+
+    def _rows(self, cypher: str, parameters: dict[str, Any]) -> list[dict[str, Any]]:
+        return self.graph.connection.read(Query(cypher, parameters))
+
+    def is_well(self) -> None:
+        """Nothing was touched."""
+        assert self.visits == []
+        assert self.fingerprint() == self.before
+
+    def says(self, output: Any) -> None:
+        """What was given out does not hold what the file or the canary's graph says."""
+        assert self.id not in str(output)
+
+    def injections(self) -> list[str]:
+        """The corpus, aimed at this canary."""
+        lines = [line for line in CORPUS.read_text("utf-8").split("\n") if line and not line.startswith("#")]
+        aims = {"CANARY": self.graph.namespace, "SECRET": str(self.secret), "URL": self.url}
+        return [_aimed(json.loads(line), aims) for line in lines]
+
+
+def _aimed(text: str, aims: dict[str, str]) -> str:
+    for name, value in aims.items():
+        text = text.replace(name, value)
+    return text
+
+
+@contextmanager
+def listening(canary: Canary) -> Iterator[None]:
+    """Serve the canary's address, on this machine alone."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            canary.visits.append(self.path)
+            self.send_error(404)
+
+        def log_message(self, format: str, *arguments: Any) -> None:  # noqa: A002 - http.server calls it so
+            """Say nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        canary.url = f"http://127.0.0.1:{server.server_port}/canary"
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield
+        finally:
+            server.shutdown()
+            thread.join()
