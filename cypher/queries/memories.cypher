@@ -21,12 +21,3 @@ WHERE node.id > $after AND NOT node.id STARTS WITH $prefix
 RETURN node.id AS id, node.name AS name, node.data AS data
 ORDER BY id
 LIMIT $limit;
-
-// name: edges-of-hits
-// The edges at each of these nodes, in or out, with the node at the other end. Parameters: namespace, ids.
-UNWIND $ids AS id
-MATCH (node:Node {namespace: $namespace, id: id})-[edge:EDGE]-(other:Node)
-WHERE edge.namespace = $namespace AND other.id <> id
-RETURN id AS hit, edge.verb AS verb, edge.weight AS weight,
-       other.id AS id, other.name AS name, other.data AS data
-ORDER BY hit, edge.id;

@@ -4,8 +4,9 @@
 // All that one recall needs, ranked. Four lists are fused, messages and nodes by words and by vectors: the entry at
 // place p of one adds 1 / (constant + p) to what it names. From there a part of the score goes one step on: along
 // EDGE by the weight of the edge, from a node to the message that it was learnt from (SOURCE), and along NEXT to the
-// messages one and two places before and behind. Everything found on the way adds up. Without a vector its two lists
-// are empty; `constant` and the weights are explained in memorygraph.memory.fusion. Of a message that was said in
+// messages one and two places before and behind. Everything found on the way adds up, and only of what
+// comes out first is it asked what it is: sorted by the score alone, the rest is never read. Without a vector its two
+// lists are empty; `constant` and the weights are explained in memorygraph.memory.fusion. Of a message that was said in
 // other conversations too, the first one is named. Parameters: namespace, message_terms, node_terms (Lucene queries
 // made by memorygraph.memory.words), vectors (none, or one), model, depth, constant, least, near, far, edge, learnt,
 // fan, kinds, conversation, limit.
@@ -40,33 +41,36 @@ CALL () {
   RETURN hit, sum(score) AS score, collect(DISTINCT source) AS sources
 }
 CALL (hit, score, sources) {
-  RETURN hit AS found, score AS part, sources AS ways
+  RETURN hit AS found, score AS part, sources AS ways, null AS step
   UNION ALL
   WITH hit, score WHERE score >= $least
   MATCH (hit)-[step:NEXT|EDGE|SOURCE]-(found)
+  WHERE found <> hit
   WITH found, step, score LIMIT $fan
   RETURN found,
          score * CASE WHEN step:NEXT THEN $near
                       WHEN step:SOURCE AND found:Message THEN $learnt
                       ELSE $edge * coalesce(step.weight, 1.0) END AS part,
-         CASE WHEN step:NEXT THEN [] ELSE ['edge'] END AS ways
+         null AS ways, step
   UNION ALL
-  WITH hit, score WHERE score >= $least
+  WITH hit, score WHERE score >= $least AND hit:Message
   MATCH (hit)-[:NEXT]->()-[:NEXT]->(found)
   WITH found, score LIMIT $fan
-  RETURN found, score * $far AS part, [] AS ways
+  RETURN found, score * $far AS part, null AS ways, null AS step
   UNION ALL
-  WITH hit, score WHERE score >= $least
+  WITH hit, score WHERE score >= $least AND hit:Message
   MATCH (hit)<-[:NEXT]-()<-[:NEXT]-(found)
-  RETURN found, score * $far AS part, [] AS ways
+  RETURN found, score * $far AS part, null AS ways, null AS step
 }
-WITH found, sum(part) AS score, reduce(all = [], ways IN collect(ways) | all + ways) AS ways
+WITH found, sum(part) AS score, collect(ways) AS ways, collect(step) AS steps
+ORDER BY score DESC
+WITH found, score, ways, steps
 WHERE score > 0 AND found.namespace = $namespace AND any(kind IN $kinds WHERE kind IN labels(found))
   AND (found:Node OR $conversation IS NULL OR $conversation IN found.conversations)
-WITH found, score, ways
 ORDER BY score DESC, found.said_at DESC, found.id
 LIMIT $limit
-RETURN found.id AS id, found:Message AS is_message, score, ways,
+RETURN found.id AS id, found:Message AS is_message, score, head(ways) AS ways,
+       [step IN steps WHERE NOT step:NEXT | {verb: step.verb, weight: coalesce(step.weight, 1.0)}] AS edges,
        found.name AS name, found.data AS data, found.body AS body,
        head(found.conversations) AS conversation, toString(found.said_at) AS at;
 

@@ -12,7 +12,9 @@ ON CREATE SET migration.at = datetime();
 // Wait until every index is online. Parameters: seconds.
 CALL db.awaitIndexes($seconds);
 
-// name: index-analyzer
-// The analyzer that a full-text index really has: IF NOT EXISTS keeps an older one silently. Parameters: index.
-SHOW FULLTEXT INDEXES YIELD name, options WHERE name = $index
-RETURN options.indexConfig['fulltext.analyzer'] AS analyzer;
+// name: search-indexes
+// What the full-text and vector indexes of the database really are: IF NOT EXISTS keeps an older one silently.
+SHOW INDEXES YIELD name, type, labelsOrTypes, properties, options
+WHERE type IN ['FULLTEXT', 'VECTOR']
+RETURN name, type, labelsOrTypes AS labels, properties, options
+ORDER BY name;

@@ -2,11 +2,89 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
 from memorygraph.errors import MemoryGraphError
 from memorygraph.graph.connection import Connection
 from memorygraph.library import CYPHER
+from memorygraph.query import Query
 
 INDEX_SECONDS = 300
+
+_SEARCH_INDEX = re.compile(
+    r"CREATE (?P<kind>FULLTEXT|VECTOR) INDEX (?P<name>\w+) IF NOT EXISTS\s+FOR \(\w+:(?P<labels>[\w|]+)\) ON "
+    r"(?P<properties>.*?)OPTIONS \{indexConfig: \{(?P<options>.*?)\}\}",
+    re.DOTALL,
+)
+_PROPERTY = re.compile(r"\.(\w+)")
+_OPTION = re.compile(r"`([\w.]+)`: (?:'([^']*)'|(true|false))")
+
+
+@dataclass(frozen=True)
+class SearchIndex:
+    """A full-text or vector index as a file of the schema wants it."""
+
+    migration: str
+    kind: str
+    name: str
+    labels: frozenset[str]
+    properties: tuple[str, ...]
+    options: Mapping[str, str]
+
+    @classmethod
+    def of(cls, migration: str, command: str) -> Self | None:
+        """The index that a command of the schema creates, where it is one of these.
+
+        >>> index = SearchIndex.of(
+        ...     "0001_a",
+        ...     "CREATE FULLTEXT INDEX t IF NOT EXISTS FOR (n:A|B) ON EACH [n.x, n.y] "
+        ...     "OPTIONS {indexConfig: {`fulltext.analyzer`: 'english'}}",
+        ... )
+        >>> index.name, sorted(index.labels), index.properties, index.options
+        ('t', ['A', 'B'], ('x', 'y'), {'fulltext.analyzer': 'english'})
+        """
+        found = _SEARCH_INDEX.search(command)
+        if found is None:
+            return None
+        return cls(
+            migration,
+            found["kind"],
+            found["name"],
+            frozenset(found["labels"].split("|")),
+            tuple(_PROPERTY.findall(found["properties"])),
+            {name: text or truth for name, text, truth in _OPTION.findall(found["options"])},
+        )
+
+    def problem(self, existing: Sequence[Mapping[str, Any]]) -> str | None:
+        """What is wrong with this index among all search indexes of a database, and what to do; None if nothing is."""
+        here = next((row for row in existing if row["name"] == self.name), None)
+        if here is None:
+            other = next((row for row in existing if self._stands_on(row)), None)
+            if other is None:
+                return f"the index {self.name} is missing: {self._advice()}"
+            return f"the index {other['name']} stands where {self.name} belongs: {self._advice(other['name'])}"
+        if not self._stands_on(here):
+            return f"the index {self.name} is one of other labels or properties: {self._advice(self.name)}"
+        for name, wanted in self.options.items():
+            given = here["options"]["indexConfig"].get(name)
+            if str(given).casefold() != wanted.casefold():
+                return f"the index {self.name} has {given!r} as {name}, and needs {wanted!r}: {self._advice(self.name)}"
+        return None
+
+    def _stands_on(self, row: Mapping[str, Any]) -> bool:
+        return (
+            row["type"] == self.kind
+            and set(row["labels"]) == self.labels
+            and tuple(row["properties"]) == self.properties
+        )
+
+    def _advice(self, standing: str | None = None) -> str:
+        drop = [] if standing is None else [f"DROP INDEX {standing};"]
+        again = f"MATCH (m:Migration {{name: '{self.migration}'}}) DELETE m;"
+        return f"run `{' '.join([*drop, again])}` in Neo4j, and try again"
 
 
 def apply_schema(connection: Connection) -> list[str]:
@@ -15,7 +93,7 @@ def apply_schema(connection: Connection) -> list[str]:
     Several clients may do so at once: each command is idempotent, and so is its record.
 
     Raises:
-        MemoryGraphError: the full-text index exists with another analyzer.
+        MemoryGraphError: a full-text or vector index exists with other options.
         ConnectionError: the server cannot be reached.
     """
     [row] = connection.read(CYPHER["schema/applied-migrations"]())
@@ -26,15 +104,25 @@ def apply_schema(connection: Connection) -> list[str]:
         connection.define(CYPHER["schema/await-indexes"](seconds=INDEX_SECONDS))
         record = CYPHER["schema/record-migration"](name=name)
         connection.write(lambda transaction, record=record: transaction.run(record))  # type: ignore[misc]
-    if missing:
-        _check_analyzer(connection)
+    if missing and (problems := index_problems(connection)):
+        raise MemoryGraphError("; ".join(problems))
     return [name for name, _ in missing]
 
 
-def _check_analyzer(connection: Connection) -> None:
-    [row] = connection.read(CYPHER["schema/index-analyzer"](index="node_text"))
-    if row["analyzer"] != "english":
-        raise MemoryGraphError(
-            f"the full-text index node_text has the analyzer {row['analyzer']!r}, and needs 'english': "
-            "run `DROP INDEX node_text` in Neo4j, delete the migration 0003_node_text, and try again"
-        )
+def index_problems(connection: Connection, migrations: Sequence[tuple[str, list[Query]]] | None = None) -> list[str]:
+    """What keeps searches from finding what is stored, and what to do: one query.
+
+    `IF NOT EXISTS` keeps an index of the same name, or on the same properties, whatever its analyzer is; searches
+    then find nothing, or fail. `migrations` are those of the library unless others are given.
+    """
+    existing = connection.read(CYPHER["schema/search-indexes"]())
+    wanted = _search_indexes(CYPHER.migrations() if migrations is None else migrations)
+    return [problem for index in wanted if (problem := index.problem(existing)) is not None]
+
+
+def _search_indexes(migrations: Sequence[tuple[str, list[Query]]]) -> Iterator[SearchIndex]:
+    for name, commands in migrations:
+        for command in commands:
+            index = SearchIndex.of(name, command.text)
+            if index is not None:
+                yield index

@@ -13,6 +13,7 @@ All of these were chosen on three conversations (26, 30 and 41) and measured on 
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 CONSTANT = 2
@@ -62,11 +63,21 @@ def weights(limit: int, *, steps: bool) -> dict[str, Any]:
     }
 
 
-def source_of(ways: list[str]) -> str:
+def source_of(ways: Sequence[str] | None, edges: Sequence[Mapping[str, Any]]) -> str:
     """How something was found: by its own words or vector if at all, else over an edge, else beside a message.
 
-    >>> source_of(["vector", "edge", "fulltext"]), source_of(["edge"]), source_of([])
+    >>> source_of(["vector", "fulltext"], [{"verb": "is"}]), source_of(None, [{"verb": "is"}]), source_of(None, [])
     ('fulltext+vector', 'edge', 'neighbour')
     """
-    own = sorted(set(ways) & {"fulltext", "vector"})
-    return "+".join(own) or ("edge" if "edge" in ways else "neighbour")
+    return "+".join(sorted(ways or ())) or ("edge" if edges else "neighbour")
+
+
+def heaviest_verb(edges: Sequence[Mapping[str, Any]]) -> str | None:
+    """The verb of the edge of the greatest weight; none where something was learnt from what led to it.
+
+    >>> heaviest_verb([{"verb": "saw", "weight": 0.1}, {"verb": "wrote", "weight": 0.9}])
+    'wrote'
+    >>> heaviest_verb([{"verb": None, "weight": None}])
+    """
+    named = [edge for edge in edges if edge["verb"] is not None]
+    return max(named, key=lambda edge: (edge["weight"], edge["verb"]))["verb"] if named else None

@@ -19,7 +19,7 @@ from memorygraph.context.items import ContextItem
 from memorygraph.graph.connection import Connection
 from memorygraph.library import CYPHER
 from memorygraph.memory.fitting import Found, fit, shown
-from memorygraph.memory.fusion import source_of, weights
+from memorygraph.memory.fusion import heaviest_verb, source_of, weights
 from memorygraph.memory.vectors import Embedder
 from memorygraph.memory.words import message_query, node_query, words_of
 from memorygraph.messages.message import Message
@@ -37,8 +37,8 @@ class RecallHit:
 
     `source` is `fulltext`, `vector` or both with a plus where its own words or meaning fit; `edge` where it is one
     edge away from what does, or is the message that a node was learnt from; and `neighbour` where it is a message
-    near one that does. A node has a `name`; a message has a `role`, the `speaker` where one is named, the
-    `conversation` and when it was said.
+    near one that does. Over an edge there is its `verb`, that of the heaviest if there are several. A node has a
+    `name`; a message has a `role`, the `speaker` where one is named, the `conversation` and when it was said.
     """
 
     id: str
@@ -50,6 +50,7 @@ class RecallHit:
     role: str | None = None
     conversation: str | None = None
     at: str | None = None
+    verb: str | None = None
 
     @property
     def label(self) -> str:
@@ -159,7 +160,9 @@ def recall_query(
 
 
 def _hit(row: dict[str, Any]) -> RecallHit:
-    place = {"id": row["id"], "score": row["score"], "source": source_of(row["ways"])}
+    source = source_of(row["ways"], row["edges"])
+    verb = heaviest_verb(row["edges"]) if source == "edge" else None
+    place = {"id": row["id"], "score": row["score"], "source": source, "verb": verb}
     if not row["is_message"]:
         return RecallHit(kind="node", text=row["data"] or "", name=row["name"], **place)
     message = Message(row["body"])

@@ -24,7 +24,7 @@ from memorygraph.graph.connection import Connection
 from memorygraph.llm.model import OpenAIModel
 from memorygraph.llm.scripted import ScriptedModel
 from memorygraph.memory.fusion import CONSTANT, EDGE, FAR, LEARNT, NEAR
-from memorygraph.memory.indexing import index_messages
+from memorygraph.memory.indexing import date_messages, index_messages
 from memorygraph.memory.recall import Recalled, recall, recall_query
 from memorygraph.memory.vectors import Embedder, ModelEmbedder, configured_embedder, embed_missing
 from memorygraph.query import Query
@@ -101,6 +101,34 @@ def test_a_node_is_found_with_what_is_one_edge_away(graph: MemoryGraph) -> None:
         ("engine", "node", "Engine", "edge"),
     ]
     assert found[1].score == pytest.approx(found[0].score * 0.5 * EDGE)
+
+
+def test_an_edge_says_its_verb_and_a_loop_adds_nothing(graph: MemoryGraph) -> None:
+    graph.load(
+        'Node(node_id="ada", name="Ada", data="a mathematician"); Node(node_id="engine", name="Engine", data="brass");'
+        'Edge(edge_id="e1", from_node="ada", to_node="engine", verb="saw", weight=0.1);'
+        'Edge(edge_id="e2", from_node="ada", to_node="engine", verb="programmed", weight=0.9);'
+        'Edge(edge_id="e3", from_node="ada", to_node="ada", verb="is", weight=1.0);'
+    )
+    found = ask(graph, "which mathematician?").hits
+    assert [(hit.id, hit.source, hit.verb) for hit in found] == [
+        ("ada", "fulltext", None),
+        ("engine", "edge", "programmed"),
+    ]
+    assert [hit.score for hit in found] == [
+        pytest.approx(1 / (CONSTANT + 1)),
+        pytest.approx(1 / (CONSTANT + 1) * EDGE),
+    ]
+
+
+def test_of_what_fits_equally_well_the_newest_comes_first(graph: MemoryGraph) -> None:
+    ids = say(graph, "home", *[("Ada", f"turn {number} of the talk") for number in range(5)], ("Ada", "the greyhound"))
+    talk = say(graph, "hub", ("Ben", "greyhound"))[0]
+    times = {id_: datetime(2023, 5, 8 - place, tzinfo=UTC) for place, id_ in enumerate(ids[:5])}
+    date_messages(graph.connection, graph.namespace, "home", times)
+    learn(graph, [("fact", "a violin", [*ids[:5], talk])])
+    found = [hit.id for hit in ask(graph, "violin", kinds=("message",), limit=3, steps=True).hits]
+    assert found == [talk, ids[0], ids[1]]
 
 
 def test_a_node_leads_to_the_message_that_it_was_learnt_from(graph: MemoryGraph) -> None:

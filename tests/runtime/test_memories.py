@@ -21,6 +21,7 @@ from memorygraph.languages.contextscript import is_identifier
 from memorygraph.runtime.memories import Memory, MemoryFailure, open_memory
 from memorygraph.runtime.memories import graph as graph_memory
 from memorygraph.runtime.permissions import Permissions, Refused
+from tests.memory.recalling import learn
 
 FACTS: list[dict[str, Any]] = [
     {"kind": "fact", "text": "Ada wrote the first program", "year": 1843},
@@ -487,10 +488,25 @@ class TestGraph:
             ("bernoulli", "edge:computed-by"),
         ]
         score = found[0]["score"]
-        assert [entry["score"] for entry in found[1:]] == [pytest.approx(score * 0.45), pytest.approx(score * 0.25)]
+        assert [entry["score"] for entry in found[1:]] == [pytest.approx(score * 0.5), pytest.approx(score * 0.25)]
         assert result.count == 3
         assert [entry["id"] for entry in call(memory, "recall", "who is Ada?", 2)] == ["ada", "engine"]
         assert call(memory, "recall", "who is Ada?") == found
+
+    def test_recall_is_that_of_the_client_and_of_nodes_alone(self, memory: Memory, graph: MemoryGraph) -> None:
+        graph.messages("talk").append({"role": "user", "name": "Ada", "content": "the engine runs on steam"})
+        [message] = graph.query("MATCH (message:Message {namespace: $namespace}) RETURN message.id AS id")
+        for number in range(3):
+            graph.load(f'Node(node_id="n{number}", name="steam engine {number}", data="steam");')
+        learn(graph, [("learnt", "a fact of other words", [message["id"]])])
+        found = call(memory, "recall", "steam engine")
+        hits = graph.recall("steam engine", kinds=("node",)).hits
+        assert [(entry["id"], entry["score"]) for entry in found] == [(hit.id, hit.score) for hit in hits]
+        assert {entry["id"]: entry["source"] for entry in found} == {
+            **{f"n{number}": "fulltext" for number in range(3)},
+            "learnt": "edge",
+        }
+        assert [hit.kind for hit in graph.recall("steam engine").hits].count("message") == 1
 
     def test_a_node_that_is_found_both_ways_comes_once(self, memory: Memory, graph: MemoryGraph) -> None:
         graph.load("""

@@ -12,16 +12,15 @@ from __future__ import annotations
 import json
 import re
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import chain, islice
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 from urllib.parse import unquote
 
 from memorygraph.context.origins import Stored, stored
 from memorygraph.errors import MemoryGraphError
 from memorygraph.graph.connection import Connection
-from memorygraph.graph.elements import Hit
 from memorygraph.languages.contextscript import NodeDeclaration, is_identifier, print_statement
 from memorygraph.library import CYPHER
 from memorygraph.runtime.memories.memory import (
@@ -41,14 +40,47 @@ PREFIX = "record-"
 PAGE = 1000
 LONGEST_NAME = 200
 
-# What is one step away says less than what was found, also over the strongest edge.
-STEP = 0.5
-
 _BEHIND_ALL = PREFIX + "~"
 _TIME = "%Y%m%dT%H%M%S%fZ"
 _ID = re.compile(rf"{PREFIX}(\d{{8}}T\d{{12}}Z)-[0-9a-f]+")
 _NODE_FIELDS = {"id", "name", "data"}
 _NAMING_FIELDS = ("name", "title", "text", "fact")
+
+
+class RecalledNode(Protocol):
+    """A node that a text brought to mind."""
+
+    @property
+    def id(self) -> str:
+        """Its id."""
+
+    @property
+    def name(self) -> str | None:
+        """Its name."""
+
+    @property
+    def text(self) -> str:
+        """Its data."""
+
+    @property
+    def score(self) -> float:
+        """How well it fits."""
+
+    @property
+    def source(self) -> str:
+        """How it was found."""
+
+    @property
+    def verb(self) -> str | None:
+        """That of the edge which led to it."""
+
+
+class Recalled(Protocol):
+    """What a text brought to mind."""
+
+    @property
+    def hits(self) -> Sequence[RecalledNode]:
+        """The best first."""
 
 
 class Graph(Protocol):
@@ -62,8 +94,8 @@ class Graph(Protocol):
     def load(self, source: str) -> Any:
         """Store a ContextScript program in one transaction."""
 
-    def search(self, text: str, limit: int = 10) -> list[Hit]:
-        """The nodes that a text finds, best first."""
+    def recall(self, text: str, budget: None = None, *, limit: int, kinds: Sequence[Literal["node"]]) -> Recalled:
+        """What a text brings to mind."""
 
 
 class GraphMemory(BaseMemory):
@@ -99,29 +131,20 @@ class GraphMemory(BaseMemory):
         return MemoryResult([self._known(kept) for kept in found], count=len(found))
 
     def recall(self, text: Any, limit: Any = LIMIT) -> MemoryResult:
-        """What a text brings to mind, as `{id, name, data, score, source}`, best first.
+        """What a text brings to mind, as `{id, name, data, score, source}`, best first: the client's recall, of nodes.
 
-        These are the nodes whose words match, with `fulltext` as their source, and the nodes one edge away from
-        them, with `edge:` and the verb of the edge.
+        The source is `fulltext`, `vector` or both with a plus where a node fits by itself; `edge:` and the verb where
+        it is one edge away from one that does; and `edge` where it was learnt from a message that does.
         """
-        most = read_limit(limit)
-        hits = self._graph.search(text_of(text, "what is recalled by"), most)
-        found = {hit.id: hit.as_dict() for hit in hits}
-        for entry in self._near({hit.id: hit.score for hit in hits}):
-            if entry["id"] not in found or found[entry["id"]]["score"] < entry["score"]:
-                found[entry["id"]] = entry
-        best = sorted(found.values(), key=lambda entry: (-entry["score"], entry["id"]))[:most]
-        return MemoryResult([self._known(entry) for entry in best], count=len(best))
+        found = self._graph.recall(
+            text_of(text, "what is recalled by"), budget=None, limit=read_limit(limit), kinds=("node",)
+        )
+        entries = [_recalled(hit) for hit in found.hits]
+        return MemoryResult([self._known(entry) for entry in entries], count=len(entries))
 
     def _known(self, fields: Mapping[str, Any]) -> Stored:
         """What is known of a node, which remembers that it comes from there."""
         return stored(fields, [self._before_id + fields["id"]])
-
-    def _near(self, scores: Mapping[str, float]) -> Iterator[dict[str, Any]]:
-        """The nodes one edge away from these, once for each edge that leads there."""
-        for row in self._read("edges-of-hits", ids=sorted(scores)):
-            score = scores[row["hit"]] * row["weight"] * STEP
-            yield {**{key: row[key] for key in ("id", "name", "data")}, "score": score, "source": f"edge:{row['verb']}"}
 
     def _records(self, wanted: Filter) -> Iterator[dict[str, Any]]:
         before: str | None = _BEHIND_ALL
@@ -140,6 +163,11 @@ class GraphMemory(BaseMemory):
     def _read(self, block: str, **parameters: Any) -> list[dict[str, Any]]:
         query = CYPHER[f"memories/{block}"](namespace=self._graph.namespace, **parameters)
         return self._graph.connection.read(query)
+
+
+def _recalled(hit: RecalledNode) -> dict[str, Any]:
+    source = hit.source if hit.verb is None else f"{hit.source}:{hit.verb}"
+    return {"id": hit.id, "name": hit.name or "", "data": hit.text, "score": hit.score, "source": source}
 
 
 def _declared(record: Mapping[str, Any], generated: str) -> dict[str, str] | None:
