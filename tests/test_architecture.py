@@ -103,8 +103,3 @@ def test_every_command_that_works_on_the_graph_has_its_method() -> None:
     other_names = {"show": "element", "import": "import_memory", "adopt": "adopt_memory"}
     methods = {other_names.get(name, name) for name in _COMMANDS.keys() - only_commands}
     assert [name for name in methods if not callable(getattr(MemoryGraph, name, None))] == []
-
-
-def test_the_readme_names_every_command() -> None:
-    readme = (PACKAGE.parent / "README.md").read_text("utf-8")
-    assert [name for name in _COMMANDS if f"`{name}" not in readme and f"memorygraph {name}" not in readme] == []

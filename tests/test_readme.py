@@ -9,6 +9,7 @@ import pytest
 
 from memorygraph import MemoryGraph
 from memorygraph.languages import parse
+from tests.cli_reference import with_table
 
 README = (Path(__file__).parent.parent / "README.md").read_text("utf-8")
 
@@ -47,3 +48,7 @@ def test_the_log_is_one_and_its_question_has_an_answer(graph: MemoryGraph) -> No
         "MATCH (:Context {namespace: $namespace})-[:BINDS {ref: 'someone'}]->(node) RETURN node.name AS name"
     )
     assert bound["name"] == "travis"
+
+
+def test_its_table_of_commands_is_that_of_the_commands() -> None:
+    assert with_table(README) == README, "write it anew: python -m tests.cli_reference"
