@@ -28,10 +28,9 @@ ORDER BY since, until;
 // name: revisions
 // The loads of a namespace, the newest first. Parameters: namespace, limit.
 MATCH (load:Load {namespace: $namespace})
-WHERE load.revision IS NOT NULL
-RETURN properties(load) AS load
-ORDER BY load.revision DESC
-LIMIT $limit;
+WHERE load.revision >= 0
+WITH load ORDER BY load.namespace DESC, load.revision DESC LIMIT $limit
+RETURN properties(load) AS load;
 
 // name: load
 // The record of one load. Parameters: namespace, revision.

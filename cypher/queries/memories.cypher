@@ -9,7 +9,7 @@ MATCH (node:Node {namespace: $namespace})
 WHERE node.id STARTS WITH $prefix AND node.id < $before
   AND (toLower(node.name) CONTAINS toLower($text) OR toLower(node.data) CONTAINS toLower($text))
 RETURN node.id AS id, node.name AS name, node.data AS data
-ORDER BY id DESC
+ORDER BY node.namespace DESC, id DESC
 LIMIT $limit;
 
 // name: other-nodes
@@ -19,5 +19,5 @@ MATCH (node:Node {namespace: $namespace})
 WHERE node.id > $after AND NOT node.id STARTS WITH $prefix
   AND (toLower(node.name) CONTAINS toLower($text) OR toLower(node.data) CONTAINS toLower($text))
 RETURN node.id AS id, node.name AS name, node.data AS data
-ORDER BY id
+ORDER BY node.namespace, id
 LIMIT $limit;

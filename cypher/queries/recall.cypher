@@ -127,7 +127,7 @@ MATCH (message:Message {namespace: $namespace})
 WHERE message.id > $after AND message.said IS NOT NULL
   AND (message.embedding_model IS NULL OR message.embedding_model <> $model)
 RETURN message.id AS id, message.said AS text
-ORDER BY id
+ORDER BY message.namespace, id
 LIMIT $limit;
 
 // name: nodes-without-vector
@@ -137,7 +137,7 @@ MATCH (node:Node {namespace: $namespace})
 WHERE node.id > $after AND (node.embedding_model IS NULL OR node.embedding_model <> $model)
   AND (node.name <> '' OR node.data <> '')
 RETURN node.id AS id, node.name AS name, node.data AS data
-ORDER BY id
+ORDER BY node.namespace, id
 LIMIT $limit;
 
 // name: embed-messages
