@@ -56,11 +56,11 @@ def serve(
         raise click.UsageError("--tokens, --token and --allow-host go with --transport http")
     namespaces = {**(read_tokens(tokens) if tokens else {}), **dict(map(_token, given))}
     tools = mcp_server.choose_tools(without, read_only=read_only)
+    if transport == "stdio":
+        mcp_server.serve_stdio(settings.connect, tools)
+        return
     with settings.connect() as graph:
-        if transport == "stdio":
-            mcp_server.serve_stdio(graph, tools)
-        else:
-            mcp_server.serve_http(graph, host, port, namespaces, allowed_hosts=hosts, tools=tools)
+        mcp_server.serve_http(graph, host, port, namespaces, allowed_hosts=hosts, tools=tools)
 
 
 @click.command("import")

@@ -326,8 +326,16 @@ class Connection:
             return result
 
     def define(self, query: Query) -> None:
-        """Run a schema command, which Neo4j wants in a transaction of its own."""
-        self.write(lambda transaction: transaction.run(query))
+        """Run a schema command, which Neo4j wants in a transaction of its own; what is there already is no error.
+
+        Neo4j itself says so only as long as no other client does the same at the same moment.
+        """
+        try:
+            self.write(lambda transaction: transaction.run(query))
+        except QueryError as error:
+            code = str(getattr(error.__cause__, "code", ""))
+            if not (code.startswith("Neo.ClientError.Schema.") and code.endswith("AlreadyExists")):
+                raise
 
     def plan(self, query: Query) -> tuple[str, list[tuple[str, str]]]:
         """What a query would do, without running it: its type, and its operators with their details."""

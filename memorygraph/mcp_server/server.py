@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import logging
 import sys
+import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
+from contextlib import AbstractContextManager, ExitStack, suppress
 from importlib.metadata import PackageNotFoundError, version
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import anyio
 from anyio import to_thread
@@ -24,6 +25,7 @@ from mcp.server.session import ServerSession
 from mcp.server.stdio import stdio_server
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ResourceUpdated
 from mcp_types import (
+    INTERNAL_ERROR,
     INVALID_PARAMS,
     CallToolRequestParams,
     CallToolResult,
@@ -47,7 +49,7 @@ from mcp_types import (
 from memorygraph.errors import MemoryGraphError, NotFoundError
 from memorygraph.mcp_server import entity_tools, graph_tools, resources
 from memorygraph.mcp_server.prompts import PROMPTS
-from memorygraph.mcp_server.tools import CALLER, Tool, sendable
+from memorygraph.mcp_server.tools import CALLER, Tool, failure, sendable
 
 if TYPE_CHECKING:
     from memorygraph.client import MemoryGraph
@@ -121,12 +123,19 @@ class _Handlers:
         tool = self._tools.get(params.name)
         if tool is None:
             raise MCPError(INVALID_PARAMS, sendable(f"there is no tool {params.name!r}"))
-        graph = self._graph_of(ctx)
         CALLER.set(_caller(ctx))
-        result: CallToolResult = await self._in_thread(lambda: tool.call(graph, params.arguments or {}))
+
+        def work() -> tuple[str, CallToolResult]:
+            try:
+                graph = self._graph_of(ctx)
+            except MemoryGraphError as error:
+                return "", failure(str(error))
+            return graph.namespace, tool.call(graph, params.arguments or {})
+
+        namespace, result = await self._in_thread(work)
         if tool.writes and not result.is_error:
-            await self._subscribers.changed(graph.namespace)
-        return result
+            await self._subscribers.changed(namespace)
+        return cast(CallToolResult, result)
 
     async def list_resources(self, _ctx: Context, _params: PaginatedRequestParams | None) -> ListResourcesResult:
         return ListResourcesResult(resources=[each.described() for each in resources.RESOURCES if not each.is_template])
@@ -144,9 +153,8 @@ class _Handlers:
         if found is None:
             raise MCPError(INVALID_PARAMS, sendable(f"there is no resource {uri}"), {"uri": sendable(uri)})
         resource, parts = found
-        graph = self._graph_of(ctx)
         try:
-            text = await self._in_thread(lambda: resource.read(graph, **parts))
+            text = await self._in_thread(lambda: resource.read(self._graph_of(ctx), **parts))
         except MemoryGraphError as error:
             raise MCPError(INVALID_PARAMS, sendable(str(error)), {"uri": sendable(uri)}) from error
         contents = TextResourceContents(uri=params.uri, mime_type=resource.mime_type, text=sendable(text))
@@ -165,15 +173,62 @@ class _Handlers:
             raise MCPError(INVALID_PARAMS, str(error)) from error
 
     async def subscribe(self, ctx: Context, _params: SubscribeRequestParams) -> EmptyResult:
-        self._subscribers.add(self._graph_of(ctx).namespace, ctx.session)
+        self._subscribers.add(await self._namespace(ctx), ctx.session)
         return EmptyResult()
 
     async def unsubscribe(self, ctx: Context, _params: UnsubscribeRequestParams) -> EmptyResult:
-        self._subscribers.remove(self._graph_of(ctx).namespace, ctx.session)
+        self._subscribers.remove(await self._namespace(ctx), ctx.session)
         return EmptyResult()
 
     async def listen(self, ctx: Context, params: SubscriptionsListenRequestParams) -> SubscriptionsListenResult:
-        return await self._subscribers.listen(self._graph_of(ctx).namespace, ctx, params)
+        return await self._subscribers.listen(await self._namespace(ctx), ctx, params)
+
+    async def _namespace(self, ctx: Context) -> str:
+        try:
+            return cast(str, await self._in_thread(lambda: self._graph_of(ctx).namespace))
+        except MemoryGraphError as error:
+            raise MCPError(INTERNAL_ERROR, sendable(str(error))) from error
+
+
+class Opening:
+    """A graph that is opened in the background, so that a client is greeted while Neo4j is still starting.
+
+    Calling it gives the graph, when it is there; what could not be opened is tried again. `close` closes it.
+    """
+
+    def __init__(self, open_graph: Callable[[], AbstractContextManager[MemoryGraph]]) -> None:
+        self._open_graph = open_graph
+        self._lock = threading.Lock()
+        self._stack = ExitStack()
+        self._graph: MemoryGraph | None = None
+
+    def __call__(self) -> MemoryGraph:
+        """The graph, opened by the first who asks; the others wait.
+
+        Raises:
+            ConnectionError: the server cannot be reached or started.
+        """
+        with self._lock:
+            if self._graph is None:
+                self._graph = self._stack.enter_context(self._open_graph())
+            return self._graph
+
+    def begin(self) -> None:
+        """Open the graph in a thread; why it cannot be is logged here, and said to whoever asks next."""
+        threading.Thread(target=self._try, daemon=True).start()
+
+    def close(self) -> None:
+        """Close the graph, if it was opened; an opening that is under way ends with the process."""
+        if self._lock.acquire(blocking=False):
+            self._stack.close()
+
+    def _try(self) -> None:
+        try:
+            self()
+        except MemoryGraphError as error:
+            logger.error("%s", error)  # noqa: TRY400 - it says all there is to say
+        except Exception:
+            logger.exception("the graph could not be opened")
 
 
 def choose_tools(without: Iterable[str] = (), *, read_only: bool = False) -> dict[str, Tool]:
@@ -189,13 +244,13 @@ def choose_tools(without: Iterable[str] = (), *, read_only: bool = False) -> dic
 
 
 def build_server(
-    graph: MemoryGraph, graphs: dict[str, MemoryGraph] | None = None, tools: Mapping[str, Tool] = TOOLS
+    graph: MemoryGraph | Opening, graphs: dict[str, MemoryGraph] | None = None, tools: Mapping[str, Tool] = TOOLS
 ) -> Server[Any]:
     """The server over a graph. With `graphs` it is over those, by the namespaces that its callers were let into."""
 
     def graph_of(ctx: Context) -> MemoryGraph:
         if graphs is None:
-            return graph
+            return graph() if isinstance(graph, Opening) else graph
         user = ctx.request.scope.get("user") if ctx.request is not None else None
         if not isinstance(user, AuthenticatedUser) or user.access_token.client_id not in graphs:
             raise MCPError(INVALID_PARAMS, "nobody knows who asks")
@@ -240,14 +295,22 @@ def log_to_stderr() -> None:
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="memorygraph: %(message)s")
 
 
-def serve_stdio(graph: MemoryGraph, tools: Mapping[str, Tool] = TOOLS) -> None:
-    """Serve one client over standard input and output, until it closes them. Nothing else is written there."""
+def serve_stdio(
+    open_graph: Callable[[], AbstractContextManager[MemoryGraph]], tools: Mapping[str, Tool] = TOOLS
+) -> None:
+    """Serve one client over standard input and output, until it closes them. Nothing else is written there.
+
+    The client is answered at once; what needs the graph waits until it is open.
+    """
     log_to_stderr()
-    server = build_server(graph, tools=tools)
+    opening = Opening(open_graph)
+    server = build_server(opening, tools=tools)
 
     async def serve() -> None:
         async with stdio_server() as (read_stream, write_stream):
             await server.run(read_stream, write_stream, server.create_initialization_options())
 
+    opening.begin()
     with suppress(KeyboardInterrupt):  # it is how a person ends it
         anyio.run(serve)
+    opening.close()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import uuid
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -91,3 +92,12 @@ def test_an_index_of_its_name_on_other_properties_is_said(connection: Connection
     connection.define(fulltext(f"{name}_a", name, properties="n.text"))
     [problem] = index_problems(connection, [("0099_test", [fulltext(f"{name}_a", name)])])
     assert problem.startswith(f"the index {name}_a is one of other labels or properties: run `DROP INDEX {name}_a;")
+
+
+def test_clients_that_define_the_same_at_the_same_moment_all_succeed(connection: Connection, name: str) -> None:
+    for number in range(5):
+        commands = [fulltext(f"{name}_{number}", f"{name}{number}")] * 8
+        with ThreadPoolExecutor(8) as clients:
+            list(clients.map(connection.define, commands))
+    found = {row["name"] for row in connection.read(CYPHER["schema/search-indexes"]())}
+    assert {f"{name}_{number}" for number in range(5)} <= found

@@ -51,11 +51,16 @@ def environment_of(server: Server) -> dict[str, str]:
     return {**os.environ, "NEO4J_URI": uri, **login}
 
 
+def over_stdio(server: Server, namespace: str, **options: Any) -> AbstractAsyncContextManager[mcp.Client]:
+    """A client of a server of its own, which uses the test's Neo4j."""
+    return started_in(environment_of(server), namespace, **options)
+
+
 @asynccontextmanager
-async def over_stdio(server: Server, namespace: str, **options: Any) -> AsyncIterator[mcp.Client]:
-    """A client of a server of its own."""
+async def started_in(environment: dict[str, str], namespace: str, **options: Any) -> AsyncIterator[mcp.Client]:
+    """A client of a server of its own, which is started in an environment."""
     command, *arguments = stdio_command(namespace)
-    parameters = StdioServerParameters(command=command, args=arguments, env=environment_of(server))
+    parameters = StdioServerParameters(command=command, args=arguments, env=environment)
     async with mcp.Client(stdio_client(parameters), **options) as client:
         yield client
 

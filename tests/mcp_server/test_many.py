@@ -6,15 +6,30 @@ import json
 import os
 import signal
 import subprocess
+from collections.abc import Iterator
 from contextlib import AsyncExitStack
+from pathlib import Path
 from typing import IO, Any
 
 import anyio
 import psutil
+import pytest
+from mcp import MCPError
 
-from memorygraph import MemoryGraph
+from memorygraph import EmbeddedServer, MemoryGraph
 from memorygraph.memory.entities import read_graph
-from tests.mcp_server.clients import HttpServer, Server, call, environment_of, over_http, over_stdio, run, stdio_command
+from tests.mcp_server.clients import (
+    HttpServer,
+    Server,
+    call,
+    environment_of,
+    over_http,
+    over_stdio,
+    run,
+    started_in,
+    stdio_command,
+    text_of,
+)
 
 
 def _names(graph: MemoryGraph) -> list[str]:
@@ -110,6 +125,58 @@ def test_of_eight_servers_one_is_killed_and_the_others_go_on(graph: MemoryGraph,
     assert {process.pid for process in psutil.Process().children()} <= before
     entities = read_graph(graph.connection, graph.namespace).entities
     assert all(entity.observations == [f"{entity.name} was here"] for entity in entities)
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Iterator[Path]:
+    """A home in which no Neo4j runs yet, and which has no graph; its program files are those of the developer."""
+    installed = EmbeddedServer()
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / installed.artifacts.name).symlink_to(installed.artifacts)
+    yield home
+    EmbeddedServer(home).down()
+
+
+def _environment(**given: str) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("NEO4J_")}
+    return {**kept, "MEMORYGRAPH_AOT": "off", **given}
+
+
+@pytest.mark.skipif("NEO4J_URI" in os.environ, reason="NEO4J_URI is set: Neo4j is not installed for these tests")
+def test_eight_servers_that_begin_at_once_share_one_neo4j_that_they_start(home: Path) -> None:
+    environment = _environment(MEMORYGRAPH_HOME=str(home))
+
+    async def begin(name: str) -> None:
+        async with started_in(environment, "shared") as client:
+            await _create(client, _entity(name))
+            await call(client, "add_observations", observations=[{"entityName": name, "contents": ["and again"]}])
+
+    async def work() -> None:
+        async with anyio.create_task_group() as tasks:
+            for number in range(8):
+                tasks.start_soon(begin, f"server {number}")
+
+    run(work)
+    embedded = EmbeddedServer(home)
+    auth = (embedded.status().username, embedded.password())
+    with MemoryGraph.connect(embedded.status().bolt_uri, auth, namespace="shared") as graph:
+        entities = read_graph(graph.connection, "shared").entities
+    assert sorted(entity.name for entity in entities) == [f"server {number}" for number in range(8)]
+    assert all(entity.observations == [f"{entity.name} was here", "and again"] for entity in entities)
+
+
+def test_a_client_is_greeted_before_neo4j_is_there_and_told_why_it_is_not() -> None:
+    async def work() -> None:
+        async with started_in(_environment(NEO4J_URI="bolt://127.0.0.1:1"), "nowhere") as client:
+            assert len((await client.list_tools()).tools) > 20
+            refused = await client.call_tool("read_graph", {})
+            assert refused.is_error
+            assert "Neo4j cannot be reached" in text_of(refused)
+            with pytest.raises(MCPError, match="cannot be reached"):
+                await client.read_resource("memory://knowledge-graph")
+
+    run(work)
 
 
 def _say(stream: IO[bytes], message: dict[str, Any]) -> None:
