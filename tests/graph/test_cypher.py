@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import takewhile
+
 import pytest
 
 from memorygraph.graph.connection import Connection
@@ -38,6 +40,14 @@ _OF_NO_NAMESPACE = {
 }
 
 
+def _is_page(name: str) -> bool:
+    """Whether a block reads a page of all there is of something: so many, from a place on."""
+    parameters = set(CYPHER[name].parameters)
+    of_all = not parameters & {"ids", "rows", "terms", "message_terms"}
+    from_a_place = bool(parameters & {"after", "before", "arrival", "id"})
+    return name == "history/revisions" or (of_all and from_a_place and "limit" in parameters)
+
+
 @pytest.mark.parametrize("name", list(CYPHER))
 def test_every_block_is_documented_and_names_its_parameters(name: str) -> None:
     block = CYPHER[name]
@@ -53,6 +63,18 @@ def test_every_block_is_planned_on_indexes_and_without_warnings(connection: Conn
     _, operators = connection.plan(query)
     scans = [operator for operator, _ in operators if operator.endswith("Scan") and "Index" not in operator]
     assert scans == [] or name in _OF_NO_NAMESPACE
+
+
+@pytest.mark.parametrize("name", [name for name in CYPHER if _is_page(name)])
+def test_a_page_is_read_in_the_order_of_an_index(connection: Connection, name: str) -> None:
+    """Sorting what lies behind the page would make reading all pages quadratic."""
+    block = CYPHER[name]
+    _, operators = connection.plan(block(**{parameter: _VALUES.get(parameter, "a") for parameter in block.parameters}))
+    names = [operator for operator, _ in operators]  # what comes last in the plan comes first here
+    assert "Top" not in names
+    if "Limit" in names:
+        below = takewhile(lambda operator: not operator.endswith("Seek"), names[names.index("Limit") :])
+        assert "Sort" not in below
 
 
 def test_a_block_takes_exactly_its_parameters() -> None:
