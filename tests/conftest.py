@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +15,10 @@ from memorygraph.graph.connection import Connection
 from memorygraph.graph.schema import apply_schema
 from memorygraph.library import CYPHER
 from tests.memory.names import store_names
+
+# A shell that starts the tests in its background has them ignore interrupts, and so would every process they start.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 

@@ -8,6 +8,10 @@ RETURN collect(migration.name) AS names;
 MERGE (migration:Migration {name: $name})
 ON CREATE SET migration.at = datetime();
 
+// name: forget-migration
+// Have a file of cypher/schema applied once more, the next time that a client connects. Parameters: name.
+MATCH (migration:Migration {name: $name}) DELETE migration;
+
 // name: await-indexes
 // Wait until every index is online. Parameters: seconds.
 CALL db.awaitIndexes($seconds);

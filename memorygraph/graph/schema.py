@@ -15,7 +15,7 @@ from memorygraph.query import Query
 INDEX_SECONDS = 300
 
 _SEARCH_INDEX = re.compile(
-    r"CREATE (?P<kind>FULLTEXT|VECTOR) INDEX (?P<name>\w+) IF NOT EXISTS\s+FOR \(\w+:(?P<labels>[\w|]+)\) ON "
+    r"CREATE\s+(?P<kind>FULLTEXT|VECTOR) INDEX (?P<name>\w+) IF NOT EXISTS\s+FOR \(\w+:(?P<labels>[\w|]+)\) ON "
     r"(?P<properties>.*?)OPTIONS \{indexConfig: \{(?P<options>.*?)\}\}",
     re.DOTALL,
 )
@@ -83,7 +83,8 @@ class SearchIndex:
 
     def _advice(self, standing: str | None = None) -> str:
         drop = [] if standing is None else [f"DROP INDEX {standing};"]
-        again = f"MATCH (m:Migration {{name: '{self.migration}'}}) DELETE m;"
+        # It is shown and not run, so that it has its value where it will be typed.
+        again = CYPHER["schema/forget-migration"](name="").text.replace("$name", f"'{self.migration}'") + ";"
         return f"run `{' '.join([*drop, again])}` in Neo4j, and try again"
 
 

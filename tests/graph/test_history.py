@@ -21,6 +21,7 @@ from memorygraph.graph.connection import Connection
 from memorygraph.languages.contextscript import Statement, print_program
 from memorygraph.memory.entities import create_entities, create_relations, delete_entities, delete_observations
 from memorygraph.memory.values import Entity, ObservationDeletion, Relation
+from tests.examples import examples
 from tests.graph.test_model import TEXTS, Model, expected, statements
 
 AB = 'Node(node_id="a", name="A", data="1"); Node(node_id="b", name="B", data="2");'
@@ -476,7 +477,12 @@ def _accepted(work: Callable[[], Any]) -> bool:
     return True
 
 
-@settings(max_examples=60, deadline=None, print_blob=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=examples(60),
+    deadline=None,
+    print_blob=True,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
 @given(
     st.lists(st.one_of(st.lists(statements(TEXTS), max_size=8), st.integers(0, 30)), min_size=2, max_size=8),
     st.integers(0, 8),

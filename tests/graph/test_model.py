@@ -22,6 +22,7 @@ from memorygraph.languages.contextscript import (
     Statement,
     print_program,
 )
+from tests.examples import examples
 
 IDS = st.sampled_from(["a", "b", "c", "d", "e"])
 TEXTS = st.one_of(st.sampled_from(["", "A", "x y"]), st.text(max_size=5))
@@ -127,7 +128,10 @@ def _check(connection: Connection, programs: list[list[Statement]], *, strict: b
 
 
 _SETTINGS = settings(
-    max_examples=60, deadline=None, print_blob=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=examples(60),
+    deadline=None,
+    print_blob=True,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 
 

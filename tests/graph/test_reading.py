@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from memorygraph import AsyncMemoryGraph, MemoryGraph, MemoryGraphError, NotFoundError, QueryError
 from memorygraph.graph.connection import Connection
 from tests.conftest import EXAMPLES
+from tests.examples import examples
 
 HARD_SEARCHES = [
     "C++", "a/b", "/b x", "foo AND", "AND", "NOT", "OR OR", '"', "'", "(", ")", "[", "{", "\\", "^2", "~", "*", "?",
@@ -39,7 +40,7 @@ def test_any_text_is_a_valid_search(apollo: MemoryGraph, text: str) -> None:
     assert isinstance(apollo.search(text), list)
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(150), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=30))
 def test_so_is_any_unicode(apollo: MemoryGraph, text: str) -> None:
     assert isinstance(apollo.search(text), list)

@@ -56,7 +56,7 @@ def test_every_search_index_of_the_schema_is_checked() -> None:
 
 def test_an_index_with_another_analyzer_or_similarity_is_said(connection: Connection, name: str) -> None:
     wanted = [("0099_test", [fulltext(f"{name}_a", name), vector(f"{name}_b", name, "cosine")])]
-    advice = "DELETE m;` in Neo4j, and try again"
+    advice = "DELETE migration;` in Neo4j, and try again"
     missing = index_problems(connection, wanted)
     assert [problem.partition(":")[0] for problem in missing] == [
         f"the index {name}_a is missing",
@@ -66,7 +66,7 @@ def test_an_index_with_another_analyzer_or_similarity_is_said(connection: Connec
     connection.define(vector(f"{name}_b", name, "euclidean"))
     for command in wanted[0][1]:
         connection.define(command)  # it does nothing, and says nothing
-    again = f"MATCH (m:Migration {{name: '0099_test'}}) {advice}"
+    again = f"MATCH (migration:Migration {{name: '0099_test'}}) {advice}"
     assert index_problems(connection, wanted) == [
         f"the index {name}_a has 'standard' as fulltext.analyzer, and needs 'english': "
         f"run `DROP INDEX {name}_a; {again}",

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from memorygraph.languages import agentscript as syntax
 from memorygraph.languages import parse
 from memorygraph.languages.agentscript.printing import print_expression, print_program
+from tests.examples import examples
 from tests.textx_itself import machine_stops_at, textx_stops_at
 
 KEYWORDS = "import main agent func use loop until repeat for in return if else and or not generate from true false none"
@@ -113,7 +114,7 @@ imports = st.builds(syntax.Import, st.sampled_from(["tool", "llm", "file", "agen
 programs = st.lists(imports | agents, max_size=2).map(tuple)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(programs)
 def test_what_is_printed_is_read_again(program: tuple[syntax.Import | syntax.Agent, ...]) -> None:
     text = print_program(program)
@@ -132,7 +133,7 @@ def test_a_label_escapes_what_breaks_lines_or_encodings() -> None:
     assert label == r'"a\"\u2028\u2029\u0085\u000b\n\ud800é🙂"'
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(30), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(programs)
 def test_every_span_holds_what_was_read_there(program: tuple[syntax.Import | syntax.Agent, ...]) -> None:
     parsed = parse(print_program(program), "agentscript")
@@ -185,20 +186,20 @@ def is_located(text: str) -> None:
         assert str(problem)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(garbage)
 def test_garbage_has_located_problems(text: str) -> None:
     is_located(text)
     is_located(f"main agent A {{ main func(input) {{ {text} }} }}")
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(program=programs, draw=st.randoms(use_true_random=False))
 def test_mutations_have_located_problems(program: tuple[Any, ...], draw: random.Random) -> None:
     is_located(mutated(print_program(program), draw))
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(30), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(program=programs, draw=st.randoms(use_true_random=False))
 def test_textx_reads_the_same(program: tuple[Any, ...], draw: random.Random) -> None:
     text = print_program(program)
@@ -207,7 +208,7 @@ def test_textx_reads_the_same(program: tuple[Any, ...], draw: random.Random) -> 
     assert machine_stops_at("agentscript", text) == textx_stops_at("agentscript", text)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(garbage)
 def test_textx_stops_at_the_same_place(text: str) -> None:
     text = f"main agent A {{ main func(input) {{ {text} }} }}"

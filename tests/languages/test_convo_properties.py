@@ -14,6 +14,7 @@ from memorygraph.languages import convo as syntax
 from memorygraph.languages import parse
 from memorygraph.languages.convo import reading
 from memorygraph.languages.convo.printing import print_conversation, print_message, print_text, print_value
+from tests.examples import examples
 from tests.textx_itself import machine_stops_at, textx_stops_at
 
 CONSTANTS = ["true", "false", "null", "undefined"]
@@ -102,10 +103,10 @@ messages: st.SearchStrategy[Any] = st.one_of(
     st.builds(syntax.FunctionMessage, st.just("call"), names, arguments=tuples(labelled), tags=tuples(tags, 2)),
 )
 conversations = st.lists(messages, max_size=4).map(tuple)
-slow = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+slow = settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
-@settings(slow, max_examples=200)
+@settings(slow, max_examples=examples(200))
 @given(conversations)
 def test_what_is_printed_is_read_again(conversation: tuple[syntax.Message, ...]) -> None:
     program = parse(print_conversation(conversation), "convo")
@@ -113,7 +114,7 @@ def test_what_is_printed_is_read_again(conversation: tuple[syntax.Message, ...])
     assert program.conversation.messages == conversation
 
 
-@settings(slow, max_examples=300)
+@settings(slow, max_examples=examples(300))
 @given(texts, st.lists(messages, max_size=1))
 def test_any_text_stays_data(text: str, after: list[syntax.Message]) -> None:
     message = syntax.TextMessage("assistant", "", syntax.Template((text,) if text else ()))
@@ -124,7 +125,7 @@ def test_any_text_stays_data(text: str, after: list[syntax.Message]) -> None:
     )
 
 
-@settings(slow, max_examples=200)
+@settings(slow, max_examples=examples(200))
 @given(values)
 def test_a_value_is_read_again(value: syntax.Value) -> None:
     message = parse(f"> do\n{print_value(value)}", "convo").conversation.messages[0]
@@ -193,7 +194,7 @@ def is_located(text: str) -> None:
         assert str(problem)
 
 
-@settings(slow, max_examples=400)
+@settings(slow, max_examples=examples(400))
 @given(garbage)
 def test_garbage_has_located_problems(text: str) -> None:
     is_located(text)
@@ -216,7 +217,7 @@ def test_textx_reads_the_same(conversation: tuple[Any, ...], draw: random.Random
     assert machine_stops_at("convo", text) == textx_stops_at("convo", text)
 
 
-@settings(slow, max_examples=200)
+@settings(slow, max_examples=examples(200))
 @given(garbage)
 def test_textx_stops_at_the_same_place(text: str) -> None:
     for whole in (text, f"> user\n{text}", f"> do\n{text}"):

@@ -15,6 +15,7 @@ from memorygraph.languages.pete import Command, Item, Program, Question
 from memorygraph.languages.pete.gbnf import grammar
 from memorygraph.languages.pete.printing import print_item, print_program
 from memorygraph.languages.pete.reading import Reader, read_items
+from tests.examples import examples
 from tests.languages.pete_logs import bodies, logs
 
 SAMPLE = """context main(&pete, &travis) {
@@ -61,7 +62,9 @@ def test_a_log_is_admitted(log: str) -> None:
     assert admits("log", log)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
+@settings(
+    max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much]
+)
 @given(logs)
 def test_what_is_printed_is_admitted(items: tuple[Item, ...]) -> None:
     assert admits("log", print_program(Program(Source(""), items)))
@@ -130,7 +133,9 @@ def test_a_continuation_ends_with_its_command_and_has_no_feedback(text: str) -> 
     assert not admits("continuation", text)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
+@settings(
+    max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much]
+)
 @given(bodies())
 def test_a_continuation_up_to_its_first_command_is_admitted(body: list[Item]) -> None:
     text = ""

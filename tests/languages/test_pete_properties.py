@@ -15,6 +15,7 @@ from memorygraph.languages import parse
 from memorygraph.languages.pete import Closing, Command, Feedback, Item, Program, Question, Syntax, Value
 from memorygraph.languages.pete.printing import print_item, print_program
 from memorygraph.languages.pete.reading import Reader, read_items
+from tests.examples import examples
 from tests.languages.pete_logs import bodies, chunks, logs, mutated, structures
 from tests.textx_itself import machine_stops_at, textx_stops_at
 
@@ -42,7 +43,7 @@ def syntax_of(text: str) -> tuple[Item, ...]:
     return items
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=SLOW)
+@settings(max_examples=examples(150), deadline=None, suppress_health_check=SLOW)
 @given(logs)
 def test_what_is_printed_is_read_again(items: tuple[Item, ...]) -> None:
     text = printed(items)
@@ -50,7 +51,7 @@ def test_what_is_printed_is_read_again(items: tuple[Item, ...]) -> None:
     assert printed(syntax_of(text)) == text
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=SLOW)
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=SLOW)
 @given(items=logs, draw=randoms)
 def test_verbatim_stretches_tile_the_text(items: tuple[Item, ...], draw: random.Random) -> None:
     blanks = ["", " ", "\n", "\t"]
@@ -64,7 +65,7 @@ def test_verbatim_stretches_tile_the_text(items: tuple[Item, ...], draw: random.
     assert text[end:].strip(" \t\r\n") == ""
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=SLOW)
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=SLOW)
 @given(logs)
 def test_every_span_holds_what_was_read_there(items: tuple[Item, ...]) -> None:
     text = printed(items)
@@ -81,7 +82,7 @@ def test_every_span_holds_what_was_read_there(items: tuple[Item, ...]) -> None:
                     waiting.append(inner)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=SLOW)
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=SLOW)
 @given(structures)
 def test_a_value_is_canonical_whatever_blanks_it_had(value: Value) -> None:
     spread = json.dumps(json.loads(value.text), indent=1, ensure_ascii=False)
@@ -101,7 +102,7 @@ def is_located(problems: tuple[Problem, ...], text: str) -> None:
         assert str(problem)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(garbage)
 def test_garbage_has_located_problems(text: str) -> None:
     for log in (text, f"context main(&a, &b) {{ {text} }}"):
@@ -110,14 +111,14 @@ def test_garbage_has_located_problems(text: str) -> None:
         is_located(program.warnings, log)
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=SLOW)
+@settings(max_examples=examples(100), deadline=None, suppress_health_check=SLOW)
 @given(items=logs, draw=randoms)
 def test_mutations_have_located_problems(items: tuple[Item, ...], draw: random.Random) -> None:
     text = mutated(printed(items), draw)
     is_located(parse(text, "pete").problems, text)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=SLOW)
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=SLOW)
 @given(items=logs, draw=randoms)
 def test_textx_reads_the_same(items: tuple[Item, ...], draw: random.Random) -> None:
     text = printed(items)
@@ -134,14 +135,14 @@ def both_stop_alike(text: str) -> None:
         assert textx_stops_at("pete", text[:theirs]) is None
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(garbage)
 def test_textx_stops_at_the_same_place(text: str) -> None:
     text = f"context main(&a) {{ {text} }}"
     both_stop_alike(text)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(garbage)
 def test_item_by_item_a_log_is_what_the_whole_grammar_says(text: str) -> None:
     text = f"context main(&a) {{ {text}"
@@ -164,7 +165,7 @@ def read(pieces: list[str], depth: int = 1) -> tuple[list[Any], bool, str]:
     return found, reader.problem is not None, reader.rest
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=SLOW)
+@settings(max_examples=examples(200), deadline=None, suppress_health_check=SLOW)
 @given(body=bodies(), draw=randoms)
 def test_a_continuation_is_read_like_a_log(body: list[Item], draw: random.Random) -> None:
     text = "".join(f"{print_item(item)}\n" for item in body)
@@ -187,7 +188,7 @@ def without_feedback(item: Item) -> Item:
     return item
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(text=garbage, draw=randoms)
 def test_garbage_is_the_same_in_any_pieces(text: str, draw: random.Random) -> None:
     whole = read([text])
@@ -195,7 +196,7 @@ def test_garbage_is_the_same_in_any_pieces(text: str, draw: random.Random) -> No
     assert read(list(text)) == whole
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=SLOW)
+@settings(max_examples=examples(150), deadline=None, suppress_health_check=SLOW)
 @given(body=bodies(), draw=randoms)
 def test_mutations_are_the_same_in_any_pieces(body: list[Item], draw: random.Random) -> None:
     text = mutated("".join(f"{print_item(item)}\n" for item in body), draw)
@@ -204,7 +205,7 @@ def test_mutations_are_the_same_in_any_pieces(body: list[Item], draw: random.Ran
     assert read(list(text), 2) == whole
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(garbage)
 def test_a_reader_reads_what_a_log_has(text: str) -> None:
     found, problem, rest = read([text])

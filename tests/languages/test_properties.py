@@ -24,6 +24,7 @@ from memorygraph.languages.contextscript import (
 )
 from memorygraph.languages.lower import RawStatement, Stopped
 from memorygraph.languages.parser import Parser
+from tests.examples import examples
 
 BOTH = pytest.mark.parametrize("strict", [False, True], ids=["default", "strict"])
 
@@ -170,7 +171,7 @@ class Dripping(io.StringIO):
         return super().read(self._draw.randint(1, max(1, min(size or 1, 60))))
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(text=garbage, size=st.integers(1, 4), draw=st.randoms(use_true_random=False))
 def test_batches_are_the_whole(text: str, size: int, draw: random.Random) -> None:
     assert_batches_are_the_whole(text, size, draw)

@@ -10,9 +10,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from memorygraph import MemoryGraph
+from tests.examples import examples
 from tests.mcp_server.clients import Server, Session, over_stdio, text_of
 
-FUZZ = settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+FUZZ = settings(max_examples=examples(15), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 # The ordinary and the hostile searches at which full text has failed elsewhere.
 SEARCHES = [

@@ -19,6 +19,7 @@ from memorygraph.memory import entities as memory
 from memorygraph.memory.reading import as_json
 from memorygraph.memory.values import Entity, ObservationDeletion, Observations, Relation
 from memorygraph.query import Query
+from tests.examples import examples
 
 
 def entity(name: str, *observations: str, kind: str = "person") -> Entity:
@@ -456,7 +457,7 @@ class Model:
         self.relations = [each for each in self.relations if each not in relations]
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(15), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(STEPS, max_size=12))
 def test_any_sequence_of_operations_leaves_what_it_should(graph: MemoryGraph, steps: list[tuple[Any, ...]]) -> None:
     mem, model = Memory(graph), Model()
@@ -500,7 +501,7 @@ def test_search_finds_every_text_that_contains_the_query_and_no_other(mem: Memor
         assert mem.found(query) == [name for name, text in said if query.lower() in text], query
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.text(st.characters(codec="utf-8"), max_size=40))
 def test_any_text_is_a_valid_search(graph: MemoryGraph, text: str) -> None:
     memory.search_nodes(graph.connection, graph.namespace, text)

@@ -28,6 +28,7 @@ from memorygraph.memory.indexing import date_messages, index_messages
 from memorygraph.memory.recall import Recalled, recall, recall_query
 from memorygraph.memory.vectors import Embedder, ModelEmbedder, configured_embedder, embed_missing
 from memorygraph.query import Query
+from tests.examples import examples
 from tests.memory.recalling import learn, say
 
 TALK = [
@@ -285,7 +286,7 @@ def test_any_text_can_be_asked(graph: MemoryGraph, text: str) -> None:
     ask(graph, text)
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(150), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(text=st.text(max_size=80) | st.lists(st.sampled_from(HARD), max_size=4).map(" ".join))
 def test_no_text_is_an_error_of_the_server(graph: MemoryGraph, text: str) -> None:
     assert ask(graph, text).hits == ()

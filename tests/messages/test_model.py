@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from memorygraph.graph.connection import Connection
 from memorygraph.messages.graph import MessageGraph
 from memorygraph.messages.store import Store, drop_conversations
+from tests.examples import examples
 
 Messages = list[dict[str, Any]]
 Edit = Callable[[Any], Any]
@@ -107,14 +108,19 @@ def _check(history: MessageGraph, reopened: Callable[[], MessageGraph], edits: l
         assert graph.verify().ok
 
 
-@settings(max_examples=400, deadline=None, print_blob=True)
+@settings(max_examples=examples(400), deadline=None, print_blob=True)
 @given(st.lists(EDITS, max_size=25))
 def test_in_memory_it_is_the_list_of_the_model(edits: list[Edit]) -> None:
     history = MessageGraph()
     _check(history, lambda: history, edits)
 
 
-@settings(max_examples=15, deadline=None, print_blob=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=examples(15),
+    deadline=None,
+    print_blob=True,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
 @given(st.lists(EDITS, min_size=4, max_size=12))
 def test_so_it_is_in_neo4j(connection: Connection, edits: list[Edit]) -> None:
     namespace = f"messages-{uuid.uuid4().hex}"

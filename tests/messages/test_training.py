@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from memorygraph import NotFoundError
 from memorygraph.messages.graph import MessageGraph
 from memorygraph.messages.training import TrainingData, Wanted, training_data
+from tests.examples import examples
 
 
 def u(text: str) -> dict[str, Any]:
@@ -99,7 +100,7 @@ def test_an_unknown_format_is_said(history: MessageGraph) -> None:
 EDITS = st.lists(st.tuples(st.sampled_from("uaeed"), st.integers(0, 5), st.sampled_from("xyz")), max_size=25)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(EDITS)
 def test_whatever_is_edited_each_sampled_answer_is_trained_on_once(edits: list[tuple[str, int, str]]) -> None:
     history = MessageGraph()

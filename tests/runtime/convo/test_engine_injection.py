@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from memorygraph.languages import convo, parse
 from memorygraph.runtime.convo.controller import convo_graph, execute_convo_graph
 from memorygraph.runtime.convo.entry import Entry, recorded, transcript_text
+from tests.examples import examples
 from tests.runtime.convo.model import scripted, sent, tool
 
 HOSTILE = [
@@ -90,7 +91,7 @@ TEXTS = LINES.map("".join).filter(str.strip)
 
 
 @given(TEXTS, TEXTS)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_any_text_comes_back_from_a_transcript(one: str, other: str) -> None:
     entries = [
         Entry("user", one, ("@call",)),

@@ -13,6 +13,7 @@ from memorygraph.languages import parse
 from memorygraph.languages.pete import Program
 from memorygraph.runtime.pete.folding import View, fold, view
 from memorygraph.runtime.pete.log import Entry, Frame
+from tests.examples import examples
 from tests.runtime.pete.logs import Seen, entry, frame, frames, logs
 
 BUDGETS = st.builds(
@@ -20,7 +21,7 @@ BUDGETS = st.builds(
     st.one_of(st.integers(1, 300), st.integers(1, 3000)),
     st.sampled_from(["", "t"]),
 )
-thorough = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+thorough = settings(max_examples=examples(150), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 def measured(text: str, budget: Budget) -> int:

@@ -20,6 +20,7 @@ from memorygraph.graph.connection import Connection
 from memorygraph.query import Query
 from memorygraph.runtime.pete.goals import spellings
 from memorygraph.runtime.pete.inference import Answers, Goal, RuleGoals, Term, ask, explain
+from tests.examples import examples
 
 Fact: TypeAlias = tuple[str, str, str, bool]  # subject, lemma, object, negated
 
@@ -577,7 +578,7 @@ def _height(proof: Any) -> int:
     return 0 if proof.rule is None else 1 + max(map(_height, proof.because))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(
     facts=st.sets(_facts, max_size=8),
     rules=st.lists(_rules(), max_size=5),

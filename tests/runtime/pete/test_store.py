@@ -22,10 +22,11 @@ from memorygraph.languages import parse
 from memorygraph.languages.pete import Comment, Program
 from memorygraph.runtime.pete.appending import Wrong
 from memorygraph.runtime.pete.store import LogStore
+from tests.examples import examples
 from tests.runtime.pete.loadable import loadable
 from tests.runtime.pete.stored import elements, lines
 
-few = settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+few = settings(max_examples=examples(25), deadline=None, suppress_health_check=list(HealthCheck))
 WRITERS = 8
 EACH = 6
 
@@ -85,7 +86,7 @@ def test_a_log_is_kept_to_the_byte(connection: Connection, data: st.DataObject) 
         assert elements(graph) == stored
 
 
-@settings(few, max_examples=12)
+@settings(few, max_examples=examples(12))
 @given(data=st.data())
 def test_a_log_that_grows_in_slices_is_the_same_as_at_once(connection: Connection, data: st.DataObject) -> None:
     text = data.draw(loadable)
@@ -322,6 +323,7 @@ def test_a_model_may_speak_of_what_nobody_knows(graph: MemoryGraph) -> None:
 _CLIENT = """
 import sys
 from memorygraph import MemoryGraph
+from tests.examples import examples
 with MemoryGraph.connect() as mg:
     print("ready", flush=True)
     mg.load(open(sys.argv[1]).read(), "pete")
