@@ -21,30 +21,31 @@ OPTIONAL MATCH (load:Load {namespace: $namespace, id: $load})
 WITH revision, properties(load) AS applied
 CALL () {
   UNWIND $names AS name
-  CALL (name) {
-    MATCH (node:Node {namespace: $namespace, name: name})
-    RETURN node
-    UNION ALL
-    MATCH (node:Node {namespace: $namespace, id: name})
-    WHERE node.name = '' AND NOT EXISTS { (node)<-[:EDGE {verb: 'observed'}]-(:Node) }
-    RETURN node
-  }
-  WITH name, node
+  MATCH (node:Node {namespace: $namespace, name: name})
+  USING INDEX SEEK node:Node(namespace, name)
   WHERE NOT node:Observation
-  RETURN collect({name: name, id: node.id, arrival: node.arrival}) AS found
+  RETURN collect({name: name, id: node.id, arrival: node.arrival}) AS named
+}
+CALL () {
+  UNWIND $names AS name
+  MATCH (node:Node {namespace: $namespace, id: name})
+  USING INDEX SEEK node:Node(namespace, id)
+  WHERE node.name = '' AND NOT node:Observation AND NOT EXISTS { (node)<-[:EDGE {verb: 'observed'}]-(:Node) }
+  RETURN collect({name: name, id: node.id, arrival: node.arrival}) AS called
 }
 CALL () {
   UNWIND $ids AS id
-  CALL (id) {
-    MATCH (node:Node {namespace: $namespace, id: id})
-    RETURN node.id AS owner
-    UNION ALL
-    MATCH ()-[edge:EDGE {namespace: $namespace, id: id}]->()
-    RETURN edge.id AS owner
-  }
-  RETURN collect(owner) AS taken
+  MATCH (node:Node {namespace: $namespace, id: id})
+  USING INDEX SEEK node:Node(namespace, id)
+  RETURN collect(id) AS nodes
 }
-RETURN revision, applied, found, taken;
+CALL () {
+  UNWIND $ids AS id
+  MATCH ()-[edge:EDGE {namespace: $namespace, id: id}]->()
+  USING INDEX SEEK edge:EDGE(namespace, id)
+  RETURN collect(id) AS edges
+}
+RETURN revision, applied, named + called AS found, nodes + edges AS taken;
 
 // name: write
 // Store a part of a write, and, with its `record`, close it. What is observed or related already stays as it is; of
@@ -60,21 +61,47 @@ CALL () {
 CALL () {
   UNWIND $observations AS row
   MATCH (entity:Node {namespace: $namespace, id: row.entity})
-  WHERE entity.data IS NULL OR entity.data = '' OR entity.data <> row.data
-  MERGE (observation:Node {namespace: $namespace, id: row.id})
-    ON CREATE SET observation:Observation, observation.name = '', observation.data = row.data,
-                  observation.namespace_token = $namespace_token, observation.since = $revision
-  MERGE (entity)-[edge:EDGE {namespace: $namespace, id: row.edge}]->(observation)
-    ON CREATE SET edge.verb = 'observed', edge.weight = 1.0, edge.place = row.place,
-                  edge.since = $revision
-  RETURN collect(CASE WHEN edge.place = row.place THEN row.place END) AS observed,
-         collect(CASE WHEN observation.data <> row.data THEN row.place END) AS changed
+  USING INDEX SEEK entity:Node(namespace, id)
+  WHERE row.data = '' OR coalesce(entity.data, '') <> row.data
+  WITH row, entity, EXISTS {
+    MATCH (node:Node {namespace: $namespace, id: row.id})
+    USING INDEX SEEK node:Node(namespace, id)
+  } AS known
+  FOREACH (_ IN CASE WHEN known THEN [] ELSE [row] END |
+    CREATE (entity)-[:EDGE {namespace: $namespace, id: row.edge, verb: 'observed', weight: 1.0, place: row.place,
+                            since: $revision}]->
+           (:Node:Observation {namespace: $namespace, id: row.id, name: '', data: row.data,
+                               namespace_token: $namespace_token, since: $revision})
+  )
+  RETURN collect(CASE WHEN NOT known THEN row.place END) AS created, collect(CASE WHEN known THEN row END) AS known
 }
+CALL (known) {
+  UNWIND known AS row
+  MATCH (entity:Node {namespace: $namespace, id: row.entity})
+  USING INDEX SEEK entity:Node(namespace, id)
+  MATCH (observation:Node {namespace: $namespace, id: row.id})
+  USING INDEX SEEK observation:Node(namespace, id)
+  OPTIONAL MATCH (source)-[edge:EDGE {namespace: $namespace, id: row.edge}]->(target)
+  USING INDEX SEEK edge:EDGE(namespace, id)
+  FOREACH (_ IN CASE WHEN edge IS NULL THEN [row] ELSE [] END |
+    CREATE (entity)-[:EDGE {namespace: $namespace, id: row.edge, verb: 'observed', weight: 1.0, place: row.place,
+                            since: $revision}]->(observation)
+  )
+  RETURN collect(CASE WHEN edge IS NULL OR edge.place = row.place THEN row.place END) AS joined,
+         collect(CASE WHEN observation.data <> row.data OR source <> entity OR target <> observation
+                      THEN row.place END) AS changed
+}
+WITH created + joined AS observed, changed
 CALL () {
   UNWIND $relations AS row
   MATCH (source:Node {namespace: $namespace, id: row.source})
+  USING INDEX SEEK source:Node(namespace, id)
   MATCH (target:Node {namespace: $namespace, id: row.target})
-  WITH row, source, target, EXISTS { ()-[:EDGE {namespace: $namespace, id: row.id}]->() } AS taken
+  USING INDEX SEEK target:Node(namespace, id)
+  WITH row, source, target, EXISTS {
+    MATCH ()-[edge:EDGE {namespace: $namespace, id: row.id}]->()
+    USING INDEX SEEK edge:EDGE(namespace, id)
+  } AS taken
   WHERE NOT EXISTS { (source)-[:EDGE {verb: row.verb}]->(target) }
   FOREACH (_ IN CASE WHEN taken THEN [] ELSE [row] END |
     CREATE (source)-[:EDGE {namespace: $namespace, id: row.id, verb: row.verb, weight: 1.0,
@@ -94,12 +121,14 @@ RETURN observed + related AS stored, changed + moved AS clashes;
 // When the edges of these ids were stored. Parameters: namespace, ids.
 UNWIND $ids AS id
 MATCH ()-[edge:EDGE {namespace: $namespace, id: id}]->()
+USING INDEX SEEK edge:EDGE(namespace, id)
 RETURN collect(coalesce(edge.place, edge.arrival)) AS places;
 
 // name: find-entities
 // What goes with entities: they themselves, and the observations that are of them alone. Parameters: namespace, ids.
 UNWIND $ids AS id
 MATCH (entity:Node {namespace: $namespace, id: id})
+USING INDEX SEEK entity:Node(namespace, id)
 OPTIONAL MATCH (entity)-[:EDGE {verb: 'observed'}]->(observation:Node)
 WHERE (observation:Observation OR observation.name = '')
   AND NOT EXISTS { MATCH (observation)-[:EDGE]-(other:Node) WHERE NOT other.id IN $ids }
@@ -111,6 +140,7 @@ RETURN entities + observations AS nodes, [] AS edges, [] AS emptied;
 // ContextScript stored as data of an entity is to be emptied. Parameters: namespace, rows [{entity, texts}].
 UNWIND $rows AS row
 MATCH (entity:Node {namespace: $namespace, id: row.entity})
+USING INDEX SEEK entity:Node(namespace, id)
 OPTIONAL MATCH (entity)-[edge:EDGE {verb: 'observed'}]->(observation:Node)
 WHERE observation.data IN row.texts AND (observation:Observation OR observation.name = '')
 WITH entity, row, edge, observation, COUNT { (observation)-[:EDGE]-() } < 2 AS alone
@@ -124,7 +154,9 @@ UNWIND $rows AS row
 UNWIND row.sources AS source_id
 UNWIND row.targets AS target_id
 MATCH (source:Node {namespace: $namespace, id: source_id})
+USING INDEX SEEK source:Node(namespace, id)
 MATCH (target:Node {namespace: $namespace, id: target_id})
+USING INDEX SEEK target:Node(namespace, id)
 MATCH (source)-[edge:EDGE {verb: row.verb}]->(target)
 WITH collect(DISTINCT edge.id) AS edges
 RETURN [] AS nodes, edges, [] AS emptied;
@@ -134,7 +166,7 @@ RETURN [] AS nodes, edges, [] AS emptied;
 // arrival, limit.
 MATCH (node:Entity {namespace: $namespace})
 WHERE node.arrival >= $arrival
-WITH node ORDER BY node.arrival LIMIT $limit
+WITH node ORDER BY node.namespace, node.arrival LIMIT $limit
 RETURN node.id AS id, node.arrival AS arrival, CASE WHEN node.name = '' THEN node.id ELSE node.name END AS name,
        coalesce(node.kind, 'node') AS entity_type,
        CASE WHEN node.data = '' THEN [] ELSE [node.data] END + COLLECT {
@@ -142,14 +174,14 @@ RETURN node.id AS id, node.arrival AS arrival, CASE WHEN node.name = '' THEN nod
          WHERE observation:Observation OR observation.name = ''
          RETURN observation.data ORDER BY coalesce(edge.place, 0), edge.id
        } AS observations
-ORDER BY arrival;
+ORDER BY node.namespace, arrival;
 
 // name: other-entities
 // A page of what ContextScript declared, in the order of the ids, from one on. Parameters: namespace, id, limit.
 MATCH (node:Node {namespace: $namespace})
 WHERE node.id >= $id AND NOT node:Entity AND NOT node:Observation
   AND (node.name <> '' OR NOT EXISTS { (node)<-[:EDGE {verb: 'observed'}]-(:Node) })
-WITH node ORDER BY node.id LIMIT $limit
+WITH node ORDER BY node.namespace, node.id LIMIT $limit
 RETURN node.id AS id, null AS arrival, CASE WHEN node.name = '' THEN node.id ELSE node.name END AS name,
        coalesce(node.kind, 'node') AS entity_type,
        CASE WHEN node.data = '' THEN [] ELSE [node.data] END + COLLECT {
@@ -157,17 +189,17 @@ RETURN node.id AS id, null AS arrival, CASE WHEN node.name = '' THEN node.id ELS
          WHERE observation:Observation OR observation.name = ''
          RETURN observation.data ORDER BY coalesce(edge.place, 0), edge.id
        } AS observations
-ORDER BY id;
+ORDER BY node.namespace, id;
 
 // name: relations
 // A page of the relations of a namespace in the order in which they came, from one place on. Parameters: namespace,
 // arrival, limit.
 MATCH (source:Node)-[edge:EDGE {namespace: $namespace}]->(target:Node)
 WHERE edge.arrival >= $arrival
-WITH source, edge, target ORDER BY edge.arrival LIMIT $limit
+WITH source, edge, target ORDER BY edge.namespace, edge.arrival LIMIT $limit
 RETURN edge.id AS id, edge.arrival AS arrival, CASE WHEN source.name = '' THEN source.id ELSE source.name END AS source,
        CASE WHEN target.name = '' THEN target.id ELSE target.name END AS target, edge.verb AS relation_type
-ORDER BY arrival;
+ORDER BY edge.namespace, arrival;
 
 // name: other-relations
 // A page of the relations that ContextScript declared, in the order of the ids, from one on. Parameters: namespace,
@@ -175,10 +207,10 @@ ORDER BY arrival;
 MATCH (source:Node)-[edge:EDGE {namespace: $namespace}]->(target:Node)
 WHERE edge.id >= $id AND edge.arrival IS NULL AND edge.place IS NULL
   AND NOT (edge.verb = 'observed' AND (target:Observation OR target.name = ''))
-WITH source, edge, target ORDER BY edge.id LIMIT $limit
+WITH source, edge, target ORDER BY edge.namespace, edge.id LIMIT $limit
 RETURN edge.id AS id, null AS arrival, CASE WHEN source.name = '' THEN source.id ELSE source.name END AS source,
        CASE WHEN target.name = '' THEN target.id ELSE target.name END AS target, edge.verb AS relation_type
-ORDER BY id;
+ORDER BY edge.namespace, id;
 
 // name: left-out
 // How many entities and relations come from these places on. Parameters: namespace, entity_arrival, entity_id,
@@ -196,21 +228,69 @@ RETURN COUNT { MATCH (node:Entity {namespace: $namespace}) WHERE node.arrival >=
            AND NOT (edge.verb = 'observed' AND (target:Observation OR target.name = ''))
        } AS relations;
 
-// name: ids-of-names
-// The entities of these names. Parameters: namespace, names.
-UNWIND $names AS name
-CALL (name) {
-  MATCH (node:Node {namespace: $namespace, name: name})
-  RETURN node
-  UNION ALL
-  MATCH (node:Node {namespace: $namespace, id: name})
-  WHERE node.name = '' AND NOT EXISTS { (node)<-[:EDGE {verb: 'observed'}]-(:Node) }
-  RETURN node
+// name: open
+// A page of the entities of these names, in the order in which they came, or of these ids, in the order of those, with
+// the relations at any of them: from one entity and one relation on. `ids` are all the entities. Where these are more
+// than a page holds, their relations are not looked for. Parameters: namespace, names, ids, start, arrival, id, limit.
+CALL () {
+  UNWIND $names AS name
+  CALL (name) {
+    MATCH (node:Node {namespace: $namespace, name: name})
+    USING INDEX SEEK node:Node(namespace, name)
+    RETURN node
+    UNION ALL
+    MATCH (node:Node {namespace: $namespace, id: name})
+    USING INDEX SEEK node:Node(namespace, id)
+    WHERE node.name = '' AND NOT EXISTS { (node)<-[:EDGE {verb: 'observed'}]-(:Node) }
+    RETURN node
+  }
+  WITH DISTINCT node
+  WHERE NOT node:Observation
+  WITH node ORDER BY coalesce(node.arrival, 4611686018427387904), node.id
+  RETURN collect(node) AS named
 }
-WITH node
-WHERE NOT node:Observation
-RETURN DISTINCT node.id AS id, coalesce(node.arrival, 4611686018427387904) AS arrival
-ORDER BY arrival, id;
+CALL () {
+  UNWIND range(0, size($ids) - 1) AS place
+  MATCH (node:Node {namespace: $namespace, id: $ids[place]})
+  USING INDEX SEEK node:Node(namespace, id)
+  WITH node ORDER BY place
+  RETURN collect(node) AS given
+}
+WITH named + given AS nodes
+CALL (nodes) {
+  UNWIND range(0, size(nodes) - 1) AS place
+  WITH place, nodes[place] AS node
+  WHERE place >= $start
+  WITH place, node ORDER BY place LIMIT $limit
+  WITH place, {
+    id: '', arrival: place, name: CASE WHEN node.name = '' THEN node.id ELSE node.name END,
+    entity_type: coalesce(node.kind, 'node'),
+    observations: CASE WHEN node.data = '' THEN [] ELSE [node.data] END + COLLECT {
+      MATCH (node)-[edge:EDGE {verb: 'observed'}]->(observation:Node)
+      WHERE observation:Observation OR observation.name = ''
+      RETURN observation.data ORDER BY coalesce(edge.place, 0), edge.id
+    }
+  } AS entity
+  ORDER BY place
+  RETURN collect(entity) AS entities
+}
+CALL (nodes) {
+  UNWIND CASE WHEN size(nodes) <= $limit THEN nodes ELSE [] END AS node
+  MATCH (node)-[edge:EDGE]-(:Node)
+  WHERE edge.place IS NULL AND edge.namespace = $namespace
+  WITH DISTINCT edge, coalesce(edge.arrival, 4611686018427387904) AS arrival
+  WHERE arrival > $arrival OR (arrival = $arrival AND edge.id >= $id)
+  WITH startNode(edge) AS source, edge, endNode(edge) AS target, arrival
+  WHERE NOT (edge.verb = 'observed' AND (target:Observation OR target.name = ''))
+  WITH source, edge, target, arrival ORDER BY arrival, edge.id LIMIT $limit
+  WITH {
+    id: edge.id, arrival: arrival, source: CASE WHEN source.name = '' THEN source.id ELSE source.name END,
+    target: CASE WHEN target.name = '' THEN target.id ELSE target.name END, relation_type: edge.verb
+  } AS relation
+  ORDER BY relation.arrival, relation.id
+  RETURN collect(relation) AS relations
+}
+RETURN [node IN nodes | node.id] AS ids, entities, relations;
 
 // name: ids-containing
 // The entities whose name, type or observations contain a text, whatever the case, in the order in which they came;
@@ -279,24 +359,13 @@ CALL (hit) {
 RETURN entity.id AS id, sum(score) AS score
 ORDER BY score DESC, id;
 
-// name: entities-of
-// The entities of these ids. Parameters: namespace, ids.
-UNWIND $ids AS id
-MATCH (node:Node {namespace: $namespace, id: id})
-RETURN node.id AS id, coalesce(node.arrival, 4611686018427387904) AS arrival,
-       CASE WHEN node.name = '' THEN node.id ELSE node.name END AS name, coalesce(node.kind, 'node') AS entity_type,
-       CASE WHEN node.data = '' THEN [] ELSE [node.data] END + COLLECT {
-         MATCH (node)-[edge:EDGE {verb: 'observed'}]->(observation:Node)
-         WHERE observation:Observation OR observation.name = ''
-         RETURN observation.data ORDER BY coalesce(edge.place, 0), edge.id
-       } AS observations;
-
 // name: relations-of
 // The relations at any of these entities, in or out, in the order in which they came, from one of them on.
 // Parameters: namespace, ids, arrival, id, limit.
 CALL () {
   UNWIND $ids AS entity_id
   MATCH (node:Node {namespace: $namespace, id: entity_id})-[edge:EDGE]-(:Node)
+  USING INDEX SEEK node:Node(namespace, id)
   WHERE edge.place IS NULL AND edge.namespace = $namespace
   WITH DISTINCT edge, coalesce(edge.arrival, 4611686018427387904) AS arrival
   WHERE arrival > $arrival OR (arrival = $arrival AND edge.id >= $id)
@@ -313,6 +382,7 @@ ORDER BY arrival, id;
 // How many relations are at any of these entities, from one of them on. Parameters: namespace, ids, arrival, id.
 UNWIND $ids AS entity_id
 MATCH (node:Node {namespace: $namespace, id: entity_id})-[edge:EDGE]-(:Node)
+USING INDEX SEEK node:Node(namespace, id)
 WHERE edge.place IS NULL AND edge.namespace = $namespace
 WITH DISTINCT edge, coalesce(edge.arrival, 4611686018427387904) AS arrival
 WHERE arrival > $arrival OR (arrival = $arrival AND edge.id >= $id)

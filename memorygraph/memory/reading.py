@@ -12,6 +12,7 @@ import json
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Protocol
 
 from memorygraph.context.tokens import count_tokens, cut_tokens
@@ -102,11 +103,14 @@ class Place:
 
 
 class _Source(Protocol):
-    """What is read page by page: rows of entities and of relations from a place on, and how many are left."""
+    """What a page is read from: rows of entities and of relations from its place on, and how many are left.
 
-    def entities(self, place: Place, limit: int) -> list[dict[str, Any]]: ...
+    A page that begins with entities has the relations from the first one on.
+    """
 
-    def relations(self, place: Place, limit: int) -> list[dict[str, Any]]: ...
+    def entities(self) -> list[dict[str, Any]]: ...
+
+    def relations(self, place: Place) -> list[dict[str, Any]]: ...
 
     def left(self, place: Place) -> tuple[int, int]: ...
 
@@ -117,14 +121,17 @@ class _Whole:
 
     transaction: Transaction
     namespace: str
+    place: Place
+    limit: int
 
-    def entities(self, place: Place, limit: int) -> list[dict[str, Any]]:
-        return self._page("entities", place, limit)
+    def entities(self) -> list[dict[str, Any]]:
+        return self._page("entities", self.place)
 
-    def relations(self, place: Place, limit: int) -> list[dict[str, Any]]:
-        return self._page("relations", place, limit)
+    def relations(self, place: Place) -> list[dict[str, Any]]:
+        return self._page("relations", place)
 
-    def _page(self, kind: str, place: Place, limit: int) -> list[dict[str, Any]]:
+    def _page(self, kind: str, place: Place) -> list[dict[str, Any]]:
+        limit = self.limit
         rows: list[dict[str, Any]] = []
         if place.arrival < LAST:
             query = CYPHER[f"entities/{kind}"](namespace=self.namespace, arrival=place.arrival, limit=limit)
@@ -151,25 +158,51 @@ class _Whole:
 
 @dataclass(frozen=True)
 class _Some:
-    """Some entities, in the order of their ids here, and the relations at them; a place is an index in that order."""
+    """Some entities, in the order of their ids here, and the relations at them; a place is an index in that order.
+
+    The first page is read with the ids. Where there are more entities than a page holds, it has no relations.
+    """
 
     transaction: Transaction
     namespace: str
+    limit: int
     ids: Sequence[str]
+    first_entities: list[dict[str, Any]]
+    first_relations: list[dict[str, Any]]
 
-    def entities(self, place: Place, limit: int) -> list[dict[str, Any]]:
-        start = max(place.arrival, 0)
-        ids = list(self.ids[start : start + limit])
-        rows = self.transaction.run(CYPHER["entities/entities-of"](namespace=self.namespace, ids=ids)) if ids else []
-        found = {row["id"]: row for row in rows}
-        numbered = enumerate(ids, start=start)
-        return [{**found[each], "id": "", "arrival": index} for index, each in numbered if each in found]
+    @classmethod
+    def read(
+        cls,
+        transaction: Transaction,
+        namespace: str,
+        place: Place,
+        limit: int,
+        *,
+        names: Sequence[str] = (),
+        ids: Sequence[str] = (),
+    ) -> _Some:
+        """The entities of names or ids, with the page from a place on."""
+        relation = place if place.relations else Place()
+        query = CYPHER["entities/open"](
+            namespace=namespace,
+            names=list(names),
+            ids=list(ids),
+            start=MOST_ROWS if place.relations else max(place.arrival, 0),
+            arrival=relation.arrival,
+            id=relation.id,
+            limit=limit,
+        )
+        [row] = transaction.run(query)
+        return cls(transaction, namespace, limit, row["ids"], row["entities"], row["relations"])
 
-    def relations(self, place: Place, limit: int) -> list[dict[str, Any]]:
-        if not self.ids:
-            return []
+    def entities(self) -> list[dict[str, Any]]:
+        return self.first_entities
+
+    def relations(self, place: Place) -> list[dict[str, Any]]:
+        if len(self.ids) <= self.limit:
+            return self.first_relations
         query = CYPHER["entities/relations-of"](
-            namespace=self.namespace, ids=list(self.ids), arrival=place.arrival, id=place.id, limit=limit
+            namespace=self.namespace, ids=list(self.ids), arrival=place.arrival, id=place.id, limit=self.limit
         )
         return self.transaction.run(query)
 
@@ -197,7 +230,7 @@ def read_graph(
         MemoryGraphError: the cursor is none.
         ConnectionError: the server cannot be reached.
     """
-    return _read(connection, lambda tx: _Whole(tx, namespace), max_tokens, cursor, names_only)
+    return _read(connection, partial(_whole, namespace), max_tokens, cursor, names_only)
 
 
 def open_nodes(
@@ -215,10 +248,10 @@ def open_nodes(
         MemoryGraphError: the cursor is none.
         ConnectionError: the server cannot be reached.
     """
+    asked = list(dict.fromkeys(filter(None, names)))
 
-    def some(transaction: Transaction) -> _Source:
-        query = CYPHER["entities/ids-of-names"](namespace=namespace, names=list(dict.fromkeys(filter(None, names))))
-        return _Some(transaction, namespace, [row["id"] for row in transaction.run(query)])
+    def some(transaction: Transaction, place: Place, limit: int) -> _Source:
+        return _Some.read(transaction, namespace, place, limit, names=asked)
 
     return _read(connection, some, max_tokens, cursor, names_only)
 
@@ -241,17 +274,21 @@ def search_nodes(
         ConnectionError: the server cannot be reached.
     """
     if not query:  # every text contains it
-        return _read(connection, lambda tx: _Whole(tx, namespace), max_tokens, cursor, names_only)
+        return _read(connection, partial(_whole, namespace), max_tokens, cursor, names_only)
 
-    def some(transaction: Transaction) -> _Source:
-        return _Some(transaction, namespace, found_ids(transaction, namespace, query))
+    def some(transaction: Transaction, place: Place, limit: int) -> _Source:
+        return _Some.read(transaction, namespace, place, limit, ids=found_ids(transaction, namespace, query))
 
     return _read(connection, some, max_tokens, cursor, names_only)
 
 
+def _whole(namespace: str, transaction: Transaction, place: Place, limit: int) -> _Source:
+    return _Whole(transaction, namespace, place, limit)
+
+
 def _read(
     connection: Connection,
-    source: Callable[[Transaction], _Source],
+    open_source: Callable[[Transaction, Place, int], _Source],
     max_tokens: int | None,
     cursor: str | None,
     names_only: bool,  # noqa: FBT001
@@ -260,22 +297,24 @@ def _read(
     place = Place.of(cursor)
     if max_tokens is not None and max_tokens < LEAST_TOKENS:
         raise MemoryGraphError(f"max_tokens is at least {LEAST_TOKENS}")
-    return connection.read_with(
-        lambda transaction: _page(source(transaction), place, max_tokens, names_only), seconds=seconds
-    )
+    limit = MOST_ROWS if max_tokens is None else max_tokens // FEWEST_TOKENS_OF_A_ROW + 2
+
+    def page(transaction: Transaction) -> Graph:
+        return _page(open_source(transaction, place, limit), place, max_tokens, names_only)
+
+    return connection.read_with(page, seconds=seconds)
 
 
 def _page(source: _Source, place: Place, max_tokens: int | None, names_only: bool) -> Graph:  # noqa: FBT001
-    limit = MOST_ROWS if max_tokens is None else max_tokens // FEWEST_TOKENS_OF_A_ROW + 2
     page = _Filling(None if max_tokens is None else max_tokens - LEAST_TOKENS // 2 - max_tokens // 8)
     following: Place | None = None
     rows: list[dict[str, Any]] = []
     if not place.relations:
-        rows = source.entities(place, limit)
+        rows = source.entities()
         following = page.add_entities(rows, place.skip, names_only)
     if following is None and not names_only:
         start = place if place.relations else Place(relations=True)
-        following = page.add_relations(source.relations(start, limit))
+        following = page.add_relations(source.relations(start))
     graph = Graph(page.entities, page.relations)
     if following is None:
         relations = source.left(Place(relations=True))[1] if names_only else 0
@@ -307,10 +346,50 @@ def _first_that_fit(names: Sequence[str], tokens: int) -> list[str]:
     return shown
 
 
+def _part(value: Any, indent: int) -> str:
+    """A value as a part of a page, as its text stands there."""
+    return " " * indent + as_json(value).replace("\n", "\n" + " " * indent)
+
+
 def _cost(value: Any, indent: int) -> int:
     """How many tokens a value is as a part of a page, with its comma and line break."""
-    text = as_json(value).replace("\n", "\n" + " " * indent)
-    return count_tokens(" " * indent + text) + 2
+    return count_tokens(_part(value, indent)) + 2
+
+
+class _Budget:
+    """What is left of a budget of tokens while parts of a page are taken from it; None has no end.
+
+    Counting tokens takes longer than all else that is done with a part. No token is less than a byte, so that as long
+    as the bytes of all parts fit, their tokens do: only when they do not, the parts are counted.
+    """
+
+    def __init__(self, tokens: int | None) -> None:
+        self._tokens = tokens
+        self._bytes = tokens or 0
+        self._uncounted: list[str] | None = []
+
+    def takes(self, value: Any, indent: int) -> bool:
+        """Take a value from the budget, if it fits."""
+        if self._tokens is None:
+            return True
+        text = _part(value, indent)
+        if self._uncounted is not None:
+            self._bytes -= len(text.encode("utf-8", "replace")) + 2
+            if self._bytes >= 0:
+                self._uncounted.append(text)
+                return True
+        cost = count_tokens(text) + 2
+        if cost > self.left:
+            return False
+        self._tokens = self.left - cost
+        return True
+
+    @property
+    def left(self) -> int:
+        """How many tokens are left, exactly."""
+        left = (self._tokens or 0) - sum(count_tokens(text) + 2 for text in self._uncounted or ())
+        self._tokens, self._uncounted = left, None
+        return left
 
 
 class _Filling:
@@ -320,16 +399,7 @@ class _Filling:
         self.entities: list[Entity] = []
         self.relations: list[Relation] = []
         self.hidden = 0
-        self._left = budget
-
-    def _takes(self, value: dict[str, Any]) -> bool:
-        if self._left is None:
-            return True
-        cost = _cost(value, 4)
-        if cost > self._left:
-            return False
-        self._left -= cost
-        return True
+        self._budget = _Budget(budget)
 
     def add_entities(self, rows: list[dict[str, Any]], skip: int, names_only: bool) -> Place | None:  # noqa: FBT001
         """Add entities as long as they fit; returns where the next page begins, if something is left."""
@@ -338,7 +408,7 @@ class _Filling:
             if names_only:
                 self.hidden += len(entity.observations)
                 entity = entity.model_copy(update={"observations": []})  # noqa: PLW2901
-            if self._takes(entity.as_dict()):
+            if self._budget.takes(entity.as_dict(), 4):
                 self.entities.append(entity)
             elif self.entities:
                 return place
@@ -349,18 +419,15 @@ class _Filling:
 
     def _add_some(self, entity: Entity, place: Place) -> Place:
         """Add a part of an entity that is alone too large for a page; at least one observation, or a part of it."""
-        self._takes(entity.model_copy(update={"observations": []}).as_dict())
+        self._budget.takes(entity.model_copy(update={"observations": []}).as_dict(), 4)
         shown: list[str] = []
         for text in entity.observations:
-            cost = _cost(text, 8)
-            if self._left is None or cost <= self._left:
-                self._left = None if self._left is None else self._left - cost
-                shown.append(text)
-            else:
+            if not self._budget.takes(text, 8):
                 break
+            shown.append(text)
         if not shown and entity.observations:
             text = entity.observations[0]
-            kept = cut_tokens(text, max(self._left or 0, LEAST_TOKENS // 2) // 2)
+            kept = cut_tokens(text, max(self._budget.left, LEAST_TOKENS // 2) // 2)
             shown.append(f"{kept}… ({count_tokens(text[len(kept) :])} tokens left out)")
         self.entities.append(entity.model_copy(update={"observations": shown}))
         return replace(place, skip=place.skip + max(1, len(shown)))
@@ -369,7 +436,7 @@ class _Filling:
         """Add relations as long as they fit; returns where the next page begins, if something is left."""
         for row in rows:
             relation = Relation.model_construct(**_named(row, "source", "target", "relation_type"))
-            if not self._takes(relation.as_dict()):
+            if not self._budget.takes(relation.as_dict(), 4):
                 return Place(relations=True, arrival=row["arrival"], id=row["id"])
             self.relations.append(relation)
         return None
