@@ -26,6 +26,7 @@ MATCH (namespace:Namespace {name: $namespace})
 WITH namespace.revision AS revision
 UNWIND $rows AS row
 MATCH (node:Node {namespace: $namespace, id: row.id})
+USING INDEX SEEK node:Node(namespace, id)
 WHERE any(key IN keys(row.set) WHERE node[key] IS NULL OR node[key] <> row.set[key])
 FOREACH (_ IN CASE WHEN coalesce(node.since, 0) < revision THEN [1] ELSE [] END |
   CREATE (former:Former)
@@ -41,7 +42,9 @@ MATCH (namespace:Namespace {name: $namespace})
 WITH namespace.revision AS revision
 UNWIND $rows AS row
 MATCH (from_node:Node {namespace: $namespace, id: row.from_node})
+USING INDEX SEEK from_node:Node(namespace, id)
 MATCH (to_node:Node {namespace: $namespace, id: row.to_node})
+USING INDEX SEEK to_node:Node(namespace, id)
 CREATE (from_node)-[edge:EDGE {namespace: $namespace, id: row.id, verb: row.verb, weight: row.weight,
                                since: revision}]->(to_node)
 RETURN count(edge) AS edges_created;
@@ -52,6 +55,7 @@ MATCH (namespace:Namespace {name: $namespace})
 WITH namespace.revision AS revision
 UNWIND $rows AS row
 MATCH (from_node)-[edge:EDGE {namespace: $namespace, id: row.id}]->(to_node)
+USING INDEX SEEK edge:EDGE(namespace, id)
 WHERE any(key IN keys(row.set) WHERE edge[key] IS NULL OR edge[key] <> row.set[key])
 FOREACH (_ IN CASE WHEN coalesce(edge.since, 0) < revision THEN [1] ELSE [] END |
   CREATE (former:Former)
@@ -68,8 +72,11 @@ MATCH (namespace:Namespace {name: $namespace})
 WITH namespace.revision AS revision
 UNWIND $rows AS row
 MATCH (left)-[moved:EDGE {namespace: $namespace, id: row.id}]->(reached)
+USING INDEX SEEK moved:EDGE(namespace, id)
 MATCH (from_node:Node {namespace: $namespace, id: row.from_node})
+USING INDEX SEEK from_node:Node(namespace, id)
 MATCH (to_node:Node {namespace: $namespace, id: row.to_node})
+USING INDEX SEEK to_node:Node(namespace, id)
 WITH row, revision, moved, properties(moved) AS kept, left.id AS left, reached.id AS reached, from_node, to_node
 FOREACH (_ IN CASE WHEN coalesce(kept.since, 0) < revision THEN [1] ELSE [] END |
   CREATE (former:Former)
@@ -87,6 +94,7 @@ MATCH (namespace:Namespace {name: $namespace})
 WITH namespace.revision AS revision
 UNWIND $ids AS id
 MATCH (from_node)-[edge:EDGE {namespace: $namespace, id: id}]->(to_node)
+USING INDEX SEEK edge:EDGE(namespace, id)
 FOREACH (_ IN CASE WHEN coalesce(edge.since, 0) < revision THEN [1] ELSE [] END |
   CREATE (former:Former)
   SET former = edge {.*, of: 'edge', since: coalesce(edge.since, 0), until: revision,
@@ -102,6 +110,7 @@ MATCH (namespace:Namespace {name: $namespace})
 WITH namespace.revision AS revision
 UNWIND $ids AS id
 MATCH (named:Node {namespace: $namespace, id: id})
+USING INDEX SEEK named:Node(namespace, id)
 MATCH (named)-[:CONTAINS*0..]->(node:Node)
 WITH DISTINCT revision, node
 OPTIONAL MATCH (node)-[edge:EDGE]-()

@@ -24,7 +24,9 @@ CALL (graph, known) {
 CALL (known, nodes) {
   UNWIND CASE WHEN known THEN [] ELSE $routes END AS row
   MATCH (source:GraphNode {namespace: $namespace, id: row.source})
+  USING INDEX SEEK source:GraphNode(namespace, id)
   MATCH (target:GraphNode {namespace: $namespace, id: row.target})
+  USING INDEX SEEK target:GraphNode(namespace, id)
   CREATE (source)-[:ROUTE {order: row.order, kind: row.kind, condition: row.condition}]->(target)
   RETURN count(*) AS routes
 }
@@ -56,6 +58,7 @@ CALL (step) {
 CALL (step) {
   UNWIND $messages AS id
   MATCH (message:Message {namespace: $namespace, id: id})
+  USING INDEX SEEK message:Message(namespace, id)
   MERGE (step)-[:ANSWERED]->(message)
 }
 CALL (run) {

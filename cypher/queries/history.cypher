@@ -132,10 +132,12 @@ RETURN former.of AS of, former.id AS id, former.until AS until,
 // ids.
 UNWIND $ids AS id
 MATCH (node:Node {namespace: $namespace, id: id})
+USING INDEX SEEK node:Node(namespace, id)
 RETURN 'node' AS of, node.id AS id, coalesce(node.since, 0) AS since, [node.name, node.data, node.kind] AS values
 UNION ALL
 UNWIND $ids AS id
 MATCH (from_node:Node)-[edge:EDGE {namespace: $namespace, id: id}]->(to_node:Node)
+USING INDEX SEEK edge:EDGE(namespace, id)
 RETURN 'edge' AS of, edge.id AS id, coalesce(edge.since, 0) AS since,
        [from_node.id, to_node.id, edge.verb, edge.weight] AS values
 UNION ALL
@@ -148,6 +150,7 @@ RETURN former.of AS of, former.id AS id, max(former.until) AS since, null AS val
 // What would go with these nodes: their edges, and the contexts in them. Parameters: namespace, ids.
 UNWIND $ids AS id
 MATCH (node:Node {namespace: $namespace, id: id})
+USING INDEX SEEK node:Node(namespace, id)
 CALL (node) {
   MATCH (node)-[edge:EDGE]-()
   RETURN 'edge' AS of, edge AS other
@@ -230,6 +233,7 @@ WITH namespace.revision AS revision
 UNWIND $ids AS id
 MATCH (wanted:Former {namespace: $namespace, id: id, until: $until, of: 'node'})
 MATCH (node:Node {namespace: $namespace, id: id})
+USING INDEX SEEK node:Node(namespace, id)
 WITH revision, wanted, node, properties(node) AS kept
 CREATE (former:Former)
 SET former = kept {.*, of: 'node', since: coalesce(kept.since, 0), until: revision,
@@ -247,9 +251,12 @@ WITH namespace.revision AS revision
 UNWIND $ids AS id
 MATCH (wanted:Former {namespace: $namespace, id: id, until: $until, of: 'edge'})
 MATCH (from_node:Node {namespace: $namespace, id: wanted.from_node})
+USING INDEX SEEK from_node:Node(namespace, id)
 MATCH (to_node:Node {namespace: $namespace, id: wanted.to_node})
+USING INDEX SEEK to_node:Node(namespace, id)
 WITH revision, properties(wanted) AS values, from_node, to_node, id
 OPTIONAL MATCH (left)-[present:EDGE {namespace: $namespace, id: id}]->(reached)
+USING INDEX SEEK present:EDGE(namespace, id)
 WITH revision, values, from_node, to_node, present, present IS NOT NULL AS changed, properties(present) AS kept,
      left.id AS left, reached.id AS reached
 FOREACH (_ IN CASE WHEN changed THEN [1] ELSE [] END |

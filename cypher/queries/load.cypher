@@ -11,11 +11,13 @@ WITH namespace.revision AS revision, properties(load) AS applied
 CALL () {
   UNWIND $ids AS id
   MATCH (node:Node {namespace: $namespace, id: id})
+  USING INDEX SEEK node:Node(namespace, id)
   RETURN collect(node.id) AS nodes
 }
 CALL () {
   UNWIND $ids AS id
   MATCH (from_node:Node)-[edge:EDGE {namespace: $namespace, id: id}]->(to_node:Node)
+  USING INDEX SEEK edge:EDGE(namespace, id)
   RETURN collect([edge.id, from_node.id, to_node.id]) AS edges
 }
 RETURN revision, applied, nodes, edges;
@@ -25,11 +27,13 @@ RETURN revision, applied, nodes, edges;
 CALL () {
   UNWIND $ids AS id
   MATCH (node:Node {namespace: $namespace, id: id})
+  USING INDEX SEEK node:Node(namespace, id)
   RETURN collect(node.id) AS nodes
 }
 CALL () {
   UNWIND $ids AS id
   MATCH (from_node:Node)-[edge:EDGE {namespace: $namespace, id: id}]->(to_node:Node)
+  USING INDEX SEEK edge:EDGE(namespace, id)
   RETURN collect([edge.id, from_node.id, to_node.id]) AS edges
 }
 RETURN nodes, edges;

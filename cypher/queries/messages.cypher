@@ -91,6 +91,7 @@ MERGE (message:Message {namespace: $namespace, id: row.id})
                message.sampled = message.sampled OR row.sampled
 WITH row, message
 OPTIONAL MATCH (parent:Message {namespace: $namespace, id: row.parent})
+USING INDEX SEEK parent:Message(namespace, id)
 FOREACH (parent IN CASE WHEN parent IS NULL THEN [] ELSE [parent] END | MERGE (parent)-[:NEXT]->(message))
 RETURN collect(CASE WHEN message.sampled THEN message.id END) AS sampled;
 
@@ -98,6 +99,7 @@ RETURN collect(CASE WHEN message.sampled THEN message.id END) AS sampled;
 // A model gave these messages as answers to what stands before them. Parameters: namespace, rows [{id, seal}].
 UNWIND $rows AS row
 MATCH (message:Message {namespace: $namespace, id: row.id})
+USING INDEX SEEK message:Message(namespace, id)
 SET message.sampled = true, message.seal = row.seal;
 
 // name: append-message
@@ -149,6 +151,7 @@ CALL (fits) {
                  message.sampled = message.sampled OR row.sampled
   WITH row, message
   OPTIONAL MATCH (parent:Message {namespace: $namespace, id: row.parent})
+  USING INDEX SEEK parent:Message(namespace, id)
   FOREACH (parent IN CASE WHEN parent IS NULL THEN [] ELSE [parent] END | MERGE (parent)-[:NEXT]->(message))
   RETURN collect(CASE WHEN message.sampled THEN message.id END) AS sampled
 }
@@ -158,6 +161,7 @@ CALL (conversation, version, pointer, writes) {
   DELETE pointer
   WITH conversation, version
   OPTIONAL MATCH (tip:Message {namespace: $namespace, id: $new_tip})
+  USING INDEX SEEK tip:Message(namespace, id)
   FOREACH (tip IN CASE WHEN tip IS NULL THEN [] ELSE [tip] END | CREATE (version)-[:TIP]->(tip))
   SET version.length = $length, version.operations = version.operations[-31..] + [$operation]
   WITH conversation, version
@@ -227,6 +231,7 @@ WITH conversation
 CALL () {
   UNWIND $ids AS id
   MATCH (message:Message {namespace: $namespace, id: id})
+  USING INDEX SEEK message:Message(namespace, id)
   WITH message LIMIT 1
   RETURN collect(message.id) AS stored
 }
@@ -272,6 +277,7 @@ RETURN head(stored) AS stored, holds, version.id AS id, version.number AS number
 // endpoint's id of it. Parameters: namespace, rows [{id, message, body, model, length, subgraph, response}].
 UNWIND $rows AS row
 MATCH (message:Message {namespace: $namespace, id: row.message})
+USING INDEX SEEK message:Message(namespace, id)
 MERGE (metadata:Metadata {namespace: $namespace, id: row.id})
   ON CREATE SET metadata.body = row.body, metadata.model = row.model, metadata.length = row.length,
                 metadata.at = datetime()
@@ -279,6 +285,7 @@ SET metadata.response = coalesce(row.response, metadata.response)
 MERGE (message)-[:HAS]->(metadata)
 WITH row, metadata
 MATCH (subgraph:Message {namespace: $namespace, id: row.subgraph})
+USING INDEX SEEK subgraph:Message(namespace, id)
 MERGE (metadata)-[:CONTAINS]->(subgraph);
 
 // name: attachments

@@ -69,7 +69,9 @@ RETURN coalesce(namespace.memory, 0) AS last;
 // Which of these ids belong to a node or an edge already. Parameters: namespace, ids.
 UNWIND $ids AS id
 OPTIONAL MATCH (node:Node {namespace: $namespace, id: id})
+USING INDEX SEEK node:Node(namespace, id)
 OPTIONAL MATCH ()-[edge:EDGE {namespace: $namespace, id: id}]->()
+USING INDEX SEEK edge:EDGE(namespace, id)
 WITH id WHERE node IS NOT NULL OR edge IS NOT NULL
 RETURN id;
 
@@ -107,6 +109,7 @@ ORDER BY id;
 // The nodes with these ids. Parameters: namespace, ids.
 UNWIND $ids AS id
 MATCH (node:Node {namespace: $namespace, id: id})
+USING INDEX SEEK node:Node(namespace, id)
 RETURN node.id AS id, node.name AS name, node:Context AS context;
 
 // name: add-nodes
@@ -116,6 +119,7 @@ MATCH (namespace:Namespace {name: $namespace})
 WITH namespace.revision AS revision
 UNWIND $rows AS row
 OPTIONAL MATCH (known:Node {namespace: $namespace, id: row.id})
+USING INDEX SEEK known:Node(namespace, id)
 WITH row, known, revision WHERE known IS NULL
 CREATE (node:Node {namespace: $namespace, id: row.id, namespace_token: $namespace_token, since: revision})
 SET node += row.properties, node:$(row.labels)
@@ -133,6 +137,7 @@ SET context += row.properties
 WITH row, context
 CALL (row, context) {
   MATCH (parent:Node:Context {namespace: $namespace, id: row.owner})
+  USING INDEX SEEK parent:Node(namespace, id)
   CREATE (parent)-[:CONTAINS]->(context)
 }
 RETURN count(context) AS nodes_created;
@@ -141,6 +146,7 @@ RETURN count(context) AS nodes_created;
 // Contexts go on, or end; the log itself is the history of that. Parameters: namespace, rows [{id, properties}].
 UNWIND $rows AS row
 MATCH (context:Node:Context {namespace: $namespace, id: row.id})
+USING INDEX SEEK context:Node(namespace, id)
 SET context += row.properties
 RETURN count(context) AS nodes_updated;
 
@@ -151,9 +157,12 @@ MATCH (namespace:Namespace {name: $namespace})
 WITH namespace.revision AS revision
 UNWIND $rows AS row
 OPTIONAL MATCH ()-[known:EDGE {namespace: $namespace, id: row.id}]->()
+USING INDEX SEEK known:EDGE(namespace, id)
 WITH row, known, revision WHERE known IS NULL
 MATCH (from_node:Node {namespace: $namespace, id: row.from_node})
+USING INDEX SEEK from_node:Node(namespace, id)
 MATCH (to_node:Node {namespace: $namespace, id: row.to_node})
+USING INDEX SEEK to_node:Node(namespace, id)
 CREATE (from_node)-[edge:EDGE {namespace: $namespace, id: row.id, since: revision}]->(to_node)
 SET edge += row.properties, edge.at = datetime()
 RETURN count(edge) AS edges_created;
@@ -163,6 +172,7 @@ RETURN count(edge) AS edges_created;
 // about, properties}]; a row lacks what there is none of.
 UNWIND $rows AS row
 MATCH (context:Node:Context {namespace: $namespace, id: "memory-" + toString(row.context)})
+USING INDEX SEEK context:Node(namespace, id)
 CREATE (context)-[:STATES {index: row.index}]->(entry:Entry {
   namespace: $namespace, id: toString(row.context) + "/" + toString(row.index), log: $log, context: row.context,
   index: row.index, kind: row.kind, text: row.text, mentions: coalesce(row.mentions, []),
@@ -172,6 +182,7 @@ WITH row, entry
 CALL (row, entry) {
   UNWIND row.about AS about
   MATCH (node:Node {namespace: $namespace, id: about})
+  USING INDEX SEEK node:Node(namespace, id)
   CREATE (entry)-[:MENTIONS]->(node)
 }
 RETURN 0 * count(*) AS nodes_created;
@@ -180,6 +191,7 @@ RETURN 0 * count(*) AS nodes_created;
 // What handles mean from now on. Parameters: namespace, rows [{owner, ref, nodes, passed}].
 UNWIND $rows AS row
 MATCH (context:Node:Context {namespace: $namespace, id: row.owner})
+USING INDEX SEEK context:Node(namespace, id)
 CALL (row, context) {
   MATCH (context)-[former:BINDS {ref: row.ref}]->()
   DELETE former
@@ -187,6 +199,7 @@ CALL (row, context) {
 WITH row, context
 UNWIND range(0, size(row.nodes) - 1) AS order
 MATCH (node:Node {namespace: $namespace, id: row.nodes[order]})
+USING INDEX SEEK node:Node(namespace, id)
 CREATE (context)-[:BINDS {ref: row.ref, order: order, passed: row.passed}]->(node)
 RETURN 0 * count(*) AS nodes_created;
 
@@ -195,5 +208,6 @@ RETURN 0 * count(*) AS nodes_created;
 MATCH (context:Node:Context {namespace: $namespace, id: $id})
 UNWIND $messages AS message_id
 MATCH (message:Message {namespace: $namespace, id: message_id})
+USING INDEX SEEK message:Message(namespace, id)
 MERGE (context)-[joined:CONTINUED_BY]->(message)
   ON CREATE SET joined.at = datetime();

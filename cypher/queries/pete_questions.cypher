@@ -24,17 +24,21 @@ LIMIT $limit;
 CALL () {
   UNWIND [row IN $rows WHERE row.subject IS NOT NULL AND row.object IS NOT NULL] AS row
   MATCH (subject:Node {namespace: $namespace, id: row.subject})
+  USING INDEX SEEK subject:Node(namespace, id)
   MATCH (object:Node {namespace: $namespace, id: row.object})
+  USING INDEX SEEK object:Node(namespace, id)
   MATCH (subject)-[edge:EDGE {namespace: $namespace}]->(object)
   RETURN row, subject, edge, object
   UNION ALL
   UNWIND [row IN $rows WHERE row.subject IS NOT NULL AND row.object IS NULL] AS row
   MATCH (subject:Node {namespace: $namespace, id: row.subject})
+  USING INDEX SEEK subject:Node(namespace, id)
   MATCH (subject)-[edge:EDGE {namespace: $namespace}]->(object:Node {namespace: $namespace})
   RETURN row, subject, edge, object
   UNION ALL
   UNWIND [row IN $rows WHERE row.subject IS NULL AND row.object IS NOT NULL] AS row
   MATCH (object:Node {namespace: $namespace, id: row.object})
+  USING INDEX SEEK object:Node(namespace, id)
   MATCH (object)<-[edge:EDGE {namespace: $namespace}]-(subject:Node {namespace: $namespace})
   RETURN row, subject, edge, object
   UNION ALL
@@ -66,4 +70,5 @@ LIMIT $limit;
 // Parameters: namespace, ids.
 UNWIND $ids AS id
 MATCH (node:Node {namespace: $namespace, id: id})
+USING INDEX SEEK node:Node(namespace, id)
 RETURN node.id AS id, node.name AS name;

@@ -94,6 +94,7 @@ RETURN conversation.name AS conversation, [message IN reverse(nodes(path)) | mes
 // What these messages are, and when they were stored. Parameters: namespace, ids.
 UNWIND $ids AS id
 MATCH (message:Message {namespace: $namespace, id: id})
+USING INDEX SEEK message:Message(namespace, id)
 RETURN id, message.body AS body, message.created_at AS at;
 
 // name: index-messages
@@ -102,6 +103,7 @@ RETURN id, message.body AS body, message.created_at AS at;
 // conversation, conversation_token, dated, rows [{id, said, at}].
 UNWIND $rows AS row
 MATCH (message:Message {namespace: $namespace, id: row.id})
+USING INDEX SEEK message:Message(namespace, id)
 WITH message, row, coalesce(message.conversations, []) AS conversations,
      coalesce(message.namespace_token, $namespace_token) AS tokens
 SET message.said = CASE WHEN $dated OR message.said IS NULL THEN row.said ELSE message.said END,
@@ -119,6 +121,7 @@ MERGE (node:Node {namespace: $namespace, id: row.id})
 WITH node, row
 UNWIND row.messages AS id
 MATCH (message:Message {namespace: $namespace, id: id})
+USING INDEX SEEK message:Message(namespace, id)
 MERGE (node)-[:SOURCE]->(message);
 
 // name: messages-without-vector
@@ -144,6 +147,7 @@ LIMIT $limit;
 // Parameters: namespace, model, rows [{id, vector}].
 UNWIND $rows AS row
 MATCH (message:Message {namespace: $namespace, id: row.id})
+USING INDEX SEEK message:Message(namespace, id)
 SET message.embedding = row.vector, message.embedding_model = $model;
 
 // name: embed-nodes
@@ -151,5 +155,6 @@ SET message.embedding = row.vector, message.embedding_model = $model;
 // rows [{id, name, data, vector}].
 UNWIND $rows AS row
 MATCH (node:Node {namespace: $namespace, id: row.id})
+USING INDEX SEEK node:Node(namespace, id)
 WHERE node.name = row.name AND node.data = row.data
 SET node.embedding = row.vector, node.embedding_model = $model;

@@ -4,11 +4,13 @@
 // What these ids stand for now. Parameters: namespace, ids.
 UNWIND $ids AS id
 MATCH (node:Node {namespace: $namespace, id: id})
+USING INDEX SEEK node:Node(namespace, id)
 RETURN id, "node" AS kind, node.name AS name, node.data AS data,
        null AS from_node, null AS to_node, null AS verb, null AS weight
 UNION ALL
 UNWIND $ids AS id
 MATCH (from_node:Node)-[edge:EDGE {namespace: $namespace, id: id}]->(to_node:Node)
+USING INDEX SEEK edge:EDGE(namespace, id)
 RETURN id, "edge" AS kind, null AS name, null AS data,
        from_node.id AS from_node, to_node.id AS to_node, edge.verb AS verb, edge.weight AS weight;
 
@@ -16,6 +18,7 @@ RETURN id, "edge" AS kind, null AS name, null AS data,
 // The strongest edges at each of these nodes, in or out, at most `fan` of each. Parameters: namespace, ids, fan.
 UNWIND $ids AS id
 MATCH (node:Node {namespace: $namespace, id: id})
+USING INDEX SEEK node:Node(namespace, id)
 CALL (node) {
   MATCH (node)-[edge:EDGE {namespace: $namespace}]-(:Node)
   WHERE edge.id IS NOT NULL

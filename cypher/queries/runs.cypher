@@ -30,11 +30,13 @@ CALL (generation) {
   WITH row, item
   UNWIND row.origins AS origin
   MATCH (node:Node {namespace: $namespace, id: origin})
+  USING INDEX SEEK node:Node(namespace, id)
   MERGE (item)-[:FROM]->(node)
 }
 CALL (generation) {
   UNWIND $messages AS id
   MATCH (message:Message {namespace: $namespace, id: id})
+  USING INDEX SEEK message:Message(namespace, id)
   MERGE (generation)-[:ANSWERED]->(message)
 }
 CALL (run) {

@@ -17,7 +17,7 @@ import random
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any, Self, TypeVar, cast
 
 import neo4j
@@ -175,6 +175,15 @@ def _answering(transaction: neo4j.ManagedTransaction | neo4j.Transaction, second
         socket.set_read_deadline(None)
 
 
+def _begin(session: neo4j.Session, seconds: float) -> neo4j.Transaction:
+    """Begin a transaction together with its first query: one round trip less, of three in a simple read.
+
+    The driver does so in its own `execute_query`, and has no option for it.
+    """
+    with getattr(session, "_pipelined_begin", nullcontext()):
+        return session.begin_transaction(timeout=seconds)
+
+
 def _bound_silence(driver: neo4j.Driver) -> None:
     """Let the connections of a driver fail when their server is silent. The driver has no option for it."""
     pool = driver._pool  # noqa: SLF001
@@ -261,7 +270,7 @@ class Connection:
         with (
             _translated(),
             self._session(neo4j.READ_ACCESS) as session,
-            session.begin_transaction(timeout=seconds) as transaction,
+            _begin(session, seconds) as transaction,
             _answering(transaction, seconds + ANSWER_SECONDS),
         ):
             yield from Transaction(transaction).rows(query)
@@ -305,7 +314,7 @@ class Connection:
     def _read_once(self, work: Callable[[Transaction], Result], seconds: float) -> Result:
         with (
             self._session(neo4j.READ_ACCESS) as session,
-            session.begin_transaction(timeout=seconds) as transaction,
+            _begin(session, seconds) as transaction,
             _answering(transaction, seconds + ANSWER_SECONDS),
         ):
             result = _done(work, transaction)
@@ -315,7 +324,7 @@ class Connection:
     def _write_once(self, work: Callable[[Transaction], Result], seconds: float) -> Result:
         with (
             self._session(neo4j.WRITE_ACCESS) as session,
-            session.begin_transaction(timeout=seconds) as transaction,
+            _begin(session, seconds) as transaction,
         ):
             try:
                 result = _done(work, transaction)
