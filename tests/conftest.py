@@ -120,6 +120,8 @@ def _store_every_name(graph: MemoryGraph) -> None:
     history[0]["content"] = "v"
     graph.run(_PROGRAM, mock=True)
     graph.run(_CONVO, language="convo")
+    graph.load("main agent { main func() { return 1 } }", "agentscript", file="one.as")
+    graph.load(_CONVO, "convo", file="two.convo")
 
 
 def _store_every_name_of_pete(graph: MemoryGraph) -> None:
