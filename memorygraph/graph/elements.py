@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from memorygraph.graph.connection import Connection
+from memorygraph.graph.connection import Connection, Transaction
 from memorygraph.graph.search import lucene_query
 from memorygraph.library import CYPHER
 
@@ -91,17 +91,20 @@ def search(connection: Connection, namespace: str, text: str, limit: int) -> lis
 
 def find_neighbours(connection: Connection, namespace: str, identifier: str, depth: int) -> list[Neighbour]:
     """The nodes at most `depth` edges away, in or out, nearest first; breadth first, one query a level."""
-    seen, level = {identifier}, [identifier]
-    found: list[Neighbour] = []
-    for distance in range(1, depth + 1):
-        rows = connection.read(CYPHER["read/edges-of-nodes"](namespace=namespace, ids=level))
-        reached = _next_level(rows, seen, distance)
-        found += reached
-        level = [neighbour.id for neighbour in reached]
-        seen.update(level)
-        if not level:
-            break
-    return found
+
+    def walk(transaction: Transaction) -> list[Neighbour]:
+        seen, level, found = {identifier}, [identifier], []
+        for distance in range(1, depth + 1):
+            query = CYPHER["read/edges-of-nodes"](namespace=namespace, ids=level)
+            reached = _next_level(transaction.run(query), seen, distance)
+            found += reached
+            level = [neighbour.id for neighbour in reached]
+            seen.update(level)
+            if not level:
+                break
+        return found
+
+    return connection.read_with(walk)
 
 
 def _next_level(rows: list[dict[str, Any]], seen: set[str], distance: int) -> list[Neighbour]:
