@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import re
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Self
+
+from filelock import FileLock, Timeout
 
 from memorygraph.errors import MemoryGraphError
 from memorygraph.graph.connection import Connection
@@ -13,6 +19,7 @@ from memorygraph.library import CYPHER
 from memorygraph.query import Query
 
 INDEX_SECONDS = 300
+TURN_SECONDS = 120.0
 
 _SEARCH_INDEX = re.compile(
     r"CREATE\s+(?P<kind>FULLTEXT|VECTOR) INDEX (?P<name>\w+) IF NOT EXISTS\s+FOR \(\w+:(?P<labels>[\w|]+)\) ON "
@@ -91,23 +98,45 @@ class SearchIndex:
 def apply_schema(connection: Connection) -> list[str]:
     """Apply the migrations that this database has not seen, and return their names.
 
-    Several clients may do so at once: each command is idempotent, and so is its record.
+    Several clients may do so at once: each command is idempotent, and so is its record. The processes of a user on
+    one machine take turns, because Neo4j lets two clients that create one constraint wait for each other, for minutes.
 
     Raises:
         MemoryGraphError: a full-text or vector index exists with other options.
         ConnectionError: the server cannot be reached.
     """
-    [row] = connection.read(CYPHER["schema/applied-migrations"]())
-    missing = [(name, commands) for name, commands in CYPHER.migrations() if name not in row["names"]]
-    for name, commands in missing:
-        for command in commands:
-            connection.define(command)
-        connection.define(CYPHER["schema/await-indexes"](seconds=INDEX_SECONDS))
-        record = CYPHER["schema/record-migration"](name=name)
-        connection.write(lambda transaction, record=record: transaction.run(record))  # type: ignore[misc]
+    if not _missing(connection):
+        return []
+    with _turn():
+        missing = _missing(connection)
+        for name, commands in missing:
+            for command in commands:
+                connection.define(command)
+            connection.define(CYPHER["schema/await-indexes"](seconds=INDEX_SECONDS))
+            record = CYPHER["schema/record-migration"](name=name)
+            connection.write(lambda transaction, record=record: transaction.run(record))  # type: ignore[misc]
     if missing and (problems := index_problems(connection)):
         raise MemoryGraphError("; ".join(problems))
     return [name for name, _ in missing]
+
+
+def _missing(connection: Connection) -> list[tuple[str, list[Query]]]:
+    [row] = connection.read(CYPHER["schema/applied-migrations"]())
+    return [(name, commands) for name, commands in CYPHER.migrations() if name not in row["names"]]
+
+
+@contextmanager
+def _turn() -> Iterator[None]:
+    """Wait until no other process of this user on this machine sets up a database; but not for ever."""
+    lock = FileLock(Path(tempfile.gettempdir()) / f"memorygraph-schema-{_user()}.lock", timeout=TURN_SECONDS)
+    with ExitStack() as stack:
+        with suppress(Timeout, OSError):  # without a turn it is still right, only slow
+            stack.enter_context(lock)
+        yield
+
+
+def _user() -> str:
+    return str(os.getuid()) if hasattr(os, "getuid") else os.environ.get("USERNAME", "")
 
 
 def index_problems(connection: Connection, migrations: Sequence[tuple[str, list[Query]]] | None = None) -> list[str]:
