@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from memorygraph.cli.output import count_progress, json_option, print_json, print_table, say
+from memorygraph.cli.output import count_progress, json_option, print_json, print_table, print_text, say
 from memorygraph.cli.settings import Settings
 from memorygraph.errors import ScriptError
 from memorygraph.languages import LANGUAGES, Script, language_of, parse
@@ -138,7 +138,7 @@ def _print_cypher(graph: MemoryGraph, programs: list[Script], *, as_json: bool) 
     if as_json:
         print_json([{"text": query.text, "parameters": dict(query.parameters)} for query in queries])
     else:
-        click.echo("\n\n".join(map(str, queries)))
+        print_text("\n\n".join(map(str, queries)))
 
 
 def _print_reports(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from memorygraph.cli.output import json_option, print_json, print_table, say
+from memorygraph.cli.output import json_option, print_json, print_table, print_text, say
 from memorygraph.cli.settings import Settings
 
 
@@ -39,7 +39,7 @@ def show(settings: Settings, *, name: str, as_json: bool) -> None:
     if as_json:
         print_json({"name": name, "source": source})
     else:
-        click.echo(source, nl=not source.endswith("\n"))
+        print_text(source, nl=not source.endswith("\n"))
 
 
 @programs.command()

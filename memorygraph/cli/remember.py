@@ -80,7 +80,7 @@ def remember(
 
 
 def _print_failure(program: str, error: ScriptError, attempts: int, *, as_json: bool) -> None:
-    say(plain(program.strip()))
+    say(program.strip())
     print_error(error, as_json=False)
     say(f"the model wrote no program that can be loaded, in {attempts} attempt{'s' if attempts != 1 else ''}")
     if as_json:
@@ -171,7 +171,7 @@ def _show(settings: Settings, turn: Turn, *, as_json: bool) -> None:
     if turn.answer:
         click.echo(plain(turn.answer), err=as_json)
     if turn.report is not None:
-        say("\n" + plain(turn.program.strip()))
+        say("\n" + turn.program.strip())
         _say_report(settings, turn.report)
     elif turn.failure:
         say("\nnothing was remembered: " + turn.failure)
@@ -182,4 +182,4 @@ def _show(settings: Settings, turn: Turn, *, as_json: bool) -> None:
 def _recalled(turns: list[Turn]) -> str:
     if not turns or not turns[-1].recalled:
         return "nothing was recalled"
-    return plain("\n".join(f"{hit.label} ({hit.source}, {hit.score:.2f}): {hit.content}" for hit in turns[-1].recalled))
+    return "\n".join(f"{hit.label} ({hit.source}, {hit.score:.2f}): {hit.content}" for hit in turns[-1].recalled)

@@ -87,8 +87,7 @@ def find_program(connection: Connection, namespace: str, name: str) -> Program:
     """
     rows = connection.read(CYPHER["programs/program"](namespace=namespace, name=name))
     if not rows:
-        known = ", ".join(f"`{each.name}`" for each in list_programs(connection, namespace)) or "none"
-        raise NotFoundError(f"no program `{name}` is stored in namespace `{namespace}`; there are: {known}")
+        raise _not_found(connection, namespace, name)
     program = parse(rows[0]["source"], rows[0]["language"], file=name)
     assert isinstance(program, (agentscript.Program, convo.Program))  # noqa: S101 - no others are stored
     return program
@@ -100,9 +99,15 @@ def forget_program(connection: Connection, namespace: str, name: str) -> None:
     Raises:
         NotFoundError: there is none.
     """
-    find_program(connection, namespace, name)
     query = CYPHER["programs/forget-program"](namespace=namespace, name=name)
-    connection.write(lambda transaction: transaction.run(query))
+    [row] = connection.write(lambda transaction: transaction.run(query))
+    if not row["forgotten"]:
+        raise _not_found(connection, namespace, name)
+
+
+def _not_found(connection: Connection, namespace: str, name: str) -> NotFoundError:
+    known = ", ".join(f"`{each.name}`" for each in list_programs(connection, namespace)) or "none"
+    return NotFoundError(f"no program `{name}` is stored in namespace `{namespace}`; there are: {known}")
 
 
 def _needs(program: agentscript.Program) -> list[Problem]:

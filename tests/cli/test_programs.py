@@ -41,6 +41,7 @@ def test_a_program_is_loaded_listed_run_and_forgotten(tmp_path: Path) -> None:
     assert document("programs", "list") == []
     [error] = document("run", "--stored", "pick", code=1)["errors"]
     assert "there are: none" in error["message"]
+    assert document("programs", "forget", "pick", code=1)["errors"] == [error]
 
 
 def test_the_program_that_was_loaded_last_has_the_name(tmp_path: Path) -> None:
