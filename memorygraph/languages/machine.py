@@ -272,8 +272,11 @@ class _Run:
     def match(self, at: int, position: int) -> int | None:  # noqa: C901, PLR0912, PLR0915 - one loop is fastest
         """Run from an instruction on; the position behind what was read, or None where it does not fit."""
         code, text, captures, ends, layout = self._code, self._text, self.captures, self.ends, self._layout
-        # Returns are (where, -1, 0); what was tried is (where else, position, number of captures).
-        stack: list[tuple[int, int, int]] = [(0, -1, 0)]
+        # Returns are (where, ~position of the call, what was called); what was tried is (where else, position, number
+        # of captures). What failed at a position fails there again: without `failed`, the time for an expression in
+        # brackets that are never closed would double with each of them.
+        stack: list[tuple[int, int, int]] = [(0, ~position, at)]
+        failed: set[tuple[int, int]] = set()
         self.furthest = position
         while True:
             step = code[at]
@@ -297,12 +300,13 @@ class _Run:
                     stack.append((step[1], position, len(captures)))
                 continue
             elif op is CALL:
-                stack.append((at, -1, 0))
-                at = step[1]
-                if len(stack) > MOST_PENDING:
-                    self.furthest, self.deep = position, True
-                    return None
-                continue
+                if (step[1], position) not in failed:
+                    stack.append((at, ~position, step[1]))
+                    at = step[1]
+                    if len(stack) > MOST_PENDING:
+                        self.furthest, self.deep = position, True
+                        return None
+                    continue
             elif op is RETURN:
                 at = stack.pop()[0]
                 continue
@@ -325,7 +329,8 @@ class _Run:
                 continue
             # What was tried last has failed.
             while stack and stack[-1][1] < 0:
-                stack.pop()
+                _, called_at, called = stack.pop()
+                failed.add((called, ~called_at))
             if not stack:
                 return None
             at, position, count = stack.pop()

@@ -42,6 +42,11 @@ def test_what_nests_too_deep_is_said(text: str) -> None:
     assert [problem.code for problem in read(body(text)).problems] == ["NESTING_TOO_DEEP"]
 
 
+@pytest.mark.parametrize("opening", ["[", "[1 ", "f(", "f(1 ", "{ a: ", "{ a: 1 b: ", "input[", "[ not ", "[ 1 + "])
+def test_brackets_that_are_never_closed_are_read_in_time(opening: str) -> None:
+    assert [problem.code for problem in read(body("x = " + opening * 40)).problems] == ["SYNTAX"]
+
+
 @pytest.mark.parametrize(
     "garbage", ["x", "[", '"', "'", "import ", "import\n", "func(\n", "agent a {\n", "}", "\x00", "\ud800", "//", "é"]
 )

@@ -34,6 +34,12 @@ def test_what_nests_too_deep_is_said(text: str) -> None:
     assert [problem.code for problem in read(text).problems] == ["NESTING_TOO_DEEP"]
 
 
+@pytest.mark.parametrize("start", ["> do\n", "@json = ", "> user\n{{", "> f(a: ", "> call f("])
+@pytest.mark.parametrize("opening", ["f(", "f(1 ", "# a\n f(", "[", "[1 ", "{ a: ", "{ a: 1 b: ", 'f("a" b = '])
+def test_brackets_that_are_never_closed_are_read_in_time(start: str, opening: str) -> None:
+    assert [problem.code for problem in read(start + opening * 40 + "\n> user").problems] == ["SYNTAX"]
+
+
 @pytest.mark.parametrize("start", ["", "> user\n", "> do\n", "@to a = ", "> f("])
 @pytest.mark.parametrize(
     "garbage",

@@ -5,9 +5,19 @@ from __future__ import annotations
 import os
 import random
 
+SAME = 20260508  # in the whole check, which is about the change alone
+
+
+def seed() -> int:
+    """The seed in MEMORYGRAPH_TEST_SEED; without one, the same each time with CI=true, and otherwise a new one."""
+    given = os.environ.get("MEMORYGRAPH_TEST_SEED")
+    if given:
+        return int(given)
+    return SAME if os.environ.get("CI") == "true" else random.SystemRandom().randrange(2**32)
+
 
 def seeded(purpose: str) -> random.Random:
-    """A source of chance with a new seed, which is printed, or with that of MEMORYGRAPH_TEST_SEED."""
-    seed = int(os.environ.get("MEMORYGRAPH_TEST_SEED") or random.randrange(2**32))
-    print(f"{purpose}: MEMORYGRAPH_TEST_SEED={seed}")
-    return random.Random(seed)
+    """A source of chance, whose seed is printed."""
+    chosen = seed()
+    print(f"{purpose}: MEMORYGRAPH_TEST_SEED={chosen}")
+    return random.Random(chosen)

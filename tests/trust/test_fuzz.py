@@ -1,13 +1,12 @@
 """Fuzzing the readers of all languages: only located errors, in time and memory, and what textX itself reads.
 
-MEMORYGRAPH_FUZZ says how many inputs, MEMORYGRAPH_FUZZ_SEED which ones; with MEMORYGRAPH_TEST_LONG it is a million.
+MEMORYGRAPH_FUZZ says how many inputs, MEMORYGRAPH_TEST_SEED which ones; with MEMORYGRAPH_TEST_LONG it is a million.
 """
 
 from __future__ import annotations
 
 import multiprocessing
 import os
-import random
 import time
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
@@ -15,11 +14,12 @@ from concurrent.futures import ProcessPoolExecutor
 import pytest
 
 from memorygraph.languages import LANGUAGES, parse
+from tests.trust.chance import seed
 from tests.trust.fuzzing import KINDS, Report, fuzz, is_located
 
 LONG = 10**6 if os.environ.get("MEMORYGRAPH_TEST_LONG") else 10**4
 COUNT = int(os.environ.get("MEMORYGRAPH_FUZZ", LONG))
-SEED = int(os.environ.get("MEMORYGRAPH_FUZZ_SEED", random.SystemRandom().randrange(2**32)))
+SEED = seed()
 SHARE = 500  # inputs that a worker is given at a time
 
 

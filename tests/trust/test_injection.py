@@ -32,10 +32,11 @@ from memorygraph.languages.convo.printing import print_conversation
 from memorygraph.languages.pete.printing import print_program as print_log
 from tests.mcp_server.clients import Server, Session, over_stdio, text_of
 from tests.trust.canary import Canary, listening
+from tests.trust.chance import seed
 from tests.trust.fuzzing import is_located
 
 LONG = bool(os.environ.get("MEMORYGRAPH_TEST_LONG"))
-SEED = int(os.environ.get("MEMORYGRAPH_FUZZ_SEED", random.SystemRandom().randrange(2**32)))
+SEED = seed()
 FIRST, SOME = 6, 4  # an ordinary run gives the first texts of the corpus, and some others, to each such position
 KEPT = (
     'Node(node_id="keep", name="Keep", data="stays"); '
