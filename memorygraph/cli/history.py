@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from memorygraph.cli.output import json_option, print_json, print_table, say
+from memorygraph.cli.output import counted, json_option, print_json, print_table, say
 from memorygraph.cli.settings import Settings
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def revisions(settings: Settings, *, limit: int, as_json: bool) -> None:
     if as_json:
         print_json([revision.as_dict() for revision in found])
     elif found:
-        rows = [(r.revision, _time(r.at), _what(r), _counted(r), _asked_by(r), r.file) for r in found]
+        rows = [(r.revision, _time(r.at), _what(r), counted(r.counts), _asked_by(r), r.file) for r in found]
         print_table(("revision", "at", "what", "changed", "by", "file"), rows)
     else:
         say("nothing was ever loaded here")
@@ -119,22 +119,13 @@ def _time(at: datetime | None) -> str:
 
 
 def _asked_by(of: Change | Revision) -> str:
-    """Who asked for a load: somebody, a model, or a message of a conversation."""
-    return " in ".join(part for part in (of.by or of.model, of.conversation) if part)
+    """Who asked for a load, with which model, and where: `chat (gpt-5-mini) in chat`."""
+    model = f"({of.model})" if of.model and of.by else of.model
+    return " ".join(part for part in (of.by, model, of.conversation and f"in {of.conversation}") if part)
 
 
 def _what(revision: Revision) -> str:
     return f"undo of {revision.undoes}" if revision.undoes else revision.language
-
-
-def _counted(revision: Revision) -> str:
-    """The counts of a load that are not zero: `2 nodes created, 1 edge deleted`."""
-    named = []
-    for name, count in revision.counts.items():
-        kind, _, way = name.partition("_")
-        if count:
-            named.append(f"{count} {kind.removesuffix('s') if count == 1 else kind} {way}")
-    return ", ".join(named)
 
 
 def _difference(change: Change) -> str:

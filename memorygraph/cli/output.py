@@ -88,6 +88,17 @@ def error_records(error: MemoryGraphError) -> list[dict[str, Any]]:
     return [{"file": None, "line": None, "column": None, "message": str(error), "code": code}]
 
 
+def counted(counts: Mapping[str, Any]) -> str:
+    """The counts of a load that are not zero: `2 nodes created, 1 edge deleted`."""
+    named = []
+    for how in ("created", "updated", "deleted"):
+        for kind in ("node", "edge"):
+            count = counts[f"{kind}s_{how}"]
+            if count:
+                named.append(f"{count} {kind}{'' if count == 1 else 's'} {how}")
+    return ", ".join(named) or "nothing changed"
+
+
 def print_json_list(values: Iterable[Any]) -> None:
     """Print one JSON document, a list, when its last value has come: what fails before prints none of it."""
     with whole_output() as file:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from memorygraph.cli.output import error_records, json_option, plain, print_error, print_json, say
+from memorygraph.cli.output import counted, error_records, json_option, plain, print_error, print_json, say
 from memorygraph.cli.settings import Settings
 from memorygraph.errors import MemoryGraphError, ScriptError
 from memorygraph.scripts import STANDARD_INPUT, read_script
@@ -89,17 +89,11 @@ def _print_failure(program: str, error: ScriptError, attempts: int, *, as_json: 
 
 def _say_report(settings: Settings, report: LoadReport) -> None:
     """What was changed, and how to take it back."""
-    changed = [
-        f"{count} {kind} {how}"
-        for how in ("created", "updated", "deleted")
-        for kind in ("nodes", "edges")
-        if (count := getattr(report, f"{kind}_{how}"))
-    ]
     for warning in report.warnings:
         say(f"{warning}\n    (a warning)")
     namespace = f" -n {settings.namespace}" if settings.namespace else ""
     say(
-        f"{', '.join(changed) or 'nothing changed'}; revision {report.revision} of namespace {report.namespace}, "
+        f"{counted(report.as_dict())}; revision {report.revision} of namespace {report.namespace}, "
         f"undone by: memorygraph{namespace} undo {report.revision}"
     )
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from memorygraph.cli.output import json_option, print_json, say
+from memorygraph.cli.output import counted, json_option, print_json, say
 from memorygraph.cli.settings import Settings
 from memorygraph.errors import MemoryGraphError
 
@@ -96,4 +96,4 @@ def _print_report(report: LoadReport, *, as_json: bool) -> None:
     if as_json:
         print_json(report.as_dict())
         return
-    say(f"{report.nodes_created} nodes and {report.edges_created} edges created, revision {report.revision}")
+    say(f"{counted(report.as_dict())}; revision {report.revision} of namespace {report.namespace}")

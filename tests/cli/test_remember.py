@@ -26,10 +26,11 @@ def test_what_is_remembered_is_shown_and_can_be_undone(endpoint: Endpoint) -> No
     with endpoint(fenced(ADA)) as model:
         finished = memorygraph("remember", "Ada", "wrote", "the first program.")
     assert (finished.returncode, finished.stdout) == (0, ADA + "\n")
-    assert "1 nodes created; revision 1 of namespace" in finished.stderr
+    assert "1 node created; revision 1 of namespace" in finished.stderr
     assert "memorygraph undo 1" in finished.stderr
     assert "Ada wrote the first program." in asked(model)[-1]["content"]
     assert document("show", "ada")["name"] == "Ada Lovelace"
+    assert "(small)" in memorygraph("revisions").stdout
     assert memorygraph("undo", "1").returncode == 0
     assert memorygraph("show", "ada").returncode == 1
 
