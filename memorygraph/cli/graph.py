@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from memorygraph.cli.output import json_option, print_json, say
+from memorygraph.cli.output import json_option, print_json, print_text, say
 from memorygraph.cli.settings import Settings
 from memorygraph.errors import MemoryGraphError, ScriptError
 from memorygraph.languages import parse
@@ -46,4 +46,4 @@ def graph(settings: Settings, *, file: str, format_: str, run_: str | None, outp
     if as_json:
         print_json({"format": format_, "picture": picture, "path": path, "errors": []})
     elif output is None:
-        click.echo(picture)
+        print_text(picture)

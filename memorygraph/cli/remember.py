@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from memorygraph.cli.output import counted, error_records, json_option, plain, print_error, print_json, say
+from memorygraph.cli.output import counted, error_records, json_option, plain, print_error, print_json, print_text, say
 from memorygraph.cli.settings import Settings
 from memorygraph.errors import MemoryGraphError, ScriptError
 from memorygraph.scripts import STANDARD_INPUT, read_script
@@ -73,7 +73,7 @@ def remember(
     if as_json:
         print_json(remembered.as_dict())
     elif remembered.stored:
-        click.echo(plain(remembered.program.strip()))
+        print_text(remembered.program.strip())
         _say_report(settings, remembered.report)
     else:
         say("nothing to remember")

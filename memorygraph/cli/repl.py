@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from memorygraph.cli.output import print_error, say
+from memorygraph.cli.output import print_error, print_text, say
 from memorygraph.cli.run import allow_host_option, allow_tool_option, mock_option, model_option, pretty_listener
 from memorygraph.cli.settings import Settings
 from memorygraph.errors import MemoryGraphError, ScriptError
@@ -81,7 +81,7 @@ def _answer(session: Session, entry: str) -> None:
         return
     try:
         for value in session.execute(entry):
-            click.echo(_shown(value))
+            print_text(_shown(value))
     except ScriptError as error:
         say(str(error))
     except MemoryGraphError as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from typing import TextIO
+from typing import TextIO, TypeVar
 from xml.etree import ElementTree
 
 from pydantic import ValidationError
@@ -16,6 +16,7 @@ from memorygraph.languages.contextscript import EdgeDeclaration, NodeDeclaration
 from memorygraph.library import CYPHER
 
 MOST_TRIES = 5
+Result = TypeVar("Result")
 
 _GRAPHML_KEYS = (
     ("node", "name", "string"),
@@ -30,20 +31,38 @@ Writer = Callable[[Iterator[Node], Iterator[Edge]], Iterator[str]]
 def export(connection: Connection, namespace: str, file: TextIO, form: str = "contextscript") -> None:
     """Write all nodes and edges of a namespace into an empty file, in the order of their ids, as of one moment.
 
-    A load that is committed while the pages are read would tear the picture, so the namespace's revision is
-    compared before and after, and where it differs the file is emptied and the reading begins again.
+    A load that is committed while the pages are read would tear the picture: then the file is emptied, and the
+    reading begins again.
 
     Raises:
         NotFoundError: there is no such format.
         MemoryGraphError: an element cannot be written in this format, or writers never paused.
     """
-    for _ in range(MOST_TRIES):
-        before = _revision(connection, namespace)
+
+    def write() -> None:
         file.writelines(written(form, all_nodes(connection, namespace), all_edges(connection, namespace)))
-        if _revision(connection, namespace) == before:
-            return
+
+    def empty() -> None:
         file.seek(0)
         file.truncate()
+
+    read_at_rest(connection, namespace, write, empty)
+
+
+def read_at_rest(
+    connection: Connection, namespace: str, read: Callable[[], Result], forget: Callable[[], None] = lambda: None
+) -> Result:
+    """What `read` gives, if no load was committed while it read; else it is forgotten, and read again.
+
+    Raises:
+        MemoryGraphError: writers never paused.
+    """
+    for _ in range(MOST_TRIES):
+        before = _revision(connection, namespace)
+        result = read()
+        if _revision(connection, namespace) == before:
+            return result
+        forget()
     raise MemoryGraphError(f"namespace {namespace!r} changed during each of {MOST_TRIES} exports; try again later")
 
 

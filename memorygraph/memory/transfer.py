@@ -18,6 +18,7 @@ from pydantic import ValidationError
 
 from memorygraph.errors import MOST_PROBLEMS, MemoryGraphError, NotFoundError, Problem, ScriptError, Source, Span
 from memorygraph.graph.connection import Connection
+from memorygraph.graph.exports import read_at_rest
 from memorygraph.graph.loads import LoadReport, Provenance
 from memorygraph.library import CYPHER
 from memorygraph.memory.entities import Plan, Stored, store_plan
@@ -26,7 +27,6 @@ from memorygraph.memory.values import Entity, Relation
 from memorygraph.memory.writes import LANGUAGE, Writer
 from memorygraph.scripts import read_script
 
-MOST_TRIES = 5
 _KINDS: dict[Any, type[Entity] | type[Relation]] = {"entity": Entity, "relation": Relation}
 
 
@@ -81,14 +81,9 @@ def export_server_memory(connection: Connection, namespace: str) -> Iterator[str
         MemoryGraphError: others wrote all the time while it was read.
         ConnectionError: the server cannot be reached.
     """
-    for _ in range(MOST_TRIES):
-        before = _revision(connection, namespace)
-        graph = read_graph(connection, namespace)
-        if _revision(connection, namespace) == before:
-            yield from (_line({"type": "entity", **entity.as_dict()}) for entity in graph.entities)
-            yield from (_line({"type": "relation", **relation.as_dict()}) for relation in graph.relations)
-            return
-    raise MemoryGraphError(f"namespace {namespace!r} changed during each of {MOST_TRIES} exports; try again later")
+    graph = read_at_rest(connection, namespace, lambda: read_graph(connection, namespace))
+    yield from (_line({"type": "entity", **entity.as_dict()}) for entity in graph.entities)
+    yield from (_line({"type": "relation", **relation.as_dict()}) for relation in graph.relations)
 
 
 def adopt_neo4j_memory(connection: Connection, namespace: str, *, provenance: Provenance | None = None) -> LoadReport:
@@ -271,11 +266,6 @@ def _plan_relations(
         )
     for _, relation in relations:
         made.relate(relation)
-
-
-def _revision(connection: Connection, namespace: str) -> int:
-    rows = connection.read(CYPHER["read/revision"](namespace=namespace))
-    return rows[0]["revision"] if rows else 0
 
 
 def _line(value: dict[str, Any]) -> str:
