@@ -45,7 +45,7 @@ RETURN namespace.revision AS last, coalesce(namespace.purged, 0) AS first;
 // name: revision-at
 // The last load that was stored at a time or before it. Parameters: namespace, time.
 MATCH (load:Load {namespace: $namespace})
-WHERE load.at <= $time
+WHERE load.revision IS NOT NULL AND load.at <= $time
 RETURN coalesce(max(load.revision), 0) AS revision;
 
 // name: element-at
@@ -143,6 +143,7 @@ RETURN 'edge' AS of, edge.id AS id, coalesce(edge.since, 0) AS since,
 UNION ALL
 UNWIND $ids AS id
 MATCH (former:Former {namespace: $namespace, id: id})
+USING INDEX SEEK former:Former(namespace, id, until)
 WHERE former.until IS NOT NULL
 RETURN former.of AS of, former.id AS id, max(former.until) AS since, null AS values;
 
@@ -250,9 +251,10 @@ MATCH (namespace:Namespace {name: $namespace})
 WITH namespace.revision AS revision
 UNWIND $ids AS id
 MATCH (wanted:Former {namespace: $namespace, id: id, until: $until, of: 'edge'})
-MATCH (from_node:Node {namespace: $namespace, id: wanted.from_node})
+WITH revision, id, wanted, wanted.from_node AS from_id, wanted.to_node AS to_id
+MATCH (from_node:Node {namespace: $namespace, id: from_id})
 USING INDEX SEEK from_node:Node(namespace, id)
-MATCH (to_node:Node {namespace: $namespace, id: wanted.to_node})
+MATCH (to_node:Node {namespace: $namespace, id: to_id})
 USING INDEX SEEK to_node:Node(namespace, id)
 WITH revision, properties(wanted) AS values, from_node, to_node, id
 OPTIONAL MATCH (left)-[present:EDGE {namespace: $namespace, id: id}]->(reached)

@@ -1,7 +1,8 @@
 // name: begin-load
 // Open a load: take the write lock of the namespace until the commit, count its next revision, and read
 // what is stored under the ids that the program mentions. `applied` is the load itself if it was committed
-// before and only its acknowledgement was lost. Parameters: namespace, load, ids.
+// before and only its acknowledgement was lost. (To collect `node.id` says that it is not null; on a database without
+// samples the planner then takes all nodes that have one, for each id.) Parameters: namespace, load, ids.
 MERGE (namespace:Namespace {name: $namespace})
   ON CREATE SET namespace.revision = 0, namespace.created_at = datetime()
 SET namespace.revision = namespace.revision + 1
@@ -12,13 +13,13 @@ CALL () {
   UNWIND $ids AS id
   MATCH (node:Node {namespace: $namespace, id: id})
   USING INDEX SEEK node:Node(namespace, id)
-  RETURN collect(node.id) AS nodes
+  RETURN collect(id) AS nodes
 }
 CALL () {
   UNWIND $ids AS id
   MATCH (from_node:Node)-[edge:EDGE {namespace: $namespace, id: id}]->(to_node:Node)
   USING INDEX SEEK edge:EDGE(namespace, id)
-  RETURN collect([edge.id, from_node.id, to_node.id]) AS edges
+  RETURN collect([id, from_node.id, to_node.id]) AS edges
 }
 RETURN revision, applied, nodes, edges;
 
@@ -28,13 +29,13 @@ CALL () {
   UNWIND $ids AS id
   MATCH (node:Node {namespace: $namespace, id: id})
   USING INDEX SEEK node:Node(namespace, id)
-  RETURN collect(node.id) AS nodes
+  RETURN collect(id) AS nodes
 }
 CALL () {
   UNWIND $ids AS id
   MATCH (from_node:Node)-[edge:EDGE {namespace: $namespace, id: id}]->(to_node:Node)
   USING INDEX SEEK edge:EDGE(namespace, id)
-  RETURN collect([edge.id, from_node.id, to_node.id]) AS edges
+  RETURN collect([id, from_node.id, to_node.id]) AS edges
 }
 RETURN nodes, edges;
 

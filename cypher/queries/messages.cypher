@@ -232,8 +232,8 @@ CALL () {
   UNWIND $ids AS id
   MATCH (message:Message {namespace: $namespace, id: id})
   USING INDEX SEEK message:Message(namespace, id)
-  WITH message LIMIT 1
-  RETURN collect(message.id) AS stored
+  WITH id LIMIT 1
+  RETURN collect(id) AS stored
 }
 CALL (conversation) {
   MATCH (:Message {namespace: $namespace, id: $tip})-[:NEXT*0..]->(:Message)<-[:TIP]-(version:Version)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from itertools import takewhile
+from typing import Any
 
 import pytest
 
 from memorygraph.graph.connection import Connection
 from memorygraph.graph.schema import apply_schema
-from memorygraph.library import CYPHER
+from memorygraph.library import CYPHER, NamedQuery
 from memorygraph.query import Query
 
 _VALUES = {
@@ -40,6 +41,11 @@ _OF_NO_NAMESPACE = {
 }
 
 
+def values_of(block: NamedQuery) -> dict[str, Any]:
+    """Values for the parameters of a block, for its plan."""
+    return {parameter: _VALUES.get(parameter, "a") for parameter in block.parameters}
+
+
 def _is_page(name: str) -> bool:
     """Whether a block reads a page of all there is of something: so many, from a place on."""
     parameters = set(CYPHER[name].parameters)
@@ -59,8 +65,7 @@ def test_every_block_is_documented_and_names_its_parameters(name: str) -> None:
 @pytest.mark.parametrize("name", [name for name in CYPHER if not name.startswith("schema/")])
 def test_every_block_is_planned_on_indexes_and_without_warnings(connection: Connection, name: str) -> None:
     block = CYPHER[name]
-    query = block(**{parameter: _VALUES.get(parameter, "a") for parameter in block.parameters})
-    _, operators = connection.plan(query)
+    _, operators = connection.plan(block(**values_of(block)))
     scans = [operator for operator, _ in operators if operator.endswith("Scan") and "Index" not in operator]
     assert scans == [] or name in _OF_NO_NAMESPACE
 
@@ -69,7 +74,7 @@ def test_every_block_is_planned_on_indexes_and_without_warnings(connection: Conn
 def test_a_page_is_read_in_the_order_of_an_index(connection: Connection, name: str) -> None:
     """Sorting what lies behind the page would make reading all pages quadratic."""
     block = CYPHER[name]
-    _, operators = connection.plan(block(**{parameter: _VALUES.get(parameter, "a") for parameter in block.parameters}))
+    _, operators = connection.plan(block(**values_of(block)))
     names = [operator for operator, _ in operators]  # what comes last in the plan comes first here
     assert "Top" not in names
     if "Limit" in names:

@@ -1,0 +1,42 @@
+"""What is planned on a database without anything in it is kept for a while, when much may be in it already."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from memorygraph import EmbeddedServer, MemoryGraph
+from memorygraph.graph.connection import Connection
+from memorygraph.library import CYPHER
+from tests.graph.test_cypher import values_of
+
+# Of an index over several properties, the part behind what is equal: `namespace = $namespace AND id IS NOT NULL`.
+_OPEN_PART = re.compile(r"(?P<property>\w+) IS NOT NULL")
+
+
+@pytest.fixture(scope="module")
+def cold(tmp_path_factory: pytest.TempPathFactory, artifacts: Path) -> Iterator[Connection]:
+    """A server that has the schema and nothing else, so that there is no sample of any index."""
+    server = EmbeddedServer(tmp_path_factory.mktemp("cold"), artifacts)
+    try:
+        with MemoryGraph.connect(server=server) as graph:
+            yield graph.connection
+    finally:
+        server.down()
+
+
+@pytest.mark.parametrize("name", [name for name in CYPHER if not name.startswith("schema/")])
+def test_no_lookup_is_planned_as_a_walk_through_all_there_is(cold: Connection, name: str) -> None:
+    block = CYPHER[name]
+    _, operators = cold.plan(block(**values_of(block)))
+    opened = {
+        found["property"]
+        for operator, detail in operators
+        if "Seek" in operator
+        for found in _OPEN_PART.finditer(detail)
+    }
+    asked = {found[1] for found in re.finditer(r"\.(\w+) (?:IS NOT NULL|>|<|STARTS WITH)", block.text)}
+    assert opened - asked == set()
