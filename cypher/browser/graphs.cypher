@@ -1,6 +1,13 @@
-// Saved queries for Neo4j Browser: node graphs and their runs. Set the parameters first, for example
-//   :params {namespace: "default", name: "review"}
-// Each returns nodes and relationships, so that Browser draws them.
+// Saved queries for Neo4j Browser: node graphs and their runs. `memorygraph browser graphs` opens Browser with one of
+// them, with `-p name=value` for what it needs; pasted into Browser, it takes them from `:param name => value`.
+
+// name: graphs
+// Every node graph of a namespace, with its nodes and the routes between them. Parameters: namespace.
+MATCH (graph:Graph {namespace: $namespace})-[has:HAS_NODE]->(node:GraphNode)
+WHERE graph.id IS NOT NULL
+OPTIONAL MATCH (node)-[route:ROUTE]->(target:GraphNode)
+RETURN graph, has, node, route, target
+LIMIT 1000;
 
 // name: graph
 // A node graph as it is defined: its nodes, and the routes between them. Parameters: namespace, name.

@@ -1,6 +1,13 @@
-// Saved queries for Neo4j Browser: conversations. Set the parameters first, for example
-//   :params {namespace: "default", name: "support-42"}
-// Each returns nodes and relationships, so that Browser draws them.
+// Saved queries for Neo4j Browser: conversations. `memorygraph browser conversations` opens Browser with one of them,
+// with `-p name=value` for what it needs; pasted into Browser, it takes them from `:param name => value`.
+
+// name: conversations
+// Every conversation of a namespace with its versions, and what each of them replaced. Parameters: namespace.
+MATCH (conversation:Conversation {namespace: $namespace})-[has:VERSION]->(version:Version)
+WHERE conversation.name IS NOT NULL
+OPTIONAL MATCH (version)-[replaces:REPLACES]->(older:Version)
+RETURN conversation, has, version, replaces, older
+LIMIT 300;
 
 // name: conversation-versions
 // The versions of one conversation, what each of them replaced and at which index, and the last message of

@@ -1,6 +1,5 @@
-// Saved queries for Neo4j Browser: runs of programs. Set the parameters first, for example
-//   :params {namespace: "default", id: "agc"}
-// Each returns nodes and relationships, so that Browser draws them.
+// Saved queries for Neo4j Browser: runs of programs. `memorygraph browser runs` opens Browser with one of them, with
+// `-p name=value` for what it needs; pasted into Browser, it takes them from `:param name => value`.
 
 // name: prompts-that-saw-a-node
 // Which prompts ever saw this node? Parameters: namespace, id (of the node).
@@ -41,3 +40,11 @@ MATCH (item:ContextItem {namespace: $namespace})<-[used:USED]-(generation:Genera
 WHERE item.id IS NOT NULL AND item.clipped
 RETURN item, used, generation
 LIMIT 300;
+
+// name: programs
+// The programs that can be run by their names. Parameters: namespace.
+MATCH (program:Program {namespace: $namespace})
+WHERE program.name > ''
+RETURN program.name AS name, program.language AS language, program.file AS file, program.loaded_at AS loaded_at
+ORDER BY name, loaded_at DESC
+LIMIT 100;

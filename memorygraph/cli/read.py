@@ -13,7 +13,7 @@ from memorygraph.cli.output import json_option, print_json, print_json_list, pri
 from memorygraph.cli.settings import Settings
 
 
-def _parameter(text: str) -> tuple[str, Any]:
+def parameter(text: str) -> tuple[str, Any]:
     """`key=value`; the value is JSON where it can be read as such, and text otherwise."""
     name, separator, value = text.partition("=")
     if not separator or not name:
@@ -51,7 +51,7 @@ def query(
     """
     if write and seconds is not None:
         raise click.UsageError("--seconds is for reading, and does not go with --write")
-    values = dict(_parameter(parameter) for parameter in parameters)
+    values = dict(map(parameter, parameters))
     with settings.connect() as graph:
         if write:
             rows = iter(graph.query(cypher, values, write=True))

@@ -13,6 +13,8 @@ import secrets
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from memorygraph.graph import browser
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
@@ -91,8 +93,8 @@ class Endpoints:
 
     @property
     def browser_url(self) -> str:
-        """Where Neo4j Browser opens with this server filled in."""
-        return f"http://{HOST}:{self.http}/browser/?dbms={self.bolt_uri}&db=neo4j"
+        """Where Neo4j Browser opens with this server and its user filled in."""
+        return f"http://{HOST}:{self.http}/browser/?dbms=bolt://{USERNAME}@{HOST}:{self.bolt}"
 
     @classmethod
     def read(cls, configuration: Path) -> Endpoints | None:
@@ -106,6 +108,7 @@ class Endpoints:
     def configuration(self) -> str:
         """Write `neo4j.conf`."""
         settings = SETTINGS.format(bolt=self.bolt, http=self.http)
+        settings += f"\nbrowser.post_connect_cmd={browser.connect_commands()}\n"
         return f"# Neo4j {self.version}\n# Written anew by `memorygraph up`: changes are lost.\n{settings}"
 
 

@@ -1,0 +1,33 @@
+// Saved queries for Neo4j Browser: what clients of the memory server remember. `memorygraph browser memory` opens
+// Browser with one of them, with `-p name=value` for what it needs; pasted into Browser, it takes them from
+// `:param name => value`.
+
+// name: memory
+// Every entity, with what was observed of it and with its relations. Parameters: namespace.
+MATCH (entity:Entity {namespace: $namespace})
+WHERE entity.arrival IS NOT NULL
+OPTIONAL MATCH (entity)-[edge:EDGE]->(other:Node)
+RETURN entity, edge, other
+LIMIT 1000;
+
+// name: entity
+// All that is known of one entity. Parameters: namespace, name.
+MATCH (entity:Node {namespace: $namespace, name: $name})
+OPTIONAL MATCH (entity)-[edge:EDGE]-(other:Node)
+RETURN entity, edge, other
+LIMIT 300;
+
+// name: kinds
+// Which kinds of entities there are, and how many of each. Parameters: namespace.
+MATCH (entity:Entity {namespace: $namespace})
+WHERE entity.arrival IS NOT NULL
+RETURN entity.kind AS kind, count(entity) AS entities, collect(entity.name)[..5] AS among_them
+ORDER BY entities DESC, kind
+LIMIT 100;
+
+// name: learnt-from
+// The nodes that a model wrote down, and the messages that it learnt them from. Parameters: namespace.
+MATCH (message:Message {namespace: $namespace})<-[source:SOURCE]-(node:Node)
+WHERE message.id IS NOT NULL
+RETURN message, source, node
+LIMIT 300;
