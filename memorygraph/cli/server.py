@@ -1,23 +1,22 @@
-"""The commands for the embedded Neo4j: up, down, status, doctor, browser.
+"""The commands for the embedded Neo4j: up, down, status, browser.
 
 Nothing heavy is imported before a command runs.
 """
 
 from __future__ import annotations
 
+import os
 from contextlib import ExitStack
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import click
 
-from memorygraph.cli.output import bytes_progress, json_option, print_json, say
+from memorygraph.cli.output import bytes_progress, json_option, print_json, print_table, say
 
 if TYPE_CHECKING:
-    from memorygraph.graph.doctor import Finding
+    from memorygraph.cli.settings import Settings
     from memorygraph.graph.embedded import EmbeddedServer, ServerStatus
-
-CANNOT_RUN = 3
 
 
 @click.command()
@@ -52,40 +51,38 @@ def status(*, as_json: bool) -> None:
 
 
 @click.command()
-@json_option
-@click.pass_context
-def doctor(context: click.Context, *, as_json: bool) -> None:
-    """Examine the whole set-up, and say the next step for what is wrong.
-
-    Ends with exit code 3 when something keeps Neo4j from running. What it prints holds no secret.
-    """
-    from memorygraph.graph.doctor import examine
-
-    findings = examine(_server())
-    all_is_well = all(finding.ok for finding in findings)
-    if as_json:
-        print_json({"ok": all_is_well, "findings": [asdict(finding) for finding in findings]})
-    else:
-        for finding in findings:
-            _print_finding(finding)
-    if not all_is_well:
-        context.exit(CANNOT_RUN)
-
-
-@click.command()
+@click.argument("saved_query", metavar="[QUERY]", required=False)
+@click.option("-p", "--parameter", "parameters", multiple=True, metavar="KEY=VALUE", help="For the saved query.")
+@click.option("--queries", is_flag=True, help="List the saved queries, and open nothing.")
 @click.option("--open/--no-open", "open_it", default=True, help="Open the address, or only print it.")
 @click.option("--show-password", is_flag=True, help="Print the password too.")
 @json_option
-def browser(*, open_it: bool, show_password: bool, as_json: bool) -> None:
+@click.pass_obj
+def browser(
+    settings: Settings,
+    saved_query: str | None,
+    parameters: tuple[str, ...],
+    *,
+    queries: bool,
+    open_it: bool,
+    show_password: bool,
+    as_json: bool,
+) -> None:
     """Open Neo4j Browser on the embedded Neo4j, and start that first where it does not run.
 
-    Prints the address, the user name and the file that holds the password.
+    With the name of a saved query Browser opens with that query, ready to run. Prints the address, the user name and
+    the file that holds the password.
     """
     import webbrowser
 
+    if queries:
+        _print_saved_queries(as_json=as_json)
+        return
+    written = _written(saved_query, parameters, settings)
     server = _server()
     where = _running(server)
-    login = {"url": where.browser_url, "username": where.username, "password_file": where.password_file}
+    url = f"{where.browser_url}{written}"
+    login = {"url": url, "username": where.username, "password_file": where.password_file}
     if show_password:
         login["password"] = server.password()
     if as_json:
@@ -93,8 +90,40 @@ def browser(*, open_it: bool, show_password: bool, as_json: bool) -> None:
     else:
         for name, value in login.items():
             click.echo(f"{name.replace('_', ' '):<14}{value}")
-    if open_it and not webbrowser.open(where.browser_url or ""):
+    if open_it and not webbrowser.open(url):
         say("no web browser could be opened here: open the address yourself")
+
+
+def _print_saved_queries(*, as_json: bool) -> None:
+    from memorygraph.graph.browser import saved_queries
+
+    found = [(name, saved.about, sorted(saved.needs)) for name, saved in saved_queries().items()]
+    if as_json:
+        print_json([{"name": name, "about": about, "parameters": needs} for name, about, needs in found])
+    else:
+        print_table(
+            ["name", "what it shows", "parameters"], ([n, about, ", ".join(needs)] for n, about, needs in found)
+        )
+
+
+def _written(name: str | None, parameters: tuple[str, ...], settings: Settings) -> str:
+    """What makes Browser begin with a saved query; before anything is started, what is wrong about it is said."""
+    from memorygraph.cli.read import parameter
+    from memorygraph.graph.browser import saved_queries
+
+    values = dict(map(parameter, parameters))
+    if name is None:
+        if values:
+            raise click.UsageError("-p needs a saved query; `memorygraph browser --queries` lists them")
+        return ""
+    query = saved_queries().get(name)
+    if query is None:
+        raise click.UsageError(f"no saved query is named {name!r}; `memorygraph browser --queries` lists them")
+    if wrong := sorted(query.needs.symmetric_difference(values)):
+        takes = ", ".join(sorted(query.needs)) or "no parameters"
+        raise click.UsageError(f"{name} takes {takes}; wrong or missing: {', '.join(wrong)}")
+    namespace = settings.namespace or os.environ.get("MEMORYGRAPH_NAMESPACE") or "default"
+    return query.address({"namespace": namespace, **values})
 
 
 def start_embedded() -> ServerStatus:
@@ -115,20 +144,22 @@ def _running(server: EmbeddedServer) -> ServerStatus:
         return found
     say("starting Neo4j ...")
     with ExitStack() as shown:
-        return server.up(_BarWhenNeeded(shown))
+        return server.up(BarWhenNeeded(shown))
 
 
-class _BarWhenNeeded:
+class BarWhenNeeded:
     """A progress bar that appears with the first download, and never when there is none."""
 
     def __init__(self, shown: ExitStack) -> None:
         self._shown = shown
 
     def total(self, n: int) -> None:
+        """How many bytes will come."""
         self._bar = self._shown.enter_context(bytes_progress("downloading Neo4j"))
         self._bar.total(n)
 
     def advance(self, n: int) -> None:
+        """So many more are here."""
         self._bar.advance(n)
 
 
@@ -143,10 +174,3 @@ def _report(found: ServerStatus, *, as_json: bool) -> None:
         click.echo(f"browser   {found.browser_url}")
         click.echo(f"user      {found.username}, the password is in {found.password_file}")
     click.echo(f"home      {found.home}")
-
-
-def _print_finding(finding: Finding) -> None:
-    mark = click.style("ok   ", fg="green") if finding.ok else click.style("wrong", fg="red")
-    click.echo(f"{mark} {finding.name:<14} {finding.detail}")
-    if finding.next_step:
-        click.echo(f"{'':20} -> {finding.next_step}")

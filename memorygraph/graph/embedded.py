@@ -20,6 +20,7 @@ import tempfile
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -36,6 +37,7 @@ from memorygraph.graph.server_settings import (
     first_password_record,
     jvm_arguments,
 )
+from memorygraph.graph.workspace import StoppedServer, Workspace, started_at_the_end
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -124,11 +126,28 @@ class EmbeddedServer:
             if not self.home.exists():
                 return False
             with self._alone(START_TIMEOUT_S + STOP_TIMEOUT_S):
-                process = server_process.find(self.home)
-                if process is None or not server_process.is_alive(process):
-                    return False
-                server_process.stop(process, STOP_TIMEOUT_S)
-                return True
+                return self._stop()
+
+    @contextmanager
+    def kept_stopped(self, progress: Progress | None = None) -> Iterator[StoppedServer]:
+        """Stop the server, and keep every other process from starting it until the end of the block.
+
+        At the end it is started again if it ran before, also when the block has failed. `progress` is told of the
+        download of Neo4j, where it is not there yet.
+
+        Raises:
+            ConnectionError: it cannot be stopped, or started again.
+            DownloadError: its files cannot be had.
+        """
+        with self._explained():
+            java = java_executable()
+            self._make_home()
+            class_path = install(self.artifacts, progress)
+            with self._alone(START_TIMEOUT_S + STOP_TIMEOUT_S):
+                start = partial(self._have_running, java, class_path, START_TIMEOUT_S)
+                stopped = StoppedServer(self._stop(), java, class_path, start, self._stop)
+                with started_at_the_end(stopped):
+                    yield stopped
 
     def check(self) -> None:
         """Log in to the running server.
@@ -150,11 +169,20 @@ class EmbeddedServer:
             except FileNotFoundError:
                 raise ConnectionError(f"there is no password file {self.password_file}: run `memorygraph up`") from None
 
+    def _stop(self) -> bool:
+        process = server_process.find(self.home)
+        if process is None or not server_process.is_alive(process):
+            return False
+        server_process.stop(process, STOP_TIMEOUT_S)
+        return True
+
     def _have_running(self, java: Path, class_path: list[Path], timeout_s: float) -> None:
         until = time.monotonic() + timeout_s
         endpoints = Endpoints.read(self._configuration)
         if self._is_found_answering(endpoints, until):
             return
+        workspace = Workspace(self.home)
+        workspace.recover()
         self._prepare_password()
         for races_left in reversed(range(PORT_RACES)):
             try:
@@ -163,6 +191,7 @@ class EmbeddedServer:
                 if not races_left:
                     raise
             else:
+                workspace.clear()
                 return
 
     def _is_found_answering(self, endpoints: Endpoints | None, until: float) -> bool:
@@ -283,7 +312,7 @@ class EmbeddedServer:
 
     @contextmanager
     def _alone(self, timeout_s: float) -> Iterator[None]:
-        """Keep every other process from starting or stopping the server of this home."""
+        """Keep every other process from starting or stopping the server of this home, and from its files."""
         from filelock import FileLock, Timeout
 
         try:
@@ -291,8 +320,8 @@ class EmbeddedServer:
                 yield
         except Timeout as error:
             raise ConnectionError(
-                f"another process has been starting or stopping the server of {self.home} for too long. "
-                "End it, then try again."
+                f"another process has been starting, stopping, saving or restoring the server of {self.home} for "
+                "too long. Wait for its end or end it, then try again."
             ) from error
 
     @contextmanager

@@ -13,6 +13,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from typing import TYPE_CHECKING, Any
 
 from memorygraph.errors import ConnectionError
@@ -74,7 +75,7 @@ def start(java: Path, home: Path, console: Path, limit_s: int | None = None) -> 
         child = subprocess.Popen(  # noqa: S603 - a runtime and a home that the user owns
             [*command, f"--config-dir={home / 'conf'}"],
             cwd=home,
-            env=_environment(),
+            env=environment(),
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
@@ -103,15 +104,40 @@ def stop(process: psutil.Process, patience_s: float) -> None:
     psutil = import_psutil()
     try:
         process.terminate()
-        with contextlib.suppress(psutil.TimeoutExpired):
-            process.wait(patience_s)
+        if _has_ended(process, patience_s):
             return
         process.kill()
-        process.wait(10)
+        if not _has_ended(process, within_s=10):
+            raise ConnectionError(f"Neo4j (process {process.pid}) cannot be stopped: it goes on after SIGKILL")
     except psutil.NoSuchProcess:
         return
     except psutil.Error as error:
         raise ConnectionError(f"Neo4j (process {process.pid}) cannot be stopped: {error}") from error
+
+
+def _has_ended(process: psutil.Process, within_s: float) -> bool:
+    """Wait for the end of a process."""
+    psutil = import_psutil()
+    until = time.monotonic() + within_s
+    while True:
+        with contextlib.suppress(psutil.TimeoutExpired):
+            process.wait(min(0.1, within_s))
+            return True
+        if _is_unreaped(process):
+            return True
+        if time.monotonic() > until:
+            return False
+
+
+def _is_unreaped(process: psutil.Process) -> bool:
+    """Say whether nothing is left of a process but the note for its parent, which is another process than this."""
+    psutil = import_psutil()
+    try:
+        is_zombie = process.status() == psutil.STATUS_ZOMBIE and process.ppid() != os.getpid()
+        # A process whose first thread alone has ended looks like that too, and still has its files.
+        return bool(is_zombie and process.num_threads() <= 1)
+    except psutil.ZombieProcess:
+        return True
 
 
 def exit_code(process: psutil.Process) -> int | None:
@@ -133,6 +159,16 @@ def listens(process: psutil.Process, port: int) -> bool:
     except psutil.Error:
         return False
     return any(one.status == psutil.CONN_LISTEN and one.laddr.port == port for one in sockets)
+
+
+def listener(port: int) -> str | None:
+    """Name the program that listens at a port of this machine; None where the system does not tell."""
+    psutil = import_psutil()
+    with contextlib.suppress(psutil.Error, OSError):
+        for one in psutil.net_connections("tcp"):
+            if one.status == psutil.CONN_LISTEN and one.laddr.port == port and one.pid:
+                return f"{psutil.Process(one.pid).name()} (process {one.pid})"
+    return None
 
 
 def is_listening(port: int) -> bool:
@@ -192,6 +228,6 @@ def _pid_file(home: Path) -> Path:
     return home / "server.pid"
 
 
-def _environment() -> dict[str, str]:
+def environment() -> dict[str, str]:
     """Give the JVM a locale in which it can name every file, whatever that of the caller is."""
     return os.environ | ({"LC_ALL": "C.UTF-8"} if sys.platform == "linux" else {})
