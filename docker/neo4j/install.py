@@ -1,0 +1,30 @@
+"""Brings Neo4j into its image: its verified files, and the cache that makes each start quicker."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from memorygraph.graph.aot_cache import AotCache
+from memorygraph.graph.aot_training import train
+from memorygraph.graph.installation import install
+from memorygraph.graph.java import java_executable
+
+LIBRARIES = Path("/opt/neo4j/lib")
+AOT_CACHE = Path("/opt/neo4j/classes.aot")
+TRAINING_LIMIT_S = 300.0
+
+
+def _train(class_path: list[Path]) -> None:
+    cache = AotCache.of(java_executable(), LIBRARIES, class_path)
+    cache.folder.mkdir()
+    try:
+        train(cache, class_path, TRAINING_LIMIT_S).replace(AOT_CACHE).chmod(0o644)
+    except Exception as error:  # noqa: BLE001 - an image without the cache is a good image, and slower to start
+        print(f"the image has no AOT cache: {type(error).__name__}: {error}")
+    finally:
+        shutil.rmtree(cache.folder)
+
+
+if __name__ == "__main__":
+    _train(install(LIBRARIES))
