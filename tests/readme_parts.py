@@ -1,22 +1,25 @@
-"""The table of commands in the README, made from the commands themselves.
+"""What the README shows of the code, made from the code: the table of commands, and the picture of the modules.
 
-    python -m tests.cli_reference    # writes it anew
+    python -m tests.readme_parts    # writes both anew
 
-A test fails when it is not what it would be.
+A test fails when they are not what they would be.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 import click
 
 from memorygraph.cli import cli
+from tests.modules import PACKAGE, imports_between_parts
 
 README = Path(__file__).parent.parent / "README.md"
-BEGIN = "<!-- the commands: made by `python -m tests.cli_reference` -->\n"
-END = "<!-- the end of the commands -->\n"
+BEGIN = "<!-- {}: made by `python -m tests.readme_parts` -->\n"
+END = "<!-- the end of the {} -->\n"
+EVERYWHERE = {"errors", "query", "budget", "scripts", "__init__", "__main__"}  # small values that all parts may know
 
 
 def table() -> str:
@@ -49,14 +52,44 @@ def _escaped(text: str) -> str:
     return text.replace("|", "\\|")
 
 
-def with_table(readme: str) -> str:
-    """The README with its table as it should be."""
-    before, begin, rest = readme.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    assert begin
-    assert end
-    return before + begin + "\n" + table() + "\n" + end + after
+def modules() -> str:
+    """The parts of the package: what they import, without what follows from the rest, and what they say they are."""
+    parts = {part: of - EVERYWHERE for part, of in imports_between_parts().items() if part not in EVERYWHERE}
+
+    def reached(part: str) -> set[str]:
+        return parts[part].union(*(reached(other) for other in parts[part]))
+
+    order = sorted(parts, key=lambda part: (-len(reached(part)), part))
+    arrows = [
+        f"    {part} --> {other}"
+        for part in order
+        for other in sorted(parts[part])
+        if not any(other in reached(between) for between in parts[part] - {other})
+    ]
+    drawing = ["```mermaid", "flowchart LR", *arrows, "```", ""]
+    rows = [f"| [{part}]({_file(part)}) | {_first_sentence(part)} |" for part in order]
+    return "\n".join([*drawing, "| Part | What it is |", "|---|---|", *rows]) + "\n"
+
+
+def _file(part: str) -> str:
+    return f"memorygraph/{part}" if (PACKAGE / part).is_dir() else f"memorygraph/{part}.py"
+
+
+def _first_sentence(part: str) -> str:
+    said = import_module(f"memorygraph.{part}").__doc__ or ""
+    return _escaped(said.partition("\n\n")[0].replace("\n", " "))
+
+
+def renewed(readme: str) -> str:
+    """The README with its made parts as they should be."""
+    for name, make in {"commands": table, "modules": modules}.items():
+        before, begin, rest = readme.partition(BEGIN.format(name))
+        _, end, after = rest.partition(END.format(name))
+        assert begin, name
+        assert end, name
+        readme = before + begin + "\n" + make() + "\n" + end + after
+    return readme
 
 
 if __name__ == "__main__":
-    README.write_text(with_table(README.read_text("utf-8")), "utf-8")
+    README.write_text(renewed(README.read_text("utf-8")), "utf-8")

@@ -10,9 +10,7 @@ import pytest
 import memorygraph
 from memorygraph.cli import _COMMANDS
 from memorygraph.client import MemoryGraph
-
-PACKAGE = Path(memorygraph.__file__).parent
-FILES = sorted(PACKAGE.rglob("*.py"))
+from tests.modules import FILES, PACKAGE, imports, part_of
 
 # What a part may import: itself, and what stands in an earlier row.
 ROWS = (
@@ -51,27 +49,17 @@ ROOMS: dict[str, str | tuple[str, ...]] = {
 }
 
 
-def _part(path: Path) -> str:
-    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
-
-
-def _imports(path: Path) -> list[str]:
-    tree = ast.parse(path.read_text("utf-8"))
-    names = [alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names]
-    return names + [node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module]
-
-
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_imports_point_one_way(path: Path) -> None:
-    for name in _imports(path):
+    for name in imports(path):
         if name.startswith("memorygraph."):
             part = name.split(".")[1]
-            assert part == _part(path) or RANK[part] < RANK[_part(path)], f"{path.name} imports {name}"
+            assert part == part_of(path) or RANK[part] < RANK[part_of(path)], f"{path.name} imports {name}"
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_each_library_is_known_in_one_room_only(path: Path) -> None:
-    for name in _imports(path):
+    for name in imports(path):
         room = ROOMS.get(name.split(".")[0])
         assert room is None or str(path.relative_to(PACKAGE)).startswith(room), f"{path.name} imports {name}"
 
@@ -99,7 +87,7 @@ def test_the_public_names_are_sorted_and_exist() -> None:
 
 
 def test_every_command_that_works_on_the_graph_has_its_method() -> None:
-    only_commands = {"up", "down", "status", "doctor", "browser", "repl", "graph", "serve"}
+    only_commands = {"up", "down", "status", "doctor", "backup", "restore", "browser", "repl", "graph", "serve"}
     other_names = {"show": "element", "import": "import_memory", "adopt": "adopt_memory"}
     methods = {other_names.get(name, name) for name in _COMMANDS.keys() - only_commands}
     assert [name for name in methods if not callable(getattr(MemoryGraph, name, None))] == []

@@ -9,9 +9,10 @@ import pytest
 
 from memorygraph import MemoryGraph
 from memorygraph.languages import parse
-from tests.cli_reference import with_table
+from tests.readme_parts import renewed
 
-README = (Path(__file__).parent.parent / "README.md").read_text("utf-8")
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text("utf-8")
 
 
 def _block(language: str, containing: str) -> str:
@@ -50,5 +51,11 @@ def test_the_log_is_one_and_its_question_has_an_answer(graph: MemoryGraph) -> No
     assert bound["name"] == "travis"
 
 
-def test_its_table_of_commands_is_that_of_the_commands() -> None:
-    assert with_table(README) == README, "write it anew: python -m tests.cli_reference"
+def test_its_commands_and_its_picture_of_the_modules_are_those_of_the_code() -> None:
+    assert renewed(README) == README, "write them anew: python -m tests.readme_parts"
+
+
+def test_every_file_that_it_names_is_there() -> None:
+    linked = re.findall(r"\]\(([^)#]+)\)", README)
+    assert len(linked) > 10
+    assert [name for name in linked if not (ROOT / name).exists()] == []
