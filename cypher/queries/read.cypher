@@ -12,10 +12,30 @@ RETURN edge.id AS id, from_node.id AS from_node, to_node.id AS to_node, edge.ver
 // The edges at any of these nodes, in or out, with the node at the other end. Parameters: namespace, ids.
 UNWIND $ids AS id
 MATCH (node:Node {namespace: $namespace, id: id})-[edge:EDGE]-(other:Node)
+USING INDEX SEEK node:Node(namespace, id)
 WHERE edge.namespace = $namespace
 RETURN edge.id AS id, startNode(edge).id AS from_node, endNode(edge).id AS to_node, edge.verb AS verb,
        edge.weight AS weight, other.id AS other_id, other.name AS other_name, other.data AS other_data
 ORDER BY id, other_id;
+
+// name: edges-within-two
+// The edges at a node, in or out, with the node at the other end, and those at each of these: two steps from it in one
+// answer. Parameters: namespace, id.
+CALL () {
+  MATCH (:Node {namespace: $namespace, id: $id})-[edge:EDGE]-(other:Node)
+  WHERE edge.namespace = $namespace
+  RETURN 1 AS step, edge, other
+  UNION ALL
+  MATCH (:Node {namespace: $namespace, id: $id})-[first:EDGE]-(near:Node)
+  WHERE first.namespace = $namespace
+  WITH DISTINCT near
+  MATCH (near)-[edge:EDGE]-(other:Node)
+  WHERE edge.namespace = $namespace
+  RETURN 2 AS step, edge, other
+}
+RETURN step, edge.id AS id, startNode(edge).id AS from_node, endNode(edge).id AS to_node, edge.verb AS verb,
+       edge.weight AS weight, other.id AS other_id, other.name AS other_name, other.data AS other_data
+ORDER BY step, id, other_id;
 
 // name: search-nodes
 // Full text in one namespace, best first. The score of a node that only the namespace matched is zero.

@@ -90,13 +90,21 @@ def search(connection: Connection, namespace: str, text: str, limit: int) -> lis
 
 
 def find_neighbours(connection: Connection, namespace: str, identifier: str, depth: int) -> list[Neighbour]:
-    """The nodes at most `depth` edges away, in or out, nearest first; breadth first, one query a level."""
+    """The nodes at most `depth` edges away, in or out, nearest first; breadth first.
+
+    The first two levels are one query, because most questions end there; each further one is another.
+    """
 
     def walk(transaction: Transaction) -> list[Neighbour]:
         seen, level, found = {identifier}, [identifier], []
+        within_two = CYPHER["read/edges-within-two"](namespace=namespace, id=identifier)
+        near = transaction.run(within_two) if depth > 1 else []
         for distance in range(1, depth + 1):
-            query = CYPHER["read/edges-of-nodes"](namespace=namespace, ids=level)
-            reached = _next_level(transaction.run(query), seen, distance)
+            if distance <= 2 <= depth:
+                rows = [row for row in near if row["step"] == distance]
+            else:
+                rows = transaction.run(CYPHER["read/edges-of-nodes"](namespace=namespace, ids=level))
+            reached = _next_level(rows, seen, distance)
             found += reached
             level = [neighbour.id for neighbour in reached]
             seen.update(level)
