@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 TIMEOUT_SECONDS = 120.0
 RETRIES = 2
 TEXTS_PER_REQUEST = 256
+NOT_FOUND = 404
 
 # Local servers need no key, and the client wants one.
 NO_KEY = "none"
@@ -263,6 +264,28 @@ class OpenAIModel:
                 )
                 vectors += read_vectors(read_document(raw.content), len(batch))
         return vectors
+
+    def offered(self, seconds: float) -> list[str] | None:
+        """The names of the models that the endpoint offers; None where it answers, and keeps no such list.
+
+        It is a request that every endpoint answers, and that nobody is billed for.
+
+        >>> from memorygraph.llm.scripted import ScriptedModel
+        >>> with ScriptedModel(models=["large", "small"]) as server, OpenAIModel("any", server.base_url, "") as model:
+        ...     model.offered(seconds=5)
+        ['large', 'small']
+
+        Raises:
+            ModelError: no endpoint is configured, or it cannot be reached, or refuses the key.
+        """
+        try:
+            with self._translated():
+                client = self._connect().with_options(timeout=seconds, max_retries=0)
+                return [found.id for found in client.models.list()]
+        except ModelError as error:
+            if getattr(error.__cause__, "status_code", None) == NOT_FOUND:
+                return None
+            raise
 
     def owner(self) -> str:
         """Whose server the endpoint is, as it says of the model that is asked; nothing where it does not tell.

@@ -9,7 +9,6 @@ from urllib.parse import urlsplit
 
 from memorygraph.errors import ModelError
 from memorygraph.graph.finding import Finding, examined
-from memorygraph.llm.listing import offered
 from memorygraph.llm.model import OPENAI_HOST, OpenAIModel
 from memorygraph.llm.uris import opened
 from memorygraph.memory.local import LocalEmbedder
@@ -33,7 +32,7 @@ def _endpoint() -> Sequence[Finding]:
     with opened(chosen) as model:
         place = _place(model)
         try:
-            names = offered(model, ANSWER_S)
+            names = model.offered(ANSWER_S)
         except ModelError as error:
             return [_failed(name, place, error)]
         if not chosen:
@@ -56,7 +55,7 @@ def _embedding() -> Sequence[Finding]:
         return [Finding(name, ok=True, detail=f"{embedder.name}, on this machine, {embedder.dimensions} numbers")]
     with OpenAIModel() as model:
         try:
-            return [_chosen(name, _place(model), offered(model, ANSWER_S), model.embedding_name, variable)]
+            return [_chosen(name, _place(model), model.offered(ANSWER_S), model.embedding_name, variable)]
         except ModelError as error:
             return [_failed(name, _place(model), error)]
 
