@@ -3,18 +3,29 @@
 The tree (the exit code of the command line in brackets)::
 
     MemoryGraphError [1]
-     ├── ScriptError [1]        a script is wrong; .problems says what and where
-     │    ├── ProgramError [1]  a program stopped while it ran
-     │    └── NotWrittenError [1]  a model wrote no good program (memory.remember)
-     ├── QueryError [1]         a Cypher query is wrong, or was refused
-     ├── ConflictError [1]      somebody else's write stands in the way
-     ├── NotFoundError [1]      no such id, file or namespace
-     ├── Refused [1]            a program wanted what nobody allowed (runtime.permissions)
-     ├── ToolFailure [1]        a tool of a program failed (runtime.tools)
-     ├── MemoryFailure [1]      a memory of a program failed (runtime.memories)
-     ├── ConnectionError [3]    Neo4j cannot be reached or started
-     │    └── DownloadError [3] a file of the embedded server cannot be fetched or is not genuine
-     └── ModelError [4]         the model endpoint failed
+     ├── ScriptError [1]          a script is wrong; .problems says what and where
+     │    ├── ProgramError [1]    a program stopped while it ran
+     │    ├── FunctionFailure [1] a function that a step called cannot be executed (runtime.convo)
+     │    └── NotWrittenError [1] a model wrote no good program (memory.remember)
+     ├── QueryError [1]           a Cypher query is wrong, or was refused
+     ├── ConflictError [1]        somebody else's write stands in the way
+     ├── NotFoundError [1]        no such id, file or namespace
+     ├── BackupError [1]          no backup, or none that fits, or something would be overwritten (graph.archive)
+     ├── BadRecordError [1]       a call of an `openai` client can never be recorded (messages.recorder)
+     ├── Refused [1]              a program wanted what nobody allowed (runtime.permissions)
+     ├── ToolFailure [1]          a tool of a program failed (runtime.tools)
+     ├── MemoryFailure [1]        a memory of a program failed (runtime.memories)
+     ├── GraphFailure [1]         a node graph cannot go on (runtime.convo)
+     ├── ValueProblem [1]         something cannot be done with a value of a program (runtime.values)
+     ├── ConnectionError [3]      Neo4j cannot be reached or started
+     │    ├── DownloadError [3]   a file of the embedded server cannot be fetched or is not genuine
+     │    └── AdminError [3]      Neo4j's tool for dumps and checks failed, or found damage (graph.admin_tool)
+     │         └── NotClosedError [3]  the server was killed before, and has to be started once
+     └── ModelError [4]           the model endpoint failed
+          ├── LocatedModelError [4]  it did at a place of a program (runtime.agentscript)
+          └── ReplyError [4]      it answered, and not what it was asked for (llm.shapes)
+               ├── UnparsableReply [4]  there is no JSON in its answer
+               └── ShapeMismatch [4]  the JSON has another shape
 
 A `Problem` is one finding in a script, with its place. `check` returns problems,
 `ScriptError.problems` holds them, and the warnings of a load are problems too.

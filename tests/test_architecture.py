@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import ast
+import re
+from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 import memorygraph
+from memorygraph import errors
 from memorygraph.cli import _COMMANDS
 from memorygraph.client import MemoryGraph
+from memorygraph.errors import MemoryGraphError
 from tests.modules import FILES, PACKAGE, imports, part_of
 
 # What a part may import: itself, and what stands in an earlier row.
@@ -91,3 +96,19 @@ def test_every_command_that_works_on_the_graph_has_its_method() -> None:
     other_names = {"show": "element", "import": "import_memory", "adopt": "adopt_memory"}
     methods = {other_names.get(name, name) for name in _COMMANDS.keys() - only_commands}
     assert [name for name in methods if not callable(getattr(MemoryGraph, name, None))] == []
+
+
+def test_the_tree_of_errors_is_drawn_whole() -> None:
+    drawn = set(re.findall(r"── (\w+) \[(\d)\]", errors.__doc__ or ""))
+    for path in FILES:
+        if path.stem not in {"__init__", "__main__"}:
+            import_module(".".join(("memorygraph", *path.relative_to(PACKAGE).with_suffix("").parts)))
+
+    def below(error: type[MemoryGraphError]) -> Iterator[type[MemoryGraphError]]:
+        for child in error.__subclasses__():
+            yield child
+            yield from below(child)
+
+    ours = (error for error in below(MemoryGraphError) if error.__module__.startswith("memorygraph."))
+    public = {(error.__name__, str(error.exit_code)) for error in ours if not error.__name__.startswith("_")}
+    assert public == drawn
