@@ -9,11 +9,19 @@ from functools import partial
 import pytest
 
 from memorygraph.graph.connection import Connection
+from memorygraph.messages import recorder
 from memorygraph.messages.graph import MessageGraph
 from memorygraph.messages.memory import Memory
 from memorygraph.messages.store import Store, drop_conversations
 
 Open = Callable[[], MessageGraph]
+
+
+@pytest.fixture(autouse=True)
+def _patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A slow machine is not a database that is down; the tests of one that is say how long they wait."""
+    monkeypatch.setattr(recorder, "PATIENCE_SECONDS", 60.0)
+    monkeypatch.setattr(recorder, "LONGEST_WAIT_SECONDS", 60.0)
 
 
 @pytest.fixture

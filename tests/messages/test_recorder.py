@@ -142,7 +142,7 @@ def test_what_happens_while_the_database_is_down_is_written_once_when_it_is_back
 ) -> None:
     recorder = Recorder(fragile, namespace, "talk", tmp_path)
     with ScriptedModel(lambda request: f"re {request.prompt}") as model, client_of(model, recorder) as client:
-        monkeypatch.setattr(recorder_module, "PATIENCE_SECONDS", 10.0)  # the first query is the slowest
+        monkeypatch.setattr(recorder_module, "PATIENCE_SECONDS", 60.0)  # the first query is the slowest
         assert ask(client, "before") == "re before"
         monkeypatch.setattr(recorder_module, "PATIENCE_SECONDS", 0.5)
         cable.pull()
