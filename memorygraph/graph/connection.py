@@ -16,7 +16,7 @@ import logging
 import random
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from typing import Any, Self, TypeVar, cast
 
@@ -258,7 +258,7 @@ class Connection:
         """Run a unit of work that only reads, in one transaction, again after a transient failure."""
         return self._repeated(lambda: self._read_once(work, seconds))
 
-    def stream(self, query: Query, *, seconds: float = READ_SECONDS) -> Iterator[dict[str, Any]]:
+    def stream(self, query: Query, *, seconds: float = READ_SECONDS) -> Generator[dict[str, Any], None, None]:
         """The rows of a query that only reads, as they come: no more than a page of them is held in memory.
 
         It is not run again when the connection breaks off, for some of its rows were given away already.

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -129,13 +130,17 @@ def _next_level(rows: list[dict[str, Any]], seen: set[str], distance: int) -> li
     ]
 
 
-def all_nodes(connection: Connection, namespace: str) -> Iterator[Node]:
-    """Every node of a namespace in the order of the ids, as they are read."""
+def all_nodes(connection: Connection, namespace: str) -> Generator[Node, None, None]:
+    """Every node of a namespace in the order of the ids, as they are read; to be closed where the rest is not."""
     query = CYPHER["read/all-nodes"](namespace=namespace)
-    return (Node(**row) for row in connection.stream(query, seconds=ALL_SECONDS))
+    with closing(connection.stream(query, seconds=ALL_SECONDS)) as rows:
+        for row in rows:
+            yield Node(**row)
 
 
-def all_edges(connection: Connection, namespace: str) -> Iterator[Edge]:
-    """Every edge of a namespace in the order of the ids, as they are read."""
+def all_edges(connection: Connection, namespace: str) -> Generator[Edge, None, None]:
+    """Every edge of a namespace in the order of the ids, as they are read; to be closed where the rest is not."""
     query = CYPHER["read/all-edges"](namespace=namespace)
-    return (Edge(**row) for row in connection.stream(query, seconds=ALL_SECONDS))
+    with closing(connection.stream(query, seconds=ALL_SECONDS)) as rows:
+        for row in rows:
+            yield Edge(**row)

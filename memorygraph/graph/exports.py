@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
 from typing import TextIO, TypeVar
 from xml.etree import ElementTree
 
@@ -40,7 +41,11 @@ def export(connection: Connection, namespace: str, file: TextIO, form: str = "co
     """
 
     def write() -> None:
-        file.writelines(written(form, all_nodes(connection, namespace), all_edges(connection, namespace)))
+        with (
+            closing(all_nodes(connection, namespace)) as nodes,
+            closing(all_edges(connection, namespace)) as edges,
+        ):
+            file.writelines(written(form, nodes, edges))
 
     def empty() -> None:
         file.seek(0)
