@@ -46,7 +46,8 @@ class Sentences:
         folder = Path(memorygraph.languages.__file__).parent
         paths = [folder / f"{language}.tx", folder / language / f"{language}.tx"]
         path = next(path for path in paths if path.exists())
-        self.metamodel = metamodel_from_file(str(path), auto_init_attributes=False, autokwd=True)
+        # Without its memory, textX takes twice the time, and more and more room, for each bracket that is not closed.
+        self.metamodel = metamodel_from_file(str(path), auto_init_attributes=False, autokwd=True, memoization=True)
         self.programs = _programs(language)
         self._root = self.metamodel["Program"]._tx_peg_rule
         self._comment = self.metamodel._parser_blueprint.comments_model
