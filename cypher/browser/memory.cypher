@@ -28,6 +28,7 @@ LIMIT 100;
 // name: learnt-from
 // The nodes that a model wrote down, and the messages that it learnt them from. Parameters: namespace.
 MATCH (message:Message {namespace: $namespace})<-[source:SOURCE]-(node:Node)
+USING INDEX SEEK message:Message(namespace, id)
 WHERE message.id IS NOT NULL
 RETURN message, source, node
 LIMIT 300;

@@ -40,6 +40,7 @@ ORDER BY at;
 // name: what-is-said-without-asserting-it
 // Statements that somebody speaks of (`that …`), and what they are about. Parameters: namespace.
 MATCH (statement:Node:Statement {namespace: $namespace})
+USING INDEX SEEK statement:Node(namespace, id)
 WHERE statement.id IS NOT NULL
 MATCH path = (speaker:Node)-[said:EDGE]->(statement)-[:EDGE*1..2]->(about:Node)
 RETURN path
