@@ -97,7 +97,7 @@ class MemoryGraph:
         """
         uri = uri or os.environ.get("NEO4J_URI")
         database = database or os.environ.get("NEO4J_DATABASE")
-        namespace = namespace or os.environ.get("MEMORYGRAPH_NAMESPACE") or "default"
+        namespace = chosen_namespace(namespace)
         if uri:
             connection = Connection(uri, auth or login(), database)
         else:
@@ -695,6 +695,11 @@ def _program(source: str | Script, language: str, *, strict: bool) -> Program:
     if not isinstance(script, Program):
         raise MemoryGraphError("only ContextScript is loaded in batches")
     return script
+
+
+def chosen_namespace(namespace: str | None = None) -> str:
+    """The namespace that is given, or else that of the environment, or else `default`."""
+    return namespace or os.environ.get("MEMORYGRAPH_NAMESPACE") or "default"
 
 
 def login(user: str | None = None, password: str | None = None) -> tuple[str, str] | None:

@@ -19,7 +19,7 @@ from typing import Any
 from memorygraph.query import Query
 
 _NAME = re.compile(r"^// name: (?P<name>\S+)$", re.MULTILINE)
-_PARAMETER = re.compile(r"\$([a-z_]+)")
+PARAMETER = re.compile(r"\$([a-z_]+)")
 
 
 def cypher_folder() -> Path:
@@ -41,7 +41,7 @@ class NamedQuery:
     @cached_property
     def parameters(self) -> frozenset[str]:
         """The names of the parameters that the text uses."""
-        return frozenset(_PARAMETER.findall(self.text))
+        return frozenset(PARAMETER.findall(self.text))
 
     def __call__(self, **parameters: Any) -> Query:
         """The query with exactly the parameters that it uses.

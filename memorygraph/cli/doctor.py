@@ -55,7 +55,7 @@ def _database(settings: Settings) -> Database | None:
     from memorygraph.client import login
     from memorygraph.graph.database_doctor import Database
 
-    uri = settings.uri or os.environ.get("NEO4J_URI")
+    uri = settings.named_uri
     name = settings.database or os.environ.get("NEO4J_DATABASE")
     return Database(uri, login(settings.user, settings.password), name) if uri else None
 

@@ -5,7 +5,6 @@ Nothing heavy is imported before a command runs.
 
 from __future__ import annotations
 
-import os
 from contextlib import ExitStack
 from dataclasses import asdict
 from typing import TYPE_CHECKING
@@ -109,6 +108,7 @@ def _print_saved_queries(*, as_json: bool) -> None:
 def _written(name: str | None, parameters: tuple[str, ...], settings: Settings) -> str:
     """What makes Browser begin with a saved query; before anything is started, what is wrong about it is said."""
     from memorygraph.cli.read import parameter
+    from memorygraph.client import chosen_namespace
     from memorygraph.graph.browser import saved_queries
 
     values = dict(map(parameter, parameters))
@@ -122,8 +122,7 @@ def _written(name: str | None, parameters: tuple[str, ...], settings: Settings) 
     if wrong := sorted(query.needs.symmetric_difference(values)):
         takes = ", ".join(sorted(query.needs)) or "no parameters"
         raise click.UsageError(f"{name} takes {takes}; wrong or missing: {', '.join(wrong)}")
-    namespace = settings.namespace or os.environ.get("MEMORYGRAPH_NAMESPACE") or "default"
-    return query.address({"namespace": namespace, **values})
+    return query.address({"namespace": chosen_namespace(settings.namespace), **values})
 
 
 def start_embedded() -> ServerStatus:

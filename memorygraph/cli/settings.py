@@ -25,9 +25,14 @@ class Settings:
     namespace: str | None = None
 
     @property
+    def named_uri(self) -> str | None:
+        """The server that is named, if any: by the option or by the environment."""
+        return self.uri or os.environ.get("NEO4J_URI") or None
+
+    @property
     def embedded(self) -> bool:
         """Whether the embedded server is meant."""
-        return not (self.uri or os.environ.get("NEO4J_URI"))
+        return self.named_uri is None
 
     @contextmanager
     def connect(self) -> Iterator[MemoryGraph]:
@@ -38,7 +43,7 @@ class Settings:
             from memorygraph.cli.server import start_embedded
 
             start_embedded()
-        if "+ssc" in (self.uri or os.environ.get("NEO4J_URI") or ""):
+        if "+ssc" in (self.named_uri or ""):
             say("warning: a +ssc address encrypts, but does not check whom it talks to; use +s where you can")
         # The environment's password is that of NEO4J_URI; the embedded server knows its own.
         auth = None if self.embedded and self.password is None else login(self.user, self.password)

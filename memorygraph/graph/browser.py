@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from memorygraph.library import NamedQuery, cypher_folder, read_blocks
+from memorygraph.library import PARAMETER, NamedQuery, cypher_folder, read_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 # A caption stands in quotes, and has braces of its own: "{name}".
 _RULE = re.compile(r'(?P<selector>\S+)\s*\{(?P<body>(?:"[^"]*"|[^"}])*)\}')
 _PROPERTY = re.compile(r'(?P<name>[\w-]+)\s*:\s*"?(?P<value>[^";]*)"?\s*;')
-_PARAMETER = re.compile(r"\$([a-z_]+)")
 
 
 def style() -> dict[str, dict[str, str]]:
@@ -67,7 +66,7 @@ class SavedQuery:
         The values stand in the query. (A `:param` before it would be a second statement, and Browser hides what
         several statements give behind a list of them.)
         """
-        written = _PARAMETER.sub(lambda found: _literal(parameters[found[1]]), self.block.text)
+        written = PARAMETER.sub(lambda found: _literal(parameters[found[1]]), self.block.text)
         return "&cmd=edit&arg=" + quote(f"// {self.block.name}\n{written}", safe="")
 
 
