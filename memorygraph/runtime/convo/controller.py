@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from queue import SimpleQueue
-from threading import Thread
+from threading import Barrier, BrokenBarrierError, Thread
 from types import TracebackType
 from typing import Any, Literal, Self, Unpack
 
@@ -102,32 +103,56 @@ class ConvoGraphController:
         self._listeners.append(listener)
 
     def run(self) -> ConvoGraphResult:
-        """Run the graph to its end; the same result again where it has run."""
+        """Run the graph to its end; the same result again where it has run.
+
+        Raises:
+            MemoryGraphError: it is running.
+        """
         if self.result is None:
-            if self.state == "running":
-                raise MemoryGraphError("this graph is running already")
+            self._require_idle()
             self.state = "running"
             self.result = self._engine.run()
             self.state = "stopped"
         return self.result
 
     def steps(self) -> Iterator[Step]:
-        """Run the graph, and give each step when it is completed. Leaving the loop ends the run."""
+        """Run the graph, and give each step when it is completed. The graph goes on when the next is asked for.
+
+        Leaving the loop ends the run.
+
+        Raises:
+            MemoryGraphError: it is running.
+        """
+        self._require_idle()
         completed: SimpleQueue[Step | None] = SimpleQueue()
-        self.on("step_completed", completed.put)
+        asked = Barrier(2)
+
+        def give(step: Step) -> None:
+            completed.put(step)
+            with suppress(BrokenBarrierError):  # nobody asks any more
+                asked.wait()
 
         def run() -> None:
-            self.run()
-            completed.put(None)
+            try:
+                self.run()
+            finally:
+                completed.put(None)
 
+        self.on("step_completed", give)
         runner = Thread(target=run, name="memorygraph-graph", daemon=True)
         runner.start()
         try:
             while (step := completed.get()) is not None:
                 yield step
+                asked.wait()
         finally:
             self._engine.stop()
+            asked.abort()
             runner.join()
+
+    def _require_idle(self) -> None:
+        if self.state == "running":
+            raise MemoryGraphError("this graph is running already")
 
     def dispose(self) -> None:
         """End the run before its next call or step; from any thread, also from a listener."""

@@ -202,8 +202,20 @@ def test_leaving_the_loop_over_the_steps_ends_the_run() -> None:
         for step in controller.steps():
             assert step.node == "sort"
             break
-    assert controller.state == "stopped"
-    assert len(model.requests) < 4
+    assert (controller.state, controller.step_index, len(model.requests)) == ("stopped", 0, 2)
+
+
+def test_a_graph_whose_steps_are_being_read_can_not_be_run_beside() -> None:
+    with scripted(REPLIES):
+        controller = ConvoGraphController(HELLO)
+        steps = controller.steps()
+        nodes = [next(steps).node]
+        with pytest.raises(MemoryGraphError, match="this graph is running already"):
+            controller.run()
+        with pytest.raises(MemoryGraphError, match="this graph is running already"):
+            next(controller.steps())
+        nodes += [step.node for step in steps]
+    assert (nodes, controller.state) == (["sort", "reply", "end"], "stopped")
 
 
 @pytest.mark.parametrize("last", range(len(EVENTS)))
