@@ -315,6 +315,7 @@ ORDER BY arrival, id;
 // name: ids-containing-parts
 // The same, where the words of the text lead to what may contain it. Parameters: namespace, text, parts and words
 // (Lucene queries made by memorygraph.memory.searching, for what entities say and for other nodes).
+CALL db.index.fulltext.awaitEventuallyConsistentIndexRefresh()
 CALL () {
   CALL db.index.fulltext.queryNodes('entity_text', $parts) YIELD node
   RETURN node

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -150,9 +150,7 @@ def index_problems(connection: Connection, migrations: Sequence[tuple[str, list[
     return [problem for index in wanted if (problem := index.problem(existing)) is not None]
 
 
-def _search_indexes(migrations: Sequence[tuple[str, list[Query]]]) -> Iterator[SearchIndex]:
-    for name, commands in migrations:
-        for command in commands:
-            index = SearchIndex.of(name, command.text)
-            if index is not None:
-                yield index
+def _search_indexes(migrations: Sequence[tuple[str, list[Query]]]) -> Iterable[SearchIndex]:
+    """Every index by its name, as the last file that creates it wants it."""
+    found = (SearchIndex.of(name, command.text) for name, commands in migrations for command in commands)
+    return {index.name: index for index in found if index is not None}.values()

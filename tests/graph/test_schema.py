@@ -94,6 +94,12 @@ def test_an_index_of_its_name_on_other_properties_is_said(connection: Connection
     assert problem.startswith(f"the index {name}_a is one of other labels or properties: run `DROP INDEX {name}_a;")
 
 
+def test_an_index_is_wanted_as_the_last_file_that_creates_it_says(connection: Connection, name: str) -> None:
+    wanted = [("0098_test", [fulltext(name, name, "standard")]), ("0099_test", [fulltext(name, name)])]
+    connection.define(wanted[1][1][0])
+    assert index_problems(connection, wanted) == []
+
+
 def test_clients_that_define_the_same_at_the_same_moment_all_succeed(connection: Connection, name: str) -> None:
     for number in range(5):
         commands = [fulltext(f"{name}_{number}", f"{name}{number}")] * 8
