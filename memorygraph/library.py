@@ -19,6 +19,8 @@ from typing import Any
 from memorygraph.query import Query
 
 _NAME = re.compile(r"^// name: (?P<name>\S+)$", re.MULTILINE)
+_LANGUAGE = "CYPHER 25\n"
+_NEXT = "\nNEXT\n"
 PARAMETER = re.compile(r"\$([a-z_]+)")
 
 
@@ -53,6 +55,15 @@ class NamedQuery:
             wrong = sorted(self.parameters.symmetric_difference(parameters))
             raise TypeError(f"{self.name} ({self.file.name}:{self.line}): parameters {wrong} do not match")
         return Query(self.text, parameters)
+
+    def after(self, query: Query, **parameters: Any) -> Query:
+        """The query that runs another one and goes on with what it returns, in one round trip.
+
+        The other one takes the place of what this block has before NEXT, and must return the same columns.
+        """
+        _, rest = self.text.split(_NEXT, 1)
+        first = query.text.removeprefix(_LANGUAGE)
+        return Query(f"{_LANGUAGE}{first}{_NEXT}{rest}", {**query.parameters, **self(**parameters).parameters})
 
 
 class Library(Mapping[str, NamedQuery]):

@@ -1,4 +1,4 @@
-// What a ContextScript program compiles to. Each block writes one batch and returns what it changed, under
+// What a ContextScript program compiles to. Each block writes one batch and returns what it changed as `counts`, under
 // the names of the load report. The compiler knows from begin-load what is stored, so that a row says
 // exactly what is to be done with it.
 //
@@ -17,7 +17,7 @@ WITH namespace.revision AS revision
 UNWIND $rows AS row
 CREATE (node:Node {namespace: $namespace, id: row.id, name: row.name, data: row.data,
                    namespace_token: $namespace_token, since: revision})
-RETURN count(node) AS nodes_created;
+RETURN {nodes_created: count(node)} AS counts;
 
 // name: change-nodes
 // The given arguments replace, the others stay. Vectors of the former text go.
@@ -34,7 +34,7 @@ FOREACH (_ IN CASE WHEN coalesce(node.since, 0) < revision THEN [1] ELSE [] END 
                labels: [label IN labels(node) WHERE label <> 'Node'], embedding: null, embedding_model: null}
 )
 SET node += row.set, node.since = revision, node.embedding = null, node.embedding_model = null
-RETURN count(node) AS nodes_updated;
+RETURN {nodes_updated: count(node)} AS counts;
 
 // name: create-edges
 // Parameters: namespace, rows [{id, from_node, to_node, verb, weight}].
@@ -47,7 +47,7 @@ MATCH (to_node:Node {namespace: $namespace, id: row.to_node})
 USING INDEX SEEK to_node:Node(namespace, id)
 CREATE (from_node)-[edge:EDGE {namespace: $namespace, id: row.id, verb: row.verb, weight: row.weight,
                                since: revision}]->(to_node)
-RETURN count(edge) AS edges_created;
+RETURN {edges_created: count(edge)} AS counts;
 
 // name: change-edges
 // Parameters: namespace, rows [{id, set: {verb, weight}}].
@@ -63,7 +63,7 @@ FOREACH (_ IN CASE WHEN coalesce(edge.since, 0) < revision THEN [1] ELSE [] END 
                from_node: from_node.id, to_node: to_node.id}
 )
 SET edge += row.set, edge.since = revision
-RETURN count(edge) AS edges_updated;
+RETURN {edges_updated: count(edge)} AS counts;
 
 // name: move-edges
 // An edge gets other ends: Neo4j can't move a relationship, so it is made anew with all it had.
@@ -86,7 +86,7 @@ FOREACH (_ IN CASE WHEN coalesce(kept.since, 0) < revision THEN [1] ELSE [] END 
 DELETE moved
 CREATE (from_node)-[edge:EDGE]->(to_node)
 SET edge = kept, edge += row.set, edge.since = revision
-RETURN count(edge) AS edges_updated;
+RETURN {edges_updated: count(edge)} AS counts;
 
 // name: delete-edges
 // Parameters: namespace, ids.
@@ -101,7 +101,7 @@ FOREACH (_ IN CASE WHEN coalesce(edge.since, 0) < revision THEN [1] ELSE [] END 
                from_node: from_node.id, to_node: to_node.id}
 )
 DELETE edge
-RETURN count(edge) AS edges_deleted;
+RETURN {edges_deleted: count(edge)} AS counts;
 
 // name: delete-nodes
 // A node goes with all its edges, in and out, whoever declared them; a context of PETE goes with its statements and
@@ -143,4 +143,4 @@ CALL (nodes) {
   OPTIONAL MATCH (node)-[:STATES]->(entry:Entry)
   DETACH DELETE entry, node
 }
-RETURN nodes_deleted, edges_deleted;
+RETURN {nodes_deleted: nodes_deleted, edges_deleted: edges_deleted} AS counts;

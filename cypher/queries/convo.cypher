@@ -30,7 +30,7 @@ CALL (known, nodes) {
   CREATE (source)-[:ROUTE {order: row.order, kind: row.kind, condition: row.condition}]->(target)
   RETURN count(*) AS routes
 }
-RETURN nodes AS nodes_created, routes AS edges_created;
+RETURN {nodes_created: nodes, edges_created: routes} AS counts;
 
 // name: join-graph
 // A run is one of a graph. Parameters: namespace, run, graph.

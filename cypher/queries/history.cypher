@@ -224,7 +224,7 @@ CALL (node) {
   REMOVE entry:FormerEntry
   SET entry:Entry
 }
-RETURN count(node) AS nodes_created;
+RETURN {nodes_created: count(node)} AS counts;
 
 // name: revert-nodes
 // Nodes that a revision changed become what they were before it; of a context of PETE this is only what ContextScript
@@ -242,7 +242,7 @@ SET former = kept {.*, of: 'node', since: coalesce(kept.since, 0), until: revisi
 SET node = CASE WHEN node:Context THEN kept {.*, name: wanted.name, data: wanted.data} ELSE properties(wanted) END,
     node.since = revision, node.of = null, node.until = null, node.labels = null, node.itself = null,
     node.embedding = null, node.embedding_model = null
-RETURN count(node) AS nodes_updated;
+RETURN {nodes_updated: count(node)} AS counts;
 
 // name: restore-edges
 // Edges that a revision changed or deleted become what they were before it. Parameters: namespace, until (the
@@ -270,8 +270,8 @@ FOREACH (_ IN CASE WHEN changed THEN [1] ELSE [] END |
 CREATE (from_node)-[edge:EDGE]->(to_node)
 SET edge = values, edge.since = revision, edge.of = null, edge.until = null, edge.from_node = null,
     edge.to_node = null
-RETURN sum(CASE WHEN changed THEN 1 ELSE 0 END) AS edges_updated,
-       sum(CASE WHEN changed THEN 0 ELSE 1 END) AS edges_created;
+RETURN {edges_updated: sum(CASE WHEN changed THEN 1 ELSE 0 END),
+        edges_created: sum(CASE WHEN changed THEN 0 ELSE 1 END)} AS counts;
 
 // name: record-undo
 // What the load that is being closed undoes. Parameters: namespace, revision.

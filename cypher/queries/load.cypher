@@ -48,14 +48,22 @@ WITH node ORDER BY node.id
 RETURN toLower(node.name) AS wanted, head(collect([node.id, node.name])) AS found;
 
 // name: record-load
-// Close a load: leave its record, which also proves that it was committed. Parameters: namespace, load,
-// revision, record (a map: language, file, statements, the counts of the report, and what is known of who asked for it:
-// by, model, conversation, and the id of the message).
+// Close a load: leave its record, which also proves that it was committed. What the load's last query changed is
+// added to the counts: that query can stand before NEXT, so that both take one round trip (NamedQuery.after).
+// Parameters: namespace, load, revision, record (a map: language, file, statements, the counts of the report so far,
+// and what is known of who asked for it: by, model, conversation, and the id of the message).
+CYPHER 25
+RETURN {} AS counts
+NEXT
 CREATE (load:Load {namespace: $namespace, id: $load, revision: $revision, at: datetime()})
 SET load += $record
-WITH load
-MATCH (message:Message {namespace: $namespace, id: $record.message})
-CREATE (load)-[:ASKED_IN]->(message);
+FOREACH (name IN keys(counts) | SET load[name] = load[name] + counts[name])
+WITH load, counts
+CALL (load) {
+  MATCH (message:Message {namespace: $namespace, id: $record.message})
+  CREATE (load)-[:ASKED_IN]->(message)
+}
+RETURN counts;
 
 // name: checkpoints
 // How far the unfinished batched loads of this namespace came. Parameters: namespace.

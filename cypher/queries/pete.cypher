@@ -79,7 +79,7 @@ RETURN id;
 // Remember the highest address that was given out. Parameters: namespace, last.
 MATCH (namespace:Namespace {name: $namespace})
 SET namespace.memory = $last
-RETURN 0 * count(*) AS nodes_created;
+RETURN {nodes_created: 0 * count(*)} AS counts;
 
 // name: find-concepts
 // The nodes that stand for these texts. Parameters: namespace, keys (texts in the one form).
@@ -123,7 +123,7 @@ USING INDEX SEEK known:Node(namespace, id)
 WITH row, known, revision WHERE known IS NULL
 CREATE (node:Node {namespace: $namespace, id: row.id, namespace_token: $namespace_token, since: revision})
 SET node += row.properties, node:$(row.labels)
-RETURN count(node) AS nodes_created;
+RETURN {nodes_created: count(node)} AS counts;
 
 // name: open-new-contexts
 // Contexts begin, each in its parent if it has one. Parameters: namespace, namespace_token, log,
@@ -140,7 +140,7 @@ CALL (row, context) {
   USING INDEX SEEK parent:Node(namespace, id)
   CREATE (parent)-[:CONTAINS]->(context)
 }
-RETURN count(context) AS nodes_created;
+RETURN {nodes_created: count(context)} AS counts;
 
 // name: change-contexts
 // Contexts go on, or end; the log itself is the history of that. Parameters: namespace, rows [{id, properties}].
@@ -148,7 +148,7 @@ UNWIND $rows AS row
 MATCH (context:Node:Context {namespace: $namespace, id: row.id})
 USING INDEX SEEK context:Node(namespace, id)
 SET context += row.properties
-RETURN count(context) AS nodes_updated;
+RETURN {nodes_updated: count(context)} AS counts;
 
 // name: add-facts
 // Facts, and the edges that lead from a node to what it is about. Parameters: namespace,
@@ -165,7 +165,7 @@ MATCH (to_node:Node {namespace: $namespace, id: row.to_node})
 USING INDEX SEEK to_node:Node(namespace, id)
 CREATE (from_node)-[edge:EDGE {namespace: $namespace, id: row.id, since: revision}]->(to_node)
 SET edge += row.properties, edge.at = datetime()
-RETURN count(edge) AS edges_created;
+RETURN {edges_created: count(edge)} AS counts;
 
 // name: add-entries
 // Statements of contexts. Parameters: namespace, log, rows [{context, index, kind, text, mentions, binds, address,
@@ -185,7 +185,7 @@ CALL (row, entry) {
   USING INDEX SEEK node:Node(namespace, id)
   CREATE (entry)-[:MENTIONS]->(node)
 }
-RETURN 0 * count(*) AS nodes_created;
+RETURN {nodes_created: 0 * count(*)} AS counts;
 
 // name: bind
 // What handles mean from now on. Parameters: namespace, rows [{owner, ref, nodes, passed}].
@@ -201,7 +201,7 @@ UNWIND range(0, size(row.nodes) - 1) AS order
 MATCH (node:Node {namespace: $namespace, id: row.nodes[order]})
 USING INDEX SEEK node:Node(namespace, id)
 CREATE (context)-[:BINDS {ref: row.ref, order: order, passed: row.passed}]->(node)
-RETURN 0 * count(*) AS nodes_created;
+RETURN {nodes_created: 0 * count(*)} AS counts;
 
 // name: join-message
 // A model's answer that continued a context. Parameters: namespace, id, messages (the ids of the answers).

@@ -35,4 +35,4 @@ CREATE (context)-[:STATES {index: command.index + 1}]->(:Entry {
   context: command.context, index: command.index + 1, kind: "feedback", text: $text, value: $value,
   mentions: [], binds: [], at: datetime()})
 SET context.size = context.size + 1
-RETURN 1 AS nodes_updated;
+RETURN {nodes_updated: 1} AS counts;

@@ -10,13 +10,13 @@ MERGE (namespace:Namespace {name: $namespace})
   ON CREATE SET namespace.revision = 0, namespace.created_at = datetime()
 MERGE (program:Program {namespace: $namespace, id: $id})
 SET program += $properties, program.loaded_at = datetime()
-RETURN 0 AS nodes_created;
+RETURN {} AS counts;
 
 // name: offer-graph
 // Let a node graph be run by its name. Parameters: namespace, id, properties {name, language, file}.
 MATCH (graph:Graph {namespace: $namespace, id: $id})
 SET graph:Program, graph += $properties, graph.loaded_at = datetime()
-RETURN 0 AS nodes_created;
+RETURN {} AS counts;
 
 // name: programs
 // The programs of a namespace, of each name the one that was loaded last. Parameters: namespace.

@@ -16,6 +16,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 from memorygraph.compiler import Compiled, Stored, compile_program, mentioned
@@ -73,21 +74,27 @@ UNSAID = Provenance()
 
 
 class Written(NamedTuple):
-    """What a load changed, by the names of the report, and what it warns of."""
+    """What a load changed, by the names of the report, and what it warns of.
+
+    `last` is a query that it has still to run, which returns its counts: the record of the load goes with it.
+    """
 
     counts: Mapping[str, int]
     warnings: tuple[Problem, ...] = ()
+    last: Query | None = None
 
 
 class Loaded(NamedTuple):
     """What a load stores: the file and the number of its statements, and what writes it in the transaction.
 
-    `write` is given what is stored of the ids that were asked for. Where it raises, nothing is stored.
+    `write` is given what is stored of the ids that were asked for. Where it raises, nothing is stored. `progress` is
+    told how many rows its last query has written.
     """
 
     file: str | None
     statements: int
     write: Callable[[Transaction, Stored], Written]
+    progress: Callable[[int], None] | None = None
 
 
 @dataclass(frozen=True)
@@ -127,9 +134,10 @@ class Loader:
                 raise ScriptError(list(compiled.problems))
             if check is not None and (problems := check(transaction)):
                 raise ScriptError(list(problems))
-            return Written(run_counted(transaction, compiled.queries, progress), compiled.warnings)
+            *queries, last = compiled.queries or (None,)
+            return Written(run_counted(transaction, queries, progress), compiled.warnings, last)
 
-        script = Loaded(program.source.file, len(program.statements), write)
+        script = Loaded(program.source.file, len(program.statements), write, progress)
         try:
             return self.store(script, ids, dry_run=dry_run, closing=closing, provenance=provenance)
         except ScriptError as error:
@@ -153,7 +161,7 @@ class Loader:
         """
 
         def write_all(transaction: Transaction, _stored: Stored) -> Written:
-            return Written(run_counted(transaction, queries))
+            return Written(run_counted(transaction, queries[:-1]), last=queries[-1])
 
         return self.store(Loaded(file, statements, write_all), dry_run=dry_run, provenance=provenance)
 
@@ -182,9 +190,13 @@ class Loader:
             written = script.write(transaction, _stored(opened))
             record = {"id": load, "revision": opened["revision"], **written.counts}
             report = self._report(script, record, written.warnings)
+            [row] = transaction.run(self._record(report, provenance or UNSAID, written.last))
+            if script.progress is not None and written.last is not None:
+                script.progress(_rows_of(written.last))
+            report = replace(report, **{name: getattr(report, name) + count for name, count in row["counts"].items()})
             if dry_run:
                 raise Abandon(report)
-            for query in (self._record(report, provenance or UNSAID), *closing):
+            for query in closing:
                 transaction.run(query)
             return report
 
@@ -233,12 +245,12 @@ class Loader:
             **{name: record.get(name, 0) for name in COUNTS},
         )
 
-    def _record(self, report: LoadReport, provenance: Provenance) -> Query:
+    def _record(self, report: LoadReport, provenance: Provenance, last: Query | None) -> Query:
         kept = {"language": report.language, "file": report.file, "statements": report.statements}
         record = {**kept, **{name: getattr(report, name) for name in COUNTS}, **asdict(provenance)}
-        return CYPHER["load/record-load"](
-            namespace=self.namespace, load=report.load_id, revision=report.revision, record=record
-        )
+        block = CYPHER["load/record-load"]
+        closing = partial(block.after, last) if last else block
+        return closing(namespace=self.namespace, load=report.load_id, revision=report.revision, record=record)
 
 
 def _stored(row: dict[str, Any]) -> Stored:
@@ -253,8 +265,12 @@ def run_counted(
     counts = dict.fromkeys(COUNTS, 0)
     for query in queries:
         [row] = transaction.run(query)
-        for name, count in row.items():
+        for name, count in row["counts"].items():
             counts[name] += count
         if progress is not None:
-            progress(len(query.parameters.get("rows") or query.parameters["ids"]))
+            progress(_rows_of(query))
     return counts
+
+
+def _rows_of(query: Query) -> int:
+    return len(query.parameters.get("rows") or query.parameters["ids"])

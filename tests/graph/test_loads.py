@@ -13,6 +13,7 @@ from neo4j import exceptions
 
 from memorygraph import ConnectionError, LoadReport, MemoryGraph, MemoryGraphError, ScriptError
 from memorygraph.graph.connection import Connection
+from memorygraph.graph.loads import COUNTS
 from memorygraph.query import Query
 
 NODES = "".join(f'Node(node_id="n{i}", name="N{i}", data="number {i}");\n' for i in range(20))
@@ -46,13 +47,46 @@ def test_loading_again_changes_nothing(graph: MemoryGraph) -> None:
     assert _graph_of(graph) == exported
 
 
-def test_a_load_leaves_a_record_with_its_id_and_its_counts(graph: MemoryGraph) -> None:
-    report = graph.load(NODES)
-    [row] = graph.query(
-        "MATCH (l:Load {namespace: $namespace, id: $id}) RETURN l.revision AS revision, l.nodes_created AS nodes",
-        {"id": report.load_id},
+EDGE = 'Edge(edge_id="e", from_node="n1", to_node="n2", verb="v", weight=0.5);'
+
+
+@pytest.mark.parametrize(
+    ("program", "changed"),
+    [
+        ("", {}),
+        ('Node(node_id="new", name="N", data="");', {"nodes_created": 1}),
+        ('Node(node_id="n1", name="other");', {"nodes_updated": 1}),
+        ('Node(node_id="n1", name="N1");', {}),
+        ('Edge(edge_id="new", from_node="n1", to_node="n2", verb="v", weight=1.0);', {"edges_created": 1}),
+        ('Edge(edge_id="e", verb="w");', {"edges_updated": 1}),
+        ('Edge(edge_id="e", to_node="n3");', {"edges_updated": 1}),
+        ('del(id="e");', {"edges_deleted": 1}),
+        ('del(id="n1");', {"nodes_deleted": 1, "edges_deleted": 1}),
+        (
+            'Node(node_id="a", name="A", data=""); del(id="n3"); Node(node_id="b", name="B", data="");'
+            'Node(node_id="n2", data="other"); del(id="n4");',
+            {"nodes_created": 2, "nodes_updated": 1, "nodes_deleted": 2},
+        ),
+    ],
+)
+def test_the_record_of_a_load_has_its_id_and_the_counts_of_its_report(
+    graph: MemoryGraph, program: str, changed: dict[str, int]
+) -> None:
+    graph.load(NODES + EDGE)
+    assert {name: count for name, count in graph.load(program, dry_run=True).as_dict().items() if name in changed} == (
+        changed
     )
-    assert row == {"revision": 1, "nodes": 20}
+    report = graph.load(program)
+    [row] = graph.query("MATCH (l:Load {namespace: $namespace, id: $id}) RETURN l AS record", {"id": report.load_id})
+    assert {name: row["record"][name] for name in COUNTS} == {**dict.fromkeys(COUNTS, 0), **changed}
+    assert {name: getattr(report, name) for name in COUNTS} == {**dict.fromkeys(COUNTS, 0), **changed}
+    assert (row["record"]["revision"], report.revision) == (2, 2)
+
+
+def test_progress_is_told_every_row_of_a_load_once(graph: MemoryGraph) -> None:
+    told: list[int] = []
+    graph.load(NODES + EDGE + 'del(id="e");', progress=told.append)
+    assert told == [20, 1, 1]
 
 
 def test_a_dry_run_reports_exactly_and_stores_nothing(graph: MemoryGraph) -> None:
