@@ -5,7 +5,8 @@ Prints ratios of what is run in turn (one node to three edges in each program):
 - `load` from text to report, to the driver alone, which writes the same rows by UNWIND MERGE in one transaction, with
   the same constraints and indexes;
 - the parsing in it, as a share;
-- a load of one statement through an open client, to one bare parameterized write on an open driver;
+- a load of one statement through an open client, to one bare parameterized write on an open driver: by its
+  `execute_query`, which is a managed transaction too, and by a query on an open session, which nothing repeats;
 - how much memory a process that loads with `--batch` takes above its start, for files of two lengths.
 
     python -m tests.bench.load [--statements N...] [--rounds N]
@@ -19,8 +20,9 @@ import subprocess
 import sys
 import tempfile
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -105,16 +107,23 @@ def measure_programs(graph: MemoryGraph, driver: neo4j.Driver, statements: int, 
 def measure_single(graph: MemoryGraph, driver: neo4j.Driver) -> None:
     """Print what a load of one statement costs, of a new node and of one that changes."""
     for kind in ("creates a node", "changes a node"):
-        loads, bares = [], []
+        times: dict[str, list[float]] = {"load": [], "execute_query": [], "open session": []}
         with fresh(graph) as own, driver.session() as session:
             for number in range(SINGLE_ROUNDS + 20):
                 id_ = f"n{number}" if kind == "creates a node" else "n"
                 text = f'Node(node_id="{id_}", name="Name {number}", data="what is known of thing {number}");'
                 values = {"namespace": own.namespace, "id": f"b{id_}", "name": f"Name {number}", "data": text[30:]}
-                bares.append(timed(lambda session=session, values=values: session.run(WRITE, values).consume()))  # type: ignore[misc]
-                loads.append(timed(lambda own=own, text=text: own.load(text)))  # type: ignore[misc]
-        load, bare = (statistics.median(times[20:]) * 1e3 for times in (loads, bares))
-        print(f"a load of one statement that {kind} / a bare write = {load / bare:.2f} ({load:.2f} and {bare:.2f} ms)")
+                ways: dict[str, Callable[[], object]] = {
+                    "load": partial(own.load, text),
+                    "execute_query": partial(driver.execute_query, WRITE, {**values, "id": f"c{id_}"}),
+                    "open session": lambda session=session, values=values: session.run(WRITE, values).consume(),  # type: ignore[misc]
+                }
+                for name, way in ways.items():
+                    times[name].append(timed(way))
+        middle = {name: statistics.median(taken[20:]) * 1e3 for name, taken in times.items()}
+        load = middle.pop("load")
+        ratios = ", ".join(f"{load / bare:.2f} times {name} ({bare:.2f} ms)" for name, bare in middle.items())
+        print(f"a load of one statement that {kind}: {load:.2f} ms, {ratios}", flush=True)
 
 
 def measure_memory(statements: int, batch: int) -> None:
