@@ -10,9 +10,8 @@ from typing import Any
 
 import click
 
-from memorygraph.cli.output import AS_JSON, print_error
+from memorygraph.cli.output import AS_JSON
 from memorygraph.cli.settings import Settings
-from memorygraph.errors import MemoryGraphError
 
 # Where each command lives. It is imported only when it is called, so that `--help` stays quick.
 _COMMANDS = {
@@ -67,7 +66,12 @@ class _LazyGroup(click.Group):
         """Run the command; an error ends in a message and its exit code, never in a traceback."""
         try:
             return super().invoke(ctx)
-        except MemoryGraphError as error:
+        except Exception as error:
+            from memorygraph.cli.failure import print_error
+            from memorygraph.errors import MemoryGraphError
+
+            if not isinstance(error, MemoryGraphError):
+                raise
             print_error(error, as_json=ctx.meta.get(AS_JSON, False))
             ctx.exit(error.exit_code)
 

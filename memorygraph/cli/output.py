@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import itertools
-import json
 import sys
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 import click
-
-from memorygraph.errors import MemoryGraphError, ProgramError, ScriptError
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -34,9 +30,16 @@ json_option: Callable[[Command], Command] = click.option(
 )
 
 
+def _json(value: Any) -> str:
+    """A value as JSON; what JSON does not know, such as a date, as its text."""
+    import json
+
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
 def print_json(value: Any) -> None:
-    """Print one JSON document; what JSON does not know, such as a date, as its text."""
-    print_text(json.dumps(value, ensure_ascii=False, default=str))
+    """Print one JSON document."""
+    print_text(_json(value))
 
 
 def plain(text: str) -> str:
@@ -55,39 +58,6 @@ def say(message: str) -> None:
     click.echo(plain(message), err=True)
 
 
-def print_error(error: MemoryGraphError, *, as_json: bool) -> None:
-    """An error on stderr, and for --json as one document on stdout too."""
-    say(str(error) if isinstance(error, ScriptError) else f"memorygraph: {error}")
-    if isinstance(error, ScriptError):
-        say(_outcome(error))
-    if as_json:
-        print_json({"errors": error_records(error)})
-
-
-def _outcome(error: ScriptError) -> str:
-    """What an error in a script has left behind."""
-    if isinstance(error, ProgramError):
-        return "the run stopped there; what it had done by then stays"
-    count = len(error.problems)
-    kept = error.stored_statements
-    return f"{count} error{'s' if count != 1 else ''}; " + (_kept(kept) if kept else "nothing was changed")
-
-
-def _kept(statements: int) -> str:
-    return (
-        f"the batches up to statement {statements} are stored, and nothing after them; "
-        "mend the rest and run the same command to go on from there"
-    )
-
-
-def error_records(error: MemoryGraphError) -> list[dict[str, Any]]:
-    """An error as the list that `--json` prints under `errors`."""
-    if isinstance(error, ScriptError):
-        return [problem.as_dict() for problem in error.problems]
-    code = type(error).__name__.removesuffix("Error").lower()
-    return [{"file": None, "line": None, "column": None, "message": str(error), "code": code}]
-
-
 def counted(counts: Mapping[str, Any]) -> str:
     """The counts of a load that are not zero: `2 nodes created, 1 edge deleted`."""
     named = []
@@ -104,7 +74,7 @@ def print_json_list(values: Iterable[Any]) -> None:
     with whole_output() as file:
         before = "["
         for value in values:
-            file.write(before + json.dumps(value, ensure_ascii=False, default=str))
+            file.write(before + _json(value))
             before = ", "
         file.write("]\n" if before != "[" else "[]\n")
 
@@ -112,6 +82,8 @@ def print_json_list(values: Iterable[Any]) -> None:
 @contextmanager
 def whole_output() -> Iterator[TextIO]:
     """A file for what is printed when the block ends well, and not at all otherwise; it needs no memory."""
+    import tempfile
+
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="surrogatepass", newline="") as file:
         yield file
         file.seek(0)
@@ -152,7 +124,7 @@ def _pages(rows: Iterable[Mapping[str, Any]]) -> Iterator[list[Mapping[str, Any]
 def _cell(value: Any) -> str:
     if isinstance(value, str):
         return value
-    return "" if value is None else json.dumps(value, ensure_ascii=False, default=str)
+    return "" if value is None else _json(value)
 
 
 class Bar:

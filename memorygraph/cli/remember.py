@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from memorygraph.cli.output import counted, error_records, json_option, plain, print_error, print_json, print_text, say
+from memorygraph.cli.failure import error_records, print_error
+from memorygraph.cli.output import counted, json_option, plain, print_json, print_text, say
 from memorygraph.cli.settings import Settings
 from memorygraph.errors import MemoryGraphError, ScriptError
 from memorygraph.scripts import STANDARD_INPUT, read_script

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from memorygraph.cli.output import print_error, print_text, say
+from memorygraph.cli.failure import print_error
+from memorygraph.cli.output import print_text, say
 from memorygraph.cli.run import allow_host_option, allow_tool_option, mock_option, model_option, pretty_listener
 from memorygraph.cli.settings import Settings
 from memorygraph.errors import MemoryGraphError, ScriptError

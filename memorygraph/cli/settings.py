@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from memorygraph.cli.output import say
 
@@ -14,8 +13,7 @@ if TYPE_CHECKING:
     from memorygraph.client import MemoryGraph
 
 
-@dataclass(frozen=True)
-class Settings:
+class Settings(NamedTuple):
     """Where and as whom to connect; what is None comes from the environment."""
 
     uri: str | None = None
