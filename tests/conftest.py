@@ -6,11 +6,12 @@ import os
 import signal
 import uuid
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from memorygraph import EmbeddedServer, MemoryGraph, Provenance
+from memorygraph import EmbeddedServer, MemoryGraph, NotFoundError, Provenance
 from memorygraph.graph.connection import Connection
 from memorygraph.graph.schema import apply_schema
 from memorygraph.library import CYPHER
@@ -65,7 +66,12 @@ def graph(connection: Connection) -> Iterator[MemoryGraph]:
     """An empty namespace."""
     graph = MemoryGraph(connection, f"test-{uuid.uuid4().hex}")
     yield graph
-    if any(namespace.name == graph.namespace for namespace in graph.namespaces()):
+    drop(graph)
+
+
+def drop(graph: MemoryGraph) -> None:
+    """Drop the namespace of a test, which need not have stored anything."""
+    with suppress(NotFoundError):
         graph.drop_namespace(graph.namespace)
 
 

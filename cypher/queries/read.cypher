@@ -61,8 +61,9 @@ RETURN edge.id AS id, from_node.id AS from_node, to_node.id AS to_node, edge.ver
 ORDER BY edge.namespace, id;
 
 // name: namespaces
-// Every namespace with its revision and what it holds.
+// Every namespace with its revision and what it holds, or that of one name. Parameters: name (or null).
 MATCH (namespace:Namespace)
+WHERE $name IS NULL OR namespace.name = $name
 RETURN namespace.name AS name, namespace.revision AS revision,
        COUNT { MATCH (node:Node {namespace: namespace.name}) WHERE node.id IS NOT NULL } AS nodes,
        COUNT { MATCH ()-[edge:EDGE {namespace: namespace.name}]->() WHERE edge.id IS NOT NULL } AS edges

@@ -29,7 +29,7 @@ class NamespaceInfo:
 
 def list_namespaces(connection: Connection) -> list[NamespaceInfo]:
     """Every namespace, by name."""
-    return [NamespaceInfo(**row) for row in connection.read(CYPHER["read/namespaces"]())]
+    return [NamespaceInfo(**row) for row in connection.read(CYPHER["read/namespaces"](name=None))]
 
 
 def drop_namespace(connection: Connection, name: str) -> NamespaceInfo:
@@ -41,7 +41,7 @@ def drop_namespace(connection: Connection, name: str) -> NamespaceInfo:
     Raises:
         NotFoundError: there is no such namespace.
     """
-    found = [info for info in list_namespaces(connection) if info.name == name]
+    found = connection.read(CYPHER["read/namespaces"](name=name))
     if not found:
         raise NotFoundError(f"no namespace `{name}`; `memorygraph namespaces list` shows them all")
 
@@ -55,4 +55,4 @@ def drop_namespace(connection: Connection, name: str) -> NamespaceInfo:
 
     while connection.write(work):
         pass
-    return found[0]
+    return NamespaceInfo(**found[0])

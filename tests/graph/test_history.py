@@ -21,6 +21,7 @@ from memorygraph.graph.connection import Connection
 from memorygraph.languages.contextscript import Statement, print_program
 from memorygraph.memory.entities import create_entities, create_relations, delete_entities, delete_observations
 from memorygraph.memory.values import Entity, ObservationDeletion, Relation
+from tests.conftest import drop
 from tests.examples import examples
 from tests.graph.test_model import TEXTS, Model, expected, statements
 
@@ -509,8 +510,7 @@ def test_every_revision_is_that_of_a_model_which_keeps_them_all(
         graph.purge(before=first)
         assert [graph.at(r).export() for r in range(first, last + 1)] == list(map(expected, model.states[first:]))
     finally:
-        if any(namespace.name == graph.namespace for namespace in graph.namespaces()):
-            graph.drop_namespace(graph.namespace)
+        drop(graph)
 
 
 # What other languages have stored

@@ -22,6 +22,7 @@ from memorygraph.languages.contextscript import (
     Statement,
     print_program,
 )
+from tests.conftest import drop
 from tests.examples import examples
 
 IDS = st.sampled_from(["a", "b", "c", "d", "e"])
@@ -123,8 +124,7 @@ def _check(connection: Connection, programs: list[list[Statement]], *, strict: b
             model = after or model
             assert graph.export() == expected(model)
     finally:
-        if any(namespace.name == graph.namespace for namespace in graph.namespaces()):
-            graph.drop_namespace(graph.namespace)
+        drop(graph)
 
 
 _SETTINGS = settings(

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from memorygraph import MemoryGraph
+from tests.conftest import drop
 from tests.mcp_server.clients import HttpServer, environment_of, http_command
 
 
@@ -17,8 +18,7 @@ def other(graph: MemoryGraph) -> Iterator[MemoryGraph]:
     """Another namespace, as empty."""
     other = MemoryGraph(graph.connection, f"test-{uuid.uuid4().hex}")
     yield other
-    if any(namespace.name == other.namespace for namespace in other.namespaces()):
-        other.drop_namespace(other.namespace)
+    drop(other)
 
 
 def _serve(server: tuple[str, tuple[str, str] | None], *arguments: str) -> Iterator[HttpServer]:

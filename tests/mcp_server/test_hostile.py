@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from memorygraph import MemoryGraph
+from tests.conftest import drop
 from tests.examples import examples
 from tests.mcp_server.clients import Server, Session, over_stdio, text_of
 
@@ -77,8 +78,7 @@ def _empty(server: Server) -> Iterator[None]:
     yield
     uri, auth = server
     with MemoryGraph.connect(uri, auth, namespace="hostile") as graph:
-        if any(info.name == "hostile" for info in graph.namespaces()):
-            graph.drop_namespace("hostile")
+        drop(graph)
 
 
 JSON = st.recursive(

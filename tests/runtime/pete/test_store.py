@@ -22,6 +22,7 @@ from memorygraph.languages import parse
 from memorygraph.languages.pete import Comment, Program
 from memorygraph.runtime.pete.appending import Wrong
 from memorygraph.runtime.pete.store import LogStore
+from tests.conftest import drop
 from tests.examples import examples
 from tests.runtime.pete.loadable import loadable
 from tests.runtime.pete.stored import elements, lines
@@ -47,8 +48,7 @@ def a_namespace(connection: Connection) -> Iterator[MemoryGraph]:
     try:
         yield graph
     finally:
-        if any(namespace.name == graph.namespace for namespace in graph.namespaces()):
-            graph.drop_namespace(graph.namespace)
+        drop(graph)
 
 
 def store_of(graph: MemoryGraph) -> LogStore:
