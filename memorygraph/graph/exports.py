@@ -100,10 +100,10 @@ def _printed(statement: type[NodeDeclaration | EdgeDeclaration], element: Node |
     try:
         return print_statement(statement.model_validate(arguments)) + "\n"
     except ValidationError as error:
-        wrong = error.errors()[0]
+        argument = str(error.errors()[0]["loc"][0])
         raise MemoryGraphError(
-            f"`{element.id}` was not written by memorygraph, and its {wrong['loc'][0]} cannot be said in "
-            "ContextScript; export it with --format jsonl"
+            f"`{element.id}` has the {argument} {arguments[argument]!r}, which cannot be said in ContextScript; "
+            "export it with --format jsonl"
         ) from None
 
 

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from memorygraph import AsyncMemoryGraph, MemoryGraph, MemoryGraphError, NotFoundError, QueryError
 from memorygraph.graph.connection import Connection
+from memorygraph.memory.entities import Entity, Relation, create_entities, create_relations
 from tests.conftest import EXAMPLES
 from tests.examples import examples
 
@@ -93,6 +94,20 @@ def test_every_format_holds_every_property(apollo: MemoryGraph) -> None:
     assert weights["e02"] == "0.8"
     with pytest.raises(NotFoundError, match="jsonl"):
         apollo.export("yaml")
+
+
+def test_an_export_says_what_contextscript_cannot_say_and_which_format_can(graph: MemoryGraph) -> None:
+    people = [
+        Entity(name="Ada", entity_type="person", observations=[]),
+        Entity(name="ACME", entity_type="firm", observations=[]),
+    ]
+    create_entities(graph.connection, graph.namespace, people)
+    relation = Relation(source="Ada", target="ACME", relation_type="works at")
+    create_relations(graph.connection, graph.namespace, [relation])
+    with pytest.raises(MemoryGraphError, match=r"has the verb 'works at', which cannot be said.*--format jsonl"):
+        graph.export()
+    lines = [json.loads(line) for line in graph.export("jsonl").splitlines()]
+    assert [line["verb"] for line in lines if line["type"] == "edge"] == ["works at"]
 
 
 def test_a_stream_holds_no_more_than_a_page_of_its_rows(apollo: MemoryGraph) -> None:
