@@ -7,6 +7,7 @@ import os
 import random
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ import pytest
 
 from memorygraph import MemoryGraph
 from memorygraph.graph.connection import Connection
+from memorygraph.query import Query
 from tests.trust.chance import seeded
 from tests.trust.rounds import after, loads, statements, stored, text_of
 from tests.trust.victims import End, Order, log_of
@@ -29,25 +31,41 @@ LAST = 9
 REPOSITORY = Path(__file__).parents[2]
 
 
+TRANSACTIONS = Query(
+    "SHOW TRANSACTIONS YIELD currentQuery AS query WHERE NOT query STARTS WITH 'SHOW TRANSACTIONS' "
+    "RETURN count(*) AS open"
+)
+LONGEST_COMMIT_SECONDS = 10.0
+
+
 class Clients:
     """Where clients live and die."""
 
-    def __init__(self, process: subprocess.Popen[str], folder: Path) -> None:
+    def __init__(self, process: subprocess.Popen[str], folder: Path, connection: Connection) -> None:
         self.process = process
         self.folder = str(folder)
+        self.connection = connection
 
     def run(self, task: str, namespace: str, round_: int, **kill: Any) -> End:
         assert self.process.stdin
         assert self.process.stdout
         print(json.dumps(Order(task, namespace, round_, self.folder, **kill)), file=self.process.stdin, flush=True)
-        return End(*json.loads(self.process.stdout.readline()))
+        end = End(*json.loads(self.process.stdout.readline()))
+        self.wait_for_its_transaction()
+        return end
+
+    def wait_for_its_transaction(self) -> None:
+        """What a client has sent before it was killed, a commit perhaps, the server still does."""
+        until = time.monotonic() + LONGEST_COMMIT_SECONDS
+        while self.connection.read(TRANSACTIONS)[0]["open"] and time.monotonic() < until:
+            time.sleep(0.005)
 
 
 @pytest.fixture
-def clients(environment: str, tmp_path: Path) -> Iterator[Clients]:
+def clients(environment: str, connection: Connection, tmp_path: Path) -> Iterator[Clients]:
     command = [sys.executable, "-m", "tests.trust.victims"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=REPOSITORY) as process:
-        yield Clients(process, tmp_path)
+        yield Clients(process, tmp_path, connection)
         assert process.stdin
         process.stdin.close()
         assert process.wait(30) == 0
