@@ -3,7 +3,7 @@
 A block starts with `// name: create-nodes`; the comment lines below it are its documentation, which
 names its parameters. It ends at the semicolon that ends a line. So each file also runs in Neo4j Browser.
 
->>> CYPHER["load/record-load"].parameters == {"namespace", "load", "revision", "record"}
+>>> CYPHER["load/record-load"].parameters == {"namespace", "load", "record"}
 True
 """
 
@@ -20,7 +20,7 @@ from memorygraph.query import Query
 
 _NAME = re.compile(r"^// name: (?P<name>\S+)$", re.MULTILINE)
 _LANGUAGE = "CYPHER 25\n"
-_NEXT = "\nNEXT\n"
+_STAND_IN = re.compile(r"^ *RETURN .* // stands for .*$", re.MULTILINE)
 PARAMETER = re.compile(r"\$([a-z_]+)")
 
 
@@ -56,14 +56,20 @@ class NamedQuery:
             raise TypeError(f"{self.name} ({self.file.name}:{self.line}): parameters {wrong} do not match")
         return Query(self.text, parameters)
 
-    def after(self, query: Query, **parameters: Any) -> Query:
-        """The query that runs another one and goes on with what it returns, in one round trip.
+    def around(self, *queries: Query | None, **parameters: Any) -> Query:
+        """The query that has others in the places that its text keeps for them, so that all take one round trip.
 
-        The other one takes the place of what this block has before NEXT, and must return the same columns.
+        Such a place is a line that ends in `// stands for ...`: it returns the same columns as what goes there. It
+        stays as it is where None is given for it. The queries share their parameters.
         """
-        _, rest = self.text.split(_NEXT, 1)
-        first = query.text.removeprefix(_LANGUAGE)
-        return Query(f"{_LANGUAGE}{first}{_NEXT}{rest}", {**query.parameters, **self(**parameters).parameters})
+        given = iter(queries)
+
+        def filled(place: re.Match[str]) -> str:
+            query = next(given)
+            return query.text.removeprefix(_LANGUAGE) if query else place[0]
+
+        values = {name: value for query in queries if query for name, value in query.parameters.items()}
+        return Query(_STAND_IN.sub(filled, self.text), {**values, **self(**parameters).parameters})
 
 
 class Library(Mapping[str, NamedQuery]):

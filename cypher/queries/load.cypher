@@ -49,13 +49,14 @@ RETURN toLower(node.name) AS wanted, head(collect([node.id, node.name])) AS foun
 
 // name: record-load
 // Close a load: leave its record, which also proves that it was committed. What the load's last query changed is
-// added to the counts: that query can stand before NEXT, so that both take one round trip (NamedQuery.after).
-// Parameters: namespace, load, revision, record (a map: language, file, statements, the counts of the report so far,
-// and what is known of who asked for it: by, model, conversation, and the id of the message).
+// added to the counts: that query can take the place of what stands for it here, so that both take one round trip.
+// Parameters: namespace, load, record (a map: language, file, statements, the counts of the report so far, and what is
+// known of who asked for it: by, model, conversation, and the id of the message).
 CYPHER 25
-RETURN {} AS counts
+RETURN {} AS counts // stands for the last query
 NEXT
-CREATE (load:Load {namespace: $namespace, id: $load, revision: $revision, at: datetime()})
+MATCH (namespace:Namespace {name: $namespace})
+CREATE (load:Load {namespace: $namespace, id: $load, revision: namespace.revision, at: datetime()})
 SET load += $record
 FOREACH (name IN keys(counts) | SET load[name] = load[name] + counts[name])
 WITH load, counts
@@ -64,6 +65,26 @@ CALL (load) {
   CREATE (load)-[:ASKED_IN]->(message)
 }
 RETURN counts;
+
+// name: foreseen-load
+// A load in one round trip: open it, and where what is stored is one of two things that could be foreseen, write its
+// only batch for that, with its record. Else `counts` is null, and nothing but the opening was done.
+// Parameters: first and second (what is foreseen: maps of nodes and edges as begin-load returns them, or null).
+CYPHER 25
+RETURN 1 AS revision, null AS applied, [] AS nodes, [] AS edges // stands for begin-load
+NEXT
+CALL (applied, nodes, edges) {
+  WHEN applied IS NULL AND nodes = $first.nodes AND edges = $first.edges THEN {
+    RETURN {} AS counts // stands for a batch and its record
+  }
+  WHEN applied IS NULL AND nodes = $second.nodes AND edges = $second.edges THEN {
+    RETURN {} AS counts // stands for a batch and its record
+  }
+  ELSE {
+    RETURN null AS counts
+  }
+}
+RETURN revision, applied, nodes, edges, counts;
 
 // name: checkpoints
 // How far the unfinished batched loads of this namespace came. Parameters: namespace.

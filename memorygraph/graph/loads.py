@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 from memorygraph.compiler import Compiled, Stored, compile_program, mentioned
 from memorygraph.errors import Problem, ScriptError
 from memorygraph.graph.connection import Abandon, Connection, Transaction
+from memorygraph.graph.foreseen import Case, foreseen, opening
 from memorygraph.graph.search import namespace_token
 from memorygraph.languages.contextscript import Program
 from memorygraph.library import CYPHER
@@ -59,6 +60,8 @@ class LoadReport:
 
 COUNTS = tuple(name for name in (f.name for f in fields(LoadReport)) if name.startswith(("nodes_", "edges_")))
 
+_NOTHING = dict.fromkeys(COUNTS, 0)
+
 
 @dataclass(frozen=True)
 class Provenance:
@@ -87,14 +90,16 @@ class Written(NamedTuple):
 class Loaded(NamedTuple):
     """What a load stores: the file and the number of its statements, and what writes it in the transaction.
 
-    `write` is given what is stored of the ids that were asked for. Where it raises, nothing is stored. `progress` is
-    told how many rows its last query has written.
+    `write` is given what is stored of the ids that were asked for. Where it raises, nothing is stored. Where that is
+    one of the `cases`, the query of the case writes it, and `write` is not called. `progress` is told how many rows
+    such a query, or the last one of `write`, has written.
     """
 
     file: str | None
     statements: int
     write: Callable[[Transaction, Stored], Written]
     progress: Callable[[int], None] | None = None
+    cases: Sequence[Case] = ()
 
 
 @dataclass(frozen=True)
@@ -137,7 +142,8 @@ class Loader:
             *queries, last = compiled.queries or (None,)
             return Written(run_counted(transaction, queries, progress), compiled.warnings, last)
 
-        script = Loaded(program.source.file, len(program.statements), write, progress)
+        cases = [] if check else foreseen(program, partial(self._compile, program))
+        script = Loaded(program.source.file, len(program.statements), write, progress, cases)
         try:
             return self.store(script, ids, dry_run=dry_run, closing=closing, provenance=provenance)
         except ScriptError as error:
@@ -181,19 +187,24 @@ class Loader:
         """
         started = time.monotonic()
         load = uuid.uuid4().hex
+        record = partial(self._record, script, load, provenance or UNSAID)
+        begin = CYPHER["load/begin-load"](namespace=self.namespace, load=load, ids=list(ids))
+        begin = opening(begin, script.cases, partial(record, _NOTHING))
 
         def work(transaction: Transaction) -> LoadReport:
-            begin = CYPHER["load/begin-load"](namespace=self.namespace, load=load, ids=list(ids))
             [opened] = transaction.run(begin)
             if opened["applied"]:
                 raise Abandon(self._report(script, opened["applied"]))
-            written = script.write(transaction, _stored(opened))
-            record = {"id": load, "revision": opened["revision"], **written.counts}
-            report = self._report(script, record, written.warnings)
-            [row] = transaction.run(self._record(report, provenance or UNSAID, written.last))
+            if opened.get("counts"):
+                written, counts = Written(_NOTHING, last=script.cases[0].query), opened["counts"]
+            else:
+                written = script.write(transaction, _stored(opened))
+                [row] = transaction.run(record(written.counts, written.last))
+                counts = row["counts"]
             if script.progress is not None and written.last is not None:
                 script.progress(_rows_of(written.last))
-            report = replace(report, **{name: getattr(report, name) + count for name, count in row["counts"].items()})
+            kept = {"id": load, "revision": opened["revision"], **_sum(written.counts, counts)}
+            report = self._report(script, kept, written.warnings)
             if dry_run:
                 raise Abandon(report)
             for query in closing:
@@ -245,12 +256,13 @@ class Loader:
             **{name: record.get(name, 0) for name in COUNTS},
         )
 
-    def _record(self, report: LoadReport, provenance: Provenance, last: Query | None) -> Query:
-        kept = {"language": report.language, "file": report.file, "statements": report.statements}
-        record = {**kept, **{name: getattr(report, name) for name in COUNTS}, **asdict(provenance)}
-        block = CYPHER["load/record-load"]
-        closing = partial(block.after, last) if last else block
-        return closing(namespace=self.namespace, load=report.load_id, revision=report.revision, record=record)
+    def _record(
+        self, script: Loaded, load: str, provenance: Provenance, counts: Mapping[str, int], last: Query | None
+    ) -> Query:
+        """What closes a load, behind its last query if there is one."""
+        kept = {"language": self.language, "file": script.file, "statements": script.statements}
+        record = {**kept, **_NOTHING, **counts, **asdict(provenance)}
+        return CYPHER["load/record-load"].around(last, namespace=self.namespace, load=load, record=record)
 
 
 def _stored(row: dict[str, Any]) -> Stored:
@@ -262,14 +274,17 @@ def run_counted(
     transaction: Transaction, queries: Iterable[Query], progress: Callable[[int], None] | None = None
 ) -> dict[str, int]:
     """Run the queries of a load, and add up what they report."""
-    counts = dict.fromkeys(COUNTS, 0)
+    counts = dict(_NOTHING)
     for query in queries:
         [row] = transaction.run(query)
-        for name, count in row["counts"].items():
-            counts[name] += count
+        counts = _sum(counts, row["counts"])
         if progress is not None:
             progress(_rows_of(query))
     return counts
+
+
+def _sum(some: Mapping[str, int], others: Mapping[str, int]) -> dict[str, int]:
+    return {name: some.get(name, 0) + others.get(name, 0) for name in COUNTS}
 
 
 def _rows_of(query: Query) -> int:

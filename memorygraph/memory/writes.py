@@ -164,8 +164,7 @@ class Writer:
             if not any(counts.values()):
                 raise Abandon(counts)
             record = {**self.record(), "statements": statements, **counts}
-            closing = {"namespace": self.namespace, "load": load, "revision": opened.revision, "record": record}
-            transaction.run(CYPHER["load/record-load"](**closing))
+            transaction.run(CYPHER["load/record-load"](namespace=self.namespace, load=load, record=record))
             return counts
 
         counts: dict[str, int] = self.run(names, (), work)

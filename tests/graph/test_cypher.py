@@ -12,7 +12,7 @@ from memorygraph.graph.schema import apply_schema
 from memorygraph.library import CYPHER, NamedQuery
 from memorygraph.query import Query
 
-_VALUES = {
+_VALUES: dict[str, Any] = {
     "rows": [],
     "ids": ["a"],
     "names": ["a"],
@@ -30,6 +30,8 @@ _VALUES = {
     "vectors": [],
     "kinds": ["Node"],
     "dated": False,
+    "first": {"nodes": [], "edges": []},
+    "second": None,
     **dict.fromkeys(("least", "near", "far", "edge", "learnt"), 0.1),
     **{name: list[str]() for name in ("entities", "observations", "relations")},
 }

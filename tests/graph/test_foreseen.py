@@ -1,0 +1,135 @@
+"""A load of one declaration takes one round trip, and does what it would have done in several."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+
+import pytest
+
+from memorygraph import MemoryGraph, Provenance, ScriptError
+from memorygraph.compiler import compile_program
+from memorygraph.graph.connection import Connection, Transaction
+from memorygraph.graph.foreseen import foreseen, opening
+from memorygraph.graph.loads import Loader
+from memorygraph.languages import parse
+from memorygraph.library import CYPHER
+from memorygraph.query import Query
+from tests.conftest import drop
+
+BEFORE = """
+Node(node_id="a", name="A", data="one"); Node(node_id="b", name="B", data="two"); Node(node_id="c", name="C", data="");
+Edge(edge_id="ab", from_node="a", to_node="b", verb="knows", weight=0.5);
+"""
+FORESEEN = [
+    'Node(node_id="new", name="New", data="")',
+    'Node(node_id="a", name="A", data="other")',
+    'Node(node_id="a", name="A", data="one")',
+    'Node(node_id="a", data="other")',
+    'Edge(edge_id="new", from_node="a", to_node="c", verb="knows", weight=1.0)',
+    'Edge(edge_id="new", from_node="a", to_node="a", verb="knows", weight=1.0)',
+    'Edge(edge_id="ab", from_node="a", to_node="b", verb="knows", weight=1.0)',
+    'Edge(edge_id="ab", from_node="a", to_node="b", verb="knows", weight=0.5)',
+    'Edge(edge_id="ab", from_node="a", to_node="b", verb="likes")',
+]
+UNFORESEEN = [
+    'Edge(edge_id="ab", from_node="a", to_node="c", verb="knows", weight=0.5)',
+    'Edge(edge_id="ab", from_node="b", to_node="a", verb="knows", weight=0.5)',
+    'Edge(edge_id="ab", weight=1.0)',
+    'Node(node_id="a")',
+    'del(id="a")',
+    'Node(node_id="new", name="New", data=""); Node(node_id="newer", name="Newer", data="")',
+]
+WRONG = [
+    'Node(node_id="ab", name="A", data="")',
+    'Node(node_id="new", name="New")',
+    'Edge(edge_id="a", from_node="a", to_node="b", verb="knows", weight=1.0)',
+    'Edge(edge_id="new", from_node="a", to_node="nowhere", verb="knows", weight=1.0)',
+    'Edge(edge_id="new", from_node="a", to_node="ab", verb="knows", weight=1.0)',
+    'Edge(edge_id="new", from_node="a", to_node="b", verb="knows")',
+]
+STORED = """
+MATCH (n:Node|Former|Load {namespace: $namespace}) OPTIONAL MATCH (n)-[r]->(m)
+RETURN labels(n) AS labels, n AS node, type(r) AS type, r AS edge, m.id AS end
+ORDER BY labels, n.revision, n.id, n.since, r.id
+"""
+ELEMENTS = ("a", "b", "c", "ab", "new")
+
+
+@pytest.fixture
+def ran(monkeypatch: pytest.MonkeyPatch) -> list[Query]:
+    """The queries that writing transactions run, as they do."""
+    queries: list[Query] = []
+    run = Transaction.run
+
+    def noted(transaction: Transaction, query: Query) -> list[dict[str, object]]:
+        queries.append(query)
+        return run(transaction, query)
+
+    monkeypatch.setattr(Transaction, "run", noted)
+    return queries
+
+
+@pytest.fixture
+def twin(graph: MemoryGraph) -> Iterator[MemoryGraph]:
+    """Another namespace, where nothing is foreseen."""
+    twin = MemoryGraph(graph.connection, f"test-{uuid.uuid4().hex}")
+    yield twin
+    drop(twin)
+
+
+@pytest.mark.parametrize("statement", FORESEEN)
+def test_a_load_of_one_declaration_is_one_query(graph: MemoryGraph, statement: str, ran: list[Query]) -> None:
+    graph.load(BEFORE)
+    ran.clear()
+    graph.load(statement + ";")
+    assert len(ran) == 1
+
+
+@pytest.mark.parametrize("statement", FORESEEN + UNFORESEEN)
+def test_what_is_foreseen_is_stored_as_what_is_not(graph: MemoryGraph, twin: MemoryGraph, statement: str) -> None:
+    found = []
+    for each, check in ((graph, None), (twin, lambda _transaction: [])):
+        each.load(BEFORE)
+        loader = Loader(each.connection, each.namespace)
+        report = loader.load(parse(statement + ";"), check=check, provenance=Provenance(by="somebody", model="m"))
+        stored = each.query(STORED)
+        found.append((_alike(report.as_dict()), _alike(stored), each.export("jsonl")))
+    assert found[0] == found[1]
+
+
+def _alike(value: object) -> object:
+    """A value without what differs from one namespace to another, and from one load to another."""
+    if isinstance(value, dict):
+        own = ("namespace", "namespace_token", "id", "load_id", "at", "elapsed_s")
+        return {name: _alike(held) for name, held in value.items() if name not in own or held in ELEMENTS}
+    return [_alike(held) for held in value] if isinstance(value, list) else value
+
+
+@pytest.mark.parametrize("statement", WRONG)
+def test_what_is_wrong_is_refused_where_something_else_was_foreseen(graph: MemoryGraph, statement: str) -> None:
+    graph.load(BEFORE)
+    exported = graph.export("jsonl")
+    with pytest.raises(ScriptError):
+        graph.load(statement + ";")
+    assert graph.export("jsonl") == exported
+
+
+def test_a_dry_run_of_what_is_foreseen_stores_nothing(graph: MemoryGraph) -> None:
+    graph.load(BEFORE)
+    exported = graph.export("jsonl")
+    assert graph.load(FORESEEN[0] + ";", dry_run=True).nodes_created == 1
+    assert graph.export("jsonl") == exported
+
+
+@pytest.mark.parametrize("statement", FORESEEN)
+def test_what_is_foreseen_is_planned_on_indexes(connection: Connection, statement: str) -> None:
+    program = parse(statement + ";")
+    cases = foreseen(program, lambda stored: compile_program(program, stored, namespace="n", token="t"))
+    begin = CYPHER["load/begin-load"](namespace="n", load="l", ids=["a"])
+    query = opening(
+        begin, cases, lambda last: CYPHER["load/record-load"].around(last, namespace="n", load="l", record={})
+    )
+    _, operators = connection.plan(query)
+    assert [name for name, _ in operators if name.endswith("Scan") and "Index" not in name] == []
+    assert 1 <= len(cases) <= 2
