@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from memorygraph.errors import MemoryGraphError
+from memorygraph.errors import MemoryGraphError, ModelError
 from memorygraph.llm.model import OpenAIModel
 
 TIMEOUT_MS = 30_000
@@ -65,7 +65,8 @@ def model_of(uri: str, environ: Mapping[str, str] = os.environ) -> OpenAIModel:
     OpenAIModel('qwen3', 'http://localhost:11434/v1')
 
     Raises:
-        MemoryGraphError: the URI is none, or its service has no key.
+        MemoryGraphError: the URI is none.
+        ModelError: its service has no key.
     """
     named = ModelUri.parse(uri)
     if named.provider == "ollama":
@@ -74,7 +75,7 @@ def model_of(uri: str, environ: Mapping[str, str] = os.environ) -> OpenAIModel:
     key_name, url_name = f"{service}_API_KEY", f"{service}_BASE_URL"
     key, url = environ.get(key_name, ""), environ.get(url_name, "")
     if not key and not url:
-        raise MemoryGraphError(f"{uri} needs a key: set {key_name}, or {url_name} to a compatible endpoint")
+        raise ModelError(f"{uri} needs a key: set {key_name}, or {url_name} to a compatible endpoint")
     return _model(named, url or _SERVICES[named.provider], key, environ, (key_name, url_name))
 
 
@@ -90,7 +91,8 @@ def opened(model: str | None = None) -> Iterator[OpenAIModel]:
     'small'
 
     Raises:
-        MemoryGraphError: the URI is none, or its service has no key.
+        MemoryGraphError: the URI is none.
+        ModelError: its service has no key.
         ModelError: the endpoint's URL or key cannot be one.
     """
     with model_of(model) if model and "://" in model else OpenAIModel(model) as found:

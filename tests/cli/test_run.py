@@ -80,7 +80,7 @@ def test_the_mock_is_used_only_when_told_to(script: str, monkeypatch: pytest.Mon
     for name in ("OPENAI_BASE_URL", "OPENAI_API_KEY"):
         monkeypatch.delenv(name, raising=False)
     finished = memorygraph("run", script, *INPUT)
-    assert finished.returncode == 1
+    assert finished.returncode == 4
     assert "needs a key: set OPENAI_API_KEY" in finished.stderr
     assert memorygraph("run", script, *INPUT, "--mock").returncode == 0
 

@@ -88,7 +88,7 @@ def test_each_service_has_its_own_endpoint() -> None:
 
 @pytest.mark.parametrize("service", ["openai", "anthropic"])
 def test_a_missing_key_is_said(service: str) -> None:
-    with pytest.raises(MemoryGraphError, match=f"set {service.upper()}_API_KEY, or {service.upper()}_BASE_URL"):
+    with pytest.raises(ModelError, match=f"set {service.upper()}_API_KEY, or {service.upper()}_BASE_URL"):
         model_of(f"{service}://m", {})
 
 
