@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -55,7 +56,15 @@ def print_text(text: str, *, nl: bool = True) -> None:
 
 def say(message: str) -> None:
     """A message for people, on stderr."""
-    click.echo(plain(message), err=True)
+    try:
+        click.echo(plain(message), err=True)
+    except BrokenPipeError:
+        _say_no_more()
+
+
+def _say_no_more() -> None:
+    """Nobody reads stderr any more. What was begun goes on to its end, as it would unseen."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
 
 
 def counted(counts: Mapping[str, Any]) -> str:
@@ -166,6 +175,10 @@ def _bar(title: str, *columns: Any) -> Iterator[Bar]:
     from rich.console import Console
     from rich.progress import Progress, TextColumn
 
-    console = Console(stderr=True)
+    class Said(Console):
+        def on_broken_pipe(self) -> None:
+            _say_no_more()
+
+    console = Said(stderr=True)
     with Progress(TextColumn("{task.description}"), *columns, console=console, transient=True) as progress:
         yield Bar(progress, progress.add_task(title, total=None))

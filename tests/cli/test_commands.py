@@ -75,6 +75,28 @@ def test_a_load_ends_with_a_table_of_what_changed() -> None:
     assert [line.split() for line in finished.stdout.splitlines() if "nodes" in line][-1] == ["nodes", "22", "0", "0"]
 
 
+def _unheard(*arguments: str, stdin: str = "") -> int:
+    """The exit code of a command whose stderr is a pipe that nobody reads any more."""
+    read, write = os.pipe()
+    os.close(read)
+    command = [sys.executable, "-m", "memorygraph", *arguments]
+    try:
+        finished = subprocess.run(command, input=stdin, stdout=subprocess.PIPE, stderr=write, text=True, check=False)
+    finally:
+        os.close(write)
+    return finished.returncode
+
+
+@pytest.mark.parametrize("options", [(), ("--batch", "10")])
+def test_a_command_goes_on_to_its_end_when_nobody_reads_what_it_says_meanwhile(options: tuple[str, ...]) -> None:
+    assert _unheard("load", str(EXAMPLES / "apollo11.ctx"), *options) == 0
+    assert document("load", "-", "--dry-run", stdin=PROGRAM)["nodes_created"] == 0
+
+
+def test_an_error_that_nobody_reads_has_its_exit_code() -> None:
+    assert _unheard("load", "-", stdin='Node(node_id="a");') == 1
+
+
 def test_export_then_load_gives_the_same_graph(tmp_path: Path) -> None:
     document("load", "-", stdin=PROGRAM)
     exported = memorygraph("export").stdout
