@@ -39,6 +39,8 @@ ANSWER_SECONDS = 5.0
 """How much later than the end of its transaction a read still gets an answer."""
 SHORTEST_PAUSE_SECONDS = 0.05
 LONGEST_PAUSE_SECONDS = 2.0
+LONGEST_PAUSE_OF_A_DEADLOCK_SECONDS = 0.25
+"""The others hold their locks for milliseconds, and who waits long loses to those that have just come."""
 
 # What the driver has to say is said by our errors; without a handler it would reach the user's terminal.
 logging.getLogger("neo4j").addHandler(logging.NullHandler())
@@ -90,10 +92,14 @@ def _is_out_of_memory(error: Exception) -> bool:
     return any(name in (getattr(error, "code", None) or "") for name in _OUT_OF_MEMORY)
 
 
-def _pauses() -> Iterator[float]:
-    """How long to wait before each new try, in seconds: longer and longer, and not in step with others."""
-    for attempt in itertools.count():
-        yield min(SHORTEST_PAUSE_SECONDS * 2**attempt, LONGEST_PAUSE_SECONDS) * random.uniform(0.5, 1.0)  # noqa: S311
+def _is_deadlock(error: Exception) -> bool:
+    return "Deadlock" in (getattr(error, "code", None) or "")
+
+
+def _pause(attempt: int, error: Exception) -> float:
+    """How long to wait before a new try, in seconds: longer and longer, and not in step with others."""
+    longest = LONGEST_PAUSE_OF_A_DEADLOCK_SECONDS if _is_deadlock(error) else LONGEST_PAUSE_SECONDS
+    return min(SHORTEST_PAUSE_SECONDS * 2.0**attempt, longest) * random.uniform(0.5, 1.0)  # noqa: S311
 
 
 class _FailedWork(Exception):  # noqa: N818 - an envelope, not an error
@@ -294,7 +300,7 @@ class Connection:
         # Not the driver's own loop: to it a lost reply to a commit is final, also where nothing was written, and it
         # tries again what is out of memory, until its time is up.
         deadline = None
-        for pause in _pauses():
+        for attempt in itertools.count():
             with _translated():
                 try:
                     return once()
@@ -303,13 +309,15 @@ class Connection:
                         raise ConnectionError(unknown) from error
                     if _is_past(deadline):
                         raise
+                    pause = _pause(attempt, error)
                 except (exceptions.Neo4jError, exceptions.DriverError) as error:
                     if _is_past(deadline) or not error.is_retryable() or _is_out_of_memory(error):
                         raise
+                    pause = _pause(attempt, error)
             # Not from the start: work that took long, or a server that was long silent, deserves another try too.
             deadline = deadline or time.monotonic() + RETRY_SECONDS
             time.sleep(pause)
-        raise AssertionError("the pauses have no end")
+        raise AssertionError("the attempts have no end")
 
     def _read_once(self, work: Callable[[Transaction], Result], seconds: float) -> Result:
         with (

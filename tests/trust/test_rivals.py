@@ -18,7 +18,7 @@ from tests.trust.rounds import loads, stored
 
 PROCESSES = 8
 ROUNDS = 200 if "MEMORYGRAPH_TEST_LONG" in os.environ else 10
-LONGEST_CALL_S = 30.0
+LONGEST_CALL_S = 15.0
 
 
 def test_each_id_has_one_owner_and_no_deadlock_reaches_a_client(environment: str, connection: Connection) -> None:
