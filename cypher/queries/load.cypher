@@ -59,12 +59,13 @@ MATCH (namespace:Namespace {name: $namespace})
 CREATE (load:Load {namespace: $namespace, id: $load, revision: namespace.revision, at: datetime()})
 SET load += $record
 FOREACH (name IN keys(counts) | SET load[name] = load[name] + counts[name])
-WITH load, counts
-CALL (load) {
-  MATCH (message:Message {namespace: $namespace, id: $record.message})
-  CREATE (load)-[:ASKED_IN]->(message)
-}
 RETURN counts;
+
+// name: join-message
+// The message in which a load was asked for. Parameters: namespace, load, message.
+MATCH (load:Load {namespace: $namespace, id: $load})
+MATCH (message:Message {namespace: $namespace, id: $message})
+CREATE (load)-[:ASKED_IN]->(message);
 
 // name: foreseen-load
 // A load in one round trip: open it, and where what is stored is one of two things that could be foreseen, write its

@@ -187,7 +187,11 @@ class Loader:
         """
         started = time.monotonic()
         load = uuid.uuid4().hex
-        record = partial(self._record, script, load, provenance or UNSAID)
+        asked = provenance or UNSAID
+        record = partial(self._record, script, load, asked)
+        if asked.message is not None:
+            names = {"namespace": self.namespace, "load": load, "message": asked.message}
+            closing = (*closing, CYPHER["load/join-message"](**names))
         begin = CYPHER["load/begin-load"](namespace=self.namespace, load=load, ids=list(ids))
         begin = opening(begin, script.cases, partial(record, _NOTHING))
 
