@@ -1,22 +1,29 @@
 // name: begin-load
 // Open a load: take the write lock of the namespace until the commit, count its next revision, and read
 // what is stored under the ids that the program mentions. `applied` is the load itself if it was committed
-// before and only its acknowledgement was lost. (To collect `node.id` says that it is not null; on a database without
-// samples the planner then takes all nodes that have one, for each id.) Parameters: namespace, load, ids.
+// before and only its acknowledgement was lost. In a namespace without nodes nothing is looked for. (To collect
+// `node.id` says that it is not null; on a database without samples the planner then takes all nodes that have one, for
+// each id.) Parameters: namespace, load, ids.
 MERGE (namespace:Namespace {name: $namespace})
   ON CREATE SET namespace.revision = 0, namespace.created_at = datetime()
 SET namespace.revision = namespace.revision + 1
 WITH namespace
 OPTIONAL MATCH (load:Load {namespace: $namespace, id: $load})
-WITH namespace.revision AS revision, properties(load) AS applied
-CALL () {
-  UNWIND $ids AS id
+CALL (namespace) {
+  OPTIONAL MATCH (any:Node {namespace: namespace.name})
+  USING INDEX SEEK any:Node(namespace, id)
+  WHERE any.id IS NOT NULL
+  RETURN any LIMIT 1
+}
+WITH namespace.revision AS revision, properties(load) AS applied, CASE WHEN any IS NULL THEN [] ELSE $ids END AS ids
+CALL (ids) {
+  UNWIND ids AS id
   MATCH (node:Node {namespace: $namespace, id: id})
   USING INDEX SEEK node:Node(namespace, id)
   RETURN collect(id) AS nodes
 }
-CALL () {
-  UNWIND $ids AS id
+CALL (ids) {
+  UNWIND ids AS id
   MATCH (from_node:Node)-[edge:EDGE {namespace: $namespace, id: id}]->(to_node:Node)
   USING INDEX SEEK edge:EDGE(namespace, id)
   RETURN collect([id, from_node.id, to_node.id]) AS edges
