@@ -294,11 +294,13 @@ RETURN [node IN nodes | node.id] AS ids, entities, relations;
 
 // name: ids-containing
 // The entities whose name, type or observations contain a text, whatever the case, in the order in which they came;
-// every text of the namespace is looked at. Parameters: namespace, text.
+// every text of the namespace is looked at, once: of alternatives with OR, each may be planned as a walk of its own.
+// Parameters: namespace, text.
 MATCH (node:Node {namespace: $namespace})
-WHERE node.id IS NOT NULL AND (toLower(node.name) CONTAINS toLower($text)
-  OR toLower(node.data) CONTAINS toLower($text) OR toLower(node.kind) CONTAINS toLower($text)
-  OR (node.name = '' AND NOT node:Observation AND toLower(node.id) CONTAINS toLower($text)))
+WHERE node.id IS NOT NULL AND any(
+  said IN [node.name, node.data, node.kind, CASE WHEN node.name = '' AND NOT node:Observation THEN node.id END]
+  WHERE toLower(said) CONTAINS toLower($text)
+)
 CALL (node) {
   WITH node
   WHERE NOT node:Observation AND (node.name <> '' OR NOT EXISTS { (node)<-[:EDGE {verb: 'observed'}]-(:Node) })
