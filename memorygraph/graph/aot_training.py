@@ -10,7 +10,6 @@ name only when it is finished.
 from __future__ import annotations
 
 import contextlib
-import os
 import shutil
 import subprocess
 import sys
@@ -36,7 +35,6 @@ if TYPE_CHECKING:
 # What the user does right after a start comes first.
 DELAY_S = 10.0
 TIME_LIMIT_S = 900
-NICENESS = 10
 PROGRAM = """\
 Node(node_id="a", name="the first", data="one");
 Node(node_id="b", name="the second", data="two");
@@ -116,7 +114,7 @@ def _assembled(cache: AotCache, server: TrainingServer, class_path: Sequence[Pat
         stdin=subprocess.DEVNULL,
         timeout=left_s,
         check=True,
-        preexec_fn=server_process.time_limit(left_s),
+        preexec_fn=server_process.background(left_s),
     )
     return made
 
@@ -140,8 +138,7 @@ def main(java: Path, artifacts: Path, delay_s: float) -> None:
     """Make the cache that fits, unless it is there or another process is making it."""
     from filelock import FileLock, Timeout
 
-    if sys.platform != "win32":
-        os.nice(NICENESS)
+    server_process.give_way()
     with contextlib.suppress(Timeout), FileLock(artifacts.with_name(f"{artifacts.name}.aot") / "lock", timeout=0):
         time.sleep(delay_s)
         _train_unless_done(java, artifacts)

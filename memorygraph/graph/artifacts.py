@@ -3,7 +3,8 @@
 `neo4j.lock` pins every file by its coordinate, its size and its sha256. Two rules hold
 whatever happens to a download:
 
-- a file enters the folder of the class path only after it was found equal to its pin;
+- a file enters the folder of the class path only after it was found equal to its pin; where its signature is taken
+  away (`unsigned.py`), both what was published and what is kept have a pin;
 - the class path is made from the lock, never from a listing of the folder, and every
   file on it is hashed again before each start.
 
@@ -36,8 +37,32 @@ class Progress(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Pin:
+    """Which bytes a file has."""
+
+    sha256: str
+    size: int
+
+    def __str__(self) -> str:
+        return f"{self.sha256} {self.size}"
+
+    @classmethod
+    def of(cls, path: Path) -> Pin:
+        """Pin a file as it is."""
+        with path.open("rb") as file:
+            return cls(hashlib.file_digest(file, "sha256").hexdigest(), os.fstat(file.fileno()).st_size)
+
+    def fits(self, path: Path) -> bool:
+        """Say whether the file at a path is the pinned one, by size and sha256."""
+        try:
+            return path.stat().st_size == self.size and Pin.of(path) == self
+        except OSError:
+            return False
+
+
+@dataclass(frozen=True, slots=True)
 class Artifact:
-    """One pinned file.
+    """One pinned file, as it is published, and as it is kept where its signature is taken away.
 
     >>> Artifact.parse("org.neo4j:neo4j:2026.08.1 00ff 12").file_name
     'neo4j-2026.08.1.jar'
@@ -47,18 +72,19 @@ class Artifact:
     name: str
     version: str
     classifier: str
-    sha256: str
-    size: int
+    published: Pin
+    unsigned: Pin | None = None
 
     @classmethod
     def parse(cls, line: str) -> Artifact:
-        """Read one line of the lock: `group:artifact:version[:classifier] sha256 size`."""
-        coordinate, sha256, size = line.split()
+        """Read one line of the lock: `group:artifact:version[:classifier] sha256 size [sha256 size]`."""
+        coordinate, *pins = line.split()
         group, name, version, *classifier = coordinate.split(":")
-        return cls(group, name, version, "".join(classifier), sha256, int(size))
+        published, *unsigned = map(Pin, pins[::2], map(int, pins[1::2]))
+        return cls(group, name, version, "".join(classifier), published, *unsigned)
 
     def __str__(self) -> str:
-        return f"{self.coordinate} {self.sha256} {self.size}"
+        return " ".join(map(str, filter(None, (self.coordinate, self.published, self.unsigned))))
 
     @property
     def coordinate(self) -> str:
@@ -68,17 +94,13 @@ class Artifact:
     @property
     def file_name(self) -> str:
         """The file's name in the folder of the class path."""
-        return "-".join(filter(None, (self.name, self.version, self.classifier))) + ".jar"
+        unsigned = "unsigned" if self.unsigned else ""
+        return "-".join(filter(None, (self.name, self.version, self.classifier, unsigned))) + ".jar"
 
-    def is_genuine(self, path: Path) -> bool:
-        """Say whether the file at a path is the pinned one, by size and sha256."""
-        try:
-            with path.open("rb") as file:
-                if os.fstat(file.fileno()).st_size != self.size:
-                    return False
-                return hashlib.file_digest(file, "sha256").hexdigest() == self.sha256
-        except OSError:
-            return False
+    @property
+    def kept(self) -> Pin:
+        """Which bytes the file has in the folder of the class path."""
+        return self.unsigned or self.published
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +122,7 @@ def not_genuine(folder: Path, lock: Lock) -> list[Artifact]:
     """List the artifacts that are absent from a folder or differ from their pin."""
 
     def is_genuine(artifact: Artifact) -> bool:
-        return artifact.is_genuine(folder / artifact.file_name)
+        return artifact.kept.fits(folder / artifact.file_name)
 
     with ThreadPoolExecutor(THREADS) as pool:
         verdicts = pool.map(is_genuine, lock.artifacts)

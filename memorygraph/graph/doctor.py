@@ -89,7 +89,7 @@ def _files(server: EmbeddedServer) -> Finding:
     kept = f"{len(lock.artifacts) - len(wanted)} of {len(lock.artifacts)} files of Neo4j {lock.version}"
     if not wanted:
         return Finding("files", ok=True, detail=f"{kept} verified in {server.artifacts}")
-    megabytes = sum(artifact.size for artifact in wanted) // 2**20
+    megabytes = sum(artifact.published.size for artifact in wanted) // 2**20
     altered = len(wanted) - len(absent)
     return Finding(
         "files",
@@ -169,7 +169,7 @@ def _disk(server: EmbeddedServer) -> Finding:
     existing = next(folder for folder in (server.home, *server.home.parents) if folder.exists())
     free = shutil.disk_usage(existing).free
     missing = (artifact for artifact in read_lock().artifacts if not (server.artifacts / artifact.file_name).exists())
-    needed = DISK_FOR_THE_GRAPH + sum(artifact.size for artifact in missing)
+    needed = DISK_FOR_THE_GRAPH + sum(artifact.kept.size for artifact in missing)
     return Finding(
         "disk",
         ok=free >= needed,

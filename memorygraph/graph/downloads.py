@@ -27,6 +27,7 @@ from jgo.maven import MavenContext, PythonResolver
 
 from memorygraph.errors import DownloadError
 from memorygraph.graph.artifacts import THREADS
+from memorygraph.graph.unsigned import write_unsigned
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -54,9 +55,8 @@ def download(wanted: list[Artifact], folder: Path, progress: Progress | None, re
     staging.mkdir(mode=0o700)
     meter = _Meter(progress)
     try:
-        size = sum(artifact.size for artifact in wanted)
-        _need_room(folder, size)
-        meter.total(size)
+        _need_room(folder, sum(artifact.kept.size for artifact in wanted))
+        meter.total(sum(artifact.published.size for artifact in wanted))
         source = _Source(folder, staging, repositories(), meter, read_timeout_s)
         _in_threads(source.fetch, wanted, meter)
     finally:
@@ -161,7 +161,7 @@ class _Source:
         raise DownloadError(f"cannot download {artifact.coordinate}: {failure}. {NEXT_STEP}") from failure
 
     def _fetch_once(self, artifact: Artifact) -> None:
-        received = _Received(artifact.size, self.meter)
+        received = _Received(artifact.published.size, self.meter)
         with tempfile.TemporaryDirectory(dir=self.staging) as empty_folder:
             try:
                 path = self._receive(artifact, Path(empty_folder), received)
@@ -170,7 +170,7 @@ class _Source:
                 raise
             _flush(path)
             path.replace(self.folder / artifact.file_name)
-            self.meter.advance(artifact.size - received.bytes)
+            self.meter.advance(artifact.published.size - received.bytes)
 
     def _receive(self, artifact: Artifact, folder: Path, received: _Received) -> Path:
         context = MavenContext(
@@ -188,9 +188,17 @@ class _Source:
             raise _FailedTryError(f"the connection failed ({type(error).__name__})") from error
         except (RuntimeError, ValueError) as error:
             raise _FailedTryError("no repository has it, or none answers properly") from error
-        if not artifact.is_genuine(path):
+        if not artifact.published.fits(path):
             raise _FailedTryError("what arrived is not the pinned file")
-        return path
+        return _without_signature(artifact, path) if artifact.unsigned else path
+
+
+def _without_signature(artifact: Artifact, path: Path) -> Path:
+    unsigned = path.with_name(artifact.file_name)
+    write_unsigned(path, unsigned)
+    if not artifact.kept.fits(unsigned):
+        raise DownloadError(f"{artifact.coordinate} without its signature is not the pinned file: please report this.")
+    return unsigned
 
 
 def _flush(path: Path) -> None:

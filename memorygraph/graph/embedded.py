@@ -257,6 +257,8 @@ class EmbeddedServer:
         return cache.options()
 
     def _await_answer(self, process: psutil.Process, endpoints: Endpoints, until: float) -> None:
+        import neo4j  # noqa: F401 - takes a while, and now the server does too
+
         while not _answers(process, endpoints):
             if not server_process.is_alive(process):
                 raise _NotAnsweringError("Neo4j ended while it was starting")

@@ -4,22 +4,24 @@
 
     python -m memorygraph.graph.pin_artifacts
 
-resolves `ROOTS` with jgo, downloads every file, and pins coordinate, sha256 and size (two
-minutes). The order is that of the coordinates: it is the order of the class path, and stable.
+resolves `ROOTS` with jgo, downloads every file, and pins coordinate, sha256 and size, also of
+the jars that lose their signature (two minutes). The order is that of the coordinates: it is the
+order of the class path, and stable.
 """
 
 from __future__ import annotations
 
-import hashlib
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 from jgo.maven import Dependency, MavenContext
 
-from memorygraph.graph.artifacts import LOCK_FILE, THREADS, Artifact, Lock
+from memorygraph.graph.artifacts import LOCK_FILE, THREADS, Artifact, Lock, Pin
 from memorygraph.graph.downloads import repositories, resolve
+from memorygraph.graph.unsigned import write_unsigned
 
 ROOTS = ("org.neo4j:neo4j:2026.08.1", "org.neo4j.client:neo4j-browser:5.24.0")
 
@@ -34,6 +36,9 @@ TEST_ONLY = frozenset(
         "org.objenesis:objenesis",
     }
 )
+
+# Signed jars whose classes a start loads. Those that bring encryption stay signed: some runtimes insist on it.
+UNSIGNED = frozenset({"org.eclipse.collections:eclipse-collections", "org.eclipse.collections:eclipse-collections-api"})
 
 
 def write_lock(path: Path = LOCK_FILE) -> Lock:
@@ -61,10 +66,13 @@ def _closure(context: MavenContext) -> set[str]:
 
 
 def _pin(coordinate: str, context: MavenContext) -> Artifact:
-    path = resolve(Artifact.parse(f"{coordinate} - 0"), context)
-    with path.open("rb") as file:
-        sha256 = hashlib.file_digest(file, "sha256").hexdigest()
-    return Artifact.parse(f"{coordinate} {sha256} {path.stat().st_size}")
+    artifact = Artifact.parse(f"{coordinate} - 0")
+    path = resolve(artifact, context)
+    if f"{artifact.group}:{artifact.name}" not in UNSIGNED:
+        return replace(artifact, published=Pin.of(path))
+    unsigned = path.with_suffix(".unsigned")
+    write_unsigned(path, unsigned)
+    return replace(artifact, published=Pin.of(path), unsigned=Pin.of(unsigned))
 
 
 if __name__ == "__main__":

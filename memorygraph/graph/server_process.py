@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 MAIN_CLASS = "org.neo4j.server.Neo4jCommunity"
 DEFAULT_BOLT_PORT = 7687
 DEFAULT_HTTP_PORT = 7474
+NICENESS = 10  # of what others need not wait for: a tenth of the processor while they are at work
 
 if sys.platform == "win32":
     DETACHED_ON_WINDOWS = subprocess.DETACHED_PROCESS | subprocess.CREATE_NEW_PROCESS_GROUP
@@ -68,7 +69,10 @@ def is_alive(process: psutil.Process) -> bool:
 
 
 def start(java: Path, home: Path, console: Path, limit_s: int | None = None) -> psutil.Process:
-    """Start the server of a home, detached from this process and its terminal, perhaps for a limited time."""
+    """Start the server of a home, detached from this process and its terminal.
+
+    With a limit it is ended after so many seconds, and gives way to others until then.
+    """
     psutil = import_psutil()
     command = [str(java), f"@{home / 'conf' / 'jvm.args'}", MAIN_CLASS, _home_argument(home)]
     with console.open("wb") as output:
@@ -81,7 +85,7 @@ def start(java: Path, home: Path, console: Path, limit_s: int | None = None) -> 
             stderr=subprocess.STDOUT,
             start_new_session=True,
             creationflags=DETACHED_ON_WINDOWS,
-            preexec_fn=time_limit(limit_s),  # noqa: PLW1509 - None, but for a training, which has one thread
+            preexec_fn=background(limit_s),  # noqa: PLW1509 - None, but for a training, which has one thread
         )
     # Otherwise its destructor warns about a child that is meant to outlive it.
     child.returncode = 0
@@ -89,14 +93,31 @@ def start(java: Path, home: Path, console: Path, limit_s: int | None = None) -> 
     return psutil.Process(child.pid)
 
 
-def time_limit(seconds: int | None) -> Callable[[], object] | None:
-    """Give what a new process calls to be ended by the system after a time, whatever became of its parent.
+def background(seconds: int | None) -> Callable[[], object] | None:
+    """Give what a new process calls to be ended by the system after a time, and to give way until then.
 
-    An alarm outlives the change to another program. Windows has no such thing.
+    An alarm outlives the change to another program, whatever became of its parent. Windows has no such thing.
     """
     if seconds is None or sys.platform == "win32":
         return None
-    return lambda: signal.alarm(seconds)
+
+    def begin() -> None:
+        signal.alarm(seconds)
+        give_way()
+
+    return begin
+
+
+def give_way() -> None:
+    """Let all others use the processor first, those of other sessions too.
+
+    Linux shares the processor between sessions, and looks at the niceness of a process within its own alone.
+    """
+    if sys.platform == "win32":
+        return
+    os.nice(NICENESS - os.nice(0))
+    with contextlib.suppress(OSError), open("/proc/self/autogroup", "w") as niceness:  # noqa: PTH123 - after a fork
+        niceness.write(str(NICENESS))
 
 
 def stop(process: psutil.Process, patience_s: float) -> None:
