@@ -1,7 +1,8 @@
 """Our memory server beside the two that people run: the same work over the same wire, in turns, in one run.
 
     python tests/bench/memory_servers.py [--entities N] [--relations N] [--batch N] [--rounds N] [--seconds S]
-        [--sample N] [--prefill] [--only NAME…] [--server-memory COMMAND] [--neo4j-memory COMMAND] [--artifacts FOLDER]
+        [--warm S] [--sample N] [--prefill] [--only NAME…] [--server-memory COMMAND] [--neo4j-memory COMMAND]
+        [--artifacts FOLDER]
 
 The others are the reference server, `@modelcontextprotocol/server-memory` (npm), and `mcp-neo4j-memory` (PyPI). Both
 are installed into a temporary folder, unless a command that starts one is given. Every server is a process of its own,
@@ -14,6 +15,10 @@ which the others are written by the quickest road into its store; of the relatio
 entities, the first. `load` writes the same graph as ContextScript through an open client. Then entities are
 opened, searched and updated, and batches created in what is there by now. With `--prefill` (for large graphs) the graph
 is not created through the tools but by the quickest road into each store, and only the second part is measured.
+
+Before entities are opened, searched or updated, each server does it for some seconds that are not counted, and takes
+back what it added: the JVM compiles what it runs often, and a memory is used for longer than a benchmark runs. With
+`--warm 0` these are the figures of servers that have just started.
 
 What the servers answer is compared: where they do not find the same, the run fails.
 """
@@ -165,6 +170,12 @@ class Operation:
     title: str
     tool: str
     arguments: Callable[[int], Arguments]
+    taken_back: tuple[str, Callable[[int], Arguments]] | None = None  # the tool that undoes it, and its arguments
+
+    @property
+    def leaves_nothing(self) -> bool:
+        """Whether it can be done again and again without an effect on what comes later."""
+        return self.tool in _NEO4J_TOOLS or self.taken_back is not None
 
 
 def operations(work: Work, batch: int) -> Iterator[Operation]:
@@ -178,6 +189,10 @@ def operations(work: Work, batch: int) -> Iterator[Operation]:
 
     def update(number: int) -> Arguments:
         return {"observations": [{"entityName": name(number), "contents": [f"was updated in round {number}"]}]}
+
+    def former(number: int) -> Arguments:
+        [added] = update(number)["observations"]
+        return {"deletions": [{"entityName": added["entityName"], "observations": added["contents"]}]}
 
     def entities(number: int) -> Arguments:
         said = ["came late"]
@@ -198,7 +213,7 @@ def operations(work: Work, batch: int) -> Iterator[Operation]:
         "search_nodes",
         lambda number: {"query": work.words[order[number] % len(work.words)]},
     )
-    yield Operation("update 1 entity", "add_observations", update)
+    yield Operation("update 1 entity", "add_observations", update, ("delete_observations", former))
     yield Operation("open 1 updated entity", "open_nodes", lambda number: {"names": [name(number)]})
     yield Operation(f"create {batch} entities", "create_entities", entities)
     yield Operation(f"create {batch} relations", "create_relations", relations)
@@ -209,6 +224,18 @@ def found(answer: Any) -> Any:
     entities = {each["name"]: sorted(each["observations"]) for each in answer["entities"]}
     ends = [(each.get("from", each.get("source")), each.get("to", each.get("target"))) for each in answer["relations"]]
     return entities, sorted(set(ends))
+
+
+async def warm(server: Server, operation: Operation, seconds: float) -> None:
+    """Do something for some seconds, with numbers that the measured rounds do not have."""
+    until = time.perf_counter() + seconds
+    number = -1
+    while operation.leaves_nothing and time.perf_counter() < until:
+        await server.call(operation.tool, operation.arguments(number))
+        if operation.taken_back:
+            tool, arguments = operation.taken_back
+            await server.call(tool, arguments(number))
+        number -= 1
 
 
 async def repeat(
@@ -411,6 +438,8 @@ async def measure(servers: list[Server], graph: MemoryGraph, work: Work, options
                 print(f"    created through {name:17} {seconds:8.2f} s  {seconds / loaded:8.1f}x")
     graph.connection.read(Query("CALL db.awaitIndexes(300)"), seconds=300)
     for operation in operations(work, options.batch):
+        for server in servers:
+            await warm(server, operation, options.warm)
         show(operation.title, await repeat(servers, operation, options.rounds, options.seconds))
 
 
@@ -425,6 +454,7 @@ def main() -> None:
     parser.add_argument(
         "--sample", type=int, default=1000, help="entities, and relations, that mcp-neo4j-memory creates"
     )
+    parser.add_argument("--warm", type=float, default=5.0, help="seconds of each kind of call that are not counted")
     parser.add_argument("--load-rounds", type=int, default=3)
     parser.add_argument("--prefill", action="store_true")
     parser.add_argument("--only", nargs="*", choices=(REFERENCE, NEO4J_MEMORY), default=[REFERENCE, NEO4J_MEMORY])
