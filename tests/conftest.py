@@ -24,6 +24,16 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 EXAMPLES = Path(__file__).parent.parent / "examples"
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave to the whole check what would make an ordinary run longer than ten minutes."""
+    if "MEMORYGRAPH_TEST_LARGE" not in os.environ:
+        for item in items:
+            if item.get_closest_marker("slow"):
+                item.add_marker(
+                    pytest.mark.skip(reason="slow: it runs in the whole check, or with MEMORYGRAPH_TEST_LARGE=1")
+                )
+
+
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, tuple[str, str] | None]]:
     """The address and the login of Neo4j: NEO4J_URI, or an embedded server with data of its own.

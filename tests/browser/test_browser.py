@@ -19,6 +19,8 @@ from tests.conftest import EXAMPLES
 if TYPE_CHECKING:
     from tests.browser.chromium import Neo4jBrowser
 
+pytestmark = pytest.mark.slow
+
 EVERYTHING = SavedQuery(
     NamedQuery("everything", "MATCH (node {namespace: $namespace}) RETURN node LIMIT 300", "", Path(), 1)
 )

@@ -202,6 +202,7 @@ def linked_server(linked_artifacts: Path, tmp_path: Path) -> Iterator[EmbeddedSe
     server.down()
 
 
+@pytest.mark.slow
 def test_a_cache_that_the_jvm_refuses_is_given_up_and_the_server_starts_without_it(
     linked_server: EmbeddedServer, linked_cache: AotCache
 ) -> None:

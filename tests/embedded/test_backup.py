@@ -149,6 +149,7 @@ def tools_of(server: EmbeddedServer) -> list[int]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_a_backup_gives_the_same_graph_in_an_empty_home(
     server: EmbeddedServer, saved: tuple[Path, str], make_server: Callable[[], EmbeddedServer]
@@ -192,7 +193,7 @@ def test_a_backup_gives_the_same_graph_in_an_empty_home(
         assert content(other) == held
 
 
-@pytest.mark.skipif(not LARGE, reason="takes a quarter of a minute: MEMORYGRAPH_TEST_LARGE=1")
+@pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_a_full_disk_costs_neither_the_graph_nor_the_server(server: EmbeddedServer, small_disk: Path) -> None:
     server.up()
@@ -211,7 +212,7 @@ def killed(server: EmbeddedServer, file: Path, what: str, fatal: str) -> int:
     return -program.returncode
 
 
-@pytest.mark.skipif(not LARGE, reason="each kill takes half a minute: MEMORYGRAPH_TEST_LARGE=1")
+@pytest.mark.slow
 @pytest.mark.timeout(1200)
 def test_a_restore_that_is_killed_anywhere_leaves_the_former_or_the_new_graph(
     saved: tuple[Path, str], make_server: Callable[[], EmbeddedServer]
@@ -231,7 +232,7 @@ def test_a_restore_that_is_killed_anywhere_leaves_the_former_or_the_new_graph(
         assert not Workspace(other.home).folder.exists()
 
 
-@pytest.mark.skipif(not LARGE, reason="each kill takes half a minute: MEMORYGRAPH_TEST_LARGE=1")
+@pytest.mark.slow
 @pytest.mark.timeout(1200)
 def test_a_backup_that_is_killed_anywhere_costs_nothing(
     saved: tuple[Path, str], server: EmbeddedServer, tmp_path: Path
@@ -249,7 +250,7 @@ def test_a_backup_that_is_killed_anywhere_costs_nothing(
     assert content(server) == held
 
 
-@pytest.mark.skipif(not LARGE, reason="each kill takes half a minute: MEMORYGRAPH_TEST_LARGE=1")
+@pytest.mark.slow
 @pytest.mark.timeout(1200)
 def test_a_restore_that_is_killed_at_any_moment_leaves_the_former_or_the_new_graph(
     saved: tuple[Path, str], make_server: Callable[[], EmbeddedServer], run_python: Callable[..., Any]
@@ -275,7 +276,7 @@ def test_a_restore_that_is_killed_at_any_moment_leaves_the_former_or_the_new_gra
     print(f"seed {seed}: {outcomes}")
 
 
-@pytest.mark.skipif(not LARGE, reason="takes a quarter of a minute: MEMORYGRAPH_TEST_LARGE=1")
+@pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_a_server_that_does_not_come_back_is_told_apart_from_a_backup_that_failed(
     server: EmbeddedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -294,7 +295,7 @@ def test_a_server_that_does_not_come_back_is_told_apart_from_a_backup_that_faile
     assert server.up().running
 
 
-@pytest.mark.skipif(not LARGE, reason="takes half a minute: MEMORYGRAPH_TEST_LARGE=1")
+@pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_a_server_that_was_killed_is_recovered_before_its_backup(
     saved: tuple[Path, str], make_server: Callable[[], EmbeddedServer], tmp_path: Path

@@ -165,6 +165,7 @@ def first_process_of(server: EmbeddedServer) -> psutil.Process:
     return found[0]
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(300 if not LONG else 3000)
 def test_starts_crashes_and_kills(
     make_server: Callable[[], EmbeddedServer], run_python: Callable[..., subprocess.Popen[str]]
@@ -239,6 +240,7 @@ def test_a_server_that_is_killed_while_it_starts_is_started_again(make_server: C
     assert first not in processes_of(server)
 
 
+@pytest.mark.slow
 def test_a_server_that_lost_the_race_for_its_ports_is_not_taken_for_the_one_that_won_it(
     server: EmbeddedServer, make_server: Callable[[], EmbeddedServer], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -97,6 +97,7 @@ def test_the_same_entity_from_everywhere_is_one_with_all_that_was_said(graph: Me
     assert sorted(entity.observations) == sorted(["same", *(f"said {number}" for number in range(20))])
 
 
+@pytest.mark.slow
 def test_of_eight_servers_one_is_killed_and_the_others_go_on(graph: MemoryGraph, server: Server) -> None:
     before = {process.pid for process in psutil.Process().children()}
 
@@ -143,6 +144,7 @@ def _environment(**given: str) -> dict[str, str]:
     return {**kept, "MEMORYGRAPH_AOT": "off", **given}
 
 
+@pytest.mark.slow
 @pytest.mark.skipif("NEO4J_URI" in os.environ, reason="NEO4J_URI is set: Neo4j is not installed for these tests")
 def test_eight_servers_that_begin_at_once_share_one_neo4j_that_they_start(home: Path) -> None:
     environment = _environment(MEMORYGRAPH_HOME=str(home))

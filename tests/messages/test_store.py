@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -426,7 +425,7 @@ def test_a_change_too_long_for_one_transaction(in_neo4j: InNeo4j, monkeypatch: p
     assert history.verify().ok
 
 
-@pytest.mark.skipif("MEMORYGRAPH_TEST_LARGE" not in os.environ, reason="slow; set MEMORYGRAPH_TEST_LARGE=1")
+@pytest.mark.slow
 def test_a_hundred_thousand_messages(in_neo4j: InNeo4j) -> None:
     history = in_neo4j("talk")
     history.extend(talk(100_000))
