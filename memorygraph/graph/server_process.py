@@ -115,7 +115,7 @@ def give_way() -> None:
     """
     if sys.platform == "win32":
         return
-    os.nice(NICENESS - os.nice(0))
+    os.nice(max(0, NICENESS - os.nice(0)))
     with contextlib.suppress(OSError), open("/proc/self/autogroup", "w") as niceness:  # noqa: PTH123 - after a fork
         niceness.write(str(NICENESS))
 
