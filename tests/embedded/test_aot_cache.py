@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 LONG = bool(os.environ.get("MEMORYGRAPH_TEST_LONG"))
 CACHE_IN_JVM_ARGUMENTS = "-XX:AOTCache="
+AUTOGROUP = "/proc/self/autogroup"  # "/autogroup-7 nice 0", where Linux shares the processor between sessions
+PRIORITIES = f"import os; print(os.nice(0), open({AUTOGROUP!r}).read() if os.path.exists({AUTOGROUP!r}) else None)"
 
 
 @pytest.fixture(autouse=True)
@@ -255,6 +257,26 @@ def test_one_process_trains_and_a_killed_training_is_cleared_up_by_the_next(link
     training.clear()
     assert server_process.find(training.home) is None
     assert not training.home.exists()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such priorities")
+@pytest.mark.parametrize(("niceness", "expected"), [(0, 10), (15, 15)])
+def test_what_works_in_the_background_gives_way_in_its_session_and_to_others(niceness: int, expected: int) -> None:
+    background = server_process.background(60)
+
+    def begin() -> None:
+        os.nice(niceness)
+        assert background
+        background()
+
+    command = [sys.executable, "-c", PRIORITIES]
+    said = subprocess.run(
+        command, preexec_fn=begin, start_new_session=True, capture_output=True, text=True, check=True, timeout=60
+    ).stdout
+    niceness_of_process, *_, niceness_of_session = said.split()
+    assert niceness_of_process == str(expected)
+    if os.geteuid() == 0:  # others may change that of sessions ten times a second only, all of them together
+        assert niceness_of_session in (str(server_process.NICENESS), "None")
 
 
 @pytest.fixture(scope="module")
