@@ -6,15 +6,16 @@ import os
 import signal
 import uuid
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
 
 from memorygraph import EmbeddedServer, MemoryGraph, NotFoundError, Provenance
-from memorygraph.graph.connection import Connection
+from memorygraph.graph.connection import Connection, Transaction
 from memorygraph.graph.schema import apply_schema
 from memorygraph.library import CYPHER
+from memorygraph.query import Query
 from tests.memory.names import store_names
 
 # A shell that starts the tests in its background has them ignore interrupts, and so would every process they start.
@@ -71,12 +72,42 @@ def connection(server: tuple[str, tuple[str, str] | None]) -> Iterator[Connectio
         yield connection
 
 
+@contextmanager
+def empty_namespace(connection: Connection) -> Iterator[MemoryGraph]:
+    """An empty namespace, which is dropped in the end."""
+    graph = MemoryGraph(connection, f"test-{uuid.uuid4().hex}")
+    try:
+        yield graph
+    finally:
+        drop(graph)
+
+
 @pytest.fixture
 def graph(connection: Connection) -> Iterator[MemoryGraph]:
     """An empty namespace."""
-    graph = MemoryGraph(connection, f"test-{uuid.uuid4().hex}")
-    yield graph
-    drop(graph)
+    with empty_namespace(connection) as graph:
+        yield graph
+
+
+@pytest.fixture
+def twin(connection: Connection) -> Iterator[MemoryGraph]:
+    """Another empty namespace, to compare the first with."""
+    with empty_namespace(connection) as twin:
+        yield twin
+
+
+@pytest.fixture
+def ran(monkeypatch: pytest.MonkeyPatch) -> list[Query]:
+    """The queries that transactions run, as they do."""
+    queries: list[Query] = []
+    run = Transaction.run
+
+    def noted(transaction: Transaction, query: Query) -> list[dict[str, object]]:
+        queries.append(query)
+        return run(transaction, query)
+
+    monkeypatch.setattr(Transaction, "run", noted)
+    return queries
 
 
 def drop(graph: MemoryGraph) -> None:

@@ -48,34 +48,43 @@ CALL () {
 RETURN revision, applied, named + called AS found, nodes + edges AS taken;
 
 // name: write
-// Store a part of a write, and, with its `record`, close it. What is observed or related already stays as it is; of
-// the rest `stored` are the places. `clashes` are the places of what cannot be stored under its id, because what was
-// stored under it has been changed since. Parameters: namespace, namespace_token, load, revision, record,
-// entities [{id, name, kind, place}], observations [{id, edge, entity, data, place}],
-// relations [{id, source, target, verb, place}].
-CALL () {
+// Store a part of a write that is open, and, with its `record`, close it. What is there already stays as it is, be it
+// an entity, an observation or a relation. `stored` are the indexes of the observations and relations that are new, and
+// `clashes` those of what cannot be stored under its id, because what was stored under it has been changed since. The
+// index of a row is its place in the write; `most` is how many places each revision has. Parameters: namespace,
+// namespace_token, load, record, most, entities [{id, name, kind, index}],
+// observations [{id, edge, entity, data, index}], relations [{id, source, target, verb, index}].
+MATCH (namespace:Namespace {name: $namespace})
+WITH namespace.revision AS revision, namespace.revision * $most AS start
+CALL (revision, start) {
   UNWIND $entities AS row
+  WITH revision, start, row
+  WHERE NOT EXISTS {
+    MATCH (node:Node {namespace: $namespace, id: row.id})
+    USING INDEX SEEK node:Node(namespace, id)
+  }
   CREATE (:Node:Entity {namespace: $namespace, id: row.id, name: row.name, data: '', kind: row.kind,
-                        arrival: row.place, namespace_token: $namespace_token, since: $revision})
+                        arrival: start + row.index, namespace_token: $namespace_token, since: revision})
+  RETURN count(*) AS entities
 }
-CALL () {
+CALL (revision, start) {
   UNWIND $observations AS row
   MATCH (entity:Node {namespace: $namespace, id: row.entity})
   USING INDEX SEEK entity:Node(namespace, id)
   WHERE row.data = '' OR coalesce(entity.data, '') <> row.data
-  WITH row, entity, EXISTS {
+  WITH revision, start, row, entity, EXISTS {
     MATCH (node:Node {namespace: $namespace, id: row.id})
     USING INDEX SEEK node:Node(namespace, id)
   } AS known
   FOREACH (_ IN CASE WHEN known THEN [] ELSE [row] END |
-    CREATE (entity)-[:EDGE {namespace: $namespace, id: row.edge, verb: 'observed', weight: 1.0, place: row.place,
-                            since: $revision}]->
+    CREATE (entity)-[:EDGE {namespace: $namespace, id: row.edge, verb: 'observed', weight: 1.0,
+                            place: start + row.index, since: revision}]->
            (:Node:Observation {namespace: $namespace, id: row.id, name: '', data: row.data,
-                               namespace_token: $namespace_token, since: $revision})
+                               namespace_token: $namespace_token, since: revision})
   )
-  RETURN collect(CASE WHEN NOT known THEN row.place END) AS created, collect(CASE WHEN known THEN row END) AS known
+  RETURN collect(CASE WHEN NOT known THEN row.index END) AS created, collect(CASE WHEN known THEN row END) AS known
 }
-CALL (known) {
+CALL (revision, start, known) {
   UNWIND known AS row
   MATCH (entity:Node {namespace: $namespace, id: row.entity})
   USING INDEX SEEK entity:Node(namespace, id)
@@ -84,38 +93,59 @@ CALL (known) {
   OPTIONAL MATCH (source)-[edge:EDGE {namespace: $namespace, id: row.edge}]->(target)
   USING INDEX SEEK edge:EDGE(namespace, id)
   FOREACH (_ IN CASE WHEN edge IS NULL THEN [row] ELSE [] END |
-    CREATE (entity)-[:EDGE {namespace: $namespace, id: row.edge, verb: 'observed', weight: 1.0, place: row.place,
-                            since: $revision}]->(observation)
+    CREATE (entity)-[:EDGE {namespace: $namespace, id: row.edge, verb: 'observed', weight: 1.0,
+                            place: start + row.index, since: revision}]->(observation)
   )
-  RETURN collect(CASE WHEN edge IS NULL OR edge.place = row.place THEN row.place END) AS joined,
+  RETURN collect(CASE WHEN edge IS NULL OR edge.place = start + row.index THEN row.index END) AS joined,
          collect(CASE WHEN observation.data <> row.data OR source <> entity OR target <> observation
-                      THEN row.place END) AS changed
+                      THEN row.index END) AS changed
 }
-WITH created + joined AS observed, changed
-CALL () {
+WITH revision, start, entities, created + joined AS observed, changed
+CALL (revision, start) {
   UNWIND $relations AS row
   MATCH (source:Node {namespace: $namespace, id: row.source})
   USING INDEX SEEK source:Node(namespace, id)
   MATCH (target:Node {namespace: $namespace, id: row.target})
   USING INDEX SEEK target:Node(namespace, id)
-  WITH row, source, target, EXISTS {
+  WITH revision, start, row, source, target, EXISTS {
     MATCH ()-[edge:EDGE {namespace: $namespace, id: row.id}]->()
     USING INDEX SEEK edge:EDGE(namespace, id)
   } AS taken
   WHERE NOT EXISTS { (source)-[:EDGE {verb: row.verb}]->(target) }
   FOREACH (_ IN CASE WHEN taken THEN [] ELSE [row] END |
     CREATE (source)-[:EDGE {namespace: $namespace, id: row.id, verb: row.verb, weight: 1.0,
-                            arrival: row.place, since: $revision}]->(target)
+                            arrival: start + row.index, since: revision}]->(target)
   )
-  RETURN collect(CASE WHEN NOT taken THEN row.place END) AS related,
-         collect(CASE WHEN taken THEN row.place END) AS moved
+  RETURN collect(CASE WHEN NOT taken THEN row.index END) AS related,
+         collect(CASE WHEN taken THEN row.index END) AS moved
 }
 FOREACH (record IN CASE WHEN $record IS NULL THEN [] ELSE [$record] END |
-  CREATE (load:Load {namespace: $namespace, id: $load, revision: $revision, at: datetime()})
-  SET load += record, load.nodes_created = record.nodes_created + size($entities) + size(observed),
+  CREATE (load:Load {namespace: $namespace, id: $load, revision: revision, at: datetime()})
+  SET load += record, load.nodes_created = record.nodes_created + entities + size(observed),
       load.edges_created = record.edges_created + size(observed) + size(related)
 )
 RETURN observed + related AS stored, changed + moved AS clashes;
+
+// name: foreseen-write
+// A write in one round trip: open it, and store all of it, if each name is that of one entity, which has the id that
+// was foreseen, or of none, and it is to be created under an id that nothing has. Else `stored` is null, and nothing but
+// the opening was done. Parameters: foreseen (a map of the names to their ids), entities (those that are created where
+// there is none).
+CYPHER 25
+RETURN 1 AS revision, null AS applied, [] AS found, [] AS taken // stands for begin
+NEXT
+CALL (applied, found, taken) {
+  WHEN applied IS NULL
+    AND all(entity IN found WHERE entity.id = $foreseen[entity.name])
+    AND size(found) + size([row IN $entities WHERE NOT row.id IN taken]) = size(keys($foreseen))
+  THEN {
+    RETURN [] AS stored, [] AS clashes // stands for write
+  }
+  ELSE {
+    RETURN null AS stored, null AS clashes
+  }
+}
+RETURN revision, applied, found, taken, stored, clashes;
 
 // name: places
 // When the edges of these ids were stored. Parameters: namespace, ids.

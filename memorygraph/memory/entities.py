@@ -13,6 +13,8 @@ acknowledged is stored, and nothing that is stored is overwritten.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from itertools import chain
 from typing import Any, NamedTuple, TypeVar
 
 from memorygraph.errors import MemoryGraphError, NotFoundError
@@ -30,6 +32,7 @@ from memorygraph.memory.values import (
 )
 from memorygraph.memory.writes import (
     MOST_OF_A_WRITE,
+    Foreseen,
     Ids,
     Opened,
     Rows,
@@ -62,6 +65,7 @@ __all__ = [
 ]
 
 MOST_MISSING = 20  # names in one error
+MOST_FORESEEN = 100  # things of a write; of more, the round trip is a small part, and they may have to be sent twice
 
 Outcome = TypeVar("Outcome")
 
@@ -81,70 +85,71 @@ class CreatedRelations(NamedTuple):
 
 
 class Stored(NamedTuple):
-    """What a write stored: the places of the observations and relations that are new, its revision and its id."""
+    """What a write stored: the indexes of the observations and relations that are new, its revision and its id."""
 
-    places: frozenset[int] = frozenset()
+    indexes: frozenset[int] = frozenset()
     revision: int = 0
     load: str = ""
 
 
 class Plan:
-    """What a write is to store, on what it found. The place of each thing is its index in what was asked for."""
+    """What a write is to store, on what it found. The index of each thing is its place in what was asked for."""
 
-    def __init__(self, opened: Opened, salts: Mapping[int, int]) -> None:
+    def __init__(self, opened: Opened, salts: Mapping[int, int], most: int = MOST_OF_A_WRITE) -> None:
         self.rows = Rows()
+        self.ids: dict[str, str] = {name: ids[0] for name, ids in opened.ids.items()}
         self._opened = opened
         self._salts = salts
-        self._ids: dict[str, str] = {name: ids[0] for name, ids in opened.ids.items()}
+        self._most = most
         self._used = set(opened.taken)
-        self._index = 0
+        self._next = 0
         self._related: set[tuple[str, str, str]] = set()
 
-    def _place(self) -> int:
-        if self._index >= MOST_OF_A_WRITE:
-            raise MemoryGraphError(f"at most {MOST_OF_A_WRITE} things can be stored at once")
-        self._index += 1
-        return self._opened.place(self._index - 1)
+    def _index(self) -> int:
+        if self._next >= self._most:
+            raise MemoryGraphError(f"at most {self._most} things can be stored at once")
+        self._next += 1
+        return self._next - 1
 
-    def _numbered(self, place: int, number: int) -> tuple[int, ...]:
-        number = number * 1000 + self._salts.get(place % MOST_OF_A_WRITE, 0)
+    def _numbered(self, index: int, number: int) -> tuple[int, ...]:
+        number = number * 1000 + self._salts.get(index, 0)
         return (number,) if number else ()
 
     def entity(self, name: str, kind: str) -> bool:
         """Store an entity unless there is one; returns whether it is new."""
-        place = self._place()
-        if name in self._ids:
-            return self._opened.arrivals.get(self._ids[name]) == place
+        index = self._index()
+        if name in self.ids:
+            return self._opened.arrivals.get(self.ids[name]) == self._opened.place(index)
         identifier = next((each for each in entity_ids(name) if each not in self._used), None)
         if identifier is None:
             raise MemoryGraphError(f"the ids that an entity with name {name} can have belong to others")
-        self._ids[name] = identifier
+        self.ids[name] = identifier
         self._used.add(identifier)
-        self.rows.entities.append({"id": identifier, "name": name, "kind": kind, "place": place})
+        self.rows.entities.append({"id": identifier, "name": name, "kind": kind, "index": index})
         return True
 
     def observe(self, name: str, text: str, number: int = 0) -> int:
-        """Store an observation of an entity; `number` tells those of the same text apart. Returns its place."""
-        place = self._place()
-        parts: tuple[str | int, ...] = (self._ids[name], text, *self._numbered(place, number))
+        """Store an observation of an entity; `number` tells those of the same text apart. Returns its index."""
+        index = self._index()
+        parts: tuple[str | int, ...] = (self.ids[name], text, *self._numbered(index, number))
         ids = {"id": hashed_id("observation", *parts), "edge": hashed_id("observed", *parts)}
-        self.rows.observations.append({**ids, "entity": self._ids[name], "data": text, "place": place})
-        return place
+        self.rows.observations.append({**ids, "entity": self.ids[name], "data": text, "index": index})
+        return index
 
     def relate(self, relation: Relation) -> int:
-        """Store a relation, unless this write does already; returns its place."""
-        place = self._place()
-        ends = (self._ids[relation.source], relation.relation_type, self._ids[relation.target])
+        """Store a relation, unless this write does already; returns its index."""
+        index = self._index()
+        ends = (self.ids[relation.source], relation.relation_type, self.ids[relation.target])
         if ends not in self._related:
             self._related.add(ends)
-            identifier = hashed_id("relation", *ends, *self._numbered(place, 0))
-            row = {"id": identifier, "source": ends[0], "target": ends[2], "verb": ends[1], "place": place}
+            identifier = hashed_id("relation", *ends, *self._numbered(index, 0))
+            row = {"id": identifier, "source": ends[0], "target": ends[2], "verb": ends[1], "index": index}
             self.rows.relations.append(row)
-        return place
+        return index
 
     def missing(self, names: Iterable[str]) -> list[str]:
         """Those of the names that no entity has, stored or in this plan."""
-        return [name for name in dict.fromkeys(names) if name not in self._ids]
+        return [name for name in dict.fromkeys(names) if name not in self.ids]
 
     def edges(self) -> list[str]:
         """The ids of the edges that this stores."""
@@ -159,9 +164,9 @@ def store_plan(
     statements: int,
     file: str | None = None,
 ) -> Outcome:
-    """Run one write: `plan` says what to store, and what came of it once the places of what is new are known."""
-    names = list(names)
-    ids = [identifier for name in names for identifier in entity_ids(name)]
+    """Run one write: `plan` says what to store, and what came of it once the indexes of what is new are known."""
+    ids = {name: entity_ids(name) for name in names}
+    about = {"statements": statements, "file": file}
 
     def run(salts: Mapping[int, int]) -> Outcome:
         def work(transaction: Transaction, opened: Opened, load: str) -> Outcome:
@@ -172,17 +177,29 @@ def store_plan(
                 raise Abandon(outcome(Stored(before, opened.applied["revision"], load)))
             if not made.rows:
                 raise Abandon(outcome(Stored()))
-            record = {"statements": statements, "file": file}
-            new = writer.store(transaction, opened, load, made.rows, record)
+            new = writer.store(transaction, opened, load, made.rows, about)
             if not new and not made.rows.entities:
                 raise Abandon(outcome(Stored()))
             return outcome(Stored(new, opened.revision, load))
 
-        result: Outcome = writer.run(names, ids, work)
+        result: Outcome = writer.run(ids, chain(*ids.values()), work, _foreseen(ids, salts, plan), about)
         return result
 
     outcome: Outcome = with_other_ids(run)
     return outcome
+
+
+def _foreseen(ids: Ids, salts: Mapping[int, int], plan: Callable[[Plan], object]) -> Foreseen | None:
+    """What a small write stores, where it can be planned without looking.
+
+    It can if it creates the entities that are missing, or else if none is, and each has the best of its ids.
+    """
+    for found in ({}, ids):
+        made = Plan(Opened(ids=found), salts, MOST_FORESEEN)
+        with suppress(MemoryGraphError):
+            plan(made)
+            return Foreseen(made.ids, made.rows) if made.rows else None
+    return None
 
 
 def create_entities(
@@ -197,10 +214,10 @@ def create_entities(
 
     def plan(made: Plan) -> Callable[[Stored], CreatedEntities]:
         new = {name: made.entity(name, kind) for name, (kind, _) in wanted.items()}
-        places = {name: [(made.observe(name, text), text) for text in texts] for name, (_, texts) in wanted.items()}
+        given = {name: [(made.observe(name, text), text) for text in texts] for name, (_, texts) in wanted.items()}
 
         def outcome(stored: Stored) -> CreatedEntities:
-            added = {name: [text for place, text in texts if place in stored.places] for name, texts in places.items()}
+            added = {name: [text for index, text in texts if index in stored.indexes] for name, texts in given.items()}
             return CreatedEntities(
                 [Entity(name=n, entity_type=wanted[n][0], observations=added[n]) for n in wanted if new[n]],
                 [_entity_outcome(name, new[name], added[name]) for name in wanted],
@@ -238,10 +255,10 @@ def create_relations(
 
     def plan(made: Plan) -> Callable[[Stored], CreatedRelations]:
         _require(made, names)
-        places = [made.relate(relation) for relation in relations]
+        indexes = [made.relate(relation) for relation in relations]
 
         def outcome(stored: Stored) -> CreatedRelations:
-            new = [place in stored.places for place in places]
+            new = [index in stored.indexes for index in indexes]
             return CreatedRelations(
                 [relation for relation, created in zip(relations, new, strict=True) if created],
                 [
@@ -273,18 +290,18 @@ def add_observations(
     def plan(made: Plan) -> Callable[[Stored], list[AddedObservations]]:
         _require(made, names)
         seen: set[tuple[str, str]] = set()
-        places: list[list[tuple[int, str]]] = []
+        given: list[list[tuple[int, str]]] = []
         for wanted in observations:
             texts = [text for text in dict.fromkeys(wanted.contents) if (wanted.entity_name, text) not in seen]
             seen.update((wanted.entity_name, text) for text in texts)
-            places.append([(made.observe(wanted.entity_name, text), text) for text in texts])
+            given.append([(made.observe(wanted.entity_name, text), text) for text in texts])
 
         def outcome(stored: Stored) -> list[AddedObservations]:
             return [
                 AddedObservations(
-                    entity_name=name, added_observations=[text for place, text in texts if place in stored.places]
+                    entity_name=name, added_observations=[text for index, text in texts if index in stored.indexes]
                 )
-                for name, texts in zip(names, places, strict=True)
+                for name, texts in zip(names, given, strict=True)
             ]
 
         return outcome

@@ -198,13 +198,13 @@ def _store(writer: Writer, items: _Items, at: Callable[[int, str, str], Problem]
         _plan_relations(made, items.relations, at)
 
         def outcome(stored: Stored) -> LoadReport:
-            nodes = new + len(stored.places & observed) if stored.revision else 0
+            nodes = new + len(stored.indexes & observed) if stored.revision else 0
             return LoadReport(
                 file=file,
                 language=LANGUAGE,
                 statements=statements,
                 nodes_created=nodes,
-                edges_created=len(stored.places),
+                edges_created=len(stored.indexes),
                 warnings=tuple(warnings),
                 namespace=writer.namespace,
                 revision=stored.revision,
@@ -223,10 +223,10 @@ def _plan_entities(
     warnings: list[Problem],
     at: Callable[[int, str, str], Problem],
 ) -> tuple[int, frozenset[int]]:
-    """Plan the entities; returns how many are new, and the places of their observations."""
+    """Plan the entities; returns how many are new, and the indexes of their observations."""
     first: dict[str, Entity] = {}
     given: set[tuple[str, str, int]] = set()
-    places: set[int] = set()
+    indexes: set[int] = set()
     new = 0
     for line, entity in entities:
         if entity.name in first:
@@ -241,8 +241,8 @@ def _plan_entities(
             repeats[text] += 1
             if key not in given:
                 given.add(key)
-                places.add(made.observe(entity.name, text, key[2]))
-    return new, frozenset(places)
+                indexes.add(made.observe(entity.name, text, key[2]))
+    return new, frozenset(indexes)
 
 
 def _merged(entity: Entity, first: Entity) -> str:

@@ -4,6 +4,9 @@ A write begins by taking the lock and finding the entities of its names; it is p
 one more query, and leaves its record as any load does. The ids are made from what they name, so that the constraints
 of the database keep what two writers store at the same time from being stored twice.
 
+So it can mostly be foreseen what is found, too: what a small write stores then goes to the server with its opening, and
+is stored at once if the server finds just that. Else the write is only open, and goes on as any other.
+
 If the acknowledgement of a commit is lost, the same write runs again, finds its own record, and reads from the places
 of what is stored which of it was new.
 """
@@ -32,6 +35,8 @@ MOST_CLASHES = 20
 
 Ids = Mapping[str, Sequence[str]]
 
+_NOTHING = dict.fromkeys(COUNTS, 0)
+
 
 def hashed_id(kind: str, *parts: str | int) -> str:
     """An id that is made from what it names.
@@ -53,14 +58,16 @@ def entity_ids(name: str) -> tuple[str, ...]:
 class Opened:
     """A write that holds the lock: its revision, the entities of the names it asked for, and the ids that are taken.
 
-    `applied` is its own record, if it was stored before and only the acknowledgement was lost.
+    `applied` is its own record, if it was stored before and only the acknowledgement was lost; `written` is what came
+    of what was foreseen, if that was stored with the opening.
     """
 
-    revision: int
-    applied: Mapping[str, Any] | None
-    ids: Ids
-    arrivals: Mapping[str, int]
-    taken: frozenset[str]
+    revision: int = 0
+    applied: Mapping[str, Any] | None = None
+    ids: Ids = field(default_factory=dict)
+    arrivals: Mapping[str, int] = field(default_factory=dict)
+    taken: frozenset[str] = frozenset()
+    written: Mapping[str, list[int]] | None = None
 
     def place(self, index: int) -> int:
         """Where something stands in the order in which everything came."""
@@ -70,7 +77,7 @@ class Opened:
 
 @dataclass
 class Rows:
-    """What a write stores."""
+    """What a write stores; the `index` of each is its place in the write."""
 
     entities: list[dict[str, Any]] = field(default_factory=list)
     observations: list[dict[str, Any]] = field(default_factory=list)
@@ -80,12 +87,20 @@ class Rows:
         return bool(self.entities or self.observations or self.relations)
 
 
-class Clash(Exception):  # noqa: N818 - control flow, not an error
-    """Some ids belong to what has been changed since it was stored, by their places: others are to be tried."""
+@dataclass(frozen=True)
+class Foreseen:
+    """What a write stores if each of its names is that of the entity with this id, or of none and is among the rows."""
 
-    def __init__(self, places: Iterable[int]) -> None:
+    ids: Mapping[str, str]
+    rows: Rows
+
+
+class Clash(Exception):  # noqa: N818 - control flow, not an error
+    """Some ids belong to what has been changed since it was stored, by their indexes: others are to be tried."""
+
+    def __init__(self, indexes: Iterable[int]) -> None:
         super().__init__()
-        self.places = frozenset(places)
+        self.indexes = frozenset(indexes)
 
 
 @dataclass(frozen=True)
@@ -96,54 +111,74 @@ class Writer:
     namespace: str
     provenance: Provenance | None = None
 
-    def run(self, names: Iterable[str], ids: Iterable[str], work: Callable[[Transaction, Opened, str], Any]) -> Any:
-        """Run one write: open it, and let `work` do the rest with the transaction, what was found, and its id."""
+    def run(
+        self,
+        names: Iterable[str],
+        ids: Iterable[str],
+        work: Callable[[Transaction, Opened, str], Any],
+        foreseen: Foreseen | None = None,
+        about: Mapping[str, Any] | None = None,
+    ) -> Any:
+        """Run one write: open it, and let `work` do the rest with the transaction, what was found, and its id.
+
+        What is `foreseen` is stored with the opening, where that is what is found; its record says `about` it, too.
+        """
         load = uuid.uuid4().hex
         # Nothing is called "": a node without a name is called by its id.
         asked = {"names": list(dict.fromkeys(filter(None, names))), "ids": list(dict.fromkeys(ids))}
+        begin = CYPHER["entities/begin"](namespace=self.namespace, load=load, **asked)
+        if foreseen:
+            write = self._write(load, foreseen.rows, {**self.record(), **_NOTHING, **(about or {})})
+            found = {"foreseen": foreseen.ids, "entities": foreseen.rows.entities}
+            begin = CYPHER["entities/foreseen-write"].around(begin, write, **found)
 
         def unit(transaction: Transaction) -> Any:
-            [row] = transaction.run(CYPHER["entities/begin"](namespace=self.namespace, load=load, **asked))
+            [row] = transaction.run(begin)
             return work(transaction, _opened(row), load)
 
         return self.connection.write(unit)
 
     def store(
-        self, transaction: Transaction, opened: Opened, load: str, rows: Rows, record: Mapping[str, Any] | None = None
+        self, transaction: Transaction, opened: Opened, load: str, rows: Rows, about: Mapping[str, Any] | None = None
     ) -> frozenset[int]:
-        """Store the rows and close the write; returns the places of those observations and relations that are new.
+        """Store the rows, unless they are, and close the write; returns which observations and relations are new.
 
         Raises:
             Clash: some of it needs other ids; nothing may be committed.
         """
-        stored: list[int] = []
-        counts = dict.fromkeys(COUNTS, 0)
+        if opened.written:
+            return _new(opened.written)
+        stored: set[int] = set()
+        counts = dict(_NOTHING)
         parts = _parts(rows)
         for number, part in enumerate(parts, start=1):
-            closing = {**self.record(), **counts, **(record or {})} if number == len(parts) else None
-            query = CYPHER["entities/write"](
-                namespace=self.namespace,
-                namespace_token=namespace_token(self.namespace),
-                load=load,
-                revision=opened.revision,
-                record=closing,
-                entities=part.entities,
-                observations=part.observations,
-                relations=part.relations,
-            )
-            [row] = transaction.run(query)
-            if row["clashes"]:
-                raise Clash(row["clashes"])
-            stored += row["stored"]
-            observed = {observation["place"] for observation in part.observations}.intersection(row["stored"])
+            closing = {**self.record(), **counts, **(about or {})} if number == len(parts) else None
+            [row] = transaction.run(self._write(load, part, closing))
+            new = _new(row)
+            stored |= new
+            observed = new.intersection(observation["index"] for observation in part.observations)
             counts["nodes_created"] += len(part.entities) + len(observed)
-            counts["edges_created"] += len(row["stored"])
+            counts["edges_created"] += len(new)
         return frozenset(stored)
 
+    def _write(self, load: str, rows: Rows, record: Mapping[str, Any] | None) -> Query:
+        """The query that stores rows, and, with its record, closes the write."""
+        return CYPHER["entities/write"](
+            namespace=self.namespace,
+            namespace_token=namespace_token(self.namespace),
+            load=load,
+            record=record,
+            most=MOST_OF_A_WRITE,
+            entities=rows.entities,
+            observations=rows.observations,
+            relations=rows.relations,
+        )
+
     def stored_before(self, transaction: Transaction, opened: Opened, edges: Sequence[str]) -> frozenset[int]:
-        """The places of those edges that the write stored when it ran before."""
+        """The indexes of those edges that the write stored when it ran before."""
         [row] = transaction.run(CYPHER["entities/places"](namespace=self.namespace, ids=list(edges)))
-        return frozenset(place for place in row["places"] if opened.place(0) <= place < opened.place(MOST_OF_A_WRITE))
+        start = opened.place(0)
+        return frozenset(place - start for place in row["places"] if 0 <= place - start < MOST_OF_A_WRITE)
 
     def delete(
         self, names: Iterable[str], query: str, rows: Callable[[Ids], dict[str, list[Any]]], statements: int
@@ -192,8 +227,7 @@ def with_other_ids(run: Callable[[Mapping[int, int]], Any]) -> Any:
         try:
             return run(salts)
         except Clash as clash:
-            for place in clash.places:
-                index = place % MOST_OF_A_WRITE
+            for index in clash.indexes:
                 salts[index] = salts.get(index, 0) + 1
     raise ConflictError("what is stored under the ids of these observations or relations has been changed too often")
 
@@ -203,7 +237,15 @@ def _opened(row: dict[str, Any]) -> Opened:
     for found in sorted(row["found"], key=lambda found: found["id"]):
         ids.setdefault(found["name"], []).append(found["id"])
     arrivals = {found["id"]: found["arrival"] or 0 for found in row["found"]}
-    return Opened(row["revision"], row["applied"], ids, arrivals, frozenset(row["taken"]))
+    written = row if row.get("stored") is not None else None
+    return Opened(row["revision"], row["applied"], ids, arrivals, frozenset(row["taken"]), written)
+
+
+def _new(written: Mapping[str, list[int]]) -> frozenset[int]:
+    """The indexes of what a query has stored, if all could be."""
+    if written["clashes"]:
+        raise Clash(written["clashes"])
+    return frozenset(written["stored"])
 
 
 def _parts(rows: Rows) -> list[Rows]:

@@ -11,8 +11,7 @@ import pytest
 
 from memorygraph import EmbeddedServer, MemoryGraph
 from memorygraph.graph.connection import Connection
-from memorygraph.library import CYPHER
-from tests.graph.test_cypher import values_of
+from tests.graph.test_cypher import QUERIES
 
 # Of an index over several properties, the part behind what is equal: `namespace = $namespace AND id IS NOT NULL`.
 _OPEN_PART = re.compile(r"(?P<property>\w+) IS NOT NULL")
@@ -29,15 +28,15 @@ def cold(tmp_path_factory: pytest.TempPathFactory, artifacts: Path) -> Iterator[
         server.down()
 
 
-@pytest.mark.parametrize("name", [name for name in CYPHER if not name.startswith("schema/")])
+@pytest.mark.parametrize("name", QUERIES)
 def test_no_lookup_is_planned_as_a_walk_through_all_there_is(cold: Connection, name: str) -> None:
-    block = CYPHER[name]
-    _, operators = cold.plan(block(**values_of(block)))
+    query = QUERIES[name]
+    _, operators = cold.plan(query)
     opened = Counter(
         found["property"]
         for operator, detail in operators
         if "Seek" in operator
         for found in _OPEN_PART.finditer(detail)
     )
-    asked = Counter(found[1] for found in re.finditer(r"\.(\w+) (?:IS NOT NULL|>|<|STARTS WITH)", block.text))
+    asked = Counter(found[1] for found in re.finditer(r"\.(\w+) (?:IS NOT NULL|>|<|STARTS WITH)", query.text))
     assert opened - asked == Counter()

@@ -32,6 +32,8 @@ _VALUES: dict[str, Any] = {
     "dated": False,
     "first": {"nodes": [], "edges": []},
     "second": None,
+    "most": 1,
+    "foreseen": {},
     **dict.fromkeys(("least", "near", "far", "edge", "learnt"), 0.1),
     **{name: list[str]() for name in ("entities", "observations", "relations")},
 }
@@ -46,6 +48,17 @@ _OF_NO_NAMESPACE = {
 def values_of(block: NamedQuery) -> dict[str, Any]:
     """Values for the parameters of a block, for its plan."""
     return {parameter: _VALUES.get(parameter, "a") for parameter in block.parameters}
+
+
+def _queries() -> dict[str, Query]:
+    """Each block as it stands, and a write that was foreseen as it is run: with what goes to the places it keeps."""
+    blocks = {name: CYPHER[name](**values_of(CYPHER[name])) for name in CYPHER if not name.startswith("schema/")}
+    opened, written, both = (blocks[f"entities/{name}"] for name in ("begin", "write", "foreseen-write"))
+    filled = CYPHER["entities/foreseen-write"].around(opened, written, **both.parameters)
+    return {**blocks, "entities/foreseen-write, filled": filled}
+
+
+QUERIES = _queries()
 
 
 def _is_page(name: str) -> bool:
@@ -64,10 +77,9 @@ def test_every_block_is_documented_and_names_its_parameters(name: str) -> None:
     assert all(parameter in documented for parameter in block.parameters)
 
 
-@pytest.mark.parametrize("name", [name for name in CYPHER if not name.startswith("schema/")])
+@pytest.mark.parametrize("name", QUERIES)
 def test_every_block_is_planned_on_indexes_and_without_warnings(connection: Connection, name: str) -> None:
-    block = CYPHER[name]
-    _, operators = connection.plan(block(**values_of(block)))
+    _, operators = connection.plan(QUERIES[name])
     scans = [operator for operator, _ in operators if operator.endswith("Scan") and "Index" not in operator]
     assert scans == [] or name in _OF_NO_NAMESPACE
 

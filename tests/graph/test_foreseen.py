@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import uuid
-from collections.abc import Iterator
-
 import pytest
 
 from memorygraph import MemoryGraph, Provenance, ScriptError
 from memorygraph.compiler import compile_program
-from memorygraph.graph.connection import Connection, Transaction
+from memorygraph.graph.connection import Connection
 from memorygraph.graph.foreseen import foreseen, opening
 from memorygraph.graph.loads import Loader
 from memorygraph.languages import parse
 from memorygraph.library import CYPHER
 from memorygraph.query import Query
-from tests.conftest import drop
 
 BEFORE = """
 Node(node_id="a", name="A", data="one"); Node(node_id="b", name="B", data="two"); Node(node_id="c", name="C", data="");
@@ -54,28 +50,6 @@ RETURN labels(n) AS labels, n AS node, type(r) AS type, r AS edge, m.id AS end
 ORDER BY labels, n.revision, n.id, n.since, r.id
 """
 ELEMENTS = ("a", "b", "c", "ab", "new")
-
-
-@pytest.fixture
-def ran(monkeypatch: pytest.MonkeyPatch) -> list[Query]:
-    """The queries that writing transactions run, as they do."""
-    queries: list[Query] = []
-    run = Transaction.run
-
-    def noted(transaction: Transaction, query: Query) -> list[dict[str, object]]:
-        queries.append(query)
-        return run(transaction, query)
-
-    monkeypatch.setattr(Transaction, "run", noted)
-    return queries
-
-
-@pytest.fixture
-def twin(graph: MemoryGraph) -> Iterator[MemoryGraph]:
-    """Another namespace, where nothing is foreseen."""
-    twin = MemoryGraph(graph.connection, f"test-{uuid.uuid4().hex}")
-    yield twin
-    drop(twin)
 
 
 @pytest.mark.parametrize("statement", FORESEEN)

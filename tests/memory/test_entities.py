@@ -328,9 +328,11 @@ class _LostOnce(Connection):
         return result
 
 
+@pytest.mark.parametrize("foreseen", [0, memory.MOST_FORESEEN])
 def test_a_lost_acknowledgement_is_resolved_with_the_same_answer(
-    mem: Memory, server: tuple[str, tuple[str, str] | None]
+    mem: Memory, server: tuple[str, tuple[str, str] | None], foreseen: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(memory, "MOST_FORESEEN", foreseen)
     mem.create(entity("A", "x"))
     with _LostOnce(*server) as connection:
         created, outcomes = memory.create_entities(
@@ -465,7 +467,7 @@ def test_any_sequence_of_operations_leaves_what_it_should(graph: MemoryGraph, st
     for name, *arguments in steps:
         expected = getattr(model, name)(*arguments)
         try:
-            found = _run(mem, name, arguments)
+            found = run_step(mem, name, arguments)
         except NotFoundError:
             found = "missing"
         assert found == expected, (name, arguments)
@@ -475,7 +477,7 @@ def test_any_sequence_of_operations_leaves_what_it_should(graph: MemoryGraph, st
     assert [Relation.model_validate(each) for each in read["relations"]] == model.relations
 
 
-def _run(mem: Memory, name: str, arguments: list[Any]) -> Any:
+def run_step(mem: Memory, name: str, arguments: list[Any]) -> Any:
     if name in {"create", "relate"}:
         return getattr(mem, name)(*arguments[0])
     if name == "add":
