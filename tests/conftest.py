@@ -26,7 +26,7 @@ EXAMPLES = Path(__file__).parent.parent / "examples"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave to the whole check what would make an ordinary run longer than ten minutes."""
+    """Leave to the whole check what takes many seconds."""
     if "MEMORYGRAPH_TEST_LARGE" not in os.environ:
         for item in items:
             if item.get_closest_marker("slow"):

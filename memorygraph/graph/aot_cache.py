@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memorygraph.graph import server_process
+from memorygraph.graph.artifacts import sha256_of
 from memorygraph.graph.server_settings import JVM_FLAGS
 
 if TYPE_CHECKING:
@@ -136,12 +137,6 @@ def has_means(folder: Path) -> bool:
     """Say whether the machine has the room and the memory for a training beside everything else."""
     available = server_process.import_psutil().virtual_memory().available
     return bool(available >= MEMORY_TO_TRAIN and shutil.disk_usage(folder).free >= ROOM_TO_TRAIN)
-
-
-def sha256_of(path: Path) -> str:
-    """Give the hash of a file's content, in hexadecimal."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _spawn_training(cache: AotCache) -> None:

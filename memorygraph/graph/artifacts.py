@@ -15,7 +15,6 @@ writes the lock.
 from __future__ import annotations
 
 import hashlib
-import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
@@ -36,6 +35,12 @@ class Progress(Protocol):
         """More bytes have come; fewer than none when a try has failed and begins again."""
 
 
+def sha256_of(path: Path) -> str:
+    """Give the hash of a file's content, in hexadecimal."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
 @dataclass(frozen=True, slots=True)
 class Pin:
     """Which bytes a file has."""
@@ -49,8 +54,7 @@ class Pin:
     @classmethod
     def of(cls, path: Path) -> Pin:
         """Pin a file as it is."""
-        with path.open("rb") as file:
-            return cls(hashlib.file_digest(file, "sha256").hexdigest(), os.fstat(file.fileno()).st_size)
+        return cls(sha256_of(path), path.stat().st_size)
 
     def fits(self, path: Path) -> bool:
         """Say whether the file at a path is the pinned one, by size and sha256."""

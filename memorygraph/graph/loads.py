@@ -60,7 +60,7 @@ class LoadReport:
 
 COUNTS = tuple(name for name in (f.name for f in fields(LoadReport)) if name.startswith(("nodes_", "edges_")))
 
-_NOTHING = dict.fromkeys(COUNTS, 0)
+NOTHING = dict.fromkeys(COUNTS, 0)
 
 
 @dataclass(frozen=True)
@@ -193,14 +193,14 @@ class Loader:
             names = {"namespace": self.namespace, "load": load, "message": asked.message}
             closing = (*closing, CYPHER["load/join-message"](**names))
         begin = CYPHER["load/begin-load"](namespace=self.namespace, load=load, ids=list(ids))
-        begin = opening(begin, script.cases, partial(record, _NOTHING))
+        begin = opening(begin, script.cases, partial(record, NOTHING))
 
         def work(transaction: Transaction) -> LoadReport:
             [opened] = transaction.run(begin)
             if opened["applied"]:
                 raise Abandon(self._report(script, opened["applied"]))
             if opened.get("counts"):
-                written, counts = Written(_NOTHING, last=script.cases[0].query), opened["counts"]
+                written, counts = Written(NOTHING, last=script.cases[0].query), opened["counts"]
             else:
                 written = script.write(transaction, _stored(opened))
                 [row] = transaction.run(record(written.counts, written.last))
@@ -265,7 +265,7 @@ class Loader:
     ) -> Query:
         """What closes a load, behind its last query if there is one."""
         kept = {"language": self.language, "file": script.file, "statements": script.statements}
-        record = {**kept, **_NOTHING, **counts, **asdict(provenance)}
+        record = {**kept, **NOTHING, **counts, **asdict(provenance)}
         return CYPHER["load/record-load"].around(last, namespace=self.namespace, load=load, record=record)
 
 
@@ -278,7 +278,7 @@ def run_counted(
     transaction: Transaction, queries: Iterable[Query], progress: Callable[[int], None] | None = None
 ) -> dict[str, int]:
     """Run the queries of a load, and add up what they report."""
-    counts = dict(_NOTHING)
+    counts = dict(NOTHING)
     for query in queries:
         [row] = transaction.run(query)
         counts = _sum(counts, row["counts"])

@@ -22,7 +22,7 @@ from typing import Any
 
 from memorygraph.errors import ConflictError
 from memorygraph.graph.connection import Abandon, Connection, Transaction
-from memorygraph.graph.loads import COUNTS, UNSAID, Provenance, run_counted
+from memorygraph.graph.loads import COUNTS, NOTHING, UNSAID, Provenance, run_counted
 from memorygraph.graph.search import namespace_token
 from memorygraph.languages.contextscript import is_identifier
 from memorygraph.library import CYPHER
@@ -34,8 +34,6 @@ ROWS_PER_QUERY = 10_000
 MOST_CLASHES = 20
 
 Ids = Mapping[str, Sequence[str]]
-
-_NOTHING = dict.fromkeys(COUNTS, 0)
 
 
 def hashed_id(kind: str, *parts: str | int) -> str:
@@ -128,7 +126,7 @@ class Writer:
         asked = {"names": list(dict.fromkeys(filter(None, names))), "ids": list(dict.fromkeys(ids))}
         begin = CYPHER["entities/begin"](namespace=self.namespace, load=load, **asked)
         if foreseen:
-            write = self._write(load, foreseen.rows, {**self.record(), **_NOTHING, **(about or {})})
+            write = self._write(load, foreseen.rows, self.record(NOTHING, about))
             found = {"foreseen": foreseen.ids, "entities": foreseen.rows.entities}
             begin = CYPHER["entities/foreseen-write"].around(begin, write, **found)
 
@@ -149,10 +147,10 @@ class Writer:
         if opened.written:
             return _new(opened.written)
         stored: set[int] = set()
-        counts = dict(_NOTHING)
+        counts = dict(NOTHING)
         parts = _parts(rows)
         for number, part in enumerate(parts, start=1):
-            closing = {**self.record(), **counts, **(about or {})} if number == len(parts) else None
+            closing = self.record(counts, about) if number == len(parts) else None
             [row] = transaction.run(self._write(load, part, closing))
             new = _new(row)
             stored |= new
@@ -193,12 +191,12 @@ class Writer:
                 raise Abandon({name: opened.applied.get(name, 0) for name in COUNTS})
             parameters = rows(opened.ids)
             if not any(parameters.values()):
-                raise Abandon(dict.fromkeys(COUNTS, 0))
+                raise Abandon(dict(NOTHING))
             [found] = transaction.run(CYPHER[query](namespace=self.namespace, **parameters))
             counts = run_counted(transaction, self._deletions(found))
             if not any(counts.values()):
                 raise Abandon(counts)
-            record = {**self.record(), "statements": statements, **counts}
+            record = self.record(counts, {"statements": statements})
             transaction.run(CYPHER["load/record-load"](namespace=self.namespace, load=load, record=record))
             return counts
 
@@ -215,9 +213,10 @@ class Writer:
             rows = [{"id": identifier, "set": {"data": ""}} for identifier in found["emptied"]]
             yield CYPHER["contextscript/change-nodes"](namespace=self.namespace, rows=rows)
 
-    def record(self) -> dict[str, Any]:
-        """What the record of each write says."""
-        return {"language": LANGUAGE, "file": None, "statements": 0, **asdict(self.provenance or UNSAID)}
+    def record(self, counts: Mapping[str, int], about: Mapping[str, Any] | None) -> dict[str, Any]:
+        """What the record of a write says: who asked for it, what it did, and what else is known `about` it."""
+        said = {"language": LANGUAGE, "file": None, "statements": 0, **asdict(self.provenance or UNSAID)}
+        return {**said, **counts, **(about or {})}
 
 
 def with_other_ids(run: Callable[[Mapping[int, int]], Any]) -> Any:

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import subprocess
-import uuid
 from collections.abc import Iterator
 
 import pytest
 
 from memorygraph import MemoryGraph
-from tests.conftest import drop
+from tests.conftest import empty_namespace
 from tests.mcp_server.clients import HttpServer, environment_of, http_command
 
 
 @pytest.fixture
 def other(graph: MemoryGraph) -> Iterator[MemoryGraph]:
     """Another namespace, as empty."""
-    other = MemoryGraph(graph.connection, f"test-{uuid.uuid4().hex}")
-    yield other
-    drop(other)
+    with empty_namespace(graph.connection) as other:
+        yield other
 
 
 def _serve(server: tuple[str, tuple[str, str] | None], *arguments: str) -> Iterator[HttpServer]:

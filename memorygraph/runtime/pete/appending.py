@@ -19,7 +19,7 @@ from memorygraph.compiler.pete import (
     needs_of,
 )
 from memorygraph.graph.connection import Transaction
-from memorygraph.graph.loads import COUNTS, run_counted
+from memorygraph.graph.loads import NOTHING, run_counted
 from memorygraph.graph.search import LONGEST_TERM, name_query, namespace_token
 from memorygraph.library import CYPHER
 from memorygraph.query import Query
@@ -54,7 +54,7 @@ class Appender:
         self._known = Known()
         self._answered = answered
         self._live = live
-        self.counts = dict.fromkeys(COUNTS, 0)
+        self.counts = dict(NOTHING)
         self.answers: list[Answers] = []
         if log is not None and not live:
             [called] = transaction.run(self._query("called-faculties", log=log))

@@ -6,10 +6,7 @@ import random
 import subprocess
 import sys
 import time
-import uuid
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -22,7 +19,7 @@ from memorygraph.languages import parse
 from memorygraph.languages.pete import Comment, Program
 from memorygraph.runtime.pete.appending import Wrong
 from memorygraph.runtime.pete.store import LogStore
-from tests.conftest import drop
+from tests.conftest import empty_namespace
 from tests.examples import examples
 from tests.runtime.pete.loadable import loadable
 from tests.runtime.pete.stored import elements, lines
@@ -39,16 +36,6 @@ LOG = """context main(&travis) {
   &I know that &heat is 30 and &cool is "over".
   _who is _what?
 """
-
-
-@contextmanager
-def a_namespace(connection: Connection) -> Iterator[MemoryGraph]:
-    """An empty namespace, for each example of a test."""
-    graph = MemoryGraph(connection, f"test-{uuid.uuid4().hex}")
-    try:
-        yield graph
-    finally:
-        drop(graph)
 
 
 def store_of(graph: MemoryGraph) -> LogStore:
@@ -77,7 +64,7 @@ def entries(graph: MemoryGraph) -> int:
 @given(data=st.data())
 def test_a_log_is_kept_to_the_byte(connection: Connection, data: st.DataObject) -> None:
     text = data.draw(loadable)
-    with a_namespace(connection) as graph:
+    with empty_namespace(connection) as graph:
         graph.load(text, "pete")
         name = store_of(graph).logs()[0].name
         assert text_of(graph, name) == text.strip(" \t\r\n")
@@ -94,7 +81,7 @@ def test_a_log_that_grows_in_slices_is_the_same_as_at_once(connection: Connectio
     assert isinstance(program, Program)
     ends = [item.span.end for item in program.items]
     slices = [*sorted(data.draw(st.sets(st.sampled_from(ends), max_size=4))), len(text)]
-    with a_namespace(connection) as once, a_namespace(connection) as grown:
+    with empty_namespace(connection) as once, empty_namespace(connection) as grown:
         once.load(text, "pete")
         for end in slices:
             grown.load(text[:end], "pete")
@@ -197,7 +184,7 @@ def test_dropping_a_namespace_leaves_no_entry(graph: MemoryGraph) -> None:
 
 
 def test_namespaces_are_walls(connection: Connection) -> None:
-    with a_namespace(connection) as one, a_namespace(connection) as two:
+    with empty_namespace(connection) as one, empty_namespace(connection) as two:
         one.load('Node(node_id="fan", name="fan", data="");')
         one.load(LOG, "pete")
         before = elements(one)
@@ -222,7 +209,7 @@ HOSTILE = [
 
 @pytest.mark.parametrize("hostile", HOSTILE)
 def test_hostile_texts_stay_data(connection: Connection, hostile: str) -> None:
-    with a_namespace(connection) as canary, a_namespace(connection) as graph:
+    with empty_namespace(connection) as canary, empty_namespace(connection) as graph:
         canary.load('Node(node_id="n", name="canary", data="d");')
         canary.load(LOG, "pete")
         before = elements(canary)
