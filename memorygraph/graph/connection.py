@@ -46,6 +46,8 @@ LONGEST_PAUSE_OF_A_DEADLOCK_SECONDS = 0.25
 logging.getLogger("neo4j").addHandler(logging.NullHandler())
 
 Result = TypeVar("Result")
+Read = Callable[[Query], list[dict[str, Any]]]
+"""What gives the rows of a query that only reads."""
 
 _UNREACHABLE = "is it running? `memorygraph doctor` checks the set-up; without NEO4J_URI memorygraph starts its own"
 
@@ -154,9 +156,13 @@ class Transaction:
         """Run a query, and give its rows as they come."""
         with _values_checked():
             result = self._transaction.run(query.text, dict(query.parameters))
-        keys = result.keys()
-        for record in result:
-            yield {key: _plain(value) for key, value in zip(keys, record.values(), strict=True)}
+        yield from _rows(result)
+
+
+def _rows(result: neo4j.Result) -> Iterator[dict[str, Any]]:
+    keys = result.keys()
+    for record in result:
+        yield {key: _plain(value) for key, value in zip(keys, record.values(), strict=True)}
 
 
 def _done(work: Callable[[Transaction], Result], transaction: neo4j.ManagedTransaction | neo4j.Transaction) -> Result:
@@ -168,9 +174,9 @@ def _done(work: Callable[[Transaction], Result], transaction: neo4j.ManagedTrans
 
 
 @contextmanager
-def _answering(transaction: neo4j.ManagedTransaction | neo4j.Transaction, seconds: float) -> Iterator[None]:
+def _answering(connected: neo4j.Session | neo4j.Transaction, seconds: float) -> Iterator[None]:
     """Give the server so long to answer, whatever it sends meanwhile. The driver has no option for it."""
-    socket = getattr(transaction._connection, "socket", None)  # noqa: SLF001
+    socket = getattr(connected._connection, "socket", None)  # noqa: SLF001
     if socket is None:  # HTTP has timeouts of its own
         yield
         return
@@ -258,11 +264,11 @@ class Connection:
             QueryError: the query is wrong, writes, or ran longer than `seconds`.
             ConnectionError: the server cannot be reached.
         """
-        return self.read_with(lambda transaction: transaction.run(query), seconds=seconds)
+        return self._repeated(lambda: self._read_once(query, seconds))
 
     def read_with(self, work: Callable[[Transaction], Result], *, seconds: float = READ_SECONDS) -> Result:
         """Run a unit of work that only reads, in one transaction, again after a transient failure."""
-        return self._repeated(lambda: self._read_once(work, seconds))
+        return self._repeated(lambda: self._read_with_once(work, seconds))
 
     def stream(self, query: Query, *, seconds: float = READ_SECONDS) -> Generator[dict[str, Any], None, None]:
         """The rows of a query that only reads, as they come: no more than a page of them is held in memory.
@@ -319,7 +325,17 @@ class Connection:
             time.sleep(pause)
         raise AssertionError("the attempts have no end")
 
-    def _read_once(self, work: Callable[[Transaction], Result], seconds: float) -> Result:
+    def _read_once(self, query: Query, seconds: float) -> list[dict[str, Any]]:
+        """Run a query as a transaction of its own, whose end takes no round trip."""
+        with self._session(neo4j.READ_ACCESS) as session:
+            # Before the query, part of whose answer comes while it is sent. The driver has no method for it.
+            cast(Any, session)._connect(neo4j.READ_ACCESS)  # noqa: SLF001
+            with _answering(session, seconds + ANSWER_SECONDS):
+                with _values_checked():
+                    result = session.run(neo4j.Query(query.text, timeout=seconds), dict(query.parameters))
+                return list(_rows(result))
+
+    def _read_with_once(self, work: Callable[[Transaction], Result], seconds: float) -> Result:
         with (
             self._session(neo4j.READ_ACCESS) as session,
             _begin(session, seconds) as transaction,
@@ -388,7 +404,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [item if type(item) in _SCALARS else _plain(item) for item in value]
     if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
+        return {key: item if type(item) in _SCALARS else _plain(item) for key, item in value.items()}
     if isinstance(value, graph.Path):
         return {"nodes": _plain(value.nodes), "relationships": _plain(value.relationships)}
     if isinstance(value, graph.Entity):
