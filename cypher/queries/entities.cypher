@@ -259,9 +259,12 @@ RETURN COUNT { MATCH (node:Entity {namespace: $namespace}) WHERE node.arrival >=
        } AS relations;
 
 // name: open
-// A page of the entities of these names, in the order in which they came, or of these ids, in the order of those, with
-// the relations at any of them: from one entity and one relation on. `ids` are all the entities. Where these are more
-// than a page holds, their relations are not looked for. Parameters: namespace, names, ids, start, arrival, id, limit.
+// A page of the entities of these names, in the order in which they came, or of those that a search finds, in its order,
+// with the relations at any of them: from one entity and one relation on. `ids` are all the entities. Where these are
+// more than a page holds, their relations are not looked for. Parameters: namespace, names, start, arrival, id, limit.
+CALL () {
+  RETURN [] AS ids // stands for a search
+}
 CALL () {
   UNWIND $names AS name
   CALL (name) {
@@ -279,9 +282,9 @@ CALL () {
   WITH node ORDER BY coalesce(node.arrival, 4611686018427387904), node.id
   RETURN collect(node) AS named
 }
-CALL () {
-  UNWIND range(0, size($ids) - 1) AS place
-  MATCH (node:Node {namespace: $namespace, id: $ids[place]})
+CALL (ids) {
+  UNWIND range(0, size(ids) - 1) AS place
+  MATCH (node:Node {namespace: $namespace, id: ids[place]})
   USING INDEX SEEK node:Node(namespace, id)
   WITH node ORDER BY place
   RETURN collect(node) AS given
@@ -341,22 +344,15 @@ CALL (node) {
   WHERE (node:Observation OR node.name = '') AND toLower(node.data) CONTAINS toLower($text)
   RETURN entity
 }
-RETURN DISTINCT entity.id AS id, coalesce(entity.arrival, 4611686018427387904) AS arrival
-ORDER BY arrival, id;
+WITH DISTINCT entity.id AS id, coalesce(entity.arrival, 4611686018427387904) AS arrival
+ORDER BY arrival, id
+RETURN collect(id) AS ids;
 
 // name: ids-containing-parts
-// The same, where the words of the text lead to what may contain it. Parameters: namespace, text, parts and words
-// (Lucene queries made by memorygraph.memory.searching, for what entities say and for other nodes).
+// The same, where the words of the text lead to what may contain it. Parameters: namespace, text, parts (a Lucene query
+// made by memorygraph.memory.searching).
 CALL db.index.fulltext.awaitEventuallyConsistentIndexRefresh()
-CALL () {
-  CALL db.index.fulltext.queryNodes('entity_text', $parts) YIELD node
-  RETURN node
-  UNION ALL
-  CALL db.index.fulltext.queryNodes('node_text', $words) YIELD node
-  WITH node
-  WHERE NOT node:Entity AND NOT node:Observation
-  RETURN node
-}
+CALL db.index.fulltext.queryNodes('entity_text', $parts) YIELD node
 WITH node
 WHERE node.namespace = $namespace AND (toLower(node.name) CONTAINS toLower($text)
   OR toLower(node.data) CONTAINS toLower($text) OR toLower(node.kind) CONTAINS toLower($text))
@@ -370,8 +366,9 @@ CALL (node) {
   WHERE (node:Observation OR node.name = '') AND toLower(node.data) CONTAINS toLower($text)
   RETURN entity
 }
-RETURN DISTINCT entity.id AS id, coalesce(entity.arrival, 4611686018427387904) AS arrival
-ORDER BY arrival, id;
+WITH DISTINCT entity.id AS id, coalesce(entity.arrival, 4611686018427387904) AS arrival
+ORDER BY arrival, id
+RETURN collect(id) AS ids;
 
 // name: ids-with-words
 // The entities that words lead to, in their own text or in that of their observations, best first. Parameters:
@@ -389,8 +386,9 @@ CALL (hit) {
   WHERE hit:Observation OR hit.name = ''
   RETURN entity
 }
-RETURN entity.id AS id, sum(score) AS score
-ORDER BY score DESC, id;
+WITH entity.id AS id, sum(score) AS score
+ORDER BY score DESC, id
+RETURN collect(id) AS ids;
 
 // name: relations-of
 // The relations at any of these entities, in or out, in the order in which they came, from one of them on.

@@ -17,10 +17,11 @@ from typing import Any, Protocol
 
 from memorygraph.context.tokens import count_tokens, cut_tokens
 from memorygraph.errors import MemoryGraphError
-from memorygraph.graph.connection import READ_SECONDS, Connection, Transaction
+from memorygraph.graph.connection import READ_SECONDS, Connection, Read
 from memorygraph.library import CYPHER
-from memorygraph.memory.searching import found_ids
+from memorygraph.memory.searching import searches
 from memorygraph.memory.values import Entity, Relation
+from memorygraph.query import Query
 
 LEAST_TOKENS = 200
 WHOLE_SECONDS = 600.0
@@ -28,6 +29,7 @@ MOST_ROWS = (1 << 31) - 1
 FEWEST_TOKENS_OF_A_ROW = 24
 LAST = 1 << 62  # the place of what has none
 _AFTER_ALL_IDS = "\U0010ffff"
+_DEEPEST = 5  # the line break of a part of a page, and how much further in than its first a line of it can be
 
 _BREAKS = {0x85: "\\u0085", 0x2028: "\\u2028", 0x2029: "\\u2029"}
 
@@ -119,7 +121,7 @@ class _Source(Protocol):
 class _Whole:
     """All of a namespace: what came one by one, and then what ContextScript declared."""
 
-    transaction: Transaction
+    read: Read
     namespace: str
     place: Place
     limit: int
@@ -135,11 +137,11 @@ class _Whole:
         rows: list[dict[str, Any]] = []
         if place.arrival < LAST:
             query = CYPHER[f"entities/{kind}"](namespace=self.namespace, arrival=place.arrival, limit=limit)
-            rows = self.transaction.run(query)
+            rows = self.read(query)
         if len(rows) < limit:
             start = place.id if place.arrival >= LAST else ""
             query = CYPHER[f"entities/other-{kind}"](namespace=self.namespace, id=start, limit=limit - len(rows))
-            rows += [{**row, "arrival": LAST} for row in self.transaction.run(query)]
+            rows += [{**row, "arrival": LAST} for row in self.read(query)]
         return rows
 
     def left(self, place: Place) -> tuple[int, int]:
@@ -152,7 +154,7 @@ class _Whole:
             relation_arrival=relation.arrival,
             relation_id=relation.id if relation.arrival >= LAST else "",
         )
-        [row] = self.transaction.run(query)
+        [row] = self.read(query)
         return row["entities"], row["relations"]
 
 
@@ -163,7 +165,7 @@ class _Some:
     The first page is read with the ids. Where there are more entities than a page holds, it has no relations.
     """
 
-    transaction: Transaction
+    read: Read
     namespace: str
     limit: int
     ids: Sequence[str]
@@ -171,29 +173,29 @@ class _Some:
     first_relations: list[dict[str, Any]]
 
     @classmethod
-    def read(
+    def opened(
         cls,
-        transaction: Transaction,
+        read: Read,
         namespace: str,
         place: Place,
         limit: int,
         *,
         names: Sequence[str] = (),
-        ids: Sequence[str] = (),
+        search: Query | None = None,
     ) -> _Some:
-        """The entities of names or ids, with the page from a place on."""
+        """The entities of these names, or those that a search finds, with the page from a place on."""
         relation = place if place.relations else Place()
-        query = CYPHER["entities/open"](
+        query = CYPHER["entities/open"].around(
+            search,
             namespace=namespace,
             names=list(names),
-            ids=list(ids),
             start=MOST_ROWS if place.relations else max(place.arrival, 0),
             arrival=relation.arrival,
             id=relation.id,
             limit=limit,
         )
-        [row] = transaction.run(query)
-        return cls(transaction, namespace, limit, row["ids"], row["entities"], row["relations"])
+        [row] = read(query)
+        return cls(read, namespace, limit, row["ids"], row["entities"], row["relations"])
 
     def entities(self) -> list[dict[str, Any]]:
         return self.first_entities
@@ -204,7 +206,7 @@ class _Some:
         query = CYPHER["entities/relations-of"](
             namespace=self.namespace, ids=list(self.ids), arrival=place.arrival, id=place.id, limit=self.limit
         )
-        return self.transaction.run(query)
+        return self.read(query)
 
     def left(self, place: Place) -> tuple[int, int]:
         entities = 0 if place.relations else len(self.ids) - max(place.arrival, 0)
@@ -212,7 +214,7 @@ class _Some:
         query = CYPHER["entities/count-relations-of"](
             namespace=self.namespace, ids=list(self.ids), arrival=start.arrival, id=start.id
         )
-        [row] = self.transaction.run(query)
+        [row] = self.read(query)
         return entities, row["relations"]
 
 
@@ -250,8 +252,8 @@ def open_nodes(
     """
     asked = list(dict.fromkeys(filter(None, names)))
 
-    def some(transaction: Transaction, place: Place, limit: int) -> _Source:
-        return _Some.read(transaction, namespace, place, limit, names=asked)
+    def some(read: Read, place: Place, limit: int) -> _Source:
+        return _Some.opened(read, namespace, place, limit, names=asked)
 
     return _read(connection, some, max_tokens, cursor, names_only)
 
@@ -276,19 +278,20 @@ def search_nodes(
     if not query:  # every text contains it
         return _read(connection, partial(_whole, namespace), max_tokens, cursor, names_only)
 
-    def some(transaction: Transaction, place: Place, limit: int) -> _Source:
-        return _Some.read(transaction, namespace, place, limit, ids=found_ids(transaction, namespace, query))
+    def some(read: Read, place: Place, limit: int) -> _Source:
+        found = (_Some.opened(read, namespace, place, limit, search=each) for each in searches(namespace, query))
+        return next((some for some in found if some.ids), _Some(read, namespace, limit, [], [], []))
 
     return _read(connection, some, max_tokens, cursor, names_only)
 
 
-def _whole(namespace: str, transaction: Transaction, place: Place, limit: int) -> _Source:
-    return _Whole(transaction, namespace, place, limit)
+def _whole(namespace: str, read: Read, place: Place, limit: int) -> _Source:
+    return _Whole(read, namespace, place, limit)
 
 
 def _read(
     connection: Connection,
-    open_source: Callable[[Transaction, Place, int], _Source],
+    open_source: Callable[[Read, Place, int], _Source],
     max_tokens: int | None,
     cursor: str | None,
     names_only: bool,  # noqa: FBT001
@@ -298,11 +301,8 @@ def _read(
     if max_tokens is not None and max_tokens < LEAST_TOKENS:
         raise MemoryGraphError(f"max_tokens is at least {LEAST_TOKENS}")
     limit = MOST_ROWS if max_tokens is None else max_tokens // FEWEST_TOKENS_OF_A_ROW + 2
-
-    def page(transaction: Transaction) -> Graph:
-        return _page(open_source(transaction, place, limit), place, max_tokens, names_only)
-
-    return connection.read_with(page, seconds=seconds)
+    source = open_source(partial(connection.read, seconds=seconds), place, limit)
+    return _page(source, place, max_tokens, names_only)
 
 
 def _page(source: _Source, place: Place, max_tokens: int | None, names_only: bool) -> Graph:  # noqa: FBT001
@@ -356,6 +356,16 @@ def _cost(value: Any, indent: int) -> int:
     return count_tokens(_part(value, indent)) + 2
 
 
+def _most_bytes(value: Any, indent: int) -> int:
+    """No less than the bytes of a value as a part of a page, with its comma and line break.
+
+    In JSON on one line each character is a byte, and what is none takes no more bytes in a page. A line there begins
+    behind one of these signs.
+    """
+    line = json.dumps(value)
+    return len(line) + (1 + sum(map(line.count, "[{,}]"))) * (indent + _DEEPEST) + 2
+
+
 class _Budget:
     """What is left of a budget of tokens while parts of a page are taken from it; None has no end.
 
@@ -366,19 +376,18 @@ class _Budget:
     def __init__(self, tokens: int | None) -> None:
         self._tokens = tokens
         self._bytes = tokens or 0
-        self._uncounted: list[str] | None = []
+        self._uncounted: list[tuple[Any, int]] | None = []
 
     def takes(self, value: Any, indent: int) -> bool:
         """Take a value from the budget, if it fits."""
         if self._tokens is None:
             return True
-        text = _part(value, indent)
         if self._uncounted is not None:
-            self._bytes -= len(text.encode("utf-8", "replace")) + 2
+            self._bytes -= _most_bytes(value, indent)
             if self._bytes >= 0:
-                self._uncounted.append(text)
+                self._uncounted.append((value, indent))
                 return True
-        cost = count_tokens(text) + 2
+        cost = _cost(value, indent)
         if cost > self.left:
             return False
         self._tokens = self.left - cost
@@ -387,7 +396,7 @@ class _Budget:
     @property
     def left(self) -> int:
         """How many tokens are left, exactly."""
-        left = (self._tokens or 0) - sum(count_tokens(text) + 2 for text in self._uncounted or ())
+        left = (self._tokens or 0) - sum(_cost(value, indent) for value, indent in self._uncounted or ())
         self._tokens, self._uncounted = left, None
         return left
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from typing import NamedTuple
 
-from memorygraph.graph.connection import Transaction
 from memorygraph.graph.search import lucene_query, namespace_token
 from memorygraph.library import CYPHER
+from memorygraph.query import Query
 
 MOST_HITS = 50
 MOST_PARTS = 8
@@ -15,20 +16,14 @@ LONGEST_PART = 40  # what is longer than any word asks too much of Lucene
 
 # Letters and digits that every analyzer leaves together, whatever stands around them; between blanks they are a word.
 _PART = re.compile("(?P<before>(?<=[ \\t\\n]))?(?P<part>[A-Za-z0-9]+)(?P<after>(?=[ \\t\\n]))?")
-# What the index of all nodes does not know.
-_STOP_WORDS = (
-    " a an and are as at be but by for if in into is it no not of on or such that the their then there these they this "
-    "to was will with "
-)
 
 
-def found_ids(transaction: Transaction, namespace: str, text: str) -> list[str]:
-    """The ids of the entities that a text leads to."""
-    rows = _containing(transaction, namespace, text)
-    terms = None if rows else lucene_query(text, namespace)
+def searches(namespace: str, text: str) -> Iterator[Query]:
+    """The queries whose `ids` are the entities that a text leads to, if the one before them found none."""
+    yield _containing(namespace, text)
+    terms = lucene_query(text, namespace)
     if terms is not None:
-        rows = transaction.run(CYPHER["entities/ids-with-words"](namespace=namespace, terms=terms, limit=MOST_HITS))
-    return [row["id"] for row in rows]
+        yield CYPHER["entities/ids-with-words"](namespace=namespace, terms=terms, limit=MOST_HITS)
 
 
 class _Part(NamedTuple):
@@ -61,30 +56,11 @@ def parts_of(text: str) -> list[_Part]:
     return [part for part in parts if len(part.text) > 1] or parts  # one letter leads nearly everywhere
 
 
-def _containing(transaction: Transaction, namespace: str, text: str) -> list[dict[str, Any]]:
+def _containing(namespace: str, text: str) -> Query:
     parts = parts_of(text)
     if not parts:
-        return transaction.run(CYPHER["entities/ids-containing"](namespace=namespace, text=text))
-    found = CYPHER["entities/ids-containing-parts"](
-        namespace=namespace,
-        text=text,
-        parts=_within(namespace, [_anywhere(part.term, ("name", "kind", "data")) for part in parts]),
-        words=_within(
-            namespace,
-            [
-                f'{_anywhere(part.term, ("name", "data"))} name:"{part.text}" data:"{part.text}"'
-                for part in parts
-                if f" {part.text} " not in _STOP_WORDS
-            ],
-        ),
-    )
-    return transaction.run(found)
-
-
-def _anywhere(term: str, fields: tuple[str, ...]) -> str:
-    return " ".join(f"{field}:{term}" for field in fields)
-
-
-def _within(namespace: str, clauses: list[str]) -> str:
-    required = " ".join(f"+({clause})" for clause in clauses)
-    return f'+namespace_token:"{namespace_token(namespace)}" {required}'
+        return CYPHER["entities/ids-containing"](namespace=namespace, text=text)
+    token = namespace_token(namespace)
+    clauses = " ".join(f"+(name:{part.term} kind:{part.term} data:{part.term})" for part in parts)
+    terms = f'+namespace_token:"{token}" {clauses}'
+    return CYPHER["entities/ids-containing-parts"](namespace=namespace, text=text, parts=terms)

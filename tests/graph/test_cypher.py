@@ -51,11 +51,16 @@ def values_of(block: NamedQuery) -> dict[str, Any]:
 
 
 def _queries() -> dict[str, Query]:
-    """Each block as it stands, and a write that was foreseen as it is run: with what goes to the places it keeps."""
+    """Each block as it stands, and those that keep places for others also as they are run."""
     blocks = {name: CYPHER[name](**values_of(CYPHER[name])) for name in CYPHER if not name.startswith("schema/")}
     opened, written, both = (blocks[f"entities/{name}"] for name in ("begin", "write", "foreseen-write"))
     filled = CYPHER["entities/foreseen-write"].around(opened, written, **both.parameters)
-    return {**blocks, "entities/foreseen-write, filled": filled}
+    opening = CYPHER["entities/open"]
+    searches = {
+        f"entities/open, {name}": opening.around(blocks[f"entities/{name}"], **values_of(opening))
+        for name in ("ids-containing", "ids-containing-parts", "ids-with-words")
+    }
+    return {**blocks, "entities/foreseen-write, filled": filled, **searches}
 
 
 QUERIES = _queries()
@@ -64,7 +69,7 @@ QUERIES = _queries()
 def _is_page(name: str) -> bool:
     """Whether a block reads a page of all there is of something: so many, from a place on."""
     parameters = set(CYPHER[name].parameters)
-    of_all = not parameters & {"ids", "rows", "terms", "message_terms"}
+    of_all = not parameters & {"ids", "names", "rows", "terms", "message_terms"}
     from_a_place = bool(parameters & {"after", "before", "arrival", "id"})
     return name == "history/revisions" or (of_all and from_a_place and "limit" in parameters)
 

@@ -494,12 +494,18 @@ def run_step(mem: Memory, name: str, arguments: list[Any]) -> Any:
 WORDS = ["running", "happy", "the", "a", "Ada's", "don't", "foo_bar", "3.14", "日本", "Zoë", "C++", "a/b", "re-runs"]
 
 
-def test_search_finds_every_text_that_contains_the_query_and_no_other(mem: Memory) -> None:
+@pytest.mark.parametrize("declared", [False, True])
+def test_search_finds_every_text_that_contains_the_query_and_no_other(mem: Memory, declared: bool) -> None:
     texts = [f"{first} {second}" for first in WORDS for second in WORDS[::3]]
-    mem.create(*(entity(f"E{number}", text, kind="k") for number, text in enumerate(texts)))
+    if declared:
+        lines = (f'Node(node_id="{number:03}", name="E{number}", data="{text}");' for number, text in enumerate(texts))
+        mem.graph.load("\n".join(lines))
+    else:
+        mem.create(*(entity(f"E{number}", text, kind="k") for number, text in enumerate(texts)))
     queries = {text[start : start + length] for text in texts for start in range(0, 9, 2) for length in (1, 3, 5)}
     for query in sorted(query for query in queries if query.strip()):
-        said = [(f"E{number}", f"e{number}\nk\n{text.lower()}") for number, text in enumerate(texts)]
+        kind = "" if declared else "k"
+        said = [(f"E{number}", f"e{number}\n{kind}\n{text.lower()}") for number, text in enumerate(texts)]
         assert mem.found(query) == [name for name, text in said if query.lower() in text], query
 
 

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memorygraph.memory.reading import _Budget, _cost
+from memorygraph.memory.reading import _Budget, _cost, _most_bytes, _part
 
-_VALUES = st.one_of(st.text(max_size=40), st.sampled_from(["tea", "word " * 9, "ä€😀" * 4, "{}[]()\n\t\\"]))
+_TEXTS = st.one_of(st.text(max_size=40), st.sampled_from(["tea", "word " * 9, "ä€😀\x85" * 4, "{}[]()\n\t\\"]))
+_RELATIONS = st.fixed_dictionaries({"from": _TEXTS, "to": _TEXTS, "relationType": _TEXTS})
+_ENTITIES = st.fixed_dictionaries({"name": _TEXTS, "entityType": _TEXTS, "observations": st.lists(_TEXTS, max_size=5)})
+_VALUES = st.one_of(_TEXTS, _RELATIONS, _ENTITIES)
+
+
+@given(_VALUES, st.sampled_from([4, 8]))
+def test_a_part_of_a_page_has_no_more_bytes_than_it_is_taken_for(value: Any, indent: int) -> None:
+    assert len(_part(value, indent).encode("utf-8", "replace")) + 2 <= _most_bytes(value, indent)
 
 
 @settings(deadline=None)
-@given(st.lists(_VALUES, max_size=30), st.integers(0, 300))
-def test_a_budget_takes_as_much_as_if_each_part_was_counted_at_once(values: list[str], tokens: int) -> None:
+@given(st.lists(_VALUES, max_size=30), st.integers(0, 1000))
+def test_a_budget_takes_as_much_as_if_each_part_was_counted_at_once(values: list[Any], tokens: int) -> None:
     budget = _Budget(tokens)
     left = tokens
     for value in values:
