@@ -25,14 +25,14 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 EXAMPLES = Path(__file__).parent.parent / "examples"
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave to the whole check what takes many seconds."""
-    if "MEMORYGRAPH_TEST_LARGE" not in os.environ:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave to the whole check what takes many seconds, unless its folder or file is named."""
+    named = config.args_source is pytest.Config.ArgsSource.ARGS
+    if not named and "MEMORYGRAPH_TEST_LARGE" not in os.environ:
+        reason = "slow: it runs in the whole check, with MEMORYGRAPH_TEST_LARGE=1, or where its file is named"
         for item in items:
             if item.get_closest_marker("slow"):
-                item.add_marker(
-                    pytest.mark.skip(reason="slow: it runs in the whole check, or with MEMORYGRAPH_TEST_LARGE=1")
-                )
+                item.add_marker(pytest.mark.skip(reason=reason))
 
 
 @pytest.fixture(scope="session")

@@ -13,6 +13,8 @@ from memorygraph import EmbeddedServer, MemoryGraph
 from memorygraph.graph.connection import Connection
 from tests.graph.test_cypher import QUERIES
 
+pytestmark = pytest.mark.slow
+
 # Of an index over several properties, the part behind what is equal: `namespace = $namespace AND id IS NOT NULL`.
 _OPEN_PART = re.compile(r"(?P<property>\w+) IS NOT NULL")
 

@@ -64,6 +64,7 @@ def server(make_server: Callable[[], EmbeddedServer]) -> EmbeddedServer:
     return made
 
 
+@pytest.mark.slow
 def test_status_says_where_it_is(server: EmbeddedServer) -> None:
     status = server.status()
     assert status.running
@@ -129,6 +130,7 @@ def test_load_csv_reads_no_file_and_calls_nobody(server: EmbeddedServer, address
         ask(server, f"LOAD CSV FROM '{address.format(http=port)}' AS line RETURN line LIMIT 1")
 
 
+@pytest.mark.slow
 def test_nothing_is_reported_to_the_vendor_and_transactions_are_bounded(server: EmbeddedServer) -> None:
     rows = ask(server, "SHOW SETTINGS YIELD name, value RETURN name, value")
     values = {row["name"]: row["value"] for row in rows}
@@ -229,6 +231,7 @@ def test_starts_crashes_and_kills(
     print(f"{ROUNDS_OF_KILLS} rounds of {STARTERS} starters, seed {seed}")
 
 
+@pytest.mark.slow
 def test_a_server_that_is_killed_while_it_starts_is_started_again(make_server: Callable[[], EmbeddedServer]) -> None:
     server = make_server()
     with ThreadPoolExecutor(1) as starter:

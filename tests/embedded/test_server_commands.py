@@ -40,6 +40,7 @@ def document(*arguments: str) -> Any:
     return json.loads(answer.stdout)
 
 
+@pytest.mark.slow
 def test_a_server_is_started_found_opened_and_stopped(home: Path) -> None:
     before = document("status")
     assert before.keys() == STATUS
@@ -97,6 +98,7 @@ def test_nothing_heavy_is_imported_before_a_command_runs(run_python: Callable[..
     assert not heavy & set(program.communicate(timeout=60)[0].split())
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="signals are another matter there")
 def test_the_server_outlives_the_command_and_its_terminal(home: Path) -> None:
     # A session of its own, ended as a whole when the terminal closes.

@@ -227,6 +227,7 @@ def test_names_and_data_of_any_kind_stay_data(graph: MemoryGraph) -> None:
     assert graph.node("canary").data == "sings"
 
 
+@pytest.mark.slow
 def test_a_transaction_too_large_for_the_server_says_to_use_batches(connection: Connection) -> None:
     with pytest.raises(MemoryGraphError, match="--batch"):
         connection.write(lambda tx: tx.run(Query("UNWIND range(1, 4000000) AS i CREATE (:TooLarge {i: toString(i)})")))

@@ -117,6 +117,7 @@ def test_a_stream_holds_no_more_than_a_page_of_its_rows(apollo: MemoryGraph) -> 
     assert _peak(lambda: sum(len(row["text"]) for row in rows)) < 8 * 2**20  # all of them are over 20 MB
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["contextscript", "jsonl", "graphml"])
 def test_an_export_holds_no_more_than_a_page_of_its_elements(graph: MemoryGraph, tmp_path: Path, form: str) -> None:
     data = "x" * 10_000

@@ -9,6 +9,8 @@ import pytest
 from memorygraph.languages import parse
 from memorygraph.languages.agentscript import Agent, Block, Function, Program
 
+pytestmark = pytest.mark.slow
+
 N = 50_000
 
 

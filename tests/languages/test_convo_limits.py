@@ -9,6 +9,8 @@ import pytest
 from memorygraph.languages import parse
 from memorygraph.languages.convo import Program
 
+pytestmark = pytest.mark.slow
+
 N = 50_000
 LONG = 2**17
 

@@ -10,6 +10,8 @@ import pytest
 
 from memorygraph.languages import Program, parse, parse_batches
 
+pytestmark = pytest.mark.slow
+
 MILLION = 10**6
 NODE = 'Node(node_id="a", name="A", data="'
 

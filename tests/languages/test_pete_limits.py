@@ -11,6 +11,8 @@ from memorygraph.languages.pete import Program
 from memorygraph.languages.pete.printing import print_program
 from memorygraph.languages.pete.reading import LARGEST, Reader
 
+pytestmark = pytest.mark.slow
+
 N = 100_000
 
 

@@ -69,6 +69,7 @@ def test_twenty_creates_at_once_over_http_are_all_kept(graph: MemoryGraph, open_
     assert _names(graph) == sorted(f"0-{number}" for number in range(20))
 
 
+@pytest.mark.slow
 def test_two_processes_lose_nothing_of_each_other(graph: MemoryGraph, server: Server) -> None:
     async def work() -> None:
         async with over_stdio(server, graph.namespace) as one, over_stdio(server, graph.namespace) as two:

@@ -394,6 +394,7 @@ def ids(length: int) -> Iterator[str]:
         yield parent
 
 
+@pytest.mark.slow
 def test_ten_thousand_messages(in_neo4j: InNeo4j) -> None:
     history = in_neo4j("talk")
     history.extend(talk(10_000))

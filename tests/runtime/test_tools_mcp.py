@@ -219,6 +219,7 @@ if "stay" in sys.argv:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stubborn", [False, True], ids=["polite", "stubborn"])
 def test_the_server_ends_with_the_interpreter_that_forgot_to_close(stubborn: bool, tmp_path: Path) -> None:
     after = "sleep 300" if stubborn else "true"  # a stubborn server does not heed that its input has ended
@@ -232,6 +233,7 @@ def test_the_server_ends_with_the_interpreter_that_forgot_to_close(stubborn: boo
     assert has_ended(int((tmp_path / "pid").read_text()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
 def test_the_server_ends_with_an_interpreter_that_is_killed(number: signal.Signals, tmp_path: Path) -> None:
     command = [sys.executable, "-c", OWNER, f"mcp://{COMMAND}", "stay"]

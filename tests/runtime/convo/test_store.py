@@ -147,6 +147,7 @@ with MemoryGraph.connect(namespace=sys.argv[2]) as graph:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("killed_at", [1, 2, 3])
 def test_a_killed_run_goes_on_and_repeats_nothing(
     server: tuple[str, tuple[str, str] | None],

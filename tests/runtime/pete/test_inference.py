@@ -304,6 +304,7 @@ def test_a_negated_head_and_a_negated_body(world: World) -> None:
 CYCLE = [f"n{i}" for i in range(50)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "recursive",
     [

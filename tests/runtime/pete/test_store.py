@@ -73,6 +73,7 @@ def test_a_log_is_kept_to_the_byte(connection: Connection, data: st.DataObject) 
         assert elements(graph) == stored
 
 
+@pytest.mark.slow
 @settings(few, max_examples=examples(12))
 @given(data=st.data())
 def test_a_log_that_grows_in_slices_is_the_same_as_at_once(connection: Connection, data: st.DataObject) -> None:
@@ -317,6 +318,7 @@ with MemoryGraph.connect() as mg:
 """
 
 
+@pytest.mark.slow
 def test_a_killed_load_leaves_all_or_nothing(
     environment: str, connection: Connection, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
