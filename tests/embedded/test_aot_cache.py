@@ -295,6 +295,7 @@ def trained(artifacts: Path) -> Path:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(1000)
 @pytest.mark.skipif(
     not LONG and sys.platform != "linux",

@@ -219,6 +219,7 @@ def test_installs_in_the_order_of_the_lock_and_counts_every_byte(repository: Rep
     assert repository.requests == []
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few_pauses")
 @pytest.mark.parametrize("fault", ["flip", "truncate", "longer", "404", "500", "stall"])
 def test_one_fault_is_overcome_and_a_lasting_one_is_named(repository: Repository, folder: Path, fault: str) -> None:

@@ -77,6 +77,7 @@ def test_status_says_where_it_is(server: EmbeddedServer) -> None:
     assert ask(server, kernel) == [{"versions": [status.version]}]
 
 
+@pytest.mark.slow
 def test_up_again_is_quick_and_changes_nothing(server: EmbeddedServer) -> None:
     before, pids = server.status(), [process.pid for process in processes_of(server)]
     began = time.monotonic()

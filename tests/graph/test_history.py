@@ -478,6 +478,7 @@ def _accepted(work: Callable[[], Any]) -> bool:
     return True
 
 
+@pytest.mark.slow
 @settings(
     max_examples=examples(60),
     deadline=None,

@@ -82,6 +82,7 @@ def test_two_processes_lose_nothing_of_each_other(graph: MemoryGraph, server: Se
     assert _names(graph) == sorted(f"{index}-{number}" for index in range(2) for number in range(20))
 
 
+@pytest.mark.slow
 def test_the_same_entity_from_everywhere_is_one_with_all_that_was_said(graph: MemoryGraph, server: Server) -> None:
     async def work() -> None:
         async with (

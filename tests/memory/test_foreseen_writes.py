@@ -159,6 +159,7 @@ def test_what_is_foreseen_is_one_query_and_stored_as_what_is_not(
     assert all_of(graph) == all_of(twin)
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(60), deadline=None)
 @given(st.lists(STEPS | SCRIPTS, max_size=12))
 def test_any_sequence_of_operations_stores_what_it_would_store_in_several_queries(

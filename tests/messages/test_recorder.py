@@ -250,6 +250,7 @@ def _process(server: Server, namespace: str, folder: Path, name: str) -> None:
         recorder.flush()
 
 
+@pytest.mark.slow
 def test_several_processes_share_the_spool(
     server: Server, connection: Connection, namespace: str, tmp_path: Path
 ) -> None:

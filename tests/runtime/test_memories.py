@@ -169,6 +169,7 @@ def test_threads_add_together(memory: Memory) -> None:
     assert len({kept["id"] for kept in found}) == 20
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("uri", ["file://facts.jsonl", "sqlite://facts.db"])
 def test_processes_add_together(uri: str, tmp_path: Path) -> None:
     context = multiprocessing.get_context("spawn")

@@ -196,6 +196,7 @@ def test_a_server_that_does_not_start_fails_the_call(uri: str, message: str, tmp
     assert portal_threads() == before
 
 
+@pytest.mark.slow
 def test_a_server_that_never_answers_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mcp, "SECONDS", 1.0)
     note = tmp_path / "pid"

@@ -284,6 +284,7 @@ def test_errors_say_what_is_wrong(code: str, message: str) -> None:
     assert message in failure(f"> do\n{code}\n").message
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "code",
     [

@@ -209,6 +209,7 @@ def test_deep_calls_are_errors(code: str, message: str) -> None:
     assert message in failure(f"{FUNCTIONS}\n> do\n{code}\n").message
 
 
+@pytest.mark.slow
 def test_many_calls_are_an_error() -> None:
     text = "> many(n: int) -> ( if(gt(n 0)) then(many(sub(n 1)) many(sub(n 1))) )\n\n> do\nmany(100)\n"
     assert "more than 1,000,000 calls" in failure(text).message

@@ -39,6 +39,7 @@ def process(mind: Mind, server: tuple[str, tuple[str, str] | None], monkeypatch:
     return start
 
 
+@pytest.mark.slow
 def test_a_process_that_is_killed_while_the_model_writes_loses_nothing(mind: Mind, process: Any) -> None:
     asked = threading.Event()
     release = threading.Event()

@@ -247,6 +247,7 @@ def test_a_closed_context_can_be_current() -> None:
     assert_readable(seen, root)
 
 
+@pytest.mark.slow
 def test_ten_thousand_contexts_in_each_other() -> None:
     root = inner = frame(None, 1, "context main() {")
     for number in range(10_000):

@@ -322,6 +322,7 @@ def test_recursion_over_a_cycle_reaches_everything_and_ends(world: World, recurs
     assert world.values("n3 reach n2", depth=60) == [()]
 
 
+@pytest.mark.slow
 def test_all_pairs_of_a_cycle(world: World) -> None:
     world.tell(*(f"{a} above {b}" for a, b in itertools.pairwise([*CYCLE, CYCLE[0]])))
     world.teach("_x above _z if _x above _y and _y above _z")

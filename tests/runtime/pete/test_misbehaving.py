@@ -250,6 +250,7 @@ def test_a_name_that_is_none_goes_back(mind: Mind) -> None:
     assert require_log(thought) == BEGUN + "\n  // well"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "code"),
     [

@@ -60,6 +60,7 @@ def entries(graph: MemoryGraph) -> int:
     return int(row["entries"])
 
 
+@pytest.mark.slow
 @few
 @given(data=st.data())
 def test_a_log_is_kept_to_the_byte(connection: Connection, data: st.DataObject) -> None:
