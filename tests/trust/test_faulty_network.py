@@ -23,8 +23,6 @@ from tests.trust.chance import seeded
 from tests.trust.proxy import AT_COMMIT, Fault, FaultProxy
 from tests.trust.rounds import loads, stored
 
-pytestmark = pytest.mark.slow
-
 LONG = "MEMORYGRAPH_TEST_LONG" in os.environ
 FAULTS = 400 if LONG else 40
 OPERATIONS = 1000 if LONG else 60

@@ -17,8 +17,6 @@ from memorygraph.languages import LANGUAGES, parse
 from tests.trust.chance import seed
 from tests.trust.fuzzing import KINDS, Report, fuzz, is_located
 
-pytestmark = pytest.mark.slow
-
 LONG = 10**6 if os.environ.get("MEMORYGRAPH_TEST_LONG") else 10**4
 COUNT = int(os.environ.get("MEMORYGRAPH_FUZZ", LONG))
 SEED = seed()

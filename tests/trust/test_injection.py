@@ -35,8 +35,6 @@ from tests.trust.canary import Canary, listening
 from tests.trust.chance import seed
 from tests.trust.fuzzing import is_located
 
-pytestmark = pytest.mark.slow
-
 LONG = bool(os.environ.get("MEMORYGRAPH_TEST_LONG"))
 SEED = seed()
 FIRST, SOME = 6, 4  # an ordinary run gives the first texts of the corpus, and some others, to each such position

@@ -21,10 +21,7 @@ from tests.trust.chance import seeded
 from tests.trust.rounds import after, loads, statements, stored, text_of
 from tests.trust.victims import End, Order, log_of
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(not hasattr(os, "fork"), reason="kills forked processes"),
-]
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="kills forked processes")
 
 LONG = "MEMORYGRAPH_TEST_LONG" in os.environ
 KILLS = 200 if LONG else 12

@@ -23,8 +23,6 @@ from memorygraph.graph.java import java_executable
 from tests.trust.chance import seeded
 from tests.trust.rounds import loads, stored
 
-pytestmark = pytest.mark.slow
-
 KILLS = 20 if "MEMORYGRAPH_TEST_LONG" in os.environ else 3
 NODES = 40
 PATIENCE_S = 60.0

@@ -10,15 +10,11 @@ import sys
 from contextlib import ExitStack
 from pathlib import Path
 
-import pytest
-
 from memorygraph import MemoryGraph
 from memorygraph.graph.connection import Connection
 from tests.trust.chance import seeded
 from tests.trust.rivals import COUNTERS, Account
 from tests.trust.rounds import loads, stored
-
-pytestmark = pytest.mark.slow
 
 PROCESSES = 8
 ROUNDS = 200 if "MEMORYGRAPH_TEST_LONG" in os.environ else 10
