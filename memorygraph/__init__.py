@@ -25,7 +25,6 @@ if TYPE_CHECKING:
         ScriptError,
     )
     from memorygraph.graph.elements import Edge, Hit, Neighbour, Node
-    from memorygraph.graph.embedded import EmbeddedServer
     from memorygraph.graph.history import Change, Revision, Snapshot
     from memorygraph.graph.loads import LoadReport, Provenance
     from memorygraph.messages.graph import MessageGraph
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
     from memorygraph.runtime.convo.controller import ConvoGraphController, convo_graph, execute_convo_graph
     from memorygraph.runtime.convo.conversation import Conversation
     from memorygraph.runtime.result import RunResult
+    from memorygraph.server.embedded import EmbeddedServer
 
 __all__ = [
     "AsyncMemoryGraph",
@@ -88,7 +88,7 @@ _HOMES = {
         "ScriptError",
     ),
     "memorygraph.graph.elements": ("Edge", "Hit", "Neighbour", "Node"),
-    "memorygraph.graph.embedded": ("EmbeddedServer",),
+    "memorygraph.server.embedded": ("EmbeddedServer",),
     "memorygraph.graph.history": ("Change", "Revision", "Snapshot"),
     "memorygraph.graph.loads": ("LoadReport", "Provenance"),
     "memorygraph.messages.graph": ("MessageGraph",),

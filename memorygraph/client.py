@@ -21,7 +21,6 @@ from memorygraph.graph import elements, exports
 from memorygraph.graph.batches import load_batches
 from memorygraph.graph.connection import READ_SECONDS, Connection
 from memorygraph.graph.elements import Edge, Hit, Neighbour, Node
-from memorygraph.graph.embedded import EmbeddedServer
 from memorygraph.graph.loads import Loader, LoadReport, Provenance
 from memorygraph.graph.namespaces import NamespaceInfo, drop_namespace, list_namespaces
 from memorygraph.graph.readonly import check_nesting, check_reads_only
@@ -34,6 +33,7 @@ from memorygraph.messages.recorder import Recorder
 from memorygraph.messages.store import ConversationInfo, Store, drop_conversations, list_conversations
 from memorygraph.query import Query
 from memorygraph.scripts import open_script, read_script
+from memorygraph.server.embedded import EmbeddedServer
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -51,8 +51,8 @@ if TYPE_CHECKING:
     from memorygraph.runtime.result import RunResult
     from memorygraph.runtime.trace import Listener
 
-LONGEST_NAMESPACE = 200
-DEEPEST_NEIGHBOURS = 20
+MAX_NAMESPACE = 200
+MAX_NEIGHBOURS = 20
 
 Progress = Callable[[int], None]
 
@@ -68,9 +68,9 @@ class MemoryGraph:
     """
 
     def __init__(self, connection: Connection, namespace: str = "default") -> None:
-        if not namespace or len(namespace) > LONGEST_NAMESPACE or not namespace.isprintable():
+        if not namespace or len(namespace) > MAX_NAMESPACE or not namespace.isprintable():
             raise MemoryGraphError(
-                f"a namespace has 1 to {LONGEST_NAMESPACE} printable characters, and this is {namespace!r}"
+                f"a namespace has 1 to {MAX_NAMESPACE} printable characters, and this is {namespace!r}"
             )
         self.connection = connection
         self.namespace = namespace
@@ -238,8 +238,8 @@ class MemoryGraph:
             ScriptError: the program is wrong, or something in it cannot be done.
             ModelError: a model endpoint failed.
         """
+        from memorygraph.runtime.agentscript.run import Run
         from memorygraph.runtime.permissions import Permissions
-        from memorygraph.runtime.run import Run
 
         program = _script(source, language)
         permissions = Permissions.of(allow_tools, allow_hosts)
@@ -359,8 +359,8 @@ class MemoryGraph:
         Raises:
             NotFoundError: there is no such node.
         """
-        if not 1 <= depth <= DEEPEST_NEIGHBOURS:
-            raise MemoryGraphError(f"a depth lies between 1 and {DEEPEST_NEIGHBOURS}, and this is {depth}")
+        if not 1 <= depth <= MAX_NEIGHBOURS:
+            raise MemoryGraphError(f"a depth lies between 1 and {MAX_NEIGHBOURS}, and this is {depth}")
         found = elements.find_neighbours(self.connection, self.namespace, identifier, depth)
         if not found:
             self.node(identifier)

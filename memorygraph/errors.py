@@ -38,7 +38,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-MOST_PROBLEMS = 100  # that are said of one script; more than that nobody reads
+MAX_PROBLEMS = 100  # that are said of one script; more than that nobody reads
 
 
 class Span(NamedTuple):

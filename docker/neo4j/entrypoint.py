@@ -19,11 +19,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from memorygraph.graph.aot_cache import CACHE_FLAGS
-from memorygraph.graph.artifacts import read_lock
-from memorygraph.graph.java import java_executable
-from memorygraph.graph.server_process import DEFAULT_BOLT_PORT, DEFAULT_HTTP_PORT, MAIN_CLASS
-from memorygraph.graph.server_settings import USERNAME, Endpoints, first_password_record, jvm_arguments
+from memorygraph.server.aot_cache import CACHE_FLAGS
+from memorygraph.server.artifacts import read_lock
+from memorygraph.server.java import java_executable
+from memorygraph.server.process import DEFAULT_BOLT_PORT, DEFAULT_HTTP_PORT, MAIN_CLASS
+from memorygraph.server.settings import USERNAME, Endpoints, first_password_record, jvm_arguments
 
 ADMIN_CLASS = "org.neo4j.server.startup.Neo4jAdminCommand"
 HOME = Path("/var/lib/neo4j")

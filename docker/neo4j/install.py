@@ -5,10 +5,10 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from memorygraph.graph.aot_cache import AotCache
-from memorygraph.graph.aot_training import train
-from memorygraph.graph.installation import install
-from memorygraph.graph.java import java_executable
+from memorygraph.server.aot_cache import AotCache
+from memorygraph.server.aot_training import train
+from memorygraph.server.installation import install
+from memorygraph.server.java import java_executable
 
 LIBRARIES = Path("/opt/neo4j/lib")
 AOT_CACHE = Path("/opt/neo4j/classes.aot")

@@ -16,8 +16,8 @@ from memorygraph.cli.settings import Settings
 from memorygraph.errors import MemoryGraphError
 
 if TYPE_CHECKING:
-    from memorygraph.graph.backup import BackupReport
-    from memorygraph.graph.embedded import EmbeddedServer
+    from memorygraph.server.backup import BackupReport
+    from memorygraph.server.embedded import EmbeddedServer
 
 FILE = click.argument("file", type=click.Path(path_type=Path))
 
@@ -32,7 +32,7 @@ def backup(settings: Settings, *, file: Path, force: bool, as_json: bool) -> Non
 
     Neo4j is stopped meanwhile, and started again if it ran. Its password is not in the file.
     """
-    from memorygraph.graph.backup import backup
+    from memorygraph.server.backup import backup
 
     with ExitStack() as shown:
         done = backup(_server(settings), file, overwrite=force, steps=_ShownSteps(shown))
@@ -49,7 +49,7 @@ def restore(settings: Settings, *, file: Path, force: bool, as_json: bool) -> No
 
     The present graph is kept until Neo4j has started with the new one, and stays if anything fails before.
     """
-    from memorygraph.graph.backup import holds_graph, restore
+    from memorygraph.server.backup import holds_graph, restore
 
     server = _server(settings)
     if not force and not as_json and sys.stdin.isatty() and holds_graph(server):
@@ -87,7 +87,7 @@ class _ShownSteps:
 
 
 def _server(settings: Settings) -> EmbeddedServer:
-    from memorygraph.graph.embedded import EmbeddedServer
+    from memorygraph.server.embedded import EmbeddedServer
 
     if not settings.embedded:
         raise MemoryGraphError(

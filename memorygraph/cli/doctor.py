@@ -12,9 +12,9 @@ from memorygraph.cli.output import json_option, plain, print_json
 from memorygraph.cli.settings import Settings
 
 if TYPE_CHECKING:
-    from memorygraph.graph.database_doctor import Database
-    from memorygraph.graph.embedded import EmbeddedServer
-    from memorygraph.graph.finding import Finding
+    from memorygraph.server.database_doctor import Database
+    from memorygraph.server.embedded import EmbeddedServer
+    from memorygraph.server.findings import Finding
 
 CANNOT_RUN = 3
 NO_MODEL = 4
@@ -29,10 +29,10 @@ def doctor(context: click.Context, *, as_json: bool) -> None:
     Ends with exit code 3 when something keeps Neo4j from running, and with 4 when only the model endpoint fails. What
     it prints holds no secret, and is good to have in a report of a problem.
     """
-    from memorygraph.graph.doctor import examine
-    from memorygraph.graph.embedded import EmbeddedServer
-    from memorygraph.graph.finding import known_secrets
     from memorygraph.memory.doctor import examine_models
+    from memorygraph.server.doctor import examine
+    from memorygraph.server.embedded import EmbeddedServer
+    from memorygraph.server.findings import known_secrets
 
     settings: Settings = context.obj
     server = EmbeddedServer()
@@ -53,7 +53,7 @@ def doctor(context: click.Context, *, as_json: bool) -> None:
 
 def _database(settings: Settings) -> Database | None:
     from memorygraph.client import login
-    from memorygraph.graph.database_doctor import Database
+    from memorygraph.server.database_doctor import Database
 
     uri = settings.named_uri
     name = settings.database or os.environ.get("NEO4J_DATABASE")

@@ -155,7 +155,7 @@ def _print_reports(
     if dry_run:
         say("a dry run: nothing was stored")
     elif settings.embedded:
-        from memorygraph.graph.embedded import EmbeddedServer
+        from memorygraph.server.embedded import EmbeddedServer
 
         click.echo(f"see it in Neo4j Browser: {EmbeddedServer().status().browser_url}")
     else:

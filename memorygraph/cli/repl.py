@@ -15,7 +15,7 @@ from memorygraph.cli.settings import Settings
 from memorygraph.errors import MemoryGraphError, ScriptError
 
 if TYPE_CHECKING:
-    from memorygraph.runtime.session import Session
+    from memorygraph.runtime.agentscript.session import Session
 
 HELP = """\
 Type statements, expressions, imports or agents; an open brace goes on in the next line.
@@ -37,8 +37,8 @@ def repl(settings: Settings, *, model: str | None, mock: bool, tools: tuple[str,
 
     The session is kept in the graph as one run. What it may reach is what is allowed here.
     """
+    from memorygraph.runtime.agentscript.session import Session
     from memorygraph.runtime.permissions import Permissions
-    from memorygraph.runtime.session import Session
 
     with settings.connect() as graph:
         session = Session(graph, Permissions.of(tools, hosts), model, mock, Path(), pretty_listener)

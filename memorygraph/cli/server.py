@@ -15,7 +15,7 @@ from memorygraph.cli.output import bytes_progress, json_option, print_json, prin
 
 if TYPE_CHECKING:
     from memorygraph.cli.settings import Settings
-    from memorygraph.graph.embedded import EmbeddedServer, ServerStatus
+    from memorygraph.server.embedded import EmbeddedServer, ServerStatus
 
 
 @click.command()
@@ -94,7 +94,7 @@ def browser(
 
 
 def _print_saved_queries(*, as_json: bool) -> None:
-    from memorygraph.graph.browser import saved_queries
+    from memorygraph.server.browser import saved_queries
 
     found = [(name, saved.about, sorted(saved.needs)) for name, saved in saved_queries().items()]
     if as_json:
@@ -109,7 +109,7 @@ def _written(name: str | None, parameters: tuple[str, ...], settings: Settings) 
     """What makes Browser begin with a saved query; before anything is started, what is wrong about it is said."""
     from memorygraph.cli.read import parameter
     from memorygraph.client import chosen_namespace
-    from memorygraph.graph.browser import saved_queries
+    from memorygraph.server.browser import saved_queries
 
     values = dict(map(parameter, parameters))
     if name is None:
@@ -131,7 +131,7 @@ def start_embedded() -> ServerStatus:
 
 
 def _server() -> EmbeddedServer:
-    from memorygraph.graph.embedded import EmbeddedServer
+    from memorygraph.server.embedded import EmbeddedServer
 
     return EmbeddedServer()
 

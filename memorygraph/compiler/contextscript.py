@@ -15,7 +15,7 @@ from typing import Any
 
 from memorygraph.compiler.stored import Stored
 from memorygraph.compiler.symbols import Kind, Symbol, SymbolTable
-from memorygraph.errors import MOST_PROBLEMS, Problem
+from memorygraph.errors import MAX_PROBLEMS, Problem
 from memorygraph.languages.contextscript import (
     Deletion,
     EdgeDeclaration,
@@ -285,6 +285,6 @@ class _Compiler:
         self._report(message, "kind-conflict", statement, argument)
 
     def _report(self, message: str, code: str, statement: Statement, argument: str) -> None:
-        if len(self._problems) < MOST_PROBLEMS:
+        if len(self._problems) < MAX_PROBLEMS:
             span = self._program.argument_span(statement, argument)
             self._problems.append(self._program.source.problem(message, code, span))

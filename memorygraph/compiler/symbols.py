@@ -43,7 +43,7 @@ class Symbol:
     deleted_with: str | None = None
 
 
-MOST_COMPARED = 5000
+MAX_COMPARED = 5000
 
 _ABSENT = Symbol(Kind.ABSENT)
 _UNKNOWN = Symbol(Kind.UNKNOWN)
@@ -118,7 +118,7 @@ class SymbolTable:
             identifier, name = found
             return f'; did you mean node id `{identifier}`? `{identifier}` is the id of the node named "{name}"'
         nodes = [name for name, symbol in self._symbols.items() if symbol.kind is Kind.NODE]
-        near = get_close_matches(text, nodes[:MOST_COMPARED], n=1, cutoff=0.7)
+        near = get_close_matches(text, nodes[:MAX_COMPARED], n=1, cutoff=0.7)
         if near:
             return f"; did you mean `{near[0]}`?"
         return "" if is_identifier(text) else "; an id has only letters, digits, `_` and `-`: is this a name?"

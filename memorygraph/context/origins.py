@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from memorygraph.context.rendering import MOST_PIECES
+from memorygraph.context.rendering import MAX_PIECES
 from memorygraph.errors import MemoryGraphError
 
 _LEAVES = (str, int, float, bool, type(None))
@@ -106,8 +106,8 @@ def copy_value(value: Any) -> Any:
         inside.add(id(original))
         waiting.append((None, id(original)))
         pieces += len(original)
-        if pieces > MOST_PIECES:
-            raise MemoryGraphError(f"a value is too large to be copied: it has more than {MOST_PIECES} parts")
+        if pieces > MAX_PIECES:
+            raise MemoryGraphError(f"a value is too large to be copied: it has more than {MAX_PIECES} parts")
         _fill(copied, original, waiting)
     return result
 

@@ -16,9 +16,9 @@ from typing import Any
 from memorygraph.errors import MemoryGraphError
 
 # A few values that hold each other many times can mean more text than any memory holds.
-MOST_PIECES = 10_000_000
+MAX_PIECES = 10_000_000
 
-_LARGEST_INDEX = 2**32 - 2
+_MAX_INDEX = 2**32 - 2
 _UNSAFE = re.compile("[\x85\u2028\u2029\ud800-\udfff]")
 _quote_plainly = json.encoder.encode_basestring
 
@@ -89,17 +89,13 @@ def fields_of(value: Mapping[Any, Any]) -> list[tuple[str, Any]]:
     except TypeError as error:
         raise MemoryGraphError("a field's name is a text, and not a value of another type") from error
     if indexed:
-        fields.sort(key=lambda field: int(field[0]) if _is_index(field[0]) else _LARGEST_INDEX + 1)
+        fields.sort(key=lambda field: int(field[0]) if _is_index(field[0]) else _MAX_INDEX + 1)
     return fields
 
 
 def _is_index(key: str) -> bool:
     return (
-        key.isascii()
-        and key.isdigit()
-        and len(key) <= 10
-        and (key == "0" or key[0] != "0")
-        and int(key) <= _LARGEST_INDEX
+        key.isascii() and key.isdigit() and len(key) <= 10 and (key == "0" or key[0] != "0") and int(key) <= _MAX_INDEX
     )
 
 
@@ -178,8 +174,8 @@ def _write(value: Any, line: str) -> str:
     def open_value(inner: Any) -> None:
         if id(inner) in open_ids:
             raise MemoryGraphError("a value holds itself; it cannot be rendered")
-        if len(pieces) > MOST_PIECES:
-            raise MemoryGraphError(f"a value is too large to be rendered: it has more than {MOST_PIECES} parts")
+        if len(pieces) > MAX_PIECES:
+            raise MemoryGraphError(f"a value is too large to be rendered: it has more than {MAX_PIECES} parts")
         around = line + step * len(stack)
         pieces.append("{" if isinstance(inner, Mapping) else "[")
         open_ids.add(id(inner))

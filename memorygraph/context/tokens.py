@@ -17,8 +17,8 @@ ENCODING = "o200k_base"
 
 # The tokenizer needs the square of the time for a run that it cannot divide, such as a line of one character. Runs
 # that are longer than any word are divided here, which can count a token more for each part.
-LONGEST_RUN = 128
-_LONG_RUN = re.compile(rf"(?<!\S)\S{{{LONGEST_RUN + 1},}}|(?<!\s)\s{{{LONGEST_RUN + 1},}}")
+MAX_RUN = 128
+_LONG_RUN = re.compile(rf"(?<!\S)\S{{{MAX_RUN + 1},}}|(?<!\s)\s{{{MAX_RUN + 1},}}")
 _HALF_PAIR = re.compile("[\ud800-\udfff]")
 
 
@@ -56,7 +56,7 @@ def _encode(text: str) -> list[int]:
 
 def _parts(text: str) -> list[str]:
     runs = (match.span() for match in _LONG_RUN.finditer(text))
-    cuts = [cut for start, end in runs for cut in range(start + LONGEST_RUN, end, LONGEST_RUN)]
+    cuts = [cut for start, end in runs for cut in range(start + MAX_RUN, end, MAX_RUN)]
     return [text[start:end] for start, end in zip([0, *cuts], [*cuts, len(text)], strict=True)]
 
 

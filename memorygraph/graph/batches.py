@@ -13,7 +13,7 @@ from dataclasses import replace
 from hashlib import sha256
 
 from memorygraph.compiler import compile_program
-from memorygraph.errors import MOST_PROBLEMS, Problem, ScriptError
+from memorygraph.errors import MAX_PROBLEMS, Problem, ScriptError
 from memorygraph.graph.loads import COUNTS, Loader, LoadReport, Provenance
 from memorygraph.languages.contextscript import Program, Statement, print_statement
 from memorygraph.library import CYPHER
@@ -91,7 +91,7 @@ def _check(programs: Iterable[Program], checkpoints: set[tuple[int, str]]) -> tu
     stored = (0, "")
     counts = {count for count, _ in checkpoints}
     for program in programs:
-        problems += compile_program(program, None).problems[: MOST_PROBLEMS - len(problems)]
+        problems += compile_program(program, None).problems[: MAX_PROBLEMS - len(problems)]
         for statement in program.statements:
             beginning.extend((statement,))
             if beginning.statements in counts and (beginning.statements, beginning.digest) in checkpoints:
@@ -132,7 +132,7 @@ def _add(total: LoadReport, batch: LoadReport) -> LoadReport:
     return replace(
         batch,
         statements=total.statements + batch.statements,
-        warnings=(total.warnings + batch.warnings)[:MOST_PROBLEMS],
+        warnings=(total.warnings + batch.warnings)[:MAX_PROBLEMS],
         resumed_after=total.resumed_after,
         **counts,
     )

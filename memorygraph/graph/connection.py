@@ -37,9 +37,9 @@ SILENCE_SECONDS = 75.0
 """Longer than the minute after which Neo4j, as it is delivered, shows that it is still at work."""
 ANSWER_SECONDS = 5.0
 """How much later than the end of its transaction a read still gets an answer."""
-SHORTEST_PAUSE_SECONDS = 0.05
-LONGEST_PAUSE_SECONDS = 2.0
-LONGEST_PAUSE_OF_A_DEADLOCK_SECONDS = 0.25
+MIN_PAUSE_SECONDS = 0.05
+MAX_PAUSE_SECONDS = 2.0
+MAX_PAUSE_OF_A_DEADLOCK_SECONDS = 0.25
 """The others hold their locks for milliseconds, and who waits long loses to those that have just come."""
 
 # What the driver has to say is said by our errors; without a handler it would reach the user's terminal.
@@ -100,8 +100,8 @@ def _is_deadlock(error: Exception) -> bool:
 
 def _pause(attempt: int, error: Exception) -> float:
     """How long to wait before a new try, in seconds: longer and longer, and not in step with others."""
-    longest = LONGEST_PAUSE_OF_A_DEADLOCK_SECONDS if _is_deadlock(error) else LONGEST_PAUSE_SECONDS
-    return min(SHORTEST_PAUSE_SECONDS * 2.0**attempt, longest) * random.uniform(0.5, 1.0)  # noqa: S311
+    longest = MAX_PAUSE_OF_A_DEADLOCK_SECONDS if _is_deadlock(error) else MAX_PAUSE_SECONDS
+    return min(MIN_PAUSE_SECONDS * 2.0**attempt, longest) * random.uniform(0.5, 1.0)  # noqa: S311
 
 
 class _FailedWork(Exception):  # noqa: N818 - an envelope, not an error

@@ -16,7 +16,7 @@ from memorygraph.graph.elements import Edge, Node, all_edges, all_nodes
 from memorygraph.languages.contextscript import EdgeDeclaration, NodeDeclaration, print_statement
 from memorygraph.library import CYPHER
 
-MOST_TRIES = 5
+MAX_TRIES = 5
 Result = TypeVar("Result")
 
 _GRAPHML_KEYS = (
@@ -62,13 +62,13 @@ def read_at_rest(
     Raises:
         MemoryGraphError: writers never paused.
     """
-    for _ in range(MOST_TRIES):
+    for _ in range(MAX_TRIES):
         before = _revision(connection, namespace)
         result = read()
         if _revision(connection, namespace) == before:
             return result
         forget()
-    raise MemoryGraphError(f"namespace {namespace!r} changed during each of {MOST_TRIES} exports; try again later")
+    raise MemoryGraphError(f"namespace {namespace!r} changed during each of {MAX_TRIES} exports; try again later")
 
 
 def written(form: str, nodes: Iterator[Node], edges: Iterator[Edge]) -> Iterator[str]:

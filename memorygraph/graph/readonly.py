@@ -10,7 +10,7 @@ from memorygraph.errors import QueryError
 from memorygraph.graph.connection import Connection
 from memorygraph.query import Query
 
-DEEPEST_NESTING = 100
+MAX_NESTING = 100
 _REFUSED_OPERATORS = {
     "LoadCSV": "LOAD CSV reads files and addresses",
     "TerminateTransactions": "TERMINATE TRANSACTIONS stops the work of others",
@@ -59,15 +59,15 @@ def check_nesting(text: str) -> None:
     """Refuse Cypher whose brackets nest so deep that the server's parser would overflow its stack.
 
     Raises:
-        QueryError: deeper than DEEPEST_NESTING; such a value belongs in a parameter.
+        QueryError: deeper than MAX_NESTING; such a value belongs in a parameter.
     """
     depth = 0
     for character in text:
         if character in "([{":
             depth += 1
-            if depth > DEEPEST_NESTING:
+            if depth > MAX_NESTING:
                 raise QueryError(
-                    f"refused: brackets nested more than {DEEPEST_NESTING} deep; pass such a value as a parameter"
+                    f"refused: brackets nested more than {MAX_NESTING} deep; pass such a value as a parameter"
                 )
         elif character in ")]}":
             depth -= 1

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from hashlib import blake2b
 
-MOST_TERMS = 64
-LONGEST_TERM = 255
+MAX_TERMS = 64
+MAX_TERM = 255
 
 _TERM = re.compile(r"\w+|[^\w\s]+")
 _SPECIAL = re.compile(r'(["\\])')
@@ -30,7 +30,7 @@ def lucene_query(text: str, namespace: str) -> str | None:
     >>> lucene_query("   ", "default") is None
     True
     """
-    terms = list(dict.fromkeys(match[:LONGEST_TERM] for match in _TERM.findall(text)))[:MOST_TERMS]
+    terms = list(dict.fromkeys(match[:MAX_TERM] for match in _TERM.findall(text)))[:MAX_TERMS]
     if not terms:
         return None
     quoted = ['"' + _SPECIAL.sub(r"\\\1", term) + '"' for term in terms]
@@ -44,5 +44,5 @@ def name_query(text: str, namespace: str) -> str:
     >>> name_query("the heat", "default")
     '+namespace_token:"18345607124885091234"^0 +name:"the heat"'
     """
-    words = _SPECIAL.sub(r"\\\1", text[:LONGEST_TERM])
+    words = _SPECIAL.sub(r"\\\1", text[:MAX_TERM])
     return f'+namespace_token:"{namespace_token(namespace)}"^0 +name:"{words}"'

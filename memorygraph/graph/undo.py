@@ -24,7 +24,7 @@ from memorygraph.query import Query
 
 LANGUAGE = "undo"
 IDS_PER_QUERY = 10_000
-MOST_NAMED = 20
+MAX_NAMED = 20
 
 # What has a history of its own, which its records can't be taken out of.
 _ELSEWHERE = {
@@ -221,5 +221,5 @@ def _changed_later(changes: Mapping[Key, _Change]) -> Iterator[str]:
 
 def _refusal(revision: int, conflicts: Iterable[str]) -> str:
     named = list(conflicts)
-    more = f"; and {len(named) - MOST_NAMED} more" if len(named) > MOST_NAMED else ""
-    return f"revision {revision} can't be undone: {'; '.join(named[:MOST_NAMED])}{more}"
+    more = f"; and {len(named) - MAX_NAMED} more" if len(named) > MAX_NAMED else ""
+    return f"revision {revision} can't be undone: {'; '.join(named[:MAX_NAMED])}{more}"

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TextIO
 
-from memorygraph.errors import MOST_PROBLEMS, Source
+from memorygraph.errors import MAX_PROBLEMS, Source
 from memorygraph.languages.parser import Parser, Part
 from memorygraph.languages.program import Program
 from memorygraph.languages.reader import Unreadable
 
 _BATCH_TEXT = 4 * 2**20  # characters after which a batch is closed, however few statements it has
 _CHUNK = 2**17  # characters that are read at a time, at least
-_LONGEST_LINE = 2**16  # characters of a line that are kept around a batch, for its columns and its messages
+_MAX_LINE = 2**16  # characters of a line that are kept around a batch, for its columns and its messages
 
 
 class _Buffer:
     """What is held of the stream: it begins with a line, so that lines and columns can be told.
 
-    Only of a line longer than `_LONGEST_LINE` the beginning is given up, and its columns count from there.
+    Only of a line longer than `_MAX_LINE` the beginning is given up, and its columns count from there.
     """
 
     def __init__(self, stream: TextIO) -> None:
@@ -40,7 +40,7 @@ class _Buffer:
     def drop(self, position: int) -> int:
         """Give up the lines before a position, and return where the position is then."""
         line = self.text.rfind("\n", 0, position) + 1
-        if position - line > _LONGEST_LINE:
+        if position - line > _MAX_LINE:
             line = position
         self.first_line += self.text.count("\n", 0, line)
         self._cut(line)
@@ -48,17 +48,17 @@ class _Buffer:
 
     def shorten_layout(self, position: int) -> None:
         """Of blanks or a comment, of any length, that go on beyond the buffer, keep only how they begin."""
-        if len(self.text) - position > _LONGEST_LINE:
+        if len(self.text) - position > _MAX_LINE:
             kept = self.text[:position] + self.text[position:].lstrip()[:1]
             self.dropped += len(self.text) - len(kept)
             self.text = kept
 
     def through_line(self, position: int) -> str:
         """The text through the end of a position's line."""
-        while not self.ended and self.text.find("\n", position) < 0 and len(self.text) - position < _LONGEST_LINE:
+        while not self.ended and self.text.find("\n", position) < 0 and len(self.text) - position < _MAX_LINE:
             self.grow()
-        end = self.text.find("\n", position, position + _LONGEST_LINE)
-        return self.text[: end if end >= 0 else position + _LONGEST_LINE]
+        end = self.text.find("\n", position, position + _MAX_LINE)
+        return self.text[: end if end >= 0 else position + _MAX_LINE]
 
     def _cut(self, length: int) -> None:
         self.text = self.text[length:]
@@ -101,7 +101,7 @@ class Batches:
                 parser.take(item, buffer.text, part, self._unread)
                 if isinstance(item, Unreadable) and item.last:
                     return True
-                if self._findings + len(part.findings) > MOST_PROBLEMS:
+                if self._findings + len(part.findings) > MAX_PROBLEMS:
                     return True
                 if len(part.statements) >= self._size or part.end - start > _BATCH_TEXT:
                     return False

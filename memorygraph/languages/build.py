@@ -15,14 +15,14 @@ from typing import Any, NamedTuple, get_args
 
 from pydantic import ValidationError
 
-from memorygraph.errors import MOST_PROBLEMS, Span
+from memorygraph.errors import MAX_PROBLEMS, Span
 from memorygraph.languages.finding import Finding
 from memorygraph.languages.lower import RawStatement
 from memorygraph.languages.program import Statement
 from memorygraph.languages.tokens import TokenError, Tokens, character, clipped, half_character
 
-LONGEST = 512  # characters of an id or a verb
-LONGEST_NAME = 1500  # characters of a name: it is indexed, and an index holds no longer ones
+MAX_ID = 512  # characters of an id or a verb
+MAX_NAME = 1500  # characters of a name: it is indexed, and an index holds no longer ones
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -81,7 +81,7 @@ class Builder:
     def problems(self, raw: RawStatement) -> list[Finding]:
         """Everything that is wrong with a statement, in the order of its text."""
         values: dict[str, Any] = {}
-        findings = list(islice(self._read(raw, values), MOST_PROBLEMS + 1))
+        findings = list(islice(self._read(raw, values), MAX_PROBLEMS + 1))
         try:
             self._classes[raw.rule].model_validate(values)
         except ValidationError as error:
@@ -151,7 +151,7 @@ def _reason(token: str, kind: str, spelling: Spelling | None) -> TokenError | No
         return TokenError(message, "weight-range")
     if kind == "string_too_long" and spelling is None:
         size = f"{len(token) - 2:,} characters"
-        message = f"a name of {size} is too long; {LONGEST_NAME:,} are the most: put the rest into `data`"
+        message = f"a name of {size} is too long; {MAX_NAME:,} are the most: put the rest into `data`"
         return TokenError(message, "invalid-name")
     if spelling is None:
         return TokenError(f"{clipped(token)} does not fit: {kind}", "wrong-type")
@@ -164,7 +164,7 @@ def _misspelt(token: str, kind: str, spelling: Spelling) -> TokenError:
     if not written:
         return TokenError(f"{spelling.noun} may not be empty; {spelling.rule}", spelling.code)
     if kind == "string_too_long":
-        message = f"{spelling.noun} of {len(written)} characters is too long; {LONGEST} is the most"
+        message = f"{spelling.noun} of {len(written)} characters is too long; {MAX_ID} is the most"
         return TokenError(message, spelling.code)
     fitting = spelling.pattern.match(written)
     offset = fitting.end() if fitting else 0

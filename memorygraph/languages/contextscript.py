@@ -9,13 +9,13 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field, StringConstraints
 
-from memorygraph.languages.build import LONGEST, LONGEST_NAME, Bare, Spelling
+from memorygraph.languages.build import MAX_ID, MAX_NAME, Bare, Spelling
 from memorygraph.languages.lower import Grammar
 from memorygraph.languages.program import Program, Statement
 
 __all__ = [
     "GRAMMAR",
-    "LONGEST_NAME",
+    "MAX_NAME",
     "STATEMENTS",
     "Deletion",
     "EdgeDeclaration",
@@ -55,14 +55,14 @@ def _rust(spelling: Spelling) -> str:
     return f"^(?:{spelling.pattern.pattern.replace('*+', '*')})$"
 
 
-Identifier = Annotated[str, StringConstraints(pattern=_rust(_ID), max_length=LONGEST), _ID]
+Identifier = Annotated[str, StringConstraints(pattern=_rust(_ID), max_length=MAX_ID), _ID]
 # An id where one is used. Any text may stand there: people and models write a name where an id belongs, and only
 # the compiler, which knows the names, can say which id was meant.
-Reference = Annotated[str, StringConstraints(min_length=1, max_length=LONGEST), _ID]
-Verb = Annotated[str, StringConstraints(pattern=_rust(_VERB), max_length=LONGEST), _VERB]
+Reference = Annotated[str, StringConstraints(min_length=1, max_length=MAX_ID), _ID]
+Verb = Annotated[str, StringConstraints(pattern=_rust(_VERB), max_length=MAX_ID), _VERB]
 # Any limit makes pydantic look into the text, and refuse half characters, which Neo4j could not store.
 Text = Annotated[str, StringConstraints(min_length=0)]
-Name = Annotated[str, StringConstraints(min_length=0, max_length=LONGEST_NAME)]
+Name = Annotated[str, StringConstraints(min_length=0, max_length=MAX_NAME)]
 # Adding 0.0 makes 0.0 of -0.0.
 Weight = Annotated[float, Field(ge=0.0, le=1.0), AfterValidator((0.0).__add__)]
 
@@ -104,7 +104,7 @@ def is_identifier(text: str) -> bool:
     >>> is_identifier("n-1"), is_identifier("Ada Lovelace")
     (True, False)
     """
-    return len(text) <= LONGEST and _ID.pattern.fullmatch(text) is not None
+    return len(text) <= MAX_ID and _ID.pattern.fullmatch(text) is not None
 
 
 def print_statement(statement: Statement) -> str:

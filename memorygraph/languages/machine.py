@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from memorygraph.errors import Span
 
-MOST_PENDING = 4000  # entries of the machine's stack; an expression in brackets takes some fifteen
+MAX_PENDING = 4000  # entries of the machine's stack; an expression in brackets takes some fifteen
 
 
 @dataclass(frozen=True)
@@ -303,7 +303,7 @@ class _Run:
                 if (step[1], position) not in failed:
                     stack.append((at, ~position, step[1]))
                     at = step[1]
-                    if len(stack) > MOST_PENDING:
+                    if len(stack) > MAX_PENDING:
                         self.furthest, self.deep = position, True
                         return None
                     continue

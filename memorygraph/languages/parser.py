@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from memorygraph.errors import MOST_PROBLEMS, Source
+from memorygraph.errors import MAX_PROBLEMS, Source
 from memorygraph.languages.build import Builder
 from memorygraph.languages.finding import Finding, problem_of
 from memorygraph.languages.lower import Grammar, RawStatement
@@ -13,7 +13,7 @@ from memorygraph.languages.program import Program, Statement
 from memorygraph.languages.reader import Reader, Unreadable
 from memorygraph.languages.tokens import Tokens
 
-_MOST_UNREAD = 2**20  # characters of skipped text in which ids are looked for
+_MAX_UNREAD = 2**20  # characters of skipped text in which ids are looked for
 
 
 @dataclass
@@ -43,7 +43,7 @@ class Parser:
         unread: set[str] = set()
         for item in self.reader.read(text):
             self.take(item, text, part, unread)
-            if len(part.findings) > MOST_PROBLEMS:
+            if len(part.findings) > MAX_PROBLEMS:
                 break
         return self.program(part, Source(text, file), unread)
 
@@ -52,7 +52,7 @@ class Parser:
         if isinstance(item, Unreadable):
             part.findings.append(item.finding)
             start, part.end = item.skipped
-            unread.update(self._id.findall(text, start, min(part.end, start + _MOST_UNREAD)))
+            unread.update(self._id.findall(text, start, min(part.end, start + _MAX_UNREAD)))
             return
         statement = self._builder.statement(item)
         part.end = item.span.end
@@ -65,10 +65,10 @@ class Parser:
 
     def program(self, part: Part, source: Source, unread: set[str], dropped: int = 0, reported: int = 0) -> Program:
         """What was read, as a program; `reported` problems of the parts before it are already known."""
-        most = MOST_PROBLEMS - reported
+        most = MAX_PROBLEMS - reported
         problems = [problem_of(finding, source) for finding in part.findings[:most]]
         if len(part.findings) > most:
-            message = f"there are more than {MOST_PROBLEMS} problems; the text from here on was not read"
+            message = f"there are more than {MAX_PROBLEMS} problems; the text from here on was not read"
             problems.append(source.problem(message, "too-many-problems", part.findings[most].span))
         return Program(
             source,

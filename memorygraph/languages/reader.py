@@ -2,7 +2,7 @@
 
 The way of each statement: the pattern that is derived from the grammar; where it does not match, textX on the
 text of that one statement; where textX stops, a problem, and on to where the next statement seems to start.
-All of it is linear in the text, and looks at no more than `LARGEST` characters at a time.
+All of it is linear in the text, and looks at no more than `MAX_CHARACTERS` characters at a time.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from memorygraph.languages.diagnosis import Diagnosis, Stop
 from memorygraph.languages.finding import Finding
 from memorygraph.languages.lower import Grammar, RawStatement
 
-LARGEST = 16 * 2**20  # characters of one statement
-_MOST_CODE = 32 * 2**10  # characters of one statement outside its strings and comments
+MAX_CHARACTERS = 16 * 2**20  # characters of one statement
+_MAX_CODE = 32 * 2**10  # characters of one statement outside its strings and comments
 _LONG = 64  # characters; of longer texts and layout, textX sees something short in their place
 
 _SHORTENED: dict[str | None, Callable[[str], str]] = {
@@ -86,7 +86,7 @@ class Reader:
         match, rules, fast = self._statement.regex.match, self._statement.rules, self._fast
         while True:
             found = match(text, position) if fast else None
-            if found is not None and found.end() - found.start(1) <= _MOST_CODE:
+            if found is not None and found.end() - found.start(1) <= _MAX_CODE:
                 rule, first = rules[found.lastindex or 0]
                 groups = found.groups()
                 names = groups[first - 1 : found.lastindex : 2]
@@ -102,7 +102,7 @@ class Reader:
                 position = result.span.end
                 yield result
                 continue
-            if not complete and len(text) - start <= LARGEST:
+            if not complete and len(text) - start <= MAX_CHARACTERS:
                 return
             yield result
             if result.last:
@@ -110,7 +110,7 @@ class Reader:
             position = result.skipped.end
 
     def _read_slowly(self, text: str, start: int) -> RawStatement | Unreadable:
-        limit = min(len(text), start + LARGEST)
+        limit = min(len(text), start + MAX_CHARACTERS)
         window = self._window(text, start, limit)
         outcome = self._grammar.read(window.text)
         if isinstance(outcome, RawStatement):
@@ -135,12 +135,12 @@ class Reader:
             if kind in _SHORTENED and len(part) > _LONG:
                 part = _SHORTENED[kind](part)
                 shifts.append((length + len(part) - 1, piece.end() - 1))
-            part = part[: _MOST_CODE - length]
+            part = part[: _MAX_CODE - length]
             parts.append(part)
             length += len(part)
-            if kind == "end" or length >= _MOST_CODE:
+            if kind == "end" or length >= _MAX_CODE:
                 break
-        cut = kind != "end" and (length >= _MOST_CODE or limit < len(text))
+        cut = kind != "end" and (length >= _MAX_CODE or limit < len(text))
         return _Window("".join(parts), shifts, tokens, cut)
 
     def _skip_from(self, stop: Stop, finding: Finding) -> Unreadable:

@@ -13,7 +13,7 @@ _OBJECT = re.compile(r'\{(?=[ \t\r\n]*["}])')
 _OBJECT_OR_LIST = re.compile(r"[{\[]")
 
 # An answer in prose has a few brackets at most; a hostile one could make each of them cost its whole length.
-_MOST_OPENINGS = 200
+_MAX_OPENINGS = 200
 
 
 def documents(text: str, *, lists: bool = False) -> Iterator[Any]:
@@ -30,7 +30,7 @@ def documents(text: str, *, lists: bool = False) -> Iterator[Any]:
         except (ValueError, RecursionError):
             continue
     openings = (_OBJECT_OR_LIST if lists else _OBJECT).finditer(text)
-    for match, _ in zip(openings, range(_MOST_OPENINGS), strict=False):
+    for match, _ in zip(openings, range(_MAX_OPENINGS), strict=False):
         try:
             yield _DECODER.raw_decode(text, match.start())[0]
         except (ValueError, RecursionError):

@@ -111,7 +111,7 @@ class OpenAIModel:
     `timeout` is in seconds and for each of the tries, of which there are `retries` more than one. `configured_by`
     names what the key and the URL come from, for messages; where that is not OPENAI_*, none of it is sent.
 
-    >>> from memorygraph.llm.scripted import ScriptedModel
+    >>> from memorygraph.scripted.scripted_model import ScriptedModel
     >>> with ScriptedModel(["Paris"]) as server, OpenAIModel("any", server.base_url, api_key="") as model:
     ...     model.complete([{"role": "user", "content": "The capital of France?"}]).content
     'Paris'
@@ -223,7 +223,7 @@ class OpenAIModel:
     ) -> Iterator[CompletionStream]:
         """The model's answer as it comes. Leaving the context before its end stops the model.
 
-        >>> from memorygraph.llm.scripted import ScriptedModel
+        >>> from memorygraph.scripted.scripted_model import ScriptedModel
         >>> with ScriptedModel("Hello, world") as server, OpenAIModel("any", server.base_url, api_key="") as model:
         ...     with model.stream([{"role": "user", "content": "Hi"}]) as answer:
         ...         list(answer)
@@ -270,7 +270,7 @@ class OpenAIModel:
 
         It is a request that every endpoint answers, and that nobody is billed for.
 
-        >>> from memorygraph.llm.scripted import ScriptedModel
+        >>> from memorygraph.scripted.scripted_model import ScriptedModel
         >>> with ScriptedModel(models=["large", "small"]) as server, OpenAIModel("any", server.base_url, "") as model:
         ...     model.offered(seconds=5)
         ['large', 'small']
@@ -290,7 +290,7 @@ class OpenAIModel:
     def owner(self) -> str:
         """Whose server the endpoint is, as it says of the model that is asked; nothing where it does not tell.
 
-        >>> from memorygraph.llm.scripted import ScriptedModel
+        >>> from memorygraph.scripted.scripted_model import ScriptedModel
         >>> with ScriptedModel(owner="vllm") as server, OpenAIModel("any", server.base_url, api_key="") as model:
         ...     model.owner()
         'vllm'

@@ -26,7 +26,7 @@ _SCHEMAS: dict[str, dict[str, Any]] = {
 }
 TYPES = tuple(_SCHEMAS)
 _KINDS = {"string": "a string", "number": "a number", "boolean": "true or false", "list": "a list"}
-_MOST_PROBLEMS = 10
+_MAX_PROBLEMS = 10
 
 
 @dataclass(frozen=True)
@@ -106,8 +106,8 @@ def fit(value: Any, fields: Sequence[ShapeField]) -> dict[str, Any]:
     problems += [f"the field {_shown(name)} was not asked for" for name in value if name not in named]
     found = [problem for problem in problems if problem]
     if found:
-        more = f"; and {len(found) - _MOST_PROBLEMS} more problems" if len(found) > _MOST_PROBLEMS else ""
-        raise ShapeMismatch(value, "; ".join(found[:_MOST_PROBLEMS]) + more)
+        more = f"; and {len(found) - _MAX_PROBLEMS} more problems" if len(found) > _MAX_PROBLEMS else ""
+        raise ShapeMismatch(value, "; ".join(found[:_MAX_PROBLEMS]) + more)
     return fitted
 
 

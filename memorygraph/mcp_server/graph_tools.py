@@ -14,15 +14,15 @@ from memorygraph.mcp_server.tools import Answer, Arguments, Budgeted, Tool, prov
 if TYPE_CHECKING:
     from memorygraph.client import MemoryGraph
 
-LONGEST_PROGRAM = 1 << 20
-MOST_STEPS = 50
+MAX_PROGRAM = 1 << 20
+MAX_STEPS = 50
 _OWN_MEMORY = "neo4j://"
 
 
 class ScriptArguments(Arguments):
     """What takes a ContextScript program."""
 
-    program: str = Field(max_length=LONGEST_PROGRAM, description="A ContextScript program")
+    program: str = Field(max_length=MAX_PROGRAM, description="A ContextScript program")
     strict: bool = Field(default=False, description="Hold it to the letter of the language's grammar")
 
 
@@ -94,10 +94,10 @@ class RunArguments(Arguments):
     """What run_program takes."""
 
     name: str | None = Field(default=None, description="A stored program, as list_programs names it")
-    program: str | None = Field(default=None, max_length=LONGEST_PROGRAM, description="Or the source of one")
+    program: str | None = Field(default=None, max_length=MAX_PROGRAM, description="Or the source of one")
     language: Literal["agentscript", "convo"] = Field(default="agentscript", description="The language of the source")
     input: Any = Field(default=None, description="What the program is given: any JSON value")
-    max_steps: int = Field(default=MOST_STEPS, ge=1, le=MOST_STEPS)
+    max_steps: int = Field(default=MAX_STEPS, ge=1, le=MAX_STEPS)
 
 
 def _load(graph: MemoryGraph, given: LoadArguments) -> Answer:

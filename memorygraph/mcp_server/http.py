@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from memorygraph.client import MemoryGraph
 
 PATH = "/mcp"
-LARGEST_BODY = 4 << 20
+MAX_BODY = 4 << 20
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
 
@@ -174,7 +174,7 @@ def build_app(
     manager = StreamableHTTPSessionManager(
         build_server(graph, graphs, tools),
         security_settings=allowed_from(host, port, allowed_hosts),
-        max_request_body_size=LARGEST_BODY,
+        max_request_body_size=MAX_BODY,
     )
     served: Any = StreamableHTTPASGIApp(manager)
     middleware = [Middleware(_Guard, settings=allowed_from(host, port, allowed_hosts))]

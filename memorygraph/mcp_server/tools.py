@@ -20,7 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from memorygraph.context.tokens import count_tokens
 from memorygraph.errors import MemoryGraphError
 from memorygraph.graph.loads import Provenance
-from memorygraph.memory.reading import LEAST_TOKENS, as_json
+from memorygraph.memory.reading import MIN_TOKENS, as_json
 from memorygraph.memory.transfer import explain
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 # What clients take of one answer by default, as far as they say.
 DEFAULT_TOKENS = 25_000
-MOST_TOKENS = 10_000_000
+MAX_TOKENS = 10_000_000
 
 # What a client says that it is; the record of each of its writes says so too.
 CALLER: ContextVar[str] = ContextVar("caller", default="")
@@ -47,7 +47,7 @@ class Budgeted(Arguments):
     """Arguments of a tool whose answer can be long."""
 
     max_tokens: int = Field(
-        default=DEFAULT_TOKENS, ge=LEAST_TOKENS, le=MOST_TOKENS, description="At most so many tokens of answer"
+        default=DEFAULT_TOKENS, ge=MIN_TOKENS, le=MAX_TOKENS, description="At most so many tokens of answer"
     )
 
 
@@ -148,7 +148,7 @@ def sendable_values(value: Any) -> Any:
 def fitting(items: Sequence[Item], max_tokens: int, shown: Callable[[Item], Any]) -> list[Any]:
     """As many of the first items as fit, as they are shown; at least none."""
     kept = []
-    left = max_tokens - LEAST_TOKENS // 2
+    left = max_tokens - MIN_TOKENS // 2
     for item in items:
         value = shown(item)
         left -= count_tokens(as_json([value]))

@@ -36,7 +36,7 @@ from memorygraph.messages.store import Store
 
 HISTORY = "12k"
 CALLS = "-calls"
-MOST_TRIES = 20  # of writing a turn into a conversation that others write into too
+MAX_TRIES = 20  # of writing a turn into a conversation that others write into too
 LATELY = 6  # messages whose programs' nodes and edges are shown, too
 
 
@@ -163,7 +163,7 @@ class Chat:
         }
         said = {"role": "assistant", "content": _shown(turn), "metadata": metadata}
         history = self.messages
-        for tries_left in reversed(range(MOST_TRIES)):
+        for tries_left in reversed(range(MAX_TRIES)):
             try:
                 history.extend([{"role": "user", "content": text}, said], sampled=False)
             except ConflictError:

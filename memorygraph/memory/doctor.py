@@ -8,11 +8,11 @@ from importlib.util import find_spec
 from urllib.parse import urlsplit
 
 from memorygraph.errors import ModelError
-from memorygraph.graph.finding import Finding, examined
 from memorygraph.llm.model import OPENAI_HOST, OpenAIModel
 from memorygraph.llm.uris import opened
 from memorygraph.memory.local import LocalEmbedder
 from memorygraph.memory.vectors import configured_embedder
+from memorygraph.server.findings import Finding, examined
 
 ANSWER_S = 8.0
 NEEDED_BY = "`remember`, `chat`, `run` and `pete` need one, and nothing else does"

@@ -31,7 +31,7 @@ from memorygraph.memory.values import (
     RelationOutcome,
 )
 from memorygraph.memory.writes import (
-    MOST_OF_A_WRITE,
+    MAX_OF_A_WRITE,
     Foreseen,
     Ids,
     Opened,
@@ -64,8 +64,8 @@ __all__ = [
     "search_nodes",
 ]
 
-MOST_MISSING = 20  # names in one error
-MOST_FORESEEN = 100  # things of a write; of more, the round trip is a small part, and they may have to be sent twice
+MAX_MISSING = 20  # names in one error
+MAX_FORESEEN = 100  # things of a write; of more, the round trip is a small part, and they may have to be sent twice
 
 Outcome = TypeVar("Outcome")
 
@@ -95,7 +95,7 @@ class Stored(NamedTuple):
 class Plan:
     """What a write is to store, on what it found. The index of each thing is its place in what was asked for."""
 
-    def __init__(self, opened: Opened, salts: Mapping[int, int], most: int = MOST_OF_A_WRITE) -> None:
+    def __init__(self, opened: Opened, salts: Mapping[int, int], most: int = MAX_OF_A_WRITE) -> None:
         self.rows = Rows()
         self.ids: dict[str, str] = {name: ids[0] for name, ids in opened.ids.items()}
         self._opened = opened
@@ -195,7 +195,7 @@ def _foreseen(ids: Ids, salts: Mapping[int, int], plan: Callable[[Plan], object]
     It can if it creates the entities that are missing, or else if none is, and each has the best of its ids.
     """
     for found in ({}, ids):
-        made = Plan(Opened(ids=found), salts, MOST_FORESEEN)
+        made = Plan(Opened(ids=found), salts, MAX_FORESEEN)
         with suppress(MemoryGraphError):
             plan(made)
             return Foreseen(made.ids, made.rows) if made.rows else None
@@ -312,8 +312,8 @@ def add_observations(
 def _require(made: Plan, names: Iterable[str]) -> None:
     missing = made.missing(names)
     if missing:
-        said = "; ".join(f"Entity with name {name} not found" for name in missing[:MOST_MISSING])
-        more = len(missing) - MOST_MISSING
+        said = "; ".join(f"Entity with name {name} not found" for name in missing[:MAX_MISSING])
+        more = len(missing) - MAX_MISSING
         raise NotFoundError(f"{said}; and {more} more" if more > 0 else said)
 
 

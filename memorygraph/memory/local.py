@@ -4,7 +4,7 @@ The folder is what such models are given out as: `config.json`, `tokenizer.json`
 that of all-MiniLM-L6-v2. None comes with this package, and none is ever downloaded: whoever names a folder has chosen
 to trust it, and only numbers are read from it, no code. It needs the extra `local`: `pip install memorygraph[local]`.
 
-A text is what its tokens mean on average, cut behind `LONGEST` of them, as a vector of length 1.
+A text is what its tokens mean on average, cut behind `MAX_TOKENS` of them, as a vector of length 1.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from memorygraph.errors import ModelError
 Floats: TypeAlias = Any
 Integers: TypeAlias = Any
 
-LONGEST = 256
+MAX_TOKENS = 256
 BATCH = 32
 NEEDED = ("config.json", "tokenizer.json", "model.safetensors")
 
@@ -69,7 +69,7 @@ class LocalEmbedder:
         except ImportError as error:
             raise ModelError("a local model needs more: pip install 'memorygraph[local]'") from error
         tokenizer = Tokenizer.from_file(str(self._folder / "tokenizer.json"))
-        tokenizer.enable_truncation(LONGEST)
+        tokenizer.enable_truncation(MAX_TOKENS)
         tokenizer.no_padding()
         return tokenizer
 

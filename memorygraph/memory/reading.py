@@ -23,13 +23,13 @@ from memorygraph.memory.searching import searches
 from memorygraph.memory.values import Entity, Relation
 from memorygraph.query import Query
 
-LEAST_TOKENS = 200
+MIN_TOKENS = 200
 WHOLE_SECONDS = 600.0
-MOST_ROWS = (1 << 31) - 1
+MAX_ROWS = (1 << 31) - 1
 FEWEST_TOKENS_OF_A_ROW = 24
 LAST = 1 << 62  # the place of what has none
 _AFTER_ALL_IDS = "\U0010ffff"
-_DEEPEST = 5  # the line break of a part of a page, and how much further in than its first a line of it can be
+_MAX_INDENT = 5  # the line break of a part of a page, and how much further in than its first a line of it can be
 
 _BREAKS = {0x85: "\\u0085", 0x2028: "\\u2028", 0x2029: "\\u2029"}
 
@@ -189,7 +189,7 @@ class _Some:
             search,
             namespace=namespace,
             names=list(names),
-            start=MOST_ROWS if place.relations else max(place.arrival, 0),
+            start=MAX_ROWS if place.relations else max(place.arrival, 0),
             arrival=relation.arrival,
             id=relation.id,
             limit=limit,
@@ -298,15 +298,15 @@ def _read(
 ) -> Graph:
     seconds = WHOLE_SECONDS if max_tokens is None else READ_SECONDS
     place = Place.of(cursor)
-    if max_tokens is not None and max_tokens < LEAST_TOKENS:
-        raise MemoryGraphError(f"max_tokens is at least {LEAST_TOKENS}")
-    limit = MOST_ROWS if max_tokens is None else max_tokens // FEWEST_TOKENS_OF_A_ROW + 2
+    if max_tokens is not None and max_tokens < MIN_TOKENS:
+        raise MemoryGraphError(f"max_tokens is at least {MIN_TOKENS}")
+    limit = MAX_ROWS if max_tokens is None else max_tokens // FEWEST_TOKENS_OF_A_ROW + 2
     source = open_source(partial(connection.read, seconds=seconds), place, limit)
     return _page(source, place, max_tokens, names_only)
 
 
 def _page(source: _Source, place: Place, max_tokens: int | None, names_only: bool) -> Graph:  # noqa: FBT001
-    page = _Filling(None if max_tokens is None else max_tokens - LEAST_TOKENS // 2 - max_tokens // 8)
+    page = _Filling(None if max_tokens is None else max_tokens - MIN_TOKENS // 2 - max_tokens // 8)
     following: Place | None = None
     rows: list[dict[str, Any]] = []
     if not place.relations:
@@ -329,7 +329,7 @@ def _page(source: _Source, place: Place, max_tokens: int | None, names_only: boo
 def _with_rest(graph: Graph, left: tuple[int, int], names: Sequence[str], following: Place, max_tokens: int) -> Graph:
     """The page with what it leaves out: how much, and as many of the next names as there is room for."""
     left_out: dict[str, Any] = {"entities": left[0], "relations": left[1]}
-    room = max_tokens - count_tokens(as_json(graph.as_dict())) - LEAST_TOKENS // 2
+    room = max_tokens - count_tokens(as_json(graph.as_dict())) - MIN_TOKENS // 2
     shown = _first_that_fit(names, room)
     if shown:
         left_out["names"] = shown
@@ -363,7 +363,7 @@ def _most_bytes(value: Any, indent: int) -> int:
     behind one of these signs.
     """
     line = json.dumps(value)
-    return len(line) + (1 + sum(map(line.count, "[{,}]"))) * (indent + _DEEPEST) + 2
+    return len(line) + (1 + sum(map(line.count, "[{,}]"))) * (indent + _MAX_INDENT) + 2
 
 
 class _Budget:
@@ -436,7 +436,7 @@ class _Filling:
             shown.append(text)
         if not shown and entity.observations:
             text = entity.observations[0]
-            kept = cut_tokens(text, max(self._budget.left, LEAST_TOKENS // 2) // 2)
+            kept = cut_tokens(text, max(self._budget.left, MIN_TOKENS // 2) // 2)
             shown.append(f"{kept}… ({count_tokens(text[len(kept) :])} tokens left out)")
         self.entities.append(entity.model_copy(update={"observations": shown}))
         return replace(place, skip=place.skip + max(1, len(shown)))

@@ -10,9 +10,9 @@ from memorygraph.graph.search import lucene_query, namespace_token
 from memorygraph.library import CYPHER
 from memorygraph.query import Query
 
-MOST_HITS = 50
-MOST_PARTS = 8
-LONGEST_PART = 40  # what is longer than any word asks too much of Lucene
+MAX_HITS = 50
+MAX_PARTS = 8
+MAX_PART = 40  # what is longer than any word asks too much of Lucene
 
 # Letters and digits that every analyzer leaves together, whatever stands around them; between blanks they are a word.
 _PART = re.compile("(?P<before>(?<=[ \\t\\n]))?(?P<part>[A-Za-z0-9]+)(?P<after>(?=[ \\t\\n]))?")
@@ -23,7 +23,7 @@ def searches(namespace: str, text: str) -> Iterator[Query]:
     yield _containing(namespace, text)
     terms = lucene_query(text, namespace)
     if terms is not None:
-        yield CYPHER["entities/ids-with-words"](namespace=namespace, terms=terms, limit=MOST_HITS)
+        yield CYPHER["entities/ids-with-words"](namespace=namespace, terms=terms, limit=MAX_HITS)
 
 
 class _Part(NamedTuple):
@@ -48,11 +48,11 @@ def parts_of(text: str) -> list[_Part]:
     ['*mine', '"tea"', 'le*']
     """
     found = [
-        _Part(match["part"][:LONGEST_PART], match["before"] is not None, match["after"] is not None)
+        _Part(match["part"][:MAX_PART], match["before"] is not None, match["after"] is not None)
         for match in _PART.finditer(text.lower())
     ]
-    parts = [part._replace(ends=part.ends and len(part.text) < LONGEST_PART) for part in dict.fromkeys(found)]
-    parts = sorted(parts, key=lambda part: len(part.text), reverse=True)[:MOST_PARTS]
+    parts = [part._replace(ends=part.ends and len(part.text) < MAX_PART) for part in dict.fromkeys(found)]
+    parts = sorted(parts, key=lambda part: len(part.text), reverse=True)[:MAX_PARTS]
     return [part for part in parts if len(part.text) > 1] or parts  # one letter leads nearly everywhere
 
 

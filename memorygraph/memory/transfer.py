@@ -16,7 +16,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from memorygraph.errors import MOST_PROBLEMS, MemoryGraphError, NotFoundError, Problem, ScriptError, Source, Span
+from memorygraph.errors import MAX_PROBLEMS, MemoryGraphError, NotFoundError, Problem, ScriptError, Source, Span
 from memorygraph.graph.connection import Connection
 from memorygraph.graph.exports import read_at_rest
 from memorygraph.graph.loads import LoadReport, Provenance
@@ -66,7 +66,7 @@ def import_server_memory(
     lines = _Lines(read_script(path).removeprefix("\ufeff").split("\n"), str(path))
     items, problems = _read_lines(lines)
     if problems:
-        raise ScriptError(problems[:MOST_PROBLEMS])
+        raise ScriptError(problems[:MAX_PROBLEMS])
 
     def at(line: int, message: str, code: str) -> Problem:
         return lines.problem(line, message, code)
@@ -119,7 +119,7 @@ def _read_lines(lines: _Lines) -> tuple[_Items, list[Problem]]:
     items = _Items()
     problems: list[Problem] = []
     for number, line in enumerate(lines.lines, start=1):
-        if not line.strip() or len(problems) >= MOST_PROBLEMS:
+        if not line.strip() or len(problems) >= MAX_PROBLEMS:
             continue
         try:
             item = _item(line)
@@ -230,7 +230,7 @@ def _plan_entities(
     new = 0
     for line, entity in entities:
         if entity.name in first:
-            if len(warnings) < MOST_PROBLEMS:
+            if len(warnings) < MAX_PROBLEMS:
                 warnings.append(at(line, _merged(entity, first[entity.name]), "merged"))
         else:
             first[entity.name] = entity
@@ -262,7 +262,7 @@ def _plan_relations(
                 for line, each in relations
                 for name in dict.fromkeys((each.source, each.target))
                 if name in missing
-            ][:MOST_PROBLEMS]
+            ][:MAX_PROBLEMS]
         )
     for _, relation in relations:
         made.relate(relation)

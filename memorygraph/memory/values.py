@@ -10,11 +10,11 @@ from typing import Annotated, Any
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, StringConstraints
 
-from memorygraph.languages.contextscript import LONGEST_NAME
+from memorygraph.languages.contextscript import MAX_NAME
 
 # Any limit makes pydantic look into the text, and refuse half characters, which Neo4j could not store.
 Text = Annotated[str, StringConstraints(min_length=0)]
-Name = Annotated[str, StringConstraints(min_length=1, max_length=LONGEST_NAME)]
+Name = Annotated[str, StringConstraints(min_length=1, max_length=MAX_NAME)]
 
 
 class Value(BaseModel):

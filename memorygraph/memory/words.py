@@ -16,8 +16,8 @@ from memorygraph.graph.search import namespace_token
 from memorygraph.memory.times import times_meant
 from memorygraph.messages.findable import conversation_token
 
-MOST_TERMS = 64
-LONGEST_TERM = 255
+MAX_TERMS = 64
+MAX_TERM = 255
 
 # A word with its inner apostrophes, or signs of other scripts that are no words, such as an emoji.
 _TERM = re.compile(r"\w+(?:['\u2019]\w+)*|[^\w\s\x00-\x7f\ud800-\udfff]+")
@@ -41,9 +41,9 @@ def words_of(text: str) -> list[str]:
     (['Who', 'is', 'it'], ['AND'])
     """
     found = [_POSSESSIVE.sub("", term) for term in _TERM.findall(text)]
-    once = {word.casefold(): word[:LONGEST_TERM] for word in reversed(found) if word}
+    once = {word.casefold(): word[:MAX_TERM] for word in reversed(found) if word}
     terms = list(reversed(once.values()))
-    return ([term for term in terms if term.casefold() not in JOINING] or terms)[:MOST_TERMS]
+    return ([term for term in terms if term.casefold() not in JOINING] or terms)[:MAX_TERMS]
 
 
 def words_query(words: Sequence[str], phrases: Sequence[str], tokens: Sequence[str], fields: Mapping[str, int]) -> str:

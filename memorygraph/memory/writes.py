@@ -29,9 +29,9 @@ from memorygraph.library import CYPHER
 from memorygraph.query import Query
 
 LANGUAGE = "memory"
-MOST_OF_A_WRITE = 1 << 22  # places of one revision; with the revision they stay below 2**53 for a billion of them
+MAX_OF_A_WRITE = 1 << 22  # places of one revision; with the revision they stay below 2**53 for a billion of them
 ROWS_PER_QUERY = 10_000
-MOST_CLASHES = 20
+MAX_CLASHES = 20
 
 Ids = Mapping[str, Sequence[str]]
 
@@ -70,7 +70,7 @@ class Opened:
     def place(self, index: int) -> int:
         """Where something stands in the order in which everything came."""
         revision = self.applied["revision"] if self.applied else self.revision
-        return int(revision) * MOST_OF_A_WRITE + index
+        return int(revision) * MAX_OF_A_WRITE + index
 
 
 @dataclass
@@ -166,7 +166,7 @@ class Writer:
             namespace_token=namespace_token(self.namespace),
             load=load,
             record=record,
-            most=MOST_OF_A_WRITE,
+            most=MAX_OF_A_WRITE,
             entities=rows.entities,
             observations=rows.observations,
             relations=rows.relations,
@@ -176,7 +176,7 @@ class Writer:
         """The indexes of those edges that the write stored when it ran before."""
         [row] = transaction.run(CYPHER["entities/places"](namespace=self.namespace, ids=list(edges)))
         start = opened.place(0)
-        return frozenset(place - start for place in row["places"] if 0 <= place - start < MOST_OF_A_WRITE)
+        return frozenset(place - start for place in row["places"] if 0 <= place - start < MAX_OF_A_WRITE)
 
     def delete(
         self, names: Iterable[str], query: str, rows: Callable[[Ids], dict[str, list[Any]]], statements: int
@@ -222,7 +222,7 @@ class Writer:
 def with_other_ids(run: Callable[[Mapping[int, int]], Any]) -> Any:
     """Run a write, and run it again with other ids for what clashed, by its index in the write."""
     salts: dict[int, int] = {}
-    for _ in range(MOST_CLASHES):
+    for _ in range(MAX_CLASHES):
         try:
             return run(salts)
         except Clash as clash:

@@ -38,10 +38,10 @@ Reader: TypeAlias = Callable[[str], Answer]
 ATTEMPTS = 3
 FILE = "<program>"
 ROOM = Budget.parse("20k")  # for what is stored under the ids of a program that is sent back
-MOST_TOLD = 20  # problems of a program that its model is told at once
+MAX_TOLD = 20  # problems of a program that its model is told at once
 
 _SECRETS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "NEO4J_PASSWORD")
-_SHORTEST_SECRET = 12  # what is shorter may be a word that is meant
+_MIN_SECRET = 12  # what is shorter may be a word that is meant
 
 
 @dataclass(frozen=True)
@@ -171,9 +171,9 @@ class ProgramWriter:
 
 def _sent_back(problems: Sequence[Problem], shown: Sequence[ContextItem]) -> Message:
     """The message that tells a model what is wrong with its program."""
-    told = [str(problem) for problem in problems[:MOST_TOLD]]
-    if len(problems) > MOST_TOLD:
-        told.append(f"and {len(problems) - MOST_TOLD} more")
+    told = [str(problem) for problem in problems[:MAX_TOLD]]
+    if len(problems) > MAX_TOLD:
+        told.append(f"and {len(problems) - MAX_TOLD} more")
     wrong = items_of([Source("what is wrong with your program", "\n".join(told))], len(shown))
     return {"role": "user", "content": Prompt("", (*shown, *wrong), WRITE_AGAIN).user}
 
@@ -224,4 +224,4 @@ def _said(text: str) -> dict[str, Any]:
 
 def _secrets() -> list[str]:
     """What no model is told, whoever pasted it into a text: the keys and the password that memorygraph itself has."""
-    return [value for name in _SECRETS if len(value := os.environ.get(name, "")) >= _SHORTEST_SECRET]
+    return [value for name in _SECRETS if len(value := os.environ.get(name, "")) >= _MIN_SECRET]

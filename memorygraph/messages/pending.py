@@ -16,7 +16,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from memorygraph.graph.embedded import EmbeddedServer
+from memorygraph.server.embedded import EmbeddedServer
 
 
 def default_folder() -> Path:

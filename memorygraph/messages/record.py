@@ -23,7 +23,7 @@ from memorygraph.messages.recorder import Recorder
 
 Client = TypeVar("Client")
 
-_SHORTEST_SECRET = 12
+_MIN_SECRET = 12
 """A shorter key is a stand-in such as `EMPTY`, which texts may well contain."""
 
 _KEY_ATTRIBUTES = ("api_key", "admin_api_key", "webhook_secret")
@@ -201,7 +201,7 @@ class _Watch:
         found += [value for name, value in headers.items() if name.lower() in _KEY_HEADERS]
         for secret in found:
             if isinstance(secret, str):
-                yield from (word for word in secret.split() if len(word) >= _SHORTEST_SECRET)
+                yield from (word for word in secret.split() if len(word) >= _MIN_SECRET)
 
 
 def _was_read(response: Any) -> bool:

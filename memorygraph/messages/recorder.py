@@ -30,7 +30,7 @@ from memorygraph.messages.store import Store
 PATIENCE_SECONDS = 3.0
 """How long a caller waits while nothing is being written; other callers' records are progress."""
 
-LONGEST_WAIT_SECONDS = 10.0
+MAX_WAIT_SECONDS = 10.0
 SECONDS_WHILE_FAILING = 0.05
 """How long a caller waits after the database did not answer, until it does again."""
 
@@ -155,7 +155,7 @@ class Recorder:
         """How much longer a caller waits that began to wait then."""
         now = time.monotonic()
         patience = SECONDS_WHILE_FAILING if self._failing else PATIENCE_SECONDS
-        return max(0.0, min(max(started, self._progress) + patience, started + LONGEST_WAIT_SECONDS) - now)
+        return max(0.0, min(max(started, self._progress) + patience, started + MAX_WAIT_SECONDS) - now)
 
     def _submit(self, job: _Job) -> None:
         with self._lock:

@@ -30,7 +30,7 @@ from memorygraph.query import Query
 ROWS = 5000
 """At most so many messages are written by one query; a longer change has several, in one transaction."""
 
-LONGEST = 20_000
+MAX_SENT_CHARACTERS = 20_000
 """A change of more messages would not fit into one transaction. The messages are then stored ahead of it, where
 no version leads to them and nobody sees them; the change itself stays one transaction."""
 
@@ -113,7 +113,7 @@ class Store:
         """
         rows = self._rows(change.parent, change.entries)
         last = max(0, len(rows) - ROWS)
-        ahead = rows[:last] if len(rows) > LONGEST else []
+        ahead = rows[:last] if len(rows) > MAX_SENT_CHARACTERS else []
         known = self._store_ahead(ahead)
 
         def work(transaction: Transaction) -> tuple[Version, frozenset[str]]:

@@ -19,7 +19,7 @@ from memorygraph.graph.connection import Connection
 from memorygraph.library import CYPHER
 from memorygraph.llm.recording import answers_of, call_of
 from memorygraph.messages.recorder import Recorder
-from memorygraph.runtime.generation import Record
+from memorygraph.runtime.agentscript.generation import Record
 from memorygraph.runtime.writer import Writer
 
 RUNS_PER_TRANSACTION = 5000

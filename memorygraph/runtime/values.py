@@ -15,9 +15,9 @@ from memorygraph.errors import MemoryGraphError
 
 if TYPE_CHECKING:
     from memorygraph.languages.agentscript import Agent, Function
+    from memorygraph.runtime.agentscript.units import Unit
     from memorygraph.runtime.memories import Memory
     from memorygraph.runtime.tools import Tool
-    from memorygraph.runtime.units import Unit
 
 
 class Capability:
@@ -147,7 +147,7 @@ def data_only(value: Any, use: str) -> Any:
     if capability is not None:
         raise ValueProblem(
             f"the {capability.kind} `{capability.name}` is a capability and not data; it cannot {use}",
-            "CAPABILITY_LEAK",
+            "capability-leak",
         )
     return value
 
@@ -161,7 +161,7 @@ def member(value: Any, name: str) -> Any:
     if isinstance(value, dict):
         if name not in value:
             known = ", ".join(f"`{key}`" for key in list(value)[:20]) or "no fields"
-            raise ValueProblem(f"the object has no field `{name}`; it has {known}", "MISSING_FIELD")
+            raise ValueProblem(f"the object has no field `{name}`; it has {known}", "missing-field")
         return value[name]
     if isinstance(value, list):
         if name == "length":
@@ -170,8 +170,8 @@ def member(value: Any, name: str) -> Any:
             return copy_value(data_only(value, "be summarized"))
         if name == "add":
             return MethodValue("add")
-        raise ValueProblem(f"a list has `length`, `summary` and `add`, and no `{name}`", "MISSING_FIELD")
-    raise ValueProblem(f"{kind_of(value)} has no field `{name}`", "MISSING_FIELD")
+        raise ValueProblem(f"a list has `length`, `summary` and `add`, and no `{name}`", "missing-field")
+    raise ValueProblem(f"{kind_of(value)} has no field `{name}`", "missing-field")
 
 
 def item_at(value: Any, index: Any) -> Any:
@@ -183,11 +183,11 @@ def item_at(value: Any, index: Any) -> Any:
     if isinstance(value, dict) and isinstance(index, str):
         return member(value, index)
     if not isinstance(value, list):
-        raise ValueProblem(f"{kind_of(value)} has no items", "INVALID_INDEX")
+        raise ValueProblem(f"{kind_of(value)} has no items", "invalid-index")
     whole = isinstance(index, (int, float)) and not isinstance(index, bool) and index == int(index)
     if not whole or not 0 <= index < len(value):
         shown = index if isinstance(index, (int, float)) else kind_of(index)
-        raise ValueProblem(f"there is no item {shown} in a list of {len(value)}; the first is 0", "INVALID_INDEX")
+        raise ValueProblem(f"there is no item {shown} in a list of {len(value)}; the first is 0", "invalid-index")
     return value[int(index)]
 
 
@@ -198,9 +198,9 @@ def add_to_list(value: Any, arguments: list[Any]) -> Any:
         ValueProblem: it is no list, or not exactly one item.
     """
     if not isinstance(value, list):
-        raise ValueProblem(f"{kind_of(value)} has no method `add`", "NOT_CALLABLE")
+        raise ValueProblem(f"{kind_of(value)} has no method `add`", "not-callable")
     if len(arguments) != 1:
-        raise ValueProblem(f"`add` takes one item, and not {len(arguments)}", "INVALID_ARGUMENT_COUNT")
+        raise ValueProblem(f"`add` takes one item, and not {len(arguments)}", "invalid-argument-count")
     value.append(arguments[0])
     return value
 
@@ -212,5 +212,5 @@ def assign_member(value: Any, name: str, new: Any) -> None:
         ValueProblem: it is no object.
     """
     if not isinstance(value, dict):
-        raise ValueProblem(f"{kind_of(value)} has no fields that could be set", "INVALID_ASSIGNMENT_TARGET")
+        raise ValueProblem(f"{kind_of(value)} has no fields that could be set", "invalid-assignment-target")
     value[name] = new

@@ -21,11 +21,11 @@ from typing import Any
 
 from memorygraph import MemoryGraph
 from memorygraph.llm.completion import Completion, Message
-from memorygraph.llm.scripted import ScriptedModel
 from memorygraph.llm.structured import ShapeField
-from memorygraph.runtime import run
+from memorygraph.runtime.agentscript import run
 from memorygraph.runtime.models import Models
 from memorygraph.runtime.values import ModelValue
+from memorygraph.scripted.scripted_model import ScriptedModel
 
 ITEMS = 20
 BYTES = 100_000

@@ -18,9 +18,9 @@ from typing import Any
 from memorygraph import MemoryGraph
 from memorygraph.languages import parse
 from memorygraph.llm.completion import Completion
-from memorygraph.llm.scripted import ScriptedModel
 from memorygraph.query import Query
 from memorygraph.runtime.convo import asker
+from memorygraph.scripted.scripted_model import ScriptedModel
 
 LOOP = """
 @to b

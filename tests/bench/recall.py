@@ -18,12 +18,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from memorygraph import MemoryGraph
-from memorygraph.llm.embeddings_wire import vector_of
 from memorygraph.memory.indexing import index_messages
 from memorygraph.memory.recall import recall
 from memorygraph.memory.vectors import embed_missing
 from memorygraph.memory.words import JOINING
 from memorygraph.query import Query
+from memorygraph.scripted.embeddings_wire import vector_of
 
 DIMENSIONS = 384
 VECTOR_ALONE = """

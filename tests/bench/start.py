@@ -18,11 +18,12 @@ import tempfile
 import time
 from pathlib import Path
 
-from memorygraph.graph import aot_training, server_process
-from memorygraph.graph.aot_cache import SWITCH, AotCache
-from memorygraph.graph.embedded import EmbeddedServer
-from memorygraph.graph.installation import install
-from memorygraph.graph.java import java_executable
+from memorygraph.server import aot_training
+from memorygraph.server import process as server_process
+from memorygraph.server.aot_cache import SWITCH, AotCache
+from memorygraph.server.embedded import EmbeddedServer
+from memorygraph.server.installation import install
+from memorygraph.server.java import java_executable
 
 PROGRAM = [sys.executable, "-c", "from memorygraph.cli import main; main()"]
 

@@ -6,8 +6,8 @@ python -m tests.browser.picture    # writes cypher/browser/browser.png anew
 from __future__ import annotations
 
 from memorygraph import EmbeddedServer, MemoryGraph
-from memorygraph.graph.browser import saved_queries
 from memorygraph.library import cypher_folder
+from memorygraph.server.browser import saved_queries
 from tests.browser.chromium import neo4j_browser
 from tests.conftest import EXAMPLES
 

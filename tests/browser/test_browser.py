@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from memorygraph import MemoryGraph
-from memorygraph.graph.browser import SavedQuery, connect_commands, saved_queries, style
 from memorygraph.graph.connection import Connection
-from memorygraph.graph.server_settings import Endpoints
 from memorygraph.library import NamedQuery
 from memorygraph.query import Query
+from memorygraph.server.browser import SavedQuery, connect_commands, saved_queries, style
+from memorygraph.server.settings import Endpoints
 from tests.conftest import EXAMPLES
 
 if TYPE_CHECKING:

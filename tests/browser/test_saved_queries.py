@@ -11,10 +11,10 @@ from click.testing import CliRunner
 
 from memorygraph import MemoryGraph
 from memorygraph.cli import cli
-from memorygraph.graph.browser import SavedQuery, saved_queries, style
 from memorygraph.graph.connection import Connection
-from memorygraph.graph.server_settings import Endpoints
 from memorygraph.library import CYPHER, cypher_folder, read_blocks
+from memorygraph.server.browser import SavedQuery, saved_queries, style
+from memorygraph.server.settings import Endpoints
 
 SAVED = saved_queries()
 FILES = sorted((cypher_folder() / "browser").glob("*.cypher"))

@@ -13,8 +13,8 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from memorygraph.llm.replies import Failure
-from memorygraph.llm.scripted import ScriptedModel
+from memorygraph.scripted.replies import Failure
+from memorygraph.scripted.scripted_model import ScriptedModel
 from tests.cli.test_commands import document, memorygraph
 
 SERVER = Path(__file__).parent.parent / "runtime" / "mcp_server.py"

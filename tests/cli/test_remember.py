@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from memorygraph.llm.replies import Failure, Request, Stall
+from memorygraph.scripted.replies import Failure, Request, Stall
 from tests.cli.test_commands import document, memorygraph
 from tests.memory.endpoints import Endpoint, asked, endpoint_of, fenced
 from tests.memory.test_remember import ADA, TEA

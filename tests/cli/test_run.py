@@ -10,8 +10,8 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from memorygraph.llm.replies import Failure
-from memorygraph.llm.scripted import ScriptedModel
+from memorygraph.scripted.replies import Failure
+from memorygraph.scripted.scripted_model import ScriptedModel
 from tests.cli.test_commands import document, memorygraph
 
 PROGRAM = """
@@ -125,7 +125,7 @@ def test_check_runs_nothing(script: str, tmp_path: Path) -> None:
     finished = memorygraph("run", str(tmp_path / "bad.as"), "--check")
     assert finished.returncode == 1
     assert "bad.as:7:9: `Shell` is a tool" in finished.stderr
-    assert document("check", str(tmp_path / "bad.as"), code=1)["errors"][0]["code"] == "INVALID_USE_RESOURCE"
+    assert document("check", str(tmp_path / "bad.as"), code=1)["errors"][0]["code"] == "invalid-use-resource"
 
 
 def test_what_the_input_lacks_is_said_with_its_place(script: str) -> None:

@@ -188,7 +188,7 @@ def test_the_same_value_twice_does_not_hold_itself() -> None:
 
 
 def test_a_value_that_would_fill_the_memory_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rendering, "MOST_PIECES", 10_000)
+    monkeypatch.setattr(rendering, "MAX_PIECES", 10_000)
     value: Any = [1]
     for _ in range(50):
         value = [value, value]

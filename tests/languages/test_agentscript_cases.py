@@ -26,14 +26,14 @@ CASES = Path(__file__).parents[1] / "cases" / "agentscript"
 FRAME = (CASES / "check" / "frame.as").read_text("utf-8")
 HERE = "    // the body of a case stands here"
 SPECIFIED = """
-DUPLICATE_IMPORT DUPLICATE_AGENT DUPLICATE_MAIN_AGENT MISSING_MAIN_AGENT MISSING_MAIN_FUNC DUPLICATE_FUNCTION
-DUPLICATE_MAIN_FUNC DUPLICATE_BINDING DUPLICATE_PARAM PARAM_SHADOWS_IMPORT INVALID_PARAM_SHAPE INVALID_BUDGET
-INVALID_ITERATION_LIMIT INVALID_CONFIG UNKNOWN_MODEL INVALID_MODEL INVALID_ASSIGNMENT_TARGET UNKNOWN_IDENTIFIER
-INVALID_USE_RESOURCE UNKNOWN_FUNCTION NOT_CALLABLE UNKNOWN_MEMORY_METHOD INVALID_ARGUMENT_COUNT
-DUPLICATE_GENERATE_OPTION INVALID_GENERATE_ATTEMPTS INVALID_GENERATE_LIMIT INVALID_GENERATE_DEBUG
-INVALID_GENERATE_INPUT UNKNOWN_GENERATE_OPTION MISSING_GENERATE_CONFIG DUPLICATE_SHAPE_FIELD UNKNOWN_SHAPE_TYPE
+duplicate-import duplicate-agent duplicate-main-agent missing-main-agent missing-main-func duplicate-function
+duplicate-main-func duplicate-binding duplicate-param param-shadows-import invalid-param-shape invalid-budget
+invalid-iteration-limit invalid-config unknown-model invalid-model invalid-assignment-target unknown-identifier
+invalid-use-resource unknown-function not-callable unknown-memory-method invalid-argument-count
+duplicate-generate-option invalid-generate-attempts invalid-generate-limit invalid-generate-debug
+invalid-generate-input unknown-generate-option missing-generate-config duplicate-shape-field unknown-shape-type
 """
-OURS = "USE_GENERATE NESTING_TOO_DEEP INVALID_NUMBER ENCODING SYNTAX"
+OURS = "use-generate nesting-too-deep invalid-number encoding syntax"
 
 
 class Case(NamedTuple):
@@ -74,7 +74,7 @@ def test_checks(case: Case) -> None:
 @pytest.mark.parametrize("case", [*cases("parse")])
 def test_syntax(case: Case) -> None:
     program = case.program()
-    syntax_errors = [problem for problem in program.problems if problem.code == "SYNTAX"]
+    syntax_errors = [problem for problem in program.problems if problem.code == "syntax"]
     if syntax_errors:
         assert case.problems() == case.expected
     elif case.whole:
@@ -98,7 +98,7 @@ def test_every_code_has_a_case_and_nothing_else_is_said() -> None:
 def test_all_problems_are_said_at_once_in_the_order_of_the_text() -> None:
     program = parse("agent A { main func(a, a) { use b use a < 0 } }\nagent A { }", "agentscript")
     assert [p.code for p in program.problems] == [
-        *["MISSING_MAIN_AGENT", "DUPLICATE_PARAM", "UNKNOWN_IDENTIFIER", "INVALID_BUDGET", "DUPLICATE_AGENT"]
+        *["missing-main-agent", "duplicate-param", "unknown-identifier", "invalid-budget", "duplicate-agent"]
     ]
 
 
@@ -115,7 +115,7 @@ def test_a_hundred_problems_are_enough() -> None:
     body = "x\n" * 1000
     program = parse(f"main agent A {{ main func() {{\n{body}}} }}", "agentscript")
     assert len(program.problems) == 101
-    assert program.problems[-1].code == "TOO_MANY_PROBLEMS"
+    assert program.problems[-1].code == "too-many-problems"
 
 
 def test_the_client_checks_and_does_not_store() -> None:

@@ -41,12 +41,12 @@ def read(text: str) -> Program:
     ids=lambda text: text[:12],
 )
 def test_what_nests_too_deep_is_said(text: str) -> None:
-    assert [problem.code for problem in read(body(text)).problems] == ["NESTING_TOO_DEEP"]
+    assert [problem.code for problem in read(body(text)).problems] == ["nesting-too-deep"]
 
 
 @pytest.mark.parametrize("opening", ["[", "[1 ", "f(", "f(1 ", "{ a: ", "{ a: 1 b: ", "input[", "[ not ", "[ 1 + "])
 def test_brackets_that_are_never_closed_are_read_in_time(opening: str) -> None:
-    assert [problem.code for problem in read(body("x = " + opening * 40)).problems] == ["SYNTAX"]
+    assert [problem.code for problem in read(body("x = " + opening * 40)).problems] == ["syntax"]
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_garbage(garbage: str) -> None:
 
 
 def test_a_program_that_is_too_large_is_not_read() -> None:
-    assert [problem.code for problem in read("x" * 10**7).problems] == ["PROGRAM_TOO_LARGE"]
+    assert [problem.code for problem in read("x" * 10**7).problems] == ["program-too-large"]
 
 
 @pytest.mark.parametrize(

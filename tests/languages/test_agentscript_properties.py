@@ -218,4 +218,4 @@ def test_textx_stops_at_the_same_place(text: str) -> None:
 @pytest.mark.parametrize("depth", [99, 100, 101])
 def test_the_limit_of_nesting_is_exact(depth: int) -> None:
     problems = parse(f"main agent A {{ main func() {{ return {'[' * depth}{']' * depth} }} }}", "agentscript").problems
-    assert [problem.code for problem in problems] == ["NESTING_TOO_DEEP"] * (depth > 99)
+    assert [problem.code for problem in problems] == ["nesting-too-deep"] * (depth > 99)

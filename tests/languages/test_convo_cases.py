@@ -24,8 +24,8 @@ from memorygraph.languages.convo.printing import print_conversation, print_messa
 CASES = Path(__file__).parents[1] / "cases" / "convo"
 SEED = (CASES / "seed.txt").read_text("utf-8")
 CODES = """
-SYNTAX DUPLICATE_NODE MISSING_TARGET ORPHANED_ROUTE INVALID_ROUTE_TAG DUPLICATE_FUNCTION DUPLICATE_PARAMETER
-INVALID_FUNCTION INVALID_HEAD INVALID_TAG INVALID_CONTEXT_DEPTH INVALID_JSON_TAG INVALID_NUMBER
+syntax duplicate-node missing-target orphaned-route invalid-route-tag duplicate-function duplicate-parameter
+invalid-function invalid-head invalid-tag invalid-context-depth invalid-json-tag invalid-number
 """
 
 
@@ -95,8 +95,8 @@ def test_every_example_of_the_seed_is_read(block: str) -> None:
     program = parse(block, "convo")
     assert program.conversation.messages
     codes = {problem.code for problem in program.problems}
-    placeholder = {"INVALID_ROUTE_TAG"} if "{id" in block else set()
-    assert codes <= {"MISSING_TARGET", "ORPHANED_ROUTE", "DUPLICATE_NODE"} | placeholder
+    placeholder = {"invalid-route-tag"} if "{id" in block else set()
+    assert codes <= {"missing-target", "orphaned-route", "duplicate-node"} | placeholder
     printed = print_conversation(program.conversation.messages)
     assert parse(printed, "convo").conversation == program.conversation
 
@@ -126,13 +126,13 @@ def test_a_problem_shows_its_place() -> None:
 def test_a_hundred_problems_are_enough() -> None:
     program = parse("> do\nx = )\n" * 1000, "convo")
     assert len(program.problems) == 101
-    assert program.problems[-1].code == "TOO_MANY_PROBLEMS"
+    assert program.problems[-1].code == "too-many-problems"
 
 
 def test_names_of_builtins_are_passed_in() -> None:
     program = parse("> eq(a b)\n> f(a)", "convo")
     found = check_conversation(program.conversation.messages, program.source, builtins={"eq"})
-    assert [finding.code for finding in found] == ["REDEFINED_BUILTIN"]
+    assert [finding.code for finding in found] == ["redefined-builtin"]
 
 
 def test_what_cannot_be_written_is_refused() -> None:

@@ -33,13 +33,13 @@ def read(text: str) -> Program:
     ids=lambda text: text[:14],
 )
 def test_what_nests_too_deep_is_said(text: str) -> None:
-    assert [problem.code for problem in read(text).problems] == ["NESTING_TOO_DEEP"]
+    assert [problem.code for problem in read(text).problems] == ["nesting-too-deep"]
 
 
 @pytest.mark.parametrize("start", ["> do\n", "@json = ", "> user\n{{", "> f(a: ", "> call f("])
 @pytest.mark.parametrize("opening", ["f(", "f(1 ", "# a\n f(", "[", "[1 ", "{ a: ", "{ a: 1 b: ", 'f("a" b = '])
 def test_brackets_that_are_never_closed_are_read_in_time(start: str, opening: str) -> None:
-    assert [problem.code for problem in read(start + opening * 40 + "\n> user").problems] == ["SYNTAX"]
+    assert [problem.code for problem in read(start + opening * 40 + "\n> user").problems] == ["syntax"]
 
 
 @pytest.mark.parametrize("start", ["", "> user\n", "> do\n", "@to a = ", "> f("])
@@ -74,11 +74,11 @@ def test_garbage_is_read_in_time(start: str, garbage: str) -> None:
 
 
 def test_a_half_character_is_said() -> None:
-    assert [problem.code for problem in read("> user\n\ud800").problems] == ["ENCODING"]
+    assert [problem.code for problem in read("> user\n\ud800").problems] == ["encoding"]
 
 
 def test_a_file_that_is_too_large_is_not_read() -> None:
-    assert [problem.code for problem in read("x" * 10**7).problems] == ["PROGRAM_TOO_LARGE"]
+    assert [problem.code for problem in read("x" * 10**7).problems] == ["program-too-large"]
 
 
 @pytest.mark.parametrize(

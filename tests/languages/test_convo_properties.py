@@ -110,7 +110,7 @@ slow = settings(max_examples=examples(60), deadline=None, suppress_health_check=
 @given(conversations)
 def test_what_is_printed_is_read_again(conversation: tuple[syntax.Message, ...]) -> None:
     program = parse(print_conversation(conversation), "convo")
-    assert [problem for problem in program.problems if problem.code == "SYNTAX"] == []
+    assert [problem for problem in program.problems if problem.code == "syntax"] == []
     assert program.conversation.messages == conversation
 
 
@@ -234,4 +234,4 @@ def test_every_character_at_the_start_and_the_end(character: str) -> None:
 @pytest.mark.parametrize("depth", [99, 100, 101])
 def test_the_limit_of_nesting_is_exact(depth: int) -> None:
     problems = parse(f"> do\n{'[' * depth}{']' * depth}", "convo").problems
-    assert [problem.code for problem in problems] == ["NESTING_TOO_DEEP"] * (depth > 100)
+    assert [problem.code for problem in problems] == ["nesting-too-deep"] * (depth > 100)

@@ -23,7 +23,7 @@ from memorygraph.languages.pete.lemmas import lemma_of
 
 CASES = Path(__file__).parents[1] / "cases" / "pete"
 FRAME = "context main(&a, &b, &c) {\n"
-CODES = "SYNTAX NESTING_TOO_DEEP UNKNOWN_REF UNBOUND_VARIABLE SEVERAL_TLDR INVALID_NUMBER ENCODING"
+CODES = "syntax nesting-too-deep unknown-ref unbound-variable several-tldr invalid-number encoding"
 
 
 class Case(NamedTuple):
@@ -102,7 +102,7 @@ def test_the_items_before_an_error_are_read() -> None:
 def test_a_hundred_problems_are_enough() -> None:
     problems = parse("context a() {\n" + "&x likes\n" * 1000, "pete").problems
     assert len(problems) == 101
-    assert problems[-1].code == "TOO_MANY_PROBLEMS"
+    assert problems[-1].code == "too-many-problems"
 
 
 def test_a_byte_order_mark_may_begin_a_log() -> None:
@@ -135,6 +135,6 @@ def test_a_negated_predication_has_its_lemma(said: str, lemma: str) -> None:
 def test_the_client_checks_and_does_not_store() -> None:
     source = "context main() { &x eats 3. }"
     problems = MemoryGraph.check(source, "pete", file="a.pete")
-    assert [(problem.file, problem.code) for problem in problems] == [("a.pete", "UNKNOWN_REF")]
+    assert [(problem.file, problem.code) for problem in problems] == [("a.pete", "unknown-ref")]
     with pytest.raises(MemoryGraphError, match="not in batches"):
         parse_batches(iter([]), "pete", size=1)  # type: ignore[arg-type]

@@ -9,7 +9,7 @@ import pytest
 from memorygraph.languages import parse
 from memorygraph.languages.pete import Program
 from memorygraph.languages.pete.printing import print_program
-from memorygraph.languages.pete.reading import LARGEST, Reader
+from memorygraph.languages.pete.reading import MAX_CHARACTERS, Reader
 
 pytestmark = pytest.mark.slow
 
@@ -55,14 +55,14 @@ def test_every_deep_context_is_checked() -> None:
     ids=lambda text: text[:12],
 )
 def test_what_nests_too_deep_is_said(text: str) -> None:
-    assert [problem.code for problem in read(body(text)).problems] in (["NESTING_TOO_DEEP"], ["SYNTAX"])
+    assert [problem.code for problem in read(body(text)).problems] in (["nesting-too-deep"], ["syntax"])
 
 
 @pytest.mark.parametrize("depth", [99, 100, 101])
 @pytest.mark.parametrize(("opening", "middle", "closing"), [("[", "", "]"), ("that &a knows ", "&b", "")])
 def test_the_limit_of_nesting_is_exact(opening: str, middle: str, closing: str, depth: int) -> None:
     problems = read(body(f"&a knows {opening * depth}{middle}{closing * depth}.")).problems
-    assert [problem.code for problem in problems] == ["NESTING_TOO_DEEP"] * (depth > 100)
+    assert [problem.code for problem in problems] == ["nesting-too-deep"] * (depth > 100)
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_garbage(garbage: str) -> None:
 
 
 def test_a_log_that_is_too_large_is_not_read() -> None:
-    assert [problem.code for problem in read("x" * (LARGEST + 1)).problems] == ["PROGRAM_TOO_LARGE"]
+    assert [problem.code for problem in read("x" * (MAX_CHARACTERS + 1)).problems] == ["program-too-large"]
 
 
 @pytest.mark.parametrize(

@@ -148,7 +148,7 @@ def test_item_by_item_a_log_is_what_the_whole_grammar_says(text: str) -> None:
     text = f"context main(&a) {{ {text}"
     _, findings = read_items(Source(text))
     stops = machine_stops_at("pete", text)
-    half = any(finding.code == "ENCODING" for finding in findings)
+    half = any(finding.code == "encoding" for finding in findings)
     assert half or (stops is None) == (findings == [])
 
 
@@ -210,8 +210,8 @@ def test_mutations_are_the_same_in_any_pieces(body: list[Item], draw: random.Ran
 def test_a_reader_reads_what_a_log_has(text: str) -> None:
     found, problem, rest = read([text])
     program = parse(f"context main() {{{text}", "pete")
-    syntax = [one for one in program.problems if one.code in {"SYNTAX", "NESTING_TOO_DEEP"}]
-    if not any(one.code == "ENCODING" for one in program.problems):
+    syntax = [one for one in program.problems if one.code in {"syntax", "nesting-too-deep"}]
+    if not any(one.code == "encoding" for one in program.problems):
         assert (problem or rest.strip(" \t\r\n") != "") == bool(syntax)
         if not syntax:
             assert "".join(piece.text for piece in found) == text[: len(text) - len(rest)]

@@ -9,7 +9,7 @@ from typing import Any
 import openai
 import pytest
 
-from memorygraph.llm.scripted import ScriptedModel
+from memorygraph.scripted.scripted_model import ScriptedModel
 
 Connect = Callable[..., openai.OpenAI]
 

@@ -12,8 +12,8 @@ import pytest
 from pydantic import BaseModel
 
 from memorygraph.llm.completion import ToolCall, Usage
-from memorygraph.llm.replies import Reply
-from memorygraph.llm.scripted import ScriptedModel
+from memorygraph.scripted.replies import Reply
+from memorygraph.scripted.scripted_model import ScriptedModel
 from tests.llm.conftest import HI, Connect
 
 WEATHER: Any = [{"type": "function", "function": {"name": "weather", "parameters": {"type": "object"}}}]

@@ -9,8 +9,8 @@ from collections.abc import Callable
 import openai
 import pytest
 
-from memorygraph.llm.replies import Failure
-from memorygraph.llm.scripted import ScriptedModel
+from memorygraph.scripted.replies import Failure
+from memorygraph.scripted.scripted_model import ScriptedModel
 from tests.llm.conftest import Connect
 
 

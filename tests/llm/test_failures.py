@@ -11,8 +11,8 @@ from typing import Any
 import openai
 import pytest
 
-from memorygraph.llm.replies import BadJson, CutStream, Failure, Reply, Request, Stall
-from memorygraph.llm.scripted import ScriptedModel
+from memorygraph.scripted.replies import BadJson, CutStream, Failure, Reply, Request, Stall
+from memorygraph.scripted.scripted_model import ScriptedModel
 from tests.llm.conftest import HI, Connect
 
 

@@ -16,8 +16,8 @@ import pytest
 from memorygraph.errors import ModelError
 from memorygraph.llm.completion import ToolCall, Usage
 from memorygraph.llm.model import _MEANINGS, Model, OpenAIModel, translate
-from memorygraph.llm.replies import Answer, BadJson, CutStream, Failure, Reply, Stall
-from memorygraph.llm.scripted import ScriptedModel
+from memorygraph.scripted.replies import Answer, BadJson, CutStream, Failure, Reply, Stall
+from memorygraph.scripted.scripted_model import ScriptedModel
 from tests.llm.conftest import HI
 
 KEY = "sk-secret-0123456789"
@@ -294,7 +294,7 @@ def test_every_error_of_the_client_has_its_meaning() -> None:
 
 def test_openai_is_imported_only_when_a_model_is_called() -> None:
     program = (
-        "import sys, memorygraph.llm.model, memorygraph.llm.scripted\n"
+        "import sys, memorygraph.llm.model, memorygraph.scripted.scripted_model\n"
         "memorygraph.llm.model.OpenAIModel('any')\n"
         "sys.exit('openai' in sys.modules)"
     )

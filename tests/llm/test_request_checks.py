@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from memorygraph.llm.request_checks import ChatRequest, EmbeddingsRequest, RefusedRequest, ResponsesRequest, check
+from memorygraph.scripted.request_checks import ChatRequest, EmbeddingsRequest, RefusedRequest, ResponsesRequest, check
 
 USER = {"role": "user", "content": "Hi"}
 CALL = {"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{}"}}

@@ -11,8 +11,8 @@ from openai.types.responses import Response
 from pydantic import BaseModel
 
 from memorygraph.llm.completion import ToolCall, Usage
-from memorygraph.llm.replies import Reply
-from memorygraph.llm.scripted import ScriptedModel
+from memorygraph.scripted.replies import Reply
+from memorygraph.scripted.scripted_model import ScriptedModel
 from tests.llm.conftest import Connect
 
 WEATHER: Any = [{"type": "function", "name": "weather", "parameters": {"type": "object"}, "strict": False}]

@@ -15,8 +15,8 @@ import openai
 import pytest
 
 from memorygraph.errors import ModelError
-from memorygraph.llm.replies import Reply, Request, Stall
-from memorygraph.llm.scripted import ScriptedModel
+from memorygraph.scripted.replies import Reply, Request, Stall
+from memorygraph.scripted.scripted_model import ScriptedModel
 from tests.llm.conftest import HI, Connect
 
 

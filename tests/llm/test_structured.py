@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from memorygraph.context.labels import reads_as_label
 from memorygraph.errors import ModelError
 from memorygraph.llm.model import OpenAIModel
-from memorygraph.llm.scripted import ScriptedModel
 from memorygraph.llm.structured import (
     ShapeField,
     ShapeMismatch,
@@ -24,6 +23,7 @@ from memorygraph.llm.structured import (
     response_format,
     schema_of,
 )
+from memorygraph.scripted.scripted_model import ScriptedModel
 from tests.llm.conftest import HI
 
 ALL = (

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from memorygraph.errors import MemoryGraphError, ModelError
-from memorygraph.llm.replies import Failure, Stall
-from memorygraph.llm.scripted import ScriptedModel
 from memorygraph.llm.uris import ModelUri, model_of, timeout_of
+from memorygraph.scripted.replies import Failure, Stall
+from memorygraph.scripted.scripted_model import ScriptedModel
 from tests.llm.conftest import HI
 
 KEY = "sk-openai-0123456789"

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from memorygraph.llm.scripted import ScriptedModel
+from memorygraph.scripted.scripted_model import ScriptedModel
 
 Endpoint: TypeAlias = Callable[..., AbstractContextManager[ScriptedModel]]
 

@@ -8,10 +8,10 @@ import pytest
 
 from memorygraph import MemoryGraph, ModelError
 from memorygraph.budget import Budget
-from memorygraph.llm.replies import Failure, Request
 from memorygraph.memory.chat import recent
 from memorygraph.messages.history import Entry
 from memorygraph.messages.message import Message
+from memorygraph.scripted.replies import Failure, Request
 from tests.memory.endpoints import Endpoint, asked, endpoint_of, fenced
 from tests.memory.test_remember import ADA, TEA, ids, loads
 

@@ -328,11 +328,11 @@ class _LostOnce(Connection):
         return result
 
 
-@pytest.mark.parametrize("foreseen", [0, memory.MOST_FORESEEN])
+@pytest.mark.parametrize("foreseen", [0, memory.MAX_FORESEEN])
 def test_a_lost_acknowledgement_is_resolved_with_the_same_answer(
     mem: Memory, server: tuple[str, tuple[str, str] | None], foreseen: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(memory, "MOST_FORESEEN", foreseen)
+    monkeypatch.setattr(memory, "MAX_FORESEEN", foreseen)
     mem.create(entity("A", "x"))
     with _LostOnce(*server) as connection:
         created, outcomes = memory.create_entities(

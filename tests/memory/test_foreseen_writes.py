@@ -19,7 +19,7 @@ from tests.conftest import empty_namespace
 from tests.examples import examples
 from tests.memory.test_entities import STEPS, Memory, entity, relation, run_step
 
-MOST = memory.MOST_FORESEEN
+MAX = memory.MAX_FORESEEN
 STORED = """
 MATCH (n:Node|Former|Load {namespace: $namespace}) OPTIONAL MATCH (n)-[r]->(m)
 RETURN labels(n) AS labels, type(r) AS type, m.id AS end, r {.*, namespace: null} AS edge,
@@ -64,8 +64,8 @@ CASES: dict[str, tuple[list[Step], Step, int]] = {
     "observations, of which some are known": ([A_AND_B], ("add", "A", ["y", "x", "y", ""]), 1),
     "a known observation": ([A_AND_B], ("add", "A", ["x"]), 1),
     "no observation": ([A_AND_B], ("add", "A", []), 1),
-    "as many as are foreseen": ([A_AND_B], ("add", "A", [str(number) for number in range(MOST)]), 1),
-    "more than are foreseen": ([A_AND_B], ("add", "A", [str(number) for number in range(MOST + 1)]), 2),
+    "as many as are foreseen": ([A_AND_B], ("add", "A", [str(number) for number in range(MAX)]), 1),
+    "more than are foreseen": ([A_AND_B], ("add", "A", [str(number) for number in range(MAX + 1)]), 2),
     "a name that is no id": ([create(entity("two words", "x"))], ("add", "two words", ["x", "y"]), 1),
     "an observation that is data of the entity": (
         [load('Node(node_id="A", name="A", data="x");')],
@@ -135,7 +135,7 @@ def done(mem: Memory, step: Step) -> object:
 def done_in_several(mem: Memory, step: Step) -> object:
     """The same, where nothing is foreseen."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(memory, "MOST_FORESEEN", 0)
+        patch.setattr(memory, "MAX_FORESEEN", 0)
         return done(mem, step)
 
 

@@ -22,12 +22,12 @@ from memorygraph.context.tokens import count_tokens
 from memorygraph.errors import ModelError
 from memorygraph.graph.connection import Connection
 from memorygraph.llm.model import OpenAIModel
-from memorygraph.llm.scripted import ScriptedModel
 from memorygraph.memory.fusion import CONSTANT, EDGE, FAR, LEARNT, NEAR
 from memorygraph.memory.indexing import date_messages, index_messages
 from memorygraph.memory.recall import Recalled, recall, recall_query
 from memorygraph.memory.vectors import Embedder, ModelEmbedder, configured_embedder, embed_missing
 from memorygraph.query import Query
+from memorygraph.scripted.scripted_model import ScriptedModel
 from tests.examples import examples
 from tests.memory.recalling import learn, say
 

@@ -10,9 +10,9 @@ import pytest
 from memorygraph import MemoryGraph, ModelError, NotFoundError, ScriptError
 from memorygraph.context.labels import reads_as_label
 from memorygraph.errors import MemoryGraphError
-from memorygraph.llm.replies import Failure, Reply, Request
 from memorygraph.memory.answers import read_answer, read_program
 from memorygraph.memory.remember import NotWrittenError
+from memorygraph.scripted.replies import Failure, Reply, Request
 from tests.memory.endpoints import Endpoint, asked, endpoint_of, fenced
 
 ADA = 'Node(node_id="ada", name="Ada Lovelace", data="Wrote the first program.");'

@@ -21,7 +21,7 @@ Open = Callable[[], MessageGraph]
 def _patience(monkeypatch: pytest.MonkeyPatch) -> None:
     """A slow machine is not a database that is down; the tests of one that is say how long they wait."""
     monkeypatch.setattr(recorder, "PATIENCE_SECONDS", 60.0)
-    monkeypatch.setattr(recorder, "LONGEST_WAIT_SECONDS", 60.0)
+    monkeypatch.setattr(recorder, "MAX_WAIT_SECONDS", 60.0)
 
 
 @pytest.fixture

@@ -15,13 +15,13 @@ import pytest
 from memorygraph import ConflictError, MemoryGraph, MemoryGraphError
 from memorygraph.graph.connection import Connection
 from memorygraph.llm.completion import ToolCall
-from memorygraph.llm.replies import Answer, CutStream, Failure, Replies, Reply, Request
-from memorygraph.llm.scripted import ScriptedModel
 from memorygraph.messages.graph import MessageGraph
 from memorygraph.messages.record import Recorded, record
 from memorygraph.messages.recorder import Recorder
 from memorygraph.messages.store import Store
 from memorygraph.messages.training import TrainingData, training_data
+from memorygraph.scripted.replies import Answer, CutStream, Failure, Replies, Reply, Request
+from memorygraph.scripted.scripted_model import ScriptedModel
 
 KEY = "sk-canary-7f3a9c"
 HI: Any = [{"role": "system", "content": "Be brief"}, {"role": "user", "content": "Hi"}]

@@ -21,7 +21,6 @@ import pytest
 
 from memorygraph.errors import ConnectionError
 from memorygraph.graph.connection import Connection, Transaction
-from memorygraph.llm.scripted import ScriptedModel
 from memorygraph.messages import recorder as recorder_module
 from memorygraph.messages.calls import Call, exchange_of
 from memorygraph.messages.graph import MessageGraph
@@ -30,6 +29,7 @@ from memorygraph.messages.pending import Spool
 from memorygraph.messages.record import record
 from memorygraph.messages.recorder import Recorder, RecordWarning
 from memorygraph.messages.store import Store
+from memorygraph.scripted.scripted_model import ScriptedModel
 
 KEY = "sk-canary-7f3a9c"
 HI: Any = [{"role": "user", "content": "Hi"}]

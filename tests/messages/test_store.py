@@ -15,7 +15,7 @@ from memorygraph import ConflictError, MemoryGraphError
 from memorygraph.graph.connection import Connection
 from memorygraph.messages.graph import MessageGraph
 from memorygraph.messages.message import ROOT, Message, message_id
-from memorygraph.messages.store import LONGEST, Store, list_conversations
+from memorygraph.messages.store import MAX_SENT_CHARACTERS, Store, list_conversations
 from memorygraph.query import Query
 
 InNeo4j = Callable[[str], MessageGraph]
@@ -409,8 +409,8 @@ def test_ten_thousand_messages(in_neo4j: InNeo4j) -> None:
 
 def test_a_change_too_long_for_one_transaction(in_neo4j: InNeo4j, monkeypatch: pytest.MonkeyPatch) -> None:
     """The way of 100,000 messages, gone with few."""
-    assert LONGEST > 100
-    monkeypatch.setattr("memorygraph.messages.store.LONGEST", 50)
+    assert MAX_SENT_CHARACTERS > 100
+    monkeypatch.setattr("memorygraph.messages.store.MAX_SENT_CHARACTERS", 50)
     monkeypatch.setattr("memorygraph.messages.store.ROWS", 20)
     history, late = in_neo4j("talk"), in_neo4j("talk")
     history.append(user("start"))

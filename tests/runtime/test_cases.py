@@ -17,8 +17,8 @@ from pathlib import Path
 import pytest
 
 from memorygraph import MemoryGraph, ModelError, ScriptError
-from memorygraph.llm.scripted import ScriptedModel
 from memorygraph.runtime.trace import Event
+from memorygraph.scripted.scripted_model import ScriptedModel
 from tests.cases import Case, read_cases
 
 AGENT = """import llm M from "openai://m"

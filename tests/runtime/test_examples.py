@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from memorygraph import MemoryGraph
-from memorygraph.llm.scripted import ScriptedModel
 from memorygraph.runtime.result import RunResult
+from memorygraph.scripted.scripted_model import ScriptedModel
 from tests.conftest import EXAMPLES
 
 

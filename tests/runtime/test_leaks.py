@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from memorygraph import MemoryGraph
-from memorygraph.llm.scripted import ScriptedModel
+from memorygraph.scripted.scripted_model import ScriptedModel
 
 PROGRAM = """
 // CANARY-COMMENT

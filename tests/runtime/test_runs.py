@@ -12,8 +12,8 @@ import pytest
 from memorygraph import MemoryGraph, ModelError, RecordWarning
 from memorygraph.graph.connection import Connection
 from memorygraph.library import NamedQuery, cypher_folder, read_blocks
-from memorygraph.llm.replies import Failure
-from memorygraph.llm.scripted import ScriptedModel
+from memorygraph.scripted.replies import Failure
+from memorygraph.scripted.scripted_model import ScriptedModel
 
 RECALLS = """
 import llm M from "openai://m"

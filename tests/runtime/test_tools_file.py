@@ -13,7 +13,7 @@ import pytest
 from memorygraph.errors import MemoryGraphError
 from memorygraph.runtime.permissions import Permissions
 from memorygraph.runtime.tools import Tool, ToolFailure, open_tool
-from memorygraph.runtime.tools.tool import MOST_BYTES
+from memorygraph.runtime.tools.tool import MAX_BYTES
 
 SECRET = "the secret"
 
@@ -146,16 +146,16 @@ def test_a_folder_is_no_file(path: str, tool: Tool, root: Path) -> None:
 def test_large_files_are_refused_unread_and_unwritten(tool: Tool, root: Path) -> None:
     with (root / "large").open("wb") as stream:
         stream.truncate(200_000_000)
-    (root / "nearly").write_bytes(b"x" * MOST_BYTES)
+    (root / "nearly").write_bytes(b"x" * MAX_BYTES)
     for method, arguments in (
         ("read", ["large"]),
-        ("write", ["new", "x" * (MOST_BYTES + 1)]),
+        ("write", ["new", "x" * (MAX_BYTES + 1)]),
         ("append", ["nearly", "x"]),
     ):
         with pytest.raises(ToolFailure, match="10,000,000 are the most"):
             call(tool, method, *arguments)
     assert sorted(path.name for path in root.iterdir()) == ["large", "nearly"]
-    assert (root / "nearly").stat().st_size == MOST_BYTES
+    assert (root / "nearly").stat().st_size == MAX_BYTES
 
 
 @pytest.mark.parametrize(

@@ -35,10 +35,10 @@ from memorygraph.scripts import read_script
 from tests.trust.mutations import mutated, mutated_bytes
 from tests.trust.sentences import ODD, Sentences
 
-MOST_SECONDS = 1.0
-MOST_MEMORY = 256 * 2**20
-MOST_FAILURES = 5  # that a worker tells of before it stops
-LONGEST = 50_000  # characters of an input; the limits of the languages for larger ones have tests of their own
+MAX_SECONDS = 1.0
+MAX_MEMORY = 256 * 2**20
+MAX_FAILURES = 5  # that a worker tells of before it stops
+MAX_CHARACTERS = 50_000  # characters of an input; the limits of the languages for larger ones have tests of their own
 KINDS = ("sentence", "mutated sentence", "mutated program", "soup", "bytes")
 
 
@@ -94,7 +94,7 @@ def input_of(language: str, seed: int, index: int) -> Input:
         text = draw.choice(["", " "]).join(draw.choice([draw.choice(words), draw.choice(ODD)]) for _ in range(30))
     elif kind == "bytes":
         text = _through_a_file(mutated_bytes(text, draw))
-    return Input(kind, text[:LONGEST], draw)
+    return Input(kind, text[:MAX_CHARACTERS], draw)
 
 
 def _through_a_file(data: bytes) -> str:
@@ -119,7 +119,7 @@ def fuzz(language: str, seed: int, indices: range) -> Report:
             report.failures.append(
                 f"{language}, seed {seed}, index {index}, {one.kind}: {one.text[:5000]!r}\n{traceback.format_exc()}"
             )
-            if len(report.failures) >= MOST_FAILURES:
+            if len(report.failures) >= MAX_FAILURES:
                 break
     report.memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 - before
     return report
@@ -132,13 +132,13 @@ def _too_slow(*_: object) -> NoReturn:
 def _limit_memory() -> int:
     """Bound what this process may take from now on; what it has."""
     has = psutil.Process().memory_info()
-    resource.setrlimit(resource.RLIMIT_AS, (has.vms + MOST_MEMORY, resource.getrlimit(resource.RLIMIT_AS)[1]))
+    resource.setrlimit(resource.RLIMIT_AS, (has.vms + MAX_MEMORY, resource.getrlimit(resource.RLIMIT_AS)[1]))
     return int(has.rss)
 
 
 def _try(language: str, one: Input, report: Report) -> None:
     start = time.thread_time()
-    signal.setitimer(signal.ITIMER_VIRTUAL, MOST_SECONDS)
+    signal.setitimer(signal.ITIMER_VIRTUAL, MAX_SECONDS)
     try:
         if language == "contextscript":
             _read_contextscript(one)

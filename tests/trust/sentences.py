@@ -21,7 +21,7 @@ from memorygraph.languages import LANGUAGES
 
 TESTS = Path(__file__).parent.parent
 SOURCES = {"source", "program", "log", "load", "given"}  # the sections of a case that hold programs
-LONGEST = 2000  # characters of a program that is changed: short ones are tried more often
+MAX_CHARACTERS = 2000  # characters of a program that is changed: short ones are tried more often
 ENDLESS = 10**6
 
 ODD: list[str] = [
@@ -122,7 +122,7 @@ def _programs(language: str) -> list[str]:
             head, _, text = part.partition("\n")
             if head.startswith("=== ") or head.removeprefix("-- ") in SOURCES:
                 programs.append(text.strip("\n"))
-    found = sorted({program for program in programs if 0 < len(program) < LONGEST})
+    found = sorted({program for program in programs if 0 < len(program) < MAX_CHARACTERS})
     assert len(found) > 10, language
     return found
 

@@ -35,7 +35,7 @@ TRANSACTIONS = Query(
     "SHOW TRANSACTIONS YIELD currentQuery AS query WHERE NOT query STARTS WITH 'SHOW TRANSACTIONS' "
     "RETURN count(*) AS open"
 )
-LONGEST_COMMIT_SECONDS = 10.0
+MAX_COMMIT_SECONDS = 10.0
 
 
 class Clients:
@@ -56,7 +56,7 @@ class Clients:
 
     def wait_for_its_transaction(self) -> None:
         """What a client has sent before it was killed, a commit perhaps, the server still does."""
-        until = time.monotonic() + LONGEST_COMMIT_SECONDS
+        until = time.monotonic() + MAX_COMMIT_SECONDS
         while self.connection.read(TRANSACTIONS)[0]["open"] and time.monotonic() < until:
             time.sleep(0.005)
 

@@ -16,10 +16,10 @@ from pathlib import Path
 import pytest
 
 from memorygraph import ConflictError, ConnectionError, MemoryGraph
-from memorygraph.graph import server_process
-from memorygraph.graph.embedded import EmbeddedServer
-from memorygraph.graph.installation import install
-from memorygraph.graph.java import java_executable
+from memorygraph.server import process as server_process
+from memorygraph.server.embedded import EmbeddedServer
+from memorygraph.server.installation import install
+from memorygraph.server.java import java_executable
 from tests.trust.chance import seeded
 from tests.trust.rounds import loads, stored
 

@@ -22,7 +22,7 @@ from typing import Any
 from memorygraph.compiler.pete.concepts import Concepts, verb_of
 from memorygraph.compiler.pete.rows import Rows, clipped, hash_of
 from memorygraph.compiler.pete.state import (
-    LONGEST_KEY,
+    MAX_KEY,
     Asked,
     Bound,
     Known,
@@ -127,7 +127,7 @@ class Compiler:
         """Compile one item."""
         if not self.stack and not (self.log is None and isinstance(piece.item, Opening)):
             message = "no context is open here: a log begins with one, and ends where it is closed"
-            self._nodes.mistake(message, "NOTHING_OPEN", piece.item.span)
+            self._nodes.mistake(message, "nothing-open", piece.item.span)
             return
         self._text = piece.text
         self._add(piece.item)
@@ -304,9 +304,9 @@ class Compiler:
 
     def _check_length(self, word: str, span: Span) -> None:
         """What is looked up by an index can't be of any length."""
-        if len(word) > LONGEST_KEY:
-            message = f"the name of a context and a predicate have at most {LONGEST_KEY} characters: {clipped(word)}"
-            self._nodes.mistake(message, "NAME_TOO_LONG", span)
+        if len(word) > MAX_KEY:
+            message = f"the name of a context and a predicate have at most {MAX_KEY} characters: {clipped(word)}"
+            self._nodes.mistake(message, "name-too-long", span)
 
     def _asserted(self, predication: Predication, subject: Bound, obj: Bound) -> str:
         """The edge of a fact."""
@@ -323,7 +323,7 @@ class Compiler:
         bound = self._nodes.node_at(item.memory)
         if bound is not None and item.memory.address not in self._nodes.known.contexts:
             message = f"memory:{item.memory.address} is no context, but `{bound.name}`"
-            self._nodes.mistake(message, "NO_CONTEXT", item.memory.span)
+            self._nodes.mistake(message, "no-context", item.memory.span)
             return None
         return bound
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from memorygraph.compiler.pete.rows import LONGEST_NAME, Rows, clipped, hash_of
+from memorygraph.compiler.pete.rows import MAX_NAME, Rows, clipped, hash_of
 from memorygraph.compiler.pete.state import Bound, Known, Mistake, Open, id_of, key_of
 from memorygraph.errors import Span
 from memorygraph.languages.pete import SELF, Abstraction, Argument, Memory, Nlp, Predication, Ref, Value
@@ -64,7 +64,7 @@ class Concepts:
                 return self.value(argument)
             case _:
                 message = "a variable can't stand in `that …`: what is not known can't be spoken of; ask for it before"
-                self.mistake(message, "VARIABLE_IN_ABSTRACTION", argument.span)
+                self.mistake(message, "variable-in-abstraction", argument.span)
                 return Bound("", "")
 
     def _abstraction(self, abstraction: Abstraction, ends: Sequence[Bound]) -> Bound:
@@ -109,19 +109,19 @@ class Concepts:
             return self.named(ref.name)
         if self._live:
             message = f"`&{ref.name}` was not known here: it is now a concept of its own, without a text"
-            self.warnings.append(Mistake(message, "UNKNOWN_REF", ref.span))
+            self.warnings.append(Mistake(message, "unknown-ref", ref.span))
             bound = self._new_node(ref.name)
             frame.bindings[ref.name] = bound
             self.rows.bind(frame.id, ref.name, [bound.id])
             return bound
         message = f"`&{ref.name}` is not known here: give it a meaning before, as `&{ref.name} = /* … */`"
-        self.mistake(message, "UNKNOWN_REF", ref.span)
+        self.mistake(message, "unknown-ref", ref.span)
         return Bound("", "")
 
     def concept(self, nlp: Nlp) -> Bound:
         """The concept that a text describes, found or made."""
         if not nlp.concept:
-            self.mistake("a concept needs a text: write what it is between `/*` and `*/`", "EMPTY_TEXT", nlp.span)
+            self.mistake("a concept needs a text: write what it is between `/*` and `*/`", "empty-text", nlp.span)
             return Bound("", "")
         return self.named(nlp.concept)
 
@@ -135,7 +135,7 @@ class Concepts:
     def _new_node(self, name: str, **more: Any) -> Bound:
         address = self.new_address()
         bound = Bound(id_of(address), clipped(name))
-        whole = {"data": name} if len(name) > LONGEST_NAME else {}
+        whole = {"data": name} if len(name) > MAX_NAME else {}
         self.rows.add_node(bound.id, name=name, memory=address, **whole, **more)
         self.known.addresses[address] = bound
         return bound
@@ -159,7 +159,7 @@ class Concepts:
         bound = self.known.addresses.get(memory.address)
         if bound is None:
             message = f"there is no memory:{memory.address}; nothing was bound"
-            self.mistake(message, "UNKNOWN_MEMORY", memory.span)
+            self.mistake(message, "unknown-memory", memory.span)
         return bound
 
 

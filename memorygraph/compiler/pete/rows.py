@@ -12,7 +12,7 @@ from memorygraph.library import CYPHER
 from memorygraph.query import Query
 
 ROWS_PER_BATCH = 10_000
-LONGEST_NAME = 200
+MAX_NAME = 200
 
 
 def hash_of(*parts: Any) -> str:
@@ -22,7 +22,7 @@ def hash_of(*parts: Any) -> str:
 
 def clipped(name: str) -> str:
     """A text as the name of a node, which is shown in lists."""
-    return name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 1] + "…"
+    return name if len(name) <= MAX_NAME else name[: MAX_NAME - 1] + "…"
 
 
 @dataclass

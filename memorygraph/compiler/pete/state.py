@@ -29,7 +29,7 @@ from memorygraph.languages.pete import (
     Variable,
 )
 
-LONGEST_KEY = 500  # characters; an index takes no longer ones than some thousand, and their hash does as well
+MAX_KEY = 500  # characters; an index takes no longer ones than some thousand, and their hash does as well
 
 
 class Bound(NamedTuple):
@@ -105,7 +105,7 @@ def key_of(text: str) -> str:
     'the heat in the lab'
     """
     key = " ".join(text.split()).casefold()
-    return key if len(key) <= LONGEST_KEY else hashlib.sha256(key.encode("utf-8", "replace")).hexdigest()
+    return key if len(key) <= MAX_KEY else hashlib.sha256(key.encode("utf-8", "replace")).hexdigest()
 
 
 def pieces_of(items: Iterable[Item], text: str) -> Iterator[Piece]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, ClassVar
 
 from memorygraph.budget import Budget
-from memorygraph.errors import MOST_PROBLEMS, MemoryGraphError, Span
+from memorygraph.errors import MAX_PROBLEMS, MemoryGraphError, Span
 from memorygraph.languages.agentscript import (
     Agent,
     And,
@@ -74,7 +74,7 @@ KEYWORDS = frozenset(
 _MEMORY_METHODS = {"add": (1, 1), "query": (0, 1)}
 _GRAPH_METHODS = {**_MEMORY_METHODS, "recall": (1, 2)}
 
-_MOST_VALUES = 100  # of one variable that are looked at
+_MAX_VALUES = 100  # of one variable that are looked at
 _VALUES = (Text, Number, Boolean, Nothing, Object, List, Generate, Or, And, Not, Comparison)
 
 
@@ -113,7 +113,7 @@ class BodyChecks:
 
     def _few(self) -> bool:
         """Whether so little is wrong that each problem is worth a search for what was meant."""
-        return len(self._findings) < MOST_PROBLEMS
+        return len(self._findings) < MAX_PROBLEMS
 
     def _statements(self, block: Block, scope: Scope) -> None:
         for statement in block.statements:
@@ -128,9 +128,9 @@ class BodyChecks:
         leaked = capability(config.value, scope)
         if leaked is not None:
             message = f"`{leaked[1]}` is {CAPABILITIES[leaked[0]]}, and cannot be a {config.name}; write a text"
-            self._add("INVALID_CONFIG", config.value.span, message)
+            self._add("invalid-config", config.value.span, message)
         elif isinstance(config.value, _VALUES) and not isinstance(config.value, Text):
-            self._add("INVALID_CONFIG", config.value.span, f'a {config.name} is a text: {config.name} "…"')
+            self._add("invalid-config", config.value.span, f'a {config.name} is a text: {config.name} "…"')
 
     def _model(self, value: Expression, scope: Scope) -> None:
         binding = scope.bindings.get(value.name) if isinstance(value, Name) else None
@@ -140,33 +140,33 @@ class BodyChecks:
         models = [name for name, one in scope.bindings.items() if kind_of(one) == "llm"] if self._few() else []
         example = f"model {models[0]}" if models else 'import llm Model from "openai://…" and then: model Model'
         if not isinstance(value, Name):
-            self._add("INVALID_MODEL", value.span, f"a model is the name of an llm import: {example}")
+            self._add("invalid-model", value.span, f"a model is the name of an llm import: {example}")
         elif variable is not None:
             if _known_values(value, scope):
-                self._add("INVALID_MODEL", value.span, f"`{value.name}` is a value, and no model; write {example}")
+                self._add("invalid-model", value.span, f"`{value.name}` is a value, and no model; write {example}")
         elif binding is None:
             hint = suggestion(value.name, models) or f"; write {example}"
-            self._add("UNKNOWN_MODEL", value.span, f"no model is called `{value.name}`{hint}")
+            self._add("unknown-model", value.span, f"no model is called `{value.name}`{hint}")
         else:
             message = f"`{value.name}` is {KINDS[kind_of(binding)]}, and no model; write {example}"
-            self._add("INVALID_MODEL", value.span, message)
+            self._add("invalid-model", value.span, message)
 
     def _use(self, use: Use, scope: Scope) -> None:
         self._uses.append((use, scope))
-        self._budget(use.budget, "INVALID_BUDGET")
+        self._budget(use.budget, "invalid-budget")
 
     def _used(self, use: Use, scope: Scope) -> None:
         inner = generated(use.value)
         if inner is not None:
             message = "a model cannot be called in a `use`; call it before: answer = generate(…), then: use answer"
-            self._add("USE_GENERATE", Span(inner.span.start, inner.span.start + len("generate")), message)
+            self._add("use-generate", Span(inner.span.start, inner.span.start + len("generate")), message)
             return
         self._value(use.value, scope)
         leaked = capability(use.value, scope, self._known_uses)
         if leaked is not None:
             kind, name = leaked
             message = f"`{name}` is {CAPABILITIES[kind]}, and must not come into a prompt; use what it returns"
-            self._add("INVALID_USE_RESOURCE", use.value.span, message)
+            self._add("invalid-use-resource", use.value.span, message)
 
     def _return(self, statement: Return, scope: Scope) -> None:
         self._value(statement.value, scope)
@@ -178,7 +178,7 @@ class BodyChecks:
         self._value(statement.items, scope)
         if not statement.limit.text.isdecimal() or not statement.limit.text.strip("0"):
             message = f"a `for` takes at most a whole number of items, at least 1: < 10, not < {statement.limit.text}"
-            self._add("INVALID_ITERATION_LIMIT", statement.limit.span, message)
+            self._add("invalid-iteration-limit", statement.limit.span, message)
         inner = scope.block()
         inner.variables[statement.item] = Variable(statement.span, [None])
         self._statements(statement.body, inner)
@@ -187,7 +187,7 @@ class BodyChecks:
         self._value(statement.condition, scope)
         if not statement.limit.text.isdecimal():
             message = f"a `loop` has at most a whole number of rounds: < 10, not < {statement.limit.text}"
-            self._add("INVALID_ITERATION_LIMIT", statement.limit.span, message)
+            self._add("invalid-iteration-limit", statement.limit.span, message)
         self._statements(statement.body, scope.block())
 
     def _if(self, statement: If, scope: Scope) -> None:
@@ -205,10 +205,10 @@ class BodyChecks:
         leaked = capability(target.value, scope) if isinstance(target, Member) else None
         if not isinstance(target, Member):
             message = "only a variable or a member of an object can be assigned: name = …, or object.member = …"
-            self._add("INVALID_ASSIGNMENT_TARGET", target.span, message)
+            self._add("invalid-assignment-target", target.span, message)
         elif leaked is not None:
             message = f"`{leaked[1]}` is {CAPABILITIES[leaked[0]]}, and has no members that can be assigned"
-            self._add("INVALID_ASSIGNMENT_TARGET", target.span, message)
+            self._add("invalid-assignment-target", target.span, message)
         else:
             self._value(target.value, scope)
 
@@ -256,7 +256,7 @@ class BodyChecks:
             message = f"nothing is called `{name.name}` here"
             hint = suggestion(name.name, scope.names()) if self._few() else ""
             message += hint or '; assign it before, or write a text in quotes: "…"'
-        self._add("UNKNOWN_IDENTIFIER", name.span, message)
+        self._add("unknown-identifier", name.span, message)
         return False
 
     def _call(self, call: Call, scope: Scope) -> None:
@@ -268,7 +268,7 @@ class BodyChecks:
                 elif binding is None:
                     known = [*self._functions, *(n for n, one in scope.bindings.items() if isinstance(one, Function))]
                     hint = (suggestion(name, known) if self._few() else "") or f"; define it: func {name}(…) {{ … }}"
-                    self._add("UNKNOWN_FUNCTION", function.span, f"no function is called `{name}`{hint}")
+                    self._add("unknown-function", function.span, f"no function is called `{name}`{hint}")
                 else:
                     self._bound_called(call, name, binding)
             case Member(value=Name(name=name) as root, name=method) if scope.variable(name) is None:
@@ -289,14 +289,14 @@ class BodyChecks:
         if not values:
             return
         if method is None:
-            self._add("NOT_CALLABLE", function.span, "this is a value, and cannot be called")
+            self._add("not-callable", function.span, "this is a value, and cannot be called")
         elif not all(isinstance(value, List) for value in values):
-            self._add("NOT_CALLABLE", _last_name(function), f"a value has no `{method}` to call; only a list has `add`")
+            self._add("not-callable", _last_name(function), f"a value has no `{method}` to call; only a list has `add`")
         elif method != "add":
             message = (
                 f"a list has no `{method}` to call; it has `add(value)`, and without a call `length` and `summary`"
             )
-            self._add("NOT_CALLABLE", _last_name(function), message)
+            self._add("not-callable", _last_name(function), message)
         else:
             self._count(call, "add", 1, 1)
 
@@ -312,9 +312,9 @@ class BodyChecks:
                 kind = KINDS[binding.kind]
                 method = "add" if binding.kind == "memory" else "method"
                 message = f"`{name}` is {kind}, and has methods to call: {name}.{method}(…)"
-                self._add("NOT_CALLABLE", call.function.span, message)
+                self._add("not-callable", call.function.span, message)
             case _:
-                self._add("NOT_CALLABLE", call.function.span, f"`{name}` is {KINDS[kind_of(binding)]}, and no function")
+                self._add("not-callable", call.function.span, f"`{name}` is {KINDS[kind_of(binding)]}, and no function")
 
     def _method_called(self, call: Call, name: str, binding: Binding, method: str) -> None:
         span = _last_name(call.function)
@@ -327,11 +327,11 @@ class BodyChecks:
                     self._count(call, f"{name}.{method}", *methods[method])
                     return
                 hint = suggestion(method, methods) or f"; it has {_listed(methods)}"
-                self._add("UNKNOWN_MEMORY_METHOD", span, f"the memory `{name}` has no method `{method}`{hint}")
+                self._add("unknown-memory-method", span, f"the memory `{name}` has no method `{method}`{hint}")
             case Function() | Import(kind="llm"):
                 kind = KINDS[kind_of(binding)]
                 hint = "; a model is called by generate(…)" if isinstance(binding, Import) else f"; write {name}(…)"
-                self._add("NOT_CALLABLE", span, f"`{name}` is {kind}, and has no methods{hint}")
+                self._add("not-callable", span, f"`{name}` is {kind}, and has no methods{hint}")
 
     def _agent_called(self, call: Call, agent: Agent, method: str | None) -> None:
         functions = self._functions[agent.name]
@@ -340,12 +340,12 @@ class BodyChecks:
             self._count(call, name, *[len(functions[method].parameters)] * 2)
         elif method is None:
             message = f"the agent `{agent.name}` has no main func; call one by its name: {agent.name}.…(…)"
-            self._add("UNKNOWN_FUNCTION", call.function.span, message)
+            self._add("unknown-function", call.function.span, message)
         else:
             names = list(filter(None, functions))
             hint = suggestion(method, names) or f"; it has {_listed(names[:10]) or 'none'}"
             message = f"the agent `{agent.name}` has no function `{method}`{hint}"
-            self._add("UNKNOWN_FUNCTION", _last_name(call.function), message)
+            self._add("unknown-function", _last_name(call.function), message)
 
     def _count(self, call: Call, name: str, least: int, most: int) -> None:
         given = len(call.arguments)
@@ -353,44 +353,44 @@ class BodyChecks:
             return
         wanted = str(most) if least == most else f"{least} to {most}"
         message = f"`{name}` takes {wanted} argument{'' if most == 1 else 's'}, and gets {given}"
-        self._add("INVALID_ARGUMENT_COUNT", Span(call.function.span.end, call.span.end), message)
+        self._add("invalid-argument-count", Span(call.function.span.end, call.span.end), message)
 
     def _generate(self, generate: Generate, scope: Scope) -> None:
         span = Span(generate.span.start, generate.span.start + len("generate"))
         missing = [name for name in CONFIGS if name not in scope.configured()]
         if missing:
             message = f"{_listed(missing)} must be set before a model is called, in the agent or in this function"
-            self._add("MISSING_GENERATE_CONFIG", span, message)
+            self._add("missing-generate-config", span, message)
         seen: set[str] = set()
         for option in generate.options:
             self._option(option, seen, scope)
             seen.add(option.key)
         if "input" not in seen:
             message = 'what the model shall do is missing: generate({ input: "…" })'
-            self._add("INVALID_GENERATE_INPUT", span, message)
+            self._add("invalid-generate-input", span, message)
         self._shape(generate.shape)
 
     def _option(self, option: Entry, seen: set[str], scope: Scope) -> None:
         key, value = option.key, option.value
         name = Span(option.span.start, value.span.start)
         if key in seen:
-            self._add("DUPLICATE_GENERATE_OPTION", option.span, f"`{key}` is given twice; remove one")
+            self._add("duplicate-generate-option", option.span, f"`{key}` is given twice; remove one")
         elif key not in OPTIONS:
             hint = suggestion(key, OPTIONS) or f"; there are {_listed(OPTIONS)}"
-            self._add("UNKNOWN_GENERATE_OPTION", name, f"`generate` has no option `{key}`{hint}")
+            self._add("unknown-generate-option", name, f"`generate` has no option `{key}`{hint}")
         elif key == "attempts" and not (isinstance(value, Number) and value.text.isdecimal() and value.value >= 1):
-            self._add("INVALID_GENERATE_ATTEMPTS", value.span, "attempts is a whole number, at least 1: attempts: 3")
+            self._add("invalid-generate-attempts", value.span, "attempts is a whole number, at least 1: attempts: 3")
         elif key == "debug" and not isinstance(value, Boolean):
-            self._add("INVALID_GENERATE_DEBUG", value.span, "debug is true or false: debug: true")
+            self._add("invalid-generate-debug", value.span, "debug is true or false: debug: true")
         elif key == "limit" and isinstance(value, Number):
-            self._budget(Limit(value.text, span=value.span), "INVALID_GENERATE_LIMIT")
+            self._budget(Limit(value.text, span=value.span), "invalid-generate-limit")
         elif key == "limit":
-            self._add("INVALID_GENERATE_LIMIT", value.span, "limit is a number: limit: 800, or limit: 2k")
+            self._add("invalid-generate-limit", value.span, "limit is a number: limit: 800, or limit: 2k")
         self._value(value, scope)
         leaked = capability(value, scope) if key == "input" else None
         if leaked is not None:
             message = f"`{leaked[1]}` is {CAPABILITIES[leaked[0]]}, and must not come into a prompt"
-            self._add("INVALID_GENERATE_INPUT", value.span, message)
+            self._add("invalid-generate-input", value.span, message)
 
     def _budget(self, budget: Limit | None, code: str) -> None:
         try:
@@ -404,7 +404,7 @@ class BodyChecks:
         for one in shape.fields:
             span = Span(one.span.start, one.span.start + len(one.name))
             if one.name in seen:
-                self._add("DUPLICATE_SHAPE_FIELD", span, f"the field `{one.name}` is there twice; remove one")
+                self._add("duplicate-shape-field", span, f"the field `{one.name}` is there twice; remove one")
             seen.add(one.name)
             self._type(one)
 
@@ -413,10 +413,10 @@ class BodyChecks:
             if name not in TYPES:
                 near = _COMMON_TYPES.get(name)
                 hint = f"; write `{near}`" if near else suggestion(name, TYPES) or f"; the types are {_listed(TYPES)}"
-                self._add("UNKNOWN_SHAPE_TYPE", one.span, f"no type is called `{name}`{hint}")
+                self._add("unknown-shape-type", one.span, f"no type is called `{name}`{hint}")
         if one.item is not None and one.type in TYPES and one.type != "list":
             message = f"only a list has a type in brackets: {one.name} list[{one.item}]"
-            self._add("UNKNOWN_SHAPE_TYPE", one.span, message)
+            self._add("unknown-shape-type", one.span, message)
 
 
 def _parts(value: Expression) -> Iterator[Expression]:
@@ -443,9 +443,9 @@ def _known_values(expression: Expression, scope: Scope) -> list[Expression]:
     values: list[Expression | None] = [expression]
     if isinstance(expression, Name):
         variable = scope.variable(expression.name)
-        values = variable.values[: _MOST_VALUES + 1] if variable is not None else []
+        values = variable.values[: _MAX_VALUES + 1] if variable is not None else []
     certain: list[Expression] = [value for value in values if isinstance(value, _VALUES)]
-    return certain if len(certain) == len(values) <= _MOST_VALUES else []
+    return certain if len(certain) == len(values) <= _MAX_VALUES else []
 
 
 def _last_name(expression: Expression) -> Span:

@@ -1,7 +1,7 @@
 """What can be found wrong in a program that reads well, before it runs.
 
-Source: specs/agentscript.md, section 3, which has the codes. `USE_GENERATE`, `NESTING_TOO_DEEP` and
-`INVALID_NUMBER` are added to them.
+Source: specs/agentscript.md, section 3, which has the codes. `use-generate`, `nesting-too-deep` and
+`invalid-number` are added to them.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ from memorygraph.languages.agentscript.names import KINDS, Binding, Scope, kind_
 from memorygraph.languages.finding import Finding
 
 # These concern only a program that is run itself: one that is imported needs no main agent and function.
-ENTRY_CODES = frozenset({"MISSING_MAIN_AGENT", "MISSING_MAIN_FUNC"})
+ENTRY_CODES = frozenset({"missing-main-agent", "missing-main-func"})
 
-DEEPEST = 100  # levels of blocks, brackets and operators, one inside the other
+MAX_NESTING = 100  # levels of blocks, brackets and operators, one inside the other
 
 _LEVELS = (Block, Or, And, Comparison, Not, Member, Call, Index, Generate, Object, List)
 
@@ -47,8 +47,8 @@ def check_program(statements: Sequence[Import | Agent], source: Source) -> list[
     """Everything that can be found, in the order of the text; only what nests too deep is said alone."""
     deep, numbers = _measured(statements)
     if deep is not None:
-        message = f"this is nested more than {DEEPEST} levels deep; name a part of it: `part = …`"
-        return [Finding(message, "NESTING_TOO_DEEP", Span(deep.end - 1, deep.end))]
+        message = f"this is nested more than {MAX_NESTING} levels deep; name a part of it: `part = …`"
+        return [Finding(message, "nesting-too-deep", Span(deep.end - 1, deep.end))]
     checks = _ProgramChecks(statements, source)
     return sorted([*numbers, *checks.findings()], key=lambda finding: finding.span)
 
@@ -63,11 +63,11 @@ def _measured(statements: Iterable[Syntax]) -> tuple[Span | None, list[Finding]]
             waiting += [(one, depth) for one in syntax]
             continue
         depth += isinstance(syntax, _LEVELS)
-        if depth > DEEPEST:
+        if depth > MAX_NESTING:
             return syntax.span, []
         if isinstance(syntax, Number) and math.isinf(syntax.value):
             numbers.append(
-                Finding("this number is too large; one has at most 308 digits", "INVALID_NUMBER", syntax.span)
+                Finding("this number is too large; one has at most 308 digits", "invalid-number", syntax.span)
             )
         for part in vars(syntax).values():
             if isinstance(part, Syntax) or type(part) is tuple:  # a span is another kind of tuple
@@ -106,7 +106,7 @@ class _ProgramChecks:
     def _imported(self) -> Iterator[Finding]:
         for one in self._imports:
             if one.name in self._globals:
-                yield self._twice("DUPLICATE_IMPORT", one, self._globals[one.name], "is imported twice")
+                yield self._twice("duplicate-import", one, self._globals[one.name], "is imported twice")
             else:
                 self._globals[one.name] = one
 
@@ -114,15 +114,15 @@ class _ProgramChecks:
         main: Agent | None = None
         for agent in self._agents:
             if main is not None and agent.main:
-                yield self._twice("DUPLICATE_MAIN_AGENT", agent, main, "is a second main agent; a program has one")
+                yield self._twice("duplicate-main-agent", agent, main, "is a second main agent; a program has one")
             elif agent.main:
                 main = agent
             known = self._globals.get(agent.name)
             if isinstance(known, Import):
                 message = "has the name of an import; give one of them another name"
-                yield self._twice("DUPLICATE_BINDING", agent, known, message)
+                yield self._twice("duplicate-binding", agent, known, message)
             elif known is not None:
-                yield self._twice("DUPLICATE_AGENT", agent, known, "is declared twice; give one another name")
+                yield self._twice("duplicate-agent", agent, known, "is declared twice; give one another name")
             else:
                 self._globals[agent.name] = agent
 
@@ -130,30 +130,30 @@ class _ProgramChecks:
         main = next((agent for agent in self._agents if agent.main), None)
         if not self._agents:
             message = "a program needs an agent: main agent { main func(input) { … } }"
-            yield Finding(message, "MISSING_MAIN_AGENT", Span(0, 1))
+            yield Finding(message, "missing-main-agent", Span(0, 1))
         elif main is None and len(self._agents) > 1:
             message = "none of these agents is the main one; write `main agent` for the one where the program starts"
-            yield Finding(message, "MISSING_MAIN_AGENT", self._name_of(self._agents[0]))
+            yield Finding(message, "missing-main-agent", self._name_of(self._agents[0]))
         else:
             entry = main or self._agents[0]
             if not any(function.main for function in entry.functions):
                 message = f"the program starts at `{entry.name}`, which has no main func: main func(input) {{ … }}"
-                yield Finding(message, "MISSING_MAIN_FUNC", self._name_of(entry))
+                yield Finding(message, "missing-main-func", self._name_of(entry))
 
     def _agent(self, agent: Agent) -> Iterator[Finding]:
         bindings = dict(self._globals)
         main: Function | None = None
         for function in agent.functions:
             if main is not None and function.main:
-                yield self._twice("DUPLICATE_MAIN_FUNC", function, main, "is a second main func; an agent has one")
+                yield self._twice("duplicate-main-func", function, main, "is a second main func; an agent has one")
             elif function.main:
                 main = function
             known = bindings.get(function.name)
             if isinstance(known, Function):
-                yield self._twice("DUPLICATE_FUNCTION", function, known, "is defined twice; give one another name")
+                yield self._twice("duplicate-function", function, known, "is defined twice; give one another name")
             elif known is not None:
                 message = f"has the name of {KINDS[kind_of(known)]}; give it another name"
-                yield self._twice("DUPLICATE_BINDING", function, known, message)
+                yield self._twice("duplicate-binding", function, known, message)
             else:
                 bindings[function.name] = function
         configs = {config.name for config in agent.configs}
@@ -167,7 +167,7 @@ class _ProgramChecks:
         for config in agent.configs:
             if config.name in seen:
                 message = f"`{config.name}` is given twice for this agent; remove one"
-                yield Finding(message, "INVALID_CONFIG", config.span, seen[config.name].span)
+                yield Finding(message, "invalid-config", config.span, seen[config.name].span)
             seen.setdefault(config.name, config)
             yield from BodyChecks(Scope(bindings), self._functions).setting(config)
 
@@ -177,15 +177,15 @@ class _ProgramChecks:
             name, span = parameter.name, Span(parameter.span.start, parameter.span.start + len(parameter.name))
             if name in seen:
                 message = f"the parameter `{name}` is there twice; give one another name"
-                yield Finding(message, "DUPLICATE_PARAM", span, seen[name].span)
+                yield Finding(message, "duplicate-param", span, seen[name].span)
             seen.setdefault(name, parameter)
             known = self._globals.get(name)
             if isinstance(known, Import):
                 message = f"the parameter `{name}` hides {KINDS[known.kind]} that is imported; give it another name"
-                yield Finding(message, "PARAM_SHADOWS_IMPORT", span, known.span)
+                yield Finding(message, "param-shadows-import", span, known.span)
             if parameter.shape is not None and not (function.main and index == 0 and name == "input"):
                 message = "only the first parameter of a main func can have a shape, and it is called `input`"
-                yield Finding(message, "INVALID_PARAM_SHAPE", parameter.shape.span)
+                yield Finding(message, "invalid-param-shape", parameter.shape.span)
 
     def _twice(self, code: str, one: Binding, first: Binding, message: str) -> Finding:
         return Finding(f"`{one.name}` {message}", code, self._name_of(one), self._name_of(first))

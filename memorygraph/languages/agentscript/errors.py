@@ -89,24 +89,24 @@ def explained(source: Source, stop: Stopped, start: int) -> Finding:
     """What is wrong with a piece of a program that begins at `start`."""
     text, offset = source.text, stop.offset
     if stop.deep:
-        return Finding(TOO_DEEP, "NESTING_TOO_DEEP", Span(offset, offset + 1))
+        return Finding(TOO_DEEP, "nesting-too-deep", Span(offset, offset + 1))
     opened = _open_text(text, start, stop)
     if opened is not None:
         line_end = text.find("\n", opened, opened + 100)
         message = f"this text is not closed: its second `{text[opened]}` is missing"
-        return Finding(message, "SYNTAX", Span(opened, line_end if line_end > 0 else opened + 1))
+        return Finding(message, "syntax", Span(opened, line_end if line_end > 0 else opened + 1))
     expected = _expected(stop.expected)
     message = f"expected {_either(expected)} but "
     if offset >= len(text):
         span = Span(max(stop.before.end - 1, 0), max(stop.before.end, 1))
         bracket = _open_bracket(text, start, offset)
         hint = f"; {_unclosed(source, bracket)}" if bracket is not None else ""
-        return Finding(f"{message}the text ends{hint}", "SYNTAX", span)
+        return Finding(f"{message}the text ends{hint}", "syntax", span)
     word = _WORD.match(text, offset, offset + 100)
     found = word[0] if word else text[offset]
     message += f"found {f'`{clipped(found)}`' if len(found) > 1 else character(found)}"
     hint = _hint(source, stop, start, found)
-    return Finding(message + hint, "SYNTAX", Span(offset, offset + len(found)))
+    return Finding(message + hint, "syntax", Span(offset, offset + len(found)))
 
 
 def _expected(names: tuple[str, ...]) -> list[str]:

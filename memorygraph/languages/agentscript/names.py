@@ -24,8 +24,8 @@ from memorygraph.languages.agentscript import (
 
 Binding: TypeAlias = Import | Agent | Function
 
-MOST_VALUES = 100  # that are looked at for one prompt; what is behind them is found when the program runs
-MOST_NAMES = 1000  # among which the one that was meant is looked for
+MAX_VALUES = 100  # that are looked at for one prompt; what is behind them is found when the program runs
+MAX_NAMES = 1000  # among which the one that was meant is looked for
 
 # What must never come into a prompt.
 CAPABILITIES = {
@@ -126,7 +126,7 @@ class _Search:
     def __init__(self, scope: Scope, known: Known) -> None:
         self._scope = scope
         self._known = known  # also what is being looked at, so that nothing is twice
-        self._left = MOST_VALUES
+        self._left = MAX_VALUES
 
     def found(self, expression: Expression | None, *, whole: bool) -> Found:
         """Of a part of what is meant, only a capability itself counts, and not what a list or an object holds."""
@@ -175,7 +175,7 @@ def generated(expression: Expression) -> Generate | None:
 
 def suggestion(name: str, known: Iterable[str]) -> str:
     """The end of a message that says which name was probably meant; empty where none is near."""
-    near = _near(name, list(islice(known, MOST_NAMES)))
+    near = _near(name, list(islice(known, MAX_NAMES)))
     return f"; did you mean `{near}`?" if near else ""
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from memorygraph.errors import MOST_PROBLEMS, Source, Span
+from memorygraph.errors import MAX_PROBLEMS, Source, Span
 from memorygraph.languages.agentscript import (
     Agent,
     And,
@@ -53,7 +53,7 @@ from memorygraph.languages.machine import Build, Fields, Read, Stopped
 
 GRAMMAR = nested_grammar(Path(__file__).with_name("agentscript.tx"))
 
-LARGEST = 2**18  # characters of a program, some 7,000 lines
+MAX_CHARACTERS = 2**18  # characters of a program, some 7,000 lines
 MAIN_AGENT, MAIN_FUNCTION = "__main_agent", "__main"
 
 _Suffix: TypeAlias = tuple[Callable[[Expression, Span], Expression], int]
@@ -76,9 +76,11 @@ def read_program(text: str, file: str | None = None) -> Program:
 def _read(source: Source) -> tuple[tuple[Import | Agent, ...], list[Finding]]:
     """The imports and agents of a program, unless its syntax is wrong, and what is wrong."""
     text = source.text
-    if len(text) > LARGEST:
-        message = f"this program is too large; one has at most {LARGEST:,} characters. Import large texts: import file"
-        return (), [Finding(message, "PROGRAM_TOO_LARGE", Span(0, 1))]
+    if len(text) > MAX_CHARACTERS:
+        message = (
+            f"this program is too large; one has at most {MAX_CHARACTERS:,} characters. Import large texts: import file"
+        )
+        return (), [Finding(message, "program-too-large", Span(0, 1))]
     halves = half_characters(text)
     result = GRAMMAR.read(text, "Program", BUILDS, whole=True)
     if isinstance(result, Read):
@@ -100,7 +102,7 @@ def _syntax_errors(source: Source, first: Stopped) -> list[Finding]:
                 findings.append(found)
             line = text.rfind("\n", 0, result.offset) + 1
             following = _NEXT.search(text, max(line, position + 1))
-            if following is None or len(findings) > MOST_PROBLEMS:
+            if following is None or len(findings) > MAX_PROBLEMS:
                 return findings
             position, inside = GRAMMAR.layout_end(text, following.start()), following["member"] is not None
         else:

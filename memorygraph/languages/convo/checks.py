@@ -32,7 +32,7 @@ from memorygraph.languages.convo import (
 from memorygraph.languages.finding import Finding
 from memorygraph.languages.tokens import clipped
 
-DEEPEST = 100  # levels of calls, maps, arrays and insertions, one inside the other
+MAX_NESTING = 100  # levels of calls, maps, arrays and insertions, one inside the other
 
 _LEVELS = (Call, Map, Array, Insertion)
 _MOVING = frozenset({"auto", "next", "main"})  # targets that are no ids of nodes
@@ -51,8 +51,8 @@ def check_conversation(messages: Sequence[Message], source: Source, builtins: Se
     """
     deep, numbers = _measured(messages, source.text)
     if deep is not None:
-        message = f"this is nested more than {DEEPEST} levels deep; give a part of it a name: part = …"
-        return [Finding(message, "NESTING_TOO_DEEP", Span(deep.start, deep.start + 1))]
+        message = f"this is nested more than {MAX_NESTING} levels deep; give a part of it a name: part = …"
+        return [Finding(message, "nesting-too-deep", Span(deep.start, deep.start + 1))]
     checks = _Checks(messages, source, builtins)
     return sorted([*numbers, *checks.findings()], key=lambda finding: finding.span)
 
@@ -72,15 +72,15 @@ def _measured(messages: Iterable[Syntax], text: str) -> tuple[Span | None, list[
             waiting += [(one, depth) for one in syntax if isinstance(one, Syntax)]
             continue
         depth += isinstance(syntax, _LEVELS)
-        if depth > DEEPEST:
+        if depth > MAX_NESTING:
             return syntax.span, []
         if isinstance(syntax, Number) and not math.isfinite(syntax.value):
             message = "this is no number, or one that is too large; write one such as -5, 0.5 or 1e3"
-            findings.append(Finding(message, "INVALID_NUMBER", syntax.span))
+            findings.append(Finding(message, "invalid-number", syntax.span))
         if isinstance(syntax, Insertion) and text.endswith("}}}", *syntax.span):
             place = Span(syntax.span.end - 3, syntax.span.end)
             message = "the first two braces of `}}}` close the insertion; write a blank before it ends: `} }}`"
-            findings.append(Finding(message, "SYNTAX", place))
+            findings.append(Finding(message, "syntax", place))
         for part in vars(syntax).values():
             if isinstance(part, Syntax) or type(part) is tuple:  # a span is another kind of tuple
                 waiting.append((part, depth))
@@ -113,7 +113,7 @@ class _Checks:
                 if id_ in self._nodes:
                     text = f"the node `{clipped(id_)}` is there twice; give one of them another id"
                     first = self._head_span(self._nodes[id_])
-                    yield Finding(text, "DUPLICATE_NODE", self._head_span(message), first)
+                    yield Finding(text, "duplicate-node", self._head_span(message), first)
                 self._nodes.setdefault(id_, message)
 
     def _placed(self) -> Iterator[Finding]:
@@ -131,7 +131,7 @@ class _Checks:
                 yield from self._target(self._plain_head(message), self._head_span(message))
             elif role in ROUTE_ROLES and not inside:
                 text = f"`> {role}` is a route of a node, and stands in none; write it below the node's head"
-                yield Finding(text, "ORPHANED_ROUTE", self._head_span(message))
+                yield Finding(text, "orphaned-route", self._head_span(message))
             elif role in {"to", "from"}:
                 yield from self._routing_message(message, role)
 
@@ -139,10 +139,10 @@ class _Checks:
         for tag in message.tags:
             if tag.name in ROUTE_ROLES and role_of(message) != "node":
                 text = f"`@{tag.name}` is a route of a node; write it above the head of one"
-                yield Finding(text, "ORPHANED_ROUTE", tag.span)
+                yield Finding(text, "orphaned-route", tag.span)
             elif tag.name in {"to", "from"} and tag.target is None:
                 text = f"`@{tag.name}` names no node; write: @{tag.name} id, @{tag.name} next or @{tag.name} auto"
-                yield Finding(text, "INVALID_ROUTE_TAG", tag.span)
+                yield Finding(text, "invalid-route-tag", tag.span)
             elif tag.target is not None:
                 at = self._source.text.find(tag.target, tag.span.start + len(tag.name) + 1, tag.span.end)
                 yield from self._target(tag.target, Span(at, at + len(tag.target)))
@@ -151,7 +151,7 @@ class _Checks:
         head = self._plain_head(message)
         if not head:
             text = f"`> {role}` names no node; write its id behind it, or `next` or `auto`"
-            yield Finding(text, "INVALID_ROUTE_TAG", self._head_span(message))
+            yield Finding(text, "invalid-route-tag", self._head_span(message))
             return
         word = _FIRST_WORD.match(head)
         first = word[0] if word else head
@@ -167,7 +167,7 @@ class _Checks:
             return
         nodes = ", ".join(f"`{clipped(id_)}`" for id_ in list(self._nodes)[:8])
         there = f"the nodes are {nodes}" if nodes else "there are no nodes"
-        yield Finding(f"no node has the id `{clipped(target)}`; {there}", "MISSING_TARGET", span)
+        yield Finding(f"no node has the id `{clipped(target)}`; {there}", "missing-target", span)
 
     def _functions(self) -> Iterator[Finding]:
         """Names of functions; a node, and what stands in none, are a scope each."""
@@ -181,7 +181,7 @@ class _Checks:
                 if message.name in seen:
                     text = f"the function `{clipped(message.name)}` is there twice; give one of them another name"
                     first = self._first_line(seen[message.name])
-                    yield Finding(text, "DUPLICATE_FUNCTION", self._first_line(message), first)
+                    yield Finding(text, "duplicate-function", self._first_line(message), first)
                 seen.setdefault(message.name, message)
                 yield from self._function(message)
 
@@ -189,14 +189,14 @@ class _Checks:
         words = [message.modifier, message.name] if message.modifier else [message.name]
         if message.name in self._builtins:
             text = f"`{message.name}` is built in; give this function another name"
-            yield Finding(text, "REDEFINED_BUILTIN", self._first_line(message))
+            yield Finding(text, "redefined-builtin", self._first_line(message))
         elif words[0] in _ROLES or (message.modifier and message.modifier not in MODIFIERS):
             known = ", ".join(sorted(MODIFIERS))
             text = (
                 f"`> {clipped(' '.join(map(str, words)))}(` is read as a function; write text on the line below the"
                 f" head, or one of these before a function's name: {known}"
             )
-            yield Finding(text, "INVALID_FUNCTION", self._first_line(message))
+            yield Finding(text, "invalid-function", self._first_line(message))
         yield from self._parameters(message)
 
     def _parameters(self, message: FunctionMessage) -> Iterator[Finding]:
@@ -205,26 +205,26 @@ class _Checks:
             if parameter.name in names:
                 text = f"the parameter `{clipped(parameter.name)}` is there twice; give one another name"
                 place = self._first(parameter.span, parameter.name)
-                yield Finding(text, "DUPLICATE_PARAMETER", place, names[parameter.name])
+                yield Finding(text, "duplicate-parameter", place, names[parameter.name])
             names.setdefault(parameter.name, self._first(parameter.span, parameter.name))
 
     def _head(self, message: Message) -> Iterator[Finding]:
         if isinstance(message, CodeMessage) and message.role in CODE_ROLES and message.head:
             text = f"the statements of `> {message.role}` begin on the line below it"
-            yield Finding(text, "INVALID_HEAD", self._head_span(message))
+            yield Finding(text, "invalid-head", self._head_span(message))
 
     def _tag(self, tag: Tag) -> Iterator[Finding]:
         text = tag.text or ""
         if tag.expression is None and tag.target is None and text.startswith("="):
             if tag.name not in EXPRESSION_TAGS:
                 known = ", ".join(f"@{name}" for name in EXPRESSION_TAGS)
-                yield Finding(f"`@{tag.name}` takes no expression; only these do: {known}", "INVALID_TAG", tag.span)
+                yield Finding(f"`@{tag.name}` takes no expression; only these do: {known}", "invalid-tag", tag.span)
         elif tag.name == "contextDepth" and not _DEPTH.fullmatch(text):
             message = "`@contextDepth` takes a whole number from 1 on, or `full`"
-            yield Finding(message, "INVALID_CONTEXT_DEPTH", tag.span)
+            yield Finding(message, "invalid-context-depth", tag.span)
         elif tag.name == "json" and tag.expression is None and text and not _TYPE_NAME.fullmatch(text):
             message = "`@json` takes a name, Name[], array(Name) or an expression: @json = enum(…)"
-            yield Finding(message, "INVALID_JSON_TAG", tag.span)
+            yield Finding(message, "invalid-json-tag", tag.span)
 
     def _first_line(self, message: Message) -> Span:
         start, end = message.span

@@ -87,7 +87,7 @@ def explained(source: Source, stop: Stopped, start: int, *, plain: bool = False)
     """What is wrong with a message that begins at `start`; a `plain` text has no head."""
     text, offset = source.text, stop.offset
     if stop.deep:
-        return Finding(TOO_DEEP, "NESTING_TOO_DEEP", Span(offset, offset + 1))
+        return Finding(TOO_DEEP, "nesting-too-deep", Span(offset, offset + 1))
     opened = open_at(text, start, offset, plain=plain)
     quote = offset if text.startswith("---", offset) and "HeredocText" in stop.expected else opened.quote
     if quote is not None:
@@ -100,7 +100,7 @@ def explained(source: Source, stop: Stopped, start: int, *, plain: bool = False)
     hints = filter(None, (_hint(source, place), _unclosed(source, place)))
     end = offset + max(1, len(place.found))
     span = Span(offset, end) if place.found else Span(max(stop.before.end - 1, 0), max(stop.before.end, 1))
-    return Finding("; ".join([message, *hints]), "SYNTAX", span)
+    return Finding("; ".join([message, *hints]), "syntax", span)
 
 
 def misplaced(messages: Iterable[Message], source: Source) -> Iterator[Finding]:
@@ -109,15 +109,15 @@ def misplaced(messages: Iterable[Message], source: Source) -> Iterator[Finding]:
     for message in messages:
         for tag in message.tags:
             if not _begins_line(text, tag.span.start):
-                yield Finding("a tag begins a line; write it above the message", "SYNTAX", _first(text, tag.span))
+                yield Finding("a tag begins a line; write it above the message", "syntax", _first(text, tag.span))
             line_end = text.find("\n", *tag.span)
             if line_end >= 0:
                 hint = "a tag is one line; put what is long into a variable or a function"
-                yield Finding(f"this tag goes over lines; {hint}", "SYNTAX", Span(tag.span.start, line_end))
+                yield Finding(f"this tag goes over lines; {hint}", "syntax", Span(tag.span.start, line_end))
         place = message.span.start
         if text.startswith(">", place) and not _begins_line(text, place):
             hint = "there are no operators: to compare, write gt(a b)"
-            yield Finding(f"`>` begins a message only at the start of a line; {hint}", "SYNTAX", Span(place, place + 1))
+            yield Finding(f"`>` begins a message only at the start of a line; {hint}", "syntax", Span(place, place + 1))
 
 
 def _begins_line(text: str, place: int) -> bool:
@@ -136,14 +136,14 @@ def _unclosed_text(text: str, quote: int, broken: int | None) -> Finding:
     """A text that is still open where the file ends, or where a message seems to begin."""
     if broken is not None:
         message = f"this text ends inside a word; in it, write `\\{text[broken]}`"
-        return Finding(message, "SYNTAX", Span(broken, broken + 1))
+        return Finding(message, "syntax", Span(broken, broken + 1))
     line_end = text.find("\n", quote, quote + 100)
     end = line_end if line_end > 0 else quote + 1
     if text.startswith("---", quote):
         message = "this text between dashes is not closed: write a line of as many dashes below it"
     else:
         message = f"this text is not closed: its second `{text[quote]}` is missing"
-    return Finding(message, "SYNTAX", Span(quote, end))
+    return Finding(message, "syntax", Span(quote, end))
 
 
 def _cut_tag(source: Source, stop: Stopped, opened: Opened, line_end: int) -> Finding:
@@ -153,7 +153,7 @@ def _cut_tag(source: Source, stop: Stopped, opened: Opened, line_end: int) -> Fi
     message = f"expected {expected} but the line ends; a tag is one line"
     if opened.brackets:
         message += f"; {_not_closed(source, opened)}"
-    return Finding(message, "SYNTAX", Span(end - 1, end))
+    return Finding(message, "syntax", Span(end - 1, end))
 
 
 def _found(text: str, offset: int) -> str:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from memorygraph.errors import MOST_PROBLEMS, Source, Span
+from memorygraph.errors import MAX_PROBLEMS, Source, Span
 from memorygraph.languages.convo import (
     Argument,
     Array,
@@ -41,7 +41,7 @@ from memorygraph.languages.machine import Build, Fields, Read, Stopped
 
 GRAMMAR = nested_grammar(Path(__file__).with_name("convo.tx"), "Plain")
 
-LARGEST = 2**18  # characters of a conversation, some 7,000 lines
+MAX_CHARACTERS = 2**18  # characters of a conversation, some 7,000 lines
 
 _HEAD = re.compile(r"^[ \t]*+>", re.MULTILINE)
 _TAG_LINE = re.compile(r"[ \t]*+(?:(?:@\w|#|//)[^\n]*+)?+\r?\n?\Z")
@@ -50,7 +50,7 @@ _ROUTE = re.compile(r"([\w-]+)[ \t]*(.*)", re.DOTALL)
 _START = re.compile(r">[ \t]*+(\w++!?)([^\n]*+)")
 _TAG = re.compile(r"@(\w++)(.*)", re.DOTALL)
 _SAFE = 2**53  # up to here every whole number is a double, too
-_LONGEST_NUMBER = 308
+_MAX_NUMBER = 308
 
 
 def read_program(text: str, file: str | None = None) -> Program:
@@ -63,9 +63,9 @@ def read_program(text: str, file: str | None = None) -> Program:
 def _read(source: Source) -> tuple[tuple[Message, ...], list[Finding]]:
     """The messages of a file, unless its syntax is wrong, and what is wrong."""
     text = source.text
-    if len(text) > LARGEST:
-        message = f"this file is too large; a conversation has at most {LARGEST:,} characters"
-        return (), [Finding(message, "PROGRAM_TOO_LARGE", Span(0, 1))]
+    if len(text) > MAX_CHARACTERS:
+        message = f"this file is too large; a conversation has at most {MAX_CHARACTERS:,} characters"
+        return (), [Finding(message, "program-too-large", Span(0, 1))]
     halves = half_characters(text)
     if halves:
         return (), halves
@@ -89,7 +89,7 @@ def _syntax_errors(source: Source, first: Stopped, builds: Mapping[str, Build], 
         start = 0 if plain else _message_start(text, position, result.offset, builds)
         findings.append(explained(source, result, start, plain=plain))
         position = _next_message(text, max(_next_line(text, result, findings[-1].span), start + 1))
-        if plain or position is None or len(findings) > MOST_PROBLEMS:
+        if plain or position is None or len(findings) > MAX_PROBLEMS:
             break
         result = GRAMMAR.read(text, "Program", builds, position, whole=True)
     return findings
@@ -128,7 +128,7 @@ def _next_message(text: str, position: int) -> int | None:
 
 def _number(text: str) -> int | float:
     """The number that a text says; one that says none is none (NaN)."""
-    if text.removeprefix("-").isdecimal() and len(text) <= _LONGEST_NUMBER:
+    if text.removeprefix("-").isdecimal() and len(text) <= _MAX_NUMBER:
         return int(text)
     try:
         value = float(text.replace("_", "x"))

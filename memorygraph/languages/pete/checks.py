@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from memorygraph.errors import MOST_PROBLEMS, Source, Span
+from memorygraph.errors import MAX_PROBLEMS, Source, Span
 from memorygraph.languages.agentscript.names import suggestion
 from memorygraph.languages.finding import Finding
 from memorygraph.languages.pete import (
@@ -37,9 +37,9 @@ from memorygraph.languages.pete import (
     Value,
     Variable,
 )
-from memorygraph.languages.pete.items import LONGEST_ADDRESS
+from memorygraph.languages.pete.items import MAX_ADDRESS
 
-LONGEST_NUMBER = 308  # digits; the largest double has as many
+MAX_NUMBER = 308  # digits; the largest double has as many
 
 _NUMBER = re.compile(r'"(?:[^"\\]++|\\.)*+"|(-?[0-9][0-9.eE+-]*+)')
 _MAYBE_HALF = re.compile(r"\\u[dD][89a-fA-F]")
@@ -60,7 +60,7 @@ def check_program(items: Sequence[Item], source: Source) -> tuple[list[Finding],
     checks = _Checks(source)
     for item in items:
         checks.take(item)
-        if len(checks.findings) > MOST_PROBLEMS:
+        if len(checks.findings) > MAX_PROBLEMS:
             break
     return sorted(checks.findings, key=lambda finding: finding.span), checks.warnings
 
@@ -132,7 +132,7 @@ class _Checks:
         frame = self._frames[-1]
         if frame.tldr is not None:
             message = f"the context `{frame.opening.name}` has several tl;dr, and the last one counts"
-            self.warnings.append(Finding(message, "SEVERAL_TLDR", tldr.span, frame.tldr.span))
+            self.warnings.append(Finding(message, "several-tldr", tldr.span, frame.tldr.span))
         frame.tldr = frame.tldr or tldr
 
     def _rule(self, rule: Rule) -> None:
@@ -143,7 +143,7 @@ class _Checks:
                 bound.add(one.name)
                 near = suggestion(f"_{one.name}", [f"_{name}" for name in bound - {one.name}])
                 message = f"the variable `_{one.name}` of this rule stands in no condition behind `if`{near}"
-                self.findings.append(Finding(message, "UNBOUND_VARIABLE", one.span))
+                self.findings.append(Finding(message, "unbound-variable", one.span))
 
     def _said(self, predications: Iterable[Predication]) -> None:
         for one in _leaves(predications):
@@ -178,24 +178,24 @@ class _Checks:
             near = suggestion(f"&{ref.name}", [f"&{name}" for name in sorted(frame.known)])
             message += near or f"; make it: &{ref.name} = /* what it is */"
         frame.known.add(ref.name)
-        self.findings.append(Finding(message, "UNKNOWN_REF", ref.span))
+        self.findings.append(Finding(message, "unknown-ref", ref.span))
 
     def _address(self, memory: Memory) -> None:
-        if memory.address >= 10**LONGEST_ADDRESS:
-            message = f"this is no address; one has at most {LONGEST_ADDRESS} digits"
-            self.findings.append(Finding(message, "INVALID_NUMBER", memory.span))
+        if memory.address >= 10**MAX_ADDRESS:
+            message = f"this is no address; one has at most {MAX_ADDRESS} digits"
+            self.findings.append(Finding(message, "invalid-number", memory.span))
 
     def _value(self, value: Value) -> None:
         """Numbers that no float holds, and texts that no encoding can write."""
-        if len(value.text) > LONGEST_NUMBER or "e" in value.text or "E" in value.text:
+        if len(value.text) > MAX_NUMBER or "e" in value.text or "E" in value.text:
             for found in _NUMBER.finditer(value.text):
-                if found[1] and (len(found[1]) > LONGEST_NUMBER or math.isinf(float(found[1]))):
-                    message = f"this number is too large; one has at most {LONGEST_NUMBER} digits"
-                    self.findings.append(Finding(message, "INVALID_NUMBER", _inside(value, found[1], self._source)))
+                if found[1] and (len(found[1]) > MAX_NUMBER or math.isinf(float(found[1]))):
+                    message = f"this number is too large; one has at most {MAX_NUMBER} digits"
+                    self.findings.append(Finding(message, "invalid-number", _inside(value, found[1], self._source)))
                     return
         if _MAYBE_HALF.search(value.text) and _HALF.search(json.dumps(value.value, ensure_ascii=False)):
             message = "an escape in this value is half a character, and cannot be stored"
-            self.findings.append(Finding(message, "ENCODING", value.span))
+            self.findings.append(Finding(message, "encoding", value.span))
 
 
 def _inside(value: Value, token: str, source: Source) -> Span:

@@ -10,7 +10,7 @@ from memorygraph.languages.pete.errors import explained
 from memorygraph.languages.pete.items import BLANKS, builds_for, read_item
 from memorygraph.languages.pete.scanning import Scanner
 
-MOST_UNREAD = 2_000  # characters behind what cannot be read, until nothing is hoped for any more
+MAX_UNREAD = 2_000  # characters behind what cannot be read, until nothing is hoped for any more
 
 
 class Reader:
@@ -32,7 +32,7 @@ class Reader:
         self._scanner = Scanner()
         self._blanks = ""  # before what comes next, where they were given away by the scanner
         self._rest: list[str] = []  # what will not be read any more
-        self._patience = MOST_UNREAD
+        self._patience = MAX_UNREAD
         self._last: Item | Feedback | None = None
         self._line, self._before = 1, ""  # where the next piece begins: its line, and what stands before it there
 
@@ -74,7 +74,7 @@ class Reader:
 
     def _read(self, text: str) -> list[Piece]:
         """Read all of a text, which ends where an item does."""
-        self._patience = MOST_UNREAD
+        self._patience = MAX_UNREAD
         pieces: list[Piece] = []
         text, self._blanks = self._blanks + text, ""
         while text.strip(BLANKS) and not self._over():
@@ -116,7 +116,7 @@ class Reader:
         text = self._blanks + self._scanner.rest
         self._patience = 2 * len(text)
         result = read_item(text, builds_for(text), 0, self._rule(text))
-        if isinstance(result, Stopped) and (result.deep or len(text) - result.offset > MOST_UNREAD):
+        if isinstance(result, Stopped) and (result.deep or len(text) - result.offset > MAX_UNREAD):
             self._fail(text, result)
 
     def _fail(self, text: str, stop: Stopped) -> None:

@@ -8,10 +8,10 @@ from memorygraph.errors import Source, Span
 from memorygraph.languages.finding import Finding
 from memorygraph.languages.machine import Stopped
 from memorygraph.languages.pete import Closing, Item
-from memorygraph.languages.pete.items import DEEPEST
+from memorygraph.languages.pete.items import MAX_NESTING
 from memorygraph.languages.tokens import character, clipped
 
-TOO_DEEP = f"this is nested more than {DEEPEST} levels deep; "
+TOO_DEEP = f"this is nested more than {MAX_NESTING} levels deep; "
 
 _JSON = frozenset({"String", "Number", "Constant", "{", "["})
 _ARGUMENT = _JSON | {"Handle", "Unknown", "Address", "that"}
@@ -75,7 +75,7 @@ def explained(source: Source, stop: Stopped, start: int) -> Finding:
     text, offset = source.text, stop.offset
     if stop.deep:
         flatter = "give a part of it a handle: &part = /* … */" if text[offset] == "t" else "write it flatter"
-        return Finding(TOO_DEEP + flatter, "NESTING_TOO_DEEP", Span(offset, offset + 1))
+        return Finding(TOO_DEEP + flatter, "nesting-too-deep", Span(offset, offset + 1))
     unclosed = _unclosed_token(text, offset)
     if unclosed is not None:
         return unclosed
@@ -85,14 +85,14 @@ def explained(source: Source, stop: Stopped, start: int) -> Finding:
         bracket = _open_bracket(text, start, offset)
         place = "{}:{}".format(*source.position(bracket)) if bracket is not None else ""
         hint = f"; `{text[bracket]}` at {place} is not closed" if bracket is not None else _missing(stop.expected)
-        return Finding(f"{message}the text ends{hint}", "SYNTAX", span)
+        return Finding(f"{message}the text ends{hint}", "syntax", span)
     found = _found(text, offset)
     hint = _hint(text, stop, found)
     message += f"found {f'`{clipped(found)}`' if len(found) > 1 else character(found)}{hint}"
     if "." in stop.expected and "\n" in text[stop.before.end : offset]:
         # A full stop is missed where it should stand, and not where the next line begins.
-        return Finding(message, "SYNTAX", Span(stop.before.end - 1, stop.before.end))
-    return Finding(message, "SYNTAX", Span(offset, offset + len(found)))
+        return Finding(message, "syntax", Span(stop.before.end - 1, stop.before.end))
+    return Finding(message, "syntax", Span(offset, offset + len(found)))
 
 
 def beginning(source: Source, stop: Stopped) -> Finding:
@@ -100,12 +100,12 @@ def beginning(source: Source, stop: Stopped) -> Finding:
     text, offset = source.text, stop.offset
     if offset >= len(text):
         message = "a log begins with a context, and this one is empty; write: context main() {"
-        return Finding(message, "SYNTAX", Span(max(offset - 1, 0), max(offset, 1)))
+        return Finding(message, "syntax", Span(max(offset - 1, 0), max(offset, 1)))
     found = _found(text, offset)
     hint = "write the log alone, without Markdown around it" if found == "```" else "write: context main() {"
     shown = f"`{clipped(found)}`" if len(found) > 1 else character(found)
     return Finding(
-        f"a log begins with a context but found {shown}; {hint}", "SYNTAX", Span(offset, offset + len(found))
+        f"a log begins with a context but found {shown}; {hint}", "syntax", Span(offset, offset + len(found))
     )
 
 
@@ -113,9 +113,9 @@ def outside(source: Source, item: Item, closing: Item) -> Finding:
     """What is wrong with an item behind the outermost context."""
     place = "{}:{}".format(*source.position(closing.span.start))
     if isinstance(item, Closing):
-        return Finding(f"this `}}` closes no context; the outermost one ended at {place}", "SYNTAX", item.span)
+        return Finding(f"this `}}` closes no context; the outermost one ended at {place}", "syntax", item.span)
     message = f"nothing stands behind the outermost context, which ended at {place}; remove that `}}`, or what follows"
-    return Finding(message, "SYNTAX", item.span)
+    return Finding(message, "syntax", item.span)
 
 
 def _found(text: str, offset: int) -> str:
@@ -129,7 +129,7 @@ def _unclosed_token(text: str, offset: int) -> Finding | None:
         if text.find("*/", offset + 2) >= 0:
             return None
         message = "this `/*` is not closed: its `*/` is missing"
-        return Finding(message, "SYNTAX", Span(offset, offset + 2))
+        return Finding(message, "syntax", Span(offset, offset + 2))
     begun = _TEXT.match(text, offset)
     if begun is None or text.startswith('"', begun.end()):
         return None
@@ -138,9 +138,9 @@ def _unclosed_token(text: str, offset: int) -> Finding | None:
         escape = text[end : end + 2]
         known = r"\" \\ \/ \b \f \n \r \t and \u with four digits"
         message = f"the escape `{clipped(escape)}` is not known; JSON has {known}"
-        return Finding(message, "SYNTAX", Span(end, end + 2))
+        return Finding(message, "syntax", Span(end, end + 2))
     message = 'this text is not closed: its second `"` is missing; a line break in it is written `\\n`'
-    return Finding(message, "SYNTAX", Span(offset, end))
+    return Finding(message, "syntax", Span(offset, end))
 
 
 def _expected(names: tuple[str, ...]) -> list[str]:

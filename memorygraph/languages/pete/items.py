@@ -38,7 +38,7 @@ GRAMMAR = nested_grammar(Path(__file__).with_name("pete.tx"), "Item")
 
 BLANKS = " \t\r\n"
 _ANSWERED = frozenset({Command, Question})
-DEEPEST = 100  # levels of brackets in a value, and of `that` in a predication
+MAX_NESTING = 100  # levels of brackets in a value, and of `that` in a predication
 
 _JSON_PIECE = re.compile(r'("(?:[^"\\]++|\\.)*+")|[ \t\r\n]++|([,:])')
 _BRACKET = re.compile(r'"(?:[^"\\]++|\\.)*+"|([\[{])|([\]}])')
@@ -51,7 +51,7 @@ def read_item(text: str, builds: Mapping[str, Build], position: int, rule: str =
         result = _broken_end(text, builds, result) or result
     if isinstance(result, Read):
         start, end = result.value.span
-        place = _too_deep(result.value, text) if end - start > 2 * DEEPEST else None
+        place = _too_deep(result.value, text) if end - start > 2 * MAX_NESTING else None
         if place is not None:
             return Stopped(place, (), Span(place, place + 1), deep=True)
     return result
@@ -92,7 +92,7 @@ def _broken_end(text: str, builds: Mapping[str, Build], read: Read) -> Stopped |
 def _too_deep(item: Syntax, text: str) -> int | None:
     """Where an item nests deeper than we go."""
     start, end = item.span
-    if text.count("[", start, end) + text.count("{", start, end) > DEEPEST:
+    if text.count("[", start, end) + text.count("{", start, end) > MAX_NESTING:
         waiting = [item]
         while waiting:
             one = waiting.pop()
@@ -100,14 +100,14 @@ def _too_deep(item: Syntax, text: str) -> int | None:
             if place is not None:
                 return place
             waiting += _parts(one)
-    return _deep_abstraction(item) if text.count("that", start, end) > DEEPEST else None
+    return _deep_abstraction(item) if text.count("that", start, end) > MAX_NESTING else None
 
 
 def _deep_bracket(text: str, span: Span) -> int | None:
     depth = 0
     for found in _BRACKET.finditer(text, *span):
         depth += (found[1] is not None) - (found[2] is not None)
-        if depth > DEEPEST:
+        if depth > MAX_NESTING:
             return found.start()
     return None
 
@@ -117,7 +117,7 @@ def _deep_abstraction(item: Syntax) -> int | None:
     while waiting:
         one, depth = waiting.pop()
         depth += isinstance(one, Abstraction)
-        if depth > DEEPEST:
+        if depth > MAX_NESTING:
             return one.span.start
         waiting += [(part, depth) for part in _parts(one)]
     return None
@@ -157,7 +157,7 @@ def _sentence(fields: Fields, span: Span) -> Fact | Question | Rule:
 
 def _memory(fields: Fields, span: Span) -> Memory:
     digits = fields["address"].removeprefix("memory:")
-    return Memory(int(digits[:LONGEST_ADDRESS]) if len(digits) <= LONGEST_ADDRESS else 10**LONGEST_ADDRESS, span=span)
+    return Memory(int(digits[:MAX_ADDRESS]) if len(digits) <= MAX_ADDRESS else 10**MAX_ADDRESS, span=span)
 
 
 def _predication(fields: Fields, span: Span) -> Predication:
@@ -184,7 +184,7 @@ def _same(cls: type[Any], *names: str) -> Build:
     return build
 
 
-LONGEST_ADDRESS = 18  # digits; a longer number is no address of ours
+MAX_ADDRESS = 18  # digits; a longer number is no address of ours
 
 _BUILDS: Mapping[str, Build] = {
     "Opening": lambda fields, span: Opening(fields["name"], _refs(fields), span=span),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from memorygraph.errors import MOST_PROBLEMS, Source, Span
+from memorygraph.errors import MAX_PROBLEMS, Source, Span
 from memorygraph.languages.finding import Finding, half_characters, problems_of
 from memorygraph.languages.machine import Read, Stopped
 from memorygraph.languages.pete import Closing, Item, Opening, Piece, Program
@@ -13,9 +13,9 @@ from memorygraph.languages.pete.continuation import Reader
 from memorygraph.languages.pete.errors import beginning, explained, outside
 from memorygraph.languages.pete.items import BLANKS, GRAMMAR, builds_for, read_item
 
-__all__ = ["GRAMMAR", "LARGEST", "Piece", "Reader", "read_items", "read_program"]
+__all__ = ["GRAMMAR", "MAX_CHARACTERS", "Piece", "Reader", "read_items", "read_program"]
 
-LARGEST = 2**24  # characters of a log
+MAX_CHARACTERS = 2**24  # characters of a log
 
 # Where an item may well begin a line; words begin commands, but mostly they are something else.
 _NEXT = re.compile(
@@ -42,9 +42,11 @@ def read_program(text: str, file: str | None = None) -> Program:
 
 def read_items(source: Source) -> tuple[tuple[Item, ...], list[Finding]]:
     """The items before the first error of the syntax, and all such errors."""
-    if len(source.text) > LARGEST:
-        message = f"this log is too large; one has at most {LARGEST:,} characters. Fold what is in closed contexts"
-        return (), [Finding(message, "PROGRAM_TOO_LARGE", Span(0, 1))]
+    if len(source.text) > MAX_CHARACTERS:
+        message = (
+            f"this log is too large; one has at most {MAX_CHARACTERS:,} characters. Fold what is in closed contexts"
+        )
+        return (), [Finding(message, "program-too-large", Span(0, 1))]
     log = _Log(source)
     log.read()
     return tuple(log.items), half_characters(source.text) or log.findings
@@ -92,7 +94,7 @@ class _Log:
         """Say what is wrong with the item at a position, and where reading goes on."""
         self.findings.append(explained(self._source, stop, position))
         self._depth += _HEAD.match(self._source.text, position) is not None
-        return self._resume(stop.offset, position) if len(self.findings) <= MOST_PROBLEMS else None
+        return self._resume(stop.offset, position) if len(self.findings) <= MAX_PROBLEMS else None
 
     def _resume(self, offset: int, position: int) -> int | None:
         """Where an item may begin, behind one that stopped at an offset: at the start of that line, or later."""

@@ -22,7 +22,7 @@ _GOES_ON = {
 _ENDS = {"description": "*/", "text": '"', "note": "]"}
 _BEGIN = {"//": "line", "!!": "line", "/*": "description", "@[": "note"}
 _RESERVED = frozenset(["context", "that", "tl", "not", "and", "or", "but", "true", "false", "null", "memory"])
-_LONGEST_RESERVED = 7
+_MAX_RESERVED = 7
 
 
 class _Step(NamedTuple):
@@ -125,7 +125,7 @@ class Scanner:
         inside = self.inside
         found = _GOES_ON[inside].match(text, at)
         start, at = at, found.end() if found else at
-        if inside == "word" and self._count == 1 and len(self._word) <= _LONGEST_RESERVED:
+        if inside == "word" and self._count == 1 and len(self._word) <= _MAX_RESERVED:
             self._word += text[start:at]
         end = _ENDS.get(inside, "")
         if at == len(text) or (

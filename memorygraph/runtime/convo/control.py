@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from memorygraph.runtime.convo.evaluator import Evaluator, Items
     from memorygraph.runtime.convo.scope import Scope
 
-MOST_ROUNDS = 100_000
+MAX_ROUNDS = 100_000
 
 
 class Returned(Exception):  # noqa: N818 - no error: it ends a body with a value
@@ -116,8 +116,8 @@ def _while(evaluator: Evaluator, items: Items, index: int, scope: Scope) -> tupl
     _require_body("while", index, end)
     while _holds(evaluator, _arguments(items[index]), scope):
         rounds += 1
-        if rounds > MOST_ROUNDS:
-            raise ValueProblem(f"`while` does not end: it has gone more than {MOST_ROUNDS:,} rounds", "ENDLESS_LOOP")
+        if rounds > MAX_ROUNDS:
+            raise ValueProblem(f"`while` does not end: it has gone more than {MAX_ROUNDS:,} rounds", "endless-loop")
         scope.work.spend()
         try:
             value = _branch(evaluator, items, index + 1, end, scope)
@@ -133,7 +133,7 @@ def _foreach(evaluator: Evaluator, items: Items, index: int, scope: Scope) -> tu
     _require_body("foreach", index, end)
     head = _arguments(items[index])
     if len(head) != 1 or not head[0].path or called(head[0]) != "in" or len(_arguments(head[0])) != 1:
-        raise ValueProblem("`foreach` is written as `foreach(item=in(list))`", "INVALID_FOREACH")
+        raise ValueProblem("`foreach` is written as `foreach(item=in(list))`", "invalid-foreach")
     for item in _items(evaluator.all(_arguments(head[0]), scope)[0]):
         scope.work.spend()
         scope.assign(head[0].path, item)
@@ -150,18 +150,18 @@ def _items(value: Any) -> list[Any]:
     if value is UNDEFINED or value is None:
         return []
     if not isinstance(value, list):
-        raise ValueProblem(f"`foreach` goes through a list or a map, and this is {kind_of(value)}", "NOT_A_LIST")
+        raise ValueProblem(f"`foreach` goes through a list or a map, and this is {kind_of(value)}", "not-a-list")
     return [*value]
 
 
 def _require_body(name: str, index: int, end: int) -> None:
     if end == index + 1:
-        raise ValueProblem(f"behind `{name}(…)` stands the statement that it repeats", "NO_BODY")
+        raise ValueProblem(f"behind `{name}(…)` stands the statement that it repeats", "no-body")
 
 
 def _allow_statements(name: str, scope: Scope) -> None:
     if scope.defining:
-        raise ValueProblem(f"`{name}` cannot stand in a `define`; write it in a `do`", "NOT_IN_DEFINE")
+        raise ValueProblem(f"`{name}` cannot stand in a `define`; write it in a `do`", "not-in-define")
 
 
 Block: TypeAlias = Callable[["Evaluator", "Items", int, "Scope"], tuple[Any, int]]
@@ -222,7 +222,7 @@ def _switch(evaluator: Evaluator, arguments: Sequence[Argument], scope: Scope) -
     while index < len(arguments):
         name = called(arguments[index])
         if name not in _CASES:
-            raise ValueProblem("in `switch`, one statement stands behind each `case`, `test` or `default`", "NO_CASE")
+            raise ValueProblem("in `switch`, one statement stands behind each `case`, `test` or `default`", "no-case")
         if _CASES[name](evaluator, subject, _arguments(arguments[index]), scope):
             return _chosen(evaluator, arguments, index, scope)
         index = end_of(arguments, index + 1)
@@ -263,7 +263,7 @@ def _increase(sign: int) -> Callable[[Evaluator, Sequence[Argument], Scope], Any
     def increase(evaluator: Evaluator, arguments: Sequence[Argument], scope: Scope) -> Any:
         name = "inc" if sign > 0 else "dec"
         if not 1 <= len(arguments) <= 2 or not isinstance(arguments[0].value, Reference):
-            raise ValueProblem(f"`{name}` takes a variable, and by how much", "INVALID_ARGUMENTS")
+            raise ValueProblem(f"`{name}` takes a variable, and by how much", "invalid-arguments")
         path = arguments[0].value.path
         by = evaluator.all(arguments[1:], scope)[0] if len(arguments) == 2 else 1
         before = scope.look_up(path)

@@ -25,7 +25,7 @@ from memorygraph.runtime.convo.summary import summary_request
 from memorygraph.runtime.convo.surroundings import Surroundings
 from memorygraph.runtime.permissions import Permissions
 
-MOST_STEPS = 100
+MAX_STEPS = 100
 
 
 class Asker(Protocol):
@@ -101,7 +101,7 @@ class Engine:
     input: Any = None
     listener: RunListener | None = None
     permissions: Permissions = field(default_factory=Permissions)
-    max_steps: int = MOST_STEPS
+    max_steps: int = MAX_STEPS
     resume: Iterable[Step] = ()
     summary: bool = False
     file: str | None = None

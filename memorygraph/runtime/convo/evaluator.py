@@ -111,7 +111,7 @@ class Evaluator:
             ScriptError: one has the name of a built-in function. None is known then.
         """
         problems = [
-            self.source.problem(f"`{function.name}` is built in, and cannot be defined", "BUILT_IN", function.span)
+            self.source.problem(f"`{function.name}` is built in, and cannot be defined", "built-in", function.span)
             for function in functions
             if function.name in BUILT_IN
         ]
@@ -159,7 +159,7 @@ class Evaluator:
         except Returned as returned:
             return returned.value
         except Broken:
-            raise self.located(ValueProblem("`break` stands in no loop here", "NO_LOOP"), span) from None
+            raise self.located(ValueProblem("`break` stands in no loop here", "no-loop"), span) from None
 
     def last(self, items: Items, scope: Scope) -> Any:
         """Execute all, and give the last value."""
@@ -251,13 +251,13 @@ class Evaluator:
 
     def _allow(self, name: str, scope: Scope, *, pure: bool) -> None:
         if scope.defining and not pure:
-            raise ValueProblem(f"`{name}` cannot be called in a `define`; call it in a `do`", "NOT_IN_DEFINE")
+            raise ValueProblem(f"`{name}` cannot be called in a `define`; call it in a `do`", "not-in-define")
 
     def _unknown(self, name: str) -> ValueProblem:
         known = [*_CALLABLE, *self.environment.hooks, *self.environment.functions]
         similar = get_close_matches(name, known, 1)
         guess = f"; did you mean `{similar[0]}`?" if similar else ""
-        return ValueProblem(f"there is no function `{name}`{guess}", "UNKNOWN_FUNCTION")
+        return ValueProblem(f"there is no function `{name}`{guess}", "unknown-function")
 
     def entries(self, items: Sequence[syntax.Argument], scope: Scope) -> list[Entry]:
         """The values of arguments with their labels."""
@@ -307,7 +307,7 @@ class Evaluator:
         for label in arguments:
             if label not in names:
                 known = ", ".join(f"`{known}`" for known in names) or "none"
-                raise ValueProblem(f"`{name}` has no parameter `{label}`; it has {known}", "UNKNOWN_PARAMETER")
+                raise ValueProblem(f"`{name}` has no parameter `{label}`; it has {known}", "unknown-parameter")
         return arguments
 
     def _signature(self, function: syntax.FunctionMessage, scope: Scope) -> Struct:
@@ -315,7 +315,7 @@ class Evaluator:
         if function.parameter_type is not None:
             named = self._named_type(function.parameter_type)
             if not isinstance(named, Struct):
-                raise ValueProblem(f"the parameters are a map, and `{function.parameter_type}` is none", "NO_TYPE")
+                raise ValueProblem(f"the parameters are a map, and `{function.parameter_type}` is none", "no-type")
             fields = {field.name: field for field in named.fields}
         outside = scope.outside()
         for parameter in function.parameters:
@@ -338,7 +338,7 @@ class Evaluator:
         found = self.environment.variables.get(name, BASIC.get(name, UNDEFINED))
         if found is UNDEFINED:
             known = [*BASIC, *(key for key, held in self.environment.variables.items() if isinstance(held, ConvoType))]
-            raise ValueProblem(f"there is no type `{name}`; there are {', '.join(known)}", "NO_TYPE")
+            raise ValueProblem(f"there is no type `{name}`; there are {', '.join(known)}", "no-type")
         return type_of(found)
 
     # Errors
@@ -351,7 +351,7 @@ class Evaluator:
     def located(self, error: MemoryGraphError | RecursionError, span: Span) -> MemoryGraphError:
         """The error with its place in the source; one that has a place, or is a service's, stays as it is."""
         if isinstance(error, RecursionError):
-            return ScriptError([self.source.problem("the expressions nest too deep", "CALL_TOO_DEEP", span)])
+            return ScriptError([self.source.problem("the expressions nest too deep", "call-too-deep", span)])
         if isinstance(error, (ScriptError, ConnectionError, ModelError)):
             return error
         return ScriptError([self.source.problem(str(error), getattr(error, "code", "FAILED"), span)])
@@ -374,4 +374,4 @@ def _stub(signature: Struct, values: dict[str, Any]) -> Any:
 
 
 def _too_many(name: str, most: int, given: int) -> ValueProblem:
-    return ValueProblem(f"`{name}` takes {most} arguments at most, and was given {given}", "INVALID_ARGUMENT_COUNT")
+    return ValueProblem(f"`{name}` takes {most} arguments at most, and was given {given}", "invalid-argument-count")

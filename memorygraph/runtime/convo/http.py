@@ -51,7 +51,7 @@ class Http:
         """
         if not 1 <= len(values) <= 2:
             raise ValueProblem(
-                f"`{name}` takes a URL and a body, and was given {len(values)}", "INVALID_ARGUMENT_COUNT"
+                f"`{name}` takes a URL and a body, and was given {len(values)}", "invalid-argument-count"
             )
         base, path = _split(text_of(values[0], f"the URL of `{name}`"))
         sent = None if len(values) == 1 or values[1] is UNDEFINED else plain(values[1])
@@ -68,13 +68,13 @@ def _split(url: str) -> tuple[str, str]:
     """The host of a URL with its scheme, and what stands behind them."""
     if not url.isprintable() or url != url.strip():
         # `urlsplit` leaves such signs out, and what it finds is not what stands there.
-        raise ValueProblem(f"this is no URL: {shown(url)} holds line breaks, or blanks around it", "INVALID_URL")
+        raise ValueProblem(f"this is no URL: {shown(url)} holds line breaks, or blanks around it", "invalid-url")
     try:
         parts = urlsplit(url)
     except ValueError as error:
         raise MemoryGraphError(f"this is no URL: {error}") from None
     if parts.scheme not in {"http", "https"} or not parts.netloc:
-        raise ValueProblem("a URL begins with `http://` or `https://` and a host", "INVALID_URL")
+        raise ValueProblem("a URL begins with `http://` or `https://` and a host", "invalid-url")
     base = f"{parts.scheme}://{parts.netloc}"
     rest = url[url.index("://") + 3 + len(parts.netloc) :].partition("#")[0]
     return base, rest

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from memorygraph.graph.embedded import EmbeddedServer
+from memorygraph.server.embedded import EmbeddedServer
 
 
 class Journal:

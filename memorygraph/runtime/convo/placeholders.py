@@ -41,4 +41,4 @@ def _filled(part: Any, texts: Mapping[str, str]) -> Any:
 
 
 def _problem(source: Source, match: re.Match[str]) -> Problem:
-    return source.problem(f"`{match[0]}` has no value: give {match[1]}=…", "MISSING_VALUE", Span(*match.span()))
+    return source.problem(f"`{match[0]}` has no value: give {match[1]}=…", "missing-value", Span(*match.span()))

@@ -16,7 +16,7 @@ from memorygraph.runtime.convo.failure import GraphFailure
 from memorygraph.runtime.convo.graph import AUTO, NEXT, Always, Asked, Computed, Graph, Route
 from memorygraph.runtime.convo.json_output import read_object, response_format
 
-_MOST_AT_ONCE = 32
+_MAX_AT_ONCE = 32
 
 JUDGEMENT = {
     "type": "object",
@@ -117,7 +117,7 @@ class Crossing:
             reply = judge.ask(f"route {index}", prompts[index], routes[index].model)
             return read_object(reply).get("isTrue") is True
 
-        with ThreadPoolExecutor(min(len(prompts), _MOST_AT_ONCE), "memorygraph-route") as pool:
+        with ThreadPoolExecutor(min(len(prompts), _MAX_AT_ONCE), "memorygraph-route") as pool:
             answers = {index: pool.submit(ask, index) for index in prompts}
         held = {}
         for index, answer in answers.items():

@@ -9,7 +9,7 @@ from typing import Any
 
 from memorygraph.errors import ConflictError, ProgramError, ScriptError
 from memorygraph.languages.convo import Program
-from memorygraph.runtime.convo.engine import MOST_STEPS, Engine
+from memorygraph.runtime.convo.engine import MAX_STEPS, Engine
 from memorygraph.runtime.convo.steps import ConvoGraphResult, Step
 from memorygraph.runtime.convo.store import ConvoRunStore, KeptRun, broken_run, find_run, graph_identity
 from memorygraph.runtime.convo.values import plain
@@ -32,7 +32,7 @@ class ConvoRun:
     graph: Graph
     permissions: Permissions = field(default_factory=Permissions)
     model: str | None = None
-    max_steps: int = MOST_STEPS
+    max_steps: int = MAX_STEPS
     listener: Listener | None = None
     resume: str | None = None
 

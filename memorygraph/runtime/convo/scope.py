@@ -11,10 +11,10 @@ from memorygraph.runtime.convo.types import BASIC
 from memorygraph.runtime.convo.values import UNDEFINED, at_path, bounded, copied, set_member
 from memorygraph.runtime.values import ValueProblem
 
-MOST_WORK = 1_000_000
+MAX_WORK = 1_000_000
 """Calls of functions and rounds of loops that one evaluation may take; large values count more than once."""
 
-DEEPEST_CALL = 500
+MAX_CALL = 500
 
 Hook: TypeAlias = Callable[[list[Any]], Any]
 """A function that the engine supplies: it takes the arguments of the call as a list."""
@@ -56,9 +56,9 @@ class Work:
             ValueProblem: it is too much.
         """
         self.done += amount
-        if self.done > MOST_WORK:
+        if self.done > MAX_WORK:
             raise ValueProblem(
-                f"this does more than {MOST_WORK:,} calls and rounds of loops, or makes as much text", "TOO_MUCH_WORK"
+                f"this does more than {MAX_WORK:,} calls and rounds of loops, or makes as much text", "too-much-work"
             )
 
     def spend_on(self, value: Any) -> Any:
@@ -94,8 +94,8 @@ class Scope:
         Raises:
             ValueProblem: the calls nest too deep.
         """
-        if self.depth >= DEEPEST_CALL:
-            raise ValueProblem(f"functions call each other more than {DEEPEST_CALL} levels deep", "CALL_TOO_DEEP")
+        if self.depth >= MAX_CALL:
+            raise ValueProblem(f"functions call each other more than {MAX_CALL} levels deep", "call-too-deep")
         return Scope(self.environment, variables, self.defining, self.depth + 1, self.work)
 
     def outside(self) -> Scope:

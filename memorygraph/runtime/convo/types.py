@@ -166,7 +166,7 @@ def _is_given(field: Field, value: Mapping[str, Any], where: str) -> bool:
     if field.optional and (found is UNDEFINED or (found is None and not _takes_null(field.type))):
         return False
     if found is UNDEFINED and field.type != VOID:
-        raise ValueProblem(f"{where}.{field.name} is missing; it must be {field.type.described}", "TYPE_MISMATCH")
+        raise ValueProblem(f"{where}.{field.name} is missing; it must be {field.type.described}", "type-mismatch")
     return field.name in value
 
 
@@ -176,7 +176,7 @@ def _takes_null(type_: ConvoType) -> bool:
 
 def _mismatch(type_: ConvoType, value: Any, where: str) -> ValueProblem:
     said = kind_of(value) if value is UNDEFINED or value is None else f"{kind_of(value)}: {shown(value)}"
-    return ValueProblem(f"{where} must be {type_.described}, and is {said}", "TYPE_MISMATCH")
+    return ValueProblem(f"{where} must be {type_.described}, and is {said}", "type-mismatch")
 
 
 def _string(value: Any) -> Any:
@@ -326,7 +326,7 @@ def type_of(value: Any) -> ConvoType:
     if isinstance(value, list) and len(value) == 1:
         return ArrayOf(type_of(value[0]))
     if value is UNDEFINED or isinstance(value, list):
-        raise ValueProblem(f"this is no type, but {kind_of(value)}; is its name written as in its `define`?", "NO_TYPE")
+        raise ValueProblem(f"this is no type, but {kind_of(value)}; is its name written as in its `define`?", "no-type")
     return Enum((value,))
 
 
@@ -356,11 +356,11 @@ def from_call(name: str, entries: Sequence[Entry]) -> Any:
 
 def _enum(entries: Sequence[Entry]) -> ConvoType:
     if not entries:
-        raise ValueProblem("`enum` takes at least one value", "INVALID_ARGUMENTS")
+        raise ValueProblem("`enum` takes at least one value", "invalid-arguments")
     for entry in entries:
         if entry.value is UNDEFINED or isinstance(entry.value, (list, Mapping, ConvoType)):
             found = kind_of(entry.value)
-            raise ValueProblem(f"`enum` takes texts, numbers and constants, and this is {found}", "INVALID_ARGUMENTS")
+            raise ValueProblem(f"`enum` takes texts, numbers and constants, and this is {found}", "invalid-arguments")
     return Enum(tuple(entry.value for entry in entries))
 
 
@@ -384,7 +384,7 @@ def _struct(entries: Sequence[Entry]) -> ConvoType:
 
 def _label(entry: Entry) -> str:
     if entry.label is None:
-        raise ValueProblem(f"a map has names: write `name: value` in place of {shown(entry.value)}", "NO_LABEL")
+        raise ValueProblem(f"a map has names: write `name: value` in place of {shown(entry.value)}", "no-label")
     return entry.label
 
 

@@ -15,10 +15,10 @@ from memorygraph.errors import MemoryGraphError
 from memorygraph.runtime.methods import kind
 from memorygraph.runtime.values import ValueProblem
 
-MOST_TEXT = 10_000_000
+MAX_TEXT = 10_000_000
 """Characters of one text that an expression may give."""
 
-MOST_ITEMS = 100_000
+MAX_ITEMS = 100_000
 """Items of one list, or keys of one map, that an expression may give."""
 
 
@@ -118,10 +118,10 @@ def plain(value: Any) -> Any:
         into, key, depth = waiting.pop()
         found = into[key]
         size += 4 * depth + (len(found) if isinstance(found, str) else 2)
-        if size > MOST_TEXT:
+        if size > MAX_TEXT:
             raise ValueProblem(
-                f"a value is too large to be shown: it has more than {MOST_TEXT:,} characters, or holds itself",
-                "VALUE_TOO_LARGE",
+                f"a value is too large to be shown: it has more than {MAX_TEXT:,} characters, or holds itself",
+                "value-too-large",
             )
         if found is UNDEFINED:
             into[key] = None
@@ -267,7 +267,7 @@ def set_member(value: Any, name: str, new: Any) -> None:
         return
     index = item_index(name) if isinstance(value, list) else None
     if index is None or index >= len(value):
-        raise ValueProblem(f"{kind_of(value)} has no `{name}` that could be set", "INVALID_ASSIGNMENT")
+        raise ValueProblem(f"{kind_of(value)} has no `{name}` that could be set", "invalid-assignment")
     value[index] = new
 
 
@@ -309,8 +309,8 @@ def joined(pieces: Iterable[str], between: str = "") -> str:
     taken, length = [], 0
     for piece in pieces:
         length += len(piece) + len(between)
-        if length > MOST_TEXT + len(between):
-            raise _too_large(f"a text has more than {MOST_TEXT:,} characters")
+        if length > MAX_TEXT + len(between):
+            raise _too_large(f"a text has more than {MAX_TEXT:,} characters")
         taken.append(piece)
     return between.join(taken)
 
@@ -322,12 +322,12 @@ def bounded(value: Any) -> Any:
         ValueProblem: it is too large.
     """
     if isinstance(value, str):
-        if len(value) > MOST_TEXT:
-            raise _too_large(f"a text has more than {MOST_TEXT:,} characters")
-    elif isinstance(value, (list, tuple, dict)) and len(value) > MOST_ITEMS:
-        raise _too_large(f"{kind_of(value)} has more than {MOST_ITEMS:,} items")
+        if len(value) > MAX_TEXT:
+            raise _too_large(f"a text has more than {MAX_TEXT:,} characters")
+    elif isinstance(value, (list, tuple, dict)) and len(value) > MAX_ITEMS:
+        raise _too_large(f"{kind_of(value)} has more than {MAX_ITEMS:,} items")
     return value
 
 
 def _too_large(message: str) -> ValueProblem:
-    return ValueProblem(message, "VALUE_TOO_LARGE")
+    return ValueProblem(message, "value-too-large")

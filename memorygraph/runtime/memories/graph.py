@@ -38,7 +38,7 @@ from memorygraph.runtime.methods import text_of
 
 PREFIX = "record-"
 PAGE = 1000
-LONGEST_NAME = 200
+MAX_NAME = 200
 
 _BEHIND_ALL = PREFIX + "~"
 _TIME = "%Y%m%dT%H%M%S%fZ"
@@ -196,7 +196,7 @@ def _storable(text: str) -> str:
 def _name(record: Mapping[str, Any]) -> str:
     """What a record calls itself: one short line."""
     line = next((line for line in map(_line, _names(record)) if line), "record")
-    return line if len(line) <= LONGEST_NAME else f"{line[: LONGEST_NAME - 1]}…"
+    return line if len(line) <= MAX_NAME else f"{line[: MAX_NAME - 1]}…"
 
 
 def _names(record: Mapping[str, Any]) -> Iterator[str]:

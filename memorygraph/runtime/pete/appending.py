@@ -20,7 +20,7 @@ from memorygraph.compiler.pete import (
 )
 from memorygraph.graph.connection import Transaction
 from memorygraph.graph.loads import NOTHING, run_counted
-from memorygraph.graph.search import LONGEST_TERM, name_query, namespace_token
+from memorygraph.graph.search import MAX_TERM, name_query, namespace_token
 from memorygraph.library import CYPHER
 from memorygraph.query import Query
 from memorygraph.runtime.pete.inference import Answers, Goal, ask
@@ -91,7 +91,7 @@ class Appender:
             self.compiler.bind(variable, [Bound(node, names[node]) for node in nodes])
             if not nodes:
                 message = f"nothing is known that answers this; `&{variable}` means nothing now"
-                self.compiler.warnings.append(Mistake(message, "NO_ANSWER", question.span))
+                self.compiler.warnings.append(Mistake(message, "no-answer", question.span))
         if self._answered is not None and question.shown:
             self.compiler.add(self._answered(found, names))
 
@@ -163,7 +163,7 @@ class Appender:
 
 def _beginning(text: str) -> str:
     """As many whole words of a text as a search for it takes."""
-    return text if len(text) <= LONGEST_TERM else text[: LONGEST_TERM + 1].rpartition(" ")[0]
+    return text if len(text) <= MAX_TERM else text[: MAX_TERM + 1].rpartition(" ")[0]
 
 
 class Planner(Appender):

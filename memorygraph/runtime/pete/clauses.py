@@ -13,7 +13,7 @@ Ends: TypeAlias = tuple[str | int, str | int]  # of a goal in a rule: a node, or
 Environment: TypeAlias = tuple[str | None, ...]  # the nodes of a rule's variables, by their places
 
 # To put the goals of a rule in order takes time that grows with their square.
-MOST_ORDERED = 16
+MAX_ORDERED = 16
 
 
 class Predicate(NamedTuple):
@@ -114,7 +114,7 @@ class Clause:
 
     def _in_order(self, way: list[int], environment: list[str | None]) -> list[int]:
         """The goals in the order to ask them: next the one of whose ends most are known by then."""
-        if len(way) > MOST_ORDERED:
+        if len(way) > MAX_ORDERED:
             return way
         known = {place for place, node in enumerate(environment) if node is not None}
         ordered: list[int] = []

@@ -22,8 +22,8 @@ from memorygraph.languages.tokens import clipped
 from memorygraph.runtime.pete.hearing import without_halves
 from memorygraph.runtime.tools import Method, Tool
 
-LONGEST_ANSWER = 20_000  # characters of one answer; what is larger belongs into the graph, and not into a log
-LONGEST_ERROR = 2_000
+MAX_ANSWER = 20_000  # characters of one answer; what is larger belongs into the graph, and not into a log
+MAX_ERROR = 2_000
 
 Arguments = Mapping[str, Any] | list[Any] | None
 
@@ -116,8 +116,8 @@ def as_data(value: Any) -> dict[str, Any] | list[Any]:
     plain = to_jsonable_python(value)
     whole = plain if isinstance(plain, dict | list) else {"result": plain}
     text = without_halves(json.dumps(whole, ensure_ascii=False, allow_nan=False))
-    if len(text) > LONGEST_ANSWER:
-        raise MemoryGraphError(f"this has {len(text):,} characters, and at most {LONGEST_ANSWER:,} fit; ask for less")
+    if len(text) > MAX_ANSWER:
+        raise MemoryGraphError(f"this has {len(text):,} characters, and at most {MAX_ANSWER:,} fit; ask for less")
     problems = read_program(f"context log() {{ call >> {text}").problems
     if problems:
         raise MemoryGraphError(f"the log can't hold this: {problems[0].message}")
@@ -135,7 +135,7 @@ def failed(error: BaseException | str) -> dict[str, str]:
         shown = str(error) if isinstance(error, MemoryGraphError | str) else f"{type(error).__name__}: {error}"
     except Exception:  # noqa: BLE001 - a message may be made by any code
         shown = type(error).__name__
-    return {"error": clipped(without_halves(shown), LONGEST_ERROR)}
+    return {"error": clipped(without_halves(shown), MAX_ERROR)}
 
 
 def _adapter(procedure: Callable[..., Any]) -> TypeAdapter[Any]:

@@ -11,7 +11,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from memorygraph.budget import Budget
-from memorygraph.context.tokens import LONGEST_RUN, count_tokens
+from memorygraph.context.tokens import MAX_RUN, count_tokens
 from memorygraph.errors import MemoryGraphError
 from memorygraph.runtime.pete import shapes
 from memorygraph.runtime.pete.log import Frame
@@ -22,7 +22,7 @@ from memorygraph.runtime.pete.views import Sheet, View
 
 __all__ = ["View", "fold", "view"]
 
-_MOST_CORRECTIONS = 8
+_MAX_CORRECTIONS = 8
 
 
 def view(
@@ -102,7 +102,7 @@ class _Plan:
         characters = sum(map(len, texts))
         if not budget.in_tokens:
             return characters <= budget.limit
-        if characters > budget.limit * LONGEST_RUN:
+        if characters > budget.limit * MAX_RUN:
             return False
         # What is counted in pieces can be a little more than the whole, where two pieces meet.
         most = budget.limit + 2 + len(texts) // 32
@@ -118,7 +118,7 @@ class _Plan:
             return smallest
         best: Room | None = None
         limit = budget.limit
-        for _ in range(_MOST_CORRECTIONS):
+        for _ in range(_MAX_CORRECTIONS):
             room = self.room(limit)
             room.give_out(current)
             size = self._size(room)

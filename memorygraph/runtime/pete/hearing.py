@@ -17,13 +17,13 @@ from memorygraph.languages.pete.checks import check_program
 from memorygraph.languages.pete.reading import Reader
 
 ANSWER = "answer"  # how problems call the text that a model wrote
-LONGEST_STATEMENT = 20_000  # characters that a model may write without ending a statement
-LONGEST_SPEECH = 50_000  # characters that a model may write at once
-LONGEST_FENCE = 100  # characters of a line that opens a fence
+MAX_STATEMENT = 20_000  # characters that a model may write without ending a statement
+MAX_SPEECH = 50_000  # characters that a model may write at once
+MAX_FENCE = 100  # characters of a line that opens a fence
 FORGED_FEEDBACK = "the model wrote feedback, which only the system may; it was thrown away"
 FORGED_REPORT = "the model wrote a sensor report, which only the system may; it was thrown away"
 BEHIND_THE_END = "what the model wrote behind the end of the log was thrown away"
-TOO_LONG = f"the model wrote more than {LONGEST_SPEECH:,} characters, and was stopped"
+TOO_LONG = f"the model wrote more than {MAX_SPEECH:,} characters, and was stopped"
 CUT_OFF = "the model had no room to end its last statement, which was thrown away"
 ECHOED = "the model repeated the log before it went on; that was thrown away"
 
@@ -31,7 +31,7 @@ _HALF = re.compile("[\ud800-\udfff]")
 _FENCE = "```"
 _FENCE_END = re.compile(r"\n[ \t]*```")
 _MAYBE_FENCE_END = re.compile(r"\n[ \t]*`{0,2}\Z")
-_ALONE = frozenset({"INVALID_NUMBER", "ENCODING", "UNBOUND_VARIABLE"})  # what is wrong with an item wherever it is
+_ALONE = frozenset({"invalid-number", "encoding", "unbound-variable"})  # what is wrong with an item wherever it is
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class Hearing:
         """Hear more; whether still more is wanted."""
         self._heard += len(text)
         self._feed(self._wrapping.unwrapped(text))
-        if not self._stopped and self._heard > LONGEST_SPEECH:
+        if not self._stopped and self._heard > MAX_SPEECH:
             self._warn(TOO_LONG)
             return False
         return not (self._stopped or self._wrapping.ended or self._unreadable() or self._behind_the_end())
@@ -92,7 +92,7 @@ class Hearing:
         elif self._reader.rest.strip() and not self._reader.ended:
             self._warn(CUT_OFF)
             if not self._kept:
-                self._fail_at_rest(CUT_OFF, "CUT_OFF")
+                self._fail_at_rest(CUT_OFF, "cut-off")
 
     def spoken(self) -> Spoken:
         """What counts of it."""
@@ -131,9 +131,9 @@ class Hearing:
 
     def _unreadable(self) -> bool:
         """Whether nothing more can be read."""
-        if self._reader.problem is None and self._fed - self._length > LONGEST_STATEMENT:
-            message = f"this does not end after {LONGEST_STATEMENT:,} characters; write shorter statements"
-            self._fail_at_rest(message, "TOO_LONG")
+        if self._reader.problem is None and self._fed - self._length > MAX_STATEMENT:
+            message = f"this does not end after {MAX_STATEMENT:,} characters; write shorter statements"
+            self._fail_at_rest(message, "too-long")
         return self._problem is not None or self._reader.problem is not None
 
     def _fail_at_rest(self, message: str, code: str) -> None:
@@ -192,7 +192,7 @@ class _Wrapping:
             return
         if bare.startswith(_FENCE):
             first, line_break, rest = bare.partition("\n")
-            if not line_break and len(first) < LONGEST_FENCE:
+            if not line_break and len(first) < MAX_FENCE:
                 return
             if line_break:
                 self._fenced, self._held = True, line_break + rest

@@ -17,11 +17,11 @@ from typing import TypeAlias
 
 from memorygraph.runtime.pete.clauses import Clause, Environment, Pair, Pattern, Predicate, Use
 from memorygraph.runtime.pete.goals import Answer, Answers, Goal, Proof, RuleGoals, Term, explain, id_order
-from memorygraph.runtime.pete.knowledge import MOST_RULES, Knowledge, Run
+from memorygraph.runtime.pete.knowledge import MAX_RULES, Knowledge, Run
 
 __all__ = ["Answer", "Answers", "Goal", "Proof", "RuleGoals", "Run", "Term", "ask", "explain"]
 
-MOST_FACTS = 100_000
+MAX_FACTS = 100_000
 # Each answer of a goal goes to each partial proof that waits for it: this bounds how often, for each goal allowed.
 STEPS_PER_GOAL = 100
 
@@ -159,15 +159,15 @@ class _Search:
     def _read_facts(self) -> None:
         """The facts of all the goals that were not read yet."""
         tables, self.unread = self.unread, []
-        left = MOST_FACTS - self.rows
+        left = MAX_FACTS - self.rows
         if self.depth == 0 or not self._has_rules(self.root):  # no answer beyond those that are given is of use
             left = min(left, self.most + 1)
         facts = self.knowledge.facts([table.pattern for table in tables], left + 1)
         self.rows += len(facts)
         for fact in facts[:left]:
             self._offer(tables[fact.goal], fact.pair, Found(0, fact.surface, fact.edge))
-        if self.rows > MOST_FACTS:
-            raise _Met(f"more than {MOST_FACTS} facts were to be read")
+        if self.rows > MAX_FACTS:
+            raise _Met(f"more than {MAX_FACTS} facts were to be read")
 
     def _is_asserted(self) -> bool:
         """Whether a goal without variables is a fact: then there is no shorter proof, and no other answer."""
@@ -287,7 +287,7 @@ class _Search:
         ):
             self.reasons[f"proofs in which more than {self.depth} rules nest were not tried"] = None
         if not self.knowledge.all_rules:
-            self.reasons[f"there are more than {MOST_RULES} rules to try"] = None
+            self.reasons[f"there are more than {MAX_RULES} rules to try"] = None
         if found > self.most:
             self.reasons[f"there are more than {self.most} answers"] = None
 

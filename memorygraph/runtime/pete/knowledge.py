@@ -11,7 +11,7 @@ from memorygraph.query import Query
 from memorygraph.runtime.pete.clauses import Clause, Pair, Pattern, Predicate
 from memorygraph.runtime.pete.goals import Goal, RuleGoals
 
-MOST_RULES = 1_000
+MAX_RULES = 1_000
 
 Run: TypeAlias = Callable[[Query], list[dict[str, Any]]]
 
@@ -65,7 +65,7 @@ class Knowledge:
 
     def _read_rules(self, predicates: set[Predicate], nesting: int) -> None:
         """One query for all rules that are nested equally deep."""
-        left = MOST_RULES
+        left = MAX_RULES
         for _ in range(nesting):
             rows = [predicate._asdict() for predicate in sorted(predicates)]
             found = self._read("rules", rows=rows, limit=left + 1)

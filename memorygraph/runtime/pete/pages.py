@@ -11,7 +11,7 @@ from memorygraph.runtime.pete.log import Entry, Frame
 from memorygraph.runtime.pete.shapes import Measure
 
 # A line is shorter than so many statements, which are one character or more; no more are tried.
-_MOST_FILLED = 64
+_MAX_FILLED = 64
 
 
 class Units:
@@ -136,7 +136,7 @@ class Page:
         if first == end:
             return 0, False
         line = self.units.line(first, end)
-        if end - first > _MOST_FILLED:
+        if end - first > _MAX_FILLED:
             return line, False
         total = 0
         for unit in range(first, end):

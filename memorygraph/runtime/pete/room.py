@@ -27,9 +27,9 @@ from memorygraph.runtime.pete.shapes import Measure
 
 # So many things that have no room are tried before the rest is taken to have none, so many heads are explained, and so
 # many contexts are searched for what binds the handles of a view.
-_MOST_MISSES = 16
-_MOST_HEADS = 64
-_MOST_STEPS = 20_000
+_MAX_MISSES = 16
+_MAX_HEADS = 64
+_MAX_STEPS = 20_000
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Room:
         self._fresh: list[tuple[Page, int]] = []
         self._mentioned: set[str] = set()
         self._explaining = limit // 4
-        self._steps = _MOST_STEPS
+        self._steps = _MAX_STEPS
 
     def open(self, path: Sequence[Frame], until: int | None = None) -> bool:
         """Let the heads of a path stand, from one that does or from the outermost, unless they are too large."""
@@ -130,7 +130,7 @@ class Room:
         asked = [inner for frame in self.wishes.unfolded if (inner := self._unfold(frame))]
         self._scan(page, self.used + self._left // 2)
         self._share(around, self.used + self._left // 2)
-        misses = _MOST_MISSES
+        misses = _MAX_MISSES
         for some in (page, *asked, *around):
             misses = self._scan(some, self.limit, misses)
             if not misses:
@@ -143,7 +143,7 @@ class Room:
 
     def _share(self, pages: Sequence[Page], until: int) -> None:
         """Give each page half of what is left to it and the pages behind it."""
-        for page in pages[:_MOST_MISSES]:
+        for page in pages[:_MAX_MISSES]:
             self._scan(page, self.used + (until - self.used) // 2)
 
     def _scan(self, page: Page, until: int, misses: int = 0) -> int:
@@ -168,7 +168,7 @@ class Room:
         return True
 
     def _explain_heads(self, pages: Sequence[Page]) -> None:
-        for page in pages[:_MOST_HEADS]:
+        for page in pages[:_MAX_HEADS]:
             if page.above is not None:
                 for handle in page.frame.refs:
                     self._explain_handle(page.above, page.place, handle)
@@ -236,7 +236,7 @@ class Room:
         """Unfold what is shown folded, as far as it has room."""
         folded = [(page, unit) for page in pages for unit in reversed(page.chosen) if self._may_unfold(page, unit)]
         folded.sort(key=lambda at: getattr(at[0].units.child(at[1]), "name", "") not in self._mentioned)
-        misses = _MOST_MISSES
+        misses = _MAX_MISSES
         for page, unit in folded:
             child = page.units.child(unit)
             if child is None:

@@ -13,13 +13,13 @@ from memorygraph.budget import Budget
 from memorygraph.context.tokens import count_tokens
 from memorygraph.runtime.pete.log import Entry, Frame
 
-LONGEST_TLDR = 200
+MAX_TLDR = 200
 BLANKS = " \t\r\n"
 
 Measure = Callable[[str], int]
 
 _TEXTS_AT_ONCE = 128
-_MOST_COUNTS = 1 << 17
+_MAX_COUNTS = 1 << 17
 _counts: dict[tuple[int, int], int] = {}
 
 
@@ -31,8 +31,8 @@ def fold(frame: Frame) -> str:
     """
     refs = ", ".join(f"&{ref}" for ref in frame.refs)
     tldr = " ".join((frame.tldr or "").split())
-    if len(tldr) > LONGEST_TLDR:
-        tldr = tldr[: LONGEST_TLDR - 1].rstrip() + "…"
+    if len(tldr) > MAX_TLDR:
+        tldr = tldr[: MAX_TLDR - 1].rstrip() + "…"
     return f"context {frame.name}({refs}) = memory:{frame.address}" + (f" /* {tldr} */" if tldr else "")
 
 
@@ -138,7 +138,7 @@ def tokens(text: str) -> int:
     key = len(text), hash(text)
     known = _counts.get(key)
     if known is None:
-        if len(_counts) >= _MOST_COUNTS:
+        if len(_counts) >= _MAX_COUNTS:
             _counts.clear()
         known = _counts[key] = count_tokens(text)
     return known

@@ -202,7 +202,7 @@ def _differs(program: Program, root: Opening, stored: str, log: int) -> Problem:
         f"give this one another name, or delete that one (memorygraph delete {id_of(log)})"
     )
     place = min(start + same, max(len(text) - 1, 0))
-    return program.source.problem(message, "LOG_DIFFERS", Span(place, place + 1))
+    return program.source.problem(message, "log-differs", Span(place, place + 1))
 
 
 def _problems(mistakes: Sequence[Mistake], source: Source) -> list[Problem]:

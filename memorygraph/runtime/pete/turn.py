@@ -28,7 +28,7 @@ from memorygraph.runtime.pete.prompt import messages_for
 from memorygraph.runtime.pete.store import LogStore
 
 ANSWERED_ELSEWHERE = "somebody else has answered the command meanwhile, and that answer stands in the log"
-MOST_ANSWERS = 10  # of one question that are shown in the log
+MAX_ANSWERS = 10  # of one question that are shown in the log
 
 
 @dataclass(frozen=True)
@@ -144,11 +144,11 @@ def answer_of(found: Answers, names: Mapping[str, str]) -> dict[str, Any]:
         shown = {
             "answers": [
                 {name: _called(node, names) for name, node in answer.bindings.items()}
-                for answer in found.answers[:MOST_ANSWERS]
+                for answer in found.answers[:MAX_ANSWERS]
             ]
         }
-    if len(found.answers) > MOST_ANSWERS:
-        shown["more"] = len(found.answers) - MOST_ANSWERS
+    if len(found.answers) > MAX_ANSWERS:
+        shown["more"] = len(found.answers) - MAX_ANSWERS
     return shown | {"proof": explain(first.proof)}
 
 

@@ -19,9 +19,9 @@ from memorygraph.errors import MemoryGraphError
 from memorygraph.runtime.methods import text_of
 from memorygraph.runtime.paths import inside, open_plain, require_plain, within
 from memorygraph.runtime.permissions import Permissions
-from memorygraph.runtime.tools.tool import MOST_BYTES, MethodTool, Result
+from memorygraph.runtime.tools.tool import MAX_BYTES, MethodTool, Result
 
-MOST_ENTRIES = 10_000
+MAX_ENTRIES = 10_000
 
 
 class FileTool(MethodTool):
@@ -93,8 +93,8 @@ class FileTool(MethodTool):
         names: list[str] = []
         with os.scandir(folder) as entries:
             for entry in entries:
-                if len(names) == MOST_ENTRIES:
-                    raise MemoryGraphError(f"`{path}` holds more than {MOST_ENTRIES:,} names")
+                if len(names) == MAX_ENTRIES:
+                    raise MemoryGraphError(f"`{path}` holds more than {MAX_ENTRIES:,} names")
                 names.append(f"{entry.name}/" if entry.is_dir(follow_symlinks=False) else entry.name)
         return sorted(names)
 
@@ -114,7 +114,7 @@ class FileTool(MethodTool):
         try:
             with os.fdopen(open_plain(target, os.O_RDONLY), "rb") as stream:
                 _require_size(path, os.fstat(stream.fileno()).st_size)
-                content = stream.read(MOST_BYTES + 1)
+                content = stream.read(MAX_BYTES + 1)
         except FileNotFoundError:
             raise MemoryGraphError(f"there is no file `{path}`") from None
         _require_size(path, len(content))
@@ -129,8 +129,8 @@ def _encoded(text: str) -> bytes:
 
 
 def _require_size(path: str, size: int) -> None:
-    if size > MOST_BYTES:
-        raise MemoryGraphError(f"`{path}` would be {size:,} bytes, and {MOST_BYTES:,} are the most for a tool")
+    if size > MAX_BYTES:
+        raise MemoryGraphError(f"`{path}` would be {size:,} bytes, and {MAX_BYTES:,} are the most for a tool")
 
 
 def _no_number(text: str) -> None:

@@ -19,14 +19,14 @@ from memorygraph.context.rendering import compact
 from memorygraph.errors import MemoryGraphError
 from memorygraph.runtime.methods import kind, object_of, text_of
 from memorygraph.runtime.permissions import Address, Permissions, address_of
-from memorygraph.runtime.tools.tool import MOST_BYTES, MethodTool, Result
+from memorygraph.runtime.tools.tool import MAX_BYTES, MethodTool, Result
 
 if TYPE_CHECKING:
     import httpx2
     from anyio.from_thread import BlockingPortal
 
 SECONDS = 30.0
-MOST_REDIRECTS = 5
+MAX_REDIRECTS = 5
 _SHOWN_OF_A_BODY = 300
 
 _REQUEST_KEYS = ("method", "path", "query", "headers", "body")
@@ -140,7 +140,7 @@ class HttpTool(MethodTool):
         with anyio.fail_after(SECONDS):
             async with httpx2.AsyncClient(timeout=SECONDS, trust_env=outside) as client:
                 request = client.build_request(verb, url, headers=dict(headers), content=content)
-                for _ in range(MOST_REDIRECTS + 1):
+                for _ in range(MAX_REDIRECTS + 1):
                     response = await client.send(request, stream=True)
                     try:
                         if response.next_request is None:
@@ -148,7 +148,7 @@ class HttpTool(MethodTool):
                         request = self._followed(request, response.next_request)
                     finally:
                         await response.aclose()
-        raise MemoryGraphError(f"it was redirected more than {MOST_REDIRECTS} times")
+        raise MemoryGraphError(f"it was redirected more than {MAX_REDIRECTS} times")
 
     def _followed(self, request: httpx2.Request, redirected: httpx2.Request) -> httpx2.Request:
         if request.method not in {"GET", "HEAD"}:
@@ -244,8 +244,8 @@ def _message(headers: Any, body: Any) -> tuple[dict[str, str], bytes | None]:
         sent["Content-Type"] = "text/plain; charset=utf-8" if is_text else "application/json"
         text = body if is_text else compact(body)
         content = text.encode("utf-8", "replace")
-        if len(content) > MOST_BYTES:
-            raise MemoryGraphError(f"the body has {len(content):,} bytes, and {MOST_BYTES:,} are the most")
+        if len(content) > MAX_BYTES:
+            raise MemoryGraphError(f"the body has {len(content):,} bytes, and {MAX_BYTES:,} are the most")
     for name, value in object_of(headers or {}, "headers").items():
         text = text_of(value, f"the header `{name}`")
         if not _HEADER_NAME.fullmatch(name) or not (text.isprintable() and text.isascii()):
@@ -260,8 +260,8 @@ async def _payload(response: httpx2.Response) -> bytes:
     payload = bytearray()
     async for chunk in response.aiter_bytes(65536):
         payload += chunk
-        if len(payload) > MOST_BYTES:
-            raise MemoryGraphError(f"the answer has more than {MOST_BYTES:,} bytes")
+        if len(payload) > MAX_BYTES:
+            raise MemoryGraphError(f"the answer has more than {MAX_BYTES:,} bytes")
     return bytes(payload)
 
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 SECONDS = 60.0
 _CLOSING_SECONDS = 15.0
 _SHOWN_OF_A_LOG = 500
-_MOST_TOOLS = 1000
+_MAX_TOOLS = 1000
 
 
 class McpTool(BaseTool):
@@ -184,7 +184,7 @@ class _Session:
         with anyio.fail_after(SECONDS):
             page = await self._client.list_tools()
             found += page.tools
-            while page.next_cursor and len(found) < _MOST_TOOLS:
+            while page.next_cursor and len(found) < _MAX_TOOLS:
                 page = await self._client.list_tools(cursor=page.next_cursor)
                 found += page.tools
         return found

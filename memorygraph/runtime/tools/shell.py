@@ -21,7 +21,7 @@ from typing import IO, Any, cast
 from memorygraph.errors import MemoryGraphError
 from memorygraph.runtime.methods import kind
 from memorygraph.runtime.permissions import Permissions
-from memorygraph.runtime.tools.tool import MOST_BYTES, MethodTool, Result
+from memorygraph.runtime.tools.tool import MAX_BYTES, MethodTool, Result
 
 SECONDS = 60.0
 _PAUSE_SECONDS = 0.02
@@ -151,8 +151,8 @@ def _collect(selector: selectors.BaseSelector, descriptor: int, output: bytearra
     output += chunk
     if not chunk:
         selector.unregister(descriptor)
-    if len(output) > MOST_BYTES:
-        raise MemoryGraphError(f"it wrote more than {MOST_BYTES:,} bytes and was stopped")
+    if len(output) > MAX_BYTES:
+        raise MemoryGraphError(f"it wrote more than {MAX_BYTES:,} bytes and was stopped")
 
 
 def _has_ended(process: subprocess.Popen[bytes]) -> bool:

@@ -12,7 +12,7 @@ from memorygraph.errors import MemoryGraphError
 from memorygraph.runtime.methods import call_method
 from memorygraph.runtime.permissions import Address, Permissions, Refused
 
-MOST_BYTES = 10_000_000  # that go in or out of a tool at once
+MAX_BYTES = 10_000_000  # that go in or out of a tool at once
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from memorygraph.llm.completion import ToolCall
-from memorygraph.llm.replies import Replies, Reply
-from memorygraph.llm.scripted import ScriptedModel
+from memorygraph.scripted.replies import Replies, Reply
+from memorygraph.scripted.scripted_model import ScriptedModel
 
 
 def tool(name: str, id_: str = "call_1", **arguments: Any) -> Reply:

@@ -18,7 +18,7 @@ from memorygraph.runtime.convo.builtins import FUNCTIONS, texts
 from memorygraph.runtime.convo.builtins.texts import star_match
 from memorygraph.runtime.convo.evaluator import BUILT_IN
 from memorygraph.runtime.convo.scope import Work
-from memorygraph.runtime.convo.values import MOST_ITEMS, UNDEFINED
+from memorygraph.runtime.convo.values import MAX_ITEMS, UNDEFINED
 from tests.runtime.convo.expressions import evaluate, failure
 
 LOGIC = [
@@ -302,7 +302,7 @@ def test_errors_say_what_is_wrong(code: str, message: str) -> None:
 )
 def test_nothing_grows_without_bounds(code: str) -> None:
     started = time.monotonic()
-    assert failure(f"> do\n{code}\n").code in {"VALUE_TOO_LARGE", "ENDLESS_LOOP", "TOO_MUCH_WORK"}
+    assert failure(f"> do\n{code}\n").code in {"value-too-large", "endless-loop", "too-much-work"}
     assert time.monotonic() - started < 10
 
 
@@ -310,7 +310,7 @@ def test_much_data_counts_as_much_work() -> None:
     work = Work()
     work.spend_reading([[0] * 100_000, "x" * 100_000, 5])
     assert work.done == 1500
-    message = failure("> do\nwhile(true) getObjKeys(list)\n", {"list": [0] * MOST_ITEMS}).message
+    message = failure("> do\nwhile(true) getObjKeys(list)\n", {"list": [0] * MAX_ITEMS}).message
     assert "more than 1,000,000 calls" in message
 
 
@@ -362,7 +362,7 @@ def test_every_function_has_a_value_in_a_table() -> None:
 @pytest.mark.parametrize("name", ["eq", "if", "map", "httpGet", "getNodeInfo", "case"])
 def test_no_built_in_function_can_be_defined(name: str) -> None:
     [problem] = parse(f"> user\nhi\n\n> {name}(a: string)\n", "convo").problems
-    assert (problem.code, problem.line, f"`{name}`" in problem.message) == ("REDEFINED_BUILTIN", 4, True)
+    assert (problem.code, problem.line, f"`{name}`" in problem.message) == ("redefined-builtin", 4, True)
 
 
 def test_the_language_knows_exactly_the_names_that_are_built_in() -> None:

@@ -18,10 +18,10 @@ import pytest
 
 from memorygraph.errors import ScriptError
 from memorygraph.llm.completion import ToolCall
-from memorygraph.llm.replies import Reply, Request
-from memorygraph.llm.scripted import ScriptedModel
 from memorygraph.runtime.convo.controller import execute_convo_graph
 from memorygraph.runtime.convo.steps import ConvoGraphResult
+from memorygraph.scripted.replies import Reply, Request
+from memorygraph.scripted.scripted_model import ScriptedModel
 from tests.cases import Case, read_cases
 
 

@@ -6,9 +6,9 @@ import pytest
 
 from memorygraph.errors import ModelError, ScriptError
 from memorygraph.llm.completion import ToolCall
-from memorygraph.llm.replies import Answer, Failure, Reply
 from memorygraph.runtime.convo.controller import execute_convo_graph
 from memorygraph.runtime.permissions import Permissions
+from memorygraph.scripted.replies import Answer, Failure, Reply
 from tests.runtime.convo.model import scripted, tool
 from tests.runtime.convo.site import Site
 

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from memorygraph.languages import convo, parse
-from memorygraph.llm.replies import Reply
 from memorygraph.runtime.convo.controller import execute_convo_graph
 from memorygraph.runtime.convo.steps import ConvoGraphResult
 from memorygraph.runtime.permissions import Permissions
+from memorygraph.scripted.replies import Reply
 from tests.runtime.convo.model import scripted, sent, tool
 from tests.runtime.convo.site import Site
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from memorygraph.llm.replies import Answer, Request
 from memorygraph.runtime.convo.asker import ModelAsker
 from memorygraph.runtime.convo.controller import execute_convo_graph
 from memorygraph.runtime.convo.steps import Taken
+from memorygraph.scripted.replies import Answer, Request
 from tests.runtime.convo.model import scripted, sent
 
 TARGETS = "abc"

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from memorygraph.errors import MemoryGraphError, ScriptError
-from memorygraph.llm.replies import Answer, Failure, Request
 from memorygraph.runtime.convo.controller import ConvoGraphController, convo_graph, execute_convo_graph
 from memorygraph.runtime.convo.conversation import Conversation
 from memorygraph.runtime.convo.engine import RunListener
 from memorygraph.runtime.convo.steps import ConvoGraphResult, ModelCall, Step
+from memorygraph.scripted.replies import Answer, Failure, Request
 from tests.runtime.convo.model import scripted, sent, tool
 
 SOURCE = """

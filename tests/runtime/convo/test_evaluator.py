@@ -247,7 +247,7 @@ def test_a_function_is_called_from_outside() -> None:
 
 def test_errors_in_a_body_say_where() -> None:
     problem = failure("> f(a: int) -> (\n    b = a\n    div(b 0)\n)\n\n> do\nf(1)\n")
-    assert (problem.line, problem.column, problem.length, problem.code) == (3, 5, 8, "DIVISION_BY_ZERO")
+    assert (problem.line, problem.column, problem.length, problem.code) == (3, 5, 8, "division-by-zero")
     problem = failure("> f(a: missing) -> (a)\n\n> do\nf(1)\n")
     assert (problem.line, problem.column) == (1, 8)
     assert problem.message.startswith("this is no type, but undefined")
@@ -281,7 +281,7 @@ def test_errors_of_services_stay_what_they_are() -> None:
 def test_define_calls_only_what_is_pure(code: str) -> None:
     script = f"> f() -> (1)\n\n> define\nx = {code}\n" if "if(" not in code else f"> define\n{code}\n"
     problem = failure(script)
-    assert problem.code == "NOT_IN_DEFINE"
+    assert problem.code == "not-in-define"
     assert "write it in a `do`" in problem.message or "call it in a `do`" in problem.message
 
 

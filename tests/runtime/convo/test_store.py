@@ -18,7 +18,7 @@ import pytest
 from memorygraph import ConflictError, MemoryGraph, NotFoundError, ScriptError
 from memorygraph.graph.connection import Connection
 from memorygraph.library import NamedQuery, cypher_folder, read_blocks
-from memorygraph.llm.replies import Request
+from memorygraph.scripted.replies import Request
 from tests.conftest import EXAMPLES
 from tests.runtime.convo.model import scripted, tool
 

@@ -198,7 +198,7 @@ def test_what_does_not_fit_says_where_and_why(type_: ConvoType, given: Any, mess
     with pytest.raises(ValueProblem) as caught:
         coerce(given, type_, "x")
     assert str(caught.value).startswith(message)
-    assert caught.value.code == "TYPE_MISMATCH"
+    assert caught.value.code == "type-mismatch"
 
 
 LITERALS = st.text() | st.integers() | st.booleans() | st.none()

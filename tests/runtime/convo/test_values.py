@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from memorygraph.runtime.convo.types import BASIC, ArrayOf, Enum
 from memorygraph.runtime.convo.values import (
-    MOST_TEXT,
+    MAX_TEXT,
     UNDEFINED,
     at_path,
     bounded,
@@ -211,11 +211,11 @@ def test_plain_leaves_its_value_as_it_is() -> None:
 
 
 def test_sizes_are_bounded() -> None:
-    half = "x" * (MOST_TEXT // 2)
-    assert len(joined([half, half])) == MOST_TEXT
+    half = "x" * (MAX_TEXT // 2)
+    assert len(joined([half, half])) == MAX_TEXT
     for pieces, between in (([half, half, "x"], ""), ([half, half], "x")):
         with pytest.raises(ValueProblem, match="more than 10,000,000 characters"):
             joined(pieces, between)
-    for value in ("x" * (MOST_TEXT + 1), [0] * 100_001, dict.fromkeys(map(str, range(100_001)))):
+    for value in ("x" * (MAX_TEXT + 1), [0] * 100_001, dict.fromkeys(map(str, range(100_001)))):
         with pytest.raises(ValueProblem, match="has more than"):
             bounded(value)

@@ -10,7 +10,7 @@ import pytest
 
 from memorygraph import MemoryGraph
 from memorygraph.graph.connection import Connection
-from memorygraph.llm.scripted import ScriptedModel
+from memorygraph.scripted.scripted_model import ScriptedModel
 from tests.runtime.pete.minds import Mind
 
 EVERY_NAME = """

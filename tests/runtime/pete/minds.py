@@ -11,9 +11,9 @@ import pytest
 
 from memorygraph import MemoryGraph
 from memorygraph.languages.pete.reading import read_program
-from memorygraph.llm.replies import Replies, Reply, Request
-from memorygraph.llm.scripted import ScriptedModel
 from memorygraph.runtime.pete.thought import Thought
+from memorygraph.scripted.replies import Replies, Reply, Request
+from memorygraph.scripted.scripted_model import ScriptedModel
 
 BEGUN = "context main() {"
 
@@ -63,7 +63,7 @@ def letter_by_letter(text: str) -> Reply:
 def require_log(thought: Thought) -> str:
     """The text of a thought, which must be a log, though of a living one nobody has to know all handles."""
     text = thought.text
-    assert [problem for problem in read_program(text).problems if problem.code != "UNKNOWN_REF"] == [], text
+    assert [problem for problem in read_program(text).problems if problem.code != "unknown-ref"] == [], text
     return text
 
 

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from memorygraph import ConflictError, MemoryGraph
-from memorygraph.llm.replies import Request
 from memorygraph.runtime.pete.thought import Thought
+from memorygraph.scripted.replies import Request
 from tests.runtime.pete.minds import BEGUN, Mind, lines, require_log
 
 PROGRAM = """

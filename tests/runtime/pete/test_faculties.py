@@ -16,10 +16,10 @@ import pytest
 
 from memorygraph import MemoryGraphError
 from memorygraph.languages.pete import Command, Value
-from memorygraph.llm.replies import Reply
 from memorygraph.runtime.permissions import Permissions
-from memorygraph.runtime.pete.faculties import LONGEST_ANSWER, Faculties, PythonFaculty, ToolFaculty
+from memorygraph.runtime.pete.faculties import MAX_ANSWER, Faculties, PythonFaculty, ToolFaculty
 from memorygraph.runtime.tools import Tool, open_tool
+from memorygraph.scripted.replies import Reply
 from tests.runtime.pete.minds import BEGUN, Mind, letter_by_letter, require_log
 
 SERVER = Path(__file__).parent.parent / "mcp_server.py"
@@ -89,7 +89,7 @@ def test_what_a_procedure_gives_is_an_object_or_an_array(procedure: Any, argumen
         (lambda: 10**400, "too large"),
         (lambda: 10**9000, "ValueError"),
         (lambda: json.loads("[" * 200 + "]" * 200), "nested"),
-        (lambda: "x" * LONGEST_ANSWER, "at most 20,000"),
+        (lambda: "x" * MAX_ANSWER, "at most 20,000"),
     ],
 )
 def test_what_cannot_stand_in_a_log_is_an_error_in_it(procedure: Any, said: str) -> None:

@@ -36,7 +36,7 @@ def assert_readable(seen: View, root: Frame) -> None:
     """A view is a log with the same contexts open."""
     program = parse(seen.text, "pete")
     assert isinstance(program, Program)
-    assert [problem for problem in program.problems if problem.code == "SYNTAX"] == []
+    assert [problem for problem in program.problems if problem.code == "syntax"] == []
     assert [opening.name for opening in program.open_frames] == [f.name for f in frames(root) if f.open]
 
 

@@ -8,7 +8,7 @@ from memorygraph import ModelError
 from memorygraph.languages.pete.gbnf import grammar
 from memorygraph.llm.grammars import grammar_field
 from memorygraph.llm.model import OpenAIModel
-from memorygraph.llm.scripted import ScriptedModel
+from memorygraph.scripted.scripted_model import ScriptedModel
 from tests.runtime.pete.minds import Mind
 
 FIELDS = ("grammar", "guided_grammar")

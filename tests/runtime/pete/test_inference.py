@@ -386,14 +386,14 @@ def test_the_bounds_on_answers_and_goals_are_said(world: World) -> None:
 def test_the_bound_on_facts_is_said(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     from memorygraph.runtime.pete import inference
 
-    monkeypatch.setattr(inference, "MOST_FACTS", 10)
+    monkeypatch.setattr(inference, "MAX_FACTS", 10)
     monkeypatch.setattr(inference, "STEPS_PER_GOAL", 1)
     world.tell(*(f"a{i} like b" for i in range(20)))
     world.teach("_x know _y if _x like _y")
     answers = world.ask("_x know _y")
     assert (answers.complete, answers.reason) == (False, "more than 10 facts were to be read")
     assert [a.bindings["x"] for a in world.ask("_x like b", most=5).answers] == ["a0", "a1", "a10", "a11", "a12"]
-    monkeypatch.setattr(inference, "MOST_FACTS", 100)
+    monkeypatch.setattr(inference, "MAX_FACTS", 100)
     answers = world.ask("_x know _y", most_goals=4)
     assert (answers.complete, answers.reason) == (False, "more than 4 steps were to be taken")
 
@@ -401,7 +401,7 @@ def test_the_bound_on_facts_is_said(world: World, monkeypatch: pytest.MonkeyPatc
 def test_the_bound_on_rules_is_said(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     from memorygraph.runtime.pete import knowledge
 
-    monkeypatch.setattr(knowledge, "MOST_RULES", 2)
+    monkeypatch.setattr(knowledge, "MAX_RULES", 2)
     world.tell("a is q", "b is r", "c is s")
     world.teach("_x is p if _x is q", "_x be p if _x is p", "_x be p if _x is r", "_x be p if _x is s")
     answers = world.ask("_x be p")

@@ -10,8 +10,8 @@ import pytest
 
 from memorygraph import ModelError
 from memorygraph.llm.completion import ToolCall
-from memorygraph.llm.replies import BadJson, CutStream, Failure, Reply, Request
-from memorygraph.runtime.pete.hearing import LONGEST_SPEECH, LONGEST_STATEMENT
+from memorygraph.runtime.pete.hearing import MAX_SPEECH, MAX_STATEMENT
+from memorygraph.scripted.replies import BadJson, CutStream, Failure, Reply, Request
 from tests.runtime.pete.minds import BEGUN, Mind, at_once, letter_by_letter, lines, require_log
 
 PACES: list[Callable[[str], Reply]] = [at_once, letter_by_letter, Reply]
@@ -88,7 +88,7 @@ def test_invented_refs_become_concepts_and_are_said(mind: Mind) -> None:
 def test_an_address_that_nothing_has_goes_back_and_binds_nothing(mind: Mind, pace: Any) -> None:
     thought = mind.thinks(pace("// Where was it?\n&old = memory:999\n// There.\n"), "// I do not know.\n")
     step = thought.step()
-    assert [(problem.line, problem.column, problem.code) for problem in step.problems] == [(2, 8, "UNKNOWN_MEMORY")]
+    assert [(problem.line, problem.column, problem.code) for problem in step.problems] == [(2, 8, "unknown-memory")]
     assert "answer:2:8: there is no memory:999" in mind.asked[1].prompt
     assert require_log(thought) == lines(BEGUN, "  // Where was it?", "  // I do not know.")
 
@@ -174,7 +174,7 @@ def test_a_refusal_is_said(mind: Mind) -> None:
 
 @pytest.mark.parametrize("begun", ["// ", "&a = /* ", '&a is "', "@[note: ", "set [1", "&a "])
 def test_a_statement_without_an_end_is_stopped(mind: Mind, begun: str) -> None:
-    endless = Reply(begun + "no end, " * LONGEST_SPEECH, piece_length=4000)
+    endless = Reply(begun + "no end, " * MAX_SPEECH, piece_length=4000)
     thought = mind.thinks("&z likes &z.", endless, endless, endless)
     thought.step()
     thinking = thought.run(attempts=2)
@@ -184,14 +184,14 @@ def test_a_statement_without_an_end_is_stopped(mind: Mind, begun: str) -> None:
 
 
 def test_endless_statements_are_stopped_and_those_that_ended_are_kept(mind: Mind) -> None:
-    thought = mind.thinks(Reply("// and on\n" * LONGEST_SPEECH, piece_length=4000))
+    thought = mind.thinks(Reply("// and on\n" * MAX_SPEECH, piece_length=4000))
     step = thought.step()
     assert ["was stopped" in warning for warning in step.warnings] == [True]
-    assert len(require_log(thought)) < LONGEST_SPEECH + LONGEST_STATEMENT
+    assert len(require_log(thought)) < MAX_SPEECH + MAX_STATEMENT
 
 
 def test_endless_blanks_are_stopped(mind: Mind) -> None:
-    thought = mind.thinks(Reply(" \n" * LONGEST_SPEECH * 4, piece_length=4000))
+    thought = mind.thinks(Reply(" \n" * MAX_SPEECH * 4, piece_length=4000))
     assert thought.run().ended == "idle"
 
 
@@ -223,7 +223,7 @@ def test_what_had_no_room_is_no_statement(mind: Mind, pace: Any) -> None:
     step = thought.step()
     assert (step.command, len(step.warnings)) == (None, 1)
     step = thought.step()
-    assert [problem.code for problem in step.problems] == ["CUT_OFF"]
+    assert [problem.code for problem in step.problems] == ["cut-off"]
     assert require_log(thought) == lines(BEGUN, "  // one", "  // 2")
 
 
@@ -254,15 +254,15 @@ def test_a_name_that_is_none_goes_back(mind: Mind) -> None:
 @pytest.mark.parametrize(
     ("text", "code"),
     [
-        ("&a has 1e999.", "INVALID_NUMBER"),
-        ("&a has " + "9" * 400 + ".", "INVALID_NUMBER"),
-        ('&a is "\\ud83e".', "ENCODING"),
-        ('set {"x": "\\ud83e"}', "ENCODING"),
-        ("_x likes _y if _y likes 3.", "UNBOUND_VARIABLE"),
-        ("set " + "[" * 200 + "]" * 200, "NESTING_TOO_DEEP"),
-        ("&a knows " + "that &a knows " * 200 + "&b.", "NESTING_TOO_DEEP"),
-        ("&a = /* */", "EMPTY_TEXT"),
-        ("&a knows that _x likes &a.", "VARIABLE_IN_ABSTRACTION"),
+        ("&a has 1e999.", "invalid-number"),
+        ("&a has " + "9" * 400 + ".", "invalid-number"),
+        ('&a is "\\ud83e".', "encoding"),
+        ('set {"x": "\\ud83e"}', "encoding"),
+        ("_x likes _y if _y likes 3.", "unbound-variable"),
+        ("set " + "[" * 200 + "]" * 200, "nesting-too-deep"),
+        ("&a knows " + "that &a knows " * 200 + "&b.", "nesting-too-deep"),
+        ("&a = /* */", "empty-text"),
+        ("&a knows that _x likes &a.", "variable-in-abstraction"),
     ],
 )
 def test_what_no_log_can_hold_goes_back(mind: Mind, text: str, code: str, pace: Any) -> None:

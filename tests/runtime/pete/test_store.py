@@ -271,7 +271,7 @@ def test_long_words_and_texts_are_kept(graph: MemoryGraph, text: str) -> None:
 def test_words_that_are_looked_up_have_a_length(graph: MemoryGraph, text: str) -> None:
     with pytest.raises(ScriptError, match="at most 500 characters") as error:
         graph.load(text.format(long="aB3" * 7_000), "pete")
-    assert error.value.problems[0].code == "NAME_TOO_LONG"
+    assert error.value.problems[0].code == "name-too-long"
     graph.load(text.format(long="a" * 500), "pete")
 
 
@@ -299,8 +299,8 @@ def test_a_model_may_speak_of_what_nobody_knows(graph: MemoryGraph) -> None:
     items = pieces(" &b likes &c.")
     appended = store_of(graph).append(1, items, live=True)
     assert [(warning.code, warning.message[:4]) for warning in appended.warnings] == [
-        ("UNKNOWN_REF", "`&b`"),
-        ("UNKNOWN_REF", "`&c`"),
+        ("unknown-ref", "`&b`"),
+        ("unknown-ref", "`&c`"),
     ]
     assert store_of(graph).append(1, items, live=True).warnings == ()
     assert lines(graph, "facts") == "b | likes | c"

@@ -9,8 +9,8 @@ import pytest
 
 from memorygraph import MemoryGraphError, NotFoundError
 from memorygraph.languages.pete.reading import read_program
-from memorygraph.llm.replies import Reply
 from memorygraph.runtime.pete.folding import fold
+from memorygraph.scripted.replies import Reply
 from tests.runtime.pete.minds import BEGUN, Mind, at_once, lines, require_log, seen_by
 
 

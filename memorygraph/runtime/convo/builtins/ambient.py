@@ -111,4 +111,4 @@ def _moment(at: Any) -> datetime:
             return datetime.fromisoformat(at).astimezone()
     except (ValueError, OverflowError, OSError):
         pass
-    raise ValueProblem(f"a time is in milliseconds or as in ISO 8601, and this is {kind_of(at)}", "NO_TIME")
+    raise ValueProblem(f"a time is in milliseconds or as in ISO 8601, and this is {kind_of(at)}", "no-time")

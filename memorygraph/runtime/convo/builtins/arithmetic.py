@@ -15,7 +15,7 @@ from memorygraph.runtime.values import ValueProblem
 ARITHMETIC: Table = {}
 _builtin = registrar(ARITHMETIC)
 
-_MOST_BITS = 1024
+_MAX_BITS = 1024
 
 
 def _fold(name: str, act: Callable[[Any, Any], Any]) -> Callable[..., Any]:
@@ -37,24 +37,24 @@ def _act(name: str, act: Callable[[Any, Any], Any], left: Any, right: Any) -> An
     try:
         result = act(left, right)
     except ZeroDivisionError:
-        raise ValueProblem(f"`{name}` cannot divide by 0", "DIVISION_BY_ZERO") from None
+        raise ValueProblem(f"`{name}` cannot divide by 0", "division-by-zero") from None
     except OverflowError:
         result = math.inf
     if isinstance(result, complex):
         return math.nan
-    too_large = result.bit_length() > _MOST_BITS if isinstance(result, int) else math.isinf(result)
+    too_large = result.bit_length() > _MAX_BITS if isinstance(result, int) else math.isinf(result)
     if too_large:
         raise _too_large(name)
     return result
 
 
 def _too_large(name: str) -> ValueProblem:
-    return ValueProblem(f"`{name}` gives a number that is too large", "VALUE_TOO_LARGE")
+    return ValueProblem(f"`{name}` gives a number that is too large", "value-too-large")
 
 
 def _number(name: str, value: Any) -> Any:
     if not is_number(value):
-        raise ValueProblem(f"`{name}` takes numbers, and this is {kind_of(value)}: {shown(value)}", "NOT_A_NUMBER")
+        raise ValueProblem(f"`{name}` takes numbers, and this is {kind_of(value)}: {shown(value)}", "not-a-number")
     return value
 
 
@@ -77,9 +77,9 @@ def _mod(left: Any, right: Any) -> Any:
 def _pow(left: Any, right: Any) -> Any:
     if isinstance(left, int) and isinstance(right, int) and abs(left) > 1:
         # The result has about this many bits, and must not be made if they are too many.
-        if left.bit_length() * right > 2 * _MOST_BITS:
+        if left.bit_length() * right > 2 * _MAX_BITS:
             raise _too_large("pow")
-        if right < -_MOST_BITS:
+        if right < -_MAX_BITS:
             return 0
     return left**right
 
@@ -110,5 +110,5 @@ def _rand(most: Any = UNDEFINED) -> Any:
         return chance.random()
     most = _number("rand", most)
     if not (math.isfinite(most) and most >= 0):
-        raise ValueProblem(f"`rand` takes a number from 0 on, and not {shown(most)}", "NOT_A_NUMBER")
+        raise ValueProblem(f"`rand` takes a number from 0 on, and not {shown(most)}", "not-a-number")
     return chance.randint(0, int(most))

@@ -36,7 +36,7 @@ class Builtin:
         """
         given = len(values)
         if given < self.least or (self.most is not None and given > self.most):
-            raise ValueProblem(f"`{self.name}` takes {self._arity()}, and was given {given}", "INVALID_ARGUMENT_COUNT")
+            raise ValueProblem(f"`{self.name}` takes {self._arity()}, and was given {given}", "invalid-argument-count")
         return self.run(scope, *values) if self.scoped else self.run(*values)
 
     def _arity(self) -> str:

@@ -54,7 +54,7 @@ def _new(type_: Any, values: Any = UNDEFINED) -> Any:
     """A map of a type."""
     found = type_of(type_)
     if not isinstance(found, Struct):
-        raise ValueProblem(f"`new` makes a map of a type with names, and this is {kind_of(type_)}", "NO_TYPE")
+        raise ValueProblem(f"`new` makes a map of a type with names, and this is {kind_of(type_)}", "no-type")
     return coerce({} if values is UNDEFINED else values, found, "`new`")
 
 
@@ -63,7 +63,7 @@ def _list(name: str, value: Any) -> list[Any]:
     if value is UNDEFINED:
         return []
     if not isinstance(value, list):
-        raise ValueProblem(f"`{name}` takes a list, and this is {kind_of(value)}", "NOT_A_LIST")
+        raise ValueProblem(f"`{name}` takes a list, and this is {kind_of(value)}", "not-a-list")
     return value
 
 

@@ -15,12 +15,12 @@ from memorygraph.runtime.values import ValueProblem
 TEXTS: Table = {}
 _builtin = registrar(TEXTS)
 
-LONGEST_PATTERN = 1000
-LONGEST_SEARCHED = 100_000
+MAX_PATTERN = 1000
+MAX_SEARCHED = 100_000
 SECONDS = 2.0
 """That a search for a pattern may take."""
 
-_LONGEST_SEARCHED_HERE = 2000
+_MAX_SEARCHED_HERE = 2000
 _COSTLY = re.compile(r"[*+?{|]")
 _NAMED_GROUP = re.compile(r"\\.|\(\?<(?![=!])", re.DOTALL)  # or what is escaped, and so is no group
 _SEARCH = """
@@ -74,11 +74,11 @@ def regex_match(text: Any, pattern: Any) -> bool:
     if not isinstance(pattern, str) or not (isinstance(text, str) or is_number(text)):
         return False
     text = render_value(text)
-    if len(pattern) > LONGEST_PATTERN or len(text) > LONGEST_SEARCHED:
+    if len(pattern) > MAX_PATTERN or len(text) > MAX_SEARCHED:
         raise ValueProblem(
-            f"`regexMatch` takes a pattern of at most {LONGEST_PATTERN:,} characters "
-            f"and a text of at most {LONGEST_SEARCHED:,}",
-            "VALUE_TOO_LARGE",
+            f"`regexMatch` takes a pattern of at most {MAX_PATTERN:,} characters "
+            f"and a text of at most {MAX_SEARCHED:,}",
+            "value-too-large",
         )
     pattern = _NAMED_GROUP.sub(lambda found: "(?P<" if found[0] == "(?<" else found[0], pattern)
     return (_search_here if _is_quick(pattern, text) else _search_elsewhere)(pattern, text)
@@ -87,14 +87,14 @@ def regex_match(text: Any, pattern: Any) -> bool:
 def _is_quick(pattern: str, text: str) -> bool:
     """Whether a search cannot take long: with one choice, it tries each place of the text with each other one."""
     plain = "(" not in pattern and re.search(r"\[[^\]]*([\[&~|]|--)", pattern) is None
-    return plain and len(text) <= _LONGEST_SEARCHED_HERE and len(_COSTLY.findall(pattern)) <= 1
+    return plain and len(text) <= _MAX_SEARCHED_HERE and len(_COSTLY.findall(pattern)) <= 1
 
 
 def _search_here(pattern: str, text: str) -> bool:
     try:
         return re.search(pattern, text) is not None
     except (re.error, OverflowError) as error:
-        raise ValueProblem(f"this is no pattern: {error}", "INVALID_PATTERN") from None
+        raise ValueProblem(f"this is no pattern: {error}", "invalid-pattern") from None
 
 
 def _search_elsewhere(pattern: str, text: str) -> bool:
@@ -105,8 +105,8 @@ def _search_elsewhere(pattern: str, text: str) -> bool:
             command, input=json.dumps([text, pattern]), capture_output=True, text=True, timeout=SECONDS, check=False
         )
     except subprocess.TimeoutExpired:
-        raise ValueProblem(f"the search for a pattern took more than {SECONDS:g} seconds", "ENDLESS_PATTERN") from None
+        raise ValueProblem(f"the search for a pattern took more than {SECONDS:g} seconds", "endless-pattern") from None
     if done.returncode:
         reason = done.stderr.strip().rpartition("\n")[2].partition(": ")[2]
-        raise ValueProblem(f"this is no pattern: {reason}", "INVALID_PATTERN")
+        raise ValueProblem(f"this is no pattern: {reason}", "invalid-pattern")
     return done.stdout.strip() == "yes"

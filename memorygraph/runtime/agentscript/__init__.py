@@ -1,0 +1,1 @@
+"""Runs AgentScript programs: units, scopes, `generate`, and the record of each run."""

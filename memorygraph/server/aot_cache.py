@@ -1,0 +1,181 @@
+"""Java's AOT cache: Neo4j's classes as the JVM had them in a former run, which more than halves a start.
+
+The cache belongs to one Java, one class path and one set of JVM flags; its fingerprint stands for
+all of that. It lies beside Neo4j's files, under a name that holds the fingerprint and the sha256 of
+the cache itself. So it comes into being in one step, and a damaged one is never given to the JVM,
+which it could crash. No start ever waits for a cache, or fails for want of one: `aot_training.py`
+makes it in the background, after a start that had none.
+
+MEMORYGRAPH_AOT=off keeps it from being used and from being made.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from memorygraph.server import process as server_process
+from memorygraph.server.artifacts import sha256_of
+from memorygraph.server.settings import JVM_FLAGS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+SWITCH = "MEMORYGRAPH_AOT"
+# What the JVM itself reads from the environment decides about the cache too.
+JVM_VARIABLES = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS")
+# The cache has parsed and linked classes, and no machine code: that would be bound to one
+# processor, and did not make the start shorter.
+CACHE_FLAGS = ("-XX:+UnlockDiagnosticVMOptions", "-XX:-AOTAdapterCaching", "-XX:-AOTStubCaching")
+KEPT_CACHES = 2
+RETRY_AFTER_S = 24 * 3600.0
+ROOM_TO_TRAIN = 2**30
+MEMORY_TO_TRAIN = 2**30
+
+
+@dataclass(frozen=True, slots=True)
+class AotCache:
+    """The cache for one Java and one class path, whether it is there or not."""
+
+    folder: Path
+    java: Path
+    artifacts: Path
+    fingerprint: str
+
+    @classmethod
+    def of(cls, java: Path, artifacts: Path, class_path: Sequence[Path]) -> AotCache:
+        """Find out which cache fits."""
+        folder = artifacts.with_name(f"{artifacts.name}.aot")
+        return cls(folder, java, artifacts, _fingerprint(java, class_path))
+
+    @property
+    def failure(self) -> Path:
+        """The file that says why this cache could not be made, or was refused by the JVM."""
+        return self.folder / f"{self.fingerprint}.failed"
+
+    @property
+    def log(self) -> Path:
+        """What the trainings had to say."""
+        return self.folder / "training.log"
+
+    def find(self) -> Path | None:
+        """Give the cache if it is there and whole; what is damaged is removed."""
+        if not is_switched_on():
+            return None
+        with contextlib.suppress(OSError):
+            for path in sorted(self.folder.glob(f"{self.fingerprint}-*.aot")):
+                if path.stem.rpartition("-")[2] == sha256_of(path):
+                    os.utime(path)  # the one that was used last is kept longest
+                    return path
+                path.unlink()
+        return None
+
+    def options(self) -> list[str]:
+        """Give the JVM options that use the cache, if it is there; with them, the JVM uses it or ends at once."""
+        found = self.find()
+        return [*CACHE_FLAGS, "-XX:AOTMode=on", f"-XX:AOTCache={found}"] if found else []
+
+    def refuse(self, reason: str) -> None:
+        """Give up a cache that the JVM did not start with, and do not make it again at once."""
+        self.fail(reason)
+        with contextlib.suppress(OSError):
+            for path in self.folder.glob(f"{self.fingerprint}-*.aot"):
+                path.unlink()
+
+    def fail(self, reason: str) -> None:
+        """Note that this cache cannot be had, so that not every start tries again."""
+        with contextlib.suppress(OSError):
+            self.failure.write_text(reason, "utf-8")
+
+    def has_failed_lately(self) -> bool:
+        """Say whether it is too early to try again."""
+        try:
+            return time.time() - self.failure.stat().st_mtime < RETRY_AFTER_S
+        except OSError:
+            return False
+
+    def build_later(self) -> None:
+        """Make the cache in a process of its own, which outlives this one and ends within its time limit."""
+        if not is_switched_on() or self.has_failed_lately() or getattr(sys, "frozen", False):
+            return
+        with contextlib.suppress(OSError):
+            self.folder.mkdir(mode=0o700, exist_ok=True)
+            if has_means(self.folder):
+                _spawn_training(self)
+
+    def keep(self, made: Path) -> Path:
+        """Take a finished file for the cache, in one step, and let go of those that have not been used for long."""
+        with made.open("rb+") as file:
+            os.fsync(file.fileno())
+        made.chmod(0o600)
+        kept = made.replace(self.folder / f"{self.fingerprint}-{sha256_of(made)}.aot")
+        self.failure.unlink(missing_ok=True)
+        by_use = sorted(self.folder.glob("*-*.aot"), key=lambda path: path.stat().st_mtime)
+        for unused in by_use[:-KEPT_CACHES]:
+            with contextlib.suppress(OSError):  # some systems do not part with a file in use
+                unused.unlink()
+        return kept
+
+
+def is_switched_on() -> bool:
+    """Say whether the cache may be used and made."""
+    return os.environ.get(SWITCH, "").strip().lower() not in {"off", "0", "no", "false"}
+
+
+def has_means(folder: Path) -> bool:
+    """Say whether the machine has the room and the memory for a training beside everything else."""
+    available = server_process.import_psutil().virtual_memory().available
+    return bool(available >= MEMORY_TO_TRAIN and shutil.disk_usage(folder).free >= ROOM_TO_TRAIN)
+
+
+def _spawn_training(cache: AotCache) -> None:
+    package_root = Path(__file__).resolve().parents[2]
+    with cache.log.open("ab") as output:
+        child = subprocess.Popen(  # noqa: S603 - this very Python, and paths that are its own
+            [sys.executable, "-m", "memorygraph.server.aot_training", str(cache.java), str(cache.artifacts)],
+            cwd=package_root,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            creationflags=server_process.DETACHED_ON_WINDOWS,
+        )
+    # Otherwise its destructor warns about a child that is meant to outlive it.
+    child.returncode = 0
+    threading.Thread(target=_lay_to_rest, args=(child.pid,), daemon=True).start()
+
+
+def _lay_to_rest(pid: int) -> None:
+    """Wait for a child, which a process that lives longer than it would otherwise keep as a zombie."""
+    psutil = server_process.import_psutil()
+    with contextlib.suppress(psutil.Error):
+        psutil.Process(pid).wait()
+
+
+def _fingerprint(java: Path, class_path: Sequence[Path]) -> str:
+    """Sum up what a cache depends on: the JVM compares most of it too, jars by their size and time."""
+    release = java.resolve().parent.parent / "release"
+    parts = [
+        [platform.system(), platform.machine()],
+        [str(java.resolve()), _stamp(java), release.read_text("utf-8", "replace") if release.exists() else ""],
+        [*JVM_FLAGS, *CACHE_FLAGS],
+        [os.environ.get(name, "") for name in JVM_VARIABLES],
+        [[str(jar), *_stamp(jar)] for jar in class_path],
+    ]
+    return hashlib.sha256(json.dumps(parts).encode("utf-8", "surrogateescape")).hexdigest()[:16]
+
+
+def _stamp(path: Path) -> list[int]:
+    about = path.stat()
+    return [about.st_size, about.st_mtime_ns]

@@ -1,0 +1,148 @@
+"""Makes the AOT cache of the embedded Neo4j: `python -m memorygraph.server.aot_training JAVA ARTIFACTS`.
+
+`aot_cache.py` starts this after a start that had no cache. It runs a Neo4j of its own, on an empty
+graph that is thrown away and ports that nobody else knows, lets it do what a user's first commands
+do, and has the JVM write down what it loaded. It may be killed at any moment: a lock lets one
+training run at a time, the next one begins by clearing up after the last, and the cache takes its
+name only when it is finished.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from memorygraph.graph.connection import Connection
+from memorygraph.graph.elements import find_neighbours, search
+from memorygraph.graph.loads import Loader
+from memorygraph.graph.namespaces import list_namespaces
+from memorygraph.graph.schema import apply_schema
+from memorygraph.languages import parse
+from memorygraph.server import process as server_process
+from memorygraph.server.aot_cache import CACHE_FLAGS, AotCache, has_means
+from memorygraph.server.artifacts import not_genuine, read_lock
+from memorygraph.server.embedded import EmbeddedServer
+from memorygraph.server.settings import USERNAME, Endpoints, jvm_arguments
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+# What the user does right after a start comes first.
+DELAY_S = 10.0
+TIME_LIMIT_S = 900
+PROGRAM = """\
+Node(node_id="a", name="the first", data="one");
+Node(node_id="b", name="the second", data="two");
+Edge(edge_id="c", from_node="a", to_node="b", verb="precedes", weight=1);
+"""
+
+
+class TrainingServer(EmbeddedServer):
+    """A Neo4j on a graph that is thrown away, whose JVM notes the classes that it loads."""
+
+    def __init__(self, home: Path, cache: AotCache, time_limit_s: float) -> None:
+        super().__init__(home, cache.artifacts)
+        self.notes = home / "classes"
+        self._process_limit_s = max(1, int(time_limit_s))
+
+    def clear(self) -> None:
+        """End what a training that was killed has left, and remove its graph."""
+        while left := server_process.find(self.home):
+            server_process.stop(left, patience_s=0)
+        shutil.rmtree(self.home, ignore_errors=True)
+
+    def take_ports_of_its_own(self) -> None:
+        """Leave the usual ports to those that are meant to be found there."""
+        self._write_configuration(Endpoints(*server_process.free_ports(), read_lock().version))
+
+    def end_with_notes(self, until: float) -> None:
+        """Stop cleanly, which is when the JVM writes its notes."""
+        if process := server_process.find(self.home):
+            server_process.stop(process, patience_s=max(1.0, until - time.monotonic()))
+
+    def _cache_options(self, _cache: AotCache) -> list[str]:
+        return [*CACHE_FLAGS, "-XX:AOTMode=record", f"-XX:AOTConfiguration={self.notes}"]
+
+
+def train(cache: AotCache, class_path: Sequence[Path], time_limit_s: float = TIME_LIMIT_S) -> Path:
+    """Make a cache, and return where it is kept; only one process may do so at a time."""
+    until = time.monotonic() + time_limit_s
+    server = TrainingServer(cache.folder / "training", cache, time_limit_s)
+    server.clear()
+    try:
+        server.take_ports_of_its_own()
+        server.up(timeout_s=time_limit_s)
+        _work(server)
+        server.end_with_notes(until)
+        made = _assembled(cache, server, class_path, until)
+        if AotCache.of(cache.java, cache.artifacts, class_path) != cache:
+            raise RuntimeError("Java or the class path changed during the training")
+        return cache.keep(made)
+    finally:
+        server.clear()
+
+
+def _work(server: TrainingServer) -> None:
+    """Do what the first commands after a start do: the schema, a write, and a few reads."""
+    uri = server.status().bolt_uri
+    if uri is None:
+        raise RuntimeError("the server of the training has ended")
+    with Connection(uri, (USERNAME, server.password())) as connection:
+        apply_schema(connection)
+        Loader(connection, "training").load(parse(PROGRAM))
+        search(connection, "training", "first", limit=3)
+        find_neighbours(connection, "training", "a", depth=2)
+        list_namespaces(connection)
+
+
+def _assembled(cache: AotCache, server: TrainingServer, class_path: Sequence[Path], until: float) -> Path:
+    """Have the JVM make a cache from its notes."""
+    if not server.notes.exists():
+        raise RuntimeError("the JVM of the training left no notes")
+    made = server.home / "cache"
+    options = [*CACHE_FLAGS, "-XX:AOTMode=create", f"-XX:AOTConfiguration={server.notes}", f"-XX:AOTCache={made}"]
+    arguments = server.home / "assembly.args"
+    arguments.write_text(jvm_arguments(class_path, server.logs, options), "utf-8")
+    left_s = max(1, int(until - time.monotonic()))
+    subprocess.run(  # noqa: S603 - the runtime that the server was started with
+        [str(cache.java), f"@{arguments}"],
+        stdin=subprocess.DEVNULL,
+        timeout=left_s,
+        check=True,
+        preexec_fn=server_process.background(left_s),
+    )
+    return made
+
+
+def _train_unless_done(java: Path, artifacts: Path) -> None:
+    lock = read_lock()
+    if not_genuine(artifacts, lock):
+        return
+    class_path = [artifacts / artifact.file_name for artifact in lock.artifacts]
+    cache = AotCache.of(java, artifacts, class_path)
+    if cache.find() or cache.has_failed_lately() or not has_means(cache.folder):
+        return
+    try:
+        print(train(cache, class_path))
+    except BaseException as error:
+        cache.fail(f"{type(error).__name__}: {error}")
+        raise
+
+
+def main(java: Path, artifacts: Path, delay_s: float) -> None:
+    """Make the cache that fits, unless it is there or another process is making it."""
+    from filelock import FileLock, Timeout
+
+    server_process.give_way()
+    with contextlib.suppress(Timeout), FileLock(artifacts.with_name(f"{artifacts.name}.aot") / "lock", timeout=0):
+        time.sleep(delay_s)
+        _train_unless_done(java, artifacts)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), Path(sys.argv[2]), float(sys.argv[3]) if len(sys.argv) > 3 else DELAY_S)

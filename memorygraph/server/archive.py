@@ -1,0 +1,312 @@
+"""The file that a backup is: a zip archive with Neo4j's dump of the graph, and a manifest that says what it is.
+
+`neo4j.dump` is what Neo4j's own `database dump` writes, and what `database load` takes; `manifest.json` comes last,
+because it holds the hash of the dump. Nothing in it is a secret but the graph itself.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import re
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, fields
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, BinaryIO, Self
+
+from memorygraph.errors import MemoryGraphError, NotFoundError
+from memorygraph.library import CYPHER
+from memorygraph.server.artifacts import read_lock
+
+if TYPE_CHECKING:
+    from memorygraph.server.admin_tool import Sink
+
+FORMAT = "memorygraph-backup"
+FORMAT_VERSION = 1
+DUMP = "neo4j.dump"
+MANIFEST = "manifest.json"
+MAX_MANIFEST = 1 << 20
+PIECE = 1 << 20
+
+_ZIP = b"PK\x03\x04"
+
+
+class BackupError(MemoryGraphError):
+    """A backup cannot be made, or not be restored; nothing was changed."""
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What an archive says about itself."""
+
+    format: str
+    format_version: int
+    neo4j: str
+    memorygraph: str
+    schema: tuple[str, ...]
+    created_at: str
+    dump_bytes: int
+    dump_sha256: str
+
+    @classmethod
+    def parse(cls, text: bytes) -> Self:
+        """Read a manifest.
+
+        Raises:
+            ValueError: it is none.
+        """
+        found: Any = json.loads(text)
+        if not isinstance(found, dict):
+            raise ValueError("not an object")  # noqa: TRY004 - one kind of error for all that a file can hold
+        found["schema"] = tuple(found.get("schema") or ())
+        values: dict[str, Any] = {field.name: found.get(field.name) for field in fields(cls)}
+        manifest = cls(**values)
+        texts = (manifest.neo4j, manifest.memorygraph, manifest.created_at, manifest.dump_sha256, *manifest.schema)
+        numbers = (manifest.format_version, manifest.dump_bytes)
+        if not all(isinstance(text, str) for text in texts) or not all(isinstance(n, int) for n in numbers):
+            raise ValueError("a field is missing or of another kind")
+        return manifest
+
+    def refusal(self) -> str | None:
+        """Why this version of memorygraph does not restore the archive; None if it does."""
+        here = read_lock().version
+        if self.format_version != FORMAT_VERSION:
+            return (
+                f"it has version {self.format_version} of the format, and this memorygraph reads version "
+                f"{FORMAT_VERSION}: restore it with memorygraph {self.memorygraph}"
+            )
+        if not _reads(here, self.neo4j):
+            return (
+                f"it was made with Neo4j {self.neo4j}, and this memorygraph has Neo4j {here}: restore it with "
+                f"memorygraph {self.memorygraph}, `memorygraph export` what you need there, and `load` that here"
+            )
+        if unknown := sorted(set(self.schema) - {name for name, _ in CYPHER.migrations()}):
+            return (
+                f"it was made with memorygraph {self.memorygraph}, whose graph has what this one does not know "
+                f"({', '.join(unknown)}): bring memorygraph up to date first"
+            )
+        return None
+
+
+class _Counted:
+    """A file that is written through, counted and hashed."""
+
+    def __init__(self, target: IO[bytes]) -> None:
+        self._target = target
+        self._hash = hashlib.sha256()
+        self.size = 0
+
+    def write(self, piece: bytes) -> int:
+        """Write a piece of it."""
+        self._hash.update(piece)
+        self.size += len(piece)
+        return self._target.write(piece)
+
+    @property
+    def sha256(self) -> str:
+        """The hash of all that was written."""
+        return self._hash.hexdigest()
+
+
+def write_archive(file: BinaryIO, write_dump: Callable[[Sink], object], created_at: str) -> Manifest:
+    """Write an archive of what `write_dump` writes."""
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+        with archive.open(DUMP, "w", force_zip64=True) as target:
+            dump = _Counted(target)
+            write_dump(dump)
+        manifest = Manifest(
+            FORMAT,
+            FORMAT_VERSION,
+            read_lock().version,
+            _own_version(),
+            tuple(name for name, _ in CYPHER.migrations()),
+            created_at,
+            dump.size,
+            dump.sha256,
+        )
+        archive.writestr(MANIFEST, json.dumps(asdict(manifest), indent=2))
+    return manifest
+
+
+@contextmanager
+def open_archive(path: Path) -> Iterator[tuple[Manifest, Archive]]:
+    """An archive whose manifest is one that this memorygraph can restore.
+
+    Raises:
+        NotFoundError: there is no such file.
+        BackupError: it is no archive of ours, is damaged, or is one of another version.
+    """
+    try:
+        file = path.open("rb")
+    except FileNotFoundError:
+        raise NotFoundError(f"there is no file {path}") from None
+    except OSError as error:
+        raise BackupError(f"{path} cannot be read: {error.strerror or error}") from error
+    with file:
+        archive = Archive(path, file)
+        manifest = archive.manifest()
+        if reason := manifest.refusal():
+            raise BackupError(f"{path} cannot be restored here: {reason}. Nothing was changed.")
+        yield manifest, archive
+
+
+class Archive:
+    """An archive that is open for reading."""
+
+    def __init__(self, path: Path, file: BinaryIO) -> None:
+        self._path = path
+        try:
+            begins = file.read(len(_ZIP)) == _ZIP
+            file.seek(0)
+            self._zip = zipfile.ZipFile(file)
+            self._dump = self._zip.getinfo(DUMP)
+            self._manifest = self._zip.getinfo(MANIFEST)
+        except zipfile.BadZipFile as error:
+            raise self._damaged("its end is missing") if begins else self._foreign() from error
+        except (KeyError, OSError, ValueError, NotImplementedError) as error:
+            raise self._foreign() from error
+
+    def manifest(self) -> Manifest:
+        """What the archive says about itself."""
+        stored = {self._dump.compress_type, self._manifest.compress_type} == {zipfile.ZIP_STORED}
+        if not stored or self._manifest.file_size > MAX_MANIFEST:
+            raise self._foreign()
+        with self._reading():
+            text = self._zip.read(self._manifest)
+        try:
+            manifest = Manifest.parse(text)
+        except (ValueError, TypeError, RecursionError) as error:
+            raise self._foreign() from error
+        if manifest.format != FORMAT:
+            raise self._foreign()
+        return manifest
+
+    def verify(self, manifest: Manifest, reach: Callable[[float], None]) -> None:
+        """Compare the dump with its hash in the manifest.
+
+        Raises:
+            BackupError: it is not what was written.
+        """
+        found, size = hashlib.sha256(), 0
+        with self._reading(), self.dump() as dump:
+            while piece := dump.read(PIECE):
+                found.update(piece)
+                size += len(piece)
+                reach(size / max(1, manifest.dump_bytes))
+        if size != manifest.dump_bytes or found.hexdigest() != manifest.dump_sha256:
+            raise self._damaged("the dump is not the one that was written")
+
+    def dump(self) -> IO[bytes]:
+        """The dump, to be read from its beginning."""
+        return self._zip.open(self._dump)
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        try:
+            yield
+        except (zipfile.BadZipFile, EOFError, ValueError, NotImplementedError, RuntimeError) as error:
+            raise self._damaged(str(error)) from error
+        except OSError as error:
+            raise BackupError(f"{self._path} cannot be read: {error.strerror or error}") from error
+
+    def _damaged(self, what: str) -> BackupError:
+        return BackupError(
+            f"{self._path} is damaged or not complete ({what}): use another copy of this backup. Nothing was changed."
+        )
+
+    def _foreign(self) -> BackupError:
+        return BackupError(f"{self._path} is no backup that `memorygraph backup` has made. Nothing was changed.")
+
+
+@contextmanager
+def new_file(path: Path, mark: str, *, overwrite: bool) -> Iterator[BinaryIO]:
+    """A file that comes to be at `path` when the block has ended well, and not at all otherwise.
+
+    Until then it is beside it, under a name that holds `mark`: a writer that was killed leaves it, and the next one
+    of that mark takes it over.
+
+    Raises:
+        BackupError: the file is there, or cannot be written.
+    """
+    refuse_existing(path, overwrite=overwrite)
+    unfinished = path.with_name(f".{path.name}.{mark}.part")
+    try:
+        try:
+            with _private_file(unfinished) as file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            _move(unfinished, path, overwrite=overwrite)
+        finally:
+            unfinished.unlink(missing_ok=True)
+    except OSError as error:
+        raise BackupError(
+            f"{path} cannot be written: {error.strerror or error}. Make room or set the rights, or name another place."
+        ) from error
+
+
+def refuse_existing(path: Path, *, overwrite: bool) -> None:
+    """Refuse to write where something is already.
+
+    Raises:
+        BackupError: the file is there and is not to be overwritten, or it is a folder, or its folder is missing.
+    """
+    if path.is_dir():
+        raise BackupError(f"{path} is a folder: name a file in it")
+    if not path.parent.is_dir():
+        raise BackupError(f"there is no folder {path.parent}: make it first")
+    if path.exists() and not overwrite:
+        raise BackupError(f"{path} is there already: name another file, or overwrite it with --force")
+
+
+def _private_file(path: Path) -> BinaryIO:
+    path.unlink(missing_ok=True)
+    return os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600), "w+b")
+
+
+def _move(unfinished: Path, path: Path, *, overwrite: bool) -> None:
+    if overwrite:
+        unfinished.replace(path)
+    else:
+        # A link never takes the place of a file that came to be meanwhile. Not every file system has links.
+        try:
+            os.link(unfinished, path)
+        except FileExistsError:
+            refuse_existing(path, overwrite=False)
+        except OSError:
+            refuse_existing(path, overwrite=False)
+            unfinished.replace(path)
+    _sync_folder(path.parent)
+
+
+def _sync_folder(folder: Path) -> None:
+    with contextlib.suppress(OSError):  # Windows has no such thing
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def _own_version() -> str:
+    try:
+        return version("memorygraph")
+    except PackageNotFoundError:
+        return "of a checkout"
+
+
+def _reads(here: str, there: str) -> bool:
+    """Whether a Neo4j reads a dump of another: of its own year, and not of a later release.
+
+    >>> _reads("2026.08.1", "2026.08.1"), _reads("2026.08.1", "2026.05.0")
+    (True, True)
+    >>> _reads("2026.08.1", "2026.09.0"), _reads("2026.08.1", "2025.12.1"), _reads("2026.08.1", "5.26.0")
+    (False, False, False)
+    """
+    ours, theirs = ([int(number) for number in re.findall(r"\d+", text)] for text in (here, there))
+    return bool(theirs) and theirs[0] == ours[0] and theirs <= ours

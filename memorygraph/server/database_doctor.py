@@ -1,0 +1,130 @@
+"""Examines the database that is used: whether it can be reached and logged in to, and what is in it."""
+
+from __future__ import annotations
+
+import socket
+import time
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from urllib.parse import SplitResult, urlsplit
+
+from memorygraph.errors import MemoryGraphError
+from memorygraph.graph.connection import Connection
+from memorygraph.graph.schema import index_problems
+from memorygraph.library import CYPHER
+from memorygraph.server import process as server_process
+from memorygraph.server.artifacts import read_lock
+from memorygraph.server.findings import Finding
+
+CONNECT_S = 5.0
+CLOCK_TOLERANCE_S = 60.0
+WITHOUT_URI = "without NEO4J_URI the embedded server is used"
+
+
+@dataclass(frozen=True)
+class Database:
+    """Where a database is, and how to log in; None without a password."""
+
+    uri: str
+    auth: tuple[str, str] | None = field(default=None, repr=False)
+    name: str | None = None
+
+
+def examine_named(database: Database) -> list[Finding]:
+    """Examine the server that NEO4J_URI or --uri names."""
+    try:
+        parts = urlsplit(database.uri)
+        place = f"{parts.hostname or 'a server without a name'}:{parts.port or server_process.DEFAULT_BOLT_PORT}"
+    except ValueError:
+        return [_named(ok=False, detail="it is no address", next_step=f"it is like neo4j://host:7687; {WITHOUT_URI}")]
+    if not parts.scheme.startswith(("bolt", "neo4j", "http")) or not parts.hostname:
+        step = f"it is like neo4j://host:7687; {WITHOUT_URI}"
+        return [_named(ok=False, detail=f"it is an address of no Neo4j: {place}", next_step=step)]
+    if reason := _unreachable(parts):
+        step = f"start that server or correct NEO4J_URI; {WITHOUT_URI}"
+        return [_named(ok=False, detail=f"{place} cannot be reached: {reason}", next_step=step)]
+    found = examine_content(database)
+    if len(found) == 1 and not found[0].ok:
+        return [
+            _named(ok=False, detail=f"{place} takes connections, but {found[0].detail}", next_step=_login(database))
+        ]
+    unchecked = "use +s where you can: +ssc encrypts, and does not check whom it talks to"
+    return [
+        _named(
+            ok=True,
+            detail=f"{place} lets you in{'' if database.auth else ' without a password'}",
+            next_step=unchecked if "+ssc" in parts.scheme else None,
+        ),
+        *found,
+    ]
+
+
+def examine_content(database: Database) -> list[Finding]:
+    """Examine the version, the schema and the clock of a server; one finding that is not ok where one cannot log in."""
+    try:
+        connection = Connection(database.uri, database.auth, database.name, connection_timeout=CONNECT_S)
+    except MemoryGraphError as error:
+        return [Finding("login", ok=False, detail=str(error))]
+    with connection:
+        before = time.time()
+        [row] = connection.read(CYPHER["doctor/server"]())
+        middle = (before + time.time()) / 2
+        return [
+            Finding("database", ok=True, detail=f"Neo4j {row['version']} {row['edition']}{_other(row['version'])}"),
+            *_schema(connection),
+            _clock(row["clock"] / 1000 - middle),
+        ]
+
+
+def _named(*, ok: bool, detail: str, next_step: str | None = None) -> Finding:
+    return Finding("NEO4J_URI", ok, detail, next_step)
+
+
+def _unreachable(parts: SplitResult) -> str | None:
+    try:
+        port = parts.port or server_process.DEFAULT_BOLT_PORT
+        socket.create_connection((parts.hostname or "", port), timeout=CONNECT_S).close()
+    except OSError as error:
+        return error.strerror or str(error)
+    return None
+
+
+def _login(database: Database) -> str:
+    if database.auth is None:
+        return "set NEO4J_PASSWORD, and NEO4J_USERNAME where that is not neo4j"
+    return "check NEO4J_USERNAME, NEO4J_PASSWORD and NEO4J_DATABASE"
+
+
+def _other(version: str) -> str:
+    ours = read_lock().version
+    return "" if version == ours else f" (memorygraph is tested with {ours})"
+
+
+def _schema(connection: Connection) -> list[Finding]:
+    known = CYPHER.migrations()
+    [row] = connection.read(CYPHER["schema/applied-migrations"]())
+    applied = set(row["names"])
+    unknown = sorted(applied - {name for name, _ in known})
+    done = [(name, commands) for name, commands in known if name in applied]
+    detail = f"{len(done)} of {len(known)} migrations applied"
+    step = None if len(done) == len(known) else "the next command that uses the graph applies the others"
+    if unknown:
+        detail += f", and {len(unknown)} that this memorygraph does not know ({', '.join(unknown)})"
+        step = "a newer memorygraph has used this database: bring this one up to date"
+    problems = index_problems(connection, done)
+    indexes = Finding("search indexes", ok=not problems, detail="; ".join(problems) or "as the schema wants them")
+    return [Finding("schema", ok=True, detail=detail, next_step=step), indexes]
+
+
+def _clock(ahead_s: float) -> Finding:
+    """Judge by how much a server's clock is ahead of ours."""
+    now = datetime.now(UTC)
+    is_close = abs(ahead_s) <= CLOCK_TOLERANCE_S
+    side = "ahead of" if ahead_s > 0 else "behind"
+    difference = f"the server's is {abs(ahead_s):.1f} s {side} it"
+    return Finding(
+        "server clock",
+        ok=is_close,
+        detail=f"{now:%Y-%m-%d %H:%M:%S} UTC here; {difference}",
+        next_step=None if is_close else "set both clocks: the order of changes is told by the server's",
+    )

@@ -1,0 +1,328 @@
+"""Java's AOT cache: it is used when it fits and is whole, never waited for, and no start fails because of it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import psutil
+import pytest
+from filelock import FileLock, Timeout
+
+from memorygraph.server import aot_cache, aot_training
+from memorygraph.server import process as server_process
+from memorygraph.server.aot_cache import SWITCH, AotCache
+from memorygraph.server.artifacts import read_lock
+from memorygraph.server.doctor import examine
+from memorygraph.server.embedded import EmbeddedServer
+from memorygraph.server.java import java_executable
+from memorygraph.server.settings import JVM_FLAGS, jvm_arguments
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+LONG = bool(os.environ.get("MEMORYGRAPH_TEST_LONG"))
+CACHE_IN_JVM_ARGUMENTS = "-XX:AOTCache="
+AUTOGROUP = "/proc/self/autogroup"  # "/autogroup-7 nice 0", where Linux shares the processor between sessions
+PRIORITIES = f"import os; print(os.nice(0), open({AUTOGROUP!r}).read() if os.path.exists({AUTOGROUP!r}) else None)"
+
+
+@pytest.fixture(autouse=True)
+def switched_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(SWITCH, raising=False)
+
+
+@pytest.fixture
+def jars(tmp_path: Path) -> list[Path]:
+    folder = tmp_path / "neo4j"
+    folder.mkdir()
+    paths = [folder / name for name in ("a.jar", "b.jar")]
+    for path in paths:
+        path.write_text(path.name, "utf-8")
+    return paths
+
+
+@pytest.fixture
+def fitting(jars: list[Path]) -> Callable[[], AotCache]:
+    """The cache for a class path of two small files; what its content is does not matter here."""
+
+    def of() -> AotCache:
+        cache = AotCache.of(java_executable(), jars[0].parent, jars)
+        cache.folder.mkdir(exist_ok=True)
+        return cache
+
+    return of
+
+
+def made(cache: AotCache, content: bytes = b"classes" * 1000) -> Path:
+    unfinished = cache.folder / "unfinished"
+    unfinished.write_bytes(content)
+    return cache.keep(unfinished)
+
+
+def test_a_cache_is_found_and_given_to_the_jvm_which_must_use_it(fitting: Callable[[], AotCache]) -> None:
+    cache = fitting()
+    assert cache.options() == []
+    kept = made(cache)
+    assert cache.find() == kept
+    assert cache.options()[-2:] == ["-XX:AOTMode=on", f"-XX:AOTCache={kept}"]
+
+
+@pytest.mark.parametrize("damage", ["flip", "truncate", "empty", "longer"])
+def test_a_damaged_cache_is_never_used_and_goes(fitting: Callable[[], AotCache], damage: str) -> None:
+    cache = fitting()
+    kept = made(cache)
+    content = kept.read_bytes()
+    changed = {
+        "flip": content[:500] + bytes([content[500] ^ 1]) + content[501:],
+        "truncate": content[:-1],
+        "empty": b"",
+        "longer": content + b"x",
+    }
+    kept.write_bytes(changed[damage])
+    assert cache.find() is None
+    assert not kept.exists()
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="needs a user who may not read everything")
+def test_a_cache_that_cannot_be_read_is_passed_over(fitting: Callable[[], AotCache]) -> None:
+    cache = fitting()
+    made(cache).chmod(0)
+    assert cache.options() == []
+
+
+def test_a_folder_that_is_no_folder_is_passed_over(fitting: Callable[[], AotCache]) -> None:
+    cache = fitting()
+    cache.folder.rmdir()
+    cache.folder.write_text("not a folder", "utf-8")
+    assert cache.options() == []
+    cache.build_later()
+    cache.refuse("why")
+    assert cache.folder.read_text("utf-8") == "not a folder"
+
+
+@pytest.mark.parametrize("what", ["jar", "time", "order", "option", "flags", "java"])
+def test_a_cache_for_anything_else_is_not_taken(
+    fitting: Callable[[], AotCache], jars: list[Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, what: str
+) -> None:
+    made(fitting())
+    if what == "jar":
+        jars[1].write_text("another content", "utf-8")
+    elif what == "time":
+        os.utime(jars[1], (1, 1))
+    elif what == "order":
+        jars.reverse()
+    elif what == "option":
+        monkeypatch.setenv("JAVA_TOOL_OPTIONS", "-XX:+UseParallelGC")
+    elif what == "flags":
+        monkeypatch.setattr(aot_cache, "JVM_FLAGS", (*JVM_FLAGS, "-Xss2m"))
+    else:
+        other = tmp_path / "bin" / "java"
+        other.parent.mkdir()
+        other.write_text("another Java", "utf-8")
+        monkeypatch.setitem(globals(), "java_executable", lambda: other)
+    assert fitting().find() is None
+
+
+def test_the_switch_keeps_a_cache_from_being_used_and_made(
+    fitting: Callable[[], AotCache], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache = fitting()
+    kept = made(cache)
+    monkeypatch.setenv(SWITCH, "off")
+    assert cache.options() == []
+    kept.unlink()
+    cache.build_later()
+    assert not cache.log.exists()
+
+
+def test_the_last_two_caches_in_use_are_kept(fitting: Callable[[], AotCache], jars: list[Path]) -> None:
+    caches = []
+    for moment in (1, 2, 3):
+        os.utime(jars[0], (moment, moment))
+        cache = fitting()
+        os.utime(made(cache), (moment, moment))
+        caches.append(cache)
+        if moment == 2:
+            assert caches[0].find(), "and now it is the one that was used last"
+    assert [bool(cache.find()) for cache in caches] == [True, False, True]
+
+
+def test_none_is_made_again_soon_after_a_failure_without_room_or_in_a_program_that_is_no_python(
+    fitting: Callable[[], AotCache], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spawned: list[AotCache] = []
+    monkeypatch.setattr(aot_cache, "_spawn_training", spawned.append)
+    cache = fitting()
+    cache.fail("the reason")
+    cache.build_later()
+    os.utime(cache.failure, (time.time() - aot_cache.RETRY_AFTER_S - 1,) * 2)
+    with monkeypatch.context() as changed:
+        changed.setattr(aot_cache, "ROOM_TO_TRAIN", 2**62)
+        cache.build_later()
+    with monkeypatch.context() as changed:
+        changed.setattr(aot_cache, "MEMORY_TO_TRAIN", 2**62)
+        cache.build_later()
+    with monkeypatch.context() as changed:
+        changed.setattr(sys, "frozen", True, raising=False)
+        cache.build_later()
+    assert spawned == []
+    cache.build_later()
+    assert spawned == [cache]
+
+
+@pytest.fixture
+def linked_artifacts(artifacts: Path, tmp_path: Path) -> Path:
+    """The developer's copy of Neo4j's files under another path, with a folder for caches of its own."""
+    folder = tmp_path / "linked" / artifacts.name
+    folder.mkdir(parents=True)
+    for artifact in read_lock().artifacts:
+        (folder / artifact.file_name).symlink_to(artifacts / artifact.file_name)
+    return folder
+
+
+@pytest.fixture
+def linked_cache(linked_artifacts: Path) -> AotCache:
+    cache = cache_for(linked_artifacts)
+    cache.folder.mkdir()
+    return cache
+
+
+def cache_for(artifacts: Path) -> AotCache:
+    class_path = [artifacts / artifact.file_name for artifact in read_lock().artifacts]
+    return AotCache.of(java_executable(), artifacts, class_path)
+
+
+@pytest.fixture
+def linked_server(linked_artifacts: Path, tmp_path: Path) -> Iterator[EmbeddedServer]:
+    server = EmbeddedServer(tmp_path / "home", linked_artifacts)
+    yield server
+    server.down()
+
+
+@pytest.mark.slow
+def test_a_cache_that_the_jvm_refuses_is_given_up_and_the_server_starts_without_it(
+    linked_server: EmbeddedServer, linked_cache: AotCache
+) -> None:
+    kept = made(linked_cache, b"nothing that a JVM could use")
+    assert linked_server.up().running
+    assert CACHE_IN_JVM_ARGUMENTS not in (linked_server.home / "conf" / "jvm.args").read_text("utf-8")
+    assert not kept.exists()
+    assert linked_cache.has_failed_lately()
+    finding = next(finding for finding in examine(linked_server) if finding.name == "start cache")
+    assert finding.ok
+    assert "the JVM did not start with it" in finding.detail
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no alarms")
+def test_a_jvm_of_a_training_ends_by_itself_when_its_time_is_over(linked_cache: AotCache) -> None:
+    home = linked_cache.folder / "training"
+    (home / "conf").mkdir(parents=True)
+    class_path = [linked_cache.artifacts / artifact.file_name for artifact in read_lock().artifacts]
+    arguments = jvm_arguments(class_path, home)
+    (home / "conf" / "jvm.args").write_text(arguments, "utf-8")
+    process = server_process.start(linked_cache.java, home, home / "console", limit_s=1)
+    try:
+        assert process.wait(60) == -signal.SIGALRM
+    finally:
+        server_process.stop(process, patience_s=0)
+
+
+def trainer(cache: AotCache, delay_s: float = 0) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-m", "memorygraph.server.aot_training", str(cache.java), str(cache.artifacts)]
+    return subprocess.Popen([*command, str(delay_s)], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+def test_one_process_trains_and_a_killed_training_is_cleared_up_by_the_next(linked_cache: AotCache) -> None:
+    training = aot_training.TrainingServer(linked_cache.folder / "training", linked_cache, 60)
+    with trainer(linked_cache) as first:
+        while not (left := server_process.find(training.home)):
+            assert first.poll() is None
+            time.sleep(0.02)
+        with trainer(linked_cache) as second:
+            assert second.wait(60) == 0, "it leaves the work to the first"
+        with pytest.raises(Timeout), FileLock(linked_cache.folder / "lock", timeout=0):
+            pass
+        first.kill()
+    assert left.is_running()
+    if sys.platform == "linux":
+        pending = psutil.Process(left.pid)
+        assert pending.nice() > psutil.Process().nice()
+    assert linked_cache.find() is None
+    assert not linked_cache.has_failed_lately(), "a killed training says nothing about the next"
+    training.clear()
+    assert server_process.find(training.home) is None
+    assert not training.home.exists()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such priorities")
+@pytest.mark.parametrize(("niceness", "expected"), [(0, 10), (15, 15)])
+def test_what_works_in_the_background_gives_way_in_its_session_and_to_others(niceness: int, expected: int) -> None:
+    background = server_process.background(60)
+
+    def begin() -> None:
+        os.nice(niceness)
+        assert background
+        background()
+
+    command = [sys.executable, "-c", PRIORITIES]
+    said = subprocess.run(
+        command, preexec_fn=begin, start_new_session=True, capture_output=True, text=True, check=True, timeout=60
+    ).stdout
+    niceness_of_process, *_, niceness_of_session = said.split()
+    assert niceness_of_process == str(expected)
+    if os.geteuid() == 0:  # others may change that of sessions ten times a second only, all of them together
+        assert niceness_of_session in (str(server_process.NICENESS), "None")
+
+
+@pytest.fixture(scope="module")
+def trained(artifacts: Path) -> Path:
+    """The developer's own cache; making it takes half a minute of a quiet machine, once."""
+    cache = cache_for(artifacts)
+    cache.folder.mkdir(mode=0o700, exist_ok=True)
+    cache.failure.unlink(missing_ok=True)
+    until = time.monotonic() + aot_training.TIME_LIMIT_S
+    while not (found := cache.find()):
+        assert time.monotonic() < until
+        with trainer(cache) as process:
+            _, errors = process.communicate()
+            assert process.returncode == 0, errors.decode()
+        time.sleep(0.5)
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1000)
+@pytest.mark.skipif(
+    not LONG and sys.platform != "linux",
+    reason="slow (MEMORYGRAPH_TEST_LONG=1), and only Linux says what a process maps",
+)
+def test_a_start_uses_the_cache_that_a_training_made(trained: Path, make_server: Callable[[], EmbeddedServer]) -> None:
+    server = make_server()
+    server.up()
+    process = server_process.find(server.home)
+    assert process
+    assert str(trained) in (server.home / "conf" / "jvm.args").read_text("utf-8")
+    assert str(trained) in {mapped.path for mapped in process.memory_maps()}
+    assert not (trained.parent / "training").exists()
+    finding = next(finding for finding in examine(server) if finding.name == "start cache")
+    assert str(trained) in finding.detail
+
+
+@pytest.mark.timeout(1000)
+@pytest.mark.skipif(not LONG, reason="slow; set MEMORYGRAPH_TEST_LONG=1")
+@pytest.mark.parametrize("seed", range(3))
+def test_a_cache_that_crashes_the_jvm_does_not_keep_the_server_from_starting(
+    trained: Path, linked_server: EmbeddedServer, linked_cache: AotCache, seed: int
+) -> None:
+    content = bytearray(trained.read_bytes())
+    for place in range(100_000 + seed, len(content), 4096):
+        content[place] ^= 0x55
+    made(linked_cache, bytes(content))
+    assert linked_server.up().running
+    assert linked_cache.find() is None

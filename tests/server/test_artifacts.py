@@ -1,0 +1,338 @@
+"""Whatever happens to a download, only pinned files reach the class path, and a rerun heals."""
+
+from __future__ import annotations
+
+import gc
+import hashlib
+import os
+import random
+import shutil
+import threading
+import time
+import zipfile
+from collections import defaultdict
+from contextlib import suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING
+
+import pytest
+
+from memorygraph.errors import DownloadError
+from memorygraph.server import downloads
+from memorygraph.server.artifacts import Lock, Pin, not_genuine, read_lock
+from memorygraph.server.installation import install
+from memorygraph.server.unsigned import write_unsigned
+
+if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+# jgo leaves the connections of refused and broken answers to the garbage collector.
+pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
+
+KILLS = 20 if os.environ.get("MEMORYGRAPH_TEST_LONG") else 3
+
+INSTALL = """
+import sys
+from pathlib import Path
+from memorygraph.server.artifacts import read_lock
+from memorygraph.server.installation import install
+print(len(install(Path(sys.argv[1]), lock=read_lock(Path(sys.argv[2])))))
+"""
+
+
+SIGNED = {
+    "META-INF/MANIFEST.MF": b"Manifest-Version: 1.0\r\nBundle-Name: t\r\n\r\nName: a/B.class\r\nSHA-Digest: 0=\r\n\r\n",
+    "META-INF/T_.SF": b"Signature-Version: 1.0\r\n",
+    "META-INF/T_.RSA": b"\x30",
+    "META-INF/services/a.B": b"a.C\n",
+    "a/": b"",
+    "a/B.class": b"\xca\xfe" * 999,
+}
+
+
+def signed_jar(path: Path) -> bytes:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as jar:
+        for name, content in SIGNED.items():
+            jar.writestr(name, content)
+    return path.read_bytes()
+
+
+class Repository:
+    """A package server whose faults a test chooses: each request of a file uses up one of them.
+
+    The last of its files is a signed jar, which is kept without its signature.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.contents = {f"jar-{n}": os.urandom(300_000 + n) for n in range(5)}
+        self.faults: defaultdict[str, list[str]] = defaultdict(list)
+        self.requests: list[str] = []
+        self.released = threading.Event()
+        self.meanwhile: Callable[[], object] = lambda: None
+        self.lock_file = folder / "tiny.lock"
+        signed, unsigned = folder / "signed", folder / "unsigned"
+        self.contents["jar-4"] = signed_jar(signed)
+        write_unsigned(signed, unsigned)
+        lines = [f"t:{name}:1 {hashlib.sha256(c).hexdigest()} {len(c)}" for name, c in self.contents.items()]
+        lines[-1] += f" {Pin.of(unsigned)}"
+        self.lock_file.write_text("\n".join(["neo4j 0", *lines]), "utf-8")
+
+    @property
+    def lock(self) -> Lock:
+        return read_lock(self.lock_file)
+
+    def answer(self, handler: BaseHTTPRequestHandler) -> None:
+        name = handler.path.split("/")[-3]
+        self.requests.append(name)
+        fault = self.faults[name].pop(0) if self.faults[name] else "none"
+        content = self.contents[name]
+        self.meanwhile()
+        if fault == "flip":
+            content = content[:-1] + bytes([content[-1] ^ 1])
+        if fault == "longer":
+            content += content
+        handler.send_response({"404": 404, "500": 500}.get(fault, 200))
+        handler.send_header("Content-Length", str(len(content)))
+        handler.end_headers()
+        if fault in ("truncate", "stall", "hang"):
+            handler.wfile.write(content[: len(content) // 2])
+            handler.wfile.flush()
+            if fault != "truncate":
+                self.released.wait(30)
+            return
+        handler.wfile.write(content)
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Repository]:
+    """A package server that jgo is told to use by its own settings file."""
+    served = Repository(tmp_path)
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            if self.path.endswith(".sha1"):
+                self.send_error(404)
+            else:
+                served.answer(self)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    http.daemon_threads = True
+    threading.Thread(target=http.serve_forever, args=(0.02,), daemon=True).start()
+    settings = tmp_path / "jgo.conf"
+    settings.write_text(f"[repositories]\ncentral = http://127.0.0.1:{http.server_port}\n", "utf-8")
+    monkeypatch.setenv("JGO_CONFIG_FILE", str(settings))
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    yield served
+    served.released.set()
+    http.shutdown()
+    http.server_close()
+    gc.collect()  # while the warnings about jgo's connections are still ignored
+
+
+class Counter:
+    def __init__(self) -> None:
+        self.expected = self.received = 0
+
+    def total(self, n: int) -> None:
+        self.expected += n
+
+    def advance(self, n: int) -> None:
+        self.received += n
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "data" / "neo4j"
+
+
+@pytest.fixture
+def few_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(downloads, "PAUSES_BEFORE_TRIES_S", (0.0, 0.01, 0.01))
+
+
+def only_genuine_files_in(folder: Path, lock: Lock) -> bool:
+    pins = {artifact.file_name: artifact.kept.sha256 for artifact in lock.artifacts}
+    files = [path for path in folder.rglob("*") if path.is_file()] if folder.exists() else []
+    return all(pins.get(path.name) == hashlib.sha256(path.read_bytes()).hexdigest() for path in files)
+
+
+def test_the_lock_pins_neo4j_and_its_browser() -> None:
+    lock = read_lock()
+    names = {(artifact.name, artifact.version) for artifact in lock.artifacts}
+    assert {("neo4j", lock.version), ("neo4j-browser", "5.24.0")} <= names
+    assert len({artifact.file_name for artifact in lock.artifacts}) == len(lock.artifacts)
+    assert [a.coordinate for a in lock.artifacts] == sorted(a.coordinate for a in lock.artifacts)
+    pins = [pin for artifact in lock.artifacts for pin in (artifact.published, artifact.kept)]
+    assert all(len(pin.sha256) == 64 and pin.size > 0 for pin in pins)
+
+
+def test_a_jar_loses_its_signature_and_nothing_else_and_is_the_same_each_time(tmp_path: Path) -> None:
+    signed, first, second = (tmp_path / name for name in ("signed", "first", "second"))
+    signed_jar(signed)
+    write_unsigned(signed, first)
+    signed_jar(signed)  # the dates of its entries are others now
+    write_unsigned(signed, second)
+    with zipfile.ZipFile(first) as jar:
+        contents = {name: jar.read(name) for name in jar.namelist()}
+    kept = ["META-INF/services/a.B", "a/", "a/B.class"]
+    manifest = b"Manifest-Version: 1.0\r\nBundle-Name: t\n\n"
+    assert contents == {"META-INF/MANIFEST.MF": manifest, **{name: SIGNED[name] for name in kept}}
+    assert first.read_bytes() == second.read_bytes()
+
+
+def test_no_jar_of_the_class_path_that_a_start_loads_from_is_signed(artifacts: Path) -> None:
+    """The JVM keeps no class of a signed jar in its AOT cache, and checks each: it made a start a third longer."""
+    signed = set()
+    for artifact in read_lock().artifacts:
+        with zipfile.ZipFile(artifacts / artifact.file_name) as jar:
+            if any(name.upper().endswith((".RSA", ".DSA", ".EC")) for name in jar.namelist()):
+                signed.add(artifact.group)
+    assert signed == {"org.bouncycastle"}
+
+
+@pytest.mark.usefixtures("few_pauses")
+def test_a_jar_that_is_another_without_its_signature_is_refused(repository: Repository, folder: Path) -> None:
+    text = repository.lock_file.read_text("utf-8")
+    repository.lock_file.write_text(text.replace(str(repository.lock.artifacts[4].unsigned), f"{'0' * 64} 1"), "utf-8")
+    read_lock.cache_clear()
+    with pytest.raises(DownloadError, match=r"t:jar-4:1 without its signature.*report"):
+        install(folder, lock=repository.lock)
+    assert only_genuine_files_in(folder, repository.lock)
+
+
+def test_installs_in_the_order_of_the_lock_and_counts_every_byte(repository: Repository, folder: Path) -> None:
+    counter = Counter()
+    class_path = install(folder, counter, lock=repository.lock)
+    assert [path.name for path in class_path] == [*(f"jar-{n}-1.jar" for n in range(4)), "jar-4-1-unsigned.jar"]
+    assert counter.received == counter.expected == sum(map(len, repository.contents.values()))
+    assert only_genuine_files_in(folder, repository.lock)
+    assert [path.name for path in folder.parent.iterdir() if path.is_dir()] == ["neo4j"]
+
+    repository.requests.clear()
+    assert install(folder, counter, lock=repository.lock) == class_path
+    assert repository.requests == []
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("few_pauses")
+@pytest.mark.parametrize("fault", ["flip", "truncate", "longer", "404", "500", "stall"])
+def test_one_fault_is_overcome_and_a_lasting_one_is_named(repository: Repository, folder: Path, fault: str) -> None:
+    counter = Counter()
+    repository.faults["jar-1"] = [fault]
+    install(folder, counter, lock=repository.lock, read_timeout_s=1)
+    assert counter.received == counter.expected
+    assert only_genuine_files_in(folder, repository.lock)
+
+    (folder / "jar-3-1.jar").unlink()
+    repository.faults["jar-3"] = [fault] * 3
+    with pytest.raises(DownloadError, match=r"t:jar-3:1.*memorygraph up"):
+        install(folder, lock=repository.lock, read_timeout_s=1)
+    assert only_genuine_files_in(folder, repository.lock)
+    assert [artifact.name for artifact in not_genuine(folder, repository.lock)] == ["jar-3"]
+
+    assert len(install(folder, lock=repository.lock)) == 5
+
+
+def test_files_altered_later_are_replaced_and_strangers_stay_off_the_class_path(
+    repository: Repository, folder: Path
+) -> None:
+    install(folder, lock=repository.lock)
+    altered = folder / "jar-2-1.jar"
+    altered.write_bytes(b"x" + altered.read_bytes()[1:])
+    (folder / "jar-4-1-unsigned.jar").write_bytes(b"")
+    (folder / "a-stranger.jar").write_bytes(b"PK")
+    repository.requests.clear()
+
+    class_path = install(folder, lock=repository.lock)
+
+    assert sorted(repository.requests) == ["jar-2", "jar-4"]
+    assert "a-stranger.jar" not in {path.name for path in class_path}
+    assert not not_genuine(folder, repository.lock)
+
+
+def test_a_killed_installer_leaves_nothing_unverified_and_the_next_heals(
+    repository: Repository, folder: Path, run_python: Callable[..., subprocess.Popen[str]]
+) -> None:
+    repository.faults["jar-0"] = ["hang"]
+    installer = run_python(INSTALL, folder, repository.lock_file)
+    staging = folder.with_name("neo4j.staging")
+    until = time.monotonic() + 30
+    while len(list(folder.glob("*.jar"))) < 4 or not _is_under_way(staging):
+        assert time.monotonic() < until
+        time.sleep(0.02)
+    installer.kill()
+    installer.wait()
+
+    assert any(staging.rglob("jar-0*.jar")), "a part of a file was left behind"
+    assert only_genuine_files_in(folder, repository.lock)
+    assert len(install(folder, lock=repository.lock)) == 5
+    assert only_genuine_files_in(folder, repository.lock)
+    assert not staging.exists()
+
+
+def _is_under_way(staging: Path) -> bool:
+    """Whether a file is being downloaded; folders may go while they are looked through, which `rglob` takes ill."""
+    return any(name.endswith(".jar") for _, _, names in os.walk(staging) for name in names)
+
+
+@pytest.mark.timeout(600)
+def test_installers_killed_at_any_moment_while_others_wait_never_leave_anything_unverified(
+    repository: Repository, folder: Path, run_python: Callable[..., subprocess.Popen[str]]
+) -> None:
+    seed = random.randrange(2**32)
+    chance = random.Random(seed)
+    repository.meanwhile = lambda: time.sleep(0.03)
+    for _ in range(KILLS):
+        shutil.rmtree(folder, ignore_errors=True)
+        repository.requests.clear()
+        installers = [run_python(INSTALL, folder, repository.lock_file) for _ in range(3)]
+        while not repository.requests:
+            assert any(installer.poll() is None for installer in installers)
+            time.sleep(0.005)
+        time.sleep(chance.uniform(0, 0.15))
+        installers[0].kill()
+        assert only_genuine_files_in(folder, repository.lock), f"seed {seed}"
+        assert [one.communicate(timeout=60)[0] for one in installers[1:]] == ["5\n"] * 2, f"seed {seed}"
+        assert not not_genuine(folder, repository.lock)
+    print(f"{KILLS} kills, seed {seed}")
+
+
+def test_a_disk_that_fills_up_meanwhile_is_named_and_a_rerun_heals(repository: Repository, small_disk: Path) -> None:
+    folder, ballast = small_disk / "neo4j", small_disk / "ballast"
+
+    def fill() -> None:
+        with suppress(OSError), ballast.open("ab") as file:
+            file.write(bytes(2**21))
+
+    repository.meanwhile = fill
+    with pytest.raises(DownloadError, match=r"No space left.*Make room"):
+        install(folder, lock=repository.lock)
+    assert only_genuine_files_in(folder, repository.lock)
+    with pytest.raises(DownloadError, match="MB are needed"):
+        install(folder, lock=repository.lock)
+    ballast.unlink()
+    repository.meanwhile = lambda: None
+    assert len(install(folder, lock=repository.lock)) == 5
+    assert only_genuine_files_in(folder, repository.lock)
+
+
+def test_several_installers_at_once_fetch_each_file_once(
+    repository: Repository, folder: Path, run_python: Callable[..., subprocess.Popen[str]]
+) -> None:
+    installers = [run_python(INSTALL, folder, repository.lock_file) for _ in range(8)]
+    assert [installer.communicate(timeout=60)[0] for installer in installers] == ["5\n"] * 8
+    assert sorted(repository.requests) == sorted(repository.contents)
+    assert only_genuine_files_in(folder, repository.lock)
+
+
+def test_a_folder_that_cannot_be_written_is_named(repository: Repository, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("not a folder", "utf-8")
+    with pytest.raises(DownloadError, match="MEMORYGRAPH_HOME"):
+        install(tmp_path / "file" / "neo4j", lock=repository.lock)
+    assert repository.requests == []

@@ -1,0 +1,612 @@
+"""Backups: one file that gives the same graph anywhere, and that never costs the graph that is there.
+
+With MEMORYGRAPH_TEST_LARGE=1 a restore and a backup are also killed at each of their steps, and at random moments.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import random
+import secrets
+import signal
+import subprocess
+import sys
+import time
+import zipfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import neo4j
+import pytest
+
+from memorygraph import EmbeddedServer, MemoryGraph
+from memorygraph.errors import ConnectionError, NotFoundError
+from memorygraph.server import admin_tool
+from memorygraph.server import process as server_process
+from memorygraph.server.archive import DUMP, MANIFEST, BackupError, Manifest, new_file, open_archive, write_archive
+from memorygraph.server.artifacts import read_lock
+from memorygraph.server.backup import _start_with_new_data, backup, restore
+from memorygraph.server.workspace import StoppedServer, Workspace
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+LARGE = bool(os.environ.get("MEMORYGRAPH_TEST_LARGE"))
+FLIPS = 400 if LARGE else 60
+RANDOM_KILLS = 2
+PROGRAM = [sys.executable, "-c", "from memorygraph.cli import main; main()"]
+BALLAST = 4 * 2**20  # random bytes, which nothing makes shorter
+
+# Restores or backs up, and kills itself when so many steps have begun, or files have been renamed.
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from memorygraph.server.backup import _start_with_new_data, backup, restore
+from memorygraph.server.embedded import EmbeddedServer
+
+home, artifacts, file, what, fatal = sys.argv[1:]
+events = []
+
+def happened(event):
+    events.append(event)
+    print(event, flush=True)
+    if event == fatal:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+class Steps:
+    def begin(self, title):
+        self.title, self.is_fresh = title, True
+        happened(title)
+
+    def reach(self, share):
+        if self.is_fresh:
+            self.is_fresh = False
+            happened(f"in {self.title}")
+
+rename = Path.rename
+
+def renamed(path, target):
+    rename(path, target)
+    happened(f"{path.name} to {Path(target).name}")
+
+Path.rename = renamed
+work = {"restore": restore, "backup": backup}[what]
+work(EmbeddedServer(Path(home), Path(artifacts)), file, overwrite=True, steps=Steps())
+"""
+STEPS_OF_A_RESTORE = (
+    "stopping Neo4j, if it runs",
+    "in loading the graph",
+    "in checking the graph",
+    "data to former",
+    "data to data",
+)
+STEPS_OF_A_BACKUP = ("in checking the graph", "in writing the backup")
+
+
+def content(server: EmbeddedServer) -> str:
+    """Everything in the graph of a running server, and its schema."""
+    uri = server.status().bolt_uri
+    assert uri
+    queries = (
+        "MATCH (n) RETURN elementId(n) AS id, labels(n) AS labels, properties(n) AS p ORDER BY id",
+        "MATCH (a)-[r]->(b) RETURN elementId(r) AS id, elementId(a) AS a, elementId(b) AS b, type(r) AS t, "
+        "properties(r) AS p ORDER BY id",
+        "SHOW CONSTRAINTS YIELD name, type, labelsOrTypes, properties RETURN * ORDER BY name",
+        "SHOW INDEXES YIELD name, state, type, labelsOrTypes, properties RETURN * ORDER BY name",
+    )
+    # An id begins with the id of its database, which is another one elsewhere.
+    with neo4j.GraphDatabase.driver(uri, auth=("neo4j", server.password())) as driver, driver.session() as session:
+        rows = [session.run(query).data() for query in queries]
+    for row in rows[0] + rows[1]:
+        row.update({key: value.rpartition(":")[2] for key, value in row.items() if key in {"id", "a", "b"}})
+    return json.dumps(rows, default=str)
+
+
+def fill(server: EmbeddedServer) -> None:
+    """Store something of every kind, and more than fits on the small disk."""
+    with MemoryGraph.connect(server=server, namespace="one") as graph:
+        graph.load('Node(node_id="a", name="A", data="ü"); Node(node_id="b", name="B", data="");')
+        graph.load('Edge(edge_id="e", from_node="a", to_node="b", verb="v", weight=0.5);')
+        graph.load('Node(node_id="a", name="Ä");')
+        history = graph.messages("talk")
+        history.append({"role": "user", "content": "Hi"})
+        history.append({"role": "assistant", "content": "Hello"})
+        history[0]["content"] = "Hey"
+    uri = str(server.status().bolt_uri)
+    with neo4j.GraphDatabase.driver(uri, auth=("neo4j", server.password())) as driver:
+        driver.execute_query("CREATE (:Ballast {text: $text})", text=secrets.token_urlsafe(BALLAST))
+
+
+@pytest.fixture(scope="module")
+def server(make_server: Callable[[], EmbeddedServer]) -> EmbeddedServer:
+    made = make_server()
+    made.up()
+    fill(made)
+    return made
+
+
+@pytest.fixture(scope="module")
+def saved(server: EmbeddedServer, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """A backup, and what it holds."""
+    file = tmp_path_factory.mktemp("backups") / "saved"
+    server.up()
+    held = content(server)
+    backup(server, file)
+    return file, held
+
+
+def tools_of(server: EmbeddedServer) -> list[int]:
+    psutil = server_process.import_psutil()
+    found = []
+    for process in psutil.process_iter():
+        try:
+            command = process.cmdline()
+        except psutil.Error:
+            continue
+        if admin_tool.MAIN_CLASS in command and f"-Dmemorygraph.home={server.home}" in command:
+            found.append(process.pid)
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_a_backup_gives_the_same_graph_in_an_empty_home(
+    server: EmbeddedServer, saved: tuple[Path, str], make_server: Callable[[], EmbeddedServer]
+) -> None:
+    file, held = saved
+    assert content(server) == held, "the server runs again, with its graph"
+    assert file.stat().st_mode & 0o077 == 0
+    assert server.password().encode() not in file.read_bytes()
+    assert sorted(path.name for path in file.parent.iterdir()) == [file.name]
+
+    other = make_server()
+    report = restore(other, file)
+    assert content(other) == held
+    assert (report.home, report.neo4j) == (str(other.home), read_lock().version)
+    assert other.password() != server.password()
+    assert not Workspace(other.home).folder.exists()
+
+    # What is there now is replaced only when that is asked for, and only by what is whole.
+    with MemoryGraph.connect(server=other, namespace="three") as graph:
+        graph.load('Node(node_id="new", name="", data="");')
+    changed, process = content(other), server_process.find(other.home)
+    with pytest.raises(BackupError, match="holds a graph already"):
+        restore(other, file)
+    damaged = file.with_name("damaged")
+    damaged.write_bytes(file.read_bytes()[:-100])
+    with pytest.raises(BackupError, match="damaged or not complete"):
+        restore(other, damaged, overwrite=True)
+    assert server_process.find(other.home) == process, "it was not even stopped"
+    with pytest.raises(BackupError, match="there already"):
+        backup(other, file)
+
+    # Killed while the graph is loaded: the graph is the former one, and nothing works on.
+    assert killed(other, file, "restore", "in loading the graph") == signal.SIGKILL
+    other.up()
+    assert content(other) == changed
+    assert tools_of(other) == []
+    assert not Workspace(other.home).folder.exists()
+
+    if LARGE:
+        restore(other, file, overwrite=True)
+        assert content(other) == held
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_a_full_disk_costs_neither_the_graph_nor_the_server(server: EmbeddedServer, small_disk: Path) -> None:
+    server.up()
+    held = content(server)
+    with pytest.raises(BackupError, match=r"No space left.*Make room"):
+        backup(server, small_disk / "full")
+    assert list(small_disk.iterdir()) == []
+    assert content(server) == held
+    assert not Workspace(server.home).folder.exists()
+
+
+def killed(server: EmbeddedServer, file: Path, what: str, fatal: str) -> int:
+    arguments = [str(argument) for argument in (server.home, server.artifacts, file, what, fatal)]
+    program = subprocess.run([sys.executable, "-c", KILLED, *arguments], capture_output=True, text=True, check=False)
+    assert program.returncode == -signal.SIGKILL, f"never came to {fatal!r}: {program.stdout} {program.stderr}"
+    return -program.returncode
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+def test_a_restore_that_is_killed_anywhere_leaves_the_former_or_the_new_graph(
+    saved: tuple[Path, str], make_server: Callable[[], EmbeddedServer]
+) -> None:
+    file, held = saved
+    other = make_server()
+    for fatal in STEPS_OF_A_RESTORE:
+        other.up()
+        with MemoryGraph.connect(server=other, namespace="former") as graph:
+            graph.load(f'Node(node_id="former", name="{fatal}", data="");')
+        former = content(other)
+        killed(other, file, "restore", fatal)
+        other.up()
+        expected = held if fatal == "data to data" else former
+        assert content(other) == expected, fatal
+        assert tools_of(other) == []
+        assert not Workspace(other.home).folder.exists()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+def test_a_backup_that_is_killed_anywhere_costs_nothing(
+    saved: tuple[Path, str], server: EmbeddedServer, tmp_path: Path
+) -> None:
+    held = saved[1]
+    file = tmp_path / "file"
+    for fatal in STEPS_OF_A_BACKUP:
+        server.up()
+        killed(server, file, "backup", fatal)
+        assert not file.exists()
+    server.up()
+    assert content(server) == held
+    backup(server, file)
+    assert [path.name for path in tmp_path.iterdir()] == ["file"], "what the killed ones left is gone"
+    assert content(server) == held
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+def test_a_restore_that_is_killed_at_any_moment_leaves_the_former_or_the_new_graph(
+    saved: tuple[Path, str], make_server: Callable[[], EmbeddedServer], run_python: Callable[..., Any]
+) -> None:
+    file, held = saved
+    other = make_server()
+    seed = random.randrange(2**32)
+    chance = random.Random(seed)
+    outcomes = []
+    for number in range(RANDOM_KILLS):
+        other.up()
+        with MemoryGraph.connect(server=other, namespace="former") as graph:
+            graph.load(f'Node(node_id="former", name="{number}", data="");')
+        former = content(other)
+        program = run_python(KILLED, other.home, other.artifacts, file, "restore", "never")
+        time.sleep(chance.uniform(0.5, 20))
+        program.kill()
+        program.wait()
+        other.up()
+        now = content(other)
+        assert now in {former, held}, f"seed {seed}"
+        outcomes.append("new" if now == held else "former")
+    print(f"seed {seed}: {outcomes}")
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_a_server_that_does_not_come_back_is_told_apart_from_a_backup_that_failed(
+    server: EmbeddedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.up()
+
+    def fail(*_: object) -> None:
+        raise ConnectionError("no memory is left")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(EmbeddedServer, "_have_running", fail)
+        with pytest.raises(ConnectionError, match=r"is complete, but.*no memory is left"):
+            backup(server, tmp_path / "file")
+    with open_archive(tmp_path / "file") as (manifest, archive):
+        archive.verify(manifest, lambda _share: None)
+    assert server.up().running
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_a_server_that_was_killed_is_recovered_before_its_backup(
+    saved: tuple[Path, str], make_server: Callable[[], EmbeddedServer], tmp_path: Path
+) -> None:
+    other = make_server()
+    restore(other, saved[0])
+    with MemoryGraph.connect(server=other, namespace="more") as graph:
+        graph.load('Node(node_id="more", name="", data="");')
+    held = content(other)
+    process = server_process.find(other.home)
+    assert process
+    process.kill()
+    process.wait(10)
+    backup(other, tmp_path / "file")
+    assert not other.status().running, "it did not run before"
+    another = make_server()
+    restore(another, tmp_path / "file")
+    assert content(another) == held
+
+
+# What follows needs no server: an archive, and the folder in which a restore works.
+
+
+@pytest.fixture
+def archive(tmp_path: Path) -> Path:
+    """An archive of something that is no dump: it is refused before anybody looks at the dump."""
+    path = tmp_path / "archive"
+    with path.open("w+b") as file:
+        write_archive(file, lambda target: target.write(random.Random(1).randbytes(5000)), "2026-11-21T12:00:00+00:00")
+    return path
+
+
+@pytest.fixture
+def home(tmp_path: Path, artifacts: Path) -> Iterator[EmbeddedServer]:
+    """A home that says it holds a graph, and that must not change."""
+    server = EmbeddedServer(tmp_path / "home", artifacts)
+    (server.home / "data" / "databases" / "neo4j").mkdir(parents=True)
+    yield server
+    files = sorted(str(path.relative_to(server.home)) for path in server.home.rglob("*"))
+    assert files == ["data", "data/databases", "data/databases/neo4j"]
+
+
+def rewritten(archive: Path, **changes: Any) -> Path:
+    """The archive with other things in its manifest."""
+    with zipfile.ZipFile(archive) as old:
+        manifest, dump = json.loads(old.read(MANIFEST)), old.read(DUMP)
+    with zipfile.ZipFile(archive, "w") as new:
+        new.writestr(DUMP, dump)
+        new.writestr(MANIFEST, json.dumps(manifest | changes))
+    return archive
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"format_version": 2}, ["version 2 of the format", "reads version 1"]),
+        ({"neo4j": "2999.01.0", "memorygraph": "9.9"}, ["Neo4j 2999.01.0", read_lock().version, "memorygraph 9.9"]),
+        ({"neo4j": "5.26.1"}, ["Neo4j 5.26.1", read_lock().version]),
+        ({"neo4j": "2026.08.2"}, ["Neo4j 2026.08.2"]),
+        ({"schema": ["0001_nodes_and_edges", "9999_later"]}, ["9999_later", "up to date"]),
+        ({"format": "another"}, ["no backup that"]),
+        ({"neo4j": None}, ["no backup that"]),
+        ({"dump_bytes": "5000"}, ["no backup that"]),
+        ({"dump_sha256": "0" * 64}, ["damaged"]),
+        ({"dump_bytes": 4999}, ["damaged"]),
+    ],
+)
+def test_an_archive_of_another_version_or_kind_is_refused_before_anything_is_touched(
+    home: EmbeddedServer, archive: Path, changes: dict[str, Any], said: list[str]
+) -> None:
+    with pytest.raises(BackupError) as caught:
+        restore(home, rewritten(archive, **changes), overwrite=True)
+    assert all(text in str(caught.value) for text in [*said, "Nothing was changed"])
+
+
+def test_what_is_no_archive_is_refused(home: EmbeddedServer, archive: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    with zipfile.ZipFile(other, "w") as written:
+        written.writestr("readme.txt", "hello")
+    empty, text = tmp_path / "empty", tmp_path / "text"
+    empty.write_bytes(b"")
+    text.write_text("Node(…)", "utf-8")
+    for path in (other, empty, text):
+        with pytest.raises(BackupError, match="no backup that"):
+            restore(home, path, overwrite=True)
+    with pytest.raises(NotFoundError, match="no file"):
+        restore(home, tmp_path / "absent", overwrite=True)
+    with pytest.raises(BackupError, match="cannot be read"):
+        restore(home, tmp_path, overwrite=True)
+    with pytest.raises(BackupError, match="holds a graph already"):
+        restore(home, archive)
+
+
+def test_a_truncated_archive_is_refused(home: EmbeddedServer, archive: Path) -> None:
+    whole = archive.read_bytes()
+    for length in (len(whole) - 1, len(whole) - 30, len(whole) // 2, 100):
+        archive.write_bytes(whole[:length])
+        with pytest.raises(BackupError, match="damaged or not complete"):
+            restore(home, archive, overwrite=True)
+
+
+def test_a_flipped_byte_is_found_wherever_it_matters(home: EmbeddedServer, archive: Path) -> None:
+    whole = archive.read_bytes()
+    with open_archive(archive) as (manifest, opened):
+        dump = opened.dump().read()
+    seed = random.randrange(2**32)
+    chance = random.Random(seed)
+    refused = 0
+    for _ in range(FLIPS):
+        place, bit = chance.randrange(len(whole)), 1 << chance.randrange(8)
+        archive.write_bytes(whole[:place] + bytes([whole[place] ^ bit]) + whole[place + 1 :])
+        try:
+            with open_archive(archive) as (found, opened):
+                opened.verify(found, lambda _share: None)
+                # A date in the archive's own records can be another: what is restored is the same.
+                assert (found, opened.dump().read()) == (manifest, dump), f"seed {seed}"
+        except BackupError:
+            refused += 1
+        else:
+            continue
+        with pytest.raises(BackupError):
+            restore(home, archive, overwrite=True)
+    print(f"seed {seed}: {refused} of {FLIPS} flips refused")
+    assert refused > FLIPS // 2
+
+
+def test_a_manifest_of_any_json_is_refused_as_one() -> None:
+    for text in (b"[]", b"{}", b"null", b'{"schema": 1}', b'{"schema": [1]}', b"\xff", b"{", b'"' * 100):
+        with pytest.raises((ValueError, TypeError)):
+            Manifest.parse(text)
+
+
+def test_a_file_comes_to_be_whole_or_not_at_all(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    cut_short = new_file(path, "mark", overwrite=False)
+    cut_short.__enter__().write(b"some")
+    assert not path.exists()
+    assert not cut_short.__exit__(ValueError, ValueError("stop"), None)
+    assert list(tmp_path.iterdir()) == []
+    with new_file(path, "mark", overwrite=False) as file:
+        file.write(b"some")
+    assert path.read_bytes() == b"some"
+    with pytest.raises(BackupError, match="there already"), new_file(path, "mark", overwrite=False) as file:
+        file.write(b"other")
+    with new_file(path, "mark", overwrite=True) as file:
+        file.write(b"other")
+    assert path.read_bytes() == b"other"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_file_that_came_to_be_meanwhile_is_not_overwritten(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    writing = new_file(path, "mark", overwrite=False)
+    writing.__enter__().write(b"some")
+    path.write_bytes(b"another's")
+    with pytest.raises(BackupError, match="there already"):
+        writing.__exit__(None, None, None)
+    assert path.read_bytes() == b"another's"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_file_that_finds_no_room_says_so_and_leaves_nothing(small_disk: Path) -> None:
+    path = small_disk / "file"
+    with (
+        pytest.raises(BackupError, match=r"No space left.*Make room"),
+        new_file(path, "mark", overwrite=False) as file,
+    ):
+        write_archive(file, lambda target: target.write(bytes(BALLAST)), "2026-11-21T12:00:00+00:00")
+    assert list(small_disk.iterdir()) == []
+
+
+@pytest.mark.parametrize("lost", range(5))
+def test_a_swap_that_is_cut_short_anywhere_leaves_one_whole_graph(
+    tmp_path: Path, lost: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workspace = Workspace(tmp_path)
+    data = tmp_path / "data"
+    data.mkdir()
+    (data / "former").touch()
+    workspace.begin()
+    workspace.new_data.mkdir()
+    (workspace.new_data / "new").touch()
+    rename = Path.rename
+    renamed: list[Path] = []
+
+    def cut_short(path: Path, target: Path) -> Path:
+        if len(renamed) == lost:
+            raise KeyboardInterrupt
+        renamed.append(path)
+        return rename(path, target)
+
+    monkeypatch.setattr(Path, "rename", cut_short)
+    ended = False
+    try:
+        workspace.swap()
+        workspace.swap_back()
+        ended = True
+    except KeyboardInterrupt:
+        pass
+    assert ended == (lost == 4)
+    monkeypatch.undo()
+    Workspace(tmp_path).recover()
+    assert [path.name for path in data.iterdir()] == (["new"] if lost == 2 else ["former"])
+    Workspace(tmp_path).clear()
+    assert list(tmp_path.iterdir()) == [data]
+
+
+def take_over(workspace: Workspace, start: Callable[[], None], stop: Callable[[], bool]) -> None:
+    """What a restore does when the new data is ready."""
+    with workspace.used():
+        workspace.new_data.mkdir()
+        (workspace.new_data / "new").touch()
+        _start_with_new_data(StoppedServer(ran=False, java=Path(), class_path=[], start=start, stop=stop), workspace)
+
+
+@pytest.mark.parametrize("had_graph", [True, False])
+def test_a_start_that_fails_with_the_new_data_puts_the_former_back(tmp_path: Path, *, had_graph: bool) -> None:
+    workspace, data, told = Workspace(tmp_path), tmp_path / "data", list[str]()
+    if had_graph:
+        data.mkdir()
+        (data / "former").touch()
+
+    def fail() -> None:
+        told.extend(path.name for path in data.iterdir())
+        raise ConnectionError("no memory is left")
+
+    def stop() -> bool:
+        told.append("stop")
+        return True
+
+    with pytest.raises(ConnectionError, match="no memory"):
+        take_over(workspace, fail, stop)
+    assert told == ["new", "stop"]
+    assert [path.name for path in tmp_path.rglob("*")] == (["data", "former"] if had_graph else [])
+
+
+def test_an_interrupt_after_a_good_start_does_not_take_the_new_data_away(tmp_path: Path) -> None:
+    workspace, data = Workspace(tmp_path), tmp_path / "data"
+    data.mkdir()
+
+    def start() -> None:
+        workspace.clear()
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        take_over(workspace, start, lambda: True)
+    assert [path.name for path in tmp_path.rglob("*")] == ["data", "new"]
+
+
+def test_nothing_to_back_up_is_said_and_makes_no_home(tmp_path: Path, artifacts: Path) -> None:
+    server = EmbeddedServer(tmp_path / "home", artifacts)
+    with pytest.raises(BackupError, match="nothing to back up"):
+        backup(server, tmp_path / "file")
+    with pytest.raises(BackupError, match="no folder"):
+        backup(server, tmp_path / "absent" / "file")
+    with pytest.raises(BackupError, match="is a folder"):
+        backup(server, tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def run(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([*PROGRAM, *arguments], capture_output=True, text=True, timeout=100, check=False, **options)
+
+
+def test_the_commands_are_for_the_embedded_server_only(archive: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for arguments in (["--uri", "bolt://127.0.0.1:1", "backup"], ["--uri", "bolt://127.0.0.1:1", "restore"]):
+        answer = run(*arguments, str(archive), "--json")
+        assert answer.returncode == 1
+        assert "embedded" in json.loads(answer.stdout)["errors"][0]["message"]
+    monkeypatch.setenv("NEO4J_URI", "bolt://127.0.0.1:1")
+    assert run("restore", str(archive)).returncode == 1
+
+
+@pytest.mark.parametrize(("answer", "said"), [("n", "holds a graph already"), ("y", "damaged")])
+def test_a_restore_asks_before_it_replaces_a_graph(
+    home: EmbeddedServer, archive: Path, monkeypatch: pytest.MonkeyPatch, answer: str, said: str
+) -> None:
+    monkeypatch.setenv("MEMORYGRAPH_HOME", str(home.home))
+    monkeypatch.delenv("NEO4J_URI", raising=False)
+    refused = run("restore", str(archive), stdin=subprocess.DEVNULL)
+    assert refused.returncode == 1
+    assert "--force" in refused.stderr
+    terminal, inside = pty.openpty()
+    try:
+        os.write(terminal, f"{answer}\n".encode())
+        asked = run("restore", str(rewritten(archive, dump_sha256="0" * 64)), stdin=inside)
+    finally:
+        os.close(terminal)
+        os.close(inside)
+    assert asked.returncode == 1
+    assert "Replace it" in asked.stderr
+    assert said in asked.stderr
+    assert "Traceback" not in asked.stderr
+
+
+def test_a_tool_that_fails_says_why(tmp_path: Path, artifacts: Path) -> None:
+    from memorygraph.server.java import java_executable
+
+    folder = tmp_path / "maintenance"
+    folder.mkdir()
+    class_path = [artifacts / artifact.file_name for artifact in read_lock().artifacts]
+    tool = admin_tool.AdminTool(java_executable(), class_path, tmp_path, folder)
+
+    class Steps:
+        def begin(self, title: str) -> None: ...
+
+        def reach(self, share: float) -> None: ...
+
+    with (tmp_path / "dump").open("w+b") as file:
+        file.write(b"no dump")
+        file.seek(0)
+        with pytest.raises(ConnectionError, match=r"database load.*failed \(exit code 1\)"):
+            tool.load(file, "maintenance/data", Steps())

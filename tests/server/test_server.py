@@ -1,0 +1,335 @@
+"""The real Neo4j: started by many, found again, recovered after crashes, and closed to others."""
+
+from __future__ import annotations
+
+import http.client
+import os
+import random
+import socket
+import stat
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+import neo4j
+import psutil
+import pytest
+from neo4j.exceptions import AuthError, ClientError
+
+from memorygraph.errors import ConnectionError
+from memorygraph.server import process as server_process
+from memorygraph.server.artifacts import read_lock
+from memorygraph.server.doctor import examine
+from memorygraph.server.embedded import EmbeddedServer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+LONG = bool(os.environ.get("MEMORYGRAPH_TEST_LONG"))
+STARTERS = 8
+ROUNDS_OF_KILLS = 10 if LONG else 1
+
+UP = """
+import sys, time
+from pathlib import Path
+from memorygraph.server import process as server_process
+from memorygraph.server.embedded import EmbeddedServer
+server_process.import_psutil()
+time.sleep(max(0, float(sys.argv[3]) - time.time()))
+print(EmbeddedServer(Path(sys.argv[1]), Path(sys.argv[2])).up().bolt_uri)
+"""
+
+
+def processes_of(server: EmbeddedServer) -> list[psutil.Process]:
+    return [process for process in psutil.process_iter() if server_process._is_server(process, server.home)]
+
+
+def ask(server: EmbeddedServer, query: str, access: str = neo4j.READ_ACCESS) -> list[dict[str, Any]]:
+    uri = server.status().bolt_uri
+    assert uri
+    with (
+        neo4j.GraphDatabase.driver(uri, auth=("neo4j", server.password())) as driver,
+        driver.session(default_access_mode=access) as session,
+    ):
+        return session.run(query).data()
+
+
+@pytest.fixture(scope="module")
+def server(make_server: Callable[[], EmbeddedServer]) -> EmbeddedServer:
+    made = make_server()
+    made.up()
+    return made
+
+
+@pytest.mark.slow
+def test_status_says_where_it_is(server: EmbeddedServer) -> None:
+    status = server.status()
+    assert status.running
+    assert status.bolt_uri
+    assert status.bolt_uri.startswith("bolt://127.0.0.1:")
+    assert status.browser_url
+    assert (status.username, status.version) == ("neo4j", read_lock().version)
+    assert (status.home, status.password_file) == (str(server.home), str(server.home / "password"))
+    kernel = "CALL dbms.components() YIELD name, versions WHERE name = 'Neo4j Kernel' RETURN versions"
+    assert ask(server, kernel) == [{"versions": [status.version]}]
+
+
+@pytest.mark.slow
+def test_up_again_is_quick_and_changes_nothing(server: EmbeddedServer) -> None:
+    before, pids = server.status(), [process.pid for process in processes_of(server)]
+    began = time.monotonic()
+    assert server.up() == before
+    assert time.monotonic() - began < 4
+    assert [process.pid for process in processes_of(server)] == pids
+
+
+def test_the_browser_is_served(server: EmbeddedServer) -> None:
+    place = (server.status().browser_url or "").removeprefix("http://")
+    connection = http.client.HTTPConnection(place.partition("/")[0], timeout=10)
+    connection.request("GET", "/browser/")
+    page = connection.getresponse().read()
+    connection.close()
+    assert b"Neo4j Browser" in page
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="rights are kept otherwise there")
+def test_the_home_is_private_and_the_password_file_holds_the_password_alone(server: EmbeddedServer) -> None:
+    assert stat.S_IMODE(server.home.stat().st_mode) == 0o700
+    assert stat.S_IMODE(server.password_file.stat().st_mode) == 0o600
+    password = server.password_file.read_text("utf-8")
+    assert password == password.strip() == server.password()
+    assert len(password) >= 24
+    command = " ".join(processes_of(server)[0].cmdline())
+    assert password not in command
+    assert all(password not in finding.detail for finding in examine(server))
+
+
+def test_it_listens_on_the_loopback_only(server: EmbeddedServer) -> None:
+    (process,) = processes_of(server)
+    sockets = [c for c in process.net_connections("inet") if c.status in (psutil.CONN_LISTEN, psutil.CONN_NONE)]
+    assert {c.laddr.ip.removeprefix("::ffff:") for c in sockets} == {"127.0.0.1"}
+    assert len(sockets) == 2
+
+
+def test_a_wrong_password_is_refused(server: EmbeddedServer) -> None:
+    uri = server.status().bolt_uri
+    assert uri
+    for auth in (("neo4j", "wrong-password"), ("neo4j", "neo4j"), None):
+        with neo4j.GraphDatabase.driver(uri, auth=auth) as driver, pytest.raises((AuthError, ClientError)):
+            driver.verify_connectivity()
+
+
+@pytest.mark.parametrize(
+    "address", ["file:///etc/passwd", "http://127.0.0.1:{http}/", "http://[::1]:{http}/", "ftp://127.0.0.1/x"]
+)
+def test_load_csv_reads_no_file_and_calls_nobody(server: EmbeddedServer, address: str) -> None:
+    port = (server.status().browser_url or "").split(":")[2].partition("/")[0]
+    with pytest.raises(ClientError, match="Cannot load from URL"):
+        ask(server, f"LOAD CSV FROM '{address.format(http=port)}' AS line RETURN line LIMIT 1")
+
+
+@pytest.mark.slow
+def test_nothing_is_reported_to_the_vendor_and_transactions_are_bounded(server: EmbeddedServer) -> None:
+    rows = ask(server, "SHOW SETTINGS YIELD name, value RETURN name, value")
+    values = {row["name"]: row["value"] for row in rows}
+    for setting in (
+        "dbms.usage_report.enabled",
+        "dbms.fleet_manager.enabled",
+        "server.fleet_discovery.enabled",
+    ):
+        assert values[setting] == "false"
+    assert values["db.transaction.timeout"] == "30s"
+    with pytest.raises(neo4j.exceptions.TransientError, match=r"db\.memory\.transaction\.max"):
+        ask(server, "UNWIND range(1, 30000000) AS i RETURN collect(i)[0]")
+    assert ask(server, "RETURN 1 AS one") == [{"one": 1}]
+
+
+def test_the_doctor_finds_a_running_server_well(server: EmbeddedServer) -> None:
+    findings = {finding.name: finding for finding in examine(server)}
+    assert all(finding.ok for finding in findings.values()), findings
+    assert str(server.status().bolt_uri) in findings["server"].detail
+
+
+def several_at_once(
+    server: EmbeddedServer, run_python: Callable[..., subprocess.Popen[str]]
+) -> list[subprocess.Popen[str]]:
+    at_the_same_moment = time.time() + 2
+    return [run_python(UP, server.home, server.artifacts, at_the_same_moment) for _ in range(STARTERS)]
+
+
+def first_process_of(server: EmbeddedServer) -> psutil.Process:
+    until = time.monotonic() + 100
+    while not (found := processes_of(server)):
+        assert time.monotonic() < until
+        time.sleep(0.01)
+    return found[0]
+
+
+@pytest.mark.timeout(300 if not LONG else 3000)
+def test_starts_crashes_and_kills(
+    make_server: Callable[[], EmbeddedServer], run_python: Callable[..., subprocess.Popen[str]]
+) -> None:
+    server = make_server()
+    several = several_at_once(server, run_python)
+    answers = {process.communicate(timeout=200)[0].strip() for process in several}
+    assert answers == {server.status().bolt_uri}
+    (process,) = processes_of(server)
+
+    # The server is killed, and its port is taken while it is away.
+    ask(server, "CREATE (:Survivor {name: 'a'})", neo4j.WRITE_ACCESS)
+    process.kill()
+    process.wait(10)
+    assert not server.status().running
+    (former,) = answers
+    with socket.create_server(("127.0.0.1", int(former.rpartition(":")[2]))):
+        recovered = server.up()
+        assert recovered.bolt_uri != former
+        assert ask(server, "MATCH (n:Survivor) RETURN n.name AS name") == [{"name": "a"}]
+        assert len(processes_of(server)) == 1
+    assert server.down()
+    assert not server.down()
+    assert processes_of(server) == []
+
+    # A starter is killed before it could note the process: the next one adopts that server.
+    starter = run_python(UP, server.home, server.artifacts, 0)
+    orphan = first_process_of(server)
+    starter.kill()
+    starter.wait()
+    (server.home / "server.pid").unlink(missing_ok=True)
+    assert server.up().bolt_uri == recovered.bolt_uri, "the ports of the last start are kept"
+    assert processes_of(server) == [orphan]
+    assert ask(server, "MATCH (n:Survivor) RETURN n.name AS name") == [{"name": "a"}]
+
+    # A wrong password file is told apart from a server that is down.
+    password = server.password()
+    server.password_file.write_text("not the password", "utf-8")
+    with pytest.raises(ConnectionError, match="refuses the password"):
+        server.check()
+    server.password_file.write_text(password, "utf-8")
+    assert server.down()
+
+    # Several start at once, and the one that starts the server is killed, with the server or without it.
+    seed = random.randrange(2**32)
+    chance = random.Random(seed)
+    for _ in range(ROUNDS_OF_KILLS):
+        several = several_at_once(server, run_python)
+        process = first_process_of(server)
+        time.sleep(chance.uniform(0, 2))
+        (owner,) = [one for one in several if one.pid == process.ppid()] or several[:1]
+        owner.kill()
+        if is_server_killed := chance.random() < 0.7:
+            process.kill()
+        told = [one.communicate(timeout=200)[0].strip() for one in several if one is not owner]
+        assert set(told) == {server.status().bolt_uri}, f"seed {seed}"
+        (now,) = processes_of(server)
+        assert (now == process) != is_server_killed, f"seed {seed}"
+        assert ask(server, "MATCH (n:Survivor) RETURN n.name AS name") == [{"name": "a"}]
+        assert server.down()
+        assert processes_of(server) == []
+    print(f"{ROUNDS_OF_KILLS} rounds of {STARTERS} starters, seed {seed}")
+
+
+@pytest.mark.slow
+def test_a_server_that_is_killed_while_it_starts_is_started_again(make_server: Callable[[], EmbeddedServer]) -> None:
+    server = make_server()
+    with ThreadPoolExecutor(1) as starter:
+        starting = starter.submit(server.up)
+        first = first_process_of(server)
+        first.kill()
+        assert starting.result().running
+    assert first not in processes_of(server)
+
+
+@pytest.mark.slow
+def test_a_server_that_lost_the_race_for_its_ports_is_not_taken_for_the_one_that_won_it(
+    server: EmbeddedServer, make_server: Callable[[], EmbeddedServer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    winner = server.up()
+    loser = make_server()
+    choose = server_process.choose_ports
+    ports = [
+        tuple(int(url.split(":")[2].partition("/")[0]) for url in (winner.bolt_uri or "", winner.browser_url or ""))
+    ]
+    # Both looked in the same second, when the ports were still free.
+    monkeypatch.setattr(server_process, "choose_ports", lambda former: ports.pop() if ports else choose(former))
+    found = loser.up()
+    assert found.running
+    assert found.bolt_uri != winner.bolt_uri
+    assert ask(loser, "RETURN 1 AS one") == [{"one": 1}]
+    assert server.status() == winner
+    assert loser.down()
+
+
+def test_a_start_that_fails_leaves_no_process_and_says_why(
+    make_server: Callable[[], EmbeddedServer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = make_server()
+    started: list[psutil.Process] = []
+    start = server_process.start
+
+    def counted(*arguments: Any) -> psutil.Process:
+        started.append(start(*arguments))
+        return started[-1]
+
+    monkeypatch.setattr(server_process, "start", counted)
+    (server.home / "data").mkdir()
+    (server.home / "data" / "databases").write_text("not a folder", "utf-8")
+    with pytest.raises(ConnectionError, match=r"(?s)databases.*memorygraph doctor") as caught:
+        server.up()
+    assert "Neo4j ended while it was starting" in str(caught.value)
+    assert len(started) == 1, "what Neo4j itself refuses is not tried again"
+    assert processes_of(server) == []
+    assert not server.status().running
+
+
+def test_a_start_that_takes_too_long_leaves_no_process(make_server: Callable[[], EmbeddedServer]) -> None:
+    server = make_server()
+    with pytest.raises(ConnectionError, match="does not answer in time"):
+        server.up(timeout_s=0.5)
+    assert processes_of(server) == []
+
+
+def test_a_process_id_of_another_program_is_not_taken_for_the_server(tmp_path: Path) -> None:
+    server = EmbeddedServer(tmp_path)
+    (tmp_path / "server.pid").write_text(str(os.getpid()), "ascii")
+    assert server_process.find(server.home) is None
+    assert not server.down()
+
+
+def test_a_lost_password_is_never_healed_at_the_cost_of_data(
+    make_server: Callable[[], EmbeddedServer],
+) -> None:
+    server = make_server()
+    store = server.home / "data" / "databases" / "system" / "neostore"
+    store.parent.mkdir(parents=True)
+    store.write_text("a graph", "utf-8")
+    with pytest.raises(ConnectionError, match=r"password file .* is lost"):
+        server.up()
+    assert store.read_text("utf-8") == "a graph"
+    findings = {finding.name: finding for finding in examine(server)}
+    assert not findings["password file"].ok
+
+
+def test_a_home_that_cannot_be_used_is_an_error_that_says_so(tmp_path: Path, artifacts: Path) -> None:
+    (tmp_path / "file").write_text("not a folder", "utf-8")
+    server = EmbeddedServer(tmp_path / "file" / "home", artifacts)
+    with pytest.raises(ConnectionError, match="MEMORYGRAPH_HOME"):
+        server.up()
+    assert not {finding.name: finding for finding in examine(server)}["home"].ok
+
+
+@pytest.mark.skipif(sys.platform == "win32" or os.geteuid() != 0, reason="needs the right to give a folder away")
+def test_the_home_of_another_user_is_refused(tmp_path: Path, artifacts: Path) -> None:
+    os.chown(tmp_path, 12345, 12345)
+    with pytest.raises(ConnectionError, match="belongs to another user"):
+        EmbeddedServer(tmp_path, artifacts).up()
+
+
+def test_a_full_disk_is_an_error_that_says_so(small_disk: Path, artifacts: Path) -> None:
+    server = EmbeddedServer(small_disk / "home", artifacts)
+    with pytest.raises(ConnectionError, match="MB are free"):
+        server.up()
+    assert processes_of(server) == []
