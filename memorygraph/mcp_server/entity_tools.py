@@ -6,12 +6,11 @@ mcp-neo4j-memory has answer in its words.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from memorygraph.mcp_server.tools import Answer, Arguments, Budgeted, Tool, provenance
+from memorygraph.mcp_server.tools import BudgetedArguments, ToolAnswer, ToolArguments, provenance, tool
 from memorygraph.memory import entities as memory
 from memorygraph.memory.reading import Graph, as_json
 from memorygraph.memory.values import (
@@ -28,31 +27,31 @@ if TYPE_CHECKING:
     from memorygraph.client import MemoryGraph
 
 
-class EntitiesArguments(Arguments):
+class EntitiesArguments(ToolArguments):
     """What create_entities takes."""
 
     entities: list[Entity]
 
 
-class RelationsArguments(Arguments):
+class RelationsArguments(ToolArguments):
     """What create_relations takes."""
 
     relations: list[Relation]
 
 
-class RelationDeletionsArguments(Arguments):
+class RelationDeletionsArguments(ToolArguments):
     """What delete_relations takes."""
 
     relations: list[Relation] = Field(description="An array of relations to delete")
 
 
-class ObservationsArguments(Arguments):
+class ObservationsArguments(ToolArguments):
     """What add_observations takes."""
 
     observations: list[Observations]
 
 
-class EntityDeletionsArguments(Arguments):
+class EntityDeletionsArguments(ToolArguments):
     """What delete_entities takes."""
 
     model_config = ConfigDict(populate_by_name=True)
@@ -60,17 +59,21 @@ class EntityDeletionsArguments(Arguments):
     entity_names: list[str] = Field(alias="entityNames", description="An array of entity names to delete")
 
 
-class ObservationDeletionsArguments(Arguments):
+class ObservationDeletionsArguments(ToolArguments):
     """What delete_observations takes."""
 
     deletions: list[ObservationDeletion]
 
 
-class PageArguments(Budgeted):
+class PageArguments(BudgetedArguments):
     """What every read takes."""
 
     cursor: str | None = Field(default=None, description="Where the page before ended: the `cursor` of its answer")
     names_only: bool = Field(default=False, description="An overview: names and types, without what is known of them")
+
+    def page(self) -> dict[str, Any]:
+        """The page that is asked for, as the reading methods of the client take it."""
+        return {"max_tokens": self.max_tokens, "cursor": self.cursor, "names_only": self.names_only}
 
 
 class SearchArguments(PageArguments):
@@ -123,12 +126,14 @@ class LeftOut(BaseModel):
     names: list[str] = Field(default=[])
 
 
-class _PageAnswer(BaseModel):
+class PageAnswer(BaseModel):
+    """What every answer says that comes in pages."""
+
     left_out: LeftOut = Field(default=LeftOut(), serialization_alias="leftOut")
     cursor: str = Field(default="", description="What the next call takes to go on")
 
 
-class GraphAnswer(_PageAnswer):
+class GraphAnswer(PageAnswer):
     """Entities and relations; `leftOut` and `cursor` are there when there are more."""
 
     entities: list[Entity]
@@ -151,193 +156,117 @@ class Neo4jRelation(BaseModel):
     relation_type: str = Field(serialization_alias="relationType")
 
 
-class Neo4jGraphAnswer(_PageAnswer):
+class Neo4jGraphAnswer(PageAnswer):
     """Entities and relations; `leftOut` and `cursor` are there when there are more."""
 
     entities: list[Neo4jEntity]
     relations: list[Neo4jRelation]
 
 
-def _create_entities(graph: MemoryGraph, given: EntitiesArguments) -> Answer:
+@tool("Create Entities", EntitiesArguments, EntitiesAnswer, writes=True)
+def create_entities(graph: MemoryGraph, given: EntitiesArguments) -> ToolAnswer:
+    """Create multiple new entities in the knowledge graph.
+
+    What is said of an entity that exists is added to it; nothing is overwritten.
+    """
     created, outcomes = memory.create_entities(
         graph.connection, graph.namespace, given.entities, provenance=provenance()
     )
     said = [outcome.as_dict() for outcome in outcomes] if len(created) < len(given.entities) else []
-    return _array("entities", [entity.as_dict() for entity in created], said)
+    return answer_with_array("entities", [entity.as_dict() for entity in created], said)
 
 
-def _create_relations(graph: MemoryGraph, given: RelationsArguments) -> Answer:
+@tool("Create Relations", RelationsArguments, RelationsAnswer, writes=True)
+def create_relations(graph: MemoryGraph, given: RelationsArguments) -> ToolAnswer:
+    """Create multiple new relations between entities in the knowledge graph.
+
+    Relations should be in active voice, and both entities must exist.
+    """
     created, outcomes = memory.create_relations(
         graph.connection, graph.namespace, given.relations, provenance=provenance()
     )
     said = [outcome.as_dict() for outcome in outcomes] if len(created) < len(given.relations) else []
-    return _array("relations", [relation.as_dict() for relation in created], said)
+    return answer_with_array("relations", [relation.as_dict() for relation in created], said)
 
 
-def _add_observations(graph: MemoryGraph, given: ObservationsArguments) -> Answer:
+@tool("Add Observations", ObservationsArguments, ObservationsAnswer, writes=True)
+def add_observations(graph: MemoryGraph, given: ObservationsArguments) -> ToolAnswer:
+    """Add new observations to existing entities in the knowledge graph."""
     added = memory.add_observations(graph.connection, graph.namespace, given.observations, provenance=provenance())
-    return _array("results", [each.as_dict() for each in added], [])
+    return answer_with_array("results", [each.as_dict() for each in added], [])
 
 
-def _array(name: str, values: list[dict[str, Any]], outcomes: list[dict[str, Any]]) -> Answer:
-    """The text is the bare array, as the reference server's is."""
-    return Answer(as_json(values), {name: values, **({"outcomes": outcomes} if outcomes else {})})
+def answer_with_array(name: str, values: list[dict[str, Any]], outcomes: list[dict[str, Any]]) -> ToolAnswer:
+    """Answer with values whose text is the bare array, as the reference server's is."""
+    return ToolAnswer(as_json(values), {name: values, **({"outcomes": outcomes} if outcomes else {})})
 
 
-def _delete_entities(graph: MemoryGraph, given: EntityDeletionsArguments) -> Answer:
+@tool("Delete Entities", EntityDeletionsArguments, DoneAnswer, writes=True, destructive=True)
+def delete_entities(graph: MemoryGraph, given: EntityDeletionsArguments) -> ToolAnswer:
+    """Delete multiple entities and their associated relations from the knowledge graph."""
     memory.delete_entities(graph.connection, graph.namespace, given.entity_names, provenance=provenance())
-    return _done("Entities deleted successfully")
+    return ToolAnswer.of_done("Entities deleted successfully")
 
 
-def _delete_observations(graph: MemoryGraph, given: ObservationDeletionsArguments) -> Answer:
+@tool("Delete Observations", ObservationDeletionsArguments, DoneAnswer, writes=True, destructive=True)
+def delete_observations(graph: MemoryGraph, given: ObservationDeletionsArguments) -> ToolAnswer:
+    """Delete specific observations from entities in the knowledge graph."""
     memory.delete_observations(graph.connection, graph.namespace, given.deletions, provenance=provenance())
-    return _done("Observations deleted successfully")
+    return ToolAnswer.of_done("Observations deleted successfully")
 
 
-def _delete_relations(graph: MemoryGraph, given: RelationDeletionsArguments) -> Answer:
+@tool("Delete Relations", RelationDeletionsArguments, DoneAnswer, writes=True, destructive=True)
+def delete_relations(graph: MemoryGraph, given: RelationDeletionsArguments) -> ToolAnswer:
+    """Delete multiple relations from the knowledge graph."""
     memory.delete_relations(graph.connection, graph.namespace, given.relations, provenance=provenance())
-    return _done("Relations deleted successfully")
+    return ToolAnswer.of_done("Relations deleted successfully")
 
 
-def _done(message: str) -> Answer:
-    return Answer(message, {"success": True, "message": message})
+@tool("Read Graph", PageArguments, GraphAnswer)
+def read_graph(graph: MemoryGraph, given: PageArguments) -> ToolAnswer:
+    """Read the entire knowledge graph.
+
+    Long answers come in pages: the answer says what it left out, and `cursor` goes on from there.
+    """
+    return ToolAnswer.of(memory.read_graph(graph.connection, graph.namespace, **given.page()).as_dict())
 
 
-def _read(graph: MemoryGraph, given: PageArguments) -> Graph:
-    return memory.read_graph(graph.connection, graph.namespace, **_page(given))
+@tool("Search Nodes", SearchArguments, GraphAnswer)
+def search_nodes(graph: MemoryGraph, given: SearchArguments) -> ToolAnswer:
+    """Search for nodes in the knowledge graph based on a query: those that contain it, or else its words.
+
+    Long answers come in pages: the answer says what it left out, and `cursor` goes on from there.
+    """
+    return ToolAnswer.of(memory.search_nodes(graph.connection, graph.namespace, given.query, **given.page()).as_dict())
 
 
-def _search(graph: MemoryGraph, given: SearchArguments) -> Graph:
-    return memory.search_nodes(graph.connection, graph.namespace, given.query, **_page(given))
+@tool("Open Nodes", NamesArguments, GraphAnswer)
+def open_nodes(graph: MemoryGraph, given: NamesArguments) -> ToolAnswer:
+    """Open specific nodes in the knowledge graph by their names.
+
+    Long answers come in pages: the answer says what it left out, and `cursor` goes on from there.
+    """
+    return ToolAnswer.of(memory.open_nodes(graph.connection, graph.namespace, given.names, **given.page()).as_dict())
 
 
-def _open(graph: MemoryGraph, given: NamesArguments) -> Graph:
-    return memory.open_nodes(graph.connection, graph.namespace, given.names, **_page(given))
+@tool("Search Memories", SearchArguments, Neo4jGraphAnswer)
+def search_memories(graph: MemoryGraph, given: SearchArguments) -> ToolAnswer:
+    """Search for memories based on a query containing search terms; search_nodes in the words of mcp-neo4j-memory."""
+    return answer_as_neo4j_memory(memory.search_nodes(graph.connection, graph.namespace, given.query, **given.page()))
 
 
-def _page(given: PageArguments) -> dict[str, Any]:
-    return {"max_tokens": given.max_tokens, "cursor": given.cursor, "names_only": given.names_only}
+@tool("Find Memories by Name", NamesArguments, Neo4jGraphAnswer)
+def find_memories_by_name(graph: MemoryGraph, given: NamesArguments) -> ToolAnswer:
+    """Find specific memories by name; open_nodes in the words of mcp-neo4j-memory."""
+    return answer_as_neo4j_memory(memory.open_nodes(graph.connection, graph.namespace, given.names, **given.page()))
 
 
-def _as_reference(read: Callable[[MemoryGraph, Any], Graph]) -> Callable[[MemoryGraph, Any], Answer]:
-    return lambda graph, given: Answer.of(read(graph, given).as_dict())
-
-
-def _as_neo4j(read: Callable[[MemoryGraph, Any], Graph]) -> Callable[[MemoryGraph, Any], Answer]:
-    def run(graph: MemoryGraph, given: Any) -> Answer:
-        found = read(graph, given)
-        entities = [
-            {"name": each.name, "type": each.entity_type, "observations": each.observations} for each in found.entities
-        ]
-        relations = [
-            {"source": each.source, "target": each.target, "relationType": each.relation_type}
-            for each in found.relations
-        ]
-        return Answer.of({**found.as_dict(), "entities": entities, "relations": relations})
-
-    return run
-
-
-_PAGED = " Long answers come in pages: the answer says what it left out, and `cursor` goes on from there."
-
-TOOLS = (
-    Tool(
-        "create_entities",
-        "Create Entities",
-        "Create multiple new entities in the knowledge graph. What is said of an entity that exists is added to it; "
-        "nothing is overwritten.",
-        EntitiesArguments,
-        _create_entities,
-        EntitiesAnswer,
-        writes=True,
-    ),
-    Tool(
-        "create_relations",
-        "Create Relations",
-        "Create multiple new relations between entities in the knowledge graph. Relations should be in active voice, "
-        "and both entities must exist.",
-        RelationsArguments,
-        _create_relations,
-        RelationsAnswer,
-        writes=True,
-    ),
-    Tool(
-        "add_observations",
-        "Add Observations",
-        "Add new observations to existing entities in the knowledge graph",
-        ObservationsArguments,
-        _add_observations,
-        ObservationsAnswer,
-        writes=True,
-    ),
-    Tool(
-        "delete_entities",
-        "Delete Entities",
-        "Delete multiple entities and their associated relations from the knowledge graph",
-        EntityDeletionsArguments,
-        _delete_entities,
-        DoneAnswer,
-        writes=True,
-        destructive=True,
-    ),
-    Tool(
-        "delete_observations",
-        "Delete Observations",
-        "Delete specific observations from entities in the knowledge graph",
-        ObservationDeletionsArguments,
-        _delete_observations,
-        DoneAnswer,
-        writes=True,
-        destructive=True,
-    ),
-    Tool(
-        "delete_relations",
-        "Delete Relations",
-        "Delete multiple relations from the knowledge graph",
-        RelationDeletionsArguments,
-        _delete_relations,
-        DoneAnswer,
-        writes=True,
-        destructive=True,
-    ),
-    Tool(
-        "read_graph",
-        "Read Graph",
-        "Read the entire knowledge graph." + _PAGED,
-        PageArguments,
-        _as_reference(_read),
-        GraphAnswer,
-    ),
-    Tool(
-        "search_nodes",
-        "Search Nodes",
-        "Search for nodes in the knowledge graph based on a query: those that contain it, or else its words." + _PAGED,
-        SearchArguments,
-        _as_reference(_search),
-        GraphAnswer,
-    ),
-    Tool(
-        "open_nodes",
-        "Open Nodes",
-        "Open specific nodes in the knowledge graph by their names." + _PAGED,
-        NamesArguments,
-        _as_reference(_open),
-        GraphAnswer,
-    ),
-    Tool(
-        "search_memories",
-        "Search Memories",
-        "Search for memories based on a query containing search terms; search_nodes in the words of mcp-neo4j-memory.",
-        SearchArguments,
-        _as_neo4j(_search),
-        Neo4jGraphAnswer,
-    ),
-    Tool(
-        "find_memories_by_name",
-        "Find Memories by Name",
-        "Find specific memories by name; open_nodes in the words of mcp-neo4j-memory.",
-        NamesArguments,
-        _as_neo4j(_open),
-        Neo4jGraphAnswer,
-    ),
-)
+def answer_as_neo4j_memory(page: Graph) -> ToolAnswer:
+    """Answer with a page of entities and relations in the words of mcp-neo4j-memory."""
+    entities = [
+        {"name": each.name, "type": each.entity_type, "observations": each.observations} for each in page.entities
+    ]
+    relations = [
+        {"source": each.source, "target": each.target, "relationType": each.relation_type} for each in page.relations
+    ]
+    return ToolAnswer.of({**page.as_dict(), "entities": entities, "relations": relations})

@@ -1,4 +1,4 @@
-"""The server over HTTP: who may come in, from where, and into which namespace.
+"""The server over HTTP: which clients may call it, from where, and in which namespace.
 
 Each bearer token is bound to one namespace. Without tokens only this machine can be served. The Host and the Origin
 of each request are checked in any case, so that no web page can reach the server through a browser; the SDK would do
@@ -29,8 +29,8 @@ from starlette.requests import Request
 from starlette.routing import Route
 
 from memorygraph.errors import MemoryGraphError, NotFoundError
-from memorygraph.mcp_server.server import TOOLS, build_server, log_to_stderr
-from memorygraph.mcp_server.tools import Tool
+from memorygraph.mcp_server.server import build_server, log_to_stderr
+from memorygraph.mcp_server.tools import TOOLS, Tool
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from memorygraph.client import MemoryGraph
 
 PATH = "/mcp"
-MAX_BODY = 4 << 20
-_LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+MAX_BODY_BYTES = 4 << 20
+LOOPBACK_NAMES = ("127.0.0.1", "localhost", "[::1]")
 
 
 def read_tokens(path: str | Path) -> dict[str, str]:
@@ -57,8 +57,14 @@ def read_tokens(path: str | Path) -> dict[str, str]:
         raise NotFoundError(f"no such file: {path}") from None
     except (OSError, UnicodeDecodeError) as error:
         raise MemoryGraphError(f"cannot read {path}: {error}") from None
+    pairs: list[tuple[str, ...]]
     if text.lstrip().startswith("{"):
-        pairs = _json_pairs(text, path)
+        try:
+            pairs = list(json.loads(text).items())
+        except ValueError as error:
+            raise MemoryGraphError(f"{path} is not valid JSON: {error}") from None
+        if not all(isinstance(token, str) and token for _, token in pairs):
+            raise MemoryGraphError(f"{path}: each value is the token of a namespace")
     else:
         lines = [line.strip() for line in text.splitlines()]
         pairs = [tuple(line.rsplit(None, 1)) for line in lines if line and not line.startswith("#")]
@@ -72,33 +78,24 @@ def read_tokens(path: str | Path) -> dict[str, str]:
     return tokens
 
 
-def _json_pairs(text: str, path: str | Path) -> list[tuple[str, ...]]:
-    try:
-        pairs = list(json.loads(text).items())
-    except ValueError as error:
-        raise MemoryGraphError(f"{path} is no JSON: {error}") from None
-    if not all(isinstance(token, str) and token for _, token in pairs):
-        raise MemoryGraphError(f"{path}: each value is the token of a namespace")
-    return pairs
-
-
-class _Tokens:
-    """Knows the namespace of each token by the token's hash."""
+class TokenVerifier:
+    """The namespace of each token, kept by the hash of the token: a token itself is held nowhere."""
 
     def __init__(self, tokens: Mapping[str, str]) -> None:
-        self._namespaces = {_hashed(token): namespace for token, namespace in tokens.items()}
+        self._namespaces = {hash_token(token): namespace for token, namespace in tokens.items()}
 
     async def verify_token(self, token: str) -> AccessToken | None:
         """Who a token stands for: its namespace is all that is passed on."""
-        namespace = self._namespaces.get(_hashed(token))
+        namespace = self._namespaces.get(hash_token(token))
         return AccessToken(token="", client_id=namespace, scopes=[]) if namespace is not None else None
 
 
-def _hashed(token: str) -> bytes:
+def hash_token(token: str) -> bytes:
+    """The hash that a token is compared by."""
     return hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()
 
 
-class _Guard:
+class _HostGuard:
     """Refuses a request for another host, or from the page of another one, before anything else looks at it."""
 
     def __init__(self, app: ASGIApp, settings: TransportSecuritySettings) -> None:
@@ -130,22 +127,17 @@ def is_loopback(host: str) -> bool:
 
 def allowed_from(host: str, port: int, hosts: Iterable[str] = ()) -> TransportSecuritySettings:
     """The Host and the Origin headers that are let in: this machine's, the address's own, and those of `hosts`."""
-    named = [*_LOOPBACK, *_own_names(host), *hosts]
-    allowed = [name for each in named for name in ([each] if _has_port(each) else [each, f"{each}:{port}"])]
+    own_name = f"[{host}]" if ":" in host else host
+    if host in {"0.0.0.0", "::"}:  # noqa: S104 - it is compared with, not bound
+        own_name = socket.gethostname()
+    allowed: list[str] = []
+    for name in (*LOOPBACK_NAMES, own_name, *hosts):
+        has_port = name.rpartition(":")[2].isdigit() and not name.endswith("]")
+        allowed += [name] if has_port else [name, f"{name}:{port}"]
     origins = [f"{scheme}://{each}" for each in allowed for scheme in ("http", "https")]
     return TransportSecuritySettings(
         enable_dns_rebinding_protection=True, allowed_hosts=allowed, allowed_origins=origins
     )
-
-
-def _own_names(host: str) -> list[str]:
-    if host in {"0.0.0.0", "::"}:  # noqa: S104 - it is looked for, not bound
-        return [socket.gethostname()]
-    return [f"[{host}]" if ":" in host else host]
-
-
-def _has_port(name: str) -> bool:
-    return name.rpartition(":")[2].isdigit() and not name.endswith("]")
 
 
 def build_app(
@@ -159,7 +151,7 @@ def build_app(
 ) -> Starlette:
     """The ASGI application that serves a graph under `/mcp`.
 
-    `tokens` gives the namespace of each bearer token; without them everybody on this machine works in the graph's
+    `tokens` gives the namespace of each bearer token; without them every process on this machine works in the graph's
     own. `allowed_hosts` are further names under which the server is reached, each with its port or for `port`.
 
     Raises:
@@ -174,13 +166,13 @@ def build_app(
     manager = StreamableHTTPSessionManager(
         build_server(graph, graphs, tools),
         security_settings=allowed_from(host, port, allowed_hosts),
-        max_request_body_size=MAX_BODY,
+        max_request_body_size=MAX_BODY_BYTES,
     )
     served: Any = StreamableHTTPASGIApp(manager)
-    middleware = [Middleware(_Guard, settings=allowed_from(host, port, allowed_hosts))]
+    middleware = [Middleware(_HostGuard, settings=allowed_from(host, port, allowed_hosts))]
     if tokens:
         served = RequireAuthMiddleware(served, required_scopes=[])
-        backend = BearerAuthBackend(_Tokens(tokens))
+        backend = BearerAuthBackend(TokenVerifier(tokens))
         middleware += [Middleware(AuthenticationMiddleware, backend=backend), Middleware(AuthContextMiddleware)]
     return Starlette(routes=[Route(PATH, endpoint=served)], middleware=middleware, lifespan=lambda _: manager.run())
 
@@ -202,7 +194,11 @@ def serve_http(
     import uvicorn
 
     log_to_stderr()
-    with _listener(host, port) as listener:
+    try:
+        listener = socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
+    except (OSError, OverflowError) as error:
+        raise MemoryGraphError(f"cannot serve at {host} port {port}: {error}") from None
+    with listener:
         port = listener.getsockname()[1]
         app = build_app(graph, host, port, tokens, allowed_hosts=allowed_hosts, tools=tools)
         shown = f"[{host}]" if ":" in host else host
@@ -213,11 +209,3 @@ def serve_http(
         )
         with suppress(KeyboardInterrupt):  # it is how a person ends it
             uvicorn.Server(config).run(sockets=[listener])
-
-
-def _listener(host: str, port: int) -> socket.socket:
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    try:
-        return socket.create_server((host, port), family=family)
-    except (OSError, OverflowError) as error:
-        raise MemoryGraphError(f"cannot serve at {host} port {port}: {error}") from None

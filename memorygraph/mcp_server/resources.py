@@ -39,8 +39,8 @@ ContextScript declares the nodes and edges of a graph. A program is stored whole
 
 
 @dataclass(frozen=True)
-class Readable:
-    """Something to be read: its URI, in which `{name}` stands for a part, and what reads it."""
+class GraphResource:
+    """A part of the graph that has a URI, in which `{name}` stands for a parameter, and the function that reads it."""
 
     uri: str
     name: str
@@ -51,17 +51,17 @@ class Readable:
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:
-        """What the URIs of this look like."""
+        """The pattern of its URIs."""
         return re.compile(re.sub(r"\\\{(\w+)\\\}", r"(?P<\1>[^/?#]+)", re.escape(self.uri)))
 
     def match(self, uri: str) -> dict[str, str] | None:
-        """The parts of a URI of this, or None."""
+        """The parameters in a URI of this resource, or None."""
         match = self.pattern.fullmatch(uri)
         return {name: unquote(part) for name, part in match.groupdict().items()} if match else None
 
     @property
     def is_template(self) -> bool:
-        """Whether it stands for many."""
+        """Whether the URI has a parameter."""
         return "{" in self.uri
 
     def described(self) -> Resource:
@@ -85,59 +85,66 @@ class Readable:
         )
 
 
-def _graph(graph: MemoryGraph) -> str:
+RESOURCES: list[GraphResource] = []
+"""What a client can read, in the order in which it is listed; `@resource` adds each."""
+
+
+def resource(
+    uri: str, title: str, description: str, mime_type: str = "application/json"
+) -> Callable[[Callable[..., str]], Callable[..., str]]:
+    """Let clients read what a function returns; `{name}` in the URI is a parameter of it."""
+
+    def register(read: Callable[..., str]) -> Callable[..., str]:
+        name = uri.removeprefix("memory://").partition("/")[0]
+        RESOURCES.append(GraphResource(uri, name, title, description, read, mime_type))
+        return read
+
+    return register
+
+
+@resource(GRAPH_URI, "Knowledge Graph", "The knowledge graph with all entities and relations")
+def read_knowledge_graph(graph: MemoryGraph) -> str:
+    """Read all entities and relations, as far as they fit one answer."""
     return as_json(read_graph(graph.connection, graph.namespace, max_tokens=GRAPH_TOKENS).as_dict())
 
 
-def _overview(graph: MemoryGraph) -> str:
+@resource("memory://overview", "Overview", "The names and types of all entities")
+def read_overview(graph: MemoryGraph) -> str:
+    """Read the names and types of all entities."""
     return as_json(read_graph(graph.connection, graph.namespace, max_tokens=DEFAULT_TOKENS, names_only=True).as_dict())
 
 
-def _entity(graph: MemoryGraph, name: str) -> str:
-    return as_json(open_nodes(graph.connection, graph.namespace, [name], max_tokens=DEFAULT_TOKENS).as_dict())
-
-
-def _node(graph: MemoryGraph, id: str) -> str:  # noqa: A002 - the part of the URI
-    return as_json(graph.node(id).as_dict())
-
-
-def _conversation(graph: MemoryGraph, name: str) -> str:
-    return show_conversation(graph, ShowConversationArguments(name=name)).text
-
-
-def _language(_: MemoryGraph) -> str:
+@resource(
+    "memory://contextscript",
+    "ContextScript",
+    "How nodes and edges are written, for load_contextscript",
+    "text/markdown",
+)
+def read_language(_: MemoryGraph) -> str:
+    """Read how ContextScript is written."""
     return _LANGUAGE
 
 
-RESOURCES = (
-    Readable(
-        GRAPH_URI, "knowledge-graph", "Knowledge Graph", "The knowledge graph with all entities and relations", _graph
-    ),
-    Readable("memory://overview", "overview", "Overview", "The names and types of all entities", _overview),
-    Readable(
-        "memory://contextscript",
-        "contextscript",
-        "ContextScript",
-        "How nodes and edges are written, for load_contextscript",
-        _language,
-        "text/markdown",
-    ),
-    Readable(
-        "memory://entity/{name}",
-        "entity",
-        "Entity",
-        "An entity by its name, with its observations and relations",
-        _entity,
-    ),
-    Readable("memory://node/{id}", "node", "Node", "A node by its id", _node),
-    Readable(
-        "memory://conversation/{name}", "conversation", "Conversation", "The messages of a conversation", _conversation
-    ),
-)
+@resource("memory://entity/{name}", "Entity", "An entity by its name, with its observations and relations")
+def read_entity(graph: MemoryGraph, name: str) -> str:
+    """Read one entity."""
+    return as_json(open_nodes(graph.connection, graph.namespace, [name], max_tokens=DEFAULT_TOKENS).as_dict())
 
 
-def find(uri: str) -> tuple[Readable, dict[str, Any]] | None:
-    """What a URI means, with the parts that it names, or None."""
+@resource("memory://node/{id}", "Node", "A node by its id")
+def read_node(graph: MemoryGraph, id: str) -> str:  # noqa: A002 - the part of the URI
+    """Read one node."""
+    return as_json(graph.node(id).as_dict())
+
+
+@resource("memory://conversation/{name}", "Conversation", "The messages of a conversation")
+def read_conversation(graph: MemoryGraph, name: str) -> str:
+    """Read the last messages of a conversation."""
+    return show_conversation.run(graph, ShowConversationArguments(name=name)).text
+
+
+def find(uri: str) -> tuple[GraphResource, dict[str, Any]] | None:
+    """Find the resource of a URI, with the parameters in it, or None."""
     for each in RESOURCES:
         parts = each.match(uri)
         if parts is not None:

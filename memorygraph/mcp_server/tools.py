@@ -1,7 +1,7 @@
-"""What a tool of the server is: its arguments and its answer as pydantic models, and the method that it calls.
+"""What a tool of the server is: a function with pydantic models for its arguments and its answer.
 
 The schemas that clients see come from these models, and arguments are checked by them. A tool that fails answers with
-the message of our error; what is no error of ours is a mistake of memorygraph itself, and says only so.
+the message of our error; any other exception is a defect of memorygraph, and the answer says no more than that.
 """
 
 from __future__ import annotations
@@ -37,31 +37,45 @@ logger = logging.getLogger(__name__)
 Item = TypeVar("Item")
 
 
-class Arguments(BaseModel):
+class ToolArguments(BaseModel):
     """The arguments of a tool; those that it does not know are passed over."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
 
-class Budgeted(Arguments):
+class BudgetedArguments(ToolArguments):
     """Arguments of a tool whose answer can be long."""
 
     max_tokens: int = Field(
         default=DEFAULT_TOKENS, ge=MIN_TOKENS, le=MAX_TOKENS, description="At most so many tokens of answer"
     )
 
+    def answer(
+        self,
+        name: str,
+        items: Sequence[Item],
+        show: Callable[[Item], Any] = lambda item: item.as_dict(),  # type: ignore[attr-defined]
+    ) -> ToolAnswer:
+        """Answer with as many of the first items as fit."""
+        return ToolAnswer.of(keep_fitting(name, items, self.max_tokens, show))
+
 
 @dataclass(frozen=True)
-class Answer:
+class ToolAnswer:
     """What a tool answers: a text for the model, and the same as values for programs."""
 
     text: str
     values: dict[str, Any] | None = None
 
     @classmethod
-    def of(cls, values: dict[str, Any]) -> Answer:
+    def of(cls, values: dict[str, Any]) -> ToolAnswer:
         """An answer whose text is its values as JSON."""
         return cls(as_json(values), values)
+
+    @classmethod
+    def of_done(cls, message: str) -> ToolAnswer:
+        """An answer that says only that something was done."""
+        return cls(message, {"success": True, "message": message})
 
 
 @dataclass(frozen=True)
@@ -71,8 +85,8 @@ class Tool:
     name: str
     title: str
     description: str
-    arguments: type[Arguments]
-    run: Callable[[MemoryGraph, Any], Answer]
+    arguments: type[ToolArguments]
+    run: Callable[[MemoryGraph, Any], ToolAnswer]
     result: type[BaseModel] | None = None
     writes: bool = False
     destructive: bool = False
@@ -82,13 +96,20 @@ class Tool:
     @cached_property
     def described(self) -> Described:
         """The tool as a client lists it."""
-        output = self.result.model_json_schema(mode="serialization") if self.result else None
+        schemas = [self.arguments.model_json_schema()]
+        if self.result:
+            schemas.append(self.result.model_json_schema(mode="serialization"))
+        # The docstring of the model explains it to readers of this code, not to clients.
+        tidied = [
+            {key: tidy_schema(value) for key, value in each.items() if key not in {"title", "description"}}
+            for each in schemas
+        ]
         return Described(
             name=self.name,
             title=self.title,
             description=self.description,
-            input_schema=_tidied(self.arguments.model_json_schema()),
-            output_schema=_tidied(output) if output else None,
+            input_schema=tidied[0],
+            output_schema=tidied[1] if self.result else None,
             annotations=ToolAnnotations(
                 title=self.title,
                 read_only_hint=not self.writes,
@@ -113,6 +134,27 @@ class Tool:
             content=[TextContent(type="text", text=sendable(answer.text))],
             structured_content=answer.values if answer.values is None else sendable_values(answer.values),
         )
+
+
+TOOLS: dict[str, Tool] = {}
+"""The tools by name, in the order in which clients list them; `@tool` adds each."""
+
+
+def tool(
+    title: str, arguments: type[ToolArguments], result: type[BaseModel] | None = None, **hints: bool
+) -> Callable[[Callable[[MemoryGraph, Any], ToolAnswer]], Tool]:
+    """Make a tool of a function: its name is that of the tool, and its docstring is what clients read.
+
+    `hints` are the fields `writes`, `destructive`, `idempotent` and `open_world` of a tool.
+    """
+
+    def register(run: Callable[[MemoryGraph, Any], ToolAnswer]) -> Tool:
+        name = run.__name__
+        description = " ".join((run.__doc__ or "").split())
+        TOOLS[name] = Tool(name, title, description, arguments, run, result, **hints)
+        return TOOLS[name]
+
+    return register
 
 
 def provenance() -> Provenance:
@@ -145,37 +187,27 @@ def sendable_values(value: Any) -> Any:
     return value
 
 
-def fitting(items: Sequence[Item], max_tokens: int, shown: Callable[[Item], Any]) -> list[Any]:
-    """As many of the first items as fit, as they are shown; at least none."""
-    kept = []
-    left = max_tokens - MIN_TOKENS // 2
+def keep_fitting(name: str, items: Sequence[Item], max_tokens: int, show: Callable[[Item], Any]) -> dict[str, Any]:
+    """Show as many of the first items as fit under a name, and say how many are left out."""
+    kept: list[Any] = []
+    tokens_left = max_tokens - MIN_TOKENS // 2
     for item in items:
-        value = shown(item)
-        left -= count_tokens(as_json([value]))
-        if left < 0:
+        shown = show(item)
+        tokens_left -= count_tokens(as_json([shown]))
+        if tokens_left < 0:
             break
-        kept.append(value)
-    return kept
-
-
-def with_left_out(name: str, items: Sequence[Item], max_tokens: int, shown: Callable[[Item], Any]) -> dict[str, Any]:
-    """The first items that fit under a name, and how many were left out."""
-    kept = fitting(items, max_tokens, shown)
+        kept.append(shown)
     left_out = len(items) - len(kept)
     return {name: kept, **({"leftOut": {name: left_out}} if left_out else {})}
 
 
-def _tidied(schema: dict[str, Any]) -> dict[str, Any]:
-    """A schema without what tells a model nothing, and costs tokens: titles, and more of a docstring than its start."""
-    return {key: _tidy(value) for key, value in schema.items() if key not in {"title", "description"}}
-
-
-def _tidy(schema: Any) -> Any:
+def tidy_schema(schema: Any) -> Any:
+    """Drop what tells a model nothing and costs tokens: titles, and all but the first paragraph of a description."""
     if isinstance(schema, list):
-        return [_tidy(each) for each in schema]
+        return [tidy_schema(each) for each in schema]
     if not isinstance(schema, dict):
         return schema
     kept = {key: value for key, value in schema.items() if not (key == "title" and isinstance(value, str))}
     if isinstance(kept.get("description"), str):
         kept["description"] = kept["description"].partition("\n\n")[0]
-    return {key: _tidy(value) for key, value in kept.items()}
+    return {key: tidy_schema(value) for key, value in kept.items()}

@@ -13,7 +13,7 @@ import pytest
 
 from memorygraph import MemoryGraph, MemoryGraphError, NotFoundError
 from memorygraph.mcp_server import build_app, build_server, choose_tools
-from memorygraph.mcp_server.http import MAX_BODY, read_tokens
+from memorygraph.mcp_server.http import MAX_BODY_BYTES, read_tokens
 from tests.mcp_server.clients import HttpServer, call, over_http, run
 
 _INITIALIZE = {
@@ -77,7 +77,7 @@ def test_the_checks_of_host_and_origin_come_before_the_token(closed_door: HttpSe
 
 
 def test_a_body_that_is_too_large_is_refused_before_it_is_read(closed_door: HttpServer) -> None:
-    body = b" " * (MAX_BODY + 1)
+    body = b" " * (MAX_BODY_BYTES + 1)
     assert _post(closed_door, {"Authorization": "Bearer first-token"}, body).status_code == 413
     assert _post(closed_door, {}, body).status_code == 401
 
