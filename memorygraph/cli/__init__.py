@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from importlib import import_module
-from keyword import iskeyword
 from typing import Any
 
 import click
@@ -59,7 +58,7 @@ class _LazyGroup(click.Group):
         if cmd_name not in _COMMANDS:
             return None
         module = import_module(f"memorygraph.cli.{_COMMANDS[cmd_name][0]}")
-        command: click.Command = getattr(module, f"{cmd_name}_" if iskeyword(cmd_name) else cmd_name)
+        command: click.Command = getattr(module, f"{cmd_name}_command")
         return command
 
     def invoke(self, ctx: click.Context) -> Any:

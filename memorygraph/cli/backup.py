@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 FILE = click.argument("file", type=click.Path(path_type=Path))
 
 
-@click.command()
+@click.command("backup")
 @FILE
 @click.option("--force", is_flag=True, help="Overwrite FILE if it is there already.")
 @json_option
 @click.pass_obj
-def backup(settings: Settings, *, file: Path, force: bool, as_json: bool) -> None:
+def backup_command(settings: Settings, *, file: Path, force: bool, as_json: bool) -> None:
     """Write the whole graph of the embedded Neo4j into one file: every namespace, messages and history too.
 
     Neo4j is stopped meanwhile, and started again if it ran. Its password is not in the file.
@@ -39,12 +39,12 @@ def backup(settings: Settings, *, file: Path, force: bool, as_json: bool) -> Non
     _print(done, "the graph is saved in", as_json=as_json)
 
 
-@click.command()
+@click.command("restore")
 @FILE
 @click.option("--force", "--yes", is_flag=True, help="Replace the graph that is there, without asking.")
 @json_option
 @click.pass_obj
-def restore(settings: Settings, *, file: Path, force: bool, as_json: bool) -> None:
+def restore_command(settings: Settings, *, file: Path, force: bool, as_json: bool) -> None:
     """Have the graph of a backup in the embedded Neo4j, in place of the one that is there.
 
     The present graph is kept until Neo4j has started with the new one, and stays if anything fails before.

@@ -20,10 +20,10 @@ CANNOT_RUN = 3
 NO_MODEL = 4
 
 
-@click.command()
+@click.command("doctor")
 @json_option
 @click.pass_context
-def doctor(context: click.Context, *, as_json: bool) -> None:
+def doctor_command(context: click.Context, *, as_json: bool) -> None:
     """Examine the whole set-up, and say the next step for what is wrong.
 
     Ends with exit code 3 when something keeps Neo4j from running, and with 4 when only the model endpoint fails. What

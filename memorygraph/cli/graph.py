@@ -13,14 +13,14 @@ from memorygraph.languages import parse
 from memorygraph.scripts import read_script
 
 
-@click.command()
+@click.command("graph")
 @click.argument("file", metavar="FILE")
 @click.option("--format", "format_", type=click.Choice(["mermaid", "svg"]), default="mermaid", show_default=True)
 @click.option("--run", "run_", metavar="RUN", help="Draw the path of this run on it.")
 @click.option("--output", "-o", metavar="FILE", help="Write it there instead of printing it.")
 @json_option
 @click.pass_obj
-def graph(settings: Settings, *, file: str, format_: str, run_: str | None, output: str | None, as_json: bool) -> None:
+def graph_command(settings: Settings, *, file: str, format_: str, run_: str | None, output: str | None, as_json: bool) -> None:
     """Draw the node graph of a Convo-Lang file, with the path of a run on it when one is given."""
     from memorygraph.runtime.convo.picture import draw
 

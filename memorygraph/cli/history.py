@@ -38,11 +38,11 @@ def as_of(graph: MemoryGraph, moment: int | datetime) -> Snapshot:
     return graph.at(time=moment) if isinstance(moment, datetime) else graph.at(moment)
 
 
-@click.command()
+@click.command("history")
 @click.argument("identifier", metavar="ID")
 @json_option
 @click.pass_obj
-def history(settings: Settings, *, identifier: str, as_json: bool) -> None:
+def history_command(settings: Settings, *, identifier: str, as_json: bool) -> None:
     """Show who changed a node or an edge, when and from what; also of one that is deleted."""
     with settings.connect() as graph:
         changes = graph.history(identifier)
@@ -53,13 +53,13 @@ def history(settings: Settings, *, identifier: str, as_json: bool) -> None:
         print_table(("revision", "at", "", "what", "by", "file"), rows)
 
 
-@click.command()
+@click.command("revisions")
 @click.option(
     "--limit", default=20, show_default=True, type=click.IntRange(1, 100_000), metavar="N", help="At most so many."
 )
 @json_option
 @click.pass_obj
-def revisions(settings: Settings, *, limit: int, as_json: bool) -> None:
+def revisions_command(settings: Settings, *, limit: int, as_json: bool) -> None:
     """List the loads of the namespace, the newest first."""
     with settings.connect() as graph:
         found = graph.revisions(limit)
@@ -72,12 +72,12 @@ def revisions(settings: Settings, *, limit: int, as_json: bool) -> None:
         say("nothing was ever loaded here")
 
 
-@click.command()
+@click.command("undo")
 @click.argument("revision", type=click.IntRange(min=1))
 @click.option("--dry-run", is_flag=True, help="Do everything, report it, and roll back.")
 @json_option
 @click.pass_obj
-def undo(settings: Settings, *, revision: int, dry_run: bool, as_json: bool) -> None:
+def undo_command(settings: Settings, *, revision: int, dry_run: bool, as_json: bool) -> None:
     """Take back what a revision did, by a new one; refused if a later one has changed that, or needs it.
 
     What it created is deleted, what it changed or deleted becomes what it was. An undo can be undone, too.
@@ -96,12 +96,12 @@ def undo(settings: Settings, *, revision: int, dry_run: bool, as_json: bool) -> 
         say("a dry run: nothing was changed")
 
 
-@click.command()
+@click.command("purge")
 @click.option("--before", type=click.IntRange(min=0), metavar="REVISION", help="Keep what was so from this one on.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @json_option
 @click.pass_obj
-def purge(settings: Settings, *, before: int | None, yes: bool, as_json: bool) -> None:
+def purge_command(settings: Settings, *, before: int | None, yes: bool, as_json: bool) -> None:
     """Forget what was deleted and what was changed from; the present stays. This cannot be undone."""
     with settings.connect() as graph:
         if not yes:

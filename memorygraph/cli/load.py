@@ -25,7 +25,7 @@ _language = click.option(
 _strict = click.option("--strict", is_flag=True, help="Accept only the language's original, narrow grammar.")
 
 
-@click.command()
+@click.command("load")
 @_files
 @_language
 @_strict
@@ -40,7 +40,7 @@ _strict = click.option("--strict", is_flag=True, help="Accept only the language'
 @click.option("--restart", is_flag=True, help="With --batch: begin anew after a break, not where it stopped.")
 @json_option
 @click.pass_obj
-def load(
+def load_command(
     settings: Settings,
     *,
     files: tuple[str, ...],
@@ -77,12 +77,12 @@ def load(
         _print_reports(settings, graph, reports, as_json=as_json, dry_run=dry_run)
 
 
-@click.command()
+@click.command("check")
 @_files
 @_language
 @_strict
 @json_option
-def check(*, files: tuple[str, ...], language: str | None, strict: bool, as_json: bool) -> None:
+def check_command(*, files: tuple[str, ...], language: str | None, strict: bool, as_json: bool) -> None:
     """Find what is wrong in scripts, without a database.
 
     An id that a script does not declare may be stored, so it is no error here; `load --dry-run` asks the

@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 SHOWN = 200
 
 
-@click.group()
-def messages() -> None:
+@click.group("messages")
+def messages_command() -> None:
     """Read conversations and their versions."""
 
 
-@messages.command("list")
+@messages_command.command("list")
 @json_option
 @click.pass_obj
-def list_(settings: Settings, *, as_json: bool) -> None:
+def list_messages_command(settings: Settings, *, as_json: bool) -> None:
     """Show every conversation, and how long the version is that was last written."""
     with settings.connect() as graph:
         found = graph.conversations()
@@ -37,12 +37,12 @@ def list_(settings: Settings, *, as_json: bool) -> None:
         print_table(("conversation", "versions", "version", "messages"), rows)
 
 
-@messages.command()
+@messages_command.command("show")
 @click.argument("name")
 @click.option("--version", type=int, metavar="N", help="Another version than the one that was last written.")
 @json_option
 @click.pass_obj
-def show(settings: Settings, *, name: str, version: int | None, as_json: bool) -> None:
+def show_messages_command(settings: Settings, *, name: str, version: int | None, as_json: bool) -> None:
     """Show the messages of a conversation; `off-policy` marks answers that no model gave to what stands before."""
     with settings.connect() as graph:
         history = _conversation(graph, name)
@@ -57,11 +57,11 @@ def show(settings: Settings, *, name: str, version: int | None, as_json: bool) -
     print_table(("", "role", "content", ""), rows)
 
 
-@messages.command()
+@messages_command.command("versions")
 @click.argument("name")
 @json_option
 @click.pass_obj
-def versions(settings: Settings, *, name: str, as_json: bool) -> None:
+def versions_messages_command(settings: Settings, *, name: str, as_json: bool) -> None:
     """Show the versions of a conversation, and where an edit broke the prefix of an answer."""
     with settings.connect() as graph:
         found = _conversation(graph, name).versions()
@@ -72,13 +72,13 @@ def versions(settings: Settings, *, name: str, as_json: bool) -> None:
         print_table(("version", "messages", "replaces", "at", "tip"), rows)
 
 
-@messages.command()
+@messages_command.command("diff")
 @click.argument("name")
 @click.argument("first", metavar="V1", type=int)
 @click.argument("second", metavar="V2", type=int)
 @json_option
 @click.pass_obj
-def diff(settings: Settings, *, name: str, first: int, second: int, as_json: bool) -> None:
+def diff_messages_command(settings: Settings, *, name: str, first: int, second: int, as_json: bool) -> None:
     """Show what was removed and added from one version of a conversation to another."""
     with settings.connect() as graph:
         found = _conversation(graph, name).diff(first, second)
@@ -92,11 +92,11 @@ def diff(settings: Settings, *, name: str, first: int, second: int, as_json: boo
         say("the same messages")
 
 
-@messages.command()
+@messages_command.command("verify")
 @click.argument("name")
 @json_option
 @click.pass_context
-def verify(ctx: click.Context, *, name: str, as_json: bool) -> None:
+def verify_messages_command(ctx: click.Context, *, name: str, as_json: bool) -> None:
     """Recompute every hash of a conversation, and name the first message that is wrong (exit code 1)."""
     settings: Settings = ctx.obj
     with settings.connect() as graph:
@@ -110,7 +110,7 @@ def verify(ctx: click.Context, *, name: str, as_json: bool) -> None:
 _time = click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"])
 
 
-@messages.command()
+@messages_command.command("export")
 @click.argument("name")
 @click.option(
     "--format", "form", default="openai", show_default=True, type=click.Choice(["openai", "prompt-completion"])
@@ -119,7 +119,7 @@ _time = click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"])
 @click.option("--since", type=_time, metavar="TIME", help="Only answers stored then or later (UTC).")
 @click.option("--until", type=_time, metavar="TIME", help="Only answers stored before then (UTC).")
 @click.pass_obj
-def export(
+def export_messages_command(
     settings: Settings, *, name: str, form: str, model: str | None, since: datetime | None, until: datetime | None
 ) -> None:
     """Print on-policy training data as JSON lines: each sampled answer once, behind what it was sampled from.

@@ -28,18 +28,18 @@ _budget = click.option("--budget", metavar="2k|500t", help="What may be shown, i
 _addresses = click.argument("addresses", metavar="[memory:N]...", nargs=-1)
 
 
-@click.group()
-def pete() -> None:
+@click.group("pete")
+def pete_command() -> None:
     """Let a model think in contexts that fold to fit its view, and look at its thoughts.
 
     NAME is that of an outermost context, or the address of any context, memory:N.
     """
 
 
-@pete.command("list")
+@pete_command.command("list")
 @json_option
 @click.pass_obj
-def list_(settings: Settings, *, as_json: bool) -> None:
+def list_pete_command(settings: Settings, *, as_json: bool) -> None:
     """Show every log, and what came of it."""
     with settings.connect() as graph:
         found = graph.thoughts()
@@ -50,25 +50,25 @@ def list_(settings: Settings, *, as_json: bool) -> None:
         print_table(("context", "address", "", "tl;dr"), rows)
 
 
-@pete.command()
+@pete_command.command("show")
 @click.argument("name")
 @_budget
 @json_option
 @click.pass_obj
-def show(settings: Settings, *, name: str, budget: str | None, as_json: bool) -> None:
+def show_pete_command(settings: Settings, *, name: str, budget: str | None, as_json: bool) -> None:
     """Print a context: all of it to the byte, or with a budget what a model would see of it."""
     with settings.connect() as graph:
         seen = graph.pete(name).render(budget)
     _print_view(seen, as_json=as_json)
 
 
-@pete.command()
+@pete_command.command("fold")
 @click.argument("name")
 @_addresses
 @_budget
 @json_option
 @click.pass_obj
-def fold(settings: Settings, *, name: str, addresses: tuple[str, ...], budget: str | None, as_json: bool) -> None:
+def fold_pete_command(settings: Settings, *, name: str, addresses: tuple[str, ...], budget: str | None, as_json: bool) -> None:
     """Print a context with these contexts in it folded; without any, all that are closed.
 
     Nothing stored changes: `unfold` prints the same bytes as before.
@@ -80,25 +80,25 @@ def fold(settings: Settings, *, name: str, addresses: tuple[str, ...], budget: s
     _print_view(seen, as_json=as_json)
 
 
-@pete.command()
+@pete_command.command("unfold")
 @click.argument("name")
 @_addresses
 @_budget
 @json_option
 @click.pass_obj
-def unfold(settings: Settings, *, name: str, addresses: tuple[str, ...], budget: str | None, as_json: bool) -> None:
+def unfold_pete_command(settings: Settings, *, name: str, addresses: tuple[str, ...], budget: str | None, as_json: bool) -> None:
     """Print a context with these contexts in it unfolded first, as far as the budget allows it."""
     with settings.connect() as graph:
         seen = graph.pete(name).render(budget, unfolded=_numbers(addresses))
     _print_view(seen, as_json=as_json)
 
 
-@pete.command()
+@pete_command.command("sense")
 @click.argument("name")
 @click.argument("sensor")
 @click.argument("value", metavar="JSON")
 @click.pass_obj
-def sense(settings: Settings, *, name: str, sensor: str, value: str) -> None:
+def sense_pete_command(settings: Settings, *, name: str, sensor: str, value: str) -> None:
     """Let a sensor report into the innermost open context; the log begins if there is none."""
     with settings.connect() as graph:
         graph.pete(name).sense(sensor, _json(value, "the report"))
@@ -132,10 +132,10 @@ def _thinking(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-@pete.command()
+@pete_command.command("step")
 @_thinking
 @click.pass_obj
-def step(settings: Settings, /, **options: Any) -> None:
+def step_pete_command(settings: Settings, /, **options: Any) -> None:
     """Let a model continue a log once: up to a command, a question, or the end of what it has to say.
 
     The log begins if there is none. Tools do nothing unless --allow-tool and --allow-host allow them.
@@ -143,16 +143,16 @@ def step(settings: Settings, /, **options: Any) -> None:
     _think(settings, 1, **options)
 
 
-@pete.command()
+@pete_command.command("run")
 @click.option("--max-steps", type=click.IntRange(min=1), default=10, show_default=True, metavar="N")
 @_thinking
 @click.pass_obj
-def run(settings: Settings, /, *, max_steps: int, **options: Any) -> None:
+def run_pete_command(settings: Settings, /, *, max_steps: int, **options: Any) -> None:
     """Let a model continue a log until it is closed, nothing more comes, or so many steps are done."""
     _think(settings, max_steps, **options)
 
 
-@pete.command()
+@pete_command.command("grammar")
 @click.option(
     "--root",
     type=click.Choice(["log", "continuation"]),
@@ -160,7 +160,7 @@ def run(settings: Settings, /, *, max_steps: int, **options: Any) -> None:
     show_default=True,
     help="What it describes: a whole log, or what a model may write next.",
 )
-def grammar(root: str) -> None:
+def grammar_pete_command(root: str) -> None:
     """Print the grammar of PETE as GBNF, for endpoints that hold a model to one."""
     from memorygraph.languages.pete import gbnf
 

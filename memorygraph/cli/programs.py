@@ -8,15 +8,15 @@ from memorygraph.cli.output import json_option, print_json, print_table, print_t
 from memorygraph.cli.settings import Settings
 
 
-@click.group()
-def programs() -> None:
+@click.group("programs")
+def programs_command() -> None:
     """List, show or forget stored programs; `run --stored NAME` runs one."""
 
 
-@programs.command("list")
+@programs_command.command("list")
 @json_option
 @click.pass_obj
-def list_(settings: Settings, *, as_json: bool) -> None:
+def list_programs_command(settings: Settings, *, as_json: bool) -> None:
     """Show every stored program: its name, its language, and when it was loaded."""
     with settings.connect() as graph:
         found = graph.programs()
@@ -28,11 +28,11 @@ def list_(settings: Settings, *, as_json: bool) -> None:
         )
 
 
-@programs.command()
+@programs_command.command("show")
 @click.argument("name")
 @json_option
 @click.pass_obj
-def show(settings: Settings, *, name: str, as_json: bool) -> None:
+def show_programs_command(settings: Settings, *, name: str, as_json: bool) -> None:
     """Print the source of a stored program."""
     with settings.connect() as graph:
         source = graph.program(name).source.text
@@ -42,11 +42,11 @@ def show(settings: Settings, *, name: str, as_json: bool) -> None:
         print_text(source, nl=not source.endswith("\n"))
 
 
-@programs.command()
+@programs_command.command("forget")
 @click.argument("name")
 @json_option
 @click.pass_obj
-def forget(settings: Settings, *, name: str, as_json: bool) -> None:
+def forget_programs_command(settings: Settings, *, name: str, as_json: bool) -> None:
     """Let a program be run by its name no longer; the records of its runs stay."""
     with settings.connect() as graph:
         graph.forget_program(name)

@@ -24,7 +24,7 @@ def parameter(text: str) -> tuple[str, Any]:
         return name, value
 
 
-@click.command()
+@click.command("query")
 @click.argument("cypher")
 @click.option("-p", "--parameter", "parameters", multiple=True, metavar="KEY=VALUE", help="A parameter; may repeat.")
 @click.option("--write", is_flag=True, help="Let the query change the graph.")
@@ -36,7 +36,7 @@ def parameter(text: str) -> tuple[str, Any]:
 )
 @json_option
 @click.pass_obj
-def query(
+def query_command(
     settings: Settings,
     *,
     cypher: str,
@@ -65,12 +65,12 @@ def query(
             print_rows(rows)
 
 
-@click.command()
+@click.command("show")
 @click.argument("identifier", metavar="ID")
 @at_option
 @json_option
 @click.pass_obj
-def show(settings: Settings, *, identifier: str, moment: int | datetime | None, as_json: bool) -> None:
+def show_command(settings: Settings, *, identifier: str, moment: int | datetime | None, as_json: bool) -> None:
     """Show the node or the edge with this id, as it is or as it was."""
     with settings.connect() as graph:
         element = graph.element(identifier) if moment is None else as_of(graph, moment).element(identifier)
@@ -80,14 +80,14 @@ def show(settings: Settings, *, identifier: str, moment: int | datetime | None, 
         print_table((type(element).__name__.lower(), ""), list(element.as_dict().items()))
 
 
-@click.command()
+@click.command("neighbours")
 @click.argument("identifier", metavar="ID")
 @click.option(
     "--depth", default=1, show_default=True, type=click.IntRange(1, 20), metavar="N", help="How many edges away."
 )
 @json_option
 @click.pass_obj
-def neighbours(settings: Settings, *, identifier: str, depth: int, as_json: bool) -> None:
+def neighbours_command(settings: Settings, *, identifier: str, depth: int, as_json: bool) -> None:
     """Show the nodes at most so many edges away from a node, in or out, nearest first."""
     with settings.connect() as graph:
         found = graph.neighbours(identifier, depth)
@@ -102,14 +102,14 @@ def neighbours(settings: Settings, *, identifier: str, depth: int, as_json: bool
     print_table(("distance", "id", "name", "edge", "weight"), rows)
 
 
-@click.command()
+@click.command("search")
 @click.argument("text")
 @click.option(
     "--limit", default=10, show_default=True, type=click.IntRange(1, 1000), metavar="N", help="At most so many."
 )
 @json_option
 @click.pass_obj
-def search(settings: Settings, *, text: str, limit: int, as_json: bool) -> None:
+def search_command(settings: Settings, *, text: str, limit: int, as_json: bool) -> None:
     """Find nodes by the words of their name and data, best first. Any text is a valid search."""
     with settings.connect() as graph:
         hits = graph.search(text, limit)
@@ -124,7 +124,7 @@ def search(settings: Settings, *, text: str, limit: int, as_json: bool) -> None:
         say("nothing found")
 
 
-@click.command()
+@click.command("export")
 @click.option(
     "--format",
     "form",
@@ -134,7 +134,7 @@ def search(settings: Settings, *, text: str, limit: int, as_json: bool) -> None:
 )
 @at_option
 @click.pass_obj
-def export(settings: Settings, *, form: str, moment: int | datetime | None) -> None:
+def export_command(settings: Settings, *, form: str, moment: int | datetime | None) -> None:
     """Print the whole namespace, as it is or as it was; as ContextScript it loads back to the same graph."""
     with settings.connect() as graph, whole_output() as file:
         if moment is None:

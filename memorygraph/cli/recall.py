@@ -10,7 +10,7 @@ from memorygraph.cli.output import count_progress, json_option, print_json, prin
 from memorygraph.cli.settings import Settings
 
 
-@click.command()
+@click.command("recall")
 @click.argument("text")
 @click.option("--budget", default="2k", show_default=True, metavar="2k|500t", help="Characters or tokens to show.")
 @click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, metavar="N", help="Hits at most.")
@@ -24,7 +24,7 @@ from memorygraph.cli.settings import Settings
 @click.option("--no-steps", is_flag=True, help="Only what fits by itself, not what stands beside it.")
 @json_option
 @click.pass_obj
-def recall(
+def recall_command(
     settings: Settings,
     *,
     text: str,
@@ -50,12 +50,12 @@ def recall(
         say("nothing comes to mind")
 
 
-@click.command()
+@click.command("evaluate")
 @click.argument("folder", metavar="DIR")
 @click.option("--facts", is_flag=True, help="Store the speakers' facts as well.")
 @json_option
 @click.pass_obj
-def evaluate(settings: Settings, *, folder: str, facts: bool, as_json: bool) -> None:
+def evaluate_command(settings: Settings, *, folder: str, facts: bool, as_json: bool) -> None:
     """Measure recall: how much of the evidence is among the first 5, 10 and 20 hits.
 
     DIR holds conversations in the LoCoMo format, one JSON file each.

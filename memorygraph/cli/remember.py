@@ -49,12 +49,12 @@ def _asking(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-@click.command()
+@click.command("remember")
 @click.argument("text", nargs=-1, required=True)
 @_asking
 @json_option
 @click.pass_context
-def remember(
+def remember_command(
     ctx: click.Context, *, text: tuple[str, ...], model: str | None, attempts: int, budget: str, as_json: bool
 ) -> None:
     """Let a model write down what TEXT says, and load that in one transaction.
@@ -99,7 +99,7 @@ def _say_report(settings: Settings, report: LoadReport) -> None:
     )
 
 
-@click.command()
+@click.command("chat")
 @click.option("--conversation", default="chat", show_default=True, metavar="NAME", help="Where the messages are kept.")
 @click.option(
     "--history", default="12k", show_default=True, metavar="12k|3kt", help="What the model sees of what was said."
@@ -107,7 +107,7 @@ def _say_report(settings: Settings, report: LoadReport) -> None:
 @_asking
 @json_option
 @click.pass_obj
-def chat(
+def chat_command(
     settings: Settings,
     *,
     conversation: str,

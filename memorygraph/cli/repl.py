@@ -26,13 +26,13 @@ Type statements, expressions, imports or agents; an open brace goes on in the ne
 _OPENING, _CLOSING = "([{", ")]}"
 
 
-@click.command()
+@click.command("repl")
 @model_option
 @mock_option
 @allow_tool_option
 @allow_host_option
 @click.pass_obj
-def repl(settings: Settings, *, model: str | None, mock: bool, tools: tuple[str, ...], hosts: tuple[str, ...]) -> None:
+def repl_command(settings: Settings, *, model: str | None, mock: bool, tools: tuple[str, ...], hosts: tuple[str, ...]) -> None:
     """Try AgentScript line by line; `:help` says how.
 
     The session is kept in the graph as one run. What it may reach is what is allowed here.

@@ -36,7 +36,7 @@ allow_host_option = click.option(
 )
 
 
-@click.command()
+@click.command("run")
 @click.argument("file", metavar="FILE")
 @click.option("--input", "given", metavar="JSON|@FILE", help="The input of the program.")
 @model_option
@@ -55,7 +55,7 @@ allow_host_option = click.option(
 @click.option("--quiet", is_flag=True, help="Print the value and nothing else.")
 @json_option
 @click.pass_obj
-def run(
+def run_command(
     settings: Settings,
     *,
     file: str,

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _NEEDED = "the memory server needs the package mcp: pip install 'memorygraph[mcp]'"
 
 
-@click.command()
+@click.command("serve")
 @click.option("--transport", type=click.Choice(["stdio", "http"]), default="stdio", show_default=True)
 @click.option("--host", default="127.0.0.1", show_default=True, metavar="HOST", help="Where to listen, for http.")
 @click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True, metavar="PORT")
@@ -30,7 +30,7 @@ _NEEDED = "the memory server needs the package mcp: pip install 'memorygraph[mcp
 @click.option("--read-only", is_flag=True, help="Offer no tool that writes.")
 @click.option("--without", multiple=True, metavar="TOOL", help="Do not offer this tool, such as run_program.")
 @click.pass_obj
-def serve(
+def serve_command(
     settings: Settings,
     *,
     transport: str,
@@ -68,16 +68,16 @@ def serve(
 @click.option("--format", "form", type=click.Choice(["server-memory"]), default="server-memory", show_default=True)
 @json_option
 @click.pass_obj
-def import_(settings: Settings, *, file: str, form: str, as_json: bool) -> None:  # noqa: ARG001 - there is one format
+def import_command(settings: Settings, *, file: str, form: str, as_json: bool) -> None:  # noqa: ARG001 - there is one format
     """Bring along the memory of the reference MCP memory server: its JSONL file, in one transaction."""
     with settings.connect() as graph:
         _print_report(graph.import_memory(file), as_json=as_json)
 
 
-@click.command()
+@click.command("adopt")
 @json_option
 @click.pass_obj
-def adopt(settings: Settings, *, as_json: bool) -> None:
+def adopt_command(settings: Settings, *, as_json: bool) -> None:
     """Bring along what an mcp-neo4j-memory server keeps in the same database; it stays as it is."""
     with settings.connect() as graph:
         _print_report(graph.adopt_memory(), as_json=as_json)

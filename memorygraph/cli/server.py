@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from memorygraph.server.embedded import EmbeddedServer, ServerStatus
 
 
-@click.command()
+@click.command("up")
 @json_option
-def up(*, as_json: bool) -> None:
+def up_command(*, as_json: bool) -> None:
     """Start the embedded Neo4j, and download it first where it is not there yet.
 
     The server runs until `memorygraph down`, whatever becomes of this terminal.
@@ -28,9 +28,9 @@ def up(*, as_json: bool) -> None:
     _report(start_embedded(), as_json=as_json)
 
 
-@click.command()
+@click.command("down")
 @json_option
-def down(*, as_json: bool) -> None:
+def down_command(*, as_json: bool) -> None:
     """Stop the embedded Neo4j, and wait until it has stopped."""
     stopped = _server().down()
     if as_json:
@@ -39,9 +39,9 @@ def down(*, as_json: bool) -> None:
         click.echo("Neo4j has stopped" if stopped else "Neo4j was not running")
 
 
-@click.command()
+@click.command("status")
 @json_option
-def status(*, as_json: bool) -> None:
+def status_command(*, as_json: bool) -> None:
     """Say whether the embedded Neo4j runs, and where.
 
     The password file holds the password and nothing else.
@@ -49,7 +49,7 @@ def status(*, as_json: bool) -> None:
     _report(_server().status(), as_json=as_json)
 
 
-@click.command()
+@click.command("browser")
 @click.argument("saved_query", metavar="[QUERY]", required=False)
 @click.option("-p", "--parameter", "parameters", multiple=True, metavar="KEY=VALUE", help="For the saved query.")
 @click.option("--queries", is_flag=True, help="List the saved queries, and open nothing.")
@@ -57,7 +57,7 @@ def status(*, as_json: bool) -> None:
 @click.option("--show-password", is_flag=True, help="Print the password too.")
 @json_option
 @click.pass_obj
-def browser(
+def browser_command(
     settings: Settings,
     saved_query: str | None,
     parameters: tuple[str, ...],

@@ -8,11 +8,11 @@ from memorygraph.cli.output import json_option, print_json, print_table, say
 from memorygraph.cli.settings import Settings
 
 
-@click.command()
+@click.command("delete")
 @click.argument("identifier", metavar="ID")
 @json_option
 @click.pass_obj
-def delete(settings: Settings, *, identifier: str, as_json: bool) -> None:
+def delete_command(settings: Settings, *, identifier: str, as_json: bool) -> None:
     """Delete a node with all its edges, or an edge."""
     with settings.connect() as graph:
         report = graph.delete(identifier)
@@ -22,15 +22,15 @@ def delete(settings: Settings, *, identifier: str, as_json: bool) -> None:
         say(f"deleted: {report.nodes_deleted} nodes, {report.edges_deleted} edges")
 
 
-@click.group()
-def namespaces() -> None:
+@click.group("namespaces")
+def namespaces_command() -> None:
     """List or drop namespaces."""
 
 
-@namespaces.command("list")
+@namespaces_command.command("list")
 @json_option
 @click.pass_obj
-def list_(settings: Settings, *, as_json: bool) -> None:
+def list_namespaces_command(settings: Settings, *, as_json: bool) -> None:
     """Show every namespace, its revision, and how much it holds."""
     with settings.connect() as graph:
         found = graph.namespaces()
@@ -40,12 +40,12 @@ def list_(settings: Settings, *, as_json: bool) -> None:
         print_table(("namespace", "revision", "nodes", "edges"), [tuple(n.as_dict().values()) for n in found])
 
 
-@namespaces.command()
+@namespaces_command.command("drop")
 @click.argument("name")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @json_option
 @click.pass_obj
-def drop(settings: Settings, *, name: str, yes: bool, as_json: bool) -> None:
+def drop_namespaces_command(settings: Settings, *, name: str, yes: bool, as_json: bool) -> None:
     """Delete a namespace and all it holds."""
     if not yes:
         click.confirm(f"Delete namespace {name} and everything in it?", abort=True, err=True)
