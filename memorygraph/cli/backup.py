@@ -35,8 +35,8 @@ def backup_command(settings: Settings, *, file: Path, force: bool, as_json: bool
     from memorygraph.server.backup import backup
 
     with ExitStack() as shown:
-        done = backup(_server(settings), file, overwrite=force, steps=_ShownSteps(shown))
-    _print(done, "the graph is saved in", as_json=as_json)
+        done = backup(require_embedded(settings), file, overwrite=force, steps=_ShownSteps(shown))
+    print_backup(done, "the graph is saved in", as_json=as_json)
 
 
 @click.command("restore")
@@ -51,12 +51,12 @@ def restore_command(settings: Settings, *, file: Path, force: bool, as_json: boo
     """
     from memorygraph.server.backup import holds_graph, restore
 
-    server = _server(settings)
+    server = require_embedded(settings)
     if not force and not as_json and sys.stdin.isatty() and holds_graph(server):
         force = click.confirm(f"{server.home} holds a graph. Replace it with that of {file}?", err=True)
     with ExitStack() as shown:
         done = restore(server, file, overwrite=force, steps=_ShownSteps(shown), download=BarWhenNeeded(shown))
-    _print(done, "Neo4j runs with the graph of", as_json=as_json)
+    print_backup(done, "Neo4j runs with the graph of", as_json=as_json)
 
 
 class _ShownSteps:
@@ -86,7 +86,12 @@ class _ShownSteps:
         self._reached = reached
 
 
-def _server(settings: Settings) -> EmbeddedServer:
+def require_embedded(settings: Settings) -> EmbeddedServer:
+    """The embedded server.
+
+    Raises:
+        MemoryGraphError: the settings name another server.
+    """
     from memorygraph.server.embedded import EmbeddedServer
 
     if not settings.embedded:
@@ -97,7 +102,8 @@ def _server(settings: Settings) -> EmbeddedServer:
     return EmbeddedServer()
 
 
-def _print(done: BackupReport, what: str, *, as_json: bool) -> None:
+def print_backup(done: BackupReport, what: str, *, as_json: bool) -> None:
+    """Print what was saved or restored."""
     if as_json:
         print_json(asdict(done))
         return

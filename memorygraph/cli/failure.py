@@ -15,25 +15,23 @@ def print_error(error: MemoryGraphError, *, as_json: bool) -> None:
     """An error on stderr, and for --json as one document on stdout too."""
     say(str(error) if isinstance(error, ScriptError) else f"memorygraph: {error}")
     if isinstance(error, ScriptError):
-        say(_outcome(error))
+        say(say_what_stays(error))
     if as_json:
         print_json({"errors": error_records(error)})
 
 
-def _outcome(error: ScriptError) -> str:
-    """What an error in a script has left behind."""
+def say_what_stays(error: ScriptError) -> str:
+    """Say what of a script was done before its error."""
     if isinstance(error, ProgramError):
         return "the run stopped there; what it had done by then stays"
     count = len(error.problems)
-    kept = error.stored_statements
-    return f"{count} error{'s' if count != 1 else ''}; " + (_kept(kept) if kept else "nothing was changed")
-
-
-def _kept(statements: int) -> str:
-    return (
-        f"the batches up to statement {statements} are stored, and nothing after them; "
-        "mend the rest and run the same command to go on from there"
-    )
+    stays = "nothing was changed"
+    if error.stored_statements:
+        stays = (
+            f"the batches up to statement {error.stored_statements} are stored, and nothing after them; "
+            "mend the rest and run the same command to go on from there"
+        )
+    return f"{count} error{'s' if count != 1 else ''}; {stays}"
 
 
 def error_records(error: MemoryGraphError) -> list[dict[str, Any]]:

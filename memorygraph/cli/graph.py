@@ -20,7 +20,9 @@ from memorygraph.scripts import read_script
 @click.option("--output", "-o", metavar="FILE", help="Write it there instead of printing it.")
 @json_option
 @click.pass_obj
-def graph_command(settings: Settings, *, file: str, format_: str, run_: str | None, output: str | None, as_json: bool) -> None:
+def graph_command(
+    settings: Settings, *, file: str, format_: str, run_: str | None, output: str | None, as_json: bool
+) -> None:
     """Draw the node graph of a Convo-Lang file, with the path of a run on it when one is given."""
     from memorygraph.runtime.convo.picture import draw
 

@@ -49,7 +49,7 @@ def history_command(settings: Settings, *, identifier: str, as_json: bool) -> No
     if as_json:
         print_json([change.as_dict() for change in changes])
     else:
-        rows = [(c.revision, _time(c.at), c.action, _difference(c), _asked_by(c), c.file) for c in changes]
+        rows = [(c.revision, format_time(c.at), c.action, difference_of(c), asked_by(c), c.file) for c in changes]
         print_table(("revision", "at", "", "what", "by", "file"), rows)
 
 
@@ -66,7 +66,17 @@ def revisions_command(settings: Settings, *, limit: int, as_json: bool) -> None:
     if as_json:
         print_json([revision.as_dict() for revision in found])
     elif found:
-        rows = [(r.revision, _time(r.at), _what(r), counted(r.counts), _asked_by(r), r.file) for r in found]
+        rows = [
+            (
+                r.revision,
+                format_time(r.at),
+                f"undo of {r.undoes}" if r.undoes else r.language,
+                counted(r.counts),
+                asked_by(r),
+                r.file,
+            )
+            for r in found
+        ]
         print_table(("revision", "at", "what", "changed", "by", "file"), rows)
     else:
         say("nothing was ever loaded here")
@@ -114,21 +124,18 @@ def purge_command(settings: Settings, *, before: int | None, yes: bool, as_json:
         say(f"forgotten: {forgotten} former states of nodes and edges")
 
 
-def _time(at: datetime | None) -> str:
+def format_time(at: datetime | None) -> str:
+    """A time in the zone of this machine."""
     return at.astimezone().strftime("%Y-%m-%d %H:%M:%S") if at else ""
 
 
-def _asked_by(of: Change | Revision) -> str:
+def asked_by(of: Change | Revision) -> str:
     """Who asked for a load, with which model, and where: `chat (gpt-5-mini) in chat`."""
     model = f"({of.model})" if of.model and of.by else of.model
     return " ".join(part for part in (of.by, model, of.conversation and f"in {of.conversation}") if part)
 
 
-def _what(revision: Revision) -> str:
-    return f"undo of {revision.undoes}" if revision.undoes else revision.language
-
-
-def _difference(change: Change) -> str:
+def difference_of(change: Change) -> str:
     """The values of an element that differ: `name: Ada → Ada Lovelace`."""
     before, after = change.before or {}, change.after or {}
     if not (before and after):

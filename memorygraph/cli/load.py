@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from memorygraph.scripts import STANDARD_INPUT, read_script
 if TYPE_CHECKING:
     from memorygraph.client import MemoryGraph
     from memorygraph.graph.loads import LoadReport
+    from memorygraph.query import Query
 PROGRAMS = ("agentscript", "convo")
 
 _files = click.argument("files", nargs=-1, required=True, metavar="FILE...")
@@ -58,23 +60,37 @@ def load_command(
     FILE may be - for standard input. The embedded server is started if none runs. With --json one report is
     printed, or, for several files, a list of them.
     """
+    from memorygraph.client import MemoryGraph
+
     if batch is not None and (dry_run or show_cypher):
         raise click.UsageError("--batch cannot be combined with --dry-run or --show-cypher")
     if restart and batch is None:
         raise click.UsageError("--restart goes with --batch")
     if batch is not None:
+        reports = []
         with settings.connect() as graph:
-            reports = [_load_in_batches(graph, file, language, batch, strict=strict, restart=restart) for file in files]
-            _print_reports(settings, graph, reports, as_json=as_json)
+            for file in files:
+                name = language_name(file, language)
+                with count_progress(f"storing {Path(file).name}") as bar:
+                    load = partial(graph.load_file, file, name, strict=strict, batch=batch, restart=restart)
+                    reports.append(load(progress=bar.advance))
+            print_reports(settings, graph, reports, as_json=as_json)
         return
-    # What is wrong without a database is said before one is started.
-    programs = [_readable(file, language, strict=strict) for file in files]
+    # Errors that need no database are reported before one is started.
+    scripts = [parse_file(file, language, strict=strict) for file in files]
+    for script in scripts:
+        if script.problems:
+            raise ScriptError(MemoryGraph.check(script))
     with settings.connect() as graph:
         if show_cypher:
-            _print_cypher(graph, programs, as_json=as_json)
+            print_queries([query for script in scripts for query in graph.compile(script)], as_json=as_json)
             return
-        reports = [_load_at_once(graph, program, dry_run=dry_run) for program in programs]
-        _print_reports(settings, graph, reports, as_json=as_json, dry_run=dry_run)
+        reports = []
+        for script in scripts:
+            with count_progress(f"storing {Path(script.source.file or '').name}") as bar:
+                bar.total(len(script.statements))
+                reports.append(graph.load(script, dry_run=dry_run, progress=bar.advance))
+        print_reports(settings, graph, reports, as_json=as_json, dry_run=dry_run)
 
 
 @click.command("check")
@@ -90,7 +106,7 @@ def check_command(*, files: tuple[str, ...], language: str | None, strict: bool,
     """
     from memorygraph.client import MemoryGraph
 
-    problems = [problem for file in files for problem in MemoryGraph.check(_script(file, language, strict=strict))]
+    problems = [problem for file in files for problem in MemoryGraph.check(parse_file(file, language, strict=strict))]
     if problems:
         raise ScriptError(problems)
     if as_json:
@@ -99,51 +115,31 @@ def check_command(*, files: tuple[str, ...], language: str | None, strict: bool,
         say("no errors")
 
 
-def _script(file: str, language: str | None, *, strict: bool) -> Script:
+def parse_file(file: str, language: str | None, *, strict: bool) -> Script:
+    """Parse a file, or standard input for `-`."""
     name = "<stdin>" if file == STANDARD_INPUT else file
-    return parse(read_script(file), _language_name(file, language), strict=strict, file=name)
+    return parse(read_script(file), language_name(file, language), strict=strict, file=name)
 
 
-def _readable(file: str, language: str | None, *, strict: bool) -> Script:
-    from memorygraph.client import MemoryGraph
-
-    script = _script(file, language, strict=strict)
-    if script.problems:
-        raise ScriptError(MemoryGraph.check(script))
-    return script
-
-
-def _language_name(file: str, language: str | None) -> str:
+def language_name(file: str, language: str | None) -> str:
+    """The name of a file's language: as given, or by its extension; standard input is ContextScript."""
     if file == STANDARD_INPUT and language is None:
         return "contextscript"
     return language_of(file, language).name
 
 
-def _load_at_once(graph: MemoryGraph, program: Script, *, dry_run: bool) -> LoadReport:
-    with count_progress(f"storing {Path(program.source.file or '').name}") as bar:
-        bar.total(len(program.statements))
-        return graph.load(program, dry_run=dry_run, progress=bar.advance)
-
-
-def _load_in_batches(
-    graph: MemoryGraph, file: str, language: str | None, batch: int, *, strict: bool, restart: bool
-) -> LoadReport:
-    name = _language_name(file, language)
-    with count_progress(f"storing {Path(file).name}") as bar:
-        return graph.load_file(file, name, strict=strict, batch=batch, restart=restart, progress=bar.advance)
-
-
-def _print_cypher(graph: MemoryGraph, programs: list[Script], *, as_json: bool) -> None:
-    queries = [query for program in programs for query in graph.compile(program)]
+def print_queries(queries: list[Query], *, as_json: bool) -> None:
+    """Print Cypher with its parameters, ready to be pasted into Neo4j Browser."""
     if as_json:
         print_json([{"text": query.text, "parameters": dict(query.parameters)} for query in queries])
     else:
         print_text("\n\n".join(map(str, queries)))
 
 
-def _print_reports(
+def print_reports(
     settings: Settings, graph: MemoryGraph, reports: list[LoadReport], *, as_json: bool, dry_run: bool = False
 ) -> None:
+    """Print what loads have stored, with their warnings, and where it can be seen."""
     if as_json:
         documents = [{**report.as_dict(), "errors": []} for report in reports]
         print_json(documents[0] if len(documents) == 1 else documents)
@@ -151,7 +147,7 @@ def _print_reports(
     for report in reports:
         for warning in report.warnings:
             say(f"{warning}\n    (a warning)")
-        _print_report(report)
+        print_report(report)
     if dry_run:
         say("a dry run: nothing was stored")
     elif settings.embedded:
@@ -162,7 +158,8 @@ def _print_reports(
         say(f"stored in namespace {graph.namespace} of {graph.connection.uri}")
 
 
-def _print_report(report: LoadReport) -> None:
+def print_report(report: LoadReport) -> None:
+    """Print what one load has stored."""
     rows: list[tuple[Any, ...]] = [
         ("nodes", report.nodes_created, report.nodes_updated, report.nodes_deleted),
         ("edges", report.edges_created, report.edges_updated, report.edges_deleted),

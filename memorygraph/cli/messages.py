@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from memorygraph.client import MemoryGraph
     from memorygraph.messages.graph import MessageGraph
 
-SHOWN = 200
+MAX_SHOWN = 200  # characters of a message
 
 
 @click.group("messages")
@@ -45,13 +45,18 @@ def list_messages_command(settings: Settings, *, as_json: bool) -> None:
 def show_messages_command(settings: Settings, *, name: str, version: int | None, as_json: bool) -> None:
     """Show the messages of a conversation; `off-policy` marks answers that no model gave to what stands before."""
     with settings.connect() as graph:
-        history = _conversation(graph, name)
+        history = require_conversation(graph, name)
         entries = (history if version is None else history.checkout(version)).entries()
     if as_json:
         print_json([{**e.message.as_dict(), "id": e.id, "off_policy": e.off_policy} for e in entries])
         return
     rows = [
-        (i, e.message.role, _short(e.message.text or _calls(e.message.tool_calls)), "off-policy" * e.off_policy)
+        (
+            i,
+            e.message.role,
+            shorten_text(e.message.text or describe_calls(e.message.tool_calls)),
+            "off-policy" * e.off_policy,
+        )
         for i, e in enumerate(entries)
     ]
     print_table(("", "role", "content", ""), rows)
@@ -64,7 +69,7 @@ def show_messages_command(settings: Settings, *, name: str, version: int | None,
 def versions_messages_command(settings: Settings, *, name: str, as_json: bool) -> None:
     """Show the versions of a conversation, and where an edit broke the prefix of an answer."""
     with settings.connect() as graph:
-        found = _conversation(graph, name).versions()
+        found = require_conversation(graph, name).versions()
     if as_json:
         print_json([version.as_dict() for version in found])
     else:
@@ -81,12 +86,12 @@ def versions_messages_command(settings: Settings, *, name: str, as_json: bool) -
 def diff_messages_command(settings: Settings, *, name: str, first: int, second: int, as_json: bool) -> None:
     """Show what was removed and added from one version of a conversation to another."""
     with settings.connect() as graph:
-        found = _conversation(graph, name).diff(first, second)
+        found = require_conversation(graph, name).diff(first, second)
     if as_json:
         print_json(found.as_dict())
     elif found:
-        lines = [("-", i, m.role, _short(m.text)) for i, m in found.removed]
-        lines += [("+", i, m.role, _short(m.text)) for i, m in found.added]
+        lines = [("-", i, m.role, shorten_text(m.text)) for i, m in found.removed]
+        lines += [("+", i, m.role, shorten_text(m.text)) for i, m in found.added]
         print_table(("", "index", "role", "content"), sorted(lines, key=lambda line: line[1]))
     else:
         say("the same messages")
@@ -100,14 +105,14 @@ def verify_messages_command(ctx: click.Context, *, name: str, as_json: bool) -> 
     """Recompute every hash of a conversation, and name the first message that is wrong (exit code 1)."""
     settings: Settings = ctx.obj
     with settings.connect() as graph:
-        found = _conversation(graph, name).verify()
+        found = require_conversation(graph, name).verify()
     if as_json:
         print_json(found.as_dict())
     say(str(found.fault) if found.fault else f"sound: {found.messages} messages in {found.versions} versions")
     ctx.exit(0 if found.ok else 1)
 
 
-_time = click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"])
+time_type = click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"])
 
 
 @messages_command.command("export")
@@ -116,8 +121,8 @@ _time = click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"])
     "--format", "form", default="openai", show_default=True, type=click.Choice(["openai", "prompt-completion"])
 )
 @click.option("--model", metavar="NAME", help="Only answers of this model.")
-@click.option("--since", type=_time, metavar="TIME", help="Only answers stored then or later (UTC).")
-@click.option("--until", type=_time, metavar="TIME", help="Only answers stored before then (UTC).")
+@click.option("--since", type=time_type, metavar="TIME", help="Only answers stored then or later (UTC).")
+@click.option("--until", type=time_type, metavar="TIME", help="Only answers stored before then (UTC).")
 @click.pass_obj
 def export_messages_command(
     settings: Settings, *, name: str, form: str, model: str | None, since: datetime | None, until: datetime | None
@@ -128,13 +133,18 @@ def export_messages_command(
     """
     first, last = (time and time.replace(tzinfo=UTC) for time in (since, until))
     with settings.connect() as graph:
-        data = _conversation(graph, name).training_data(model=model, since=first, until=last)
+        data = require_conversation(graph, name).training_data(model=model, since=first, until=last)
     print_text(data.jsonl(form), nl=False)
     left = ", ".join(f"{count} {reason}" for reason, count in data.left_out.items())
     say(f"{data.answers} answers in {len(data)} samples; left out: {left or 'none'}")
 
 
-def _conversation(graph: MemoryGraph, name: str) -> MessageGraph:
+def require_conversation(graph: MemoryGraph, name: str) -> MessageGraph:
+    """A stored conversation.
+
+    Raises:
+        NotFoundError: there is no such conversation.
+    """
     history = graph.messages(name)
     if not history.stored:
         raise NotFoundError(
@@ -143,9 +153,11 @@ def _conversation(graph: MemoryGraph, name: str) -> MessageGraph:
     return history
 
 
-def _short(text: str) -> str:
-    return text if len(text) <= SHOWN else text[: SHOWN - 1] + "…"
+def shorten_text(text: str) -> str:
+    """The first characters of a message."""
+    return text if len(text) <= MAX_SHOWN else text[: MAX_SHOWN - 1] + "…"
 
 
-def _calls(calls: list[dict[str, object]]) -> str:
+def describe_calls(calls: list[dict[str, object]]) -> str:
+    """The tools that a message calls."""
     return ", ".join(f"calls {call.get('function') or call}" for call in calls)

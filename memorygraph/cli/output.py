@@ -14,24 +14,25 @@ import click
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
-ROWS_OF_A_TABLE = 1000
-_PIECE = 1 << 16
+MAX_TABLE_ROWS = 1000
+PIECE_CHARACTERS = 1 << 16
 AS_JSON = "memorygraph.as_json"  # in the meta of click's context: --json was given
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
-def _note(ctx: click.Context, _: click.Parameter, value: bool) -> bool:  # noqa: FBT001 - click calls it so
+def note_json(ctx: click.Context, _: click.Parameter, value: bool) -> bool:  # noqa: FBT001 - click calls it so
+    """Remember that --json was given, for the errors of any command."""
     ctx.meta[AS_JSON] = value
     return value
 
 
 json_option: Callable[[Command], Command] = click.option(
-    "--json", "as_json", is_flag=True, callback=_note, help="Print one JSON document and nothing else."
+    "--json", "as_json", is_flag=True, callback=note_json, help="Print one JSON document and nothing else."
 )
 
 
-def _json(value: Any) -> str:
+def to_json(value: Any) -> str:
     """A value as JSON; what JSON does not know, such as a date, as its text."""
     import json
 
@@ -40,7 +41,7 @@ def _json(value: Any) -> str:
 
 def print_json(value: Any) -> None:
     """Print one JSON document."""
-    print_text(_json(value))
+    print_text(to_json(value))
 
 
 def plain(text: str) -> str:
@@ -59,11 +60,11 @@ def say(message: str) -> None:
     try:
         click.echo(plain(message), err=True)
     except BrokenPipeError:
-        _say_no_more()
+        stop_saying()
 
 
-def _say_no_more() -> None:
-    """Nobody reads stderr any more. What was begun goes on to its end, as it would unseen."""
+def stop_saying() -> None:
+    """Drop what is said from now on: stderr is closed. The command goes on to its end."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
 
 
@@ -83,7 +84,7 @@ def print_json_list(values: Iterable[Any]) -> None:
     with whole_output() as file:
         before = "["
         for value in values:
-            file.write(before + _json(value))
+            file.write(before + to_json(value))
             before = ", "
         file.write("]\n" if before != "[" else "[]\n")
 
@@ -96,7 +97,7 @@ def whole_output() -> Iterator[TextIO]:
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="surrogatepass", newline="") as file:
         yield file
         file.seek(0)
-        while piece := file.read(_PIECE):
+        while piece := file.read(PIECE_CHARACTERS):
             print_text(piece, nl=False)
 
 
@@ -109,31 +110,21 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
 
     table = Table(*columns, box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for row in rows:
-        table.add_row(*(Text(plain(_cell(value))) for value in row))
+        cells = ("" if value is None else value if isinstance(value, str) else to_json(value) for value in row)
+        table.add_row(*(Text(plain(cell)) for cell in cells))
     Console().print(table)
 
 
 def print_rows(rows: Iterable[Mapping[str, Any]]) -> None:
     """Rows of a query as tables, each of so many rows that none has to be held for long."""
-    some = False
-    for page in _pages(rows):
+    source = iter(rows)
+    any_rows = False
+    while page := list(itertools.islice(source, MAX_TABLE_ROWS)):
         columns = list(page[0])
         print_table(columns, ([row[column] for column in columns] for row in page))
-        some = True
-    if not some:
+        any_rows = True
+    if not any_rows:
         say("no rows")
-
-
-def _pages(rows: Iterable[Mapping[str, Any]]) -> Iterator[list[Mapping[str, Any]]]:
-    source = iter(rows)
-    while page := list(itertools.islice(source, ROWS_OF_A_TABLE)):
-        yield page
-
-
-def _cell(value: Any) -> str:
-    if isinstance(value, str):
-        return value
-    return "" if value is None else _json(value)
 
 
 class Bar:
@@ -157,7 +148,7 @@ def bytes_progress(title: str) -> Iterator[Bar]:
     """A bar on stderr for a download."""
     from rich.progress import BarColumn, DownloadColumn, TimeRemainingColumn
 
-    with _bar(title, BarColumn(), DownloadColumn(), TimeRemainingColumn()) as bar:
+    with progress_bar(title, BarColumn(), DownloadColumn(), TimeRemainingColumn()) as bar:
         yield bar
 
 
@@ -166,19 +157,20 @@ def count_progress(title: str) -> Iterator[Bar]:
     """A bar on stderr for so many things done."""
     from rich.progress import BarColumn, MofNCompleteColumn, TimeElapsedColumn
 
-    with _bar(title, BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()) as bar:
+    with progress_bar(title, BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()) as bar:
         yield bar
 
 
 @contextmanager
-def _bar(title: str, *columns: Any) -> Iterator[Bar]:
+def progress_bar(title: str, *columns: Any) -> Iterator[Bar]:
+    """A bar on stderr with these columns."""
     from rich.console import Console
     from rich.progress import Progress, TextColumn
 
-    class Said(Console):
+    class StderrConsole(Console):
         def on_broken_pipe(self) -> None:
-            _say_no_more()
+            stop_saying()
 
-    console = Said(stderr=True)
+    console = StderrConsole(stderr=True)
     with Progress(TextColumn("{task.description}"), *columns, console=console, transient=True) as progress:
         yield Bar(progress, progress.add_task(title, total=None))

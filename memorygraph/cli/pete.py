@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from contextlib import ExitStack
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from memorygraph.cli.arguments import parse_json_argument, split_pair
 from memorygraph.cli.output import json_option, print_json, print_table, print_text, say
 from memorygraph.cli.run import allow_host_option, allow_tool_option
 from memorygraph.cli.settings import Settings
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from memorygraph.runtime.pete.folding import View
     from memorygraph.runtime.pete.steps import Step
-    from memorygraph.runtime.pete.thought import Thought
 
 _ADDRESS = re.compile(r"(?:memory:)?([0-9]+)")
 
@@ -59,7 +58,7 @@ def show_pete_command(settings: Settings, *, name: str, budget: str | None, as_j
     """Print a context: all of it to the byte, or with a budget what a model would see of it."""
     with settings.connect() as graph:
         seen = graph.pete(name).render(budget)
-    _print_view(seen, as_json=as_json)
+    print_view(seen, as_json=as_json)
 
 
 @pete_command.command("fold")
@@ -68,16 +67,18 @@ def show_pete_command(settings: Settings, *, name: str, budget: str | None, as_j
 @_budget
 @json_option
 @click.pass_obj
-def fold_pete_command(settings: Settings, *, name: str, addresses: tuple[str, ...], budget: str | None, as_json: bool) -> None:
+def fold_pete_command(
+    settings: Settings, *, name: str, addresses: tuple[str, ...], budget: str | None, as_json: bool
+) -> None:
     """Print a context with these contexts in it folded; without any, all that are closed.
 
     Nothing stored changes: `unfold` prints the same bytes as before.
     """
     with settings.connect() as graph:
         thought = graph.pete(name)
-        given = _numbers(addresses)
+        given = parse_addresses(addresses)
         seen = thought.render(budget, folded=given or [frame.address for frame in thought.frame().frames()])
-    _print_view(seen, as_json=as_json)
+    print_view(seen, as_json=as_json)
 
 
 @pete_command.command("unfold")
@@ -86,11 +87,13 @@ def fold_pete_command(settings: Settings, *, name: str, addresses: tuple[str, ..
 @_budget
 @json_option
 @click.pass_obj
-def unfold_pete_command(settings: Settings, *, name: str, addresses: tuple[str, ...], budget: str | None, as_json: bool) -> None:
+def unfold_pete_command(
+    settings: Settings, *, name: str, addresses: tuple[str, ...], budget: str | None, as_json: bool
+) -> None:
     """Print a context with these contexts in it unfolded first, as far as the budget allows it."""
     with settings.connect() as graph:
-        seen = graph.pete(name).render(budget, unfolded=_numbers(addresses))
-    _print_view(seen, as_json=as_json)
+        seen = graph.pete(name).render(budget, unfolded=parse_addresses(addresses))
+    print_view(seen, as_json=as_json)
 
 
 @pete_command.command("sense")
@@ -101,11 +104,11 @@ def unfold_pete_command(settings: Settings, *, name: str, addresses: tuple[str, 
 def sense_pete_command(settings: Settings, *, name: str, sensor: str, value: str) -> None:
     """Let a sensor report into the innermost open context; the log begins if there is none."""
     with settings.connect() as graph:
-        graph.pete(name).sense(sensor, _json(value, "the report"))
+        graph.pete(name).sense(sensor, parse_json_argument(value, "the report"))
     say(f"reported to {name}")
 
 
-def _thinking(command: Callable[..., Any]) -> Callable[..., Any]:
+def thinking_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options of the commands that ask a model."""
     for option in (
         json_option,
@@ -133,23 +136,23 @@ def _thinking(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @pete_command.command("step")
-@_thinking
+@thinking_options
 @click.pass_obj
 def step_pete_command(settings: Settings, /, **options: Any) -> None:
     """Let a model continue a log once: up to a command, a question, or the end of what it has to say.
 
     The log begins if there is none. Tools do nothing unless --allow-tool and --allow-host allow them.
     """
-    _think(settings, 1, **options)
+    continue_thought(settings, 1, **options)
 
 
 @pete_command.command("run")
 @click.option("--max-steps", type=click.IntRange(min=1), default=10, show_default=True, metavar="N")
-@_thinking
+@thinking_options
 @click.pass_obj
 def run_pete_command(settings: Settings, /, *, max_steps: int, **options: Any) -> None:
     """Let a model continue a log until it is closed, nothing more comes, or so many steps are done."""
-    _think(settings, max_steps, **options)
+    continue_thought(settings, max_steps, **options)
 
 
 @pete_command.command("grammar")
@@ -167,7 +170,7 @@ def grammar_pete_command(root: str) -> None:
     click.echo(gbnf.grammar("continuation" if root == "continuation" else "log"), nl=False)
 
 
-def _think(
+def continue_thought(
     settings: Settings,
     max_steps: int,
     *,
@@ -179,25 +182,33 @@ def _think(
     as_json: bool,
     **options: Any,
 ) -> None:
+    """Let a model continue a log, and print what it writes."""
+    from memorygraph.runtime.permissions import Permissions
+    from memorygraph.runtime.pete.faculties import ToolFaculty
+    from memorygraph.runtime.tools import open_tool
+
     with ExitStack() as stack:
         graph = stack.enter_context(settings.connect())
         thought = graph.pete(name)
         for report in reports:
-            sensor, value = _pair(report, "--sense", "NAME=JSON")
-            thought.sense(sensor, _json(value, "--sense"))
+            sensor, value = split_pair(report, "--sense", "NAME=JSON")
+            thought.sense(sensor, parse_json_argument(value, "--sense"))
         for given in faculties:
-            _give(stack, thought, *_pair(given, "--faculty", "NAME=URI"), tools=tools, hosts=hosts)
-        done = thought.run(max_steps, listener=None if as_json else _show_step, **options)
+            faculty, uri = split_pair(given, "--faculty", "NAME=URI")
+            tool = open_tool(faculty, uri, Path(), Permissions.of(tools, hosts))
+            stack.callback(tool.close)
+            thought.faculty(faculty, ToolFaculty(tool))
+        done = thought.run(max_steps, listener=None if as_json else print_step, **options)
     stuck = done.steps[-1].problems if done.ended == "stuck" else ()
     if as_json:
         print_json({**done.as_dict(), "errors": [problem.as_dict() for problem in stuck]})
     else:
-        say(f"{len(done.steps)} step{'s' * (len(done.steps) != 1)}; {_ENDS[done.ended]}")
+        say(f"{len(done.steps)} step{'s' * (len(done.steps) != 1)}; {ENDS[done.ended]}")
     if stuck:
         click.get_current_context().exit(ModelError.exit_code)
 
 
-_ENDS = {
+ENDS = {
     "closed": "the log is closed",
     "idle": "the model had no more to say",
     "stuck": "the model's text could not be read",
@@ -205,20 +216,8 @@ _ENDS = {
 }
 
 
-def _give(
-    stack: ExitStack, thought: Thought, name: str, uri: str, *, tools: Sequence[str], hosts: Sequence[str]
-) -> None:
-    """Give the model a tool as a faculty."""
-    from memorygraph.runtime.permissions import Permissions
-    from memorygraph.runtime.pete.faculties import ToolFaculty
-    from memorygraph.runtime.tools import open_tool
-
-    tool = open_tool(name, uri, Path(), Permissions.of(tools, hosts))
-    stack.callback(tool.close)
-    thought.faculty(name, ToolFaculty(tool))
-
-
-def _show_step(step: Step) -> None:
+def print_step(step: Step) -> None:
+    """Print what a step has written, and on stderr what was wrong with it."""
     for problem in step.problems:
         say(f"sent back to the model: {problem}")
     for warning in step.warnings:
@@ -226,7 +225,8 @@ def _show_step(step: Step) -> None:
     print_text(step.written)
 
 
-def _print_view(seen: View, *, as_json: bool) -> None:
+def print_view(seen: View, *, as_json: bool) -> None:
+    """Print a view of a context, and whether it fits its budget."""
     if as_json:
         print_json({"text": seen.text, "size": seen.size, "fits": seen.fits, "trace": seen.as_dict()})
         return
@@ -235,23 +235,14 @@ def _print_view(seen: View, *, as_json: bool) -> None:
         say("it does not fit the budget: this is the smallest view of it")
 
 
-def _numbers(addresses: Sequence[str]) -> list[int]:
+def parse_addresses(addresses: Sequence[str]) -> list[int]:
+    """The numbers of addresses such as `memory:42` or `42`.
+
+    Raises:
+        MemoryGraphError: one is not an address.
+    """
     found = [_ADDRESS.fullmatch(address) for address in addresses]
     for address, number in zip(addresses, found, strict=True):
         if number is None:
-            raise MemoryGraphError(f"{address!r} is no address; one is like memory:42")
+            raise MemoryGraphError(f"{address!r} is not an address; write for example memory:42")
     return [int(number[1]) for number in found if number]
-
-
-def _pair(given: str, option: str, form: str) -> tuple[str, str]:
-    name, sign, value = given.partition("=")
-    if not sign:
-        raise MemoryGraphError(f"{option} takes {form}, and this is {given!r}")
-    return name, value
-
-
-def _json(text: str, what: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise MemoryGraphError(f"{what} is not JSON: {error}; write for example '{{\"temperature\": 30}}'") from error

@@ -10,7 +10,7 @@ import click
 from memorygraph.cli.failure import error_records, print_error
 from memorygraph.cli.output import counted, json_option, plain, print_json, print_text, say
 from memorygraph.cli.settings import Settings
-from memorygraph.errors import MemoryGraphError, ScriptError
+from memorygraph.errors import MemoryGraphError
 from memorygraph.scripts import STANDARD_INPUT, read_script
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ Type a message; what the model remembers of it is shown below its answer.
   :help       this               :quit      the end, also Ctrl-D"""
 
 
-def _asking(command: Callable[..., Any]) -> Callable[..., Any]:
+def asking_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options of the commands that ask a model."""
     for option in (
         click.option(
@@ -51,7 +51,7 @@ def _asking(command: Callable[..., Any]) -> Callable[..., Any]:
 
 @click.command("remember")
 @click.argument("text", nargs=-1, required=True)
-@_asking
+@asking_options
 @json_option
 @click.pass_context
 def remember_command(
@@ -69,27 +69,25 @@ def remember_command(
         try:
             remembered = graph.remember(given, model, attempts=attempts, budget=budget)
         except NotWrittenError as error:
-            _print_failure(error.program, error, error.attempts, as_json=as_json)
+            attempted = f"{error.attempts} attempt{'s' if error.attempts != 1 else ''}"
+            say(error.program.strip())
+            print_error(error, as_json=False)
+            say(f"the model wrote no program that can be loaded, in {attempted}")
+            if as_json:
+                document = {"program": error.program, "attempts": error.attempts}
+                print_json({**document, "errors": error_records(error)})
             ctx.exit(error.exit_code)
     if as_json:
         print_json(remembered.as_dict())
     elif remembered.stored:
         print_text(remembered.program.strip())
-        _say_report(settings, remembered.report)
+        say_report(settings, remembered.report)
     else:
         say("nothing to remember")
 
 
-def _print_failure(program: str, error: ScriptError, attempts: int, *, as_json: bool) -> None:
-    say(program.strip())
-    print_error(error, as_json=False)
-    say(f"the model wrote no program that can be loaded, in {attempts} attempt{'s' if attempts != 1 else ''}")
-    if as_json:
-        print_json({"program": program, "attempts": attempts, "errors": error_records(error)})
-
-
-def _say_report(settings: Settings, report: LoadReport) -> None:
-    """What was changed, and how to take it back."""
+def say_report(settings: Settings, report: LoadReport) -> None:
+    """Say on stderr what was changed, and how to take it back."""
     for warning in report.warnings:
         say(f"{warning}\n    (a warning)")
     namespace = f" -n {settings.namespace}" if settings.namespace else ""
@@ -104,7 +102,7 @@ def _say_report(settings: Settings, report: LoadReport) -> None:
 @click.option(
     "--history", default="12k", show_default=True, metavar="12k|3kt", help="What the model sees of what was said."
 )
-@_asking
+@asking_options
 @json_option
 @click.pass_obj
 def chat_command(
@@ -127,17 +125,18 @@ def chat_command(
         say(f"conversation {conversation}; :help says how, :quit ends")
         turns: list[Turn] = []
         try:
-            _talk(settings, talk, turns, as_json=as_json)
+            hold_conversation(settings, talk, turns, as_json=as_json)
         except KeyboardInterrupt:
             say("\nstopped")
         if as_json:
             print_json([turn.as_dict() for turn in turns])
 
 
-def _talk(settings: Settings, talk: Chat, turns: list[Turn], *, as_json: bool) -> None:
-    while (typed := _typed()) is not None:
+def hold_conversation(settings: Settings, talk: Chat, turns: list[Turn], *, as_json: bool) -> None:
+    """Send each line to the model until the end of the input, or `:quit`."""
+    while (typed := read_line()) is not None:
         if typed == ":recalled":
-            say(_recalled(turns))
+            say(describe_recalled(turns))
         elif typed.startswith(":"):
             say(HELP if typed == ":help" else f"there is no command {typed}\n{HELP}")
         elif typed:
@@ -148,11 +147,11 @@ def _talk(settings: Settings, talk: Chat, turns: list[Turn], *, as_json: bool) -
                     raise
                 print_error(error, as_json=False)
             else:
-                _show(settings, turns[-1], as_json=as_json)
+                print_turn(settings, turns[-1], as_json=as_json)
 
 
-def _typed() -> str | None:
-    """What was typed; None at the end."""
+def read_line() -> str | None:
+    """Read a line; None at the end."""
     try:
         line: str = click.prompt("you", prompt_suffix="> ", default="", show_default=False, err=True)
     except click.Abort:
@@ -162,19 +161,21 @@ def _typed() -> str | None:
     return None if line == ":quit" else line
 
 
-def _show(settings: Settings, turn: Turn, *, as_json: bool) -> None:
+def print_turn(settings: Settings, turn: Turn, *, as_json: bool) -> None:
+    """Print the answer of a turn, and on stderr what was remembered."""
     if turn.answer:
         click.echo(plain(turn.answer), err=as_json)
     if turn.report is not None:
         say("\n" + turn.program.strip())
-        _say_report(settings, turn.report)
+        say_report(settings, turn.report)
     elif turn.failure:
         say("\nnothing was remembered: " + turn.failure)
         for problem in turn.problems:
             say(str(problem))
 
 
-def _recalled(turns: list[Turn]) -> str:
+def describe_recalled(turns: list[Turn]) -> str:
+    """What the memory held about the last message."""
     if not turns or not turns[-1].recalled:
         return "nothing was recalled"
     return "\n".join(f"{hit.label} ({hit.source}, {hit.score:.2f}): {hit.content}" for hit in turns[-1].recalled)

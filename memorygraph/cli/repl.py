@@ -10,8 +10,9 @@ import click
 
 from memorygraph.cli.failure import print_error
 from memorygraph.cli.output import print_text, say
-from memorygraph.cli.run import allow_host_option, allow_tool_option, mock_option, model_option, pretty_listener
+from memorygraph.cli.run import allow_host_option, allow_tool_option, mock_option, model_option
 from memorygraph.cli.settings import Settings
+from memorygraph.cli.trace import print_event
 from memorygraph.errors import MemoryGraphError, ScriptError
 
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ Type statements, expressions, imports or agents; an open brace goes on in the ne
   use x < 2k      context for every generate that follows
   :names          what is defined    :context   what is declared with use
   :help           this               :quit      the end, also Ctrl-D"""
-_OPENING, _CLOSING = "([{", ")]}"
 
 
 @click.command("repl")
@@ -32,7 +32,9 @@ _OPENING, _CLOSING = "([{", ")]}"
 @allow_tool_option
 @allow_host_option
 @click.pass_obj
-def repl_command(settings: Settings, *, model: str | None, mock: bool, tools: tuple[str, ...], hosts: tuple[str, ...]) -> None:
+def repl_command(
+    settings: Settings, *, model: str | None, mock: bool, tools: tuple[str, ...], hosts: tuple[str, ...]
+) -> None:
     """Try AgentScript line by line; `:help` says how.
 
     The session is kept in the graph as one run. What it may reach is what is allowed here.
@@ -41,18 +43,21 @@ def repl_command(settings: Settings, *, model: str | None, mock: bool, tools: tu
     from memorygraph.runtime.permissions import Permissions
 
     with settings.connect() as graph:
-        session = Session(graph, Permissions.of(tools, hosts), model, mock, Path(), pretty_listener)
+        session = Session(graph, Permissions.of(tools, hosts), model, mock, Path(), print_event)
         say("AgentScript; :help says how, :quit ends")
         try:
-            while (entry := _entry()) is not None:
-                _answer(session, entry)
+            while (entry := read_entry()) is not None:
+                execute_entry(session, entry)
         finally:
             session.close()
         say(f"kept as run {session.run}")
 
 
-def _entry() -> str | None:
-    """What was typed: a line, and more of them until all brackets are closed; None at the end."""
+def read_entry() -> str | None:
+    """Read a line, and more until all brackets are closed or one is empty; None at the end.
+
+    Brackets inside of texts count too: an empty line ends what they leave open.
+    """
     lines: list[str] = []
     while True:
         try:
@@ -63,16 +68,13 @@ def _entry() -> str | None:
             return None
         lines.append(line)
         text = "\n".join(lines)
-        if not line or _open(text) <= 0:
+        still_open = sum(text.count(sign) for sign in "([{") - sum(text.count(sign) for sign in ")]}")
+        if not line or still_open <= 0:
             return text
 
 
-def _open(text: str) -> int:
-    """How many brackets are open; those in texts count too, which an empty line ends."""
-    return sum(text.count(sign) for sign in _OPENING) - sum(text.count(sign) for sign in _CLOSING)
-
-
-def _answer(session: Session, entry: str) -> None:
+def execute_entry(session: Session, entry: str) -> None:
+    """Execute what was typed, or the command that it names, and print the values."""
     command = entry.strip()
     if command in _COMMANDS:
         say(_COMMANDS[command](session))
@@ -82,18 +84,20 @@ def _answer(session: Session, entry: str) -> None:
         return
     try:
         for value in session.execute(entry):
-            print_text(_shown(value))
+            print_text(show_value(value))
     except ScriptError as error:
         say(str(error))
     except MemoryGraphError as error:
         print_error(error, as_json=False)
 
 
-def _names(session: Session) -> str:
-    return "\n".join(f"{name} = {_shown(value)}" for name, value in session.scope.variables.items()) or "no names"
+def list_names(session: Session) -> str:
+    """The names that are defined, with their values."""
+    return "\n".join(f"{name} = {show_value(value)}" for name, value in session.scope.variables.items()) or "no names"
 
 
-def _context(session: Session) -> str:
+def list_context(session: Session) -> str:
+    """The context that is declared with `use`."""
     from memorygraph.languages.agentscript.printing import print_expression
 
     sources = [
@@ -103,10 +107,11 @@ def _context(session: Session) -> str:
     return "\n".join(sources) or "no context"
 
 
-_COMMANDS = {":help": lambda _: HELP, ":names": _names, ":context": _context}
+_COMMANDS = {":help": lambda _: HELP, ":names": list_names, ":context": list_context}
 
 
-def _shown(value: Any) -> str:
+def show_value(value: Any) -> str:
+    """A value as JSON, or what kind of thing it is."""
     from memorygraph.runtime.values import kind_of
 
     try:

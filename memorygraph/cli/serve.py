@@ -13,7 +13,7 @@ from memorygraph.errors import MemoryGraphError
 if TYPE_CHECKING:
     from memorygraph.graph.loads import LoadReport
 
-_NEEDED = "the memory server needs the package mcp: pip install 'memorygraph[mcp]'"
+MCP_MISSING = "the memory server needs the package mcp: pip install 'memorygraph[mcp]'"
 
 
 @click.command("serve")
@@ -51,10 +51,10 @@ def serve_command(
         from memorygraph import mcp_server
         from memorygraph.mcp_server.http import read_tokens
     except ImportError as error:
-        raise MemoryGraphError(f"{_NEEDED} ({error})") from None
+        raise MemoryGraphError(f"{MCP_MISSING} ({error})") from None
     if transport == "stdio" and (tokens or given or hosts):
         raise click.UsageError("--tokens, --token and --allow-host go with --transport http")
-    namespaces = {**(read_tokens(tokens) if tokens else {}), **dict(map(_token, given))}
+    namespaces = {**(read_tokens(tokens) if tokens else {}), **dict(map(parse_token, given))}
     tools = mcp_server.choose_tools(without, read_only=read_only)
     if transport == "stdio":
         mcp_server.serve_stdio(settings.connect, tools)
@@ -71,7 +71,7 @@ def serve_command(
 def import_command(settings: Settings, *, file: str, form: str, as_json: bool) -> None:  # noqa: ARG001 - there is one format
     """Bring along the memory of the reference MCP memory server: its JSONL file, in one transaction."""
     with settings.connect() as graph:
-        _print_report(graph.import_memory(file), as_json=as_json)
+        print_import(graph.import_memory(file), as_json=as_json)
 
 
 @click.command("adopt")
@@ -80,17 +80,19 @@ def import_command(settings: Settings, *, file: str, form: str, as_json: bool) -
 def adopt_command(settings: Settings, *, as_json: bool) -> None:
     """Bring along what an mcp-neo4j-memory server keeps in the same database; it stays as it is."""
     with settings.connect() as graph:
-        _print_report(graph.adopt_memory(), as_json=as_json)
+        print_import(graph.adopt_memory(), as_json=as_json)
 
 
-def _token(text: str) -> tuple[str, str]:
+def parse_token(text: str) -> tuple[str, str]:
+    """The token and the namespace of `NAMESPACE=TOKEN`."""
     namespace, sign, token = text.rpartition("=")
     if not (sign and namespace and token):
         raise click.UsageError("--token takes NAMESPACE=TOKEN")
     return token, namespace
 
 
-def _print_report(report: LoadReport, *, as_json: bool) -> None:
+def print_import(report: LoadReport, *, as_json: bool) -> None:
+    """Print what an import has stored."""
     for warning in report.warnings:
         say(f"warning: {warning.message}")
     if as_json:

@@ -25,14 +25,16 @@ def up_command(*, as_json: bool) -> None:
 
     The server runs until `memorygraph down`, whatever becomes of this terminal.
     """
-    _report(start_embedded(), as_json=as_json)
+    print_status(start_embedded(), as_json=as_json)
 
 
 @click.command("down")
 @json_option
 def down_command(*, as_json: bool) -> None:
     """Stop the embedded Neo4j, and wait until it has stopped."""
-    stopped = _server().down()
+    from memorygraph.server.embedded import EmbeddedServer
+
+    stopped = EmbeddedServer().down()
     if as_json:
         print_json({"stopped": stopped})
     else:
@@ -46,7 +48,9 @@ def status_command(*, as_json: bool) -> None:
 
     The password file holds the password and nothing else.
     """
-    _report(_server().status(), as_json=as_json)
+    from memorygraph.server.embedded import EmbeddedServer
+
+    print_status(EmbeddedServer().status(), as_json=as_json)
 
 
 @click.command("browser")
@@ -74,13 +78,15 @@ def browser_command(
     """
     import webbrowser
 
+    from memorygraph.server.embedded import EmbeddedServer
+
     if queries:
-        _print_saved_queries(as_json=as_json)
+        print_saved_queries(as_json=as_json)
         return
-    written = _written(saved_query, parameters, settings)
-    server = _server()
-    where = _running(server)
-    url = f"{where.browser_url}{written}"
+    query = saved_query_address(saved_query, parameters, settings)
+    server = EmbeddedServer()
+    where = start_if_stopped(server)
+    url = f"{where.browser_url}{query}"
     login = {"url": url, "username": where.username, "password_file": where.password_file}
     if show_password:
         login["password"] = server.password()
@@ -93,7 +99,8 @@ def browser_command(
         say("no web browser could be opened here: open the address yourself")
 
 
-def _print_saved_queries(*, as_json: bool) -> None:
+def print_saved_queries(*, as_json: bool) -> None:
+    """Print every saved query with its parameters."""
     from memorygraph.server.browser import saved_queries
 
     found = [(name, saved.about, sorted(saved.needs)) for name, saved in saved_queries().items()]
@@ -105,8 +112,12 @@ def _print_saved_queries(*, as_json: bool) -> None:
         )
 
 
-def _written(name: str | None, parameters: tuple[str, ...], settings: Settings) -> str:
-    """What makes Browser begin with a saved query; before anything is started, what is wrong about it is said."""
+def saved_query_address(name: str | None, parameters: tuple[str, ...], settings: Settings) -> str:
+    """The part of Browser's address that fills its editor with a saved query.
+
+    Raises:
+        click.UsageError: there is no such query, or its parameters are wrong. Nothing was started.
+    """
     from memorygraph.cli.read import parameter
     from memorygraph.client import chosen_namespace
     from memorygraph.server.browser import saved_queries
@@ -127,16 +138,12 @@ def _written(name: str | None, parameters: tuple[str, ...], settings: Settings) 
 
 def start_embedded() -> ServerStatus:
     """Have the embedded server running, for the commands that need it."""
-    return _running(_server())
-
-
-def _server() -> EmbeddedServer:
     from memorygraph.server.embedded import EmbeddedServer
 
-    return EmbeddedServer()
+    return start_if_stopped(EmbeddedServer())
 
 
-def _running(server: EmbeddedServer) -> ServerStatus:
+def start_if_stopped(server: EmbeddedServer) -> ServerStatus:
     """Have the server running, saying on stderr what takes its time."""
     found = server.status()
     if found.running:
@@ -162,7 +169,8 @@ class BarWhenNeeded:
         self._bar.advance(n)
 
 
-def _report(found: ServerStatus, *, as_json: bool) -> None:
+def print_status(found: ServerStatus, *, as_json: bool) -> None:
+    """Print whether the embedded server runs, and where."""
     if as_json:
         print_json(asdict(found))
         return
