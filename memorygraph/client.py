@@ -48,8 +48,7 @@ if TYPE_CHECKING:
     from memorygraph.runtime.pete.store import LogInfo
     from memorygraph.runtime.pete.thought import Thought
     from memorygraph.runtime.programs import ProgramInfo
-    from memorygraph.runtime.result import RunResult
-    from memorygraph.runtime.trace import Listener
+    from memorygraph.runtime.result import Listener, RunResult
 
 MAX_NAMESPACE = 200
 MAX_NEIGHBOURS = 20
@@ -238,7 +237,7 @@ class MemoryGraph:
             ScriptError: the program is wrong, or something in it cannot be done.
             ModelError: a model endpoint failed.
         """
-        from memorygraph.runtime.agentscript.run import Run
+        from memorygraph.runtime.agentscript.run import AgentRun
         from memorygraph.runtime.permissions import Permissions
 
         program = _script(source, language)
@@ -253,7 +252,7 @@ class MemoryGraph:
             raise MemoryGraphError("such a script is stored, and not run: memorygraph load FILE")
         if resume:
             raise MemoryGraphError("only the run of a node graph can be resumed")
-        run = Run(self, permissions, model, mock, max_steps, agent, function, listener, ask)
+        run = AgentRun(self, permissions, model, mock, max_steps, agent, function, listener, ask)
         return run(program, Path(folder), input)
 
     def run_file(
