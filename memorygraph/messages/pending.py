@@ -16,12 +16,12 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from memorygraph.server.embedded import EmbeddedServer
+from memorygraph.home import default_home, flush_folder
 
 
 def default_folder() -> Path:
     """Where records wait: beside the embedded server's data, whether that server is used or not."""
-    return EmbeddedServer().home / "records"
+    return default_home() / "records"
 
 
 class Spool:
@@ -61,7 +61,7 @@ class Spool:
             stream.flush()
             os.fsync(stream.fileno())
         draft.replace(path)
-        _sync_folder(self.folder)
+        flush_folder(self.folder)
         return path
 
     def waiting(self) -> list[Path]:
@@ -97,15 +97,3 @@ class Spool:
             path.replace(self.refused_folder / path.name)
         except FileNotFoundError:
             return
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make a rename durable, where the system lets a folder be opened."""
-    try:
-        descriptor = os.open(folder, os.O_RDONLY)
-    except OSError:
-        return
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
