@@ -16,7 +16,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from memorygraph.server.embedded import EmbeddedServer
+from memorygraph.home import default_home, flush_folder
 
 
 class Spool:
@@ -32,7 +32,7 @@ class Spool:
 
     def __init__(self, namespace: str, folder: Path | None = None) -> None:
         # Beside the embedded server's data, whether that server is used or not.
-        folder = folder or EmbeddedServer().home / "records"
+        folder = folder or default_home() / "records"
         # A namespace may hold any character and be long, and a file name may not.
         self.folder = folder / sha256(namespace.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
@@ -58,7 +58,7 @@ class Spool:
             stream.flush()
             os.fsync(stream.fileno())
         draft.replace(path)
-        sync_folder(self.folder)
+        flush_folder(self.folder)
         return path
 
     def waiting(self) -> list[Path]:
@@ -94,15 +94,3 @@ class Spool:
             path.replace(self.refused_folder / path.name)
         except FileNotFoundError:
             return
-
-
-def sync_folder(folder: Path) -> None:
-    """Make a rename durable, where the system lets a folder be opened."""
-    try:
-        descriptor = os.open(folder, os.O_RDONLY)
-    except OSError:
-        return
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
