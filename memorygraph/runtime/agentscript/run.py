@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
 from memorygraph.context.origins import copy_value
 from memorygraph.errors import MemoryGraphError, Problem, ProgramError, ScriptError, Source
-from memorygraph.languages.agentscript import Field, Parameter, Program
+from memorygraph.languages.agentscript import Parameter, Program
 from memorygraph.runtime.agentscript.generation import Generation, GenerationRecord, Models
 from memorygraph.runtime.agentscript.interpreter import Interpreter, find_function
 from memorygraph.runtime.agentscript.units import Unit, UnitLoader
 from memorygraph.runtime.agentscript.values import FunctionValue, describe_value, require_data
 from memorygraph.runtime.depth import deep_calls
 from memorygraph.runtime.memories import Graph
-from memorygraph.runtime.permissions import Permissions
-from memorygraph.runtime.result import Listener, RunResult, Trace
+from memorygraph.runtime.request import RunRequest
+from memorygraph.runtime.result import RunResult, Trace
 from memorygraph.runtime.runs import RunStore
-
-MAX_GENERATIONS = 100
 
 FIELD_TYPES: dict[str, type | tuple[type, ...]] = {
     "string": str,
@@ -32,49 +30,38 @@ FIELD_TYPES: dict[str, type | tuple[type, ...]] = {
 }
 
 
-@dataclass
+@dataclass(frozen=True)
 class AgentRun:
-    """How a program is run.
-
-    `model` is asked in place of the models that the program names; with `mock` none is asked. `listener` hears
-    every event of the trace as it happens. `agent` and `function` say where to begin; `ask` is asked for each
-    declared field that the input lacks.
-    """
+    """One run of a program, as its request says; `graph` keeps its record."""
 
     graph: Graph
-    permissions: Permissions = field(default_factory=Permissions)
-    model: str | None = None
-    mock: bool = False
-    max_steps: int = MAX_GENERATIONS
-    agent: str | None = None
-    function: str | None = None
-    listener: Listener | None = None
-    ask: Callable[[Field], Any] | None = None
+    request: RunRequest
 
-    def __call__(self, program: Program, folder: Path, given: Any = None) -> RunResult:
-        """Run a program whose files lie in a folder.
+    def run(self, program: Program) -> RunResult:
+        """Run a program whose files lie in the folder of the request.
 
         Raises:
             ScriptError: the program is wrong, or its input is; nothing was done.
             ProgramError: something in it cannot be done; it is a ScriptError too.
             ModelError: a model endpoint failed.
         """
-        folder = folder.resolve()
-        loader = UnitLoader(folder, self.permissions, self.graph)
-        models = Models(self.model, mock=self.mock)
+        request = self.request
+        folder = request.folder.resolve()
+        loader = UnitLoader(folder, request.permissions, self.graph)
+        models = Models(request.model, mock=request.mock)
         file = program.source.file
         try:
             unit = loader.load(program, folder, (Path(file).resolve(),) if file else ())
-            return self.run_unit(unit, models, given)
+            return self.run_unit(unit, models)
         finally:
             models.close()
             loader.close()
 
-    def run_unit(self, unit: Unit, models: Models, given: Any) -> RunResult:
+    def run_unit(self, unit: Unit, models: Models) -> RunResult:
         """Call the entry function of a unit with the input, and store the record of the run."""
         function = self.find_entry(unit)
-        trace = Trace(self.listener)
-        given = self.complete_input(function, given, trace)
+        trace = Trace(self.request.listener)
+        given = self.complete_input(function, trace)
         arguments = bind_input(function, given, unit.source)
         text = unit.source.text
         store = RunStore(self.graph.connection, self.graph.namespace)
@@ -95,7 +82,7 @@ class AgentRun:
             steps.append(record.as_step())
             store.add(record)
 
-        interpreter = Interpreter(Generation(models, trace, self.max_steps, add))
+        interpreter = Interpreter(Generation(models, trace, self.request.max_steps, add))
         end: dict[str, Any] = {"status": "failed", "trace": trace.events}
         try:
             with deep_calls():
@@ -113,24 +100,33 @@ class AgentRun:
 
     def find_entry(self, unit: Unit) -> FunctionValue:
         """Find the function that the run begins with."""
-        if self.agent is None:
-            return find_function(unit.main, self.function)
-        if self.agent not in unit.agents:
+        agent, function = self.request.agent, self.request.function
+        if agent is None:
+            return find_function(unit.main, function)
+        if agent not in unit.agents:
             known = ", ".join(f"`{name}`" for name in unit.agents)
-            raise MemoryGraphError(f"the program has no agent `{self.agent}`; its agents: {known}")
-        return find_function(unit.agents[self.agent], self.function)
+            raise MemoryGraphError(f"the program has no agent `{agent}`; its agents: {known}")
+        return find_function(unit.agents[agent], function)
 
-    def complete_input(self, function: FunctionValue, given: Any, trace: Trace) -> Any:
+    def complete_input(self, function: FunctionValue, trace: Trace) -> Any:
         """Ask for each declared field that the input lacks."""
-        if self.ask is None or not isinstance(given, dict | None):
+        given, ask = self.request.input, self.request.ask
+        if ask is None or not isinstance(given, dict | None):
             return given
         completed = dict(given or {})
         for parameter in function.function.parameters:
             for wanted in parameter.shape.fields if parameter.shape else ():
                 if wanted.name not in (given or {}):
-                    completed[wanted.name] = self.ask(wanted)
+                    completed[wanted.name] = ask(wanted)
                     trace.add("input", {"path": f"input.{wanted.name}", "value": completed[wanted.name]})
         return completed or given
+
+
+def run_program(graph: Graph, program: Program, request: RunRequest) -> RunResult:
+    """Run a program as the caller asked."""
+    if request.resume:
+        raise MemoryGraphError("only the run of a node graph can be resumed")
+    return AgentRun(graph, request).run(program)
 
 
 def bind_input(function: FunctionValue, given: Any, source: Source) -> list[Any]:
