@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from memorygraph.cli.output import count_progress, json_option, print_json, print_table, print_text, say
+from memorygraph.cli.output import (
+    count_progress,
+    json_option,
+    print_json,
+    print_no_errors,
+    print_table,
+    print_text,
+    say,
+)
 from memorygraph.cli.settings import Settings
 from memorygraph.errors import ScriptError
 from memorygraph.languages import LANGUAGES, Script, language_of, parse
@@ -18,7 +26,7 @@ if TYPE_CHECKING:
     from memorygraph.client import MemoryGraph
     from memorygraph.graph.loads import LoadReport
     from memorygraph.query import Query
-PROGRAMS = ("agentscript", "convo")
+
 
 _files = click.argument("files", nargs=-1, required=True, metavar="FILE...")
 _language = click.option(
@@ -109,10 +117,7 @@ def check_command(*, files: tuple[str, ...], language: str | None, strict: bool,
     problems = [problem for file in files for problem in MemoryGraph.check(parse_file(file, language, strict=strict))]
     if problems:
         raise ScriptError(problems)
-    if as_json:
-        print_json({"errors": []})
-    else:
-        say("no errors")
+    print_no_errors(as_json=as_json)
 
 
 def parse_file(file: str, language: str | None, *, strict: bool) -> Script:
@@ -169,7 +174,7 @@ def print_report(report: LoadReport) -> None:
         f"revision {report.revision} of namespace {report.namespace}"
     )
     print_table(("", "created", "updated", "deleted"), rows)
-    if report.language in PROGRAMS and report.file:
+    if LANGUAGES[report.language].runner and report.file:
         say(f"it is run by its name: memorygraph run --stored {Path(report.file).stem}")
     if report.resumed_after:
         say(f"went on after statement {report.resumed_after}, where an earlier run stopped")

@@ -44,6 +44,14 @@ def print_json(value: Any) -> None:
     print_text(to_json(value))
 
 
+def print_no_errors(*, as_json: bool) -> None:
+    """Print that a check has found nothing wrong."""
+    if as_json:
+        print_json({"errors": []})
+    else:
+        say("no errors")
+
+
 def plain(text: str) -> str:
     """A text without what a terminal would obey."""
     return "".join(c if c.isprintable() or c in "\n\t" else " " for c in text)

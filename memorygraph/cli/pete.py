@@ -177,8 +177,8 @@ def continue_thought(
     name: str,
     reports: Sequence[str],
     faculties: Sequence[str],
-    tools: Sequence[str],
-    hosts: Sequence[str],
+    allow_tools: Sequence[str],
+    allow_hosts: Sequence[str],
     as_json: bool,
     **options: Any,
 ) -> None:
@@ -195,7 +195,7 @@ def continue_thought(
             thought.sense(sensor, parse_json_argument(value, "--sense"))
         for given in faculties:
             faculty, uri = split_pair(given, "--faculty", "NAME=URI")
-            tool = open_tool(faculty, uri, Path(), Permissions.of(tools, hosts))
+            tool = open_tool(faculty, uri, Path(), Permissions.of(allow_tools, allow_hosts))
             stack.callback(tool.close)
             thought.faculty(faculty, ToolFaculty(tool))
         done = thought.run(max_steps, listener=None if as_json else print_step, **options)

@@ -33,7 +33,7 @@ Type statements, expressions, imports or agents; an open brace goes on in the ne
 @allow_host_option
 @click.pass_obj
 def repl_command(
-    settings: Settings, *, model: str | None, mock: bool, tools: tuple[str, ...], hosts: tuple[str, ...]
+    settings: Settings, *, model: str | None, mock: bool, allow_tools: tuple[str, ...], allow_hosts: tuple[str, ...]
 ) -> None:
     """Try AgentScript line by line; `:help` says how.
 
@@ -43,7 +43,7 @@ def repl_command(
     from memorygraph.runtime.permissions import Permissions
 
     with settings.connect() as graph:
-        session = Session(graph, Permissions.of(tools, hosts), model, mock, Path(), print_event)
+        session = Session(graph, Permissions.of(allow_tools, allow_hosts), model, mock, Path(), print_event)
         say("AgentScript; :help says how, :quit ends")
         try:
             while (entry := read_entry()) is not None:
@@ -112,9 +112,9 @@ _COMMANDS = {":help": lambda _: HELP, ":names": list_names, ":context": list_con
 
 def show_value(value: Any) -> str:
     """A value as JSON, or what kind of thing it is."""
-    from memorygraph.runtime.values import kind_of
+    from memorygraph.runtime.agentscript.values import describe_value
 
     try:
         return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)
     except (TypeError, ValueError):
-        return kind_of(value)
+        return describe_value(value)

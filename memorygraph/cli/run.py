@@ -12,25 +12,23 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from memorygraph.cli.arguments import parse_json_argument
-from memorygraph.cli.output import json_option, print_json, print_text, say
+from memorygraph.cli.output import json_option, print_json, print_no_errors, print_text, say
 from memorygraph.cli.settings import Settings
-from memorygraph.cli.trace import print_event, write_trace
+from memorygraph.cli.trace import TraceOutput
 from memorygraph.errors import ScriptError
-from memorygraph.languages import Script, convo, language_of, parse
+from memorygraph.languages import LANGUAGES, Script, language_of, parse
 from memorygraph.scripts import read_script
 
 if TYPE_CHECKING:
     from memorygraph.languages.agentscript import Field
-    from memorygraph.runtime.trace import Event
 
-PRETTY = "pretty"
 model_option = click.option("--model", metavar="NAME", help="Ask this model in place of those that the program names.")
 mock_option = click.option("--mock", is_flag=True, help="Ask no model: every answer is the smallest of its shape.")
 allow_tool_option = click.option(
-    "--allow-tool", "tools", multiple=True, metavar="SCHEME", help="Allow tools: file env http sh mcp."
+    "--allow-tool", "allow_tools", multiple=True, metavar="SCHEME", help="Allow tools: file env http sh mcp."
 )
 allow_host_option = click.option(
-    "--allow-host", "hosts", multiple=True, metavar="HOST[:PORT]", help="Allow HTTP to this host."
+    "--allow-host", "allow_hosts", multiple=True, metavar="HOST[:PORT]", help="Allow HTTP to this host."
 )
 
 
@@ -55,22 +53,16 @@ allow_host_option = click.option(
 @click.pass_obj
 def run_command(
     settings: Settings,
+    /,
     *,
     file: str,
     given: str | None,
-    model: str | None,
-    mock: bool,
-    agent: str | None,
-    function: str | None,
     trace: str | None,
-    max_steps: int,
-    tools: tuple[str, ...],
-    hosts: tuple[str, ...],
-    resume: str | None,
     stored: bool,
     check: bool,
     quiet: bool,
     as_json: bool,
+    **options: Any,
 ) -> None:
     """Run a program, and print its value.
 
@@ -83,57 +75,32 @@ def run_command(
             program: Script = graph.program(file)
     else:
         program = parse(read_script(file), language_of(file, None).name, file=file)
-    is_convo = isinstance(program, convo.Program)
-    value = parse_json_argument(given, "--input", or_text=is_convo) if given is not None else None
+    language = LANGUAGES[program.language]
+    value = parse_json_argument(given, "--input", or_text=language.text_input) if given is not None else None
     if program.problems:
         raise ScriptError(list(program.problems))
     if check:
-        if as_json:
-            print_json({"errors": []})
-        else:
-            say("no errors")
+        print_no_errors(as_json=as_json)
         return
-    events: list[Event] = []
-    pretty = trace == PRETTY or (is_convo and not quiet and not as_json)
-
-    def listen(event: Event, depth: int) -> None:
-        if depth == 0:
-            events.append(event)
-        if pretty:
-            print_event(event, depth)
-
+    ask = None if as_json or not sys.stdin.isatty() else ask_for_field
     # A program finds its files beside it, and a stored one finds none.
     program_folder = TemporaryDirectory() if stored else nullcontext(Path(file).parent)
-    try:
-        with settings.connect() as graph, program_folder as folder:
-            result = graph.run(
-                program,
-                input=value,
-                model=model,
-                folder=folder,
-                mock=mock,
-                agent=agent,
-                function=function,
-                max_steps=max_steps,
-                allow_tools=tools,
-                allow_hosts=hosts,
-                listener=listen,
-                resume=resume,
-                ask=None if as_json or not sys.stdin.isatty() else ask_for_field,
-            )
-    finally:
-        if trace and trace != PRETTY:
-            write_trace(events, trace)
-    count = len(result.steps)
-    steps = f"{count} {'step' if is_convo else 'generation'}{'s' * (count != 1)}"
+    with (
+        TraceOutput(trace, shown=language.shows_steps and not quiet and not as_json) as events,
+        settings.connect() as graph,
+        program_folder as folder,
+    ):
+        result = graph.run(program, input=value, folder=folder, listener=events.listen, ask=ask, **options)
     if as_json:
-        shown = {"file": trace} if trace and trace != PRETTY else result.trace
+        shown = {"file": events.file} if events.file else result.trace
         print_json({**result.as_dict(), "trace": shown, "errors": []})
-    else:
-        value = result.value
-        print_text(value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False))
-        if not quiet:
-            say(f"{steps}; run {result.run}, conversation {result.conversation}")
+        return
+    print_text(
+        result.value if isinstance(result.value, str) else json.dumps(result.value, indent=2, ensure_ascii=False)
+    )
+    if not quiet:
+        count = len(result.steps)
+        say(f"{count} {language.step_noun}{'s' * (count != 1)}; run {result.run}, conversation {result.conversation}")
 
 
 def ask_for_field(field: Field) -> Any:

@@ -239,7 +239,7 @@ def refuse_other_places(program: Script) -> None:
     Raises:
         MemoryGraphError: the program imports such a memory or model.
     """
-    for each in program.statements if isinstance(program, agentscript.Program) else ():
+    for each in program.statements:
         if not isinstance(each, agentscript.Import):
             continue
         if each.kind == "memory" and each.uri != _OWN_MEMORY:

@@ -1,13 +1,13 @@
 """AgentScript: programs that declare exactly which context a model call may see.
 
-Each class here is a rule of agentscript.tx. The values are frozen, know their place (`span`), and are equal when
+Each class here is a rule of grammar.tx. The values are frozen, know their place (`span`), and are equal when
 they say the same, wherever they stand. They are apart from what reads them, so that using one costs no grammar.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 from memorygraph.errors import Problem, Source, Span
 
@@ -309,6 +309,8 @@ class Program:
     >>> program.statements[0].name, program.problems
     ('__main_agent', ())
     """
+
+    language: ClassVar[str] = "agentscript"
 
     source: Source
     statements: tuple[Import | Agent, ...]

@@ -1,13 +1,13 @@
 """Convo-Lang: conversations as programs, and node graphs of prompts with routes between them.
 
-Each class here is a rule of convo.tx. The values are frozen, know their place (`span`), and are equal when they say
+Each class here is a rule of grammar.tx. The values are frozen, know their place (`span`), and are equal when they say
 the same, wherever they stand. Source: seeds/convo-node-graphs.txt and specs/convo.md.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 from memorygraph.errors import Problem, Source, Span
 
@@ -206,6 +206,8 @@ class Program:
     >>> program.conversation.messages[0].content.parts[0], program.problems
     ('Hello ', ())
     """
+
+    language: ClassVar[str] = "convo"
 
     source: Source
     conversation: Conversation

@@ -1,6 +1,6 @@
 """PETE: contexts that a model continues, its running thought.
 
-Each class here is a rule of pete.tx. The values are frozen, know their place (`span`, without the blanks before),
+Each class here is a rule of grammar.tx. The values are frozen, know their place (`span`, without the blanks before),
 and are equal when they say the same, wherever they stand. They are apart from what reads them, so that using one
 costs no grammar.
 
@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 from memorygraph.errors import Problem, Source, Span
 
@@ -240,6 +240,8 @@ class Program:
 
     The verbatim text of an item, with the blanks before it, goes from the end of the item before to its own end.
     """
+
+    language: ClassVar[str] = "pete"
 
     source: Source
     items: tuple[Item, ...]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from memorygraph.errors import MAX_PROBLEMS, Source, Span
-from memorygraph.languages.finding import Finding, half_characters, problems_of
-from memorygraph.languages.machine import Read, Stopped
+from memorygraph.languages.engine.findings import Finding, half_characters, problems_of
+from memorygraph.languages.engine.machine import Read, Stopped
 from memorygraph.languages.pete import Closing, Item, Opening, Piece, Program
 from memorygraph.languages.pete.checks import check_program
 from memorygraph.languages.pete.continuation import Reader
@@ -27,7 +27,7 @@ _CLOSINGS = re.compile(r"(?:\}[ \t\r\n]*+)++")  # of which nobody knows any more
 _HEAD = re.compile(r"context\b[^\n]*\{[ \t\r]*$", re.MULTILINE)
 
 
-def read_program(text: str, file: str | None = None) -> Program:
+def read_program(text: str, file: str | None = None, *, strict: bool = False) -> Program:  # noqa: ARG001 - one dialect
     """A log, and everything that can be found wrong with it.
 
     Where the syntax is wrong, its items are those before the first error.

@@ -1,0 +1,117 @@
+"""The events of a trace, as lines for people."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from memorygraph.cli.output import say
+from memorygraph.errors import MemoryGraphError
+
+if TYPE_CHECKING:
+    from memorygraph.runtime.result import Event
+
+PRETTY = "pretty"
+MAX_SHOWN = 200  # characters of a value
+
+
+def summarize_step(data: dict[str, Any]) -> str:
+    """Summarize a step of a node graph."""
+    route = f" → {(data['route'] or {}).get('target') or 'exit'}" if data["completed"] else ""
+    return f"{data['node']}{route}: {summarize_result({**data, 'result': data['output']})}"
+
+
+def summarize_use(data: dict[str, Any]) -> str:
+    """Summarize a `use` with its budget."""
+    budget = data["budget"]
+    limit = f" < {budget['amount']}{budget['unit'] or ''}" if budget else ""
+    return f"use {data['source']}{limit}"
+
+
+def summarize_call(kind: str, owner: str, callee: str, data: dict[str, Any]) -> str:
+    """Summarize a call; `owner` and `callee` are the names of the fields that say what was called."""
+    return f"{kind} {data[owner]}.{data[callee]}{shorten(data['args'])} → {summarize_result(data)}"
+
+
+def summarize_generate(data: dict[str, Any]) -> str:
+    """Summarize a `generate`, with what its prompt held and left out."""
+    attempts = data["attempts"]
+    tries = f"{attempts} attempt{'s' * (attempts != 1)}"
+    lines = [f"generate {shorten(data['instruction'])} ({tries}) → {summarize_result(data)}"]
+    for item in data["context"]["items"]:
+        sizes = f"{item['clippedSize']} of {item['originalSize']}" if item["clipped"] else f"{item['originalSize']}"
+        lines.append(f"    [{item['index']}] {item['source']}: {sizes} {shorten(item['text'])}")
+    lines += [f"    not included: {unused['source']}: {unused['reason']}" for unused in data["context"]["unused"]]
+    return "\n".join(lines)
+
+
+SUMMARIES: dict[str, Callable[[dict[str, Any]], str]] = {
+    "step": summarize_step,
+    "use": summarize_use,
+    "generate": summarize_generate,
+    "tool": partial(summarize_call, "tool", "tool", "method"),
+    "memory": partial(summarize_call, "memory", "memory", "operation"),
+    "agent": partial(summarize_call, "agent", "agent", "function"),
+}
+
+
+def summarize_result(data: dict[str, Any]) -> str:
+    """What a step, a call or a generation gave, or why it failed."""
+    return f"failed: {data['error']}" if data.get("error") else shorten(data.get("result"))
+
+
+def shorten(value: Any) -> str:
+    """A value on one line of at most MAX_SHOWN characters."""
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    text = "".join(c if c.isprintable() else " " for c in " ".join(text.split()))
+    return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}…"
+
+
+def summarize_event(event: Event) -> str:
+    """An event on a line or two."""
+    summarize = SUMMARIES.get(event["kind"])
+    return summarize(event["data"]) if summarize else f"{event['kind']} {shorten(event['data'])}"
+
+
+def print_event(event: Event, depth: int) -> None:
+    """Show an event to people, as soon as it has happened."""
+    say("\n".join(f"{'  ' * depth}{line}" for line in summarize_event(event).splitlines()))
+
+
+class TraceOutput:
+    """Where the trace of a run goes: to stderr as it happens, to a file at the end, or nowhere.
+
+    `option` is the value of --trace: a file, `pretty`, or None. Steps inside of a step are shown, and not written.
+    """
+
+    def __init__(self, option: str | None, *, shown: bool) -> None:
+        self.file = None if option == PRETTY else option
+        self._shown = shown or option == PRETTY
+        self._events: list[Event] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Write the file, also of a run that failed.
+
+        Raises:
+            MemoryGraphError: the file cannot be written.
+        """
+        if not self.file:
+            return
+        text = json.dumps(self._events, indent=2, ensure_ascii=False) + "\n"
+        try:
+            Path(self.file).write_text(text, "utf-8", "backslashreplace")
+        except OSError as error:
+            raise MemoryGraphError(f"the trace cannot be written to {self.file}: {error.strerror}") from error
+
+    def listen(self, event: Event, depth: int) -> None:
+        """Take an event as soon as it has happened."""
+        if depth == 0:
+            self._events.append(event)
+        if self._shown:
+            print_event(event, depth)

@@ -1,0 +1,91 @@
+"""The tokens of a dialect: the text of a value becomes the value, or an error at the very character."""
+
+from __future__ import annotations
+
+import re
+
+from memorygraph.languages.engine.findings import character, clipped
+from memorygraph.languages.engine.grammar import Grammar
+
+_ESCAPES = {'"': '"', "\\": "\\", "n": "\n", "t": "\t"}
+_ESCAPE = re.compile(r"\\([\s\S])")
+
+
+class TokenError(Exception):
+    """A token does not fit; `offset` and `length` say which of its characters."""
+
+    def __init__(self, message: str, code: str, offset: int = 0, length: int | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.code = code
+        self.offset = offset
+        self.length = length
+
+
+class Tokens:
+    r"""How one dialect of a language reads its tokens.
+
+    >>> from memorygraph.languages.contextscript import GRAMMAR
+    >>> Tokens(GRAMMAR, strict=False).text(r'"two\nlines"')
+    'two\nlines'
+    >>> Tokens(GRAMMAR, strict=True).number(".5")
+    Traceback (most recent call last):
+    memorygraph.languages.contextscript.tokens.TokenError: --strict wants digits on both sides of the point: write `0.5`
+    """
+
+    def __init__(self, grammar: Grammar, *, strict: bool) -> None:
+        self._is_text = grammar.token("String").fullmatch
+        self._is_number = grammar.token("Float").fullmatch
+        self._admits_text = grammar.token("StrictString" if strict else "String").fullmatch
+        self._admits_number = grammar.token("StrictFloat" if strict else "Float").fullmatch
+        self._strict = strict
+
+    def text(self, token: str) -> str:
+        """The text between double quotes, its escapes resolved."""
+        if token[0] != '"':
+            raise TokenError(f'takes text in double quotes: write "{clipped(token)}"', "wrong-type")
+        if (self._strict or "\\" in token) and not self._admits_text(token):
+            raise self._refused(token)
+        return _unescaped(token)
+
+    def number(self, token: str) -> float:
+        """A number, without quotes."""
+        if self._admits_number(token):
+            return float(token)
+        bare = token.strip('"')
+        if self._is_number(token):
+            raise TokenError(f"--strict wants digits on both sides of the point: write `{_full(token)}`", "strict")
+        if token[0] == '"' and self._is_number(bare):
+            message = f'takes a number without quotes: write {clipped(bare)} instead of "{clipped(bare)}"'
+            raise TokenError(message, "wrong-type")
+        raise TokenError(f"takes a number such as 0.5, and `{clipped(token)}` is none", "wrong-type")
+
+    def word(self, token: str) -> str:
+        """A word, in double quotes or without."""
+        return self.text(token) if token[0] == '"' else token
+
+    def _refused(self, token: str) -> TokenError:
+        """The first character, or escape, of a text that the dialect does not have."""
+        if not self._strict:
+            for escape in _ESCAPE.finditer(token):
+                if not self._is_text(f'"{escape[0]}"'):
+                    hint = r"the escapes are \", \\, \n and \t; write \\ for a backslash"
+                    message = f"the escape `\\` before {character(escape[1])} is not known; {hint}"
+                    return TokenError(message, "unknown-escape", escape.start(), 2)
+        wrong = {char for char in set(token[1:-1]) if not self._admits_text(f'"{char}"')}
+        offset = next(index for index, char in enumerate(token) if index and char in wrong)
+        message = f"--strict does not allow {character(token[offset])} in a string"
+        return TokenError(message, "strict", offset, 1)
+
+
+def _unescaped(token: str) -> str:
+    if "\\" not in token:
+        return token[1:-1]
+    return _ESCAPE.sub(lambda escape: _ESCAPES[escape[1]], token[1:-1])
+
+
+def _full(number: str) -> str:
+    """A number of the default dialect with digits on both sides of its point."""
+    sign, digits = ("-", number[1:]) if number.startswith("-") else ("", number)
+    whole, _, fraction = digits.partition(".")
+    return f"{sign}{whole or '0'}.{fraction or '0'}"

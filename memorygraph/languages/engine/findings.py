@@ -1,0 +1,79 @@
+"""What is found wrong while a text is read, before its place in the file is worked out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import islice
+from typing import NamedTuple
+
+from memorygraph.errors import MAX_PROBLEMS, Problem, Source, Span
+
+MAX_MESSAGE = 500
+_HALF = re.compile("[\ud800-\udfff]")
+
+
+def clipped(text: str, width: int = 40) -> str:
+    """A piece of a script as a message shows it: short, and on one line."""
+    short = text if len(text) <= width else text[: width - 1] + "…"
+    return "".join(c if c.isprintable() else "·" for c in short)
+
+
+def character(char: str) -> str:
+    """How a message names a character."""
+    named = {
+        " ": "a space",
+        "\n": "a line break",
+        "\r": "a carriage return",
+        "\t": "a tab",
+        "`": "a backtick",
+    }
+    if char in named:
+        return named[char]
+    if char.isprintable():
+        return f"`{char}`" if char.isascii() else f"`{char}` (U+{ord(char):04X})"
+    kind = "the control character " if ord(char) < 32 or 127 <= ord(char) < 160 else "the character "
+    return f"{kind}U+{ord(char):04X}"
+
+
+def half_character(char: str) -> str:
+    r"""Why a surrogate cannot be stored; Python reads a byte that is no UTF-8 as one of U+DC80 to U+DCFF.
+
+    >>> half_character(b"\xff".decode("utf-8", "surrogateescape"))
+    'the byte 0xFF is not UTF-8; save the script as UTF-8'
+    """
+    if "\udc80" <= char <= "\udcff":
+        return f"the byte 0x{ord(char) - 0xDC00:02X} is not UTF-8; save the script as UTF-8"
+    return f"{character(char)} is half a character, and cannot be stored"
+
+
+class Finding(NamedTuple):
+    """A problem that does not know its source yet; `first` is an earlier place that belongs to it."""
+
+    message: str
+    code: str
+    span: Span
+    first: Span | None = None
+
+
+def problem_of(finding: Finding, source: Source) -> Problem:
+    """A finding at its place in a source."""
+    message = finding.message
+    if finding.first is not None:
+        message += "; the first is at {}:{}".format(*source.position(finding.first.start))
+    return source.problem(clipped(message, MAX_MESSAGE), finding.code, finding.span)
+
+
+def problems_of(findings: Sequence[Finding], source: Source) -> tuple[Problem, ...]:
+    """Findings at their places, as many as anybody reads."""
+    problems = [problem_of(finding, source) for finding in findings[:MAX_PROBLEMS]]
+    if len(findings) > MAX_PROBLEMS:
+        message = f"there are more than {MAX_PROBLEMS} problems; these are the first ones"
+        problems.append(source.problem(message, "too-many-problems", findings[MAX_PROBLEMS].span))
+    return tuple(problems)
+
+
+def half_characters(text: str) -> list[Finding]:
+    """The halves of surrogate pairs in a text, which no encoding can write."""
+    found = islice(_HALF.finditer(text), MAX_PROBLEMS + 1)
+    return [Finding(half_character(half[0]), "encoding", Span(*half.span())) for half in found]

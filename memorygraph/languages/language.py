@@ -1,0 +1,205 @@
+"""The languages of memorygraph: one row for each, and how a script in one of them is read.
+
+What differs between languages is said in their rows, so that nobody asks for the type of a program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from pkgutil import resolve_name
+from typing import Any, Literal, Protocol, TextIO, overload
+
+from memorygraph.errors import MemoryGraphError, NotFoundError, Problem, Source
+from memorygraph.languages import agentscript, contextscript, convo, pete
+from memorygraph.query import Query
+
+
+class Script(Protocol):
+    """What every language makes of a text: its source, and what is wrong with it."""
+
+    @property
+    def language(self) -> str:
+        """The name of its language."""
+
+    @property
+    def source(self) -> Source:
+        """The text, which knows its places."""
+
+    @property
+    def statements(self) -> Sequence[Any]:
+        """What it says, in the order of the text."""
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """What is wrong, in the order of the text."""
+
+
+@dataclass(frozen=True)
+class Language:
+    """A language: its name, the extension of its files, and what handles its scripts.
+
+    Handlers are named as `module:attribute` and imported on first use: those of later stages stand in parts that
+    import this one, and building a grammar takes its time.
+    """
+
+    name: str
+    extension: str
+    reader: str  # (text, file, strict) to a script
+    store: str  # a class of (connection, namespace) with `load` and `queries`
+    checker: str | None = None  # a script to its problems, where there are more than those of its text
+    batch_reader: str | None = None  # (stream, size, file, strict) to programs
+    runner: str | None = None  # (graph, program, RunRequest) to a RunResult
+    text_input: bool = False  # the input of a run may be plain text instead of JSON
+    shows_steps: bool = False  # people see each step of a run as it happens
+    step_noun: str = "step"  # what the steps of a run are called
+
+    def parse(self, text: str, *, strict: bool = False, file: str | None = None) -> Script:
+        """Read a script; what is wrong with it is in its `problems`."""
+        script: Script = resolve_name(self.reader)(text, file, strict=strict)
+        return script
+
+    def parse_batches(self, stream: TextIO, size: int, file: str | None, *, strict: bool) -> Iterator[Any]:
+        """Read a stream as programs of at most `size` statements.
+
+        Raises:
+            MemoryGraphError: programs in this language are read as a whole.
+        """
+        if self.batch_reader is None:
+            raise MemoryGraphError(f"a program in {self.name} is read as a whole, and not in batches")
+        programs: Iterator[Any] = resolve_name(self.batch_reader)(stream, size, file, strict=strict)
+        return programs
+
+    def check(self, script: Script) -> list[Problem]:
+        """Everything that can be found wrong in a script without a database."""
+        return list(resolve_name(self.checker)(script) if self.checker else script.problems)
+
+    def load(self, connection: Any, namespace: str, script: Script, **options: Any) -> Any:
+        """Store a script, and return its LoadReport; the options are those of `MemoryGraph.load`."""
+        return resolve_name(self.store)(connection, namespace).load(script, **options)
+
+    def compile(self, connection: Any, namespace: str, script: Script) -> list[Query]:
+        """The Cypher that `load` would run."""
+        queries: list[Query] = resolve_name(self.store)(connection, namespace).queries(script)
+        return queries
+
+    def run(self, graph: Any, program: Script, request: Any) -> Any:
+        """Run a program as a RunRequest says, and return its RunResult.
+
+        Raises:
+            MemoryGraphError: scripts in this language are not run.
+        """
+        if self.runner is None:
+            raise MemoryGraphError("such a script is stored, and not run: memorygraph load FILE")
+        return resolve_name(self.runner)(graph, program, request)
+
+
+LANGUAGES: dict[str, Language] = {
+    language.name: language
+    for language in (
+        Language(
+            "contextscript",
+            ".ctx",
+            reader="memorygraph.languages.contextscript.reading:read_program",
+            batch_reader="memorygraph.languages.contextscript.batches:read_batches",
+            checker="memorygraph.compiler.contextscript:find_problems",
+            store="memorygraph.graph.loads:Loader",
+        ),
+        Language(
+            "agentscript",
+            ".as",
+            reader="memorygraph.languages.agentscript.reading:read_program",
+            store="memorygraph.runtime.programs:AgentScriptStore",
+            runner="memorygraph.runtime.agentscript.run:run_program",
+            step_noun="generation",
+        ),
+        Language(
+            "convo",
+            ".convo",
+            reader="memorygraph.languages.convo.reading:read_program",
+            store="memorygraph.runtime.programs:ConvoStore",
+            runner="memorygraph.runtime.convo.run:run_graph",
+            text_input=True,
+            shows_steps=True,
+        ),
+        Language(
+            "pete",
+            ".pete",
+            reader="memorygraph.languages.pete.reading:read_program",
+            store="memorygraph.runtime.pete.store:LogStore",
+        ),
+    )
+}
+
+
+def language_of(path: str | Path | None, name: str | None = None) -> Language:
+    """The language of a file: by its name, if it is given, otherwise by the extension of the file.
+
+    Without either it is ContextScript. `NotFoundError` says which languages and extensions there are.
+
+    >>> language_of("world.ctx").name
+    'contextscript'
+    >>> language_of("world.txt")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    memorygraph.errors.NotFoundError: no language has the extension `.txt`; known: contextscript (.ctx), agentscript ...
+    """
+    known = ", ".join(f"{language.name} ({language.extension})" for language in LANGUAGES.values())
+    if name is not None:
+        if name not in LANGUAGES:
+            raise NotFoundError(f"no language is called `{name}`; known: {known}")
+        return LANGUAGES[name]
+    if path is None:
+        return LANGUAGES["contextscript"]
+    extension = Path(path).suffix
+    for language in LANGUAGES.values():
+        if language.extension == extension.lower():
+            return language
+    raise NotFoundError(f"no language has the extension `{extension}`; known: {known}")
+
+
+@overload
+def parse(
+    text: str, language: Literal["contextscript"] = ..., *, strict: bool = ..., file: str | None = ...
+) -> contextscript.Program: ...
+@overload
+def parse(
+    text: str, language: Literal["agentscript"], *, strict: bool = ..., file: str | None = ...
+) -> agentscript.Program: ...
+@overload
+def parse(text: str, language: Literal["convo"], *, strict: bool = ..., file: str | None = ...) -> convo.Program: ...
+@overload
+def parse(text: str, language: Literal["pete"], *, strict: bool = ..., file: str | None = ...) -> pete.Program: ...
+@overload
+def parse(text: str, language: str, *, strict: bool = ..., file: str | None = ...) -> Script: ...
+def parse(text: str, language: str = "contextscript", *, strict: bool = False, file: str | None = None) -> Script:
+    """Read a script. A bad one raises nothing: what is wrong with it is in the program's `problems`.
+
+    >>> program = parse('Node(node_id="ada", name="Ada", data="");')
+    >>> program.statements[0].name, program.problems
+    ('Ada', ())
+    >>> print(parse("Node(node_id=ada);", file="world.ctx").problems[0])
+    world.ctx:1:14: `node_id` takes text in double quotes: write "ada"
+        Node(node_id=ada);
+                     ^^^
+    """
+    return language_of(None, language).parse(text, strict=strict, file=file)
+
+
+def parse_batches(
+    stream: TextIO,
+    language: str = "contextscript",
+    *,
+    size: int,
+    strict: bool = False,
+    file: str | None = None,
+) -> Iterator[contextscript.Program]:
+    """Read a script piece by piece: programs of at most `size` statements, in bounded memory.
+
+    There is at least one program, and the statements and problems of all of them are those of `parse`.
+
+    >>> import io
+    >>> [len(part.statements) for part in parse_batches(io.StringIO('del(id="a");' * 5), size=2)]
+    [2, 2, 1]
+    """
+    return language_of(None, language).parse_batches(stream, size, file, strict=strict)
