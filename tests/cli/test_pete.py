@@ -150,7 +150,7 @@ def test_a_grammar_is_sent_where_it_is_taken(endpoint: Endpoint) -> None:
         (("show", "nobody"), "there is no context `nobody` yet"),
         (("show", "memory:999"), "there is no context memory:999"),
         (("show", "a b"), "named by letters"),
-        (("fold", "main", "memory:x"), "'memory:x' is no address"),
+        (("fold", "main", "memory:x"), "'memory:x' is not an address"),
         (("show", "main", "--budget", "much"), "`much` is no budget"),
         (("step", "main", "--budget", "0"), "leaves room for nothing"),
         (("sense", "main", "thermometer", "{hot"), "is not JSON"),
