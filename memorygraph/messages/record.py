@@ -182,7 +182,7 @@ class _Watch:
         try:
             call = Call(
                 id=uuid.uuid4().hex,
-                namespace=recorder.namespace,
+                namespace=recorder.namespace.name,
                 conversation=recorder.conversation,
                 api=self._api,
                 complete=complete,
