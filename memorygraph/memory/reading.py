@@ -188,7 +188,7 @@ class _Some:
         relation = place if place.relations else Place()
         query = CYPHER["entities/open"].around(
             search,
-            namespace=namespace,
+            namespace=namespace.name,
             names=list(names),
             start=MAX_ROWS if place.relations else max(place.arrival, 0),
             arrival=relation.arrival,

@@ -86,7 +86,8 @@ def find_program(namespace: Namespace, name: str) -> Program:
     rows = namespace.read("programs/program", name=name)
     if not rows:
         raise _not_found(namespace, name)
-    program = parse(rows[0]["source"], rows[0]["language"], file=name)
+    language: str = rows[0]["language"]
+    program = parse(rows[0]["source"], language, file=name)
     assert isinstance(program, (agentscript.Program, convo.Program))  # noqa: S101 - no others are stored
     return program
 
