@@ -12,8 +12,7 @@ from typing import Any, Final
 
 from memorygraph.context.rendering import compact, indented
 from memorygraph.errors import MemoryGraphError
-from memorygraph.runtime.methods import kind
-from memorygraph.runtime.values import ValueProblem
+from memorygraph.runtime.values import ValueProblem, describe_type
 
 MAX_TEXT_CHARACTERS = 10_000_000
 """Length of a text that an expression may give."""
@@ -292,7 +291,7 @@ def name_kind(value: Any) -> str:
         return "undefined" if value is UNDEFINED else "null"
     if isinstance(value, ConvoType):
         return "a type"
-    return "a map" if isinstance(value, Mapping) else kind(value)
+    return "a map" if isinstance(value, Mapping) else describe_type(value)
 
 
 def excerpt(value: Any, max_characters: int = 60) -> str:

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from memorygraph.runtime.convo.builtins.registry import builtin
 from memorygraph.runtime.convo.values import UNDEFINED, is_number, name_kind, render_value
-from memorygraph.runtime.methods import text_of
-from memorygraph.runtime.values import ValueProblem
+from memorygraph.runtime.values import ValueProblem, require_text
 
 if TYPE_CHECKING:
     from memorygraph.runtime.convo.scope import ConvoScope
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 @builtin("getVar", pure=False)
 def get_variable(scope: ConvoScope, name: Any, default: Any = UNDEFINED) -> Any:
     """Read the variable of a name, which can be a path."""
-    found = scope.look_up(text_of(name, "the name of a variable").split("."))
+    found = scope.look_up(require_text(name, "the name of a variable").split("."))
     return default if found is UNDEFINED else found
 
 
@@ -30,7 +29,7 @@ def get_variable(scope: ConvoScope, name: Any, default: Any = UNDEFINED) -> Any:
 def set_variable(scope: ConvoScope, name: Any, second: Any, *more: Any) -> Any:
     """Set a variable of the conversation, also from within a body: `setVar("user" "name" "Ada")`."""
     *names, value = (name, second, *more)
-    scope.assign_shared(".".join(text_of(part, "the name of a variable") for part in names).split("."), value)
+    scope.assign_shared(".".join(require_text(part, "the name of a variable") for part in names).split("."), value)
     return value
 
 
@@ -95,7 +94,7 @@ def format_time(layout: Any = UNDEFINED, at: Any = UNDEFINED) -> str:
     moment = read_time(at)
     if layout is UNDEFINED:
         return moment.isoformat(timespec="seconds")
-    layout = text_of(layout, "the layout of a time")
+    layout = require_text(layout, "the layout of a time")
     return DATE_FIELD.sub(
         lambda found: found[1] or "'" if found[0][0] == "'" else DATE_FIELDS[found[0]](moment), layout
     )

@@ -16,10 +16,9 @@ from memorygraph.context.rendering import compact
 from memorygraph.errors import MemoryGraphError
 from memorygraph.runtime.convo.builtins.registry import builtin
 from memorygraph.runtime.convo.values import UNDEFINED, excerpt, to_plain
-from memorygraph.runtime.methods import text_of
 from memorygraph.runtime.tools import ToolFailure
 from memorygraph.runtime.tools.http import HttpTool
-from memorygraph.runtime.values import ValueProblem
+from memorygraph.runtime.values import ValueProblem, require_text
 
 if TYPE_CHECKING:
     from memorygraph.runtime.convo.scope import ConvoScope
@@ -39,7 +38,7 @@ def request(method: str, name: str, scope: ConvoScope, *values: Any) -> Any:
     """
     if not 1 <= len(values) <= 2:
         raise ValueProblem(f"`{name}` takes a URL and a body, and was given {len(values)}", "invalid-argument-count")
-    base, path = split_url(text_of(values[0], f"the URL of `{name}`"))
+    base, path = split_url(require_text(values[0], f"the URL of `{name}`"))
     sent = None if len(values) == 1 or values[1] is UNDEFINED else to_plain(values[1])
     options = {"method": method, "path": path, ("query" if method == "GET" else "body"): sent}
     with closing(HttpTool(name, base, Path(), scope.environment.permissions)) as tool:
