@@ -48,10 +48,9 @@ from memorygraph.languages.agentscript import (
 from memorygraph.languages.agentscript.checks import check_program
 from memorygraph.languages.agentscript.errors import explained
 from memorygraph.languages.engine.findings import Finding, half_characters, problems_of
-from memorygraph.languages.engine.grammar import nested_grammar
-from memorygraph.languages.engine.machine import Build, Fields, Read, Stopped
+from memorygraph.languages.engine.machine import Build, Fields, Machine, Read, Stopped
 
-GRAMMAR = nested_grammar(Path(__file__).with_name("grammar.tx"))
+GRAMMAR = Machine.from_file(Path(__file__).with_name("grammar.tx"))
 
 MAX_CHARACTERS = 2**18  # characters of a program, some 7,000 lines
 MAIN_AGENT, MAIN_FUNCTION = "__main_agent", "__main"
@@ -66,7 +65,7 @@ _NEXT = re.compile(r"^[ \t]*+(?:(?P<member>(?:main\s++)?+func)|import|(?:main\s+
 _MEMBER = re.compile(r"(?:main\s++)?+func(?![A-Za-z0-9_-])")
 
 
-def read_program(text: str, file: str | None = None) -> Program:
+def read_program(text: str, file: str | None = None, *, strict: bool = False) -> Program:  # noqa: ARG001 - one dialect
     """A program, and everything that can be found wrong with it before it runs."""
     source = Source(text.removeprefix("\ufeff"), file)
     statements, findings = _read(source)
