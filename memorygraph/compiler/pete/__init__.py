@@ -58,6 +58,7 @@ from memorygraph.languages.pete import (
     Tldr,
     Variable,
 )
+from memorygraph.languages.pete.lemmas import spellings
 from memorygraph.query import Query
 
 __all__ = [
@@ -285,13 +286,10 @@ class Compiler:
         known = len(self._nodes.mistakes)
         self._check_length(predication.predicate, predication.span)
         subject, obj = (self._term(argument) for argument in (predication.subject, predication.object))
-        lemma = predication.lemma
-        said = predication.predicate
-        forms = [*(form for form in (lemma, f"{lemma}s", f"{lemma}es") if form != said), said]
         goal = {
             "subject": subject,
-            "lemma": lemma,
-            "forms": forms,
+            "lemma": predication.lemma,
+            "forms": list(spellings(predication.lemma, predication.predicate)),
             "negated": predication.negated,
             "object": obj,
         }
