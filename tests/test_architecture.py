@@ -39,8 +39,8 @@ RANK = {part: rank for rank, row in enumerate(ROWS) for part in row}
 
 # The rooms of the libraries that only one part may know.
 ROOMS: dict[str, str | tuple[str, ...]] = {
-    "textx": "languages/lower.py",
-    "arpeggio": "languages/lower.py",
+    "textx": "languages/engine/grammar.py",
+    "arpeggio": "languages/engine/grammar.py",
     "neo4j": ("graph/connection.py", "server/embedded.py"),
     "openai": "llm/model.py",
     "httpx2": "runtime/tools/",

@@ -11,14 +11,14 @@ from textx import metamodel_from_file
 from textx.exceptions import TextXSyntaxError
 
 import memorygraph.languages
-from memorygraph.languages.machine import Machine
+from memorygraph.languages.engine.machine import Machine
 from memorygraph.runtime.depth import deep_calls
 
 
 @cache
 def metamodel(language: str) -> Any:
     """textX's own parser of a language."""
-    path = Path(memorygraph.languages.__file__).parent / language / f"{language}.tx"
+    path = Path(memorygraph.languages.__file__).parent / language / "grammar.tx"
     return metamodel_from_file(str(path), auto_init_attributes=False, autokwd=True)
 
 

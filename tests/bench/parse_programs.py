@@ -132,7 +132,7 @@ def seconds(work: Callable[[], object], rounds: int = 5) -> float:
 
 def measure(language: str, make: Callable[[int], str], sizes: list[int]) -> None:
     """Measure programs of these sizes."""
-    path = Path(memorygraph.languages.__file__).parent / language / f"{language}.tx"
+    path = Path(memorygraph.languages.__file__).parent / language / "grammar.tx"
     metamodel = metamodel_from_file(str(path), auto_init_attributes=False, autokwd=True)
     for size in sizes:
         text = make(size)

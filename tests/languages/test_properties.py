@@ -22,8 +22,8 @@ from memorygraph.languages.contextscript import (
     print_program,
     print_value,
 )
-from memorygraph.languages.lower import RawStatement, Stopped
-from memorygraph.languages.parser import Parser
+from memorygraph.languages.contextscript.reading import Parser
+from memorygraph.languages.engine.grammar import RawStatement, Stopped
 from tests.examples import examples
 
 BOTH = pytest.mark.parametrize("strict", [False, True], ids=["default", "strict"])

@@ -26,9 +26,9 @@ from textx.exceptions import TextXSyntaxError
 from memorygraph.errors import Problem
 from memorygraph.languages import Program, parse, parse_batches
 from memorygraph.languages.contextscript import GRAMMAR, STATEMENTS
-from memorygraph.languages.lower import RawStatement
-from memorygraph.languages.machine import Machine
-from memorygraph.languages.parser import Parser
+from memorygraph.languages.contextscript.reading import Parser
+from memorygraph.languages.engine.grammar import RawStatement
+from memorygraph.languages.engine.machine import Machine
 from memorygraph.languages.pete.reading import Reader
 from memorygraph.runtime.depth import deep_calls
 from memorygraph.scripts import read_script

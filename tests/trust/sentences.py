@@ -43,9 +43,7 @@ class Sentences:
     """
 
     def __init__(self, language: str) -> None:
-        folder = Path(memorygraph.languages.__file__).parent
-        paths = [folder / f"{language}.tx", folder / language / f"{language}.tx"]
-        path = next(path for path in paths if path.exists())
+        path = Path(memorygraph.languages.__file__).parent / language / "grammar.tx"
         # Without its memory, textX takes twice the time, and more and more room, for each bracket that is not closed.
         self.metamodel = metamodel_from_file(str(path), auto_init_attributes=False, autokwd=True, memoization=True)
         self.programs = _programs(language)

@@ -1,6 +1,6 @@
 """AgentScript: programs that declare exactly which context a model call may see.
 
-Each class here is a rule of agentscript.tx. The values are frozen, know their place (`span`), and are equal when
+Each class here is a rule of grammar.tx. The values are frozen, know their place (`span`), and are equal when
 they say the same, wherever they stand. They are apart from what reads them, so that using one costs no grammar.
 """
 

@@ -54,7 +54,7 @@ from memorygraph.languages.agentscript.names import (
     kind_of,
     suggestion,
 )
-from memorygraph.languages.finding import Finding
+from memorygraph.languages.engine.findings import Finding
 
 CONFIGS = ("model", "role", "description")
 OPTIONS = ("input", "limit", "attempts", "debug")

@@ -33,7 +33,7 @@ from memorygraph.languages.agentscript import (
 )
 from memorygraph.languages.agentscript.body import BodyChecks
 from memorygraph.languages.agentscript.names import KINDS, Binding, Scope, kind_of
-from memorygraph.languages.finding import Finding
+from memorygraph.languages.engine.findings import Finding
 
 # These concern only a program that is run itself: one that is imported needs no main agent and function.
 ENTRY_CODES = frozenset({"missing-main-agent", "missing-main-func"})

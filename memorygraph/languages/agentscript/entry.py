@@ -6,7 +6,7 @@ from memorygraph.errors import ScriptError, Source
 from memorygraph.languages.agentscript import Agent, Import, Statement
 from memorygraph.languages.agentscript.errors import explained
 from memorygraph.languages.agentscript.reading import BUILDS, GRAMMAR
-from memorygraph.languages.machine import Stopped
+from memorygraph.languages.engine.machine import Stopped
 
 _DECLARING = ("import", "agent", "main")
 

@@ -7,9 +7,8 @@ from collections.abc import Iterator
 
 from memorygraph.errors import Source, Span
 from memorygraph.languages.agentscript.names import suggestion
-from memorygraph.languages.finding import Finding
-from memorygraph.languages.machine import Stopped
-from memorygraph.languages.tokens import character, clipped
+from memorygraph.languages.engine.findings import Finding, character, clipped
+from memorygraph.languages.engine.machine import Stopped
 
 TOO_DEEP = "this is nested too deep; name a part of it: `part = …`"
 

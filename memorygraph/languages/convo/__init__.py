@@ -1,6 +1,6 @@
 """Convo-Lang: conversations as programs, and node graphs of prompts with routes between them.
 
-Each class here is a rule of convo.tx. The values are frozen, know their place (`span`), and are equal when they say
+Each class here is a rule of grammar.tx. The values are frozen, know their place (`span`), and are equal when they say
 the same, wherever they stand. Source: seeds/convo-node-graphs.txt and specs/convo.md.
 """
 

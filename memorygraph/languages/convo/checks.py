@@ -29,8 +29,7 @@ from memorygraph.languages.convo import (
     Tag,
     TextMessage,
 )
-from memorygraph.languages.finding import Finding
-from memorygraph.languages.tokens import clipped
+from memorygraph.languages.engine.findings import Finding, clipped
 
 MAX_NESTING = 100  # levels of calls, maps, arrays and insertions, one inside the other
 

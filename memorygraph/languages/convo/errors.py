@@ -9,9 +9,8 @@ from typing import NamedTuple
 from memorygraph.errors import Source, Span
 from memorygraph.languages.convo import Message
 from memorygraph.languages.convo.unclosed import Opened, open_at
-from memorygraph.languages.finding import Finding
-from memorygraph.languages.machine import Stopped
-from memorygraph.languages.tokens import character, clipped
+from memorygraph.languages.engine.findings import Finding, character, clipped
+from memorygraph.languages.engine.machine import Stopped
 
 TOO_DEEP = "this is nested too deep; give a part of it a name: part = …"
 

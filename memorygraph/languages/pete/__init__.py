@@ -1,6 +1,6 @@
 """PETE: contexts that a model continues, its running thought.
 
-Each class here is a rule of pete.tx. The values are frozen, know their place (`span`, without the blanks before),
+Each class here is a rule of grammar.tx. The values are frozen, know their place (`span`, without the blanks before),
 and are equal when they say the same, wherever they stand. They are apart from what reads them, so that using one
 costs no grammar.
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from memorygraph.errors import MAX_PROBLEMS, Source, Span
 from memorygraph.languages.agentscript.names import suggestion
-from memorygraph.languages.finding import Finding
+from memorygraph.languages.engine.findings import Finding
 from memorygraph.languages.pete import (
     SELF,
     Abbreviation,

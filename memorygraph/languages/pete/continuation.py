@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from memorygraph.errors import Problem, Source, Span
-from memorygraph.languages.finding import problem_of
-from memorygraph.languages.machine import Stopped
+from memorygraph.languages.engine.findings import problem_of
+from memorygraph.languages.engine.machine import Stopped
 from memorygraph.languages.pete import Closing, Command, Feedback, Item, Opening, Piece, Question
 from memorygraph.languages.pete.errors import explained
 from memorygraph.languages.pete.items import BLANKS, builds_for, read_item

@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 
 from memorygraph.errors import Source, Span
-from memorygraph.languages.finding import Finding
-from memorygraph.languages.machine import Stopped
+from memorygraph.languages.engine.findings import Finding, character, clipped
+from memorygraph.languages.engine.machine import Stopped
 from memorygraph.languages.pete import Closing, Item
 from memorygraph.languages.pete.items import MAX_NESTING
-from memorygraph.languages.tokens import character, clipped
 
 TOO_DEEP = f"this is nested more than {MAX_NESTING} levels deep; "
 

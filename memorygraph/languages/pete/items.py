@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from memorygraph.errors import Span
-from memorygraph.languages.lower import nested_grammar
-from memorygraph.languages.machine import Build, Fields, Read, Stopped
+from memorygraph.languages.engine.grammar import nested_grammar
+from memorygraph.languages.engine.machine import Build, Fields, Read, Stopped
 from memorygraph.languages.pete import (
     Abbreviation,
     Abstraction,
@@ -34,7 +34,7 @@ from memorygraph.languages.pete import (
     Variable,
 )
 
-GRAMMAR = nested_grammar(Path(__file__).with_name("pete.tx"), "Item")
+GRAMMAR = nested_grammar(Path(__file__).with_name("grammar.tx"), "Item")
 
 BLANKS = " \t\r\n"
 _ANSWERED = frozenset({Command, Question})

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from memorygraph.errors import MAX_PROBLEMS, Source, Span
-from memorygraph.languages.finding import Finding, half_characters, problems_of
-from memorygraph.languages.machine import Read, Stopped
+from memorygraph.languages.engine.findings import Finding, half_characters, problems_of
+from memorygraph.languages.engine.machine import Read, Stopped
 from memorygraph.languages.pete import Closing, Item, Opening, Piece, Program
 from memorygraph.languages.pete.checks import check_program
 from memorygraph.languages.pete.continuation import Reader

@@ -7,9 +7,8 @@ from difflib import get_close_matches
 from typing import NamedTuple
 
 from memorygraph.errors import Span
-from memorygraph.languages.finding import Finding
-from memorygraph.languages.lower import Grammar
-from memorygraph.languages.tokens import character, clipped, half_character
+from memorygraph.languages.engine.findings import Finding, character, clipped, half_character
+from memorygraph.languages.engine.grammar import Grammar
 
 _WORD = re.compile(r"[^\W]+(?:[-.+][^\W]+)*")
 _ASSIGNED = re.compile(r"[\w-]+\s*=\s*\Z")

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import islice
 from typing import Any, NamedTuple, get_args
@@ -16,29 +15,12 @@ from typing import Any, NamedTuple, get_args
 from pydantic import ValidationError
 
 from memorygraph.errors import MAX_PROBLEMS, Span
-from memorygraph.languages.finding import Finding
-from memorygraph.languages.lower import RawStatement
-from memorygraph.languages.program import Statement
-from memorygraph.languages.tokens import TokenError, Tokens, character, clipped, half_character
-
-MAX_ID = 512  # characters of an id or a verb
-MAX_NAME = 1500  # characters of a name: it is indexed, and an index holds no longer ones
+from memorygraph.languages.contextscript.syntax import MAX_ID, MAX_NAME, Bare, Spelling, Statement
+from memorygraph.languages.contextscript.tokens import TokenError, Tokens
+from memorygraph.languages.engine.findings import Finding, character, clipped, half_character
+from memorygraph.languages.engine.grammar import RawStatement
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
-
-
-@dataclass(frozen=True)
-class Spelling:
-    """What an error says when a field's text does not match its pattern; it stands in the annotation."""
-
-    noun: str
-    code: str
-    pattern: re.Pattern[str]
-    rule: str
-
-
-class Bare:
-    """In the annotation of a text field: it may also be written without quotes."""
 
 
 class _Field(NamedTuple):

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from typing import TextIO
 
 from memorygraph.errors import MAX_PROBLEMS, Source
-from memorygraph.languages.parser import Parser, Part
-from memorygraph.languages.program import Program
-from memorygraph.languages.reader import Unreadable
+from memorygraph.languages.contextscript.reading import Parser, Part, Unreadable
+from memorygraph.languages.contextscript.syntax import Program
 
 _BATCH_TEXT = 4 * 2**20  # characters after which a batch is closed, however few statements it has
 _CHUNK = 2**17  # characters that are read at a time, at least

@@ -34,7 +34,7 @@ from textx.const import RULE_COMMON
 from textx.exceptions import TextXSyntaxError
 
 from memorygraph.errors import Span
-from memorygraph.languages import machine
+from memorygraph.languages.engine import machine
 
 
 class RawStatement(NamedTuple):
@@ -81,10 +81,10 @@ class StatementPattern(NamedTuple):
 class Grammar:
     """A language as its grammar file defines it.
 
-    >>> grammar = Grammar(Path(__file__).with_name("contextscript.tx"))
-    >>> grammar.keywords["Deletion"]
+    >>> from memorygraph.languages.contextscript import GRAMMAR
+    >>> GRAMMAR.keywords["Deletion"]
     'del'
-    >>> grammar.read('del(id="a"')
+    >>> GRAMMAR.read('del(id="a"')
     Stopped(offset=10, expected=(',', ')'))
     """
 

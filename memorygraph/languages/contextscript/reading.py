@@ -9,16 +9,21 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from memorygraph.errors import Span
-from memorygraph.languages.diagnosis import Diagnosis, Stop
-from memorygraph.languages.finding import Finding
-from memorygraph.languages.lower import Grammar, RawStatement
+from memorygraph.errors import MAX_PROBLEMS, Source, Span
+from memorygraph.languages.contextscript.checks import Builder
+from memorygraph.languages.contextscript.errors import Diagnosis, Stop
+from memorygraph.languages.contextscript.syntax import Program, Statement
+from memorygraph.languages.contextscript.tokens import Tokens
+from memorygraph.languages.engine.findings import Finding, problem_of
+from memorygraph.languages.engine.grammar import Grammar, RawStatement
 
 MAX_CHARACTERS = 16 * 2**20  # characters of one statement
 _MAX_CODE = 32 * 2**10  # characters of one statement outside its strings and comments
+_MAX_UNREAD = 2**20  # characters of skipped text in which ids are looked for
 _LONG = 64  # characters; of longer texts and layout, textX sees something short in their place
 
 _SHORTENED: dict[str | None, Callable[[str], str]] = {
@@ -193,3 +198,67 @@ def _moved(raw: RawStatement, window: _Window, text: str) -> RawStatement:
     spans = [moved(raw.place(number)) for number in range(2 * len(raw.names))]
     tokens = tuple(text[start:end] for start, end in spans[1::2])
     return RawStatement(raw.rule, moved(raw.span), raw.names, tokens, spans.__getitem__, 0)
+
+
+@dataclass
+class Part:
+    """A program as it grows; `end` is the offset up to which it has been read."""
+
+    end: int
+    statements: list[Statement] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+
+
+class Parser:
+    """Parses the scripts of one language in one dialect. `fast` is that of `Reader`."""
+
+    def __init__(
+        self, grammar: Grammar, classes: Sequence[type[Statement]], *, strict: bool = False, fast: bool = True
+    ) -> None:
+        arguments = {cls.__name__: len(cls.arguments()) for cls in classes}
+        self.reader = Reader(grammar, arguments, fast=fast)
+        self._builder = Builder(classes, grammar.keywords, Tokens(grammar, strict=strict))
+        self._id = grammar.token("Id")
+
+    def parse(self, text: str, file: str | None = None) -> Program:
+        """Read a whole script."""
+        text = text.removeprefix("\ufeff")
+        part = Part(0)
+        unread: set[str] = set()
+        for item in self.reader.read(text):
+            self.take(item, text, part, unread)
+            if len(part.findings) > MAX_PROBLEMS:
+                break
+        return self.program(part, Source(text, file), unread)
+
+    def take(self, item: RawStatement | Unreadable, text: str, part: Part, unread: set[str]) -> None:
+        """Add a statement, or what is wrong with it, to a part."""
+        if isinstance(item, Unreadable):
+            part.findings.append(item.finding)
+            start, part.end = item.skipped
+            unread.update(self._id.findall(text, start, min(part.end, start + _MAX_UNREAD)))
+            return
+        statement = self._builder.statement(item)
+        part.end = item.span.end
+        if statement is not None:
+            part.statements.append(statement)
+            return
+        part.findings += self._builder.problems(item)
+        words = (token.strip('"') for token in item.tokens)
+        unread.update(word for word in words if self._id.fullmatch(word))
+
+    def program(self, part: Part, source: Source, unread: set[str], dropped: int = 0, reported: int = 0) -> Program:
+        """What was read, as a program; `reported` problems of the parts before it are already known."""
+        most = MAX_PROBLEMS - reported
+        problems = [problem_of(finding, source) for finding in part.findings[:most]]
+        if len(part.findings) > most:
+            message = f"there are more than {MAX_PROBLEMS} problems; the text from here on was not read"
+            problems.append(source.problem(message, "too-many-problems", part.findings[most].span))
+        return Program(
+            source,
+            tuple(part.statements),
+            tuple(problems),
+            frozenset(unread),
+            dropped + part.end,
+            self.reader,
+        )

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from memorygraph.languages.lower import Grammar
+from memorygraph.languages.engine.findings import character, clipped
+from memorygraph.languages.engine.grammar import Grammar
 
 _ESCAPES = {'"': '"', "\\": "\\", "n": "\n", "t": "\t"}
 _ESCAPE = re.compile(r"\\([\s\S])")
@@ -23,51 +22,15 @@ class TokenError(Exception):
         self.length = length
 
 
-def clipped(text: str, width: int = 40) -> str:
-    """A piece of a script as a message shows it: short, and on one line."""
-    short = text if len(text) <= width else text[: width - 1] + "…"
-    return "".join(c if c.isprintable() else "·" for c in short)
-
-
-def character(char: str) -> str:
-    """How a message names a character."""
-    named = {
-        " ": "a space",
-        "\n": "a line break",
-        "\r": "a carriage return",
-        "\t": "a tab",
-        "`": "a backtick",
-    }
-    if char in named:
-        return named[char]
-    if char.isprintable():
-        return f"`{char}`" if char.isascii() else f"`{char}` (U+{ord(char):04X})"
-    kind = "the control character " if ord(char) < 32 or 127 <= ord(char) < 160 else "the character "
-    return f"{kind}U+{ord(char):04X}"
-
-
-def half_character(char: str) -> str:
-    r"""Why a surrogate cannot be stored; Python reads a byte that is no UTF-8 as one of U+DC80 to U+DCFF.
-
-    >>> half_character(b"\xff".decode("utf-8", "surrogateescape"))
-    'the byte 0xFF is not UTF-8; save the script as UTF-8'
-    """
-    if "\udc80" <= char <= "\udcff":
-        return f"the byte 0x{ord(char) - 0xDC00:02X} is not UTF-8; save the script as UTF-8"
-    return f"{character(char)} is half a character, and cannot be stored"
-
-
 class Tokens:
     r"""How one dialect of a language reads its tokens.
 
-    >>> from pathlib import Path
-    >>> from memorygraph.languages.lower import Grammar
-    >>> grammar = Grammar(Path(__file__).with_name("contextscript.tx"))
-    >>> Tokens(grammar, strict=False).text(r'"two\nlines"')
+    >>> from memorygraph.languages.contextscript import GRAMMAR
+    >>> Tokens(GRAMMAR, strict=False).text(r'"two\nlines"')
     'two\nlines'
-    >>> Tokens(grammar, strict=True).number(".5")
+    >>> Tokens(GRAMMAR, strict=True).number(".5")
     Traceback (most recent call last):
-    memorygraph.languages.tokens.TokenError: --strict wants digits on both sides of the point: write `0.5`
+    memorygraph.languages.contextscript.tokens.TokenError: --strict wants digits on both sides of the point: write `0.5`
     """
 
     def __init__(self, grammar: Grammar, *, strict: bool) -> None:

@@ -8,10 +8,43 @@ from itertools import islice
 from typing import NamedTuple
 
 from memorygraph.errors import MAX_PROBLEMS, Problem, Source, Span
-from memorygraph.languages.tokens import clipped, half_character
 
 MAX_MESSAGE = 500
 _HALF = re.compile("[\ud800-\udfff]")
+
+
+def clipped(text: str, width: int = 40) -> str:
+    """A piece of a script as a message shows it: short, and on one line."""
+    short = text if len(text) <= width else text[: width - 1] + "…"
+    return "".join(c if c.isprintable() else "·" for c in short)
+
+
+def character(char: str) -> str:
+    """How a message names a character."""
+    named = {
+        " ": "a space",
+        "\n": "a line break",
+        "\r": "a carriage return",
+        "\t": "a tab",
+        "`": "a backtick",
+    }
+    if char in named:
+        return named[char]
+    if char.isprintable():
+        return f"`{char}`" if char.isascii() else f"`{char}` (U+{ord(char):04X})"
+    kind = "the control character " if ord(char) < 32 or 127 <= ord(char) < 160 else "the character "
+    return f"{kind}U+{ord(char):04X}"
+
+
+def half_character(char: str) -> str:
+    r"""Why a surrogate cannot be stored; Python reads a byte that is no UTF-8 as one of U+DC80 to U+DCFF.
+
+    >>> half_character(b"\xff".decode("utf-8", "surrogateescape"))
+    'the byte 0xFF is not UTF-8; save the script as UTF-8'
+    """
+    if "\udc80" <= char <= "\udcff":
+        return f"the byte 0x{ord(char) - 0xDC00:02X} is not UTF-8; save the script as UTF-8"
+    return f"{character(char)} is half a character, and cannot be stored"
 
 
 class Finding(NamedTuple):
