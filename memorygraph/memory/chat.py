@@ -31,7 +31,7 @@ from memorygraph.memory.rules import ANSWER_MESSAGE, CHAT, LANGUAGE
 from memorygraph.memory.vectors import Embedder
 from memorygraph.memory.writing import ATTEMPTS, Outcome, ProgramWriter
 from memorygraph.messages.graph import MessageGraph
-from memorygraph.messages.history import Entry
+from memorygraph.messages.history import MessageEntry
 from memorygraph.messages.store import Store
 
 HISTORY = "12k"
@@ -132,7 +132,7 @@ class Chat:
     def _writer(self, model: Model) -> ProgramWriter:
         return ProgramWriter(self._loader, model, self.calls, "chat", self._attempts)
 
-    def _known(self, text: str, before: Sequence[Entry]) -> Known:
+    def _known(self, text: str, before: Sequence[MessageEntry]) -> Known:
         """What is known about the text, and what was written of late, which a next message often means."""
         seen = {entry.id for entry in before}
 
@@ -173,7 +173,7 @@ class Chat:
                 return
 
 
-def recent(entries: Sequence[Entry], limit: Budget) -> list[Entry]:
+def recent(entries: Sequence[MessageEntry], limit: Budget) -> list[MessageEntry]:
     """The latest messages of a conversation that fit a budget, from one of the user's on.
 
     Where they would not fit any more, the older half of the room is given up at once, so that the beginning of what
@@ -193,7 +193,7 @@ def recent(entries: Sequence[Entry], limit: Budget) -> list[Entry]:
     return told[start:]
 
 
-def _messages(before: Sequence[Entry], known: Known, text: str) -> list[dict[str, Any]]:
+def _messages(before: Sequence[MessageEntry], known: Known, text: str) -> list[dict[str, Any]]:
     """What the model is asked: the rules, what was said, what is known, and the message."""
     items = (*known.items, *items_of(sources_of("message of the user", text), len(known.items)))
     system, user = Prompt(CHAT, items, ANSWER_MESSAGE.format(index=items[-1].index)).messages()
@@ -222,7 +222,7 @@ def _shown(turn: Turn) -> str:
     return f"{answer}\n\n```{LANGUAGE}\n{turn.program.strip()}\n```".strip()
 
 
-def _written_in(entries: Sequence[Entry]) -> list[str]:
+def _written_in(entries: Sequence[MessageEntry]) -> list[str]:
     """The ids in the programs of these messages, the latest first."""
     found: dict[str, None] = {}
     for entry in reversed(entries):

@@ -20,11 +20,11 @@ from threading import Event, Lock, Thread
 from memorygraph.errors import ConflictError, ConnectionError, MemoryGraphError, QueryError
 from memorygraph.graph.connection import Connection
 from memorygraph.library import CYPHER
-from memorygraph.messages.calls import RESPONSES, Answer, Call, Exchange, exchange_of
-from memorygraph.messages.history import Attachment, Entry, entries_of
-from memorygraph.messages.items import messages_of_input
+from memorygraph.messages.calls import RESPONSES, Exchange, RecordedAnswer, RecordedCall, exchange_of
+from memorygraph.messages.history import Attachment, MessageEntry, entries_of
 from memorygraph.messages.message import ROOT, Message
-from memorygraph.messages.pending import Spool
+from memorygraph.messages.responses import messages_of_input
+from memorygraph.messages.spool import Spool
 from memorygraph.messages.store import Store
 
 PATIENCE_SECONDS = 3.0
@@ -49,7 +49,7 @@ class BadRecordError(MemoryGraphError):
 class _Job:
     """A call on its way into the graph."""
 
-    call: Call
+    call: RecordedCall
     done: Event = field(default_factory=Event)
     error: Exception | None = None
 
@@ -75,7 +75,7 @@ class Recorder:
         self._warned = False
         self._database: str | None = None
 
-    def record(self, call: Call) -> None:
+    def record(self, call: RecordedCall) -> None:
         """Write a call, or keep it until it can be written. Nothing is raised, and nothing waits for long."""
         try:
             problem = self._written(call)
@@ -121,7 +121,7 @@ class Recorder:
             record = self.spool.read(path)
             if record is None:
                 return False
-            call = Call(**record)
+            call = RecordedCall(**record)
             if call.database not in (None, self._database_id()):
                 return False
             self._write(call)
@@ -137,7 +137,7 @@ class Recorder:
         self._progress = time.monotonic()
         return True
 
-    def _written(self, call: Call) -> Exception | None:
+    def _written(self, call: RecordedCall) -> Exception | None:
         """Let the thread write a call, and return why that did not happen, or None when it did."""
         job = _Job(call)
         started = time.monotonic()
@@ -196,7 +196,7 @@ class Recorder:
         if self.spool.waiting():
             self.flush()
 
-    def _keep(self, call: Call, *, bad: bool = False) -> str:
+    def _keep(self, call: RecordedCall, *, bad: bool = False) -> str:
         """Put a call that was not written into the spool, and say what became of it."""
         path = self.spool.add(replace(call, database=self._database).as_dict())
         if not bad:
@@ -225,7 +225,7 @@ class Recorder:
                 self._database = f"{self.connection.uri}/{self.connection.database or ''}"
         return self._database
 
-    def _write(self, call: Call) -> None:
+    def _write(self, call: RecordedCall) -> None:
         """Store a call; again, it changes nothing."""
         self._database_id()
         store = Store(self.connection, call.namespace, call.conversation, recalled=call.recalled)
@@ -259,7 +259,9 @@ class Recorder:
         return [*given[:new], *before[old:], *given[new:]], exchange.whole and kept["prompt_known"] and kept["finished"]
 
     @staticmethod
-    def _path(prompt: tuple[Entry, ...], answer: Answer, *, whole: bool) -> tuple[list[Entry], Attachment | None]:
+    def _path(
+        prompt: tuple[MessageEntry, ...], answer: RecordedAnswer, *, whole: bool
+    ) -> tuple[list[MessageEntry], Attachment | None]:
         """The messages up to an answer, and what is kept beside the last of them."""
         said = entries_of(answer.messages, prompt[-1].id if prompt else ROOT, sampled=whole)
         path = [*prompt, *said]

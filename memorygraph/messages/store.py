@@ -22,9 +22,9 @@ from memorygraph.graph.connection import Abandon, Connection, Transaction
 from memorygraph.graph.search import namespace_token
 from memorygraph.library import CYPHER
 from memorygraph.messages.findable import conversation_token, said
-from memorygraph.messages.history import Attachment, Change, Entry, Version, seal
+from memorygraph.messages.history import Attachment, MessageEntry, Version, VersionChange, seal
 from memorygraph.messages.message import ROOT, Message, chain
-from memorygraph.messages.storage import StoredMessage, conflict
+from memorygraph.messages.storage import StoredMessage, conflict_error
 from memorygraph.query import Query
 
 ROWS = 5000
@@ -83,7 +83,7 @@ class Store:
         """Every version by its number."""
         return [Version(**row) for row in self.connection.read(self._query("versions", name=self.name))]
 
-    def path(self, tip: str) -> list[Entry]:
+    def path(self, tip: str) -> list[MessageEntry]:
         """The messages from the first to this one, in one query.
 
         Their identities are computed anew from what was read, so that nothing altered is taken for what was said.
@@ -103,9 +103,9 @@ class Store:
             raise MemoryGraphError(
                 f"a message before `{tip}` was altered in the database: `memorygraph messages verify` names it"
             )
-        return list(map(Entry, ids, messages, reversed(rows[0]["sampled"])))
+        return list(map(MessageEntry, ids, messages, reversed(rows[0]["sampled"])))
 
-    def apply(self, change: Change) -> tuple[Version, frozenset[str]]:
+    def apply(self, change: VersionChange) -> tuple[Version, frozenset[str]]:
         """Change a version, in one transaction.
 
         Raises:
@@ -145,7 +145,7 @@ class Store:
         return self.connection.write(work)
 
     def add_path(
-        self, entries: Sequence[Entry], attachments: Sequence[Attachment] = (), *, response: str | None = None
+        self, entries: Sequence[MessageEntry], attachments: Sequence[Attachment] = (), *, response: str | None = None
     ) -> Version:
         """Put a whole conversation on the version that it fits; run again, it changes nothing.
 
@@ -165,7 +165,7 @@ class Store:
             last = len(rows) if holds else max(0, len(rows) - ROWS)
             self._write(transaction, rows[:last])
             if not holds:
-                change = Change(version, tip, (), len(ids))
+                change = VersionChange(version, tip, (), len(ids))
                 version = change.result(self._moved(transaction, change, rows[last:])["number"])
             self._attach(transaction, attachments, response)
             return version
@@ -203,7 +203,7 @@ class Store:
         [row] = transaction.run(self._query("version", id=version))
         return Version(**row)
 
-    def _replacement(self, change: Change) -> Query:
+    def _replacement(self, change: VersionChange) -> Query:
         base = change.base
         return self._query(
             "replace-version",
@@ -214,7 +214,9 @@ class Store:
             at=change.at,
         )
 
-    def _appended(self, transaction: Transaction, change: Change, rows: list[dict[str, Any]]) -> dict[str, Any] | None:
+    def _appended(
+        self, transaction: Transaction, change: VersionChange, rows: list[dict[str, Any]]
+    ) -> dict[str, Any] | None:
         """What became of one new message behind the last, or None where there is more to do, or to be asked."""
         if not change.appends_one:
             return None
@@ -229,7 +231,7 @@ class Store:
         )
         return next(iter(transaction.run(query)), None)
 
-    def _moved(self, transaction: Transaction, change: Change, rows: list[dict[str, Any]]) -> dict[str, Any]:
+    def _moved(self, transaction: Transaction, change: VersionChange, rows: list[dict[str, Any]]) -> dict[str, Any]:
         query = self._query(
             "change-version",
             name=self.name,
@@ -243,11 +245,11 @@ class Store:
         )
         return self._fitting(transaction, change, query)
 
-    def _fitting(self, transaction: Transaction, change: Change, query: Query) -> dict[str, Any]:
+    def _fitting(self, transaction: Transaction, change: VersionChange, query: Query) -> dict[str, Any]:
         """The row of a query that changes a version, or out of the transaction if that has moved meanwhile."""
         row = next(iter(transaction.run(query)), {"fits": False, "replaced": False})
         if not row["fits"]:
-            raise Abandon(ConflictError(conflict(self.name, change.base, replaced=row["replaced"])))
+            raise Abandon(conflict_error(self.name, change.base, replaced=row["replaced"]))
         return row
 
     def _write(self, transaction: Transaction, rows: list[dict[str, Any]]) -> list[str]:
@@ -277,17 +279,17 @@ class Store:
         if attachments:
             transaction.run(self._query("attach", rows=[_attachment_row(a, response) for a in attachments]))
 
-    def _rows(self, parent: str, entries: Sequence[Entry]) -> list[dict[str, Any]]:
+    def _rows(self, parent: str, entries: Sequence[MessageEntry]) -> list[dict[str, Any]]:
         parents = [parent, *(entry.id for entry in entries)]
         today = datetime.now(UTC).date()
         return [self._row(before, entry, today) for before, entry in zip(parents, entries, strict=False)]
 
-    def _new_rows(self, entries: Sequence[Entry], known: int) -> list[dict[str, Any]]:
+    def _new_rows(self, entries: Sequence[MessageEntry], known: int) -> list[dict[str, Any]]:
         """The rows of a conversation of which so many messages are stored: of these, only what may be news."""
         rows = self._rows(ROOT, entries)
         return [row for i, row in enumerate(rows) if i >= known or row["sampled"]]
 
-    def _row(self, parent: str, entry: Entry, today: date) -> dict[str, Any]:
+    def _row(self, parent: str, entry: MessageEntry, today: date) -> dict[str, Any]:
         message = entry.message
         return {
             "id": entry.id,

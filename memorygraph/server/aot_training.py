@@ -123,7 +123,7 @@ def _train_unless_done(java: Path, artifacts: Path) -> None:
     lock = read_lock()
     if not_genuine(artifacts, lock):
         return
-    class_path = [artifacts / artifact.file_name for artifact in lock.artifacts]
+    class_path = lock.class_path(artifacts)
     cache = AotCache.of(java, artifacts, class_path)
     if cache.find() or cache.has_failed_lately() or not has_means(cache.folder):
         return

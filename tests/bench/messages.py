@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from memorygraph import EmbeddedServer, MemoryGraph
-from memorygraph.messages.calls import CHAT, Call
+from memorygraph.messages.calls import CHAT, RecordedCall
 from memorygraph.messages.recorder import Recorder
 from memorygraph.query import Query
 
@@ -92,10 +92,10 @@ def answer(i: int) -> dict[str, Any]:
     return {"role": "assistant", "content": f"{BYTES}{i}"}
 
 
-def call(graph: MemoryGraph, conversation: str, prompt: list[dict[str, Any]], i: int) -> Call:
+def call(graph: MemoryGraph, conversation: str, prompt: list[dict[str, Any]], i: int) -> RecordedCall:
     """A call as a recorded client hands it on."""
     choice = {"index": 0, "finish_reason": "stop", "message": answer(i)}
-    return Call(
+    return RecordedCall(
         id=uuid.uuid4().hex,
         namespace=graph.namespace,
         conversation=conversation,

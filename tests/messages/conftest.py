@@ -11,7 +11,7 @@ import pytest
 from memorygraph.graph.connection import Connection
 from memorygraph.messages import recorder
 from memorygraph.messages.graph import MessageGraph
-from memorygraph.messages.memory import Memory
+from memorygraph.messages.storage import InMemoryStorage
 from memorygraph.messages.store import Store, drop_conversations
 
 Open = Callable[[], MessageGraph]
@@ -36,7 +36,7 @@ def namespace(connection: Connection) -> Iterator[str]:
 def opened(request: pytest.FixtureRequest) -> Open:
     """Opens the same empty conversation again and again, as different programs would."""
     if request.param == "memory":
-        memory = Memory("talk")
+        memory = InMemoryStorage("talk")
         return lambda: MessageGraph(storage=memory)
     connection, namespace = (request.getfixturevalue(name) for name in ("connection", "namespace"))
     return lambda: MessageGraph(storage=Store(connection, namespace, "talk"))

@@ -22,12 +22,12 @@ import pytest
 from memorygraph.errors import ConnectionError
 from memorygraph.graph.connection import Connection, Transaction
 from memorygraph.messages import recorder as recorder_module
-from memorygraph.messages.calls import Call, exchange_of
+from memorygraph.messages.calls import RecordedCall, exchange_of
 from memorygraph.messages.graph import MessageGraph
-from memorygraph.messages.items import messages_of_items
-from memorygraph.messages.pending import Spool
 from memorygraph.messages.record import record
 from memorygraph.messages.recorder import Recorder, RecordWarning
+from memorygraph.messages.responses import messages_of_items
+from memorygraph.messages.spool import Spool
 from memorygraph.messages.store import Store
 from memorygraph.scripted.scripted_model import ScriptedModel
 
@@ -117,7 +117,7 @@ def count_metadata(connection: Connection, namespace: str) -> int:
     return sum(len(graph.checkout(version).attachments()) for version in graph.versions())
 
 
-def call_of(namespace: str, text: str = "Hi", **changes: Any) -> Call:
+def call_of(namespace: str, text: str = "Hi", **changes: Any) -> RecordedCall:
     fields = {
         "id": f"call-{text}",
         "namespace": namespace,
@@ -129,7 +129,7 @@ def call_of(namespace: str, text: str = "Hi", **changes: Any) -> Call:
         "latency_s": 0.1,
         "at": "2026-01-01T00:00:00+00:00",
     }
-    return Call(**{**fields, **changes})
+    return RecordedCall(**{**fields, **changes})
 
 
 def test_what_happens_while_the_database_is_down_is_written_once_when_it_is_back(

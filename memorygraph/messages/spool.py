@@ -1,8 +1,8 @@
-"""The spool: records that could not be written yet, as files on this machine.
+"""The spool: records that wait to be written, as files on this machine.
 
-Each record is a file of its own with one line of JSON: written beside its place, synced, and then renamed. So
-any number of processes add to it without a lock, a crash leaves a whole record or none, and a record is gone
-exactly when its file is. Names begin with the time, so that their order is the order of the calls.
+Each record is a file with one line of JSON, written under a temporary name, synced, and then renamed. So any
+number of processes add records without a lock, and a crash leaves a whole record or none. File names begin with
+the time, so that their order is the order of the calls.
 """
 
 from __future__ import annotations
@@ -16,12 +16,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from memorygraph.server.embedded import EmbeddedServer
-
-
-def default_folder() -> Path:
-    """Where records wait: beside the embedded server's data, whether that server is used or not."""
-    return EmbeddedServer().home / "records"
+from memorygraph.home import default_home, flush_folder
 
 
 class Spool:
@@ -36,12 +31,14 @@ class Spool:
     """
 
     def __init__(self, namespace: str, folder: Path | None = None) -> None:
+        # Beside the embedded server's data, whether that server is used or not.
+        folder = folder or default_home() / "records"
         # A namespace may hold any character and be long, and a file name may not.
-        self.folder = (folder or default_folder()) / sha256(namespace.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+        self.folder = folder / sha256(namespace.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
     @property
     def refused_folder(self) -> Path:
-        """Where records are kept that can never be written, such as a message without a role."""
+        """The folder of records that can never be written, such as a message without a role."""
         return self.folder / "refused"
 
     def add(self, record: Mapping[str, Any]) -> Path:
@@ -61,7 +58,7 @@ class Spool:
             stream.flush()
             os.fsync(stream.fileno())
         draft.replace(path)
-        _sync_folder(self.folder)
+        flush_folder(self.folder)
         return path
 
     def waiting(self) -> list[Path]:
@@ -76,36 +73,24 @@ class Spool:
         """The record in a file, or None where another process has written and removed it.
 
         Raises:
-            ValueError: the file holds no record.
+            ValueError: the file does not hold a record.
         """
         try:
             return dict(json.loads(path.read_bytes()))
         except FileNotFoundError:
             return None
         except TypeError as error:
-            raise ValueError(f"{path} holds no record") from error
+            raise ValueError(f"{path} does not hold a record") from error
 
     @staticmethod
     def remove(path: Path) -> None:
-        """Forget a record that was written."""
+        """Delete a record that was written."""
         path.unlink(missing_ok=True)
 
     def refuse(self, path: Path) -> None:
-        """Put a record aside that can never be written: it is kept, and not tried again."""
+        """Set a record aside that can never be written: it is kept, and not tried again."""
         self.refused_folder.mkdir(exist_ok=True, mode=0o700)
         try:
             path.replace(self.refused_folder / path.name)
         except FileNotFoundError:
             return
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make a rename durable, where the system lets a folder be opened."""
-    try:
-        descriptor = os.open(folder, os.O_RDONLY)
-    except OSError:
-        return
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -1,26 +1,61 @@
-"""What can be read of a conversation besides its list: versions, identities, and what is kept beside messages."""
+"""Reading a conversation: its versions, the ids of its messages, their attachments, and unanswered tool calls."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from threading import RLock
 from typing import Any, Self
 
 from memorygraph.errors import MemoryGraphError, NotFoundError
-from memorygraph.messages.history import Attachment, Diff, Entry, Version, difference
-from memorygraph.messages.integrity import Verification, verify
+from memorygraph.messages.history import Attachment, Diff, MessageEntry, Version, difference
+from memorygraph.messages.integrity import Verification, verify_conversation
 from memorygraph.messages.message import ROOT, Message
 from memorygraph.messages.storage import Storage
-from memorygraph.messages.tools import UnansweredCall, unanswered
+
+LOST = "error: the tool gave no result, because the program that called it was interrupted"
 
 
-class Reading:
-    """One version of a conversation, read when it is first needed and then remembered."""
+@dataclass(frozen=True)
+class UnansweredCall:
+    """A tool call without a result: its id, the index of its message, and where the result belongs."""
+
+    id: str
+    index: int
+    place: int
+
+    def result(self, content: str = LOST) -> Message:
+        """A message in place of the missing result."""
+        return Message.of({"role": "tool", "tool_call_id": self.id, "content": content})
+
+
+def find_unanswered(messages: Sequence[Message]) -> Iterator[UnansweredCall]:
+    """The tool calls whose results are not among the `tool` messages right after them.
+
+    >>> call = {"role": "assistant", "tool_calls": [{"id": "c1", "type": "function", "function": {}}]}
+    >>> [missing.id for missing in find_unanswered([Message.of(call), Message.of({"role": "user", "content": "?"})])]
+    ['c1']
+    """
+    for index, message in enumerate(messages):
+        if not message.is_assistant:
+            continue
+        place = index + 1
+        answered = set()
+        while place < len(messages) and messages[place].role == "tool":
+            answered.add(messages[place].tool_call_id)
+            place += 1
+        for call in message.tool_calls:
+            if call.get("id") is not None and call["id"] not in answered:
+                yield UnansweredCall(str(call["id"]), index, place)
+
+
+class ConversationReader:
+    """One version of a conversation, read on first use and then kept."""
 
     def __init__(self, *, storage: Storage, version: Version | None = None, read_only: bool = False) -> None:
         self._storage = storage
         self._known = version
-        self._entries: list[Entry] | None = None
+        self._entries: list[MessageEntry] | None = None
         self._read_only = read_only
         self._lock = RLock()
 
@@ -44,7 +79,7 @@ class Reading:
 
     @property
     def stored(self) -> bool:
-        """Whether there is such a conversation: in Neo4j it is created by the first message."""
+        """Whether the conversation exists: in Neo4j its first message creates it."""
         return self._storage.head() is not None
 
     def refresh(self) -> None:
@@ -63,12 +98,12 @@ class Reading:
 
     @property
     def prev_graph(self) -> Self | None:
-        """The version that this one replaced, to be read only, or None."""
+        """The version that this one replaced, read-only, or None."""
         replaces = self.version.replaces
         return self.checkout(replaces) if replaces is not None else None
 
     def checkout(self, version: int | Version) -> Self:
-        """Another version as a list. One that was replaced can only be read, and branched.
+        """Another version as a list; one that was replaced can only be read and branched.
 
         Raises:
             NotFoundError: there is no such version.
@@ -89,14 +124,14 @@ class Reading:
         return difference(*([entry.message for entry in graph.entries()] for graph in (old, new)))
 
     def verify(self) -> Verification:
-        """Recompute the hash of every message of every version; the result names the first that is wrong."""
-        return verify(self._storage)
+        """Recompute the hash of every message of every version, and name the first that is wrong."""
+        return verify_conversation(self._storage)
 
-    def entry(self, index: int) -> Entry:
+    def entry(self, index: int) -> MessageEntry:
         """The message at an index with its identity."""
         return self._loaded()[index]
 
-    def entries(self) -> list[Entry]:
+    def entries(self) -> list[MessageEntry]:
         """All messages with their identities, and whether they were sampled."""
         return list(self._loaded())
 
@@ -105,17 +140,17 @@ class Reading:
         return self.entry(index).off_policy
 
     def metadata(self, index: int) -> Mapping[str, Any]:
-        """What was last kept beside a message; empty where there is nothing."""
+        """The metadata that was last attached to a message, or an empty mapping."""
         kept = self._storage.attachments([self.entry(index).id])
         return kept[-1].metadata if kept else {}
 
     def subgraph(self, index: int) -> Self | None:
-        """The conversation of the subagent inside a tool response, to be read only, or None."""
+        """The conversation of the subagent inside a tool response, read-only, or None."""
         kept = [each for each in self._storage.attachments([self.entry(index).id]) if each.subgraph]
         return self.conversation_at(kept[-1].subgraph or ROOT) if kept else None
 
     def conversation_at(self, tip: str) -> Self:
-        """The messages up to a stored one, to be read only: such as the `subgraph` of an attachment.
+        """The messages up to a stored one, read-only: such as the `subgraph` of an attachment.
 
         Raises:
             NotFoundError: there is no such message.
@@ -128,19 +163,19 @@ class Reading:
         return found
 
     def attachments(self, *, deep: bool = False) -> list[Attachment]:
-        """All that is kept beside the messages of this version; `deep` brings the subagents' conversations along."""
+        """The attachments of this version's messages; with `deep`, those inside the subagents' conversations too."""
         kept = self._storage.attachments([entry.id for entry in self._loaded()])
-        return self._deep(kept) if deep else kept
+        return self._with_inner(kept) if deep else kept
 
     def unanswered_tool_calls(self) -> list[UnansweredCall]:
-        """The tool calls whose results are missing, as after a crash in between."""
-        return list(unanswered(self._messages()))
+        """The tool calls without a result, as a crash leaves them: no model accepts such a conversation."""
+        return list(find_unanswered(self._messages()))
 
     def for_model(self) -> list[dict[str, Any]]:
-        """The messages as plain dicts, to be sent to a model.
+        """The messages as plain dicts, ready for a model.
 
         Raises:
-            MemoryGraphError: a tool call has no result, which no model takes.
+            MemoryGraphError: a tool call has no result, and no model accepts that.
         """
         missing = self.unanswered_tool_calls()
         if missing:
@@ -154,7 +189,7 @@ class Reading:
     def _messages(self) -> list[Message]:
         return [entry.message for entry in self._loaded()]
 
-    def _loaded(self) -> list[Entry]:
+    def _loaded(self) -> list[MessageEntry]:
         with self._lock:
             if self._entries is None:
                 self._entries = self._storage.path(self.version.tip)
@@ -167,12 +202,12 @@ class Reading:
                 "or belongs to a subagent; `branch()` continues from it"
             )
 
-    def _deep(self, kept: Sequence[Attachment]) -> list[Attachment]:
+    def _with_inner(self, attachments: Sequence[Attachment]) -> list[Attachment]:
+        """Attachments with the conversations of their subagents, each after the attachments inside it."""
         found: list[Attachment] = []
-        for attachment in kept:
+        for attachment in attachments:
             inner = tuple(self._storage.path(attachment.subgraph)) if attachment.subgraph else ()
-            found += self._deep(self._storage.attachments([entry.id for entry in inner])) if inner else ()
-            found.append(
-                Attachment(attachment.message_id, attachment.metadata, attachment.subgraph, attachment.at, inner)
-            )
+            if inner:
+                found += self._with_inner(self._storage.attachments([entry.id for entry in inner]))
+            found.append(replace(attachment, inner=inner))
         return found
