@@ -19,7 +19,7 @@ from memorygraph.languages import Script, convo, language_of, parse
 from memorygraph.scripts import read_script
 
 if TYPE_CHECKING:
-    from memorygraph.languages.agentscript import Field
+    from memorygraph.languages.agentscript.syntax import Field
     from memorygraph.runtime.trace import Event
 
 PRETTY = "pretty"

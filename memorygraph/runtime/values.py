@@ -14,7 +14,7 @@ from memorygraph.context.rendering import compact
 from memorygraph.errors import MemoryGraphError
 
 if TYPE_CHECKING:
-    from memorygraph.languages.agentscript import Agent, Function
+    from memorygraph.languages.agentscript.syntax import Agent, Function
     from memorygraph.runtime.agentscript.units import Unit
     from memorygraph.runtime.memories import Memory
     from memorygraph.runtime.tools import Tool

@@ -18,8 +18,8 @@ import pytest
 from memorygraph.client import MemoryGraph
 from memorygraph.errors import MemoryGraphError, Problem
 from memorygraph.languages import parse, parse_batches
-from memorygraph.languages.pete import Program
 from memorygraph.languages.pete.lemmas import lemma_of
+from memorygraph.languages.pete.syntax import Program
 
 CASES = Path(__file__).parents[1] / "cases" / "pete"
 FRAME = "context main(&a, &b, &c) {\n"

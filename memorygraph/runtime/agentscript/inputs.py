@@ -6,7 +6,7 @@ from typing import Any, cast
 
 from memorygraph.context.origins import copy_value
 from memorygraph.errors import MemoryGraphError, Problem, ScriptError, Source
-from memorygraph.languages.agentscript import Field, Parameter
+from memorygraph.languages.agentscript.syntax import Field, Parameter
 from memorygraph.runtime.values import FunctionValue, kind_of
 
 _KINDS: dict[str, type | tuple[type, ...]] = {

@@ -10,7 +10,7 @@ from typing import Any
 
 from memorygraph.context.origins import copy_value
 from memorygraph.errors import MemoryGraphError, ProgramError, ScriptError
-from memorygraph.languages.agentscript import Field, Program
+from memorygraph.languages.agentscript.syntax import Field, Program
 from memorygraph.runtime.agentscript.generation import Generation, Record
 from memorygraph.runtime.agentscript.inputs import input_of, missing_fields
 from memorygraph.runtime.agentscript.interpreter import Interpreter, function_of

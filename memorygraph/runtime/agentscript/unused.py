@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from memorygraph.budget import Budget
 from memorygraph.context.items import Unused
-from memorygraph.languages import agentscript as syntax
+from memorygraph.languages.agentscript import syntax
 from memorygraph.languages.agentscript.printing import print_expression
 from memorygraph.runtime.agentscript.scope import Declared, Scope
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from memorygraph.languages.convo import Argument, Call, Reference, Statement
+from memorygraph.languages.convo.syntax import Argument, Call, Reference, Statement
 from memorygraph.runtime.convo.builtins.arithmetic import ARITHMETIC, add
 from memorygraph.runtime.convo.values import UNDEFINED, kind_of, strict_equal, truthy
 from memorygraph.runtime.values import ValueProblem

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from memorygraph.languages.convo import FunctionMessage
+from memorygraph.languages.convo.syntax import FunctionMessage
 from memorygraph.runtime.convo.types import BASIC
 from memorygraph.runtime.convo.values import UNDEFINED, at_path, bounded, copied, set_member
 from memorygraph.runtime.values import ValueProblem

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from memorygraph.languages.convo import FunctionMessage
+from memorygraph.languages.convo.syntax import FunctionMessage
 from memorygraph.llm.shapes import ReplyError
 from memorygraph.runtime.convo.evaluator import Evaluator
 from memorygraph.runtime.convo.types import Struct, coerce, schema_of
