@@ -9,7 +9,7 @@ from typing import Any
 
 from memorygraph.languages.agentscript.syntax import Field
 from memorygraph.runtime.permissions import Permissions
-from memorygraph.runtime.trace import Listener
+from memorygraph.runtime.result import Listener
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from memorygraph.graph.connection import Connection
 from memorygraph.library import CYPHER
 from memorygraph.llm.recording import answers_of, call_of
 from memorygraph.messages.recorder import Recorder
-from memorygraph.runtime.agentscript.generation import Record
+from memorygraph.runtime.agentscript.generation import GenerationRecord
 from memorygraph.runtime.writer import Writer
 
 RUNS_PER_TRANSACTION = 5000
@@ -50,7 +50,7 @@ class RunStore:
             CYPHER["runs/begin-run"](namespace=self.namespace, id=self.id, properties=stored_properties(properties))
         )
 
-    def add(self, record: Record) -> None:
+    def add(self, record: GenerationRecord) -> None:
         """Have a generation written."""
         order, self._order = self._order, self._order + 1
         self._writer.put(lambda: self._add(order, record))
@@ -64,7 +64,7 @@ class RunStore:
     def _run(self, query: Any) -> None:
         self.connection.write(lambda transaction: transaction.run(query))
 
-    def _add(self, order: int, record: Record) -> None:
+    def _add(self, order: int, record: GenerationRecord) -> None:
         items = [_item(item) for item in record.prompt.items]
         new = [row if row["id"] not in self._written else {**row, "properties": {}} for row in items]
         calls = [
@@ -95,7 +95,7 @@ def drop_runs(connection: Connection, namespace: str) -> None:
         pass
 
 
-def _properties(record: Record) -> dict[str, Any]:
+def _properties(record: GenerationRecord) -> dict[str, Any]:
     """A generation as it is stored; what has parts, as JSON."""
     last = record.attempts[-1].completion if record.attempts else None
     usage = last.usage if last else None

@@ -15,11 +15,10 @@ from urllib.parse import urlsplit
 from memorygraph.context.rendering import compact
 from memorygraph.errors import MemoryGraphError
 from memorygraph.runtime.convo.values import UNDEFINED, plain, shown
-from memorygraph.runtime.methods import text_of
 from memorygraph.runtime.permissions import Permissions
 from memorygraph.runtime.tools import ToolFailure
 from memorygraph.runtime.tools.http import HttpTool
-from memorygraph.runtime.values import ValueProblem
+from memorygraph.runtime.values import ValueProblem, require_text
 
 HTTP = {
     "httpGet": "GET",
@@ -53,7 +52,7 @@ class Http:
             raise ValueProblem(
                 f"`{name}` takes a URL and a body, and was given {len(values)}", "invalid-argument-count"
             )
-        base, path = _split(text_of(values[0], f"the URL of `{name}`"))
+        base, path = _split(require_text(values[0], f"the URL of `{name}`"))
         sent = None if len(values) == 1 or values[1] is UNDEFINED else plain(values[1])
         options = {"method": HTTP[name], "path": path, ("query" if name == "httpGet" else "body"): sent}
         with closing(HttpTool(name, base, Path(), self._permissions)) as tool:

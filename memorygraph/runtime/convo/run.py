@@ -16,8 +16,7 @@ from memorygraph.runtime.convo.values import plain
 from memorygraph.runtime.memories import Graph
 from memorygraph.runtime.permissions import Permissions
 from memorygraph.runtime.request import RunRequest
-from memorygraph.runtime.result import RunResult
-from memorygraph.runtime.trace import Event, Listener
+from memorygraph.runtime.result import Event, Listener, RunResult
 
 LAST = "last"
 

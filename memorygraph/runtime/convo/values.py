@@ -12,8 +12,7 @@ from typing import Any, Final
 
 from memorygraph.context.rendering import compact, indented
 from memorygraph.errors import MemoryGraphError
-from memorygraph.runtime.methods import kind
-from memorygraph.runtime.values import ValueProblem
+from memorygraph.runtime.values import ValueProblem, describe_type
 
 MAX_TEXT = 10_000_000
 """Characters of one text that an expression may give."""
@@ -281,7 +280,7 @@ def kind_of(value: Any) -> str:
         return "undefined" if value is UNDEFINED else "null"
     if isinstance(value, Schematic):
         return "a type"
-    return "a map" if isinstance(value, Mapping) else kind(value)
+    return "a map" if isinstance(value, Mapping) else describe_type(value)
 
 
 def shown(value: Any, longest: int = 60) -> str:

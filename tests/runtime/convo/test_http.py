@@ -17,7 +17,7 @@ from memorygraph.errors import ScriptError
 from memorygraph.runtime.permissions import Permissions, Refused
 from memorygraph.runtime.tools import http
 from tests.runtime.convo.expressions import Script
-from tests.runtime.portals import portal_threads
+from tests.runtime.tools.portals import portal_threads
 
 
 @dataclass

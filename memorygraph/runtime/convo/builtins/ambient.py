@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from memorygraph.runtime.convo.builtins.builtin import Table, registrar
 from memorygraph.runtime.convo.values import UNDEFINED, is_number, kind_of, render_value
-from memorygraph.runtime.methods import text_of
-from memorygraph.runtime.values import ValueProblem
+from memorygraph.runtime.values import ValueProblem, require_text
 
 if TYPE_CHECKING:
     from memorygraph.runtime.convo.scope import Scope
@@ -25,7 +24,7 @@ _builtin = registrar(AMBIENT)
 @_builtin("getVar", 1, 2, pure=False, scoped=True)
 def _get_var(scope: Scope, name: Any, default: Any = UNDEFINED) -> Any:
     """The variable of a name, which can be a path."""
-    found = scope.look_up(text_of(name, "the name of a variable").split("."))
+    found = scope.look_up(require_text(name, "the name of a variable").split("."))
     return default if found is UNDEFINED else found
 
 
@@ -33,7 +32,7 @@ def _get_var(scope: Scope, name: Any, default: Any = UNDEFINED) -> Any:
 def _set_var(scope: Scope, *path_and_value: Any) -> Any:
     """Set a variable of the conversation, also in a body: `setVar("user" "name" "Ada")`."""
     *names, value = path_and_value
-    scope.assign_shared(".".join(text_of(name, "the name of a variable") for name in names).split("."), value)
+    scope.assign_shared(".".join(require_text(name, "the name of a variable") for name in names).split("."), value)
     return value
 
 
@@ -97,7 +96,7 @@ def date_time(layout: Any = UNDEFINED, at: Any = UNDEFINED) -> str:
     moment = _moment(at)
     if layout is UNDEFINED:
         return moment.isoformat(timespec="seconds")
-    layout = text_of(layout, "the layout of a time")
+    layout = require_text(layout, "the layout of a time")
     return _FIELD.sub(lambda found: found[1] or "'" if found[0][0] == "'" else _FIELDS[found[0]](moment), layout)
 
 
