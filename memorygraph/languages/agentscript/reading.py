@@ -12,10 +12,9 @@ from memorygraph.languages.agentscript import syntax
 from memorygraph.languages.agentscript.checks import check_program
 from memorygraph.languages.agentscript.errors import explained
 from memorygraph.languages.engine.findings import Finding, half_characters, problems_of
-from memorygraph.languages.engine.grammar import nested_grammar
-from memorygraph.languages.engine.machine import Build, Fields, Read, Stopped
+from memorygraph.languages.engine.machine import Build, Fields, Machine, Read, Stopped
 
-GRAMMAR = nested_grammar(Path(__file__).with_name("grammar.tx"))
+GRAMMAR = Machine.from_file(Path(__file__).with_name("grammar.tx"))
 
 MAX_CHARACTERS = 2**18  # characters of a program, some 7,000 lines
 MAIN_AGENT, MAIN_FUNCTION = "__main_agent", "__main"

@@ -16,10 +16,9 @@ from memorygraph.languages.convo.checks import check_conversation
 from memorygraph.languages.convo.errors import explained, misplaced
 from memorygraph.languages.convo.text import BLANKS, content_parts, heredoc_text, quoted_parts, unquoted
 from memorygraph.languages.engine.findings import Finding, half_characters, problems_of
-from memorygraph.languages.engine.grammar import nested_grammar
-from memorygraph.languages.engine.machine import Build, Fields, Read, Stopped
+from memorygraph.languages.engine.machine import Build, Fields, Machine, Read, Stopped
 
-GRAMMAR = nested_grammar(Path(__file__).with_name("grammar.tx"), "Plain")
+GRAMMAR = Machine.from_file(Path(__file__).with_name("grammar.tx"), "Plain")
 
 MAX_CHARACTERS = 2**18  # characters of a conversation, some 7,000 lines
 

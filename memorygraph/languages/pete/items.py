@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from memorygraph.errors import Span
-from memorygraph.languages.engine.grammar import nested_grammar
-from memorygraph.languages.engine.machine import Build, Fields, Read, Stopped
+from memorygraph.languages.engine.machine import Build, Fields, Machine, Read, Stopped
 from memorygraph.languages.pete import syntax
 
-GRAMMAR = nested_grammar(Path(__file__).with_name("grammar.tx"), "Item")
+GRAMMAR = Machine.from_file(Path(__file__).with_name("grammar.tx"), "Item")
 
 BLANKS = " \t\r\n"
 _ANSWERED = frozenset({syntax.Command, syntax.Question})

@@ -27,8 +27,10 @@ class Script:
         self.program: Program = parse(text, "convo")
         assert self.program.problems == ()
         self.messages = self.program.conversation.messages
-        self.environment = Environment(variables if variables is not None else {}, hooks=hooks or {})
-        self.evaluator = Evaluator(self.environment, self.program.source, permissions)
+        self.environment = Environment(
+            variables if variables is not None else {}, hooks=hooks or {}, permissions=permissions or Permissions.of()
+        )
+        self.evaluator = Evaluator(self.environment, self.program.source)
         self.functions = [message for message in self.messages if isinstance(message, FunctionMessage)]
         self.evaluator.declare(self.functions)
 

@@ -33,7 +33,7 @@ x
     ("reply", "code", "error"),
     [
         (tool("evil", n=1), "unknown-tool", "the model called `evil`, which is not offered here"),
-        (Reply(tool_calls=(ToolCall("double", "{n:"),)), "tool", "no JSON"),
+        (Reply(tool_calls=(ToolCall("double", "{n:"),)), "tool", "not JSON"),
         (Reply(tool_calls=(ToolCall("double", "[1]"),)), "tool", "must be a JSON object"),
         (tool("double", n="many"), "tool", "`double`.n must be a number"),
         (tool("double"), "tool", "`double`.n is missing"),
