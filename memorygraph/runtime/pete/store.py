@@ -20,7 +20,7 @@ from memorygraph.library import CYPHER
 from memorygraph.query import Query
 from memorygraph.runtime.pete.appending import Answered, Appender, Planner, Wrong
 from memorygraph.runtime.pete.inference import Answers
-from memorygraph.runtime.pete.log import Entry, Frame
+from memorygraph.runtime.pete.log import Frame, LogEntry
 
 LANGUAGE = "pete"
 
@@ -220,7 +220,7 @@ def frames_of(rows: Sequence[dict[str, Any]]) -> dict[int, Frame]:
     """The contexts of a log by their addresses, from the rows of `read-log`."""
     contexts = sorted((row for row in rows if row["part"] == "context"), key=lambda row: int(row["context"]))
     frames: dict[int, Frame] = {}
-    parts: dict[int, list[Entry | Frame]] = {}
+    parts: dict[int, list[LogEntry | Frame]] = {}
     for row in contexts:
         frame = Frame(
             row["context"],
@@ -239,7 +239,7 @@ def frames_of(rows: Sequence[dict[str, Any]]) -> dict[int, Frame]:
     for row in rows:
         if row["part"] == "entry":
             mentions, binds = frozenset(row["mentions"] or ()), frozenset(row["binds"] or ())
-            entry = Entry(row["index"], row["name"], row["text"], mentions, binds, row["address"], row["at"])
+            entry = LogEntry(row["index"], row["name"], row["text"], mentions, binds, row["address"], row["at"])
             parts[row["context"]].append(entry)
     for listed in parts.values():
         listed.sort(key=lambda part: part.index)
