@@ -17,7 +17,7 @@ from uuid import uuid4
 
 from memorygraph.errors import MemoryGraphError, NotFoundError, ScriptError, Source
 from memorygraph.graph.namespace import Namespace
-from memorygraph.languages.convo import Program
+from memorygraph.languages.convo.syntax import Program
 from memorygraph.llm.recording import answers_of, call_of
 from memorygraph.messages.recorder import Recorder
 from memorygraph.query import Query

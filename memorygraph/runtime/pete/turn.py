@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from memorygraph.compiler.pete import Piece, id_of
+from memorygraph.compiler.pete import id_of
 from memorygraph.errors import Problem
-from memorygraph.languages.pete import Closing, Command, Opening, Question
 from memorygraph.languages.pete.gbnf import grammar
+from memorygraph.languages.pete.syntax import Closing, Command, Opening, Piece, Question
 from memorygraph.llm.completion import Completion
 from memorygraph.llm.model import OpenAIModel
 from memorygraph.llm.recording import answers_of, call_of
