@@ -20,7 +20,7 @@ from memorygraph.languages import LANGUAGES, Script, language_of, parse
 from memorygraph.scripts import read_script
 
 if TYPE_CHECKING:
-    from memorygraph.languages.agentscript import Field
+    from memorygraph.languages.agentscript.syntax import Field
 
 model_option = click.option("--model", metavar="NAME", help="Ask this model in place of those that the program names.")
 mock_option = click.option("--mock", is_flag=True, help="Ask no model: every answer is the smallest of its shape.")

@@ -105,13 +105,13 @@ def resource(
 @resource(GRAPH_URI, "Knowledge Graph", "The knowledge graph with all entities and relations")
 def read_knowledge_graph(graph: MemoryGraph) -> str:
     """Read all entities and relations, as far as they fit one answer."""
-    return as_json(read_graph(graph.connection, graph.namespace, max_tokens=GRAPH_TOKENS).as_dict())
+    return as_json(read_graph(graph.scope, max_tokens=GRAPH_TOKENS).as_dict())
 
 
 @resource("memory://overview", "Overview", "The names and types of all entities")
 def read_overview(graph: MemoryGraph) -> str:
     """Read the names and types of all entities."""
-    return as_json(read_graph(graph.connection, graph.namespace, max_tokens=DEFAULT_TOKENS, names_only=True).as_dict())
+    return as_json(read_graph(graph.scope, max_tokens=DEFAULT_TOKENS, names_only=True).as_dict())
 
 
 @resource(
@@ -128,7 +128,7 @@ def read_language(_: MemoryGraph) -> str:
 @resource("memory://entity/{name}", "Entity", "An entity by its name, with its observations and relations")
 def read_entity(graph: MemoryGraph, name: str) -> str:
     """Read one entity."""
-    return as_json(open_nodes(graph.connection, graph.namespace, [name], max_tokens=DEFAULT_TOKENS).as_dict())
+    return as_json(open_nodes(graph.scope, [name], max_tokens=DEFAULT_TOKENS).as_dict())
 
 
 @resource("memory://node/{id}", "Node", "A node by its id")
