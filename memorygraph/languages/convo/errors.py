@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from memorygraph.errors import Source, Span
-from memorygraph.languages.convo import Message
+from memorygraph.languages.convo.syntax import Message
 from memorygraph.languages.convo.unclosed import Opened, open_at
 from memorygraph.languages.engine.explain import CODE, Explainer, Group, Optional, Place, not_closed, unclosed_text
 from memorygraph.languages.engine.findings import Finding

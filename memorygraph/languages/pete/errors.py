@@ -9,8 +9,8 @@ from memorygraph.errors import Source, Span
 from memorygraph.languages.engine.explain import CODE, MAX_WORD, Explainer, Group, Place, not_closed, show
 from memorygraph.languages.engine.findings import Finding, clipped
 from memorygraph.languages.engine.machine import Stopped
-from memorygraph.languages.pete import Closing, Item
 from memorygraph.languages.pete.items import MAX_NESTING
+from memorygraph.languages.pete.syntax import Closing, Item
 
 _JSON = frozenset({"String", "Number", "Constant", "{", "["})
 _ARGUMENT = _JSON | {"Handle", "Unknown", "Address", "that"}
