@@ -1,24 +1,31 @@
-"""The client for asyncio: the same methods, each run in a thread, in one place."""
+"""The client for asyncio: the same methods, each run in a thread, in one place.
+
+The signatures for editors and type checkers are in aio.pyi, which is made from those of the client.
+"""
 
 from __future__ import annotations
 
 import asyncio
-import functools
 import inspect
 import itertools
-from collections.abc import AsyncIterator, Callable, Coroutine, Generator
+from collections.abc import AsyncIterator, Callable, Generator
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from functools import partial, wraps
 from typing import Any, Self
 
 from memorygraph.client import MemoryGraph
 
-PAGE = 1000
+PAGE_ROWS = 1000
+MAX_THREADS = 32
 
 
 class AsyncMemoryGraph:
     """`MemoryGraph` for asyncio: every method is awaited, and is otherwise the same.
 
     Only what `stream` gives is read with `async for`, without an `await`. A call that is cancelled may still be
-    stored: a commit that was sent cannot be taken back.
+    stored: a commit that was sent cannot be taken back. At most MAX_THREADS calls run at a time, in threads of the
+    client's own, so that they never wait for other work of the program.
 
     Example::
 
@@ -28,6 +35,7 @@ class AsyncMemoryGraph:
 
     def __init__(self, graph: MemoryGraph) -> None:
         self._graph = graph
+        self._executor = ThreadPoolExecutor(MAX_THREADS, thread_name_prefix="memorygraph")
 
     @classmethod
     async def connect(cls, *args: Any, **options: Any) -> Self:
@@ -38,7 +46,8 @@ class AsyncMemoryGraph:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await asyncio.to_thread(self._graph.close)
+        await self._run(self._graph.close)
+        self._executor.shutdown(wait=False)
 
     def __dir__(self) -> list[str]:
         return sorted({*super().__dir__(), *(name for name in dir(self._graph) if not name.startswith("_"))})
@@ -46,29 +55,22 @@ class AsyncMemoryGraph:
     def __getattr__(self, name: str) -> Any:
         attribute = getattr(self._graph, name)
         if inspect.isgeneratorfunction(attribute):
-            return _in_threads(attribute)
-        return _in_thread(attribute) if callable(attribute) else attribute
+            return wraps(attribute)(partial(self._stream, attribute))
+        return wraps(attribute)(partial(self._run, attribute)) if callable(attribute) else attribute
 
+    async def _run(self, method: Callable[..., Any], /, *args: Any, **options: Any) -> Any:
+        # The caller's context variables count in the thread too, as with asyncio.to_thread.
+        call = partial(copy_context().run, method, *args, **options)
+        return await asyncio.get_running_loop().run_in_executor(self._executor, call)
 
-def _in_thread(method: Callable[..., Any]) -> Callable[..., Coroutine[Any, Any, Any]]:
-    @functools.wraps(method)
-    async def call(*args: Any, **options: Any) -> Any:
-        return await asyncio.to_thread(method, *args, **options)
-
-    return call
-
-
-def _in_threads(method: Callable[..., Generator[Any, None, None]]) -> Callable[..., AsyncIterator[Any]]:
-    """Each page of what a generator gives is fetched in a thread; what is left is given up where the reader ends."""
-
-    @functools.wraps(method)
-    async def call(*args: Any, **options: Any) -> AsyncIterator[Any]:
+    async def _stream(
+        self, method: Callable[..., Generator[Any, None, None]], /, *args: Any, **options: Any
+    ) -> AsyncIterator[Any]:
+        """Fetch each page of what a generator gives in a thread; where the reader ends, the rest is given up."""
         values = method(*args, **options)
         try:
-            while page := await asyncio.to_thread(lambda: list(itertools.islice(values, PAGE))):
+            while page := await self._run(lambda: list(itertools.islice(values, PAGE_ROWS))):
                 for value in page:
                     yield value
         finally:
-            await asyncio.to_thread(values.close)
-
-    return call
+            await self._run(values.close)

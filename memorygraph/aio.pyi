@@ -1,0 +1,204 @@
+"""The client for asyncio. Made by `python -m tests.async_stub` from memorygraph/client.py."""
+
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Self, TextIO
+
+from memorygraph.budget import Budget
+from memorygraph.client import MemoryGraph
+from memorygraph.errors import Problem
+from memorygraph.graph.connection import READ_SECONDS, Connection
+from memorygraph.graph.elements import Edge, Hit, Neighbour, Node
+from memorygraph.graph.history import Change, Revision, Snapshot
+from memorygraph.graph.loads import LoadReport, Provenance
+from memorygraph.graph.namespaces import NamespaceInfo
+from memorygraph.languages import Script
+from memorygraph.languages.agentscript.syntax import Field
+from memorygraph.memory.chat import Chat
+from memorygraph.memory.evaluation import Evaluation
+from memorygraph.memory.recall import Kind, Recalled
+from memorygraph.memory.remember import Remembered
+from memorygraph.messages.graph import MessageGraph
+from memorygraph.messages.record import Client
+from memorygraph.messages.store import ConversationInfo
+from memorygraph.query import Query
+from memorygraph.runtime.pete.store import LogInfo
+from memorygraph.runtime.pete.thought import Thought
+from memorygraph.runtime.programs import ProgramInfo, StoredProgram
+from memorygraph.runtime.result import Listener, RunResult
+from memorygraph.server.embedded import EmbeddedServer
+
+Progress = Callable[[int], None]
+
+class AsyncMemoryGraph:
+    """`MemoryGraph` for asyncio: every method is awaited, and is otherwise the same."""
+
+    connection: Connection
+    namespace: str
+
+    def __init__(self, graph: MemoryGraph) -> None: ...
+    async def __aenter__(self) -> Self: ...
+    async def __aexit__(self, *_: object) -> None: ...
+    @classmethod
+    async def connect(
+        cls,
+        uri: str | None = None,
+        auth: tuple[str, str] | None = None,
+        database: str | None = None,
+        namespace: str | None = None,
+        *,
+        server: EmbeddedServer | None = None,
+    ) -> Self:
+        """Connect to a server, and set up its schema once."""
+    async def load(
+        self,
+        source: str | Script,
+        language: str = "contextscript",
+        *,
+        strict: bool = False,
+        dry_run: bool = False,
+        file: str | None = None,
+        progress: Progress | None = None,
+        provenance: Provenance | None = None,
+    ) -> LoadReport:
+        """Parse, compile and store a script in one transaction: all of it, or nothing."""
+    async def load_file(
+        self,
+        path: str | Path,
+        language: str | None = None,
+        *,
+        strict: bool = False,
+        dry_run: bool = False,
+        batch: int | None = None,
+        restart: bool = False,
+        progress: Progress | None = None,
+        provenance: Provenance | None = None,
+    ) -> LoadReport:
+        """Load a script file; the language is told by the extension."""
+    @staticmethod
+    async def check(
+        source: str | Script, language: str = "contextscript", *, strict: bool = False, file: str | None = None
+    ) -> list[Problem]:
+        """Everything that can be found wrong in a script without a database; empty when all is well."""
+    async def run(
+        self,
+        source: str | Script,
+        input: Any = None,
+        model: str | None = None,
+        *,
+        language: str = "agentscript",
+        folder: str | Path = ".",
+        agent: str | None = None,
+        function: str | None = None,
+        allow_tools: Iterable[str] = (),
+        allow_hosts: Iterable[str] = (),
+        max_steps: int = 100,
+        mock: bool = False,
+        listener: Listener | None = None,
+        ask: Callable[[Field], Any] | None = None,
+        resume: str | None = None,
+    ) -> RunResult:
+        """Run a program and keep the record of the run: what each call of a model saw, and what it answered."""
+    async def run_file(
+        self,
+        path: str | Path,
+        input: Any = None,
+        model: str | None = None,
+        *,
+        language: str | None = None,
+        **options: Any,
+    ) -> RunResult:
+        """Run a program file, from its own folder; the options are those of `run`."""
+    async def programs(self) -> list[ProgramInfo]:
+        """The stored programs, by name: what `load` has stored of AgentScript and node graphs."""
+    async def program(self, name: str) -> StoredProgram:
+        """The program that was last loaded under a name, ready for `run`."""
+    async def forget_program(self, name: str) -> None:
+        """Let a stored program be run by its name no longer; the records of its runs stay."""
+    async def compile(
+        self, source: str | Script, language: str = "contextscript", *, strict: bool = False
+    ) -> list[Query]:
+        """The Cypher that `load` would run for this script on what is stored now."""
+    async def node(self, identifier: str) -> Node:
+        """The node with this id."""
+    async def edge(self, identifier: str) -> Edge:
+        """The edge with this id."""
+    async def element(self, identifier: str) -> Node | Edge:
+        """The node or the edge with this id."""
+    async def neighbours(self, identifier: str, depth: int = 1) -> list[Neighbour]:
+        """The nodes at most `depth` edges away from a node, in or out, nearest first."""
+    async def search(self, text: str, limit: int = 10) -> list[Hit]:
+        """The nodes whose name or data hold words of the text, best first. Any text is a valid search."""
+    async def recall(
+        self,
+        text: str,
+        budget: str | Budget | None = "2k",
+        *,
+        limit: int = 20,
+        at: datetime | None = None,
+        conversation: str | None = None,
+        kinds: Sequence[Kind] = ("node", "message"),
+        steps: bool = True,
+    ) -> Recalled:
+        """What a text brings to mind: nodes and messages by their words, and what stands beside them, best first."""
+    async def evaluate(
+        self, folder: str | Path, *, facts: bool = False, progress: Callable[[int, int], None] | None = None
+    ) -> Evaluation:
+        """How much of the evidence recall finds, on a folder of conversations in the LoCoMo format."""
+    async def query(
+        self, cypher: str, parameters: dict[str, Any] | None = None, *, write: bool = False
+    ) -> list[dict[str, Any]]:
+        """The rows of a Cypher query. `$namespace` is always there as a parameter."""
+    def stream(
+        self, cypher: str, parameters: dict[str, Any] | None = None, *, seconds: float = READ_SECONDS
+    ) -> AsyncIterator[dict[str, Any]]:
+        """The rows of a Cypher query that only reads, as they come: no more than a page of them is held in memory."""
+    async def delete(self, identifier: str) -> LoadReport:
+        """Delete a node with all its edges, or an edge."""
+    async def export(self, format: str = "contextscript") -> str:
+        """The whole namespace as `contextscript`, which loads back to the same graph, `jsonl` or `graphml`."""
+    async def export_to(self, file: TextIO, format: str = "contextscript") -> None:
+        """Write the whole namespace into an empty file, holding no more than a page of it in memory."""
+    async def history(self, identifier: str) -> list[Change]:
+        """All that happened to a node or an edge, the oldest first: what it was before and after, by whose load, when."""
+    async def revisions(self, limit: int = 20) -> list[Revision]:
+        """The last loads of the namespace, the newest first."""
+    async def undo(self, revision: int, *, dry_run: bool = False, provenance: Provenance | None = None) -> LoadReport:
+        """Take back what a revision did, by a new load: what it changed or deleted becomes what it was before."""
+    async def at(self, revision: int | None = None, time: datetime | None = None) -> Snapshot:
+        """The graph as it was at a revision, or at a time; a time without a zone is local."""
+    async def purge(self, before: int | None = None) -> int:
+        """Forget what was deleted or changed: all of it, or what was so before a revision."""
+    async def import_memory(self, path: str | Path) -> LoadReport:
+        """Bring along the memory of the reference MCP memory server: its JSONL file, in one transaction."""
+    async def adopt_memory(self) -> LoadReport:
+        """Bring along what an mcp-neo4j-memory server keeps in the same database; the old graph stays as it is."""
+    async def messages(self, name: str) -> MessageGraph:
+        """A conversation as a list of messages, kept in Neo4j; its first message creates it."""
+    async def conversations(self) -> list[ConversationInfo]:
+        """Every conversation of the namespace, by name."""
+    async def record(self, client: Client, conversation: str = "recorded") -> Client:
+        """A copy of an `openai` client, synchronous or not, whose every call is stored in a conversation."""
+    async def pete(self, name: str, model: str | None = None) -> Thought:
+        """A thought: the context of this name that a model continues, or any context by its address, `memory:N`."""
+    async def remember(
+        self, text: str, model: str | None = None, *, attempts: int = 3, budget: str | Budget = "2k"
+    ) -> Remembered:
+        """Let a model write down what a text says, in ContextScript, and load that in one transaction."""
+    async def chat(
+        self,
+        conversation: str = "chat",
+        model: str | None = None,
+        *,
+        attempts: int = 3,
+        budget: str | Budget = "2k",
+        history: str | Budget = "12k",
+    ) -> Chat:
+        """A conversation with a model that has a memory: `say` gives its answer, and what it has remembered."""
+    async def thoughts(self) -> list[LogInfo]:
+        """The outermost context of every thought, by name."""
+    async def namespaces(self) -> list[NamespaceInfo]:
+        """Every namespace of the database, with its revision and the number of its nodes and edges."""
+    async def drop_namespace(self, name: str) -> NamespaceInfo:
+        """Delete a namespace with its graph and its conversations; returns what it held."""
