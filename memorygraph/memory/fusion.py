@@ -1,8 +1,8 @@
-"""How the lists that recall is made of become one: reciprocal rank fusion, and steps along the graph.
+"""Fusing the lists of recall into one: reciprocal rank fusion, and steps along the graph.
 
-What stands at place p of a list gets 1 / (CONSTANT + p) from it (Cormack, Clarke and Büttcher, 2009). Their constant of
-60 makes the places of a list almost equal, so that what two lists hold somewhere beats what one list puts first; on
-the questions of LoCoMo that is worse than words alone. With a small constant the first places decide.
+Place p of a list gives the score 1 / (CONSTANT + p) (Cormack, Clarke and Büttcher, 2009). Their constant of 60 makes
+the places of a list almost equal: a hit anywhere in two lists beats the first of one. On the questions of LoCoMo that
+is worse than words alone. With a small constant the first places decide.
 
 The answer to what a message asks stands in the next one, and what `it` means in the one before: so a message gives a
 part of its score to those around it. A node gives all of it to the message that it was learnt from, and half to what
