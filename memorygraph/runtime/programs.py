@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from memorygraph.errors import NotFoundError, Problem, ScriptError
-from memorygraph.graph.connection import Connection
 from memorygraph.graph.loads import Loader, LoadReport, Provenance
+from memorygraph.graph.namespace import Namespace
 from memorygraph.languages import agentscript, convo, parse
-from memorygraph.library import CYPHER
 from memorygraph.query import Query
 from memorygraph.runtime.convo.store import graph_identity, graph_query
 
@@ -33,8 +32,7 @@ class ProgramInfo:
 
 
 def load_program(
-    connection: Connection,
-    namespace: str,
+    namespace: Namespace,
     program: Program,
     *,
     dry_run: bool = False,
@@ -46,7 +44,7 @@ def load_program(
         ScriptError: the program is wrong, or needs other files; nothing was stored.
     """
     language = "convo" if isinstance(program, convo.Program) else "agentscript"
-    return Loader(connection, namespace, language).write(
+    return Loader(namespace, language).write(
         program_queries(program, namespace),
         file=program.source.file,
         statements=len(program.statements),
@@ -55,7 +53,7 @@ def load_program(
     )
 
 
-def program_queries(program: Program, namespace: str) -> list[Query]:
+def program_queries(program: Program, namespace: Namespace) -> list[Query]:
     """The queries that store a program.
 
     Raises:
@@ -66,47 +64,47 @@ def program_queries(program: Program, namespace: str) -> list[Query]:
     name = Path(source.file).stem if source.file else id_[:8]
     named = {"name": name, "file": source.file}
     if isinstance(program, convo.Program):
-        offered = CYPHER["programs/offer-graph"](namespace=namespace, id=id_, properties={**named, "language": "convo"})
+        offered = namespace.query("programs/offer-graph", id=id_, properties={**named, "language": "convo"})
         return [graph_query(program, namespace), offered]
     if problems := [*program.problems, *_needs(program)]:
         raise ScriptError(problems)
     properties = {**named, "language": "agentscript", "source": source.text}
-    return [CYPHER["programs/store-program"](namespace=namespace, id=id_, properties=properties)]
+    return [namespace.query("programs/store-program", id=id_, properties=properties)]
 
 
-def list_programs(connection: Connection, namespace: str) -> list[ProgramInfo]:
+def list_programs(namespace: Namespace) -> list[ProgramInfo]:
     """The stored programs of a namespace, by name; of each name the one that was loaded last."""
-    return [ProgramInfo(**row) for row in connection.read(CYPHER["programs/programs"](namespace=namespace))]
+    return [ProgramInfo(**row) for row in namespace.read("programs/programs")]
 
 
-def find_program(connection: Connection, namespace: str, name: str) -> Program:
+def find_program(namespace: Namespace, name: str) -> Program:
     """The program that was last loaded under a name.
 
     Raises:
         NotFoundError: there is none.
     """
-    rows = connection.read(CYPHER["programs/program"](namespace=namespace, name=name))
+    rows = namespace.read("programs/program", name=name)
     if not rows:
-        raise _not_found(connection, namespace, name)
+        raise _not_found(namespace, name)
     program = parse(rows[0]["source"], rows[0]["language"], file=name)
     assert isinstance(program, (agentscript.Program, convo.Program))  # noqa: S101 - no others are stored
     return program
 
 
-def forget_program(connection: Connection, namespace: str, name: str) -> None:
+def forget_program(namespace: Namespace, name: str) -> None:
     """Let a program be run by its name no longer; the records of its runs stay.
 
     Raises:
         NotFoundError: there is none.
     """
-    query = CYPHER["programs/forget-program"](namespace=namespace, name=name)
-    [row] = connection.write(lambda transaction: transaction.run(query))
+    query = namespace.query("programs/forget-program", name=name)
+    [row] = namespace.write(lambda transaction: transaction.run(query))
     if not row["forgotten"]:
-        raise _not_found(connection, namespace, name)
+        raise _not_found(namespace, name)
 
 
-def _not_found(connection: Connection, namespace: str, name: str) -> NotFoundError:
-    known = ", ".join(f"`{each.name}`" for each in list_programs(connection, namespace)) or "none"
+def _not_found(namespace: Namespace, name: str) -> NotFoundError:
+    known = ", ".join(f"`{each.name}`" for each in list_programs(namespace)) or "none"
     return NotFoundError(f"no program `{name}` is stored in namespace `{namespace}`; there are: {known}")
 
 

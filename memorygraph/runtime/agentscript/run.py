@@ -70,7 +70,7 @@ class Run:
         trace = Trace(self.listener)
         given = self._filled(function, given, trace)
         arguments = input_of(function, given, unit.source)
-        store = RunStore(self.graph.connection, self.graph.namespace)
+        store = RunStore(self.graph.scope)
         store.begin(_beginning(unit, function, given))
 
         def add(record: Record) -> None:

@@ -45,7 +45,7 @@ class Session:
         self.trace = Trace(self.listener)
         self._models = Models(self.model, mock=self.mock)
         self._loader = Loader(self.folder.resolve(), self.permissions, self.graph)
-        self._store = RunStore(self.graph.connection, self.graph.namespace)
+        self._store = RunStore(self.graph.scope)
         self._store.begin({"language": "agentscript", "agent": NAME, "function": NAME})
         generation = Generation(self._models, self.trace, MAX_GENERATIONS, self._store.add)
         self._interpreter = Interpreter(self.trace, generation)
