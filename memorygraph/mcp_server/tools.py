@@ -20,7 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from memorygraph.context.tokens import count_tokens
 from memorygraph.errors import MemoryGraphError
 from memorygraph.graph.loads import Provenance
-from memorygraph.memory.reading import MIN_TOKENS, as_json
+from memorygraph.memory.pages import MIN_TOKENS, as_json
 from memorygraph.memory.transfer import explain
 
 if TYPE_CHECKING:

@@ -23,11 +23,11 @@ from memorygraph.graph.namespace import Namespace
 from memorygraph.languages import parse
 from memorygraph.llm.model import Model
 from memorygraph.llm.uris import opened
-from memorygraph.memory.answers import blocks_of, read_answer, read_correction, without_programs
+from memorygraph.memory.answers import blocks_of, read_chat_answer, read_corrected_answer, without_programs
 from memorygraph.memory.known import Known, items_of, known_about
+from memorygraph.memory.prompts import ANSWER_MESSAGE, CHAT, LANGUAGE
 from memorygraph.memory.recall import RecallHit
 from memorygraph.memory.remember import BUDGET, CONVERSATION, check_text, sources_of
-from memorygraph.memory.rules import ANSWER_MESSAGE, CHAT, LANGUAGE
 from memorygraph.memory.vectors import Embedder
 from memorygraph.memory.writing import ATTEMPTS, Outcome, ProgramWriter
 from memorygraph.messages.graph import MessageGraph
@@ -123,7 +123,7 @@ class Chat:
             before = recent(self.messages.entries(), self._history)
             known = self._known(text, before)
             messages = _messages(before, known, text)
-            outcome = self._writer(model).write(messages, known, read_answer, read_correction)
+            outcome = self._writer(model).write(messages, known, read_chat_answer, read_corrected_answer)
             turn = _turn(outcome, known)
             self._keep(text, turn, outcome, model.name)
         return turn

@@ -13,10 +13,10 @@ from memorygraph.errors import MemoryGraphError, Problem, ScriptError
 from memorygraph.graph.loads import Loader, LoadReport
 from memorygraph.graph.namespace import Namespace
 from memorygraph.llm.uris import opened
-from memorygraph.memory.answers import read_program
+from memorygraph.memory.answers import read_program_answer
 from memorygraph.memory.known import Known, items_of, known_about
+from memorygraph.memory.prompts import REMEMBER, WRITE_TEXT
 from memorygraph.memory.recall import RecallHit
-from memorygraph.memory.rules import REMEMBER, WRITE_TEXT
 from memorygraph.memory.vectors import Embedder
 from memorygraph.memory.writing import ATTEMPTS, Outcome, ProgramWriter
 
@@ -94,7 +94,7 @@ def remember(
     with opened(model) as asked:
         writer = ProgramWriter(Loader(namespace), asked, CONVERSATION, "remember", attempts)
         known = known_about(namespace, text, limit, embedder=embedder, fits=_is_node)
-        outcome = writer.write(_prompt(known, text).messages(), known, read_program, read_program)
+        outcome = writer.write(_prompt(known, text).messages(), known, read_program_answer, read_program_answer)
         name = asked.name
     if outcome.error is not None:
         raise outcome.error

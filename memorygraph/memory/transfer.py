@@ -21,8 +21,7 @@ from memorygraph.graph.exports import read_at_rest
 from memorygraph.graph.loads import LoadReport, Provenance
 from memorygraph.graph.namespace import Namespace
 from memorygraph.library import CYPHER
-from memorygraph.memory.entities import Plan, Stored, store_plan
-from memorygraph.memory.reading import read_graph
+from memorygraph.memory.entities import Entities, Plan, Stored, store_plan
 from memorygraph.memory.values import Entity, Relation
 from memorygraph.memory.writes import LANGUAGE, Writer
 from memorygraph.scripts import read_script
@@ -79,7 +78,7 @@ def export_server_memory(namespace: Namespace) -> Iterator[str]:
         MemoryGraphError: others wrote all the time while it was read.
         ConnectionError: the server cannot be reached.
     """
-    graph = read_at_rest(namespace, lambda: read_graph(namespace))
+    graph = read_at_rest(namespace, lambda: Entities(namespace).read_graph())
     yield from (_line({"type": "entity", **entity.as_dict()}) for entity in graph.entities)
     yield from (_line({"type": "relation", **relation.as_dict()}) for relation in graph.relations)
 

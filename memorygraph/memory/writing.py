@@ -26,14 +26,14 @@ from memorygraph.languages.contextscript import Deletion, EdgeDeclaration, NodeD
 from memorygraph.llm.completion import Completion, Message
 from memorygraph.llm.model import Model
 from memorygraph.llm.recording import answers_of, call_of
-from memorygraph.memory.answers import Answer, unfinished
+from memorygraph.memory.answers import ModelAnswer, explain_unfinished
 from memorygraph.memory.fitting import Found, fit
 from memorygraph.memory.known import Element, Known, elements_of, elements_query, items_of, statement_of
-from memorygraph.memory.rules import LANGUAGE, WRITE_AGAIN
+from memorygraph.memory.prompts import LANGUAGE, WRITE_AGAIN
 from memorygraph.messages.calls import without_secrets
 from memorygraph.messages.recorder import Recorder
 
-Reader: TypeAlias = Callable[[str], Answer]
+Reader: TypeAlias = Callable[[str], ModelAnswer]
 
 ATTEMPTS = 3
 FILE = "<program>"
@@ -118,7 +118,7 @@ class ProgramWriter:
                 raise
             return replace(before, error=error)
         answer = read(said.text)
-        problems = unfinished(said.completion) or answer.problems
+        problems = explain_unfinished(said.completion) or answer.problems
         report, problems = (None, problems) if problems else self._load(answer.program, said, known)
         return Outcome(
             answer=before.answer if before and before.answer else answer.text,

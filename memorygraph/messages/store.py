@@ -227,7 +227,9 @@ class Store:
         )
         return next(iter(transaction.run(query)), None)
 
-    def _moved(self, transaction: NamespaceTransaction, change: VersionChange, rows: list[dict[str, Any]]) -> dict[str, Any]:
+    def _moved(
+        self, transaction: NamespaceTransaction, change: VersionChange, rows: list[dict[str, Any]]
+    ) -> dict[str, Any]:
         query = self.namespace.query(
             "messages/change-version",
             name=self.name,
