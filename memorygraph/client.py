@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TextIO
 
 from memorygraph.budget import Budget
-from memorygraph.compiler import compile_program
 from memorygraph.errors import MemoryGraphError, NotFoundError, Problem
 from memorygraph.graph import elements, exports
 from memorygraph.graph.batches import load_batches
@@ -26,7 +25,7 @@ from memorygraph.graph.namespace import Namespace
 from memorygraph.graph.namespaces import NamespaceInfo, drop_namespace, list_namespaces
 from memorygraph.graph.readonly import check_nesting, check_reads_only
 from memorygraph.graph.schema import apply_schema
-from memorygraph.languages import Script, agentscript, convo, language_of, parse, parse_batches, pete
+from memorygraph.languages import LANGUAGES, Script, language_of, parse, parse_batches
 from memorygraph.languages.contextscript import Deletion, Program, print_statement
 from memorygraph.messages.graph import MessageGraph
 from memorygraph.messages.record import Client, record
@@ -48,7 +47,7 @@ if TYPE_CHECKING:
     from memorygraph.memory.remember import Remembered
     from memorygraph.runtime.pete.store import LogInfo
     from memorygraph.runtime.pete.thought import Thought
-    from memorygraph.runtime.programs import ProgramInfo
+    from memorygraph.runtime.programs import ProgramInfo, StoredProgram
     from memorygraph.runtime.result import RunResult
     from memorygraph.runtime.trace import Listener
 
@@ -146,16 +145,9 @@ class MemoryGraph:
             ConnectionError: the server cannot be reached.
         """
         script = _script(source, language, strict=strict, file=file)
-        if isinstance(script, (agentscript.Program, convo.Program)):
-            from memorygraph.runtime.programs import load_program
-
-            return load_program(self.scope, script, dry_run=dry_run, provenance=provenance)
-        if isinstance(script, pete.Program):
-            from memorygraph.runtime.pete.store import LogStore
-
-            return LogStore(self.scope).load(script, dry_run=dry_run, provenance=provenance)
-        program = _program(script, language, strict=strict)
-        return self._loader.load(program, dry_run=dry_run, progress=progress, provenance=provenance)
+        options = {"dry_run": dry_run, "progress": progress, "provenance": provenance}
+        report: LoadReport = LANGUAGES[script.language].load(self.scope, script, **options)
+        return report
 
     def load_file(
         self,
@@ -208,7 +200,7 @@ class MemoryGraph:
         An id that the script does not declare may be stored, so it is no problem here.
         """
         script = _script(source, language, strict=strict, file=file)
-        return list(compile_program(script, None).problems if isinstance(script, Program) else script.problems)
+        return LANGUAGES[script.language].check(script)
 
     def run(
         self,
@@ -240,23 +232,25 @@ class MemoryGraph:
             ScriptError: the program is wrong, or something in it cannot be done.
             ModelError: a model endpoint failed.
         """
-        from memorygraph.runtime.agentscript.run import Run
         from memorygraph.runtime.permissions import Permissions
+        from memorygraph.runtime.request import RunRequest
 
         program = _script(source, language)
-        permissions = Permissions.of(allow_tools, allow_hosts)
-        if isinstance(program, convo.Program):
-            from memorygraph.runtime.convo.run import ConvoRun
-
-            if mock or agent or function:
-                raise MemoryGraphError("a node graph is run without --mock, --agent and --function")
-            return ConvoRun(self, permissions, model, max_steps, listener, resume)(program, input)
-        if not isinstance(program, agentscript.Program):
-            raise MemoryGraphError("such a script is stored, and not run: memorygraph load FILE")
-        if resume:
-            raise MemoryGraphError("only the run of a node graph can be resumed")
-        run = Run(self, permissions, model, mock, max_steps, agent, function, listener, ask)
-        return run(program, Path(folder), input)
+        request = RunRequest(
+            input,
+            model,
+            Path(folder),
+            agent,
+            function,
+            Permissions.of(allow_tools, allow_hosts),
+            max_steps,
+            mock,
+            listener,
+            ask,
+            resume,
+        )
+        result: RunResult = LANGUAGES[program.language].run(self, program, request)
+        return result
 
     def run_file(
         self,
@@ -283,7 +277,7 @@ class MemoryGraph:
 
         return list_programs(self.scope)
 
-    def program(self, name: str) -> agentscript.Program | convo.Program:
+    def program(self, name: str) -> StoredProgram:
         """The program that was last loaded under a name, ready for `run`.
 
         Raises:
@@ -310,15 +304,7 @@ class MemoryGraph:
             ScriptError: the script is wrong.
         """
         script = _script(source, language, strict=strict)
-        if isinstance(script, (agentscript.Program, convo.Program)):
-            from memorygraph.runtime.programs import program_queries
-
-            return program_queries(script, self.scope)
-        if isinstance(script, pete.Program):
-            from memorygraph.runtime.pete.store import LogStore
-
-            return LogStore(self.scope).queries(script)
-        return self._loader.queries(_program(script, language, strict=strict))
+        return LANGUAGES[script.language].compile(self.scope, script)
 
     def node(self, identifier: str) -> Node:
         """The node with this id.
@@ -687,13 +673,6 @@ class MemoryGraph:
 
 def _script(source: str | Script, language: str, *, strict: bool = False, file: str | None = None) -> Script:
     return parse(source, language, strict=strict, file=file) if isinstance(source, str) else source
-
-
-def _program(source: str | Script, language: str, *, strict: bool) -> Program:
-    script = _script(source, language, strict=strict)
-    if not isinstance(script, Program):
-        raise MemoryGraphError("only ContextScript is loaded in batches")
-    return script
 
 
 def chosen_namespace(namespace: str | None = None) -> str:

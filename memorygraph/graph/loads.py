@@ -189,8 +189,8 @@ class Loader:
         asked = provenance or UNSAID
         record = partial(self._record, script, load, asked)
         if asked.message is not None:
-            names = {"namespace": self.namespace, "load": load, "message": asked.message}
-            closing = (*closing, CYPHER["load/join-message"](**names))
+            joined = self.namespace.query("load/join-message", load=load, message=asked.message)
+            closing = (*closing, joined)
         begin = self.namespace.query("load/begin-load", load=load, ids=list(ids))
         begin = opening(begin, script.cases, partial(record, NOTHING))
 

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from memorygraph.graph.namespace import Namespace
-from memorygraph.library import CYPHER
 from memorygraph.llm.model import OpenAIModel
 from memorygraph.memory.local import LocalEmbedder
 
@@ -93,8 +92,8 @@ def embed_missing(namespace: Namespace, embedder: Embedder, progress: Callable[[
 
 def _without_vector(namespace: Namespace, embedder: Embedder, kind: str) -> Iterator[list[dict[str, Any]]]:
     after = ""
-    block = CYPHER[f"recall/{kind}-without-vector"]
-    while rows := namespace.read(block(namespace=namespace, model=embedder.name, after=after, limit=ROWS)):
+    query = f"recall/{kind}-without-vector"
+    while rows := namespace.read(query, model=embedder.name, after=after, limit=ROWS):
         after = rows[-1]["id"]
         yield [row if "text" in row else {**row, "text": text_of_node(row["name"], row["data"])} for row in rows]
 

@@ -218,9 +218,9 @@ def test_a_call_takes_three_queries_in_one_transaction(
         counts["queries"] += 1
         return run(transaction, query)
 
-    def counted_write(connection: Connection, *arguments: Any) -> Any:
+    def counted_write(connection: Connection, *arguments: Any, **options: Any) -> Any:
         counts["transactions"] += 1
-        return write(connection, *arguments)
+        return write(connection, *arguments, **options)
 
     monkeypatch.setattr(Transaction, "run", counted_run)
     monkeypatch.setattr(Connection, "write", counted_write)

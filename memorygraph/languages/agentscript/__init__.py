@@ -7,7 +7,7 @@ they say the same, wherever they stand. They are apart from what reads them, so 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 from memorygraph.errors import Problem, Source, Span
 
@@ -309,6 +309,8 @@ class Program:
     >>> program.statements[0].name, program.problems
     ('__main_agent', ())
     """
+
+    language: ClassVar[str] = "agentscript"
 
     source: Source
     statements: tuple[Import | Agent, ...]

@@ -66,7 +66,7 @@ _NEXT = re.compile(r"^[ \t]*+(?:(?P<member>(?:main\s++)?+func)|import|(?:main\s+
 _MEMBER = re.compile(r"(?:main\s++)?+func(?![A-Za-z0-9_-])")
 
 
-def read_program(text: str, file: str | None = None) -> Program:
+def read_program(text: str, file: str | None = None, *, strict: bool = False) -> Program:  # noqa: ARG001 - one dialect
     """A program, and everything that can be found wrong with it before it runs."""
     source = Source(text.removeprefix("\ufeff"), file)
     statements, findings = _read(source)

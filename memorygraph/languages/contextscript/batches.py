@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TextIO
 
 from memorygraph.errors import MAX_PROBLEMS, Source
-from memorygraph.languages.contextscript.reading import Parser, Part, Unreadable
+from memorygraph.languages.contextscript.reading import Parser, Part, Unreadable, parser_for
 from memorygraph.languages.contextscript.syntax import Program
 
 _BATCH_TEXT = 4 * 2**20  # characters after which a batch is closed, however few statements it has
@@ -121,3 +121,8 @@ class Batches:
         if open_end:
             buffer.shorten_layout(position)
         return position
+
+
+def read_batches(stream: TextIO, size: int, file: str | None = None, *, strict: bool = False) -> Iterator[Program]:
+    """Read a stream as programs of at most `size` statements."""
+    return iter(Batches(parser_for(strict=strict), stream, size, file))

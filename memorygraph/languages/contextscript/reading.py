@@ -11,12 +11,13 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import NamedTuple
 
 from memorygraph.errors import MAX_PROBLEMS, Source, Span
 from memorygraph.languages.contextscript.checks import Builder
 from memorygraph.languages.contextscript.errors import Diagnosis, Stop
-from memorygraph.languages.contextscript.syntax import Program, Statement
+from memorygraph.languages.contextscript.syntax import GRAMMAR, STATEMENTS, Program, Statement
 from memorygraph.languages.contextscript.tokens import Tokens
 from memorygraph.languages.engine.findings import Finding, problem_of
 from memorygraph.languages.engine.grammar import Grammar, RawStatement
@@ -262,3 +263,14 @@ class Parser:
             dropped + part.end,
             self.reader,
         )
+
+
+@cache
+def parser_for(*, strict: bool) -> Parser:
+    """The parser of a dialect."""
+    return Parser(GRAMMAR, STATEMENTS, strict=strict)
+
+
+def read_program(text: str, file: str | None = None, *, strict: bool = False) -> Program:
+    """Read a script; what is wrong with it is in the program's `problems`."""
+    return parser_for(strict=strict).parse(text, file)

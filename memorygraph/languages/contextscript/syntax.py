@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Protocol
+from typing import Annotated, Any, ClassVar, Protocol
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SkipValidation, StringConstraints
 
@@ -156,6 +156,8 @@ class Program:
     >>> print(program.problems[0].message)
     an id may not contain `.`; it is made of letters, digits, `_` and `-`, and begins with a letter or digit
     """
+
+    language: ClassVar[str] = "contextscript"
 
     source: Source
     statements: tuple[Statement, ...]

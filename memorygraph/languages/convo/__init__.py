@@ -7,7 +7,7 @@ the same, wherever they stand. Source: seeds/convo-node-graphs.txt and specs/con
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 from memorygraph.errors import Problem, Source, Span
 
@@ -206,6 +206,8 @@ class Program:
     >>> program.conversation.messages[0].content.parts[0], program.problems
     ('Hello ', ())
     """
+
+    language: ClassVar[str] = "convo"
 
     source: Source
     conversation: Conversation

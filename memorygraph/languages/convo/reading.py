@@ -53,7 +53,7 @@ _SAFE = 2**53  # up to here every whole number is a double, too
 _MAX_NUMBER = 308
 
 
-def read_program(text: str, file: str | None = None) -> Program:
+def read_program(text: str, file: str | None = None, *, strict: bool = False) -> Program:  # noqa: ARG001 - one dialect
     """A conversation, and everything that can be found wrong with it before it runs."""
     source = Source(text.removeprefix("\ufeff"), file)
     messages, findings = _read(source)

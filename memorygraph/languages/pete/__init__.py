@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 from memorygraph.errors import Problem, Source, Span
 
@@ -240,6 +240,8 @@ class Program:
 
     The verbatim text of an item, with the blanks before it, goes from the end of the item before to its own end.
     """
+
+    language: ClassVar[str] = "pete"
 
     source: Source
     items: tuple[Item, ...]

@@ -27,7 +27,7 @@ _CLOSINGS = re.compile(r"(?:\}[ \t\r\n]*+)++")  # of which nobody knows any more
 _HEAD = re.compile(r"context\b[^\n]*\{[ \t\r]*$", re.MULTILINE)
 
 
-def read_program(text: str, file: str | None = None) -> Program:
+def read_program(text: str, file: str | None = None, *, strict: bool = False) -> Program:  # noqa: ARG001 - one dialect
     """A log, and everything that can be found wrong with it.
 
     Where the syntax is wrong, its items are those before the first error.

@@ -19,6 +19,7 @@ from memorygraph.runtime.depth import deep_calls
 from memorygraph.runtime.memories import Graph
 from memorygraph.runtime.models import Models
 from memorygraph.runtime.permissions import Permissions
+from memorygraph.runtime.request import RunRequest
 from memorygraph.runtime.result import RunResult
 from memorygraph.runtime.runs import RunStore
 from memorygraph.runtime.trace import Listener, Trace
@@ -111,6 +112,24 @@ class Run:
             known = ", ".join(f"`{name}`" for name in unit.agents)
             raise MemoryGraphError(f"the program has no agent `{self.agent}`; its agents: {known}")
         return function_of(unit.agents[self.agent], self.function)
+
+
+def run_program(graph: Graph, program: Program, request: RunRequest) -> RunResult:
+    """Run a program as the caller asked."""
+    if request.resume:
+        raise MemoryGraphError("only the run of a node graph can be resumed")
+    run = Run(
+        graph,
+        request.permissions,
+        request.model,
+        request.mock,
+        request.max_steps,
+        request.agent,
+        request.function,
+        request.listener,
+        request.ask,
+    )
+    return run(program, request.folder, request.input)
 
 
 def _value(returned: Any, function: FunctionValue) -> Any:

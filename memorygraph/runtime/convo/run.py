@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from memorygraph.errors import ConflictError, ProgramError, ScriptError
+from memorygraph.errors import ConflictError, MemoryGraphError, ProgramError, ScriptError
 from memorygraph.languages.convo import Program
 from memorygraph.runtime.convo.engine import MAX_STEPS, Engine
 from memorygraph.runtime.convo.steps import ConvoGraphResult, Step
@@ -15,6 +15,7 @@ from memorygraph.runtime.convo.store import ConvoRunStore, KeptRun, broken_run, 
 from memorygraph.runtime.convo.values import plain
 from memorygraph.runtime.memories import Graph
 from memorygraph.runtime.permissions import Permissions
+from memorygraph.runtime.request import RunRequest
 from memorygraph.runtime.result import RunResult
 from memorygraph.runtime.trace import Event, Listener
 
@@ -90,6 +91,14 @@ class ConvoRun:
         if kept is None:
             return ConvoRunStore(namespace, program, properties, told)
         return ConvoRunStore(namespace, program, properties, told, kept.id, kept.steps)
+
+
+def run_graph(graph: Graph, program: Program, request: RunRequest) -> RunResult:
+    """Run a node graph as the caller asked."""
+    if request.mock or request.agent or request.function:
+        raise MemoryGraphError("a node graph is run without --mock, --agent and --function")
+    run = ConvoRun(graph, request.permissions, request.model, request.max_steps, request.listener, request.resume)
+    return run(program, request.input)
 
 
 def _tell(listener: Listener | None) -> Callable[[Step], None]:

@@ -6,7 +6,7 @@ to is read in that same transaction: so two writers of one log take turns, and n
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any, NamedTuple
@@ -116,7 +116,14 @@ class LogStore:
         report = Loader(self.namespace, LANGUAGE).store(script, closing=closing)
         return Appended(report, tuple(warnings), answers[-1] if answers else None)
 
-    def load(self, program: Program, *, dry_run: bool = False, provenance: Provenance | None = None) -> LoadReport:
+    def load(
+        self,
+        program: Program,
+        *,
+        dry_run: bool = False,
+        progress: Callable[[int], None] | None = None,  # noqa: ARG002 - a log is written at once
+        provenance: Provenance | None = None,
+    ) -> LoadReport:
         """Store a log, or what a stored one lacks.
 
         Raises:
