@@ -26,12 +26,11 @@ from memorygraph.errors import MemoryGraphError
 from memorygraph.graph.connection import Connection
 from memorygraph.graph.namespace import Namespace
 from memorygraph.graph.namespaces import drop_namespace
-from memorygraph.memory.indexing import date_messages
-from memorygraph.memory.recall import recall
+from memorygraph.memory.recall import recall_hits
 from memorygraph.memory.vectors import Embedder, embed_missing
-from memorygraph.messages.findable import MONTHS
 from memorygraph.messages.graph import MessageGraph
-from memorygraph.messages.store import Store, drop_conversations
+from memorygraph.messages.indexing import MONTHS, date_messages
+from memorygraph.messages.neo4j_storage import Neo4jStorage, drop_conversations
 
 DEPTHS = (5, 10, 20)
 CONVERSATION = "conversation"
@@ -233,7 +232,7 @@ def _ranked(document: Mapping[str, Any], place: Place, embedder: Embedder | None
     """For each question the turns that recall finds, the best first."""
     ended = turns_of(document)[-1].at
     for question in questions_of(document):
-        found = recall(
+        found = recall_hits(
             place.namespace,
             question,
             limit=max(DEPTHS),
@@ -246,7 +245,7 @@ def _ranked(document: Mapping[str, Any], place: Place, embedder: Embedder | None
 
 def _store(namespace: Namespace, turns: Sequence[Turn], facts: Sequence[Fact]) -> list[str]:
     """Store a conversation with the facts, and return the ids of its messages."""
-    history = MessageGraph(storage=Store(namespace, CONVERSATION))
+    history = MessageGraph(storage=Neo4jStorage(namespace, CONVERSATION))
     history.extend({"role": "user", "name": turn.speaker, "content": turn.text} for turn in turns)
     ids = [entry.id for entry in history.entries()]
     date_messages(namespace, CONVERSATION, dict(zip(ids, (turn.at for turn in turns), strict=True)))

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from datetime import date, datetime, timedelta
 
-from memorygraph.messages.findable import MONTHS, day
+from memorygraph.messages.indexing import MONTHS, day_text
 
 DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
@@ -58,7 +58,7 @@ def find_dates(text: str) -> Iterator[str]:
     for year, name, number in found:
         month = int(name) if name.isdigit() else _MONTH_NUMBERS[name[:3].casefold()]
         with suppress(ValueError):  # there is no such day
-            yield day(date(int(year), month, int(number)))
+            yield day_text(date(int(year), month, int(number)))
 
 
 def find_relative_times(text: str, today: date) -> Iterator[str]:
@@ -78,7 +78,7 @@ def times_before(today: date, unit: str, before: int) -> Iterator[str]:
         monday = today.weekday() + 7 * before
         for days in [before] if unit == "day" else range(monday, monday - 7, -1):
             with suppress(OverflowError):  # before the year 1
-                yield day(today - timedelta(days=days))
+                yield day_text(today - timedelta(days=days))
     elif unit == "month":
         months = today.year * 12 + today.month - 1 - before
         yield f"{MONTHS[months % 12]} {months // 12}"
