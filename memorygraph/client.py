@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from memorygraph.graph.history import Change, Revision, Snapshot
-    from memorygraph.languages.agentscript import Field
+    from memorygraph.languages.agentscript.syntax import Field
     from memorygraph.memory.chat import Chat
     from memorygraph.memory.evaluation import Evaluation
     from memorygraph.memory.recall import Kind, Recalled, Recaller
@@ -47,8 +47,7 @@ if TYPE_CHECKING:
     from memorygraph.runtime.pete.store import LogInfo
     from memorygraph.runtime.pete.thought import Thought
     from memorygraph.runtime.programs import ProgramInfo, StoredProgram
-    from memorygraph.runtime.result import RunResult
-    from memorygraph.runtime.trace import Listener
+    from memorygraph.runtime.result import Listener, RunResult
 
 MAX_NAMESPACE = 200
 MAX_NEIGHBOURS = 20

@@ -19,8 +19,8 @@ from memorygraph.languages import LANGUAGES, Script, language_of, parse
 from memorygraph.scripts import read_script
 
 if TYPE_CHECKING:
-    from memorygraph.languages.agentscript import Field
-    from memorygraph.runtime.trace import Event
+    from memorygraph.languages.agentscript.syntax import Field
+    from memorygraph.runtime.result import Event
 
 PRETTY = "pretty"
 _SHOWN = 200

@@ -18,7 +18,7 @@ from memorygraph.context.rendering import compact
 from memorygraph.graph.namespace import Namespace
 from memorygraph.llm.recording import answers_of, call_of
 from memorygraph.messages.recorder import Recorder
-from memorygraph.runtime.agentscript.generation import Record
+from memorygraph.runtime.agentscript.generation import GenerationRecord
 from memorygraph.runtime.writer import Writer
 
 RUNS_PER_TRANSACTION = 5000
@@ -46,7 +46,7 @@ class RunStore:
         """
         self._run(self.namespace.query("runs/begin-run", id=self.id, properties=stored_properties(properties)))
 
-    def add(self, record: Record) -> None:
+    def add(self, record: GenerationRecord) -> None:
         """Have a generation written."""
         order, self._order = self._order, self._order + 1
         self._writer.put(lambda: self._add(order, record))
@@ -60,7 +60,7 @@ class RunStore:
     def _run(self, query: Any) -> None:
         self.namespace.write(lambda transaction: transaction.run(query))
 
-    def _add(self, order: int, record: Record) -> None:
+    def _add(self, order: int, record: GenerationRecord) -> None:
         items = [_item(item) for item in record.prompt.items]
         new = [row if row["id"] not in self._written else {**row, "properties": {}} for row in items]
         calls = [
@@ -91,7 +91,7 @@ def drop_runs(namespace: Namespace) -> None:
         pass
 
 
-def _properties(record: Record) -> dict[str, Any]:
+def _properties(record: GenerationRecord) -> dict[str, Any]:
     """A generation as it is stored; what has parts, as JSON."""
     last = record.attempts[-1].completion if record.attempts else None
     usage = last.usage if last else None

@@ -21,7 +21,7 @@ from memorygraph.messages.neo4j_storage import Neo4jStorage
 from memorygraph.messages.record import Recorded, record
 from memorygraph.messages.recorder import Recorder
 from memorygraph.messages.training import TrainingData, training_data
-from memorygraph.scripted.replies import Answer, CutStream, Failure, Replies, Reply, Request
+from memorygraph.scripted.replies import CutStream, Failure, Replies, Reply, Request, ScriptedAnswer
 from memorygraph.scripted.scripted_model import ScriptedModel
 
 KEY = "sk-canary-7f3a9c"
@@ -231,7 +231,7 @@ def test_an_answer_that_cannot_be_parsed_raises_as_ever(world: World) -> None:
 
 @pytest.mark.parametrize("stream", [False, True])
 def test_tool_calls_of_both_formats_are_one_conversation(world: World, stream: bool) -> None:
-    replies: list[Answer] = [Reply("Let me see.", (CLOCK,)), "It is noon."]
+    replies: list[ScriptedAnswer] = [Reply("Let me see.", (CLOCK,)), "It is noon."]
     with script(replies) as model, world.client(model) as client:
         answer = client.chat.completions.create(model="m", messages=HI, tools=TOOLS, stream=stream)
         if stream:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TextIO
 
 from memorygraph.errors import MAX_PROBLEMS, Source
-from memorygraph.languages.contextscript.reading import Parser, Part, Unreadable, parser_for
+from memorygraph.languages.contextscript.reading import MACHINE, Parser, Part, Unreadable, parser_for
 from memorygraph.languages.contextscript.syntax import Program
 
 _BATCH_TEXT = 4 * 2**20  # characters after which a batch is closed, however few statements it has
@@ -113,7 +113,7 @@ class Batches:
     def _past_layout(self, position: int) -> int:
         """Give up the lines of layout before the next statement."""
         buffer = self._buffer
-        end = self._parser.reader.layout_end(buffer.text, position)
+        end = MACHINE.layout_end(buffer.text, position)
         open_end = end == len(buffer.text)
         line = buffer.text.rfind("\n", position, end) + 1
         if line:

@@ -8,16 +8,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from memorygraph.errors import ConflictError, MemoryGraphError, ProgramError, ScriptError
-from memorygraph.languages.convo import Program
+from memorygraph.languages.convo.syntax import Program
 from memorygraph.runtime.convo.engine import MAX_STEPS, Engine
 from memorygraph.runtime.convo.steps import ConvoGraphResult, Step
 from memorygraph.runtime.convo.store import ConvoRunStore, KeptRun, broken_run, find_run, graph_identity
-from memorygraph.runtime.convo.values import plain
+from memorygraph.runtime.convo.values import to_plain
 from memorygraph.runtime.memories import Graph
 from memorygraph.runtime.permissions import Permissions
 from memorygraph.runtime.request import RunRequest
-from memorygraph.runtime.result import RunResult
-from memorygraph.runtime.trace import Event, Listener
+from memorygraph.runtime.result import Event, Listener, RunResult
 
 LAST = "last"
 
@@ -63,7 +62,7 @@ class ConvoRun:
             raise _raised(result.failure) from result.failure
         events = [_event(step) for step in _all_steps(result)]
         steps = [_short(step) for step in _all_steps(result)]
-        return RunResult(plain(result.value), events, steps, store.conversation, store.id)
+        return RunResult(to_plain(result.value), events, steps, store.conversation, store.id)
 
     def _kept(self, program: Program) -> KeptRun | None:
         if self.resume is None:
@@ -115,14 +114,14 @@ def _all_steps(result: ConvoGraphResult) -> list[Step]:
 
 
 def _event(step: Step) -> Event:
-    kept: dict[str, Any] = plain(step.as_dict())
+    kept: dict[str, Any] = to_plain(step.as_dict())
     return {"kind": "step", "data": kept}
 
 
 def _short(step: Step) -> dict[str, Any]:
     route = step.route
     shown = {"index": step.index, "branch": step.branch, "node": step.node, "input": step.input, "output": step.output}
-    kept: dict[str, Any] = plain(
+    kept: dict[str, Any] = to_plain(
         {**shown, "route": route.target if route else None, "why": route.why if route else None}
     )
     return kept

@@ -17,7 +17,7 @@ from uuid import uuid4
 
 from memorygraph.errors import MemoryGraphError, NotFoundError, ScriptError, Source
 from memorygraph.graph.namespace import Namespace
-from memorygraph.languages.convo import Program
+from memorygraph.languages.convo.syntax import Program
 from memorygraph.llm.recording import answers_of, call_of
 from memorygraph.messages.recorder import Recorder
 from memorygraph.query import Query
@@ -26,7 +26,7 @@ from memorygraph.runtime.convo.engine import RunListener
 from memorygraph.runtime.convo.graph import Graph, Node, graph_of
 from memorygraph.runtime.convo.journal import Journal
 from memorygraph.runtime.convo.steps import ConvoGraphResult, ModelCall, Step
-from memorygraph.runtime.convo.values import plain
+from memorygraph.runtime.convo.values import to_plain
 from memorygraph.runtime.runs import stored_properties
 from memorygraph.runtime.writer import Writer
 
@@ -145,7 +145,7 @@ class ConvoRunStore(RunListener):
             self._keep(result.steps[-1])
         end = {
             "status": "done" if result.success else "failed",
-            "value": plain(result.value),
+            "value": to_plain(result.value),
             "error": result.error,
             "code": result.code,
         }
@@ -157,7 +157,7 @@ class ConvoRunStore(RunListener):
     def _keep(self, step: Step) -> None:
         """Keep a step as far as it has come: in the journal now, and in Neo4j soon, where only the latest counts."""
         key = (step.branch, step.index)
-        state = json.dumps(plain(step.as_dict()))
+        state = json.dumps(to_plain(step.as_dict()))
         self._journal.append(state)
         self._latest[key] = self._step(step, state)
         self._writer.put(lambda: self._write_latest(key))
@@ -177,8 +177,8 @@ class ConvoRunStore(RunListener):
         properties = {
             "node": step.node,
             "branch": step.branch,
-            "input": plain(step.input),
-            "output": plain(step.output),
+            "input": to_plain(step.input),
+            "output": to_plain(step.output),
             "route": (route.target or EXIT) if route else None,
             "why": route.why if route else None,
             "error": step.error,

@@ -11,15 +11,15 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any, NamedTuple
 
-from memorygraph.compiler.pete import Mistake, Piece, id_of, pieces_of
+from memorygraph.compiler.pete import Mistake, id_of, pieces_of
 from memorygraph.errors import ConflictError, NotFoundError, Problem, ScriptError, Source, Span
 from memorygraph.graph.loads import Loaded, Loader, LoadReport, Provenance, Written
 from memorygraph.graph.namespace import Namespace, NamespaceTransaction
-from memorygraph.languages.pete import Opening, Program
+from memorygraph.languages.pete.syntax import Opening, Piece, Program
 from memorygraph.query import Query
 from memorygraph.runtime.pete.appending import Answered, Appender, Planner, Wrong
 from memorygraph.runtime.pete.inference import Answers
-from memorygraph.runtime.pete.log import Entry, Frame
+from memorygraph.runtime.pete.log import Frame, LogEntry
 
 LANGUAGE = "pete"
 
@@ -220,7 +220,7 @@ def frames_of(rows: Sequence[dict[str, Any]]) -> dict[int, Frame]:
     """The contexts of a log by their addresses, from the rows of `read-log`."""
     contexts = sorted((row for row in rows if row["part"] == "context"), key=lambda row: int(row["context"]))
     frames: dict[int, Frame] = {}
-    parts: dict[int, list[Entry | Frame]] = {}
+    parts: dict[int, list[LogEntry | Frame]] = {}
     for row in contexts:
         frame = Frame(
             row["context"],
@@ -239,7 +239,7 @@ def frames_of(rows: Sequence[dict[str, Any]]) -> dict[int, Frame]:
     for row in rows:
         if row["part"] == "entry":
             mentions, binds = frozenset(row["mentions"] or ()), frozenset(row["binds"] or ())
-            entry = Entry(row["index"], row["name"], row["text"], mentions, binds, row["address"], row["at"])
+            entry = LogEntry(row["index"], row["name"], row["text"], mentions, binds, row["address"], row["at"])
             parts[row["context"]].append(entry)
     for listed in parts.values():
         listed.sort(key=lambda part: part.index)

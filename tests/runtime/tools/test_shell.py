@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from memorygraph.runtime.permissions import Permissions
-from memorygraph.runtime.tools import Tool, ToolFailure, open_tool, shell
+from memorygraph.runtime.tools import ImportedTool, ToolFailure, open_tool, shell
 
 
 @pytest.fixture
@@ -18,7 +18,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def open_shell(uri: str, folder: Path) -> Tool:
+def open_shell(uri: str, folder: Path) -> ImportedTool:
     return open_tool("Sh", uri, folder, Permissions.of(["sh"]))
 
 

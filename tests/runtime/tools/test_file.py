@@ -12,7 +12,7 @@ import pytest
 
 from memorygraph.errors import MemoryGraphError
 from memorygraph.runtime.permissions import Permissions
-from memorygraph.runtime.tools import Tool, ToolFailure, open_tool
+from memorygraph.runtime.tools import ImportedTool, ToolFailure, open_tool
 from memorygraph.runtime.tools.tool import MAX_BYTES
 
 SECRET = "the secret"
@@ -29,15 +29,15 @@ def root(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def tool(root: Path) -> Tool:
+def tool(root: Path) -> ImportedTool:
     return open_tool("Files", "file://root", root.parent, Permissions.of(["file"]))
 
 
-def call(tool: Tool, method: str, *arguments: Any) -> Any:
+def call(tool: ImportedTool, method: str, *arguments: Any) -> Any:
     return tool.call(method, list(arguments)).value
 
 
-def test_what_is_written_is_read(tool: Tool, root: Path) -> None:
+def test_what_is_written_is_read(tool: ImportedTool, root: Path) -> None:
     assert tool.call("write", ["notes/a.txt", "größer\n"]).effects == {"bytes": 9}
     assert call(tool, "append", "notes/a.txt", "more") is None
     assert call(tool, "append", "log.txt", "first") is None
@@ -49,20 +49,20 @@ def test_what_is_written_is_read(tool: Tool, root: Path) -> None:
     assert (root / "notes/a.txt").read_bytes() == b"gr\xc3\xb6\xc3\x9fer\nmore"
 
 
-def test_a_value_is_written_as_json(tool: Tool) -> None:
+def test_a_value_is_written_as_json(tool: ImportedTool) -> None:
     call(tool, "write", "a.json", {"n": [1, None, "ü"]})
     assert call(tool, "read", "a.json") == '{\n  "n": [\n    1,\n    null,\n    "ü"\n  ]\n}\n'
     assert call(tool, "read_json", "a.json") == {"n": [1, None, "ü"]}
 
 
 @pytest.mark.parametrize("text", ["{", "NaN", "[" * 100_000])
-def test_what_is_no_json_is_said(text: str, tool: Tool) -> None:
+def test_what_is_no_json_is_said(text: str, tool: ImportedTool) -> None:
     call(tool, "write", "a.json", text)
     with pytest.raises(ToolFailure, match=r"`a\.json` is no JSON"):
         call(tool, "read_json", "a.json")
 
 
-def test_a_file_is_replaced_at_once_and_keeps_its_mode(tool: Tool, root: Path) -> None:
+def test_a_file_is_replaced_at_once_and_keeps_its_mode(tool: ImportedTool, root: Path) -> None:
     (root / "a.txt").write_text("old")
     (root / "a.txt").chmod(0o640)
     os.link(root / "a.txt", root / "other.txt")
@@ -72,7 +72,7 @@ def test_a_file_is_replaced_at_once_and_keeps_its_mode(tool: Tool, root: Path) -
     assert sorted(path.name for path in root.iterdir()) == ["a.txt", "other.txt"]
 
 
-def test_readers_see_a_whole_file_while_it_is_written(tool: Tool) -> None:
+def test_readers_see_a_whole_file_while_it_is_written(tool: ImportedTool) -> None:
     texts = {"a" * 300_000, "b" * 300_000}
     call(tool, "write", "a.txt", "a" * 300_000)
     writers = [threading.Thread(target=call, args=(tool, "write", "a.txt", text)) for text in [*texts] * 20]
@@ -88,7 +88,7 @@ def test_readers_see_a_whole_file_while_it_is_written(tool: Tool) -> None:
              "hop", "../root-2/secret.txt", "up/secret.txt", "", "a\0b", "%2e%2e/secret.txt", "..%2fsecret.txt"]
 )  # fmt: skip
 @pytest.mark.parametrize("method", ["read", "read_json", "write", "append", "list", "exists"])
-def test_no_path_leads_out(path: str, method: str, tool: Tool, root: Path) -> None:
+def test_no_path_leads_out(path: str, method: str, tool: ImportedTool, root: Path) -> None:
     (root / "link").symlink_to(root.parent, target_is_directory=True)
     (root / "file-link").symlink_to(root.parent / "secret.txt")
     (root / "hop").symlink_to("file-link")
@@ -107,13 +107,13 @@ def test_no_path_leads_out(path: str, method: str, tool: Tool, root: Path) -> No
 
 
 @pytest.mark.parametrize("method", ["read", "write", "append", "list", "exists"])
-def test_an_absolute_path_is_refused(method: str, tool: Tool, root: Path) -> None:
+def test_an_absolute_path_is_refused(method: str, tool: ImportedTool, root: Path) -> None:
     path = str(root / "a.txt")
     with pytest.raises(ToolFailure, match="is no path below the tool's folder"):
         call(tool, method, path, *(["x"] if method in {"write", "append"} else []))
 
 
-def test_a_link_that_stays_inside_is_followed(tool: Tool, root: Path) -> None:
+def test_a_link_that_stays_inside_is_followed(tool: ImportedTool, root: Path) -> None:
     (root / "real").mkdir()
     (root / "alias").symlink_to("real")
     call(tool, "write", "alias/a.txt", "x")
@@ -122,7 +122,7 @@ def test_a_link_that_stays_inside_is_followed(tool: Tool, root: Path) -> None:
 
 @pytest.mark.timeout(20)
 @pytest.mark.parametrize("method", ["read", "write", "append"])
-def test_a_pipe_is_refused_and_not_waited_for(method: str, tool: Tool, root: Path) -> None:
+def test_a_pipe_is_refused_and_not_waited_for(method: str, tool: ImportedTool, root: Path) -> None:
     os.mkfifo(root / "pipe")
     with pytest.raises(ToolFailure, match="`pipe` is not a plain file"):
         call(tool, method, "pipe", *(["x"] if method != "read" else []))
@@ -136,14 +136,14 @@ def test_a_device_is_refused(method: str) -> None:
 
 
 @pytest.mark.parametrize("path", ["folder", "."])
-def test_a_folder_is_no_file(path: str, tool: Tool, root: Path) -> None:
+def test_a_folder_is_no_file(path: str, tool: ImportedTool, root: Path) -> None:
     (root / "folder").mkdir()
     for method, arguments in (("read", [path]), ("write", [path, "x"]), ("append", [path, "x"])):
         with pytest.raises(ToolFailure, match="folder"):
             call(tool, method, *arguments)
 
 
-def test_large_files_are_refused_unread_and_unwritten(tool: Tool, root: Path) -> None:
+def test_large_files_are_refused_unread_and_unwritten(tool: ImportedTool, root: Path) -> None:
     with (root / "large").open("wb") as stream:
         stream.truncate(200_000_000)
     (root / "nearly").write_bytes(b"x" * MAX_BYTES)
@@ -174,14 +174,14 @@ def test_large_files_are_refused_unread_and_unwritten(tool: Tool, root: Path) ->
     ],
 )
 def test_failures_say_which_tool_and_why(
-    method: str, arguments: list[Any], message: str, tool: Tool, root: Path
+    method: str, arguments: list[Any], message: str, tool: ImportedTool, root: Path
 ) -> None:
     (root / "bytes").write_bytes(b"a\xff")
     with pytest.raises(ToolFailure, match=rf"^Tool Files\.{method} \(file://root\) failed: .*{message}"):
         call(tool, method, *arguments)
 
 
-def test_a_failed_write_leaves_nothing(tool: Tool, root: Path) -> None:
+def test_a_failed_write_leaves_nothing(tool: ImportedTool, root: Path) -> None:
     (root / "file").write_text("x")
     with pytest.raises(ToolFailure):
         call(tool, "write", "file/below", "x")
@@ -202,7 +202,7 @@ def test_a_root_that_is_not_there_yet_is_made_by_a_write(tmp_path: Path) -> None
     assert (tmp_path / "new folder/a").read_text() == "x"
 
 
-def test_only_memorygraph_errors_leave_a_tool(tool: Tool) -> None:
+def test_only_memorygraph_errors_leave_a_tool(tool: ImportedTool) -> None:
     for value in (None, True, 1.5, "x" * 5000, ["a"], {"a": 1}, "\ud800", "\n", "a/" * 3000):
         for method in ("read", "read_json", "list", "exists"):
             try:

@@ -18,8 +18,8 @@ from typing import Any, ClassVar
 import pytest
 
 from memorygraph.runtime.permissions import SCHEMES, Permissions, Refused
-from memorygraph.runtime.tools import Tool, ToolFailure, http, open_tool
-from tests.runtime.portals import portal_threads
+from memorygraph.runtime.tools import ImportedTool, ToolFailure, http, open_tool
+from tests.runtime.tools.portals import portal_threads
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -154,13 +154,13 @@ def site(serve: Callable[[], Site]) -> Site:
 
 
 @pytest.fixture
-def tool(site: Site) -> Iterator[Tool]:
+def tool(site: Site) -> Iterator[ImportedTool]:
     tool = open_tool("Api", f"http://127.0.0.1:{site.port}/v1", Path(), Permissions.of(["http"]))
     yield tool
     tool.close()
 
 
-def test_get_gives_the_json_value(tool: Tool) -> None:
+def test_get_gives_the_json_value(tool: ImportedTool) -> None:
     result = tool.call("get", ["items/7", {"q": "a b&c", "n": 2.0, "flag": True, "tag": ["x", "y"], "none": None}])
     path = "/v1/items/7?q=a+b%26c&n=2&flag=true&tag=x&tag=y"
     assert result.value == {"method": "GET", "path": path, "content": ""}
@@ -184,7 +184,7 @@ def test_get_gives_the_json_value(tool: Tool) -> None:
         ("@name", "/v1/@name"),
     ],
 )
-def test_paths_go_below_the_base(path: str, seen: str, tool: Tool, site: Site) -> None:
+def test_paths_go_below_the_base(path: str, seen: str, tool: ImportedTool, site: Site) -> None:
     tool.call("get", [path])
     assert site.paths == [seen]
 
@@ -206,14 +206,14 @@ def test_a_base_without_a_path(site: Site) -> None:
              "\\\\evil", "a\tb", "\u2028"]
 )  # fmt: skip
 @pytest.mark.parametrize("method", ["get", "post", "request"])
-def test_no_path_leads_out(path: str, method: str, tool: Tool, site: Site) -> None:
+def test_no_path_leads_out(path: str, method: str, tool: ImportedTool, site: Site) -> None:
     with pytest.raises(ToolFailure, match="path"):
         tool.call(method, [{"path": path}] if method == "request" else [path])
     assert site.seen == []
 
 
 @pytest.mark.parametrize("method", ["post", "put", "patch"])
-def test_bodies_are_json_or_text(method: str, tool: Tool, site: Site) -> None:
+def test_bodies_are_json_or_text(method: str, tool: ImportedTool, site: Site) -> None:
     value = {"name": "Größe", "n": [1, 1.5, None, True]}
     assert json.loads(tool.call(method, ["items", value]).value["content"]) == value
     assert tool.call(method, ["items", "plain: ü"]).value["content"] == "plain: ü"
@@ -224,7 +224,7 @@ def test_bodies_are_json_or_text(method: str, tool: Tool, site: Site) -> None:
     assert {verb for verb, _, _, _ in site.seen} == {method.upper()}
 
 
-def test_delete(tool: Tool) -> None:
+def test_delete(tool: ImportedTool) -> None:
     assert tool.call("delete", ["items/7"]).value["method"] == "DELETE"
 
 
@@ -232,7 +232,7 @@ def test_delete(tool: Tool) -> None:
     ("path", "value"),
     [("text", "größer"), ("bad_charset", "a\ufffd"), ("bad_json", "{NaN"), ("deep", "[" * 200_000), ("nothing", None)],
 )
-def test_what_is_no_json_is_a_text(path: str, value: str, tool: Tool) -> None:
+def test_what_is_no_json_is_a_text(path: str, value: str, tool: ImportedTool) -> None:
     assert tool.call("get", [path]).value == value
 
 
@@ -245,7 +245,7 @@ def test_what_is_no_json_is_a_text(path: str, value: str, tool: Tool) -> None:
         ("garbage", "."),
     ],
 )
-def test_failures_say_why(path: str, message: str, tool: Tool, site: Site) -> None:
+def test_failures_say_why(path: str, message: str, tool: ImportedTool, site: Site) -> None:
     with pytest.raises(ToolFailure) as failure:
         tool.call("get", [path])
     assert str(failure.value).startswith(f"Tool Api.get (http://127.0.0.1:{site.port}/v1) failed: ")
@@ -253,7 +253,7 @@ def test_failures_say_why(path: str, message: str, tool: Tool, site: Site) -> No
     assert len(str(failure.value)) < 500
 
 
-def test_request_gives_the_whole_answer_whatever_the_status(tool: Tool, site: Site) -> None:
+def test_request_gives_the_whole_answer_whatever_the_status(tool: ImportedTool, site: Site) -> None:
     options = {
         "method": "post",
         "path": "missing",
@@ -291,19 +291,19 @@ def test_request_gives_the_whole_answer_whatever_the_status(tool: Tool, site: Si
         ({"body": "x" * 10_000_001}, "10,000,000 are the most"),
     ],
 )
-def test_a_wrong_request_is_never_sent(options: Any, message: str, tool: Tool, site: Site) -> None:
+def test_a_wrong_request_is_never_sent(options: Any, message: str, tool: ImportedTool, site: Site) -> None:
     with pytest.raises(ToolFailure, match=message):
         tool.call("request", [options])
     assert site.seen == []
 
 
-def test_redirects_below_the_base_are_followed(tool: Tool, site: Site) -> None:
+def test_redirects_below_the_base_are_followed(tool: ImportedTool, site: Site) -> None:
     site.redirects = {"/v1/a": "/v1/b", "/v1/b": f"http://127.0.0.1:{site.port}/v1/c"}
     assert tool.call("get", ["a"]).value["path"] == "/v1/c"
     assert site.paths == ["/v1/a", "/v1/b", "/v1/c"]
 
 
-def test_a_circle_of_redirects_ends(tool: Tool, site: Site) -> None:
+def test_a_circle_of_redirects_ends(tool: ImportedTool, site: Site) -> None:
     site.redirects = {"/v1/a": "/v1/a"}
     with pytest.raises(ToolFailure, match="redirected more than 5 times"):
         tool.call("get", ["a"])
@@ -311,7 +311,7 @@ def test_a_circle_of_redirects_ends(tool: Tool, site: Site) -> None:
 
 
 @pytest.mark.parametrize("method", ["post", "put", "patch", "delete"])
-def test_only_a_get_is_redirected(method: str, tool: Tool, site: Site) -> None:
+def test_only_a_get_is_redirected(method: str, tool: ImportedTool, site: Site) -> None:
     site.redirects = {"/v1/a": "/v1/b"}
     with pytest.raises(ToolFailure, match=f"the answer to a {method.upper()} is a redirect"):
         tool.call(method, ["a"])
@@ -323,7 +323,7 @@ def test_only_a_get_is_redirected(method: str, tool: Tool, site: Site) -> None:
                "/v1x", "/v1/../admin", "/v1/%2e%2e/admin", "/v1/%252e%252e/admin", "http://u:pw@127.0.0.1:{port}/v1/x",
                "https://127.0.0.1:{port}/v1/x", "file:///etc/passwd", "http://[", "../v1x"]
 )  # fmt: skip
-def test_no_redirect_leads_out(target: str, tool: Tool, site: Site, serve: Callable[[], Site]) -> None:
+def test_no_redirect_leads_out(target: str, tool: ImportedTool, site: Site, serve: Callable[[], Site]) -> None:
     other = serve()
     site.redirects = {"/v1/a": target.format(other=other.port, port=site.port)}
     with pytest.raises(ToolFailure) as failure:
@@ -333,13 +333,13 @@ def test_no_redirect_leads_out(target: str, tool: Tool, site: Site, serve: Calla
 
 
 @pytest.mark.parametrize("path", ["large", "bomb"])
-def test_a_large_answer_is_not_read_to_its_end(path: str, tool: Tool) -> None:
+def test_a_large_answer_is_not_read_to_its_end(path: str, tool: ImportedTool) -> None:
     with pytest.raises(ToolFailure, match="the answer has more than 10,000,000 bytes"):
         tool.call("get", [path])
 
 
 @pytest.mark.parametrize("path", ["late", "drip", "drip_headers"])
-def test_the_time_limit_is_for_the_whole_answer(path: str, tool: Tool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_time_limit_is_for_the_whole_answer(path: str, tool: ImportedTool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(http, "SECONDS", 0.5)
     started = time.monotonic()
     with pytest.raises(ToolFailure, match=r"no whole answer came within 0.5 seconds"):
@@ -356,7 +356,9 @@ def test_a_server_that_is_not_there(serve: Callable[[], Site]) -> None:
         tool.close()
 
 
-def test_proxies_of_the_environment_are_not_used_on_loopback(tool: Tool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_proxies_of_the_environment_are_not_used_on_loopback(
+    tool: ImportedTool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.delenv("NO_PROXY", raising=False)
     for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):
         monkeypatch.setenv(name, "http://127.0.0.1:9")
@@ -374,14 +376,14 @@ def test_only_listed_hosts_are_reached(site: Site) -> None:
     tool.close()
 
 
-def test_it_works_where_a_loop_runs_already(tool: Tool) -> None:
+def test_it_works_where_a_loop_runs_already(tool: ImportedTool) -> None:
     async def cell_of_a_notebook() -> Any:
         return tool.call("get", ["a"]).value["path"]
 
     assert asyncio.run(cell_of_a_notebook()) == "/v1/a"
 
 
-def test_close_ends_the_thread_and_a_later_call_begins_anew(tool: Tool) -> None:
+def test_close_ends_the_thread_and_a_later_call_begins_anew(tool: ImportedTool) -> None:
     before = portal_threads()
     for _ in range(2):
         tool.call("get", ["a"])

@@ -18,7 +18,7 @@ from memorygraph import MemoryGraph
 from memorygraph.context.origins import origins_of
 from memorygraph.errors import ConnectionError, MemoryGraphError
 from memorygraph.languages.contextscript import is_identifier
-from memorygraph.runtime.memories import Memory, MemoryFailure, open_memory
+from memorygraph.runtime.memories import ImportedMemory, MemoryFailure, open_memory
 from memorygraph.runtime.memories import graph as graph_memory
 from memorygraph.runtime.permissions import Permissions, Refused
 from tests.memory.recalling import learn
@@ -32,29 +32,29 @@ FACTS: list[dict[str, Any]] = [
 URIS = ("file://facts.jsonl", "sqlite://facts.db", "sqlite://facts.db#topic", "neo4j://")
 
 
-def call(memory: Memory, method: str, *arguments: Any) -> Any:
+def call(memory: ImportedMemory, method: str, *arguments: Any) -> Any:
     return memory.call(method, list(arguments)).value
 
 
-def texts(memory: Memory, *arguments: Any) -> list[str]:
+def texts(memory: ImportedMemory, *arguments: Any) -> list[str]:
     return [kept["record"]["text"] for kept in call(memory, "query", *arguments)]
 
 
 @pytest.fixture(params=URIS)
-def memory(request: pytest.FixtureRequest, tmp_path: Path) -> Memory:
+def memory(request: pytest.FixtureRequest, tmp_path: Path) -> ImportedMemory:
     """A memory of each kind, empty."""
     graph = request.getfixturevalue("graph") if request.param.startswith("neo4j") else None
     return open_memory("Facts", request.param, tmp_path, graph)
 
 
 @pytest.fixture
-def full(memory: Memory) -> Memory:
+def full(memory: ImportedMemory) -> ImportedMemory:
     for fact in FACTS:
         call(memory, "add", fact)
     return memory
 
 
-def test_what_is_added_comes_back_in_its_envelope(memory: Memory) -> None:
+def test_what_is_added_comes_back_in_its_envelope(memory: ImportedMemory) -> None:
     result = memory.call("add", [FACTS[2]])
     kept = result.value
     assert list(kept) == ["id", "created_at", "updated_at", "record"]
@@ -65,11 +65,11 @@ def test_what_is_added_comes_back_in_its_envelope(memory: Memory) -> None:
     assert (found.value, found.count) == ([kept], 1)
 
 
-def test_an_empty_memory_has_nothing(memory: Memory) -> None:
+def test_an_empty_memory_has_nothing(memory: ImportedMemory) -> None:
     assert memory.call("query", [{"kind": "fact"}]).value == []
 
 
-def test_the_newest_are_first_and_ten_at_most(memory: Memory) -> None:
+def test_the_newest_are_first_and_ten_at_most(memory: ImportedMemory) -> None:
     for number in range(12):
         call(memory, "add", {"text": str(number)})
     assert texts(memory) == [str(number) for number in range(11, 1, -1)]
@@ -99,7 +99,7 @@ def test_the_newest_are_first_and_ten_at_most(memory: Memory) -> None:
         ({"text": "%"}, []),
     ],
 )
-def test_a_filter(wanted: Any, found: list[int], full: Memory) -> None:
+def test_a_filter(wanted: Any, found: list[int], full: ImportedMemory) -> None:
     assert texts(full, wanted) == [FACTS[number]["text"] for number in found]
 
 
@@ -122,7 +122,7 @@ def test_a_filter(wanted: Any, found: list[int], full: Memory) -> None:
         ("forget", [], "it has no such method; it has add, query"),
     ],
 )
-def test_failures_say_whose_they_are(method: str, arguments: list[Any], message: str, memory: Memory) -> None:
+def test_failures_say_whose_they_are(method: str, arguments: list[Any], message: str, memory: ImportedMemory) -> None:
     with pytest.raises(MemoryFailure, match=rf"^Memory Facts\.{method} \({memory.uri}\) failed: .*{message}"):
         memory.call(method, arguments)
     assert call(memory, "query") == []
@@ -141,20 +141,20 @@ def test_failures_say_whose_they_are(method: str, arguments: list[Any], message:
         {"__proto__": "}; DELETE n; //", "data": '");\nNode(node_id="evil", name="", data="");'},
     ],
 )
-def test_any_object_is_kept_as_it_is(record: dict[str, Any], memory: Memory) -> None:
+def test_any_object_is_kept_as_it_is(record: dict[str, Any], memory: ImportedMemory) -> None:
     call(memory, "add", record)
     [kept] = call(memory, "query")
     assert kept["record"] == record
 
 
-def test_a_record_is_a_copy(memory: Memory) -> None:
+def test_a_record_is_a_copy(memory: ImportedMemory) -> None:
     record: dict[str, Any] = {"tags": ["a"]}
     kept = call(memory, "add", record)
     record["tags"].append("b")
     assert kept["record"] == call(memory, "query")[0]["record"] == {"tags": ["a"]}
 
 
-def test_threads_add_together(memory: Memory) -> None:
+def test_threads_add_together(memory: ImportedMemory) -> None:
     threads = [
         threading.Thread(target=lambda n=n: [call(memory, "add", {"n": n, "m": m}) for m in range(5)]) for n in range(4)
     ]
@@ -241,15 +241,15 @@ class TestJsonLines:
         return tmp_path / "facts.jsonl"
 
     @pytest.fixture
-    def memory(self, path: Path) -> Memory:
+    def memory(self, path: Path) -> ImportedMemory:
         return open_memory("Facts", "file://facts.jsonl", path.parent, None)
 
-    def test_each_record_is_a_line(self, memory: Memory, path: Path) -> None:
+    def test_each_record_is_a_line(self, memory: ImportedMemory, path: Path) -> None:
         kept = [call(memory, "add", fact) for fact in FACTS]
         assert [json.loads(line) for line in path.read_text("utf-8").split("\n")[:-1]] == kept
 
     @pytest.mark.parametrize("cut", [1, 2, 20, 60])
-    def test_a_torn_last_line_is_skipped_and_repaired(self, cut: int, memory: Memory, path: Path) -> None:
+    def test_a_torn_last_line_is_skipped_and_repaired(self, cut: int, memory: ImportedMemory, path: Path) -> None:
         for fact in FACTS:
             call(memory, "add", fact)
         content = path.read_bytes()
@@ -260,21 +260,23 @@ class TestJsonLines:
         assert texts(memory) == ["new", *[fact["text"] for fact in (FACTS if whole else FACTS[:2])][::-1]]
         assert len(path.read_bytes().split(b"\n")) == (5 if whole else 4)
 
-    def test_a_torn_line_of_any_length_is_repaired(self, memory: Memory, path: Path) -> None:
+    def test_a_torn_line_of_any_length_is_repaired(self, memory: ImportedMemory, path: Path) -> None:
         call(memory, "add", FACTS[0])
         with path.open("ab") as stream:
             stream.write(b'{"id": "' + b"x" * 300_000)
         call(memory, "add", FACTS[1])
         assert texts(memory) == [FACTS[1]["text"], FACTS[0]["text"]]
 
-    def test_a_file_that_is_all_torn(self, memory: Memory, path: Path) -> None:
+    def test_a_file_that_is_all_torn(self, memory: ImportedMemory, path: Path) -> None:
         path.write_bytes(b'{"id": "x')
         assert call(memory, "query") == []
         call(memory, "add", FACTS[0])
         assert texts(memory) == [FACTS[0]["text"]]
 
     @pytest.mark.parametrize("line", ["{", "[]", '{"record": {}}', "\xff", '"text"', "[" * 10_000])
-    def test_a_broken_line_in_the_middle_is_said_with_its_number(self, line: str, memory: Memory, path: Path) -> None:
+    def test_a_broken_line_in_the_middle_is_said_with_its_number(
+        self, line: str, memory: ImportedMemory, path: Path
+    ) -> None:
         call(memory, "add", FACTS[0])
         with path.open("a", encoding="latin-1") as stream:
             stream.write(f"\n{line}\n")
@@ -283,7 +285,7 @@ class TestJsonLines:
             call(memory, "query")
 
     def test_an_old_record_stays_as_it_was_when_a_write_fails(
-        self, memory: Memory, path: Path, monkeypatch: pytest.MonkeyPatch
+        self, memory: ImportedMemory, path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         call(memory, "add", FACTS[0])
 
@@ -298,7 +300,7 @@ class TestJsonLines:
         assert texts(memory)[0] == FACTS[2]["text"]
         assert texts(memory)[-1] == FACTS[0]["text"]
 
-    def test_a_writer_that_is_killed_leaves_whole_records(self, memory: Memory, path: Path) -> None:
+    def test_a_writer_that_is_killed_leaves_whole_records(self, memory: ImportedMemory, path: Path) -> None:
         for number in range(3):
             process = multiprocessing.get_context("spawn").Process(
                 target=_add_forever, args=(str(path.parent), number), daemon=True
@@ -317,7 +319,7 @@ class TestJsonLines:
             assert mine == [*range(len(mine) - 1), -1]
 
     @staticmethod
-    def all(memory: Memory) -> list[dict[str, Any]]:
+    def all(memory: ImportedMemory) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = call(memory, "query", {"limit": 1_000_000})
         return found
 
@@ -352,10 +354,10 @@ class TestSqlite:
 
 class TestGraph:
     @pytest.fixture
-    def memory(self, graph: MemoryGraph) -> Memory:
+    def memory(self, graph: MemoryGraph) -> ImportedMemory:
         return open_memory("Facts", "neo4j://", Path(), graph)
 
-    def test_a_record_is_a_node_that_search_and_export_know(self, memory: Memory, graph: MemoryGraph) -> None:
+    def test_a_record_is_a_node_that_search_and_export_know(self, memory: ImportedMemory, graph: MemoryGraph) -> None:
         result = memory.call("add", [FACTS[0]])
         assert result.id
         assert is_identifier(result.id)
@@ -366,7 +368,7 @@ class TestGraph:
         assert result.id in exported
         assert MemoryGraph.check(exported) == []
 
-    def test_records_survive_an_export(self, memory: Memory, graph: MemoryGraph) -> None:
+    def test_records_survive_an_export(self, memory: ImportedMemory, graph: MemoryGraph) -> None:
         for fact in FACTS:
             call(memory, "add", fact)
         before, exported = call(memory, "query"), graph.export()
@@ -374,13 +376,13 @@ class TestGraph:
         graph.load(exported)
         assert call(memory, "query") == before
 
-    def test_each_add_is_one_load(self, memory: Memory, graph: MemoryGraph) -> None:
+    def test_each_add_is_one_load(self, memory: ImportedMemory, graph: MemoryGraph) -> None:
         for fact in FACTS:
             call(memory, "add", fact)
         loads = graph.query("MATCH (load:Load {namespace: $namespace}) RETURN load.revision AS n ORDER BY n")
         assert [row["n"] for row in loads] == [1, 2, 3]
 
-    def test_an_object_with_the_fields_of_a_node_is_that_node(self, memory: Memory, graph: MemoryGraph) -> None:
+    def test_an_object_with_the_fields_of_a_node_is_that_node(self, memory: ImportedMemory, graph: MemoryGraph) -> None:
         added = call(memory, "add", {"id": "ada", "name": "Ada", "data": "wrote it"})
         assert added["id"] == "ada"
         assert graph.node("ada").data == "wrote it"
@@ -390,22 +392,22 @@ class TestGraph:
         record = {"id": "ada", "name": "Ada", "data": "wrote all of it"}
         assert found == {"id": "ada", "created_at": None, "updated_at": None, "record": record}
 
-    def test_a_node_without_an_id_gets_one(self, memory: Memory, graph: MemoryGraph) -> None:
+    def test_a_node_without_an_id_gets_one(self, memory: ImportedMemory, graph: MemoryGraph) -> None:
         added = call(memory, "add", {"name": "Ada", "data": "wrote it"})
         assert graph.node(added["id"]).data == "wrote it"
 
     @pytest.mark.parametrize("identifier", ["Ada Lovelace", "", "-a", 'a", name="x', "a\n", "x" * 600])
-    def test_what_cannot_be_an_id_is_said(self, identifier: str, memory: Memory, graph: MemoryGraph) -> None:
+    def test_what_cannot_be_an_id_is_said(self, identifier: str, memory: ImportedMemory, graph: MemoryGraph) -> None:
         with pytest.raises(MemoryFailure, match="is no id of a node"):
             call(memory, "add", {"id": identifier, "name": "a", "data": "b"})
         assert graph.export() == ""
 
-    def test_a_node_that_lacks_its_name_is_said(self, memory: Memory) -> None:
+    def test_a_node_that_lacks_its_name_is_said(self, memory: ImportedMemory) -> None:
         with pytest.raises(MemoryFailure, match="name"):
             call(memory, "add", {"id": "ada"})
 
     @pytest.mark.parametrize("text", ['"); del(id="keep"); //', "\\", '\\"', "a\r\nb\0c\u2028", "'", "$x {y}", "`"])
-    def test_texts_are_never_code(self, text: str, memory: Memory, graph: MemoryGraph) -> None:
+    def test_texts_are_never_code(self, text: str, memory: ImportedMemory, graph: MemoryGraph) -> None:
         graph.load('Node(node_id="keep", name="k", data="d");')
         call(memory, "add", {"id": "n", "name": text, "data": text})
         assert (graph.node("n").name, graph.node("n").data) == (text, text)
@@ -424,10 +426,12 @@ class TestGraph:
             ({"text": "x" * 500}, "x" * 199 + "…"),
         ],
     )
-    def test_the_name_of_a_record(self, record: dict[str, Any], name: str, memory: Memory, graph: MemoryGraph) -> None:
+    def test_the_name_of_a_record(
+        self, record: dict[str, Any], name: str, memory: ImportedMemory, graph: MemoryGraph
+    ) -> None:
         assert graph.node(call(memory, "add", record)["id"]).name == name
 
-    def test_nodes_that_others_made_come_after_the_records(self, memory: Memory, graph: MemoryGraph) -> None:
+    def test_nodes_that_others_made_come_after_the_records(self, memory: ImportedMemory, graph: MemoryGraph) -> None:
         graph.load('Node(node_id="zoe", name="Zoe", data="z"); Node(node_id="ada", name="Ada", data="\\"fact\\"");')
         first, second = (call(memory, "add", fact)["id"] for fact in FACTS[:2])
         assert [kept["id"] for kept in call(memory, "query")] == [second, first, "ada", "zoe"]
@@ -436,7 +440,7 @@ class TestGraph:
         assert [kept["id"] for kept in call(memory, "query", {"text": "AD"})] == [first, "ada"]
 
     def test_pages_are_read_as_far_as_needed(
-        self, memory: Memory, graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch
+        self, memory: ImportedMemory, graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         graph.load("".join(f'Node(node_id="n{n}", name="n", data="d");' for n in range(7)))
         ids = [call(memory, "add", {"n": n % 4})["id"] for n in range(8)][::-1]
@@ -467,7 +471,7 @@ class TestGraph:
         finally:
             graph.drop_namespace(other)
 
-    def test_recall_takes_a_step_along_the_edges(self, memory: Memory, graph: MemoryGraph) -> None:
+    def test_recall_takes_a_step_along_the_edges(self, memory: ImportedMemory, graph: MemoryGraph) -> None:
         graph.load("""
             Node(node_id="ada", name="Ada", data="a mathematician");
             Node(node_id="engine", name="The Engine", data="a machine");
@@ -494,7 +498,7 @@ class TestGraph:
         assert [entry["id"] for entry in call(memory, "recall", "who is Ada?", 2)] == ["ada", "engine"]
         assert call(memory, "recall", "who is Ada?") == found
 
-    def test_recall_is_that_of_the_client_and_of_nodes_alone(self, memory: Memory, graph: MemoryGraph) -> None:
+    def test_recall_is_that_of_the_client_and_of_nodes_alone(self, memory: ImportedMemory, graph: MemoryGraph) -> None:
         graph.messages("talk").append({"role": "user", "name": "Ada", "content": "the engine runs on steam"})
         [message] = graph.query("MATCH (message:Message {namespace: $namespace}) RETURN message.id AS id")
         for number in range(3):
@@ -509,7 +513,7 @@ class TestGraph:
         }
         assert [hit.kind for hit in graph.recall("steam engine").hits].count("message") == 1
 
-    def test_a_node_that_is_found_both_ways_comes_once(self, memory: Memory, graph: MemoryGraph) -> None:
+    def test_a_node_that_is_found_both_ways_comes_once(self, memory: ImportedMemory, graph: MemoryGraph) -> None:
         graph.load("""
             Node(node_id="a", name="engine", data="engine engine");
             Node(node_id="b", name="note", data="engine");
@@ -520,15 +524,15 @@ class TestGraph:
         assert found[0]["score"] >= found[1]["score"]
 
     @pytest.mark.parametrize("text", ["", "   ", "AND OR NOT", '"', "a:b", "\\", "(", "x" * 10_000, "*"])
-    def test_any_text_can_be_recalled_by(self, text: str, memory: Memory) -> None:
+    def test_any_text_can_be_recalled_by(self, text: str, memory: ImportedMemory) -> None:
         assert call(memory, "recall", text) == []
 
     @pytest.mark.parametrize("arguments", [[], [1], ["a", 0], ["a", "b"], ["a", 1, 2]])
-    def test_a_wrong_recall_is_said(self, arguments: list[Any], memory: Memory) -> None:
+    def test_a_wrong_recall_is_said(self, arguments: list[Any], memory: ImportedMemory) -> None:
         with pytest.raises(MemoryFailure, match=r"^Memory Facts.recall \(neo4j://\) failed: "):
             memory.call("recall", arguments)
 
-    def test_values_know_their_nodes(self, memory: Memory, graph: MemoryGraph) -> None:
+    def test_values_know_their_nodes(self, memory: ImportedMemory, graph: MemoryGraph) -> None:
         added = call(memory, "add", FACTS[0])
         assert origins_of(added["record"]["text"]) == (added["id"],)
         assert origins_of(call(memory, "query")[0]["record"]) == (added["id"],)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from memorygraph.runtime.permissions import Permissions
-from memorygraph.runtime.tools import Tool, ToolFailure, open_tool
+from memorygraph.runtime.tools import ImportedTool, ToolFailure, open_tool
 
 
 @pytest.fixture(autouse=True)
@@ -17,7 +17,7 @@ def _variables(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OTHER", "secret")
 
 
-def open_env(uri: str) -> Tool:
+def open_env(uri: str) -> ImportedTool:
     return open_tool("Env", uri, Path(), Permissions.of(["env"]))
 
 

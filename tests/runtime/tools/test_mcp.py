@@ -19,8 +19,8 @@ from typing import Any
 import pytest
 
 from memorygraph.runtime.permissions import Permissions, Refused
-from memorygraph.runtime.tools import Tool, ToolFailure, mcp, open_tool
-from tests.runtime.portals import portal_threads
+from memorygraph.runtime.tools import ImportedTool, ToolFailure, mcp, open_tool
+from tests.runtime.tools.portals import portal_threads
 
 SERVER = Path(__file__).with_name("mcp_server.py").resolve()
 COMMAND = f"{shlex.quote(sys.executable)} {shlex.quote(str(SERVER))}"
@@ -50,7 +50,7 @@ def address() -> Iterator[str]:
 
 
 @pytest.fixture(scope="module", params=["pipes", "http"])
-def tool(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tool]:
+def tool(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ImportedTool]:
     remote = request.param == "http"
     place = f"http://{request.getfixturevalue('address')}/mcp" if remote else COMMAND
     tool = open_tool("Server", f"mcp://{place}", tmp_path_factory.mktemp("script"), Permissions.of(["mcp"]))
@@ -69,25 +69,25 @@ def has_ended(process: int) -> bool:
     return False
 
 
-def start(folder: Path, *options: str) -> Tool:
+def start(folder: Path, *options: str) -> ImportedTool:
     return open_tool("Server", f"mcp://{COMMAND} {shlex.join(options)}", folder, Permissions.of(["mcp"]))
 
 
-def process_of(tool: Tool) -> int:
+def process_of(tool: ImportedTool) -> int:
     return int(json.loads(tool.call("about", []).value)["pid"])
 
 
-def test_a_tool_of_the_server_is_a_method(tool: Tool) -> None:
+def test_a_tool_of_the_server_is_a_method(tool: ImportedTool) -> None:
     assert tool.call("add", [{"a": 1, "b": 2}]).value == {"result": 3}
     assert tool.call("person", [{"name": "Ada"}]).value == {"name": "Ada", "tags": ["a", {"b": None}]}
 
 
-def test_a_name_may_have_hyphens_and_arguments_defaults(tool: Tool) -> None:
+def test_a_name_may_have_hyphens_and_arguments_defaults(tool: ImportedTool) -> None:
     assert tool.call("say-hello", []).value == "Hello, you!"
     assert tool.call("say-hello", [{"name": "Größe"}]).value == "Hello, Größe!"
 
 
-def test_texts_are_joined_and_not_read_as_json(tool: Tool) -> None:
+def test_texts_are_joined_and_not_read_as_json(tool: ImportedTool) -> None:
     result = tool.call("two_parts", [])
     assert (result.value, result.effects) == ('one\n{"two": 2}', {"parts": 2})
 
@@ -102,13 +102,13 @@ def test_texts_are_joined_and_not_read_as_json(tool: Tool) -> None:
         ("add", [[1, 2]], "it takes one object"),
     ],
 )
-def test_failures_say_why(method: str, arguments: list[Any], message: str, tool: Tool) -> None:
+def test_failures_say_why(method: str, arguments: list[Any], message: str, tool: ImportedTool) -> None:
     with pytest.raises(ToolFailure, match=rf"^Tool Server\.{method} \(mcp://[^)]*\) failed: (.|\n)*{message}"):
         tool.call(method, arguments)
     assert tool.call("add", [{"a": 1, "b": 2}]).value == {"result": 3}
 
 
-def test_threads_share_a_session(tool: Tool) -> None:
+def test_threads_share_a_session(tool: ImportedTool) -> None:
     sums: list[int] = []
 
     def work(number: int) -> None:
@@ -122,14 +122,14 @@ def test_threads_share_a_session(tool: Tool) -> None:
     assert sorted(sums) == sorted(number + n for number in range(4) for n in range(5))
 
 
-def test_it_works_where_a_loop_runs_already(tool: Tool) -> None:
+def test_it_works_where_a_loop_runs_already(tool: ImportedTool) -> None:
     async def cell_of_a_notebook() -> Any:
         return tool.call("add", [{"a": 1, "b": 2}]).value
 
     assert asyncio.run(cell_of_a_notebook()) == {"result": 3}
 
 
-def test_every_call_has_a_time_limit(tool: Tool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_call_has_a_time_limit(tool: ImportedTool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mcp, "SECONDS", 0.3)
     with pytest.raises(ToolFailure, match=r"took longer than 0.3 seconds"):
         tool.call("wait", [{"seconds": 2}])
