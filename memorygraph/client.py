@@ -398,9 +398,10 @@ class MemoryGraph:
             MemoryGraphError: the folder has no conversations, or a file is none.
             ModelError: the embedding model failed.
         """
-        from memorygraph.memory.evaluation import evaluate
+        from memorygraph.memory.evaluation import evaluate_recall
 
-        return evaluate(self.connection, Path(folder), facts=facts, embedder=self._recaller.embedder, progress=progress)
+        embedder = self._recaller.embedder
+        return evaluate_recall(self.connection, Path(folder), facts=facts, embedder=embedder, progress=progress)
 
     def query(
         self, cypher: str, parameters: dict[str, Any] | None = None, *, write: bool = False

@@ -92,7 +92,7 @@ def test_each_wrong_line_is_said_with_its_place_and_nothing_is_stored(graph: Mem
         _import(graph, path)
     found = [(each.line, each.code) for each in raised.value.problems]
     assert found == [(2, "invalid-json"), *((line, "invalid-value") for line in (4, 5, 6, 7, 8, 9))]
-    assert str(raised.value).startswith(f"{path}:2:18: this is no JSON")
+    assert str(raised.value).startswith(f"{path}:2:18: invalid JSON")
     assert Entities(graph.scope).read_graph().entities == []
 
 
