@@ -26,7 +26,7 @@ class FencedBlock:
 
 
 @dataclass(frozen=True)
-class ModelAnswer:
+class ParsedAnswer:
     """The text and the program of an answer; a program without statements remembers nothing.
 
     `problems` says why there is no telling which part is the program.
@@ -60,7 +60,7 @@ def blocks_of(text: str) -> list[FencedBlock]:
     return blocks
 
 
-def read_program_answer(text: str) -> ModelAnswer:
+def read_program_answer(text: str) -> ParsedAnswer:
     r"""The program of an answer that should be nothing else: all of it, or the text of its one block.
 
     >>> read_program_answer("Here it is:\n```\ndel(id=a);\n```").program
@@ -69,37 +69,37 @@ def read_program_answer(text: str) -> ModelAnswer:
     blocks = blocks_of(text)
     marked = [block for block in blocks if block.language == LANGUAGE] or blocks
     if len(marked) > 1:
-        return ModelAnswer("", text, (problem_at(marked[1], text, "several-blocks", _SEVERAL),))
-    return ModelAnswer("", marked[0].text if marked else text)
+        return ParsedAnswer("", text, (problem_at(marked[1], text, "several-blocks", _SEVERAL),))
+    return ParsedAnswer("", marked[0].text if marked else text)
 
 
-def read_chat_answer(text: str) -> ModelAnswer:
+def read_chat_answer(text: str) -> ParsedAnswer:
     r"""The text and the program of an answer: the program is the one block at its end that is fenced as such.
 
     >>> read_chat_answer("Noted.\n```contextscript\ndel(id=a);\n```")
-    ModelAnswer(text='Noted.', program='del(id=a);\n', problems=())
+    ParsedAnswer(text='Noted.', program='del(id=a);\n', problems=())
     """
     blocks = blocks_of(text)
     marked = [block for block in blocks if block.language == LANGUAGE]
     last = blocks[-1] if blocks and not text[blocks[-1].span.end :].strip() else None
     if len(marked) > 1:
-        return ModelAnswer(text, "", (problem_at(marked[1], text, "several-blocks", _SEVERAL),))
+        return ParsedAnswer(text, "", (problem_at(marked[1], text, "several-blocks", _SEVERAL),))
     if marked and marked[0] is not last:
-        return ModelAnswer(text, "", (problem_at(marked[0], text, "misplaced-block", _MISPLACED),))
+        return ParsedAnswer(text, "", (problem_at(marked[0], text, "misplaced-block", _MISPLACED),))
     if not marked and last is not None and not last.language and _STATEMENT.match(last.text):
-        return ModelAnswer(text, "", (problem_at(last, text, "unmarked-block", _UNMARKED),))
+        return ParsedAnswer(text, "", (problem_at(last, text, "unmarked-block", _UNMARKED),))
     if not marked or last is None:
-        return ModelAnswer(text.strip(), "")
-    return ModelAnswer(text[: last.span.start].strip(), last.text)
+        return ParsedAnswer(text.strip(), "")
+    return ParsedAnswer(text[: last.span.start].strip(), last.text)
 
 
-def read_corrected_answer(text: str) -> ModelAnswer:
+def read_corrected_answer(text: str) -> ParsedAnswer:
     """The program that a model wrote again, or its words where it gives the program up.
 
     >>> read_corrected_answer("del(id=a);").program, read_corrected_answer("I leave it be.").text
     ('del(id=a);', 'I leave it be.')
     """
-    return read_program_answer(text) if blocks_of(text) or _STATEMENT.match(text) else ModelAnswer(text.strip(), "")
+    return read_program_answer(text) if blocks_of(text) or _STATEMENT.match(text) else ParsedAnswer(text.strip(), "")
 
 
 def without_programs(text: str) -> str:

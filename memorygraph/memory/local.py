@@ -39,7 +39,7 @@ class LocalEmbedder:
     def __init__(self, folder: Path) -> None:
         missing = [name for name in FILES if not (folder / name).is_file()]
         if missing:
-            raise ModelError(f"`{folder}` holds no sentence model: there is no {' and no '.join(missing)}")
+            raise ModelError(f"`{folder}` is not the folder of a sentence model: it lacks {' and '.join(missing)}")
         self._folder = folder
         self.name = f"local:{folder.name}"
         self._config: dict[str, Any] = json.loads((folder / "config.json").read_text("utf-8"))

@@ -24,7 +24,7 @@ from memorygraph.llm.completion import Completion, Message
 from memorygraph.llm.model import Model
 from memorygraph.llm.recording import answers_of, call_of
 from memorygraph.llm.uris import opened
-from memorygraph.memory.answers import ModelAnswer, explain_unfinished, read_program_answer
+from memorygraph.memory.answers import ParsedAnswer, explain_unfinished, read_program_answer
 from memorygraph.memory.prompts import LANGUAGE, REMEMBER, WRITE_AGAIN, WRITE_TEXT
 from memorygraph.memory.recall import Passage, RecallHit, fit_passages
 from memorygraph.memory.shown import ShownMemory, number_items, print_element, read_elements, show_memory, touched_ids
@@ -32,7 +32,7 @@ from memorygraph.memory.vectors import Embedder
 from memorygraph.messages.calls import without_secrets
 from memorygraph.messages.recorder import Recorder
 
-AnswerReader: TypeAlias = Callable[[str], ModelAnswer]
+AnswerReader: TypeAlias = Callable[[str], ParsedAnswer]
 
 CONVERSATION = "remember"
 BUDGET = "2k"

@@ -171,10 +171,10 @@ def adopt_neo4j_memory(namespace: Namespace, *, provenance: Provenance | None = 
     for row in nodes:
         if row["name"] not in {None, ""}:
             texts = row["observations"] if isinstance(row["observations"], list) else [row["observations"]]
-            transfer.entities.append((1, adopt(Entity, row, observations=[str(text) for text in texts])))
+            transfer.entities.append((1, adopt_row(Entity, row, observations=[str(text) for text in texts])))
     for row in edges:
         if not {row["source"], row["target"]} & {None, ""}:
-            transfer.relations.append((1, adopt(Relation, row, relationType=row["relation_type"])))
+            transfer.relations.append((1, adopt_row(Relation, row, relationType=row["relation_type"])))
     others = sorted({key for row in (*nodes, *edges) for key in row["others"]})
     nameless, endless = len(nodes) - len(transfer.entities), len(edges) - len(transfer.relations)
     for count, message in (
@@ -238,7 +238,7 @@ def explain_invalid(error: ValidationError) -> str:
     return "; ".join(shown + ([f"and {len(found) - 20} more"] if len(found) > 20 else []))
 
 
-def adopt(kind: type[Any], row: dict[str, Any], **values: Any) -> Any:
+def adopt_row(kind: type[Any], row: dict[str, Any], **values: Any) -> Any:
     """The entity or relation in a row of another server's graph, with some values in place of the row's own.
 
     Raises:

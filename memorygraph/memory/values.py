@@ -17,7 +17,7 @@ Text = Annotated[str, StringConstraints(min_length=0)]
 Name = Annotated[str, StringConstraints(min_length=1, max_length=MAX_NAME)]
 
 
-class MemoryValue(BaseModel):
+class EntityValue(BaseModel):
     """A value in either dialect of a memory server; keys that it does not know are ignored."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", serialize_by_alias=True, populate_by_name=True)
@@ -27,7 +27,7 @@ class MemoryValue(BaseModel):
         return self.model_dump(by_alias=True)
 
 
-class Entity(MemoryValue):
+class Entity(EntityValue):
     """A person or a thing, with the observations of it.
 
     >>> Entity.model_validate({"name": "Ada", "type": "person"}).as_dict()
@@ -45,7 +45,7 @@ class Entity(MemoryValue):
     )
 
 
-class Relation(MemoryValue):
+class Relation(EntityValue):
     """A directed relation between two entities, in active voice.
 
     >>> Relation.model_validate({"source": "Ada", "target": "Bob", "relationType": "knows"}).as_dict()
@@ -65,7 +65,7 @@ class Relation(MemoryValue):
     relation_type: Text = Field(description="The type of the relation", alias="relationType")
 
 
-class Observations(MemoryValue):
+class Observations(EntityValue):
     """Observations to add to an entity."""
 
     entity_name: Name = Field(description="The name of the entity to add the observations to", alias="entityName")
@@ -76,7 +76,7 @@ class Observations(MemoryValue):
     )
 
 
-class ObservationDeletion(MemoryValue):
+class ObservationDeletion(EntityValue):
     """Observations to delete from an entity."""
 
     entity_name: Name = Field(description="The name of the entity containing the observations", alias="entityName")
@@ -87,14 +87,14 @@ class ObservationDeletion(MemoryValue):
     )
 
 
-class AddedObservations(MemoryValue):
+class AddedObservations(EntityValue):
     """The observations of a request that are new."""
 
     entity_name: str = Field(alias="entityName")
     added_observations: list[str] = Field(alias="addedObservations")
 
 
-class EntityOutcome(MemoryValue):
+class EntityOutcome(EntityValue):
     """The outcome for one entity of a request: `created`, `merged` into one that exists, or `unchanged`."""
 
     name: str
@@ -102,7 +102,7 @@ class EntityOutcome(MemoryValue):
     added_observations: list[str] = Field(alias="addedObservations")
 
 
-class RelationOutcome(MemoryValue):
+class RelationOutcome(EntityValue):
     """The outcome for one relation of a request: `created`, or it `exists` already."""
 
     source: str = Field(alias="from")

@@ -164,7 +164,7 @@ def canonical_json(value: Any) -> str:
         text = _ENCODER.encode(value)
         text.encode()
     except UnicodeEncodeError as error:
-        raise ValueError(f"a message holds half of a surrogate pair, which is no text: {error}") from error
+        raise ValueError(f"a message holds half of a surrogate pair, which UTF-8 cannot write: {error}") from error
     except RecursionError as error:
         raise ValueError("a message is nested too deeply") from error
     return text

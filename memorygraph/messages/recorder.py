@@ -228,7 +228,7 @@ class Recorder:
             tip = prompt[-1].id if prompt else ROOT
             paths = [[*prompt, *entries_of(answer.messages, tip, sampled=whole)] for answer in exchange.answers]
         except (TypeError, ValueError, AttributeError, KeyError) as error:
-            raise BadRecordError(f"it holds what is no message: {error}") from error
+            raise BadRecordError(f"a part of it is not a message: {error}") from error
         for path, answer in zip(paths, exchange.answers, strict=True):
             if path:
                 attachment = Attachment(path[-1].id, {**answer.metadata, "prompt_known": whole})
