@@ -46,6 +46,7 @@ def blocks_of(text: str) -> list[FencedBlock]:
     blocks: list[FencedBlock] = []
     opening: re.Match[str] | None = None
     opened_at = inside = offset = 0
+    # None is the end of the text, which closes a block as well.
     for line in [*_LINE.findall(text), None]:
         fence = None if line is None else _FENCE.fullmatch(line)
         end = offset + len(line or "")
@@ -67,6 +68,7 @@ def read_program_answer(text: str) -> ParsedAnswer:
     'del(id=a);\n'
     """
     blocks = blocks_of(text)
+    # Models often leave the language of the fence away, or write no fence at all.
     marked = [block for block in blocks if block.language == LANGUAGE] or blocks
     if len(marked) > 1:
         return ParsedAnswer("", text, (problem_at(marked[1], text, "several-blocks", _SEVERAL),))

@@ -162,6 +162,7 @@ class Chat:
 
         def accept(hit: RecallHit) -> bool:
             conversation = hit.conversation or ""
+            # Prompts and replies repeat what is recalled, and recent messages are in the prompt already.
             of_calls = conversation.endswith(CALLS_SUFFIX) or conversation == CONVERSATION
             return hit.kind == "node" or not (hit.id in seen or hit.role == "system" or of_calls)
 
@@ -186,6 +187,7 @@ class Chat:
         }
         said = {"role": "assistant", "content": turn.words, "metadata": metadata}
         history = self.messages
+        # A conflict reads the conversation again, and both messages then go after those of the others.
         for tries_left in reversed(range(MAX_TRIES)):
             try:
                 history.extend([{"role": "user", "content": text}, said], sampled=False)

@@ -135,6 +135,7 @@ def evaluate_recall(
                 done += 1
                 if progress is not None:
                     progress(done, total)
+            # No earlier: nothing of an answer may have an influence on a ranking.
             judged += zip(evidence_of(document), rankings, strict=True)
     judged = [(evidence, ranking) for evidence, ranking in judged if evidence.turns]
     categories = sorted({evidence.category for evidence, _ in judged})

@@ -38,6 +38,7 @@ class PageRequest:
         self.start = PageStart.of(cursor)
         if max_tokens is not None and max_tokens < MIN_TOKENS:
             raise MemoryGraphError(f"max_tokens is at least {MIN_TOKENS}")
+        # One row more than can fit tells that there is a next page.
         self.limit = MAX_ROWS if max_tokens is None else max_tokens // MIN_ROW_TOKENS + 2
         self._max_tokens = max_tokens
         self._names_only = names_only
@@ -141,6 +142,7 @@ class ChosenEntities:
     def relations(self, place: PageStart) -> list[dict[str, Any]]:
         """The rows of relations from a place on."""
         limit = self.request.limit
+        # All entities fit into one page, so that their relations came with them.
         if len(self.ids) <= limit:
             return self.first_relations
         start = {"arrival": place.arrival, "id": place.id}

@@ -111,6 +111,7 @@ class PageSource(Protocol):
 
 def fill_page(source: PageSource, start: PageStart, max_tokens: int | None, *, names_only: bool) -> EntityGraph:
     """Fill a page from its start on; without `max_tokens` it holds everything."""
+    # The reserve is for the cursor, the counts and the names of what is left out.
     page = PageFilling(None if max_tokens is None else max_tokens - MIN_TOKENS // 2 - max_tokens // 8)
     following: PageStart | None = None
     rows: list[dict[str, Any]] = []
@@ -121,6 +122,7 @@ def fill_page(source: PageSource, start: PageStart, max_tokens: int | None, *, n
         following = page.add_relations(source.relations(start if start.relations else PageStart(relations=True)))
     graph = EntityGraph(page.entities, page.relations)
     if following is None:
+        # An overview is complete without observations and relations, but says how many there are.
         relations = source.left(PageStart(relations=True))[1] if names_only else 0
         hidden = {"observations": page.hidden, "relations": relations}
         return replace(graph, left_out={key: count for key, count in hidden.items() if count})

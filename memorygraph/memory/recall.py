@@ -194,6 +194,7 @@ class Recaller:
         Raises:
             ModelError: the embedding model failed.
         """
+        # Once for each client: what is stored from now on is indexed as it is stored.
         if not self._indexed:
             index_messages(self._namespace)
             self._indexed = True

@@ -214,6 +214,7 @@ class ProgramWriter:
         """
         dialogue = list(messages)
         written = self.attempt(dialogue, shown, read, None)
+        # Shown what its program collided with, the model can take it into account.
         while written.problems and written.error is None and written.attempts < self.attempts:
             stored = shown.read_unseen(self.loader.namespace, parse(written.program, LANGUAGE))
             passages = [Passage(id_, f"stored as {id_}", print_element(each)) for id_, each in stored.items()]

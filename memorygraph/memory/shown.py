@@ -133,6 +133,7 @@ def read_edges(namespace: Namespace, nodes: Sequence[str]) -> dict[str, list[Edg
     rows = namespace.read("remember/edges-at", ids=list(nodes), fan=MAX_EDGES_PER_NODE) if nodes else ()
     for row in rows:
         edge = Edge(**row)
+        # An edge between two recalled nodes is shown once, beside the better hit.
         first = next(node for node in nodes if node in {edge.from_node, edge.to_node})
         found[first].append(edge)
     return found

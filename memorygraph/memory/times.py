@@ -65,6 +65,7 @@ def find_relative_times(text: str, today: date) -> Iterator[str]:
     """The days, months and years in a text that count from today."""
     spans = [_RELATIVE[match[1].lower()] for match in _SAID.finditer(text)]
     spans += [(match[2].lower(), _NUMBERS.get(match[1].lower()) or int(match[1])) for match in _AGO.finditer(text)]
+    # Days before weeks before months: the most exact terms come first.
     for unit, before in sorted(spans, key=lambda span: ("day", "week", "month", "year").index(span[0])):
         yield from times_before(today, unit, before)
     for match in _LAST_DAY.finditer(text):

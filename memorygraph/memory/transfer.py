@@ -92,6 +92,7 @@ class Transfer:
                 lost = f", and its type stays {kind!r}" if entity.entity_type != kind else ""
                 merged = f"an entity with name {entity.name} came before; their observations are put together{lost}"
                 warnings.append(self.problem(line, merged, "merged"))
+            # A file may repeat an observation of an entity: the repetitions are numbered, and kept.
             repeats: Counter[str] = Counter()
             for text in entity.observations:
                 key = (entity.name, text, repeats[text])
@@ -169,6 +170,7 @@ def adopt_neo4j_memory(namespace: Namespace, *, provenance: Provenance | None = 
     edges = namespace.read(CYPHER["entities/neo4j-memory-relations"]())
     transfer = Transfer()
     for row in nodes:
+        # Nodes without a name cannot be entities; relations at them go with them.
         if row["name"] not in {None, ""}:
             texts = row["observations"] if isinstance(row["observations"], list) else [row["observations"]]
             transfer.entities.append((1, adopt_row(Entity, row, observations=[str(text) for text in texts])))

@@ -62,6 +62,7 @@ def configured_embedder() -> Embedder | None:
     name = os.environ.get("MEMORYGRAPH_EMBEDDING_MODEL")
     if not name:
         return None
+    # A name of a model may have a slash in it, such as `org/model`; a folder begins like this.
     if name.startswith(("/", "./", "../", "~")):
         return LocalEmbedder(Path(name).expanduser())
     return ModelEmbedder(OpenAIModel())

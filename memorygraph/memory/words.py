@@ -41,6 +41,7 @@ def words_of(text: str) -> list[str]:
     (['Who', 'is', 'it'], ['AND'])
     """
     found = [_POSSESSIVE.sub("", term) for term in _TERM.findall(text)]
+    # Reversed twice, so that the first spelling of a word counts.
     once = {word.casefold(): word[:MAX_TERM_CHARACTERS] for word in reversed(found) if word}
     terms = list(reversed(once.values()))
     return ([term for term in terms if term.casefold() not in JOINING] or terms)[:MAX_TERMS]

@@ -96,6 +96,7 @@ class Neo4jStorage:
             raise NotFoundError(f"no message `{tip}` in namespace `{self.namespace}`")
         messages = [Message(body) for body in reversed(rows[0]["bodies"])]
         ids = chain(messages)
+        # The id of the tip covers all messages before it.
         if ids[-1] != tip:
             raise MemoryGraphError(
                 f"a message before `{tip}` was altered in the database: `memorygraph messages verify` names it"
@@ -109,11 +110,13 @@ class Neo4jStorage:
             ConflictError: the version was changed or replaced meanwhile; nothing was changed.
         """
         rows = self._rows(change.parent, change.entries)
+        # The last page goes with the query that moves the version, so that a small change is one query.
         last = max(0, len(rows) - MAX_ROWS_PER_QUERY)
         ahead = rows[:last] if len(rows) > MAX_ROWS_PER_CHANGE else []
         known = self._store_ahead(ahead)
 
         def work(transaction: NamespaceTransaction) -> tuple[Version, frozenset[str]]:
+            # A version without messages may not be stored yet: the first message creates the conversation.
             if change.base.length == 0:
                 self._create(transaction, change.base.id)
             if change.at is not None:

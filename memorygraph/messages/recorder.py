@@ -121,12 +121,14 @@ class Recorder:
             if record is None:
                 return False
             call = RecordedCall(**record)
+            # A record of another database waits until that one is connected again.
             if call.database not in (None, self._database_id()):
                 return False
             self._write(call)
         except (ConnectionError, ConflictError):
             raise
         except (BadRecordError, TypeError, ValueError):
+            # It would fail every time, and must not hold up the others.
             self.spool.refuse(path)
             return False
         except MemoryGraphError as error:
@@ -172,6 +174,7 @@ class Recorder:
                 job = self._jobs.popleft()
             self._progress = time.monotonic()
             try:
+                # Older calls first: the prompt of this one may continue an answer in the spool.
                 self._catch_up()
                 self._write(job.call)
                 recovered, self._failing, self._warned = self._failing, False, False
