@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from memorygraph.errors import MemoryGraphError, NotFoundError
 from memorygraph.graph.connection import Abandon
@@ -40,9 +40,9 @@ from memorygraph.memory.writes import (
 )
 
 MAX_MISSING = 20  # names in one error
-MAX_FORESEEN = 100  # things of a write; of more, the round trip is a small part, and they may have to be sent twice
+MAX_FORESEEN = 100  # rows; for more, the round trip is a small part, and they may have to be sent twice
 
-Outcome = TypeVar("Outcome")
+Result = TypeVar("Result")
 
 
 class CreatedEntities(NamedTuple):
@@ -59,40 +59,42 @@ class CreatedRelations(NamedTuple):
     outcomes: list[RelationOutcome]
 
 
-class Stored(NamedTuple):
-    """What a write stored: the indexes of the observations and relations that are new, its revision and its id."""
+class StoredWrite(NamedTuple):
+    """The indexes of the new observations and relations of a write, its revision and its id."""
 
     indexes: frozenset[int] = frozenset()
     revision: int = 0
     load: str = ""
 
 
-class Plan:
-    """What a write is to store, on what it found. The index of each thing is its place in what was asked for."""
+class EntityPlan:
+    """The rows of a write, planned on the entities that it has found. An index is a place in the request."""
 
-    def __init__(self, opened: Opened, salts: Mapping[int, int], most: int = MAX_OF_A_WRITE) -> None:
+    def __init__(self, opened: Opened, salts: Mapping[int, int], max_things: int = MAX_OF_A_WRITE) -> None:
         self.rows = Rows()
         self.ids: dict[str, str] = {name: ids[0] for name, ids in opened.ids.items()}
         self._opened = opened
         self._salts = salts
-        self._most = most
+        self._max_things = max_things
         self._used = set(opened.taken)
         self._next = 0
         self._related: set[tuple[str, str, str]] = set()
 
-    def _index(self) -> int:
-        if self._next >= self._most:
-            raise MemoryGraphError(f"at most {self._most} things can be stored at once")
+    def next_index(self) -> int:
+        """The index of the next entity, observation or relation."""
+        if self._next >= self._max_things:
+            raise MemoryGraphError(f"at most {self._max_things} things can be stored at once")
         self._next += 1
         return self._next - 1
 
-    def _numbered(self, index: int, number: int) -> tuple[int, ...]:
+    def number_parts(self, index: int, number: int) -> tuple[int, ...]:
+        """The parts of an id that tell equal texts apart, and avoid ids that clashed before."""
         number = number * 1000 + self._salts.get(index, 0)
         return (number,) if number else ()
 
-    def entity(self, name: str, kind: str) -> bool:
-        """Store an entity unless there is one; returns whether it is new."""
-        index = self._index()
+    def add_entity(self, name: str, kind: str) -> bool:
+        """Plan an entity unless it exists; returns whether it is new."""
+        index = self.next_index()
         if name in self.ids:
             return self._opened.arrivals.get(self.ids[name]) == self._opened.place(index)
         identifier = next((each for each in entity_ids(name) if each not in self._used), None)
@@ -104,26 +106,26 @@ class Plan:
         return True
 
     def observe(self, name: str, text: str, number: int = 0) -> int:
-        """Store an observation of an entity; `number` tells those of the same text apart. Returns its index."""
-        index = self._index()
-        parts: tuple[str | int, ...] = (self.ids[name], text, *self._numbered(index, number))
+        """Plan an observation of an entity, and return its index; `number` tells those of the same text apart."""
+        index = self.next_index()
+        parts: tuple[str | int, ...] = (self.ids[name], text, *self.number_parts(index, number))
         ids = {"id": hashed_id("observation", *parts), "edge": hashed_id("observed", *parts)}
         self.rows.observations.append({**ids, "entity": self.ids[name], "data": text, "index": index})
         return index
 
     def relate(self, relation: Relation) -> int:
-        """Store a relation, unless this write does already; returns its index."""
-        index = self._index()
+        """Plan a relation, unless the plan has it already; returns its index."""
+        index = self.next_index()
         ends = (self.ids[relation.source], relation.relation_type, self.ids[relation.target])
         if ends not in self._related:
             self._related.add(ends)
-            identifier = hashed_id("relation", *ends, *self._numbered(index, 0))
+            identifier = hashed_id("relation", *ends, *self.number_parts(index, 0))
             row = {"id": identifier, "source": ends[0], "target": ends[2], "verb": ends[1], "index": index}
             self.rows.relations.append(row)
         return index
 
     def missing(self, names: Iterable[str]) -> list[str]:
-        """Those of the names that no entity has, stored or in this plan."""
+        """The names that no entity has, stored or in this plan."""
         return [name for name in dict.fromkeys(names) if name not in self.ids]
 
     def require(self, names: Iterable[str]) -> None:
@@ -139,53 +141,57 @@ class Plan:
             raise NotFoundError(f"{told}; and {more} more" if more > 0 else told)
 
     def edges(self) -> list[str]:
-        """The ids of the edges that this stores."""
+        """The ids of the edges in this plan."""
         return [row["edge"] for row in self.rows.observations] + [row["id"] for row in self.rows.relations]
+
+
+PlanBuilder: TypeAlias = Callable[[EntityPlan], Callable[[StoredWrite], Result]]
+"""Plans a write, and returns the function that reports what was stored."""
 
 
 def store_plan(
     writer: Writer,
     names: Iterable[str],
-    plan: Callable[[Plan], Callable[[Stored], Outcome]],
+    build: PlanBuilder[Result],
     *,
     statements: int,
     file: str | None = None,
-) -> Outcome:
-    """Run one write: `plan` says what to store, and what came of it once the indexes of what is new are known."""
+) -> Result:
+    """Store what `build` plans, in one write, and return the report that it makes of the stored write."""
     ids = {name: entity_ids(name) for name in names}
     about = {"statements": statements, "file": file}
 
-    def run(salts: Mapping[int, int]) -> Outcome:
-        def work(transaction: NamespaceTransaction, opened: Opened, load: str) -> Outcome:
-            made = Plan(opened, salts)
-            outcome = plan(made)
+    def run(salts: Mapping[int, int]) -> Result:
+        def work(transaction: NamespaceTransaction, opened: Opened, load: str) -> Result:
+            plan = EntityPlan(opened, salts)
+            report = build(plan)
             if opened.applied:
-                before = writer.stored_before(transaction, opened, made.edges())
-                raise Abandon(outcome(Stored(before, opened.applied["revision"], load)))
-            if not made.rows:
-                raise Abandon(outcome(Stored()))
-            new = writer.store(transaction, opened, load, made.rows, about)
-            if not new and not made.rows.entities:
-                raise Abandon(outcome(Stored()))
-            return outcome(Stored(new, opened.revision, load))
+                before = writer.stored_before(transaction, opened, plan.edges())
+                raise Abandon(report(StoredWrite(before, opened.applied["revision"], load)))
+            if not plan.rows:
+                raise Abandon(report(StoredWrite()))
+            new = writer.store(transaction, opened, load, plan.rows, about)
+            if not new and not plan.rows.entities:
+                raise Abandon(report(StoredWrite()))
+            return report(StoredWrite(new, opened.revision, load))
 
-        result: Outcome = writer.run(ids, chain(*ids.values()), work, _foreseen(ids, salts, plan), about)
+        result: Result = writer.run(ids, chain(*ids.values()), work, plan_unseen(ids, salts, build), about)
         return result
 
-    outcome: Outcome = with_other_ids(run)
-    return outcome
+    result: Result = with_other_ids(run)
+    return result
 
 
-def _foreseen(ids: Ids, salts: Mapping[int, int], plan: Callable[[Plan], object]) -> Foreseen | None:
-    """What a small write stores, where it can be planned without looking.
+def plan_unseen(ids: Ids, salts: Mapping[int, int], build: PlanBuilder[Any]) -> Foreseen | None:
+    """Plan a small write before anything was read, if that is possible.
 
-    It can if it creates the entities that are missing, or else if none is, and each has the best of its ids.
+    It is if all entities are missing and the write creates them, or if all exist, each with the first of its ids.
     """
     for found in ({}, ids):
-        made = Plan(Opened(ids=found), salts, MAX_FORESEEN)
+        plan = EntityPlan(Opened(ids=found), salts, MAX_FORESEEN)
         with suppress(MemoryGraphError):
-            plan(made)
-            return Foreseen(made.ids, made.rows) if made.rows else None
+            build(plan)
+            return Foreseen(plan.ids, plan.rows) if plan.rows else None
     return None
 
 
@@ -221,11 +227,11 @@ class Entities:
             types.setdefault(entity.name, entity.entity_type)
             texts.setdefault(entity.name, {}).update(dict.fromkeys(entity.observations))
 
-        def plan(made: Plan) -> Callable[[Stored], CreatedEntities]:
-            new = {name: made.entity(name, kind) for name, kind in types.items()}
-            given = {name: [(made.observe(name, text), text) for text in texts[name]] for name in types}
+        def build(plan: EntityPlan) -> Callable[[StoredWrite], CreatedEntities]:
+            new = {name: plan.add_entity(name, kind) for name, kind in types.items()}
+            given = {name: [(plan.observe(name, text), text) for text in texts[name]] for name in types}
 
-            def report(stored: Stored) -> CreatedEntities:
+            def report(stored: StoredWrite) -> CreatedEntities:
                 created, outcomes = [], []
                 for name, kind in types.items():
                     added = [text for index, text in given[name] if index in stored.indexes]
@@ -237,7 +243,7 @@ class Entities:
 
             return report
 
-        return self._store(types, plan, len(entities))
+        return self._store(types, build, len(entities))
 
     def relate(self, relations: Sequence[Relation]) -> CreatedRelations:
         """Create relations between entities that exist.
@@ -248,11 +254,11 @@ class Entities:
         """
         names = [name for relation in relations for name in (relation.source, relation.target)]
 
-        def plan(made: Plan) -> Callable[[Stored], CreatedRelations]:
-            made.require(names)
-            indexes = [made.relate(relation) for relation in relations]
+        def build(plan: EntityPlan) -> Callable[[StoredWrite], CreatedRelations]:
+            plan.require(names)
+            indexes = [plan.relate(relation) for relation in relations]
 
-            def report(stored: Stored) -> CreatedRelations:
+            def report(stored: StoredWrite) -> CreatedRelations:
                 new = [index in stored.indexes for index in indexes]
                 words = ["created" if created else "exists" for created in new]
                 return CreatedRelations(
@@ -265,7 +271,7 @@ class Entities:
 
             return report
 
-        return self._store(names, plan, len(relations))
+        return self._store(names, build, len(relations))
 
     def observe(self, observations: Sequence[Observations]) -> list[AddedObservations]:
         """Add observations to entities that exist; returns the new ones, in the order of the request.
@@ -276,16 +282,16 @@ class Entities:
         """
         names = [wanted.entity_name for wanted in observations]
 
-        def plan(made: Plan) -> Callable[[Stored], list[AddedObservations]]:
-            made.require(names)
+        def build(plan: EntityPlan) -> Callable[[StoredWrite], list[AddedObservations]]:
+            plan.require(names)
             seen: set[tuple[str, str]] = set()
             given: list[list[tuple[int, str]]] = []
             for wanted in observations:
                 texts = [text for text in dict.fromkeys(wanted.contents) if (wanted.entity_name, text) not in seen]
                 seen.update((wanted.entity_name, text) for text in texts)
-                given.append([(made.observe(wanted.entity_name, text), text) for text in texts])
+                given.append([(plan.observe(wanted.entity_name, text), text) for text in texts])
 
-            def report(stored: Stored) -> list[AddedObservations]:
+            def report(stored: StoredWrite) -> list[AddedObservations]:
                 new = [[text for index, text in texts if index in stored.indexes] for texts in given]
                 return [
                     AddedObservations(entity_name=name, added_observations=texts)
@@ -294,7 +300,7 @@ class Entities:
 
             return report
 
-        return self._store(names, plan, len(observations))
+        return self._store(names, build, len(observations))
 
     def delete(self, names: Sequence[str]) -> dict[str, int]:
         """Delete entities with their observations and relations; missing ones are ignored. Returns the counts.
@@ -387,5 +393,5 @@ class Entities:
     def _writer(self) -> Writer:
         return Writer(self.namespace, self.provenance)
 
-    def _store(self, names: Iterable[str], plan: Callable[[Plan], Callable[[Stored], Outcome]], count: int) -> Outcome:
-        return store_plan(self._writer, names, plan, statements=count)
+    def _store(self, names: Iterable[str], build: PlanBuilder[Result], count: int) -> Result:
+        return store_plan(self._writer, names, build, statements=count)

@@ -21,7 +21,7 @@ from memorygraph.graph.exports import read_at_rest
 from memorygraph.graph.loads import LoadReport, Provenance
 from memorygraph.graph.namespace import Namespace
 from memorygraph.library import CYPHER
-from memorygraph.memory.entities import Entities, Plan, Stored, store_plan
+from memorygraph.memory.entities import Entities, EntityPlan, StoredWrite, store_plan
 from memorygraph.memory.values import Entity, Relation
 from memorygraph.memory.writes import LANGUAGE, Writer
 from memorygraph.scripts import read_script
@@ -53,12 +53,12 @@ class Transfer:
         names = [entity.name for _, entity in self.entities] + ends
         statements = len(self.entities) + len(self.relations)
 
-        def plan(made: Plan) -> Callable[[Stored], LoadReport]:
+        def build(plan: EntityPlan) -> Callable[[StoredWrite], LoadReport]:
             warnings = list(self.warnings)
-            new, observed = self.plan_entities(made, warnings)
-            self.plan_relations(made)
+            new, observed = self.plan_entities(plan, warnings)
+            self.plan_relations(plan)
 
-            def report(stored: Stored) -> LoadReport:
+            def report(stored: StoredWrite) -> LoadReport:
                 nodes = new + len(stored.indexes & observed) if stored.revision else 0
                 return LoadReport(
                     file=self.file,
@@ -74,10 +74,10 @@ class Transfer:
 
             return report
 
-        report = store_plan(writer, names, plan, statements=statements, file=self.file)
+        report = store_plan(writer, names, build, statements=statements, file=self.file)
         return replace(report, elapsed_s=round(time.monotonic() - started, 4))
 
-    def plan_entities(self, made: Plan, warnings: list[Problem]) -> tuple[int, frozenset[int]]:
+    def plan_entities(self, plan: EntityPlan, warnings: list[Problem]) -> tuple[int, frozenset[int]]:
         """Plan the entities; returns the number of new ones, and the indexes of their observations."""
         first: dict[str, Entity] = {}
         given: set[tuple[str, str, int]] = set()
@@ -86,7 +86,7 @@ class Transfer:
         for line, entity in self.entities:
             if entity.name not in first:
                 first[entity.name] = entity
-                new += made.entity(entity.name, entity.entity_type)
+                new += plan.add_entity(entity.name, entity.entity_type)
             elif len(warnings) < MAX_PROBLEMS:
                 kind = first[entity.name].entity_type
                 lost = f", and its type stays {kind!r}" if entity.entity_type != kind else ""
@@ -99,16 +99,16 @@ class Transfer:
                 repeats[text] += 1
                 if key not in given:
                     given.add(key)
-                    indexes.add(made.observe(entity.name, text, key[2]))
+                    indexes.add(plan.observe(entity.name, text, key[2]))
         return new, frozenset(indexes)
 
-    def plan_relations(self, made: Plan) -> None:
+    def plan_relations(self, plan: EntityPlan) -> None:
         """Plan the relations.
 
         Raises:
             ScriptError: some of them have no end.
         """
-        missing = set(made.missing(name for _, each in self.relations for name in (each.source, each.target)))
+        missing = set(plan.missing(name for _, each in self.relations for name in (each.source, each.target)))
         problems = [
             self.problem(line, f"Entity with name {name} not found", "unknown-entity")
             for line, each in self.relations
@@ -118,7 +118,7 @@ class Transfer:
         if problems:
             raise ScriptError(problems[:MAX_PROBLEMS])
         for _, relation in self.relations:
-            made.relate(relation)
+            plan.relate(relation)
 
 
 def import_server_memory(namespace: Namespace, path: str | Path, *, provenance: Provenance | None = None) -> LoadReport:
