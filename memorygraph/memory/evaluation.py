@@ -137,14 +137,8 @@ def evaluate_recall(
                     progress(done, total)
             # No earlier: nothing of an answer may have an influence on a ranking.
             judged += zip(evidence_of(document), rankings, strict=True)
-    judged = [(evidence, ranking) for evidence, ranking in judged if evidence.turns]
-    categories = sorted({evidence.category for evidence, _ in judged})
-    return Evaluation(
-        mean_figures(judged),
-        {name: mean_figures([each for each in judged if each[0].category == name]) for name in categories},
-        facts,
-        None if embedder is None else embedder.name,
-    )
+    figures, categories = mean_figures(judged)
+    return Evaluation(figures, categories, facts, None if embedder is None else embedder.name)
 
 
 def turns_of(document: Mapping[str, Any]) -> list[ConversationTurn]:
@@ -261,10 +255,19 @@ def rank_turns(
         yield [stored.turns[hit.id] for hit in found.hits]
 
 
-def mean_figures(judged: Sequence[tuple[Evidence, Sequence[str]]]) -> RecallFigures:
-    """The mean figures of questions with their evidence and their rankings."""
-    shares = [
-        sum(len(evidence.turns.intersection(ranking[:depth])) / len(evidence.turns) for evidence, ranking in judged)
-        for depth in DEPTHS
-    ]
-    return RecallFigures(len(judged), *(100 * share / max(1, len(judged)) for share in shares))
+def mean_figures(
+    judged: Sequence[tuple[Evidence, Sequence[str]]],
+) -> tuple[RecallFigures, dict[str, RecallFigures]]:
+    """The figures of all questions, from their evidence and rankings, and those of each category."""
+
+    def mean(some: Sequence[tuple[Evidence, Sequence[str]]]) -> RecallFigures:
+        shares = [
+            sum(len(evidence.turns.intersection(ranking[:depth])) / len(evidence.turns) for evidence, ranking in some)
+            for depth in DEPTHS
+        ]
+        return RecallFigures(len(some), *(100 * share / max(1, len(some)) for share in shares))
+
+    # The data set has questions whose evidence is missing: they count for nothing.
+    judged = [(evidence, ranking) for evidence, ranking in judged if evidence.turns]
+    categories = sorted({evidence.category for evidence, _ in judged})
+    return mean(judged), {name: mean([each for each in judged if each[0].category == name]) for name in categories}

@@ -149,20 +149,20 @@ def remember_text(
         shown = show_memory(namespace, text, limit, embedder=embedder, accept=lambda hit: hit.kind == "node")
         messages = build_prompt(REMEMBER, WRITE_TEXT, shown, "text to remember", text).messages()
         written = writer.write(messages, shown, read_program_answer, read_program_answer)
-        name = asked.name
+        name = written.reply.completion.model or asked.name
     if written.error is not None:
         raise written.error
     if written.report is None:
         raise NotWrittenError(written)
     return Remembered(
-        program=written.program,
-        report=written.report,
-        attempts=written.attempts,
-        problems=written.former,
-        recalled=shown.hits,
-        model=written.reply.completion.model or name,
-        conversation=CONVERSATION,
-        message=written.reply.message,
+        written.program,
+        written.report,
+        written.attempts,
+        written.former,
+        shown.hits,
+        name,
+        CONVERSATION,
+        written.reply.message,
     )
 
 
