@@ -10,7 +10,7 @@ from typing import Any
 from memorygraph.errors import ConflictError, MemoryGraphError, ProgramError, ScriptError
 from memorygraph.languages.convo import Program
 from memorygraph.runtime.convo.engine import MAX_STEPS, Engine
-from memorygraph.runtime.convo.steps import ConvoGraphResult, Step
+from memorygraph.runtime.convo.steps import ConvoGraphResult, ConvoStep
 from memorygraph.runtime.convo.store import ConvoRunStore, KeptRun, broken_run, find_run, graph_identity
 from memorygraph.runtime.convo.values import to_plain
 from memorygraph.runtime.memories import Graph
@@ -100,7 +100,7 @@ def run_graph(graph: Graph, program: Program, request: RunRequest) -> RunResult:
     return run(program, request.input)
 
 
-def _tell(listener: Listener | None) -> Callable[[Step], None]:
+def _tell(listener: Listener | None) -> Callable[[ConvoStep], None]:
     return lambda step: listener(_event(step), 0) if listener else None
 
 
@@ -108,17 +108,17 @@ def _raised(failure: Exception) -> Exception:
     return ProgramError(failure.problems) if isinstance(failure, ScriptError) else failure
 
 
-def _all_steps(result: ConvoGraphResult) -> list[Step]:
+def _all_steps(result: ConvoGraphResult) -> list[ConvoStep]:
     """The steps of the first branch, and then of those that forked off."""
     return [*result.steps, *(step for fork in result.forks for step in _all_steps(fork))]
 
 
-def _event(step: Step) -> Event:
+def _event(step: ConvoStep) -> Event:
     kept: dict[str, Any] = to_plain(step.as_dict())
     return {"kind": "step", "data": kept}
 
 
-def _short(step: Step) -> dict[str, Any]:
+def _short(step: ConvoStep) -> dict[str, Any]:
     route = step.route
     shown = {"index": step.index, "branch": step.branch, "node": step.node, "input": step.input, "output": step.output}
     kept: dict[str, Any] = to_plain(

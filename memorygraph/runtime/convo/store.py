@@ -26,7 +26,7 @@ from memorygraph.runtime.convo.conditions import EXIT, condition_of, kind_of, ta
 from memorygraph.runtime.convo.engine import RunListener
 from memorygraph.runtime.convo.graph import Graph, Node, graph_of
 from memorygraph.runtime.convo.journal import Journal
-from memorygraph.runtime.convo.steps import ConvoGraphResult, ModelCall, Step
+from memorygraph.runtime.convo.steps import ConvoGraphResult, ConvoStep, ModelCall
 from memorygraph.runtime.convo.values import to_plain
 from memorygraph.runtime.runs import stored_properties
 from memorygraph.runtime.writer import Writer
@@ -102,9 +102,9 @@ class ConvoRunStore(RunListener):
     namespace: str
     program: Program
     properties: dict[str, Any] = field(default_factory=dict)
-    told: Callable[[Step], None] = lambda _step: None
+    told: Callable[[ConvoStep], None] = lambda _step: None
     id: str = field(default_factory=lambda: uuid4().hex)
-    resumed: list[Step] = field(default_factory=list)
+    resumed: list[ConvoStep] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.conversation = f"run-{self.id}"
@@ -126,7 +126,7 @@ class ConvoRunStore(RunListener):
         for step in self.resumed:
             self._keep(step)
 
-    def called(self, step: Step, call: ModelCall) -> None:
+    def called(self, step: ConvoStep, call: ModelCall) -> None:
         """Keep a step with a call of a model, and record the call."""
         at = datetime.now(UTC).isoformat()
         record = call_of(self.namespace, self.conversation, call.messages, call.completion, at)
@@ -134,11 +134,11 @@ class ConvoRunStore(RunListener):
         self._writer.put(lambda: self._recorder.record(record))
         self._keep(step)
 
-    def tool_called(self, step: Step, name: str, arguments: dict[str, Any], result: Any) -> None:  # noqa: ARG002
+    def tool_called(self, step: ConvoStep, name: str, arguments: dict[str, Any], result: Any) -> None:  # noqa: ARG002
         """Keep a step with what a function gave."""
         self._keep(step)
 
-    def step_completed(self, step: Step) -> None:
+    def step_completed(self, step: ConvoStep) -> None:
         """Keep a step that is done, with its route."""
         self._keep(step)
         self.told(step)
@@ -158,7 +158,7 @@ class ConvoRunStore(RunListener):
         self._writer.close()
         self._journal.close(remove=not self._writer.failed)
 
-    def _keep(self, step: Step) -> None:
+    def _keep(self, step: ConvoStep) -> None:
         """Keep a step as far as it has come: in the journal now, and in Neo4j soon, where only the latest counts."""
         key = (step.branch, step.index)
         state = json.dumps(to_plain(step.as_dict()))
@@ -174,7 +174,7 @@ class ConvoRunStore(RunListener):
     def _write(self, *queries: Query) -> None:
         self.connection.write(lambda transaction: [transaction.run(query) for query in queries])
 
-    def _step(self, step: Step, state: str) -> Query:
+    def _step(self, step: ConvoStep, state: str) -> Query:
         key = (step.branch, step.index)
         order = self._orders.setdefault(key, len(self._orders))
         route = step.route
@@ -205,7 +205,7 @@ class ConvoRunStore(RunListener):
         return f"{self.id}/{branch or 'main'}/{index}"
 
 
-def _branch_before(step: Step) -> str:
+def _branch_before(step: ConvoStep) -> str:
     """The branch of the step before: its own, or that which a fork left, whose id is `PARENT/INDEX.NUMBER`."""
     parent, _, fork = step.branch.rpartition("/")
     return parent if fork and int(fork.partition(".")[0]) == step.index - 1 else step.branch
@@ -219,7 +219,7 @@ class KeptRun:
     status: str
     program_hash: str
     input: Any
-    steps: list[Step]
+    steps: list[ConvoStep]
 
 
 def find_run(connection: Connection, namespace: str, id_: str) -> KeptRun:
@@ -236,7 +236,7 @@ def find_run(connection: Connection, namespace: str, id_: str) -> KeptRun:
         raise MemoryGraphError(f"the run `{id_}` is one of {row['language']}, and cannot be resumed")
     states = [*(json.loads(state) for state in row["states"]), *Journal(id_).read()]
     latest = {(state["branch"], state["index"]): state for state in states}
-    steps = [Step.from_dict(state) for state in latest.values()]
+    steps = [ConvoStep.from_dict(state) for state in latest.values()]
     given = json.loads(row["input"]) if row["input"] is not None else None
     return KeptRun(id_, row["status"], row["program_hash"], given, steps)
 
