@@ -42,7 +42,7 @@ ROOMS: dict[str, str | tuple[str, ...]] = {
     "textx": "languages/engine/grammar.py",
     "arpeggio": "languages/engine/grammar.py",
     "neo4j": "graph/",
-    "openai": "llm/model.py",
+    "openai": ("llm/model.py", "scripted/"),
     "httpx2": "runtime/tools/",
     "mcp": ("runtime/tools/mcp.py", "mcp_server/"),
     "mcp_types": ("runtime/tools/mcp.py", "mcp_server/"),

@@ -13,8 +13,8 @@ from types import TracebackType
 from typing import Any, Literal, Self, Unpack
 
 from memorygraph.errors import MemoryGraphError, ScriptError, Span
-from memorygraph.languages import convo as syntax
 from memorygraph.languages import parse
+from memorygraph.languages.convo import syntax
 from memorygraph.runtime.convo.engine import Engine, RunListener, RunOptions
 from memorygraph.runtime.convo.steps import ConvoGraphResult, ConvoStep
 from memorygraph.runtime.convo.values import render_value

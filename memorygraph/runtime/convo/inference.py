@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from memorygraph.errors import MemoryGraphError, ModelError, ScriptError
-from memorygraph.languages import convo as syntax
+from memorygraph.languages.convo import syntax
 from memorygraph.runtime.convo.failure import FunctionFailure, GraphFailure
 from memorygraph.runtime.convo.graph import Node, functions_of
 from memorygraph.runtime.convo.prompts import JSON_MODE, ask_for_json, read_typed_reply

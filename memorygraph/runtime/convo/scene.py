@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from memorygraph.errors import ScriptError, Span
-from memorygraph.languages import convo as syntax
+from memorygraph.languages.convo import syntax
 from memorygraph.runtime.convo.evaluator import Evaluator
 from memorygraph.runtime.convo.graph import Graph, Node, functions_of
 from memorygraph.runtime.convo.scope import Environment

@@ -10,7 +10,7 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from memorygraph.languages import convo as syntax
+from memorygraph.languages.convo import syntax
 from memorygraph.runtime.convo.branch import Branch
 from memorygraph.runtime.convo.failure import GraphFailure
 from memorygraph.runtime.convo.graph import OUTSIDE, id_in, role_of

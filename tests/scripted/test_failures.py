@@ -13,7 +13,7 @@ import pytest
 
 from memorygraph.scripted.replies import BadJson, CutStream, Failure, Reply, Request, Stall
 from memorygraph.scripted.scripted_model import ScriptedModel
-from tests.llm.conftest import HI, Connect
+from tests.scripted.conftest import HI, Connect
 
 
 @pytest.mark.parametrize(

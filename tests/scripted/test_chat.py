@@ -14,7 +14,7 @@ from pydantic import BaseModel
 from memorygraph.llm.completion import ToolCall, Usage
 from memorygraph.scripted.replies import Reply
 from memorygraph.scripted.scripted_model import ScriptedModel
-from tests.llm.conftest import HI, Connect
+from tests.scripted.conftest import HI, Connect
 
 WEATHER: Any = [{"type": "function", "function": {"name": "weather", "parameters": {"type": "object"}}}]
 

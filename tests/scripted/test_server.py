@@ -17,7 +17,7 @@ import pytest
 from memorygraph.errors import ModelError
 from memorygraph.scripted.replies import Reply, Request, Stall
 from memorygraph.scripted.scripted_model import ScriptedModel
-from tests.llm.conftest import HI, Connect
+from tests.scripted.conftest import HI, Connect
 
 
 def _port(model: ScriptedModel) -> int:

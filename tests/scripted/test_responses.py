@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from memorygraph.llm.completion import ToolCall, Usage
 from memorygraph.scripted.replies import Reply
 from memorygraph.scripted.scripted_model import ScriptedModel
-from tests.llm.conftest import Connect
+from tests.scripted.conftest import Connect
 
 WEATHER: Any = [{"type": "function", "name": "weather", "parameters": {"type": "object"}, "strict": False}]
 

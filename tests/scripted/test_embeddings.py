@@ -11,7 +11,7 @@ import pytest
 
 from memorygraph.scripted.replies import Failure
 from memorygraph.scripted.scripted_model import ScriptedModel
-from tests.llm.conftest import Connect
+from tests.scripted.conftest import Connect
 
 
 def test_vectors_depend_on_the_text_alone(connect: Connect) -> None:
