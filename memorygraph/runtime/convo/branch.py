@@ -11,7 +11,7 @@ from threading import Thread, current_thread
 from typing import TYPE_CHECKING, Any
 
 from memorygraph.runtime.convo.failure import GraphFailure
-from memorygraph.runtime.convo.graph import Node
+from memorygraph.runtime.convo.graph import GraphNode
 from memorygraph.runtime.convo.inference import Inference
 from memorygraph.runtime.convo.routing import Crossing
 from memorygraph.runtime.convo.scene import Scene, Visit
@@ -89,7 +89,7 @@ class Branch:
         self.go_on(step)
         return step
 
-    def find_node(self, id_: str) -> Node:
+    def find_node(self, id_: str) -> GraphNode:
         """Find a node to go to.
 
         Raises:
@@ -101,7 +101,7 @@ class Branch:
             raise GraphFailure(f"there is no node `{id_}` to go to; there are: {there}", "missing-target")
         return known[id_]
 
-    def perform(self, node: Node, step: ConvoStep) -> None:
+    def perform(self, node: GraphNode, step: ConvoStep) -> None:
         """Do what is left of a step: its messages, its output, its route."""
         if step.begun:
             self.scene.restore(step.variables)
@@ -118,7 +118,7 @@ class Branch:
         step.completed = True
         self.engine.tell("step_completed", step)
 
-    def choose_route(self, node: Node, step: ConvoStep) -> TakenRoute:
+    def choose_route(self, node: GraphNode, step: ConvoStep) -> TakenRoute:
         """Choose where a step leads; the branch takes the first way, and forks take the others."""
         with self.scene.output(step.output):
             ways = Crossing(self, node, step).ways()

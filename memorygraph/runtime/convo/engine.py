@@ -18,7 +18,7 @@ from memorygraph.llm.model import OpenAIModel
 from memorygraph.llm.uris import model_of
 from memorygraph.runtime.convo.branch import Branch
 from memorygraph.runtime.convo.failure import GraphFailure
-from memorygraph.runtime.convo.graph import Graph, graph_of
+from memorygraph.runtime.convo.graph import NodeGraph, graph_of
 from memorygraph.runtime.convo.prompts import summary_request
 from memorygraph.runtime.convo.scene import Scene
 from memorygraph.runtime.convo.steps import CallPurpose, ConvoGraphResult, ConvoStep, ModelCall
@@ -89,7 +89,7 @@ class RunListener:
     A listener overrides the methods of the events that it wants to hear of.
     """
 
-    def started(self, graph: Graph) -> None:
+    def started(self, graph: NodeGraph) -> None:
         """A run begins."""
 
     def step_started(self, step: ConvoStep) -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from memorygraph.errors import MemoryGraphError, ModelError, ScriptError
 from memorygraph.languages.convo import syntax
 from memorygraph.runtime.convo.failure import FunctionFailure, GraphFailure
-from memorygraph.runtime.convo.graph import Node, functions_of
+from memorygraph.runtime.convo.graph import GraphNode, functions_of
 from memorygraph.runtime.convo.prompts import JSON_MODE, ask_for_json, read_typed_reply
 from memorygraph.runtime.convo.steps import ConvoStep, ToolUse
 from memorygraph.runtime.convo.transcript import TranscriptEntry, record_result, wire_messages
@@ -32,7 +32,7 @@ class Inference:
     """The inference of one step of a branch."""
 
     branch: Branch
-    node: Node
+    node: GraphNode
     step: ConvoStep
 
     def run(self) -> None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from memorygraph.runtime.convo.failure import GraphFailure
-from memorygraph.runtime.convo.graph import AUTO, NEXT, Always, Asked, Computed, Node, Route
+from memorygraph.runtime.convo.graph import AUTO, NEXT, Always, GraphNode, InCode, InWords, Route
 from memorygraph.runtime.convo.prompts import JSON_MODE, choice_prompt, judge_prompt, read_object
 from memorygraph.runtime.convo.steps import ConvoStep
 from memorygraph.runtime.convo.values import render_value, truthy
@@ -38,7 +38,7 @@ class Crossing:
     """A step of a branch that has its output, and has to choose the routes to go on by."""
 
     branch: Branch
-    node: Node
+    node: GraphNode
     step: ConvoStep
 
     def ways(self) -> list[Way]:
@@ -65,7 +65,7 @@ class Crossing:
     def find_sure(self, routes: Sequence[Route]) -> int | None:
         """Find the first route that holds without a model's judgement: no later one can win."""
         for index, route in enumerate(routes):
-            if not isinstance(route.condition, Asked) and self.holds(route):
+            if not isinstance(route.condition, InWords) and self.holds(route):
                 if route.target == AUTO and not self.candidates(route):
                     continue
                 return index
@@ -73,7 +73,7 @@ class Crossing:
 
     def holds(self, route: Route) -> bool:
         """Whether the condition of a route holds that no model has to judge."""
-        if isinstance(route.condition, Computed):
+        if isinstance(route.condition, InCode):
             statements = route.condition.statements
             return bool(statements) and truthy(self.branch.scene.evaluator.statements(statements))
         return isinstance(route.condition, Always)
@@ -84,7 +84,7 @@ class Crossing:
         prompts = {
             index: judge_prompt(self.branch.scene.text(route.condition.text), output)
             for index, route in enumerate(routes)
-            if isinstance(route.condition, Asked)
+            if isinstance(route.condition, InWords)
         }
         if not prompts:
             return {}

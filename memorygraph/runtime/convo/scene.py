@@ -10,7 +10,7 @@ from typing import Any
 from memorygraph.errors import ScriptError, Span
 from memorygraph.languages.convo import syntax
 from memorygraph.runtime.convo.evaluator import Evaluator
-from memorygraph.runtime.convo.graph import Graph, Node, functions_of
+from memorygraph.runtime.convo.graph import GraphNode, NodeGraph, functions_of
 from memorygraph.runtime.convo.scope import Environment
 from memorygraph.runtime.convo.tools import read_arguments, tool_schema
 from memorygraph.runtime.convo.transcript import SPEAKERS, TranscriptEntry
@@ -41,7 +41,7 @@ class Scene:
     Expressions get copies of inputs and outputs, so that no program can change the record of its run.
     """
 
-    def __init__(self, program: syntax.Program, graph: Graph, permissions: Permissions) -> None:
+    def __init__(self, program: syntax.Program, graph: NodeGraph, permissions: Permissions) -> None:
         self.program, self.graph = program, graph
         self.visits: list[Visit] = []
         self.infos: list[dict[str, Any]] = []
@@ -166,7 +166,7 @@ class Scene:
         value = self.evaluator.value(values[-1]) if values else None
         return TranscriptEntry("result", tags=self.tags(message), value=value)
 
-    def messages_of(self, node: Node) -> tuple[list[TranscriptEntry], list[TranscriptEntry]]:
+    def messages_of(self, node: GraphNode) -> tuple[list[TranscriptEntry], list[TranscriptEntry]]:
         """The messages that a visit adds to the transcript, and the system messages that it sends beside them.
 
         The code of the node is executed, each message in its place.
@@ -217,7 +217,7 @@ class Scene:
         value = self.evaluator.call_function(function, arguments)
         return value if value is UNDEFINED else to_plain(value)
 
-    def reply_type(self, node: Node, messages: Sequence[TranscriptEntry]) -> ConvoType | None:
+    def reply_type(self, node: GraphNode, messages: Sequence[TranscriptEntry]) -> ConvoType | None:
         """The type of the reply that the last message of the user in a node asks for; None for a text.
 
         Raises:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from memorygraph.languages.convo import syntax
 from memorygraph.runtime.convo.branch import Branch
 from memorygraph.runtime.convo.failure import GraphFailure
-from memorygraph.runtime.convo.graph import OUTSIDE, id_in, role_of
+from memorygraph.runtime.convo.graph import OUTSIDE, id_in, message_role
 from memorygraph.runtime.convo.scene import Scene, Visit
 from memorygraph.runtime.convo.transcript import SPEAKERS, TranscriptEntry
 from memorygraph.runtime.convo.values import UNDEFINED
@@ -44,7 +44,7 @@ class Surroundings:
             MemoryGraphError: there is no `goto`, or a statement fails.
         """
         messages = self.scene.graph.outside
-        last = max((i for i, message in enumerate(messages) if role_of(message) == "goto"), default=None)
+        last = max((i for i, message in enumerate(messages) if message_role(message) == "goto"), default=None)
         for index, message in enumerate(messages):
             if index == last and self.given is not None:
                 self.end_visit()
