@@ -18,42 +18,23 @@ from memorygraph.client import MemoryGraph
 
 PAGE_ROWS = 1000
 MAX_THREADS = 32
+FACETS = frozenset({"entities"})  # parts of the client that have methods of their own
 
 
-class AsyncMemoryGraph:
-    """`MemoryGraph` for asyncio: every method is awaited, and is otherwise the same.
+class Offloaded:
+    """An object whose methods are awaited: each call runs in a thread of the executor."""
 
-    Only what `stream` gives is read with `async for`, without an `await`. A call that is cancelled may still be
-    stored: a commit that was sent cannot be taken back. At most MAX_THREADS calls run at a time, in threads of the
-    client's own, so that they never wait for other work of the program.
-
-    Example::
-
-        async with await AsyncMemoryGraph.connect() as mg:
-            await mg.load('Node(node_id="a", name="A", data="");')
-    """
-
-    def __init__(self, graph: MemoryGraph) -> None:
-        self._graph = graph
-        self._executor = ThreadPoolExecutor(MAX_THREADS, thread_name_prefix="memorygraph")
-
-    @classmethod
-    async def connect(cls, *args: Any, **options: Any) -> Self:
-        """Connect as `MemoryGraph.connect` does."""
-        return cls(await asyncio.to_thread(MemoryGraph.connect, *args, **options))
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self._run(self._graph.close)
-        self._executor.shutdown(wait=False)
+    def __init__(self, target: Any, executor: ThreadPoolExecutor) -> None:
+        self._target = target
+        self._executor = executor
 
     def __dir__(self) -> list[str]:
-        return sorted({*super().__dir__(), *(name for name in dir(self._graph) if not name.startswith("_"))})
+        return sorted({*super().__dir__(), *(name for name in dir(self._target) if not name.startswith("_"))})
 
     def __getattr__(self, name: str) -> Any:
-        attribute = getattr(self._graph, name)
+        attribute = getattr(self._target, name)
+        if name in FACETS:
+            return Offloaded(attribute, self._executor)
         if inspect.isgeneratorfunction(attribute):
             return wraps(attribute)(partial(self._stream, attribute))
         return wraps(attribute)(partial(self._run, attribute)) if callable(attribute) else attribute
@@ -74,3 +55,32 @@ class AsyncMemoryGraph:
                     yield value
         finally:
             await self._run(values.close)
+
+
+class AsyncMemoryGraph(Offloaded):
+    """`MemoryGraph` for asyncio: every method is awaited, and is otherwise the same.
+
+    Only what `stream` gives is read with `async for`, without an `await`. A call that is cancelled may still be
+    stored: a commit that was sent cannot be taken back. At most MAX_THREADS calls run at a time, in threads of the
+    client's own, so that they never wait for other work of the program.
+
+    Example::
+
+        async with await AsyncMemoryGraph.connect() as mg:
+            await mg.load('Node(node_id="a", name="A", data="");')
+    """
+
+    def __init__(self, graph: MemoryGraph) -> None:
+        super().__init__(graph, ThreadPoolExecutor(MAX_THREADS, thread_name_prefix="memorygraph"))
+
+    @classmethod
+    async def connect(cls, *args: Any, **options: Any) -> Self:
+        """Connect as `MemoryGraph.connect` does."""
+        return cls(await asyncio.to_thread(MemoryGraph.connect, *args, **options))
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._run(self._target.close)
+        self._executor.shutdown(wait=False)

@@ -16,12 +16,15 @@ from memorygraph.graph.namespaces import NamespaceInfo
 from memorygraph.languages import Script
 from memorygraph.languages.agentscript.syntax import Field
 from memorygraph.memory.chat import Chat
+from memorygraph.memory.entities import CreatedEntities, CreatedRelations, Entities
 from memorygraph.memory.evaluation import Evaluation
+from memorygraph.memory.pages import EntityGraph
 from memorygraph.memory.recall import Kind, Recalled
 from memorygraph.memory.remember import Remembered
+from memorygraph.memory.values import AddedObservations, Entity, ObservationDeletion, Observations, Relation
 from memorygraph.messages.graph import MessageGraph
+from memorygraph.messages.neo4j_storage import ConversationInfo
 from memorygraph.messages.record import Client
-from memorygraph.messages.store import ConversationInfo
 from memorygraph.query import Query
 from memorygraph.runtime.pete.store import LogInfo
 from memorygraph.runtime.pete.thought import Thought
@@ -174,6 +177,8 @@ class AsyncMemoryGraph:
         """Bring along the memory of the reference MCP memory server: its JSONL file, in one transaction."""
     async def adopt_memory(self) -> LoadReport:
         """Bring along what an mcp-neo4j-memory server keeps in the same database; the old graph stays as it is."""
+    @property
+    def entities(self) -> AsyncEntities: ...
     async def messages(self, name: str) -> MessageGraph:
         """A conversation as a list of messages, kept in Neo4j; its first message creates it."""
     async def conversations(self) -> list[ConversationInfo]:
@@ -202,3 +207,38 @@ class AsyncMemoryGraph:
         """Every namespace of the database, with its revision and the number of its nodes and edges."""
     async def drop_namespace(self, name: str) -> NamespaceInfo:
         """Delete a namespace with its graph and its conversations; returns what it held."""
+
+class AsyncEntities:
+    """`Entities` for asyncio."""
+
+    async def attributed_to(self, provenance: Provenance | None) -> Entities:
+        """The same entities, with writes whose records name another author."""
+    async def create(self, entities: Sequence[Entity]) -> CreatedEntities:
+        """Create entities; the observations of one that exists are added to it."""
+    async def relate(self, relations: Sequence[Relation]) -> CreatedRelations:
+        """Create relations between entities that exist."""
+    async def observe(self, observations: Sequence[Observations]) -> list[AddedObservations]:
+        """Add observations to entities that exist; returns the new ones, in the order of the request."""
+    async def delete(self, names: Sequence[str]) -> dict[str, int]:
+        """Delete entities with their observations and relations; missing ones are ignored. Returns the counts."""
+    async def delete_observations(self, deletions: Sequence[ObservationDeletion]) -> dict[str, int]:
+        """Delete observations by their texts; missing ones are ignored. Returns the counts."""
+    async def delete_relations(self, relations: Sequence[Relation]) -> dict[str, int]:
+        """Delete relations; missing ones are ignored. Returns the counts."""
+    async def read_graph(
+        self, *, max_tokens: int | None = None, cursor: str | None = None, names_only: bool = False
+    ) -> EntityGraph:
+        """All entities and relations, or a page of them; with `names_only` just the names and types of entities."""
+    async def open(
+        self,
+        names: Sequence[str],
+        *,
+        max_tokens: int | None = None,
+        cursor: str | None = None,
+        names_only: bool = False,
+    ) -> EntityGraph:
+        """The entities of these names, and the relations that begin or end at one of them."""
+    async def search(
+        self, text: str, *, max_tokens: int | None = None, cursor: str | None = None, names_only: bool = False
+    ) -> EntityGraph:
+        """The entities whose name, type or observations contain the text in any case, and the relations at them."""

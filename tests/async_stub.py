@@ -14,6 +14,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 
+from memorygraph.aio import FACETS
 from tests.modules import PACKAGE
 
 STUB = PACKAGE / "aio.pyi"
@@ -35,14 +36,34 @@ class AsyncMemoryGraph:
 
 def generate() -> str:
     """The text of the stub."""
-    tree = ast.parse((PACKAGE / "client.py").read_text("utf-8"))
-    [client] = [node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == "MemoryGraph"]
-    methods = "".join(_method(node) for node in client.body if isinstance(node, ast.FunctionDef))
-    used = _names(CLASS + methods)
-    aliases = [ast.unparse(node) for node in tree.body if isinstance(node, ast.Assign) and _names(node.targets) & used]
-    imports = [f"{ast.unparse(node)}\n" for node in _imports(tree, used | _names("\n".join(aliases)))]
-    imports += ["from collections.abc import AsyncIterator\n", "from memorygraph.client import MemoryGraph\n"]
-    text = HEADER + "".join(imports) + "\n" + "".join(f"{alias}\n" for alias in aliases) + CLASS + methods
+    client = ast.parse((PACKAGE / "client.py").read_text("utf-8"))
+    parts = [(client, "MemoryGraph", CLASS)]
+    for facet in sorted(FACETS):
+        [method] = [node for node in ast.walk(client) if isinstance(node, ast.FunctionDef) and node.name == facet]
+        [home] = [node for node in method.body if isinstance(node, ast.ImportFrom)]
+        module = PACKAGE.parent / f"{str(home.module).replace('.', '/')}.py"
+        name = ast.unparse(method.returns) if method.returns else ""
+        head = f'\nclass Async{name}:\n    """`{name}` for asyncio."""\n\n'
+        parts.append((ast.parse(module.read_text("utf-8")), name, head))
+    imports = ["from collections.abc import AsyncIterator\n", "from memorygraph.client import MemoryGraph\n"]
+    aliases: list[str] = []
+    classes = ""
+    for tree, name, head in parts:
+        [body] = [node.body for node in tree.body if isinstance(node, ast.ClassDef) and node.name == name]
+        text = head + "".join(_method(node) for node in body if isinstance(node, ast.FunctionDef))
+        used = _names(text)
+        found = [
+            ast.unparse(node) for node in tree.body if isinstance(node, ast.Assign) and _names(node.targets) & used
+        ]
+        imports += [f"{ast.unparse(node)}\n" for node in _imports(tree, used | _names("\n".join(found)))]
+        imports += [
+            f"from memorygraph.memory.entities import {node.name}\n"
+            for node in tree.body
+            if isinstance(node, ast.ClassDef) and tree is not client and node.name in used
+        ]
+        aliases += found
+        classes += text
+    text = HEADER + "".join(imports) + "\n" + "".join(f"{alias}\n" for alias in aliases) + classes
     return _ruff(_ruff(text, "check", "--fix", "--quiet", "--select", "I"), "format")
 
 
@@ -69,6 +90,8 @@ def _method(node: ast.FunctionDef) -> str:
     returns = ast.unparse(node.returns) if node.returns else "None"
     generator = re.fullmatch(r"Generator\[(.*), None, None\]", returns)
     word, returns = ("def", f"AsyncIterator[{generator[1]}]") if generator else ("async def", returns)
+    if node.name in FACETS:
+        return f"    @property\n    def {node.name}(self) -> Async{returns}: ...\n"
     first_line = (ast.get_docstring(node) or "").partition("\n\n")[0].replace("\n", " ")
     head = "".join(f"    @{decorator}\n" for decorator in decorators)
     return f'{head}    {word} {node.name}({ast.unparse(node.args)}) -> {returns}:\n        """{first_line}"""\n'

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from memorygraph.graph.loads import LoadReport
-    from memorygraph.memory.chat import Chat, Turn
+    from memorygraph.memory.chat import Chat, ChatTurn
 
 HELP = """\
 Type a message; what the model remembers of it is shown below its answer.
@@ -123,7 +123,7 @@ def chat_command(
     with settings.connect() as graph:
         talk = graph.chat(conversation, model, attempts=attempts, budget=budget, history=history)
         say(f"conversation {conversation}; :help says how, :quit ends")
-        turns: list[Turn] = []
+        turns: list[ChatTurn] = []
         try:
             hold_conversation(settings, talk, turns, as_json=as_json)
         except KeyboardInterrupt:
@@ -132,7 +132,7 @@ def chat_command(
             print_json([turn.as_dict() for turn in turns])
 
 
-def hold_conversation(settings: Settings, talk: Chat, turns: list[Turn], *, as_json: bool) -> None:
+def hold_conversation(settings: Settings, talk: Chat, turns: list[ChatTurn], *, as_json: bool) -> None:
     """Send each line to the model until the end of the input, or `:quit`."""
     while (typed := read_line()) is not None:
         if typed == ":recalled":
@@ -161,7 +161,7 @@ def read_line() -> str | None:
     return None if line == ":quit" else line
 
 
-def print_turn(settings: Settings, turn: Turn, *, as_json: bool) -> None:
+def print_turn(settings: Settings, turn: ChatTurn, *, as_json: bool) -> None:
     """Print the answer of a turn, and on stderr what was remembered."""
     if turn.answer:
         click.echo(plain(turn.answer), err=as_json)
@@ -174,7 +174,7 @@ def print_turn(settings: Settings, turn: Turn, *, as_json: bool) -> None:
             say(str(problem))
 
 
-def describe_recalled(turns: list[Turn]) -> str:
+def describe_recalled(turns: list[ChatTurn]) -> str:
     """What the memory held about the last message."""
     if not turns or not turns[-1].recalled:
         return "nothing was recalled"

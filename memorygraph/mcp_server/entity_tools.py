@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from memorygraph.mcp_server.tools import BudgetedArguments, ToolAnswer, ToolArguments, provenance, tool
-from memorygraph.memory import entities as memory
-from memorygraph.memory.reading import Graph, as_json
+from memorygraph.memory.pages import EntityGraph, as_json
 from memorygraph.memory.values import (
     AddedObservations,
     Entity,
@@ -169,7 +168,7 @@ def create_entities(graph: MemoryGraph, given: EntitiesArguments) -> ToolAnswer:
 
     What is said of an entity that exists is added to it; nothing is overwritten.
     """
-    created, outcomes = memory.create_entities(graph.scope, given.entities, provenance=provenance())
+    created, outcomes = graph.entities.attributed_to(provenance()).create(given.entities)
     said = [outcome.as_dict() for outcome in outcomes] if len(created) < len(given.entities) else []
     return answer_with_array("entities", [entity.as_dict() for entity in created], said)
 
@@ -180,7 +179,7 @@ def create_relations(graph: MemoryGraph, given: RelationsArguments) -> ToolAnswe
 
     Relations should be in active voice, and both entities must exist.
     """
-    created, outcomes = memory.create_relations(graph.scope, given.relations, provenance=provenance())
+    created, outcomes = graph.entities.attributed_to(provenance()).relate(given.relations)
     said = [outcome.as_dict() for outcome in outcomes] if len(created) < len(given.relations) else []
     return answer_with_array("relations", [relation.as_dict() for relation in created], said)
 
@@ -188,7 +187,7 @@ def create_relations(graph: MemoryGraph, given: RelationsArguments) -> ToolAnswe
 @tool("Add Observations", ObservationsArguments, ObservationsAnswer, writes=True)
 def add_observations(graph: MemoryGraph, given: ObservationsArguments) -> ToolAnswer:
     """Add new observations to existing entities in the knowledge graph."""
-    added = memory.add_observations(graph.scope, given.observations, provenance=provenance())
+    added = graph.entities.attributed_to(provenance()).observe(given.observations)
     return answer_with_array("results", [each.as_dict() for each in added], [])
 
 
@@ -200,21 +199,21 @@ def answer_with_array(name: str, values: list[dict[str, Any]], outcomes: list[di
 @tool("Delete Entities", EntityDeletionsArguments, DoneAnswer, writes=True, destructive=True)
 def delete_entities(graph: MemoryGraph, given: EntityDeletionsArguments) -> ToolAnswer:
     """Delete multiple entities and their associated relations from the knowledge graph."""
-    memory.delete_entities(graph.scope, given.entity_names, provenance=provenance())
+    graph.entities.attributed_to(provenance()).delete(given.entity_names)
     return ToolAnswer.of_done("Entities deleted successfully")
 
 
 @tool("Delete Observations", ObservationDeletionsArguments, DoneAnswer, writes=True, destructive=True)
 def delete_observations(graph: MemoryGraph, given: ObservationDeletionsArguments) -> ToolAnswer:
     """Delete specific observations from entities in the knowledge graph."""
-    memory.delete_observations(graph.scope, given.deletions, provenance=provenance())
+    graph.entities.attributed_to(provenance()).delete_observations(given.deletions)
     return ToolAnswer.of_done("Observations deleted successfully")
 
 
 @tool("Delete Relations", RelationDeletionsArguments, DoneAnswer, writes=True, destructive=True)
 def delete_relations(graph: MemoryGraph, given: RelationDeletionsArguments) -> ToolAnswer:
     """Delete multiple relations from the knowledge graph."""
-    memory.delete_relations(graph.scope, given.relations, provenance=provenance())
+    graph.entities.attributed_to(provenance()).delete_relations(given.relations)
     return ToolAnswer.of_done("Relations deleted successfully")
 
 
@@ -224,7 +223,7 @@ def read_graph(graph: MemoryGraph, given: PageArguments) -> ToolAnswer:
 
     Long answers come in pages: the answer says what it left out, and `cursor` goes on from there.
     """
-    return ToolAnswer.of(memory.read_graph(graph.scope, **given.page()).as_dict())
+    return ToolAnswer.of(graph.entities.read_graph(**given.page()).as_dict())
 
 
 @tool("Search Nodes", SearchArguments, GraphAnswer)
@@ -233,7 +232,7 @@ def search_nodes(graph: MemoryGraph, given: SearchArguments) -> ToolAnswer:
 
     Long answers come in pages: the answer says what it left out, and `cursor` goes on from there.
     """
-    return ToolAnswer.of(memory.search_nodes(graph.scope, given.query, **given.page()).as_dict())
+    return ToolAnswer.of(graph.entities.search(given.query, **given.page()).as_dict())
 
 
 @tool("Open Nodes", NamesArguments, GraphAnswer)
@@ -242,22 +241,22 @@ def open_nodes(graph: MemoryGraph, given: NamesArguments) -> ToolAnswer:
 
     Long answers come in pages: the answer says what it left out, and `cursor` goes on from there.
     """
-    return ToolAnswer.of(memory.open_nodes(graph.scope, given.names, **given.page()).as_dict())
+    return ToolAnswer.of(graph.entities.open(given.names, **given.page()).as_dict())
 
 
 @tool("Search Memories", SearchArguments, Neo4jGraphAnswer)
 def search_memories(graph: MemoryGraph, given: SearchArguments) -> ToolAnswer:
     """Search for memories based on a query containing search terms; search_nodes in the words of mcp-neo4j-memory."""
-    return answer_as_neo4j_memory(memory.search_nodes(graph.scope, given.query, **given.page()))
+    return answer_as_neo4j_memory(graph.entities.search(given.query, **given.page()))
 
 
 @tool("Find Memories by Name", NamesArguments, Neo4jGraphAnswer)
 def find_memories_by_name(graph: MemoryGraph, given: NamesArguments) -> ToolAnswer:
     """Find specific memories by name; open_nodes in the words of mcp-neo4j-memory."""
-    return answer_as_neo4j_memory(memory.open_nodes(graph.scope, given.names, **given.page()))
+    return answer_as_neo4j_memory(graph.entities.open(given.names, **given.page()))
 
 
-def answer_as_neo4j_memory(page: Graph) -> ToolAnswer:
+def answer_as_neo4j_memory(page: EntityGraph) -> ToolAnswer:
     """Answer with a page of entities and relations in the words of mcp-neo4j-memory."""
     entities = [
         {"name": each.name, "type": each.entity_type, "observations": each.observations} for each in page.entities

@@ -13,8 +13,7 @@ from mcp_types import Resource, ResourceTemplate
 
 from memorygraph.mcp_server.graph_tools import ShowConversationArguments, show_conversation
 from memorygraph.mcp_server.tools import DEFAULT_TOKENS
-from memorygraph.memory.entities import open_nodes, read_graph
-from memorygraph.memory.reading import as_json
+from memorygraph.memory.pages import as_json
 
 if TYPE_CHECKING:
     from memorygraph.client import MemoryGraph
@@ -105,13 +104,13 @@ def resource(
 @resource(GRAPH_URI, "Knowledge Graph", "The knowledge graph with all entities and relations")
 def read_knowledge_graph(graph: MemoryGraph) -> str:
     """Read all entities and relations, as far as they fit one answer."""
-    return as_json(read_graph(graph.scope, max_tokens=GRAPH_TOKENS).as_dict())
+    return as_json(graph.entities.read_graph(max_tokens=GRAPH_TOKENS).as_dict())
 
 
 @resource("memory://overview", "Overview", "The names and types of all entities")
 def read_overview(graph: MemoryGraph) -> str:
     """Read the names and types of all entities."""
-    return as_json(read_graph(graph.scope, max_tokens=DEFAULT_TOKENS, names_only=True).as_dict())
+    return as_json(graph.entities.read_graph(max_tokens=DEFAULT_TOKENS, names_only=True).as_dict())
 
 
 @resource(
@@ -128,7 +127,7 @@ def read_language(_: MemoryGraph) -> str:
 @resource("memory://entity/{name}", "Entity", "An entity by its name, with its observations and relations")
 def read_entity(graph: MemoryGraph, name: str) -> str:
     """Read one entity."""
-    return as_json(open_nodes(graph.scope, [name], max_tokens=DEFAULT_TOKENS).as_dict())
+    return as_json(graph.entities.open([name], max_tokens=DEFAULT_TOKENS).as_dict())
 
 
 @resource("memory://node/{id}", "Node", "A node by its id")
