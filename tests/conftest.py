@@ -18,12 +18,15 @@ import pytest
 from memorygraph import MemoryGraph
 from memorygraph.graph.connection import Connection, Transaction
 from memorygraph.query import Query
+from tests.examples import load_profile
 from tests.shared_neo4j import Address, SharedNeo4j, new_namespace
 from tests.turns import Turns
 
 # A shell that starts the tests in its background has them ignore interrupts, and so would every process they start.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+load_profile()
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 RUN_FOLDER = "MEMORYGRAPH_TEST_RUN_FOLDER"

@@ -29,7 +29,7 @@ _FOREIGN = "CREATE (a:Canary {is: $id})-[r:CANARY {is: $id}]->(b:Canary {is: $id
 # The record of a namespace has its name as `name`, what a test puts outside of namespaces a `mark`, everything else a
 # `namespace`. Other tests write to the database meanwhile, each under a name that begins in one of these ways.
 _OWN = """
-WITH n, coalesce(n.namespace, n.mark, CASE WHEN n:Namespace THEN n.name END, "") AS namespace
+WITH n, coalesce(n.namespace, properties(n).mark, CASE WHEN n:Namespace THEN n.name END, "") AS namespace
 WHERE namespace = $namespace OR n.is = $id
   OR ($whole AND none(start IN ["test-", "names", "evaluate-"] WHERE namespace STARTS WITH start))
 """
