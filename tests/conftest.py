@@ -55,9 +55,9 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """One worker for each processor, and none where only files are named: those are sooner done without."""
+    """One worker for each processor, and none for named files, which are done sooner, or for tests that print (-s)."""
     only_files = config.args_source is pytest.Config.ArgsSource.ARGS and not any(map(os.path.isdir, config.args))
-    return 0 if only_files else max(2, os.cpu_count() or 2)
+    return 0 if only_files or config.getoption("capture") == "no" else max(2, os.cpu_count() or 2)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
