@@ -15,17 +15,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TextIO
 
 from memorygraph.budget import Budget
-from memorygraph.compiler import compile_program
 from memorygraph.errors import MemoryGraphError, NotFoundError, Problem
 from memorygraph.graph import elements, exports
 from memorygraph.graph.batches import load_batches
 from memorygraph.graph.connection import READ_SECONDS, Connection
 from memorygraph.graph.elements import Edge, Hit, Neighbour, Node
 from memorygraph.graph.loads import Loader, LoadReport, Provenance
+from memorygraph.graph.namespace import Namespace
 from memorygraph.graph.namespaces import NamespaceInfo, drop_namespace, list_namespaces
 from memorygraph.graph.readonly import check_nesting, check_reads_only
 from memorygraph.graph.schema import apply_schema
-from memorygraph.languages import Script, agentscript, convo, language_of, parse, parse_batches, pete
+from memorygraph.languages import LANGUAGES, Script, language_of, parse, parse_batches
 from memorygraph.languages.contextscript import Deletion, Program, print_statement
 from memorygraph.messages.graph import MessageGraph
 from memorygraph.messages.record import Client, record
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from memorygraph.graph.history import Change, Revision, Snapshot
-    from memorygraph.languages.agentscript import Field
+    from memorygraph.languages.agentscript.syntax import Field
     from memorygraph.memory.chat import Chat
     from memorygraph.memory.evaluation import Evaluation
     from memorygraph.memory.recall import Kind, Recalled
@@ -47,9 +47,8 @@ if TYPE_CHECKING:
     from memorygraph.memory.remember import Remembered
     from memorygraph.runtime.pete.store import LogInfo
     from memorygraph.runtime.pete.thought import Thought
-    from memorygraph.runtime.programs import ProgramInfo
-    from memorygraph.runtime.result import RunResult
-    from memorygraph.runtime.trace import Listener
+    from memorygraph.runtime.programs import ProgramInfo, StoredProgram
+    from memorygraph.runtime.result import Listener, RunResult
 
 MAX_NAMESPACE = 200
 MAX_NEIGHBOURS = 20
@@ -74,7 +73,8 @@ class MemoryGraph:
             )
         self.connection = connection
         self.namespace = namespace
-        self._loader = Loader(connection, namespace)
+        self.scope = Namespace(connection, namespace)
+        self._loader = Loader(self.scope)
 
     @classmethod
     def connect(
@@ -144,16 +144,9 @@ class MemoryGraph:
             ConnectionError: the server cannot be reached.
         """
         script = _script(source, language, strict=strict, file=file)
-        if isinstance(script, (agentscript.Program, convo.Program)):
-            from memorygraph.runtime.programs import load_program
-
-            return load_program(self.connection, self.namespace, script, dry_run=dry_run, provenance=provenance)
-        if isinstance(script, pete.Program):
-            from memorygraph.runtime.pete.store import LogStore
-
-            return LogStore(self.connection, self.namespace).load(script, dry_run=dry_run, provenance=provenance)
-        program = _program(script, language, strict=strict)
-        return self._loader.load(program, dry_run=dry_run, progress=progress, provenance=provenance)
+        options = {"dry_run": dry_run, "progress": progress, "provenance": provenance}
+        report: LoadReport = LANGUAGES[script.language].load(self.scope, script, **options)
+        return report
 
     def load_file(
         self,
@@ -206,7 +199,7 @@ class MemoryGraph:
         An id that the script does not declare may be stored, so it is no problem here.
         """
         script = _script(source, language, strict=strict, file=file)
-        return list(compile_program(script, None).problems if isinstance(script, Program) else script.problems)
+        return LANGUAGES[script.language].check(script)
 
     def run(
         self,
@@ -238,23 +231,25 @@ class MemoryGraph:
             ScriptError: the program is wrong, or something in it cannot be done.
             ModelError: a model endpoint failed.
         """
-        from memorygraph.runtime.agentscript.run import Run
         from memorygraph.runtime.permissions import Permissions
+        from memorygraph.runtime.request import RunRequest
 
         program = _script(source, language)
-        permissions = Permissions.of(allow_tools, allow_hosts)
-        if isinstance(program, convo.Program):
-            from memorygraph.runtime.convo.run import ConvoRun
-
-            if mock or agent or function:
-                raise MemoryGraphError("a node graph is run without --mock, --agent and --function")
-            return ConvoRun(self, permissions, model, max_steps, listener, resume)(program, input)
-        if not isinstance(program, agentscript.Program):
-            raise MemoryGraphError("such a script is stored, and not run: memorygraph load FILE")
-        if resume:
-            raise MemoryGraphError("only the run of a node graph can be resumed")
-        run = Run(self, permissions, model, mock, max_steps, agent, function, listener, ask)
-        return run(program, Path(folder), input)
+        request = RunRequest(
+            input,
+            model,
+            Path(folder),
+            agent,
+            function,
+            Permissions.of(allow_tools, allow_hosts),
+            max_steps,
+            mock,
+            listener,
+            ask,
+            resume,
+        )
+        result: RunResult = LANGUAGES[program.language].run(self, program, request)
+        return result
 
     def run_file(
         self,
@@ -279,9 +274,9 @@ class MemoryGraph:
         """The stored programs, by name: what `load` has stored of AgentScript and node graphs."""
         from memorygraph.runtime.programs import list_programs
 
-        return list_programs(self.connection, self.namespace)
+        return list_programs(self.scope)
 
-    def program(self, name: str) -> agentscript.Program | convo.Program:
+    def program(self, name: str) -> StoredProgram:
         """The program that was last loaded under a name, ready for `run`.
 
         Raises:
@@ -289,7 +284,7 @@ class MemoryGraph:
         """
         from memorygraph.runtime.programs import find_program
 
-        return find_program(self.connection, self.namespace, name)
+        return find_program(self.scope, name)
 
     def forget_program(self, name: str) -> None:
         """Let a stored program be run by its name no longer; the records of its runs stay.
@@ -299,7 +294,7 @@ class MemoryGraph:
         """
         from memorygraph.runtime.programs import forget_program
 
-        forget_program(self.connection, self.namespace, name)
+        forget_program(self.scope, name)
 
     def compile(self, source: str | Script, language: str = "contextscript", *, strict: bool = False) -> list[Query]:
         """The Cypher that `load` would run for this script on what is stored now.
@@ -308,15 +303,7 @@ class MemoryGraph:
             ScriptError: the script is wrong.
         """
         script = _script(source, language, strict=strict)
-        if isinstance(script, (agentscript.Program, convo.Program)):
-            from memorygraph.runtime.programs import program_queries
-
-            return program_queries(script, self.namespace)
-        if isinstance(script, pete.Program):
-            from memorygraph.runtime.pete.store import LogStore
-
-            return LogStore(self.connection, self.namespace).queries(script)
-        return self._loader.queries(_program(script, language, strict=strict))
+        return LANGUAGES[script.language].compile(self.scope, script)
 
     def node(self, identifier: str) -> Node:
         """The node with this id.
@@ -324,7 +311,7 @@ class MemoryGraph:
         Raises:
             NotFoundError: there is none.
         """
-        node = elements.find_node(self.connection, self.namespace, identifier)
+        node = elements.find_node(self.scope, identifier)
         if node is None:
             raise self._not_found("node", identifier)
         return node
@@ -335,7 +322,7 @@ class MemoryGraph:
         Raises:
             NotFoundError: there is none.
         """
-        edge = elements.find_edge(self.connection, self.namespace, identifier)
+        edge = elements.find_edge(self.scope, identifier)
         if edge is None:
             raise self._not_found("edge", identifier)
         return edge
@@ -346,9 +333,7 @@ class MemoryGraph:
         Raises:
             NotFoundError: there is neither.
         """
-        found = elements.find_node(self.connection, self.namespace, identifier) or elements.find_edge(
-            self.connection, self.namespace, identifier
-        )
+        found = elements.find_node(self.scope, identifier) or elements.find_edge(self.scope, identifier)
         if found is None:
             raise self._not_found("node or edge", identifier)
         return found
@@ -361,14 +346,14 @@ class MemoryGraph:
         """
         if not 1 <= depth <= MAX_NEIGHBOURS:
             raise MemoryGraphError(f"a depth lies between 1 and {MAX_NEIGHBOURS}, and this is {depth}")
-        found = elements.find_neighbours(self.connection, self.namespace, identifier, depth)
+        found = elements.find_neighbours(self.scope, identifier, depth)
         if not found:
             self.node(identifier)
         return found
 
     def search(self, text: str, limit: int = 10) -> list[Hit]:
         """The nodes whose name or data hold words of the text, best first. Any text is a valid search."""
-        return elements.search(self.connection, self.namespace, text, limit)
+        return elements.search(self.scope, text, limit)
 
     def recall(
         self,
@@ -400,7 +385,7 @@ class MemoryGraph:
     def _recaller(self) -> Recaller:
         from memorygraph.memory.recaller import Recaller
 
-        return Recaller(self.connection, self.namespace)
+        return Recaller(self.scope)
 
     def evaluate(
         self, folder: str | Path, *, facts: bool = False, progress: Callable[[int, int], None] | None = None
@@ -480,9 +465,9 @@ class MemoryGraph:
         if format == "server-memory":
             from memorygraph.memory.transfer import export_server_memory
 
-            file.writelines(export_server_memory(self.connection, self.namespace))
+            file.writelines(export_server_memory(self.scope))
         else:
-            exports.export(self.connection, self.namespace, file, format)
+            exports.export(self.scope, file, format)
 
     def history(self, identifier: str) -> list[Change]:
         """All that happened to a node or an edge, the oldest first: what it was before and after, by whose load, when.
@@ -494,7 +479,7 @@ class MemoryGraph:
         """
         from memorygraph.graph.history import history_of
 
-        return history_of(self.connection, self.namespace, identifier)
+        return history_of(self.scope, identifier)
 
     def revisions(self, limit: int = 20) -> list[Revision]:
         """The last loads of the namespace, the newest first."""
@@ -502,7 +487,7 @@ class MemoryGraph:
 
         if limit < 1:
             raise MemoryGraphError(f"at least one revision is asked for, and this is {limit}")
-        return list_revisions(self.connection, self.namespace, limit)
+        return list_revisions(self.scope, limit)
 
     def undo(self, revision: int, *, dry_run: bool = False, provenance: Provenance | None = None) -> LoadReport:
         """Take back what a revision did, by a new load: what it changed or deleted becomes what it was before.
@@ -515,7 +500,7 @@ class MemoryGraph:
         """
         from memorygraph.graph.undo import undo
 
-        return undo(self.connection, self.namespace, revision, dry_run=dry_run, provenance=provenance)
+        return undo(self.scope, revision, dry_run=dry_run, provenance=provenance)
 
     def at(self, revision: int | None = None, time: datetime | None = None) -> Snapshot:
         """The graph as it was at a revision, or at a time; a time without a zone is local.
@@ -526,7 +511,7 @@ class MemoryGraph:
         """
         from memorygraph.graph.history import snapshot
 
-        return snapshot(self.connection, self.namespace, revision, time)
+        return snapshot(self.scope, revision, time)
 
     def purge(self, before: int | None = None) -> int:
         """Forget what was deleted or changed: all of it, or what was so before a revision.
@@ -535,7 +520,7 @@ class MemoryGraph:
         """
         from memorygraph.graph.history import purge
 
-        return purge(self.connection, self.namespace, before)
+        return purge(self.scope, before)
 
     def import_memory(self, path: str | Path) -> LoadReport:
         """Bring along the memory of the reference MCP memory server: its JSONL file, in one transaction.
@@ -548,7 +533,7 @@ class MemoryGraph:
         """
         from memorygraph.memory.transfer import import_server_memory
 
-        return import_server_memory(self.connection, self.namespace, path)
+        return import_server_memory(self.scope, path)
 
     def adopt_memory(self) -> LoadReport:
         """Bring along what an mcp-neo4j-memory server keeps in the same database; the old graph stays as it is.
@@ -558,7 +543,7 @@ class MemoryGraph:
         """
         from memorygraph.memory.transfer import adopt_neo4j_memory
 
-        return adopt_neo4j_memory(self.connection, self.namespace)
+        return adopt_neo4j_memory(self.scope)
 
     def messages(self, name: str) -> MessageGraph:
         """A conversation as a list of messages, kept in Neo4j; its first message creates it.
@@ -568,11 +553,11 @@ class MemoryGraph:
         """
         if not name:
             raise MemoryGraphError("a conversation has a name, and this is empty")
-        return MessageGraph(storage=Store(self.connection, self.namespace, name))
+        return MessageGraph(storage=Store(self.scope, name))
 
     def conversations(self) -> list[ConversationInfo]:
         """Every conversation of the namespace, by name."""
-        return list_conversations(self.connection, self.namespace)
+        return list_conversations(self.scope)
 
     def record(self, client: Client, conversation: str = "recorded") -> Client:
         """A copy of an `openai` client, synchronous or not, whose every call is stored in a conversation.
@@ -588,7 +573,7 @@ class MemoryGraph:
         """
         if not conversation:
             raise MemoryGraphError("a conversation has a name, and this is empty")
-        return record(client, Recorder(self.connection, self.namespace, conversation))
+        return record(client, Recorder(self.scope, conversation))
 
     def pete(self, name: str, model: str | None = None) -> Thought:
         """A thought: the context of this name that a model continues, or any context by its address, `memory:N`.
@@ -601,7 +586,7 @@ class MemoryGraph:
         """
         from memorygraph.runtime.pete.thought import Thought
 
-        return Thought(self.connection, self.namespace, name, model)
+        return Thought(self.scope, name, model)
 
     def remember(
         self, text: str, model: str | None = None, *, attempts: int = 3, budget: str | Budget = "2k"
@@ -619,8 +604,7 @@ class MemoryGraph:
         from memorygraph.memory.remember import remember
 
         return remember(
-            self.connection,
-            self.namespace,
+            self.scope,
             text,
             model,
             attempts=attempts,
@@ -648,8 +632,7 @@ class MemoryGraph:
         from memorygraph.memory.chat import Chat
 
         return Chat(
-            self.connection,
-            self.namespace,
+            self.scope,
             conversation,
             model,
             attempts=attempts,
@@ -662,7 +645,7 @@ class MemoryGraph:
         """The outermost context of every thought, by name."""
         from memorygraph.runtime.pete.store import LogStore
 
-        return LogStore(self.connection, self.namespace).logs()
+        return LogStore(self.scope).logs()
 
     def namespaces(self) -> list[NamespaceInfo]:
         """Every namespace of the database, with its revision and the number of its nodes and edges."""
@@ -677,10 +660,11 @@ class MemoryGraph:
         from memorygraph.runtime.convo.store import drop_graphs
         from memorygraph.runtime.runs import drop_runs
 
-        drop_runs(self.connection, name)
-        drop_graphs(self.connection, name)
-        drop_conversations(self.connection, name)
-        return drop_namespace(self.connection, name)
+        dropped = Namespace(self.connection, name)
+        drop_runs(dropped)
+        drop_graphs(dropped)
+        drop_conversations(dropped)
+        return drop_namespace(dropped)
 
     def _not_found(self, kind: str, identifier: str) -> NotFoundError:
         return NotFoundError(f"no {kind} `{identifier}` in namespace `{self.namespace}`; `search` finds ids by text")
@@ -688,13 +672,6 @@ class MemoryGraph:
 
 def _script(source: str | Script, language: str, *, strict: bool = False, file: str | None = None) -> Script:
     return parse(source, language, strict=strict, file=file) if isinstance(source, str) else source
-
-
-def _program(source: str | Script, language: str, *, strict: bool) -> Program:
-    script = _script(source, language, strict=strict)
-    if not isinstance(script, Program):
-        raise MemoryGraphError("only ContextScript is loaded in batches")
-    return script
 
 
 def chosen_namespace(namespace: str | None = None) -> str:

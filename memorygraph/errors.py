@@ -18,6 +18,7 @@ The tree (the exit code of the command line in brackets)::
      ├── GraphFailure [1]         a node graph cannot go on (runtime.convo)
      ├── ValueProblem [1]         something cannot be done with a value of a program (runtime.values)
      ├── ConnectionError [3]      Neo4j cannot be reached or started
+     │    ├── LoginError [3]      Neo4j refuses the user name or the password
      │    ├── DownloadError [3]   a file of the embedded server cannot be fetched or is not genuine
      │    └── AdminError [3]      Neo4j's tool for dumps and checks failed, or found damage (graph.admin_tool)
      │         └── NotClosedError [3]  the server was killed before, and has to be started once
@@ -183,6 +184,10 @@ class ConnectionError(MemoryGraphError):  # noqa: A001 - the name is part of the
     """Neo4j cannot be reached or started; the message says what to do."""
 
     exit_code = 3
+
+
+class LoginError(ConnectionError):
+    """Neo4j refuses the user name or the password."""
 
 
 class DownloadError(ConnectionError):

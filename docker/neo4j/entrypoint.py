@@ -137,7 +137,7 @@ def _write(path: Path, text: str) -> None:
 def _prepare(configuration: Configuration) -> Path:
     """Write the files that Neo4j starts with, and return their folder; a password only before the first start."""
     folder = Path(tempfile.gettempdir()) / f"neo4j-of-user-{os.getuid()}"
-    class_path = [LIBRARIES / artifact.file_name for artifact in read_lock().artifacts]
+    class_path = read_lock().class_path(LIBRARIES)
     _write(folder / "neo4j.conf", configuration.neo4j_conf())
     _write(folder / "jvm.args", jvm_arguments(class_path, LOGS, configuration.jvm_options()))
     if configuration.first_password and not (DATA / "databases" / "system").exists():

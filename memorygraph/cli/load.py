@@ -16,7 +16,6 @@ from memorygraph.scripts import STANDARD_INPUT, read_script
 if TYPE_CHECKING:
     from memorygraph.client import MemoryGraph
     from memorygraph.graph.loads import LoadReport
-PROGRAMS = ("agentscript", "convo")
 
 _files = click.argument("files", nargs=-1, required=True, metavar="FILE...")
 _language = click.option(
@@ -172,7 +171,7 @@ def _print_report(report: LoadReport) -> None:
         f"revision {report.revision} of namespace {report.namespace}"
     )
     print_table(("", "created", "updated", "deleted"), rows)
-    if report.language in PROGRAMS and report.file:
+    if LANGUAGES[report.language].runner and report.file:
         say(f"it is run by its name: memorygraph run --stored {Path(report.file).stem}")
     if report.resumed_after:
         say(f"went on after statement {report.resumed_after}, where an earlier run stopped")

@@ -107,9 +107,9 @@ _COMMANDS = {":help": lambda _: HELP, ":names": _names, ":context": _context}
 
 
 def _shown(value: Any) -> str:
-    from memorygraph.runtime.values import kind_of
+    from memorygraph.runtime.agentscript.values import describe_value
 
     try:
         return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)
     except (TypeError, ValueError):
-        return kind_of(value)
+        return describe_value(value)

@@ -15,12 +15,12 @@ import click
 from memorygraph.cli.output import json_option, print_json, print_text, say
 from memorygraph.cli.settings import Settings
 from memorygraph.errors import MemoryGraphError, ScriptError
-from memorygraph.languages import Script, convo, language_of, parse
+from memorygraph.languages import LANGUAGES, Script, language_of, parse
 from memorygraph.scripts import read_script
 
 if TYPE_CHECKING:
-    from memorygraph.languages.agentscript import Field
-    from memorygraph.runtime.trace import Event
+    from memorygraph.languages.agentscript.syntax import Field
+    from memorygraph.runtime.result import Event
 
 PRETTY = "pretty"
 _SHOWN = 200
@@ -85,14 +85,15 @@ def run(
             program: Script = graph.program(file)
     else:
         program = parse(read_script(file), language_of(file, None).name, file=file)
-    is_convo = isinstance(program, convo.Program)
-    value = _input(given, text=is_convo)
+    language = LANGUAGES[program.language]
+    value = _input(given, text=language.text_input)
     if program.problems:
         raise ScriptError(list(program.problems))
     if check:
         _print_nothing_wrong(as_json=as_json)
         return
     events: list[Event] = []
+    pretty = trace == PRETTY or (language.shows_steps and not quiet and not as_json)
     try:
         with settings.connect() as graph, _folder(file, stored=stored) as folder:
             result = graph.run(
@@ -106,7 +107,7 @@ def run(
                 max_steps=max_steps,
                 allow_tools=tools,
                 allow_hosts=hosts,
-                listener=_listener(events, pretty=trace == PRETTY or (is_convo and not quiet and not as_json)),
+                listener=_listener(events, pretty=pretty),
                 resume=resume,
                 ask=None if as_json or not sys.stdin.isatty() else _ask,
             )
@@ -121,8 +122,7 @@ def run(
     print_text(result.value if text else json.dumps(result.value, indent=2, ensure_ascii=False))
     if not quiet:
         count = len(result.steps)
-        steps = "step" if is_convo else "generation"
-        say(f"{count} {steps}{'s' * (count != 1)}; run {result.run}, conversation {result.conversation}")
+        say(f"{count} {language.step_noun}{'s' * (count != 1)}; run {result.run}, conversation {result.conversation}")
 
 
 def _folder(file: str, *, stored: bool) -> AbstractContextManager[str | Path]:

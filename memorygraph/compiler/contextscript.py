@@ -61,6 +61,11 @@ def compile_program(
     return compiler.finish()
 
 
+def find_problems(program: Program) -> Sequence[Problem]:
+    """What is wrong with a program, as far as that can be told without a database."""
+    return compile_program(program, None).problems
+
+
 def mentioned(program: Program) -> list[str]:
     """Every id that a program declares, uses or deletes, sorted: what the compiler must know about."""
     ids: set[str | None] = set()

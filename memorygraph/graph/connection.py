@@ -23,7 +23,7 @@ from typing import Any, Self, TypeVar, cast
 import neo4j
 from neo4j import exceptions, graph
 
-from memorygraph.errors import ConflictError, ConnectionError, MemoryGraphError, QueryError
+from memorygraph.errors import ConflictError, ConnectionError, LoginError, MemoryGraphError, QueryError
 from memorygraph.query import Query
 
 READ_SECONDS = 30.0
@@ -61,7 +61,7 @@ _UNKNOWN_OUTCOME = (
 _TRANSLATIONS: tuple[tuple[type[Exception], type[MemoryGraphError], str], ...] = (
     (
         exceptions.AuthError,
-        ConnectionError,
+        LoginError,
         "Neo4j refused the user name or the password: check NEO4J_USERNAME and NEO4J_PASSWORD",
     ),
     (exceptions.TokenExpired, ConnectionError, "the login to Neo4j has expired"),

@@ -1,38 +1,27 @@
-"""The languages of memorygraph, and how a script in one of them is read."""
+"""The languages of memorygraph: one row for each, and how a script in one of them is read.
+
+What differs between languages is said in their rows, so that nobody asks for the type of a program.
+"""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
-from importlib import import_module
+from dataclasses import dataclass
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any, Literal, Protocol, TextIO, overload
 
 from memorygraph.errors import MemoryGraphError, NotFoundError, Problem, Source
 from memorygraph.languages import agentscript, contextscript, convo, pete
-from memorygraph.languages.contextscript.batches import Batches
-from memorygraph.languages.contextscript.reading import Parser
-from memorygraph.languages.contextscript.syntax import Program, Statement
-from memorygraph.languages.engine.grammar import Grammar
-
-__all__ = [
-    "LANGUAGES",
-    "FlatLanguage",
-    "Language",
-    "NestedLanguage",
-    "Program",
-    "Script",
-    "Statement",
-    "language_of",
-    "parse",
-    "parse_batches",
-]
+from memorygraph.query import Query
 
 
 class Script(Protocol):
     """What every language makes of a text: its source, and what is wrong with it."""
+
+    @property
+    def language(self) -> str:
+        """The name of its language."""
 
     @property
     def source(self) -> Source:
@@ -48,59 +37,99 @@ class Script(Protocol):
 
 
 @dataclass(frozen=True)
-class Language(ABC):
-    """A language: its name, and the extension of its files."""
+class Language:
+    """A language: its name, the extension of its files, and what handles its scripts.
+
+    Handlers are named as `module:attribute` and imported on first use: those of later stages stand in parts that
+    import this one, and building a grammar takes its time.
+    """
 
     name: str
     extension: str
+    reader: str  # (text, file, strict) to a script
+    store: str  # a class of a namespace with `load` and `queries`
+    checker: str | None = None  # a script to its problems, where there are more than those of its text
+    batch_reader: str | None = None  # (stream, size, file, strict) to programs
+    runner: str | None = None  # (graph, program, RunRequest) to a RunResult
+    text_input: bool = False  # the input of a run may be plain text instead of JSON
+    shows_steps: bool = False  # people see each step of a run as it happens
+    step_noun: str = "step"  # what the steps of a run are called
 
-    @abstractmethod
     def parse(self, text: str, *, strict: bool = False, file: str | None = None) -> Script:
         """Read a script; what is wrong with it is in its `problems`."""
+        script: Script = resolve_name(self.reader)(text, file, strict=strict)
+        return script
 
+    def parse_batches(self, stream: TextIO, size: int, file: str | None, *, strict: bool) -> Iterator[Any]:
+        """Read a stream as programs of at most `size` statements.
 
-@dataclass(frozen=True)
-class FlatLanguage(Language):
-    """A language of statements that stand side by side: its grammar, and the classes of its statements."""
+        Raises:
+            MemoryGraphError: programs in this language are read as a whole.
+        """
+        if self.batch_reader is None:
+            raise MemoryGraphError(f"a program in {self.name} is read as a whole, and not in batches")
+        programs: Iterator[Any] = resolve_name(self.batch_reader)(stream, size, file, strict=strict)
+        return programs
 
-    grammar: Grammar = field(repr=False)
-    statements: Sequence[type[Statement]] = field(repr=False)
+    def check(self, script: Script) -> list[Problem]:
+        """Everything that can be found wrong in a script without a database."""
+        return list(resolve_name(self.checker)(script) if self.checker else script.problems)
 
-    @cached_property
-    def parser(self) -> Parser:
-        """Reads scripts in the default dialect."""
-        return Parser(self.grammar, self.statements)
+    def load(self, namespace: Any, script: Script, **options: Any) -> Any:
+        """Store a script, and return its LoadReport; the options are those of `MemoryGraph.load`."""
+        return resolve_name(self.store)(namespace).load(script, **options)
 
-    @cached_property
-    def strict_parser(self) -> Parser:
-        """Reads scripts in the strict dialect."""
-        return Parser(self.grammar, self.statements, strict=True)
+    def compile(self, namespace: Any, script: Script) -> list[Query]:
+        """The Cypher that `load` would run."""
+        queries: list[Query] = resolve_name(self.store)(namespace).queries(script)
+        return queries
 
-    def parse(self, text: str, *, strict: bool = False, file: str | None = None) -> Program:
-        """Read a script; what is wrong with it is in the program's `problems`."""
-        return (self.strict_parser if strict else self.parser).parse(text, file)
+    def run(self, graph: Any, program: Script, request: Any) -> Any:
+        """Run a program as a RunRequest says, and return its RunResult.
 
-
-@dataclass(frozen=True)
-class NestedLanguage(Language):
-    """A language of programs that nest. It has one dialect, and its programs are read as a whole.
-
-    `reader` is the module that reads them, imported when that first happens: making a grammar takes its time.
-    """
-
-    reader: str = field(repr=False)
-
-    def parse(self, text: str, *, strict: bool = False, file: str | None = None) -> Script:  # noqa: ARG002
-        """Read a program; what is wrong with it is in its `problems`."""
-        program: Script = import_module(self.reader).read_program(text, file)
-        return program
+        Raises:
+            MemoryGraphError: scripts in this language are not run.
+        """
+        if self.runner is None:
+            raise MemoryGraphError("such a script is stored, and not run: memorygraph load FILE")
+        return resolve_name(self.runner)(graph, program, request)
 
 
 LANGUAGES: dict[str, Language] = {
-    "contextscript": FlatLanguage("contextscript", ".ctx", contextscript.GRAMMAR, contextscript.STATEMENTS),
-    "agentscript": NestedLanguage("agentscript", ".as", "memorygraph.languages.agentscript.reading"),
-    "convo": NestedLanguage("convo", ".convo", "memorygraph.languages.convo.reading"),
-    "pete": NestedLanguage("pete", ".pete", "memorygraph.languages.pete.reading"),
+    language.name: language
+    for language in (
+        Language(
+            "contextscript",
+            ".ctx",
+            reader="memorygraph.languages.contextscript.reading:read_program",
+            batch_reader="memorygraph.languages.contextscript.batches:read_batches",
+            checker="memorygraph.compiler.contextscript:find_problems",
+            store="memorygraph.graph.loads:Loader",
+        ),
+        Language(
+            "agentscript",
+            ".as",
+            reader="memorygraph.languages.agentscript.reading:read_program",
+            store="memorygraph.runtime.programs:AgentScriptStore",
+            runner="memorygraph.runtime.agentscript.run:run_program",
+            step_noun="generation",
+        ),
+        Language(
+            "convo",
+            ".convo",
+            reader="memorygraph.languages.convo.reading:read_program",
+            store="memorygraph.runtime.programs:ConvoStore",
+            runner="memorygraph.runtime.convo.run:run_graph",
+            text_input=True,
+            shows_steps=True,
+        ),
+        Language(
+            "pete",
+            ".pete",
+            reader="memorygraph.languages.pete.reading:read_program",
+            store="memorygraph.runtime.pete.store:LogStore",
+        ),
+    )
 }
 
 
@@ -132,7 +161,7 @@ def language_of(path: str | Path | None, name: str | None = None) -> Language:
 @overload
 def parse(
     text: str, language: Literal["contextscript"] = ..., *, strict: bool = ..., file: str | None = ...
-) -> Program: ...
+) -> contextscript.Program: ...
 @overload
 def parse(
     text: str, language: Literal["agentscript"], *, strict: bool = ..., file: str | None = ...
@@ -164,7 +193,7 @@ def parse_batches(
     size: int,
     strict: bool = False,
     file: str | None = None,
-) -> Iterator[Program]:
+) -> Iterator[contextscript.Program]:
     """Read a script piece by piece: programs of at most `size` statements, in bounded memory.
 
     There is at least one program, and the statements and problems of all of them are those of `parse`.
@@ -173,7 +202,4 @@ def parse_batches(
     >>> [len(part.statements) for part in parse_batches(io.StringIO('del(id="a");' * 5), size=2)]
     [2, 2, 1]
     """
-    chosen = language_of(None, language)
-    if not isinstance(chosen, FlatLanguage):
-        raise MemoryGraphError(f"a program in {language} is read as a whole, and not in batches")
-    return iter(Batches(chosen.strict_parser if strict else chosen.parser, stream, size, file))
+    return language_of(None, language).parse_batches(stream, size, file, strict=strict)

@@ -7,16 +7,16 @@ from typing import Any
 from uuid import uuid4
 
 from memorygraph.llm.completion import Completion
-from memorygraph.messages.calls import CHAT, Call, exchange_of
+from memorygraph.messages.calls import CHAT, RecordedCall, exchange_of
 from memorygraph.messages.history import entries_of
 from memorygraph.messages.message import ROOT
 
 
 def call_of(
     namespace: str, conversation: str, messages: Sequence[Mapping[str, Any]], completion: Completion, at: str
-) -> Call:
+) -> RecordedCall:
     """A call of a model as the recorder keeps it."""
-    return Call(
+    return RecordedCall(
         id=uuid4().hex,
         namespace=namespace,
         conversation=conversation,
@@ -30,7 +30,7 @@ def call_of(
     )
 
 
-def answers_of(call: Call) -> list[str]:
+def answers_of(call: RecordedCall) -> list[str]:
     """The ids of the messages that a call's answers are stored under."""
     exchange = exchange_of(call)
     prompt = entries_of(exchange.prompt)

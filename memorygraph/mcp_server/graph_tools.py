@@ -200,7 +200,7 @@ def _list_programs(graph: MemoryGraph, given: Budgeted) -> Answer:
 
 def _require_walls(program: Script) -> None:
     """A program that a client runs reaches no other namespace, no file, and no host that it names itself."""
-    for each in program.statements if isinstance(program, agentscript.Program) else ():
+    for each in program.statements:
         if not isinstance(each, agentscript.Import):
             continue
         if each.kind == "memory" and each.uri != _OWN_MEMORY:

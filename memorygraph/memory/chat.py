@@ -18,8 +18,8 @@ from memorygraph.context.labels import protect
 from memorygraph.context.layers import Prompt
 from memorygraph.context.tokens import count_tokens
 from memorygraph.errors import ConflictError, MemoryGraphError, Problem
-from memorygraph.graph.connection import Connection
 from memorygraph.graph.loads import Loader, LoadReport
+from memorygraph.graph.namespace import Namespace
 from memorygraph.languages import parse
 from memorygraph.llm.model import Model
 from memorygraph.llm.uris import opened
@@ -31,7 +31,7 @@ from memorygraph.memory.rules import ANSWER_MESSAGE, CHAT, LANGUAGE
 from memorygraph.memory.vectors import Embedder
 from memorygraph.memory.writing import ATTEMPTS, Outcome, ProgramWriter
 from memorygraph.messages.graph import MessageGraph
-from memorygraph.messages.history import Entry
+from memorygraph.messages.history import MessageEntry
 from memorygraph.messages.store import Store
 
 HISTORY = "12k"
@@ -81,8 +81,7 @@ class Chat:
 
     def __init__(
         self,
-        connection: Connection,
-        namespace: str,
+        namespace: Namespace,
         conversation: str = "chat",
         model: str | None = None,
         *,
@@ -94,7 +93,7 @@ class Chat:
         if not conversation:
             raise MemoryGraphError("a conversation has a name, and this is empty")
         self.conversation = conversation
-        self._loader = Loader(connection, namespace)
+        self._loader = Loader(namespace)
         self._model = model
         self._attempts = attempts
         self._budget = Budget.parse(budget) if isinstance(budget, str) else budget
@@ -110,7 +109,7 @@ class Chat:
     @property
     def messages(self) -> MessageGraph:
         """What was said, as it is stored now."""
-        return MessageGraph(storage=Store(self._loader.connection, self._loader.namespace, self.conversation))
+        return MessageGraph(storage=Store(self._loader.namespace, self.conversation))
 
     def say(self, text: str) -> Turn:
         """Say something to the model; what it remembers of it is loaded in one transaction.
@@ -132,7 +131,7 @@ class Chat:
     def _writer(self, model: Model) -> ProgramWriter:
         return ProgramWriter(self._loader, model, self.calls, "chat", self._attempts)
 
-    def _known(self, text: str, before: Sequence[Entry]) -> Known:
+    def _known(self, text: str, before: Sequence[MessageEntry]) -> Known:
         """What is known about the text, and what was written of late, which a next message often means."""
         seen = {entry.id for entry in before}
 
@@ -142,7 +141,6 @@ class Chat:
             )
 
         return known_about(
-            self._loader.connection,
             self._loader.namespace,
             text,
             self._budget,
@@ -173,7 +171,7 @@ class Chat:
                 return
 
 
-def recent(entries: Sequence[Entry], limit: Budget) -> list[Entry]:
+def recent(entries: Sequence[MessageEntry], limit: Budget) -> list[MessageEntry]:
     """The latest messages of a conversation that fit a budget, from one of the user's on.
 
     Where they would not fit any more, the older half of the room is given up at once, so that the beginning of what
@@ -193,7 +191,7 @@ def recent(entries: Sequence[Entry], limit: Budget) -> list[Entry]:
     return told[start:]
 
 
-def _messages(before: Sequence[Entry], known: Known, text: str) -> list[dict[str, Any]]:
+def _messages(before: Sequence[MessageEntry], known: Known, text: str) -> list[dict[str, Any]]:
     """What the model is asked: the rules, what was said, what is known, and the message."""
     items = (*known.items, *items_of(sources_of("message of the user", text), len(known.items)))
     system, user = Prompt(CHAT, items, ANSWER_MESSAGE.format(index=items[-1].index)).messages()
@@ -222,7 +220,7 @@ def _shown(turn: Turn) -> str:
     return f"{answer}\n\n```{LANGUAGE}\n{turn.program.strip()}\n```".strip()
 
 
-def _written_in(entries: Sequence[Entry]) -> list[str]:
+def _written_in(entries: Sequence[MessageEntry]) -> list[str]:
     """The ids in the programs of these messages, the latest first."""
     found: dict[str, None] = {}
     for entry in reversed(entries):

@@ -1,6 +1,6 @@
-"""What a stream has said so far, as the document that a plain answer would have been.
+"""The chunks of a streamed chat completion as the document that a plain answer would have been.
 
-Every choice is kept, and whatever else an endpoint sends; endpoints differ in what they leave out or repeat.
+Every choice is kept, and every key that an endpoint adds; endpoints differ in what they leave out or repeat.
 """
 
 from __future__ import annotations
@@ -8,15 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-# What a piece of a stream says again, or leaves empty, instead of continuing it.
+# The keys that a chunk repeats, or leaves empty, instead of continuing them.
 _REPEATED = frozenset({"id", "index", "role", "type", "name"})
-_ENDS = frozenset({"response.completed", "response.incomplete", "response.failed", "response.cancelled"})
 
 
 class Chunks:
-    """Puts the chunks of a chat completion together; a choice that was cut has no `finish_reason`.
+    """Joins the chunks of a chat completion; a choice that was cut has no `finish_reason`.
 
-    The first choice is there before anything is said.
+    The first choice is there from the start.
 
     >>> chunks = Chunks()
     >>> [chunks.add({"choices": [{"delta": {"content": piece}}]}) for piece in ("Hel", "lo")]
@@ -27,16 +26,16 @@ class Chunks:
 
     def __init__(self) -> None:
         self._head: dict[str, Any] = {}
-        self._choices = {0: _choice(0)}
+        self._choices: dict[int, dict[str, Any]] = {0: {"index": 0, "message": {}, "finish_reason": None}}
 
     def add(self, chunk: Mapping[str, Any]) -> str:
-        """Take one chunk; what it adds to the text of the first choice is returned."""
+        """Take one chunk, and return what it adds to the text of the first choice."""
         self._head |= {key: value for key, value in chunk.items() if key != "choices" and value is not None}
         text = ""
         for piece in chunk.get("choices") or ():
             index, delta = piece.get("index") or 0, piece.get("delta") or {}
-            choice = self._choices.setdefault(index, _choice(index))
-            choice["message"] = _joined(choice["message"], delta)
+            choice = self._choices.setdefault(index, {"index": index, "message": {}, "finish_reason": None})
+            choice["message"] = join_value(choice["message"], delta)
             choice |= {key: value for key, value in piece.items() if key not in {"index", "delta"} and value}
             text += (delta.get("content") or "") if index == 0 else ""
         return text
@@ -53,73 +52,46 @@ class Chunks:
         return self._head | {"object": "chat.completion", "choices": choices}
 
 
-def _choice(index: int) -> dict[str, Any]:
-    return {"index": index, "message": {}, "finish_reason": None}
-
-
 def chat_document(chunks: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """The chat completion that chunks make."""
+    """The chat completion in these chunks."""
     joined = Chunks()
     for chunk in chunks:
         joined.add(chunk)
     return joined.document()
 
 
-def response_document(events: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """The response that events make: what the last event says it is, or as far as a cut stream came.
-
-    >>> response_document([
-    ...     {"type": "response.created", "response": {"id": "r", "status": "in_progress", "output": []}},
-    ...     {"type": "response.output_text.delta", "output_index": 0, "delta": "Hel"},
-    ... ])["partial_text"]
-    'Hel'
-    """
-    document: dict[str, Any] = {}
-    items: dict[int, dict[str, Any]] = {}
-    texts: list[str] = []
-    for event in events:
-        kind = event.get("type") or ""
-        if event.get("response"):
-            document = dict(event["response"])
-        if kind in _ENDS:
-            return document
-        if kind == "response.output_item.done":
-            items[event.get("output_index") or 0] = event["item"]
-            texts.clear()
-        elif kind.endswith(".delta") and isinstance(event.get("delta"), str):
-            texts.append(event["delta"])
-    return document | {"output": [items[index] for index in sorted(items)], "partial_text": "".join(texts)}
-
-
-def _joined(old: Any, new: Any) -> Any:
-    """A value continued by the next piece of it."""
+def join_value(old: Any, new: Any) -> Any:
+    """A value continued by its next piece."""
     if old is None or new is None:
         return old if new is None else new
     if isinstance(old, dict) and isinstance(new, Mapping):
-        return old | {key: _continued(key, old.get(key), value) for key, value in new.items()}
+        joined = dict(old)
+        for key, value in new.items():
+            known = old.get(key)
+            if key not in _REPEATED or known is None:
+                joined[key] = join_value(known, value)
+            elif value not in (None, ""):
+                joined[key] = value
+        return joined
     if isinstance(old, list) and isinstance(new, list):
-        return _joined_lists(old, new)
+        return join_lists(old, new)
     return old + new if isinstance(old, str) and isinstance(new, str) else new
 
 
-def _continued(key: str, old: Any, new: Any) -> Any:
-    return (old if new in (None, "") else new) if key in _REPEATED and old is not None else _joined(old, new)
-
-
-def _joined_lists(old: list[Any], new: list[Any]) -> list[Any]:
-    """Pieces of lists name their place by an `index`; what does not, and continues nothing, is added."""
+def join_lists(old: list[Any], new: list[Any]) -> list[Any]:
+    """A list continued by pieces that name their place by an `index`; any other item is added."""
     result = list(old)
     for item in new:
-        place = _place(result, item)
+        place = index_of_continued(result, item)
         if place is None:
             result.append(item)
         else:
-            result[place] = _joined(result[place], item)
+            result[place] = join_value(result[place], item)
     return result
 
 
-def _place(known: list[Any], item: Any) -> int | None:
-    """Where the item is that this one continues. A call without an index is the last one, unless it has an id."""
+def index_of_continued(known: list[Any], item: Any) -> int | None:
+    """The index of the item that this one continues: the last call, for a call with neither index nor id."""
     if not isinstance(item, Mapping):
         return None
     index = item.get("index")

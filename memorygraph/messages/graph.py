@@ -3,37 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, MutableSequence, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, SupportsIndex, overload
 
 from memorygraph.errors import ConflictError
 from memorygraph.messages.calls import message_of
-from memorygraph.messages.drafts import Draft, Slot, attachments_of, draft_of
-from memorygraph.messages.history import (
-    Change,
-    Entry,
-    Version,
-    change_of,
-    entries_of,
-)
-from memorygraph.messages.memory import Memory
-from memorygraph.messages.message import ROOT, Message, message_id
-from memorygraph.messages.reading import Reading
-from memorygraph.messages.storage import Storage
-from memorygraph.messages.tools import LOST
-from memorygraph.messages.training import TrainingData, Wanted, training_data
-from memorygraph.messages.view import MessageView
+from memorygraph.messages.history import Attachment, MessageEntry, Version, VersionChange, change_of, entries_of
+from memorygraph.messages.message import ROOT, Message, as_mapping, canonical_json, message_id
+from memorygraph.messages.reader import LOST, ConversationReader
+from memorygraph.messages.storage import InMemoryStorage, Storage
+from memorygraph.messages.training import AnswerFilter, TrainingData, training_data
+from memorygraph.messages.view import MessageView, plain_copy
 
 
-class MessageGraph(Reading, MutableSequence[Any]):
+class MessageGraph(ConversationReader, MutableSequence[Any]):
     """A list of messages, each a dict, kept as an immutable graph: in memory, or in Neo4j (`mg.messages`).
 
     Editing it is editing a list, at any depth. An edit that breaks the prefix of an assistant message makes a
-    new version, and the old one stays as it was (`prev_graph`, `versions`); every other edit makes none. What
-    stands behind an edit is kept, and its assistant messages are `off_policy`: nobody sampled them from that.
+    new version, and the old one stays as it was (`prev_graph`, `versions`); every other edit makes none. The
+    messages after an edit are kept, and their assistant messages are `off_policy`: no model sampled them from it.
 
-    A graph of Neo4j shows what was stored when it was first read; `refresh` reads anew, and so does a change
+    A graph of Neo4j shows what was stored when it was first read; `refresh` reads again, and so does a change
     that came too late, after its `ConflictError`. Safe to share between threads.
 
     >>> history = MessageGraph([{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello!"}])
@@ -54,10 +45,8 @@ class MessageGraph(Reading, MutableSequence[Any]):
         version: Version | None = None,
         read_only: bool = False,
     ) -> None:
-        super().__init__(storage=storage or Memory(), version=version, read_only=read_only)
+        super().__init__(storage=storage or InMemoryStorage(), version=version, read_only=read_only)
         self.extend(messages)
-
-    # The list
 
     def __len__(self) -> int:
         return self.version.length
@@ -74,10 +63,10 @@ class MessageGraph(Reading, MutableSequence[Any]):
 
     def __setitem__(self, index: Any, value: Any) -> None:
         if isinstance(index, slice):
-            drafts = [_draft(message) for message in value]
+            drafts = [Draft.of(message) for message in value]
             self._edit(lambda slots: slots.__setitem__(index, drafts))
         else:
-            draft = _draft(value)
+            draft = Draft.of(value)
             self._edit(lambda slots: slots.__setitem__(self._place(index), draft))
 
     def __delitem__(self, index: SupportsIndex | slice) -> None:
@@ -85,31 +74,31 @@ class MessageGraph(Reading, MutableSequence[Any]):
         self._edit(lambda slots: slots.__delitem__(place))
 
     def insert(self, index: int, value: Any) -> None:
-        """Put a message before the one at an index."""
-        draft = _draft(value)
+        """Insert a message before the one at an index."""
+        draft = Draft.of(value)
         self._edit(lambda slots: slots.insert(index, draft))
 
     def append(
         self, value: Any, *, sampled: bool = True, metadata: Mapping[str, Any] | None = None, subgraph: Any = None
     ) -> None:
-        """Add a message behind the last.
+        """Add a message after the last.
 
         An assistant message counts as sampled from the messages before it, unless `sampled` is false: an
-        example that somebody wrote is no answer of a model. `metadata` and `subgraph` are kept beside it, and
-        may also be given as keys of the message: how an answer came to be, and the conversation of the
-        subagent that a tool ran, as a MessageGraph or a list, with which `length` comes into the metadata.
+        example that a person wrote is not an answer of a model. `metadata` and `subgraph` are kept beside it, and
+        may also be keys of the message: how an answer came to be, and the conversation of the subagent that a
+        tool ran, as a MessageGraph or a list. A subgraph adds its `length` to the metadata.
 
         Raises:
-            TypeError, ValueError: it is no message.
-            ConflictError: somebody else has changed this version since it was read; nothing was changed.
+            TypeError, ValueError: the value is not a message.
+            ConflictError: another writer has changed this version since it was read; nothing was changed.
         """
-        draft = _draft(value, metadata=metadata, subgraph=subgraph)
+        draft = Draft.of(value, metadata=metadata, subgraph=subgraph)
         with self._lock:
             version = self.version
-            entry = Entry(message_id(draft.message, version.tip), draft.message, sampled and draft.message.is_assistant)
+            [entry] = entries_of([draft.message], version.tip, sampled=sampled)
             attached = tuple(draft.attachments(entry.id))
             try:
-                self._apply(Change(version, version.tip, (entry,), version.length + 1, attachments=attached))
+                self._apply(VersionChange(version, version.tip, (entry,), version.length + 1, attachments=attached))
             except ConflictError:
                 # A recorded client stores the answer itself, before its caller can append it.
                 recorded = message_id(message_of(draft.message.as_dict()), version.tip)
@@ -117,8 +106,8 @@ class MessageGraph(Reading, MutableSequence[Any]):
                     raise
 
     def extend(self, values: Iterable[Any], *, sampled: bool = True) -> None:
-        """Add messages behind the last, all of them or none."""
-        drafts = [_draft(value) for value in values]
+        """Add messages after the last, all of them or none."""
+        drafts = [Draft.of(value) for value in values]
         if not drafts:
             return
         with self._lock:
@@ -126,7 +115,7 @@ class MessageGraph(Reading, MutableSequence[Any]):
             entries = entries_of([draft.message for draft in drafts], version.tip, sampled=sampled)
             length = version.length + len(entries)
             attached = attachments_of(drafts, [entry.id for entry in entries], ())
-            self._apply(Change(version, version.tip, entries, length, attachments=attached))
+            self._apply(VersionChange(version, version.tip, entries, length, attachments=attached))
 
     def pop(self, index: int = -1) -> dict[str, Any]:
         """Remove a message, and return it as a plain dict."""
@@ -140,7 +129,7 @@ class MessageGraph(Reading, MutableSequence[Any]):
         self[:] = []
 
     def reverse(self) -> None:
-        """Turn the order around in one change."""
+        """Reverse the order in one change."""
         self._edit(lambda slots: slots.reverse())
 
     def __eq__(self, other: object) -> bool:
@@ -153,13 +142,13 @@ class MessageGraph(Reading, MutableSequence[Any]):
         return self._messages() == theirs
 
     def __repr__(self) -> str:
-        if isinstance(self._storage, Memory):
+        if isinstance(self._storage, InMemoryStorage):
             return f"MessageGraph({self.messages!r})"
         return f"<MessageGraph {self._storage.name!r}, {self._known or 'not read yet'}>"
 
     def copy(self) -> MessageGraph:
-        """An independent copy of this version in memory, with what is kept beside it; older versions stay here."""
-        copied = Memory(self._storage.name)
+        """An independent copy of this version in memory, with its attachments but without older versions."""
+        copied = InMemoryStorage(self._storage.name)
         entries = self.entries()
         if entries:
             copied.add_path(entries, self.attachments(deep=True))
@@ -169,8 +158,6 @@ class MessageGraph(Reading, MutableSequence[Any]):
 
     def __deepcopy__(self, _: dict[int, Any]) -> MessageGraph:
         return self.copy()
-
-    # Versions, and what is kept beside messages
 
     def branch(self, at: int | None = None) -> MessageGraph:
         """A new version that begins with the first `at` messages of this one, all of them by default.
@@ -186,22 +173,22 @@ class MessageGraph(Reading, MutableSequence[Any]):
         length = len(self)
         place = length if at is None else at + length if at < 0 else at
         if not 0 <= place <= length:
-            raise IndexError(f"a branch begins behind one of {length} messages, and this is {at}")
+            raise IndexError(f"a branch begins after one of {length} messages, and this is {at}")
         tip = ROOT if place == 0 else self.version.tip if place == length else self.entry(place - 1).id
         return MessageGraph(storage=self._storage, version=self._storage.branch(self.version, tip, place))
 
     def attach(self, index: int, metadata: Mapping[str, Any] | None = None, subgraph: Any = None) -> None:
-        """Keep metadata, or the conversation of a subagent, beside a message that is stored already."""
+        """Keep metadata, or the conversation of a subagent, beside a stored message."""
         entry = self.entry(index)
-        draft = _draft(entry.message, metadata=metadata, subgraph=subgraph)
+        draft = Draft.of(entry.message, metadata=metadata, subgraph=subgraph)
         self._storage.attach(draft.attachments(entry.id))
 
     def training_data(
         self, *, model: str | None = None, since: datetime | None = None, until: datetime | None = None
     ) -> TrainingData:
-        """Every sampled answer of all versions once, behind exactly what it was sampled from; subagents' too.
+        """Every sampled answer of all versions once, after exactly its prompt; those of subagents too.
 
-        Only answers of one `model`, or those that were stored at `since` or later and before `until`, where given.
+        `model`, `since` and `until` select answers by their model, and by when they were stored; `until` is excluded.
 
         >>> history = MessageGraph([{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello!"}])
         >>> history[0]["content"] = "Good morning"
@@ -209,9 +196,7 @@ class MessageGraph(Reading, MutableSequence[Any]):
         >>> data.answers, data.left_out
         (1, {'off-policy': 1})
         """
-        return training_data(self._storage, Wanted(model, since, until))
-
-    # For recorders and models
+        return training_data(self._storage, AnswerFilter(model, since, until))
 
     def add_path(
         self,
@@ -222,21 +207,21 @@ class MessageGraph(Reading, MutableSequence[Any]):
     ) -> Version:
         """Put a whole list of messages on the version that it fits, and return that version. Never a conflict.
 
-        It extends the longest version that it continues; it is found where it is stored already; and it
-        becomes a version of its own where it fits none. `sampled` are the indexes of the messages that a model
-        answered, by default the last if it is an assistant message; `metadata` is kept beside the last.
+        That is a version that holds the list already, or else the longest that it continues, or a new one.
+        `sampled` are the indexes of the messages that a model answered, by default the last if it is an
+        assistant message; `metadata` is kept beside the last.
         """
-        drafts = [_draft(value) for value in messages]
+        drafts = [Draft.of(value) for value in messages]
         if not drafts:
             raise ValueError("a conversation that is recorded has at least one message")
         chosen = {len(drafts) - 1} if sampled is None else set(sampled)
         entries = [
-            Entry(entry.id, entry.message, i in chosen and entry.message.is_assistant)
+            MessageEntry(entry.id, entry.message, i in chosen and entry.message.is_assistant)
             for i, entry in enumerate(entries_of([draft.message for draft in drafts]))
         ]
         attached = attachments_of(drafts, [entry.id for entry in entries], ())
         if metadata is not None:
-            attached += tuple(_draft(entries[-1].message, metadata=metadata).attachments(entries[-1].id))
+            attached += tuple(Draft.of(entries[-1].message, metadata=metadata).attachments(entries[-1].id))
         with self._lock:
             version = self._storage.add_path(entries, attached)
             if self._known is None or self._known.length == 0 or version.id == self._known.id:
@@ -244,7 +229,7 @@ class MessageGraph(Reading, MutableSequence[Any]):
             return version
 
     def mend_tool_calls(self, content: str = LOST) -> int:
-        """Give each tool call without a result one that says so, in one change; returns how many."""
+        """Give each tool call without a result one with this content, in one change; returns how many."""
         with self._lock:
             missing = self.unanswered_tool_calls()
 
@@ -255,61 +240,103 @@ class MessageGraph(Reading, MutableSequence[Any]):
             self._edit(mend)
             return len(missing)
 
-    def replace(self, index: int, value: Mapping[str, Any]) -> Entry:
-        """Put a message in the place of another, and return it as it is kept."""
+    def replace(self, index: int, value: Mapping[str, Any]) -> MessageEntry:
+        """Replace a message, and return the new one as it is kept."""
         with self._lock:
             self[index] = value
             return self.entry(index)
 
-    # How a change is made
-
     def _place(self, index: SupportsIndex) -> int:
-        """An index counted from the front."""
+        """An index, counted from the front."""
         length, place = len(self), index.__index__()
         if not -length <= place < length:
             raise IndexError(f"there is no message {place} among {length}")
         return place % length
 
     def _edit(self, edit: Callable[[list[Slot]], None]) -> None:
-        """Change the list in any way at all; the branch rule says what that means."""
+        """Run any edit of the list; the branch rule says whether it makes a new version."""
         with self._lock:
             old = self._loaded()
             slots: list[Slot] = list(old)
             edit(slots)
             change = change_of(self.version, old, [slot.message for slot in slots])
             if change is None:
-                self._attach_only(slots, [entry.id for entry in old])
+                attached = attachments_of(slots, [entry.id for entry in old], ())
+                if attached:
+                    self._writable()
+                    self._storage.attach(attached)
                 return
             kept = old[: len(slots) - len(change.entries)]
             ids = [entry.id for entry in (*kept, *change.entries)]
-            moved = [
-                slot.id for slot, id_ in zip(slots, ids, strict=True) if isinstance(slot, Entry) and slot.id != id_
-            ]
+            placed = zip(slots, ids, strict=True)
+            moved = [slot.id for slot, id_ in placed if isinstance(slot, MessageEntry) and slot.id != id_]
             carried = self._storage.attachments(moved) if moved else ()
             self._apply(replace(change, attachments=attachments_of(slots, ids, carried)))
 
-    def _attach_only(self, slots: Sequence[Slot], ids: Sequence[str]) -> None:
-        attached = attachments_of(slots, ids, ())
-        if attached:
-            self._writable()
-            self._storage.attach(attached)
-
-    def _apply(self, change: Change) -> None:
+    def _apply(self, change: VersionChange) -> None:
         self._writable()
         try:
             version, sampled = self._storage.apply(change)
         except ConflictError:
             self.refresh()
             raise
-        entries = [Entry(entry.id, entry.message, entry.id in sampled) for entry in change.entries]
+        entries = [MessageEntry(entry.id, entry.message, entry.id in sampled) for entry in change.entries]
         if self._entries is not None:
             self._entries[change.length - len(entries) :] = entries
         self._known = version
 
 
-def _draft(value: Any, *, metadata: Mapping[str, Any] | None = None, subgraph: Any = None) -> Draft:
-    return draft_of(value, _conversation, metadata=metadata, subgraph=subgraph)
+@dataclass(frozen=True)
+class Draft:
+    """A message that has no place in the list yet; `metadata` and the subagent's `subgraph` are kept beside it."""
+
+    message: Message
+    metadata: Mapping[str, Any] | None = None
+    subgraph: MessageGraph | None = None
+
+    @classmethod
+    def of(cls, value: Any, *, metadata: Mapping[str, Any] | None = None, subgraph: Any = None) -> Draft:
+        """A message with its attachments, from arguments or from its own keys.
+
+        Raises:
+            TypeError, ValueError: the value is not a message, or JSON cannot hold its metadata.
+        """
+        message = Message.of(value)
+        keys: Mapping[str, Any] = {} if isinstance(value, Message) else as_mapping(value)
+        metadata = keys.get("metadata") if metadata is None else metadata
+        subgraph = keys.get("subgraph") if subgraph is None else subgraph
+        if metadata is not None:
+            if not isinstance(metadata, Mapping):
+                raise TypeError(f"the metadata of a message is a dict, and this is {metadata!r}")
+            metadata = plain_copy(metadata)
+            canonical_json(metadata)
+        if subgraph is not None and not isinstance(subgraph, MessageGraph):
+            subgraph = MessageGraph(subgraph)
+        return cls(message, metadata, subgraph)
+
+    def attachments(self, message_id: str) -> list[Attachment]:
+        """The attachments of the message under its id."""
+        if self.subgraph is None:
+            return [] if self.metadata is None else [Attachment(message_id, self.metadata)]
+        inner = tuple(self.subgraph.entries())
+        metadata = {**(self.metadata or {}), "length": len(inner)}
+        tip = inner[-1].id if inner else None
+        return [*self.subgraph.attachments(deep=True), Attachment(message_id, metadata, tip, inner=inner)]
 
 
-def _conversation(value: Any) -> MessageGraph:
-    return value if isinstance(value, MessageGraph) else MessageGraph(value)
+Slot = MessageEntry | Draft
+"""An item of the list during an edit: a stored message, or a new one."""
+
+
+def attachments_of(slots: Iterable[Slot], ids: Sequence[str], carried: Iterable[Attachment]) -> tuple[Attachment, ...]:
+    """The attachments of messages under their new ids: those of drafts, and those `carried` over from old ids."""
+    former: dict[str, list[Attachment]] = {}
+    for attachment in carried:
+        former.setdefault(attachment.message_id, []).append(attachment)
+    found: list[Attachment] = []
+    for slot, id_ in zip(slots, ids, strict=True):
+        if isinstance(slot, Draft):
+            found += slot.attachments(id_)
+        elif slot.id != id_:
+            found += [replace(attachment, message_id=id_) for attachment in former.get(slot.id, ())]
+    return tuple(found)

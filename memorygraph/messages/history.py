@@ -1,35 +1,35 @@
-"""The branch rule, and the values that versions are made of. Nothing here stores anything.
+"""The branch rule, and the values that versions consist of. Nothing here stores anything.
 
 A version is a path through the message graph: the messages from a first one to its tip. Appending moves the
 tip. An edit moves it too, unless it breaks the prefix of an assistant message: then the old version stays as
 it is, and a new one replaces it from the index where the prefix broke.
 
 An assistant message is on-policy where it was sampled from exactly the messages before it. Because these are
-part of its identity, that is a fact about the message and not about a version: the same text behind an edited
-prompt is another message, which nobody sampled. So no version keeps a list of positions, an edit that is taken
-back is on-policy again, and versions and conversations that share a message agree about it.
+part of its identity, that is a fact about the message and not about a version: the same text after an edited
+prompt is another message, which no model sampled. So no version keeps a list of positions, an edit that is undone
+is on-policy again, and versions and conversations that share a message agree about it.
 """
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from difflib import SequenceMatcher
 from itertools import takewhile
 from typing import Any
 
-from memorygraph.messages.message import ROOT, Message, canonical, chain, digest
+from memorygraph.messages.message import ROOT, Message, canonical_json, chain, digest
 
 _METADATA_DOMAIN = b"memorygraph metadata 1"
 _SEAL_DOMAIN = b"memorygraph sampled 1"
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class MessageEntry:
     """A message at its place: `id` names it together with everything before it.
 
-    `sampled` says that a model gave it as the answer to exactly the messages before it.
+    `sampled` says that a model answered exactly the messages before it with this one.
     """
 
     id: str
@@ -43,29 +43,29 @@ class Entry:
 
 
 def seal(message_id: str, *, sampled: bool) -> str:
-    """What is stored with `sampled`, which is no part of the identity, so that a change of it alone is seen."""
+    """A hash to store beside `sampled`, which is no part of the identity, so that a change of it is noticed."""
     return digest(_SEAL_DOMAIN, message_id, str(sampled))[:16]
 
 
 @dataclass(frozen=True)
 class Attachment:
-    """What is kept beside a message: how it came to be, and the subagent's conversation inside a tool response.
+    """The metadata of a message, and the subagent's conversation inside a tool response.
 
-    It is no part of the message's identity: whoever sends a conversation back sends none of it, and must land
-    on the same message. `subgraph` is the tip of the subagent's conversation, `at` when it was stored; `inner`
-    is that conversation where it is yet to be stored.
+    It is no part of the message's identity: a caller that sends a conversation back sends no attachments, and must
+    land on the same message. `subgraph` is the tip of the subagent's conversation, `at` when it was stored; `inner`
+    is that conversation until it is stored.
     """
 
     message_id: str
     metadata: Mapping[str, Any]
     subgraph: str | None = None
     at: str = ""
-    inner: tuple[Entry, ...] = ()
+    inner: tuple[MessageEntry, ...] = ()
 
     @property
     def body(self) -> str:
         """The canonical JSON."""
-        return canonical({"metadata": self.metadata, "subgraph": self.subgraph})
+        return canonical_json({"metadata": self.metadata, "subgraph": self.subgraph})
 
     @property
     def id(self) -> str:
@@ -95,17 +95,17 @@ class Version:
 
 
 @dataclass(frozen=True)
-class Change:
-    """A change, with the version and the tip that it was made on, and a new random number.
+class VersionChange:
+    """A change of a version, with the version and the tip that it starts from, and a new random number.
 
     `entries` follow the message `parent`, and the last of them is the new tip. Where `at` is given, the
-    prefix broke there, and a new version replaces the old one. Applied twice, a change is applied once: the
-    storage remembers `operation`.
+    prefix broke there, and a new version replaces the old one. The storage remembers `operation`, so that a change
+    is never applied twice.
     """
 
     base: Version
     parent: str
-    entries: tuple[Entry, ...]
+    entries: tuple[MessageEntry, ...]
     length: int
     at: int | None = None
     attachments: tuple[Attachment, ...] = ()
@@ -118,12 +118,12 @@ class Change:
 
     @property
     def appends_one(self) -> bool:
-        """Whether all that it does is to put one message behind another."""
+        """Whether it only puts one message after another."""
         return self.at is None and len(self.entries) == 1 and self.parent == self.base.tip != ROOT
 
     @property
     def version(self) -> str:
-        """The id of the version that is moved: the old one, or the one that replaces it."""
+        """The id of the version after the change: that of the old one, or of the one that replaces it."""
         return self.base.id if self.at is None else f"{self.operation:016x}"
 
     def result(self, number: int) -> Version:
@@ -149,23 +149,23 @@ class Diff:
 
     def as_dict(self) -> dict[str, Any]:
         """The value as `--json` prints it."""
+        removed, added = (
+            [{"index": index, "message": message.as_dict()} for index, message in lines]
+            for lines in (self.removed, self.added)
+        )
+        return {"at": self.at, "removed": removed, "added": added}
 
-        def listed(lines: Iterable[tuple[int, Message]]) -> list[dict[str, Any]]:
-            return [{"index": index, "message": message.as_dict()} for index, message in lines]
 
-        return {"at": self.at, "removed": listed(self.removed), "added": listed(self.added)}
-
-
-def entries_of(messages: Sequence[Message], parent: str = ROOT, *, sampled: bool = False) -> tuple[Entry, ...]:
-    """Messages that follow `parent`, with their identities; `sampled` goes for the assistant messages."""
+def entries_of(messages: Sequence[Message], parent: str = ROOT, *, sampled: bool = False) -> tuple[MessageEntry, ...]:
+    """Messages that follow `parent`, with their ids; `sampled` applies to the assistant messages."""
     ids = chain(messages, parent)
     return tuple(
-        Entry(id_, message, sampled and message.is_assistant) for id_, message in zip(ids, messages, strict=True)
+        MessageEntry(id_, message, sampled and message.is_assistant) for id_, message in zip(ids, messages, strict=True)
     )
 
 
 def first_difference(old: Sequence[Message], new: Sequence[Message]) -> int:
-    """How many messages two lists have in common from their beginning.
+    """The number of messages that two lists have in common from their beginning.
 
     >>> a, b, c = (Message.of({"role": "user", "content": text}) for text in "abc")
     >>> first_difference([a, b], [a, c, b])
@@ -177,8 +177,8 @@ def first_difference(old: Sequence[Message], new: Sequence[Message]) -> int:
 def break_of(old: Sequence[Message], new: Sequence[Message]) -> int | None:
     """The branch rule: where the prefix of an assistant message breaks when `old` becomes `new`, or None.
 
-    It breaks at the first message that differs, if in `old` an assistant message stands there or behind.
-    Appending breaks nothing, and a list that stays the same breaks nothing.
+    It breaks at the first message that differs, if `old` has an assistant message there or after it.
+    Appending breaks nothing, and neither does an unchanged list.
 
     >>> u, v = ({"role": "user", "content": text} for text in "uv")
     >>> a = {"role": "assistant", "content": "a"}
@@ -190,10 +190,10 @@ def break_of(old: Sequence[Message], new: Sequence[Message]) -> int | None:
     return at if any(message.is_assistant for message in old[at:]) else None
 
 
-def change_of(version: Version, old: Sequence[Entry], new: Sequence[Message]) -> Change | None:
-    """The change that turns a version into a list of messages, or None where nothing changes.
+def change_of(version: Version, old: Sequence[MessageEntry], new: Sequence[Message]) -> VersionChange | None:
+    """The change that turns a version into a list of messages, or None without a difference.
 
-    What is only appended counts as sampled; behind an edit nothing does.
+    Messages that are only appended count as sampled; after an edit none do.
     """
     messages = [entry.message for entry in old]
     at = first_difference(messages, new)
@@ -201,11 +201,11 @@ def change_of(version: Version, old: Sequence[Entry], new: Sequence[Message]) ->
         return None
     parent = old[at - 1].id if at else ROOT
     entries = entries_of(new[at:], parent, sampled=at == len(old))
-    return Change(version, parent, entries, len(new), break_of(messages, new))
+    return VersionChange(version, parent, entries, len(new), break_of(messages, new))
 
 
 def difference(old: Sequence[Message], new: Sequence[Message]) -> Diff:
-    """What was removed from the one list and added in the other; a message that stayed is in neither."""
+    """The messages that were removed from the old list, and those that were added in the new one."""
     at = first_difference(old, new)
     before, after = old[at:], new[at:]
     removed: list[tuple[int, Message]] = []

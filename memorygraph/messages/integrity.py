@@ -1,4 +1,4 @@
-"""Whether a stored conversation is what its hashes say, and if not, the first message that is wrong."""
+"""Verification of a stored conversation against its hashes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from memorygraph.messages.storage import Storage, StoredMessage
 
 @dataclass(frozen=True)
 class Fault:
-    """The first message that is wrong: its id, its index in a version, and what is wrong with it."""
+    """The first wrong message: its index in a version, its id, and the reason."""
 
     version: int
     index: int
@@ -26,7 +26,7 @@ class Fault:
 
 @dataclass(frozen=True)
 class Verification:
-    """What was looked at, and the first fault, if there is one."""
+    """The number of versions and messages that were verified, and the first fault, if there is one."""
 
     conversation: str
     versions: int
@@ -35,7 +35,7 @@ class Verification:
 
     @property
     def ok(self) -> bool:
-        """Whether nothing is wrong."""
+        """Whether there is no fault."""
         return self.fault is None
 
     def as_dict(self) -> dict[str, Any]:
@@ -43,22 +43,20 @@ class Verification:
         return {"ok": self.ok, **asdict(self)}
 
 
-def verify(storage: Storage) -> Verification:
+def verify_conversation(storage: Storage) -> Verification:
     """Recompute every hash of every version, oldest version and first message first."""
     versions = storage.versions()
     sound: dict[str, str] = {}
-    for version in versions:
-        fault = _fault(storage, version, sound)
-        if fault is not None:
-            return Verification(storage.name, len(versions), len(sound), fault)
-    return Verification(storage.name, len(versions), len(sound), None)
+    fault = next(filter(None, (find_fault(storage, version, sound) for version in versions)), None)
+    return Verification(storage.name, len(versions), len(sound), fault)
 
 
-def _fault(storage: Storage, version: Version, sound: dict[str, str]) -> Fault | None:
+def find_fault(storage: Storage, version: Version, sound: dict[str, str]) -> Fault | None:
+    """The first fault of a version; `sound` collects the verified messages of all versions."""
     messages = storage.audit(version)[::-1] if version.tip != ROOT else []
     parent = ROOT
     for index, stored in enumerate(messages):
-        reason = None if sound.get(stored.id) == stored.body else _reason(stored, parent)
+        reason = None if sound.get(stored.id) == stored.body else explain_fault(stored, parent)
         if reason is not None:
             return Fault(version.number, index, stored.id, reason)
         sound[stored.id] = stored.body
@@ -69,13 +67,13 @@ def _fault(storage: Storage, version: Version, sound: dict[str, str]) -> Fault |
     return None
 
 
-def _reason(stored: StoredMessage, parent: str) -> str | None:
+def explain_fault(stored: StoredMessage, parent: str) -> str | None:
     """What is wrong with a message that follows `parent`, or None."""
     try:
         message = Message.of(json.loads(stored.body))
     except (TypeError, ValueError):
         return "its body is no message any more"
-    # The hash is that of the stored text: what is equal as JSON, but not byte by byte, is wrong too.
+    # The hash is that of the stored text: an equal JSON value in other bytes is wrong too.
     if message_id(Message(stored.body), parent) != stored.id:
         return "its content, or the message before it, is not what its id is the hash of"
     readable = {"role": message.role, "content": message.text}

@@ -1,8 +1,8 @@
-"""A message as an immutable value, and the hash that addresses it.
+"""A message as an immutable value, and the hash that is its id.
 
 The identity of a message is its canonical JSON together with the identity of the message before it. So two
-conversations that begin alike share what they have in common, and nothing in a text can pretend to be a
-second message: the parts are hashed apart, and never joined.
+conversations that begin alike share their common messages, and no text can pretend to be a second message:
+the parts are hashed apart, and never joined.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from hashlib import sha256
 from typing import Any
 
 ROOT = ""
-"""What stands for the parent of a first message."""
+"""The parent id of a first message."""
 
-ASIDE = ("metadata", "subgraph")
-"""The keys of a message that are kept beside it, and are no part of its identity."""
+ATTACHED_KEYS = ("metadata", "subgraph")
+"""The keys that are kept beside a message, and are no part of its identity."""
 
 _DOMAIN = b"memorygraph message 1"
 _ENCODER = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
@@ -42,19 +42,28 @@ class Message:
 
     @classmethod
     def of(cls, value: Any) -> Message:
-        """The message that a dict says, or an object that turns into one, such as a message of `openai`.
+        """The message in a dict, or in an object that turns into one, such as a message of `openai`.
 
         The keys `metadata` and `subgraph` are no part of a message (`MessageGraph` keeps them beside it).
 
         Raises:
-            TypeError: it is no mapping, or a part of it has the wrong type.
-            ValueError: it has no role, or holds what JSON or UTF-8 cannot.
+            TypeError: the value is not a mapping, or a part of it has the wrong type.
+            ValueError: the role is missing, or a value cannot be written as JSON or UTF-8.
         """
         if isinstance(value, Message):
             return value
-        fields = {key: item for key, item in as_mapping(value).items() if item is not None and key not in ASIDE}
-        _check(fields)
-        return cls(canonical(fields))
+        fields = {key: item for key, item in as_mapping(value).items() if item is not None and key not in ATTACHED_KEYS}
+        role, content = fields.get("role"), fields.get("content")
+        if not isinstance(role, str) or not role:
+            raise ValueError(f"a message has a role, a text such as 'user', and this has {role!r}")
+        if content is not None and not isinstance(content, str):
+            check_mappings("content", content, "a text or a list of parts, each a dict")
+        if "tool_calls" in fields:
+            check_mappings("tool_calls", fields["tool_calls"], "a list of calls, each a dict")
+        for key in ("name", "tool_call_id"):
+            if not isinstance(fields.get(key, ""), str):
+                raise TypeError(f"the {key} of a message is a text, and this is {fields[key]!r}")
+        return cls(canonical_json(fields))
 
     @cached_property
     def _fields(self) -> dict[str, Any]:
@@ -100,15 +109,13 @@ class Message:
 
     @property
     def is_assistant(self) -> bool:
-        """Whether a model is said to have written it."""
+        """Whether its role is that of a model."""
         return self.role == "assistant"
 
     def as_dict(self) -> dict[str, Any]:
         """A new dict of the message, which the caller may change; the known keys come first."""
-        fields = json.loads(self.body)
-        return {
-            key: fields[key] for key in (*(k for k in _KEYS if k in fields), *(k for k in fields if k not in _KEYS))
-        }
+        fields: dict[str, Any] = json.loads(self.body)
+        return {key: fields[key] for key in _KEYS if key in fields} | fields
 
     def __eq__(self, other: object) -> bool:
         return self.body == other.body if isinstance(other, Message) else NotImplemented
@@ -121,7 +128,7 @@ class Message:
 
 
 def message_id(message: Message, parent: str = ROOT) -> str:
-    r"""The identity of a message that follows the message `parent`.
+    r"""The id of a message that follows the message `parent`.
 
     >>> one = message_id(Message.of({"role": "user", "content": "x\n\nassistant: y"}))
     >>> x = message_id(Message.of({"role": "user", "content": "x"}))
@@ -132,7 +139,7 @@ def message_id(message: Message, parent: str = ROOT) -> str:
 
 
 def chain(messages: Iterable[Message], parent: str = ROOT) -> list[str]:
-    """The identities of messages that follow one another, the first of them `parent`."""
+    """The ids of messages that follow one another, the first of them `parent`."""
     ids = []
     for message in messages:
         parent = message_id(message, parent)
@@ -141,19 +148,19 @@ def chain(messages: Iterable[Message], parent: str = ROOT) -> list[str]:
 
 
 def digest(domain: bytes, owner: str, body: str) -> str:
-    """The SHA-256 of a text that belongs to an identity; no two of the three can run into one another."""
+    """The SHA-256 of a text that belongs to an id; line breaks keep the three parts apart."""
     return sha256(b"%b\n%b\n%b" % (domain, owner.encode(), body.encode())).hexdigest()
 
 
-def canonical(value: Any) -> str:
+def canonical_json(value: Any) -> str:
     """The one JSON text of a value: sorted keys, no blanks.
 
     Raises:
-        TypeError: a key is no text, or a value is nothing that JSON knows.
-        ValueError: a number is not finite, a text is no Unicode, or it is nested too deeply.
+        TypeError: a key is not a text, or JSON has no such value.
+        ValueError: a number is not finite, a text is not valid Unicode, or the value is nested too deeply.
     """
     try:
-        _check_keys(value)
+        check_keys(value)
         text = _ENCODER.encode(value)
         text.encode()
     except UnicodeEncodeError as error:
@@ -164,7 +171,7 @@ def canonical(value: Any) -> str:
 
 
 def as_mapping(value: Any) -> Mapping[str, Any]:
-    """A message as a mapping: itself, or what its `model_dump` or `as_dict` gives."""
+    """A message as a mapping: itself, or the result of its `model_dump` or `as_dict`."""
     if isinstance(value, Message):
         return value.as_dict()
     dump = getattr(value, "model_dump", None)
@@ -174,33 +181,21 @@ def as_mapping(value: Any) -> Mapping[str, Any]:
     return mapping
 
 
-def _check_keys(value: Any) -> None:
-    """JSON would turn a key that is no text into one, and two keys into the same."""
-    if isinstance(value, str):
-        return  # most values are, and the question below is a slow one
+def check_keys(value: Any) -> None:
+    """Refuse keys that are not texts: JSON would turn them into texts, and two keys into the same one."""
+    if isinstance(value, str):  # most values are, and `isinstance` with Mapping is slow
+        return
     if isinstance(value, Mapping):
         for key, item in value.items():
             if not isinstance(key, str):
                 raise TypeError(f"the keys of a message are texts, and {key!r} is a {type(key).__name__}")
-            _check_keys(item)
+            check_keys(item)
     elif isinstance(value, (list, tuple)):
         for item in value:
-            _check_keys(item)
+            check_keys(item)
 
 
-def _check(fields: Mapping[str, Any]) -> None:
-    role, content = fields.get("role"), fields.get("content")
-    if not isinstance(role, str) or not role:
-        raise ValueError(f"a message has a role, a text such as 'user', and this has {role!r}")
-    if content is not None and not isinstance(content, str):
-        _check_list("content", content, "a text or a list of parts, each a dict")
-    if "tool_calls" in fields:
-        _check_list("tool_calls", fields["tool_calls"], "a list of calls, each a dict")
-    for key in ("name", "tool_call_id"):
-        if not isinstance(fields.get(key, ""), str):
-            raise TypeError(f"the {key} of a message is a text, and this is {fields[key]!r}")
-
-
-def _check_list(key: str, value: Any, meaning: str) -> None:
+def check_mappings(key: str, value: Any, expected: str) -> None:
+    """Refuse a key of a message that is not a list of mappings."""
     if not isinstance(value, Sequence) or isinstance(value, str) or not all(isinstance(v, Mapping) for v in value):
-        raise TypeError(f"the {key} of a message is {meaning}, and this is {value!r}")
+        raise TypeError(f"the {key} of a message is {expected}, and this is {value!r}")

@@ -18,13 +18,13 @@ from pathlib import Path
 from threading import Event, Lock, Thread
 
 from memorygraph.errors import ConflictError, ConnectionError, MemoryGraphError, QueryError
-from memorygraph.graph.connection import Connection
+from memorygraph.graph.namespace import Namespace
 from memorygraph.library import CYPHER
-from memorygraph.messages.calls import RESPONSES, Answer, Call, Exchange, exchange_of
-from memorygraph.messages.history import Attachment, Entry, entries_of
-from memorygraph.messages.items import messages_of_input
+from memorygraph.messages.calls import RESPONSES, Exchange, RecordedAnswer, RecordedCall, exchange_of
+from memorygraph.messages.history import Attachment, MessageEntry, entries_of
 from memorygraph.messages.message import ROOT, Message
-from memorygraph.messages.pending import Spool
+from memorygraph.messages.responses import messages_of_input
+from memorygraph.messages.spool import Spool
 from memorygraph.messages.store import Store
 
 PATIENCE_SECONDS = 3.0
@@ -49,7 +49,7 @@ class BadRecordError(MemoryGraphError):
 class _Job:
     """A call on its way into the graph."""
 
-    call: Call
+    call: RecordedCall
     done: Event = field(default_factory=Event)
     error: Exception | None = None
 
@@ -61,11 +61,10 @@ class Recorder:
     platform's folder for user data). Several processes may share it.
     """
 
-    def __init__(self, connection: Connection, namespace: str, conversation: str, folder: Path | None = None) -> None:
-        self.connection = connection
+    def __init__(self, namespace: Namespace, conversation: str, folder: Path | None = None) -> None:
         self.namespace = namespace
         self.conversation = conversation
-        self.spool = Spool(namespace, folder)
+        self.spool = Spool(namespace.name, folder)
         self._jobs: deque[_Job] = deque()
         self._lock = Lock()
         self._flushing = Lock()
@@ -75,7 +74,7 @@ class Recorder:
         self._warned = False
         self._database: str | None = None
 
-    def record(self, call: Call) -> None:
+    def record(self, call: RecordedCall) -> None:
         """Write a call, or keep it until it can be written. Nothing is raised, and nothing waits for long."""
         try:
             problem = self._written(call)
@@ -121,7 +120,7 @@ class Recorder:
             record = self.spool.read(path)
             if record is None:
                 return False
-            call = Call(**record)
+            call = RecordedCall(**record)
             if call.database not in (None, self._database_id()):
                 return False
             self._write(call)
@@ -137,7 +136,7 @@ class Recorder:
         self._progress = time.monotonic()
         return True
 
-    def _written(self, call: Call) -> Exception | None:
+    def _written(self, call: RecordedCall) -> Exception | None:
         """Let the thread write a call, and return why that did not happen, or None when it did."""
         job = _Job(call)
         started = time.monotonic()
@@ -196,7 +195,7 @@ class Recorder:
         if self.spool.waiting():
             self.flush()
 
-    def _keep(self, call: Call, *, bad: bool = False) -> str:
+    def _keep(self, call: RecordedCall, *, bad: bool = False) -> str:
         """Put a call that was not written into the spool, and say what became of it."""
         path = self.spool.add(replace(call, database=self._database).as_dict())
         if not bad:
@@ -219,16 +218,17 @@ class Recorder:
     def _database_id(self) -> str:
         if self._database is None:
             try:
-                [row] = self.connection.read(CYPHER["records/database-id"]())
+                [row] = self.namespace.connection.read(CYPHER["records/database-id"]())
                 self._database = str(row["id"])
             except QueryError:  # a user without the right to ask; the address is the next best identity
-                self._database = f"{self.connection.uri}/{self.connection.database or ''}"
+                connection = self.namespace.connection
+                self._database = f"{connection.uri}/{connection.database or ''}"
         return self._database
 
-    def _write(self, call: Call) -> None:
+    def _write(self, call: RecordedCall) -> None:
         """Store a call; again, it changes nothing."""
         self._database_id()
-        store = Store(self.connection, call.namespace, call.conversation, recalled=call.recalled)
+        store = Store(replace(self.namespace, name=call.namespace), call.conversation, recalled=call.recalled)
         try:
             exchange = exchange_of(call)
             prompt, whole = self._prompt(store, exchange)
@@ -247,8 +247,7 @@ class Recorder:
         given = list(exchange.prompt)
         if exchange.previous is None:
             return given, exchange.whole
-        query = CYPHER["records/find-response"](namespace=self.namespace, response=exchange.previous)
-        found = self.connection.read(query)
+        found = self.namespace.read("records/find-response", response=exchange.previous)
         if not found:
             return given, False
         kept = json.loads(found[0]["body"])["metadata"]
@@ -259,7 +258,9 @@ class Recorder:
         return [*given[:new], *before[old:], *given[new:]], exchange.whole and kept["prompt_known"] and kept["finished"]
 
     @staticmethod
-    def _path(prompt: tuple[Entry, ...], answer: Answer, *, whole: bool) -> tuple[list[Entry], Attachment | None]:
+    def _path(
+        prompt: tuple[MessageEntry, ...], answer: RecordedAnswer, *, whole: bool
+    ) -> tuple[list[MessageEntry], Attachment | None]:
         """The messages up to an answer, and what is kept beside the last of them."""
         said = entries_of(answer.messages, prompt[-1].id if prompt else ROOT, sampled=whole)
         path = [*prompt, *said]

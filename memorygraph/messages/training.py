@@ -1,7 +1,7 @@
-"""On-policy training data: every sampled answer once, behind exactly the messages that it was sampled from.
+"""On-policy training data: every sampled answer once, after exactly the messages that it was sampled from.
 
-Because the identity of a message includes everything before it, "the same answer behind the same prefix" is one
-message, however many versions and conversations it stands in. So an answer is found, and trained on, once.
+Because the identity of a message includes everything before it, the same answer after the same prefix is one
+message, however many versions and conversations hold it. So an answer is found, and trained on, once.
 """
 
 from __future__ import annotations
@@ -14,45 +14,41 @@ from datetime import datetime
 from typing import Any
 
 from memorygraph.errors import NotFoundError
-from memorygraph.messages.history import Attachment, Entry
-from memorygraph.messages.message import canonical
+from memorygraph.messages.history import Attachment, MessageEntry
+from memorygraph.messages.message import canonical_json
 from memorygraph.messages.storage import Storage
 
 FORMATS = ("openai", "prompt-completion")
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """Which answers are wanted: of which model, and sampled from when until when (`until` not included)."""
+class AnswerFilter:
+    """Selects answers by their model, and by when they were stored, from `since` until before `until`."""
 
     model: str | None = None
     since: datetime | None = None
     until: datetime | None = None
 
-    def refusal(self, attachments: Iterable[Attachment]) -> str | None:
-        """Why an answer with this beside it is not wanted, or None if it is."""
+    def refuse(self, attachments: Iterable[Attachment]) -> str | None:
+        """Why an answer with these attachments is left out, or None if it is selected."""
         kept = list(attachments)
         if self.model is not None and self.model not in {attachment.metadata.get("model") for attachment in kept}:
             return "another model"
-        times = [datetime.fromisoformat(attachment.at) for attachment in kept if attachment.at]
-        if (self.since or self.until) and not any(map(self._in_time, times)):
-            return "another time"
-        return None
-
-    def _in_time(self, at: datetime) -> bool:
-        return (self.since is None or at >= self.since) and (self.until is None or at < self.until)
+        times = (datetime.fromisoformat(attachment.at) for attachment in kept if attachment.at)
+        in_time = ((self.since is None or at >= self.since) and (self.until is None or at < self.until) for at in times)
+        return "another time" if (self.since or self.until) and not any(in_time) else None
 
 
 @dataclass(frozen=True)
 class Sample:
-    """A path of messages, and the ids of the answers in it that are trained on; `tools` were offered to the model."""
+    """A path of messages, the ids of its answers to train on, and the tools that were offered to the model."""
 
-    path: tuple[Entry, ...]
+    path: tuple[MessageEntry, ...]
     trained: frozenset[str]
     tools: tuple[Any, ...] = ()
 
     def openai(self) -> dict[str, Any]:
-        """The sample in OpenAI's fine-tuning format: weight 1 on what is trained on, 0 on the other answers."""
+        """The sample in OpenAI's fine-tuning format: weight 1 for the answers to train on, 0 for the others."""
         messages = []
         for entry in self.path:
             weight = {"weight": int(entry.id in self.trained)} if entry.message.is_assistant else {}
@@ -60,7 +56,7 @@ class Sample:
         return {"messages": messages, **({"tools": list(self.tools)} if self.tools else {})}
 
     def prompt_completions(self) -> Iterator[dict[str, Any]]:
-        """The sample as one prompt and completion for each answer that is trained on."""
+        """The sample as one prompt and completion for each answer to train on."""
         for index, entry in enumerate(self.path):
             if entry.id in self.trained:
                 prompt = [before.message.as_dict() for before in self.path[:index]]
@@ -70,7 +66,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class TrainingData:
-    """Samples in which every wanted answer is trained on once; `left_out` counts the other answers by reason.
+    """Samples that train on each selected answer once; `left_out` counts the other answers by reason.
 
     Iterating gives the samples in OpenAI's fine-tuning format.
     """
@@ -104,39 +100,42 @@ class TrainingData:
         return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
 
 
-def training_data(storage: Storage, wanted: Wanted | None = None) -> TrainingData:
-    """Everything in the versions of a conversation, and in its subagents' conversations, that can be trained on.
+def training_data(storage: Storage, wanted: AnswerFilter | None = None) -> TrainingData:
+    """The training data of a conversation and of its subagents' conversations.
 
     >>> from memorygraph.messages.history import entries_of
-    >>> from memorygraph.messages.memory import Memory
     >>> from memorygraph.messages.message import Message
+    >>> from memorygraph.messages.storage import InMemoryStorage
     >>> said = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}]
-    >>> storage = Memory()
+    >>> storage = InMemoryStorage()
     >>> _ = storage.add_path(entries_of([Message.of(message) for message in said], sampled=True))
     >>> list(training_data(storage))[0]["messages"][1]
     {'role': 'assistant', 'content': 'Hello', 'weight': 1}
     """
-    wanted = wanted or Wanted()
-    paths, attachments = _everything(storage)
+    wanted = wanted or AnswerFilter()
+    paths, attachments = read_paths(storage)
     answers = {
         entry.id: (index, path) for path in paths for index, entry in enumerate(path) if entry.message.is_assistant
     }
     left_out: Counter[str] = Counter()
-    trainable: dict[str, str] = {}
+    tools: dict[str, str] = {}
     for id_, (index, path) in answers.items():
-        reason = "off-policy" if path[index].off_policy else wanted.refusal(attachments.get(id_, ()))
+        beside = attachments.get(id_, ())
+        reason = "off-policy" if path[index].off_policy else wanted.refuse(beside)
         if reason is None:
-            trainable[id_] = canonical(_tools(attachments.get(id_, ())))
+            offered = ((attachment.metadata.get("parameters") or {}).get("tools") for attachment in beside)
+            tools[id_] = canonical_json(next(filter(None, offered), []))
         else:
             left_out[reason] += 1
-    samples = tuple(_samples({id_: answers[id_] for id_ in trainable}, trainable))
-    return TrainingData(samples, dict(left_out))
+    return TrainingData(tuple(cover_answers({id_: answers[id_] for id_ in tools}, tools)), dict(left_out))
 
 
-def _samples(answers: Mapping[str, tuple[int, tuple[Entry, ...]]], tools: Mapping[str, str]) -> Iterator[Sample]:
-    """Few samples that hold all answers: the longest paths first, each with the answers on its way.
+def cover_answers(
+    answers: Mapping[str, tuple[int, tuple[MessageEntry, ...]]], tools: Mapping[str, str]
+) -> Iterator[Sample]:
+    """Cover all answers with few samples: the longest paths first, each with the answers on its way.
 
-    An answer on the way of another was sampled from what stands before it there, but only counts as sampled
+    An answer on the way of another was sampled from the messages before it there, but only counts as sampled
     in the same situation if the same tools were offered.
     """
     done: set[str] = set()
@@ -148,16 +147,10 @@ def _samples(answers: Mapping[str, tuple[int, tuple[Entry, ...]]], tools: Mappin
             yield Sample(here, trained, tuple(json.loads(tools[id_])))
 
 
-def _tools(attachments: Iterable[Attachment]) -> list[Any]:
-    """The tools that were offered when an answer was sampled."""
-    parameters = (attachment.metadata.get("parameters") or {} for attachment in attachments)
-    return next((tools for tools in (given.get("tools") for given in parameters) if tools), [])
-
-
-def _everything(storage: Storage) -> tuple[list[tuple[Entry, ...]], dict[str, list[Attachment]]]:
-    """The paths of all versions and of all subagents inside them, and what is kept beside their messages."""
+def read_paths(storage: Storage) -> tuple[list[tuple[MessageEntry, ...]], dict[str, list[Attachment]]]:
+    """The paths of all versions and of all subagents inside them, and the attachments of their messages."""
     attachments: dict[str, list[Attachment]] = {}
-    paths: list[tuple[Entry, ...]] = []
+    paths: list[tuple[MessageEntry, ...]] = []
     seen: set[str] = set()
     tips = [version.tip for version in storage.versions() if version.tip]
     while tips:

@@ -1,7 +1,7 @@
 """A message as the list shows it: a dict that routes every edit, at any depth, through the branch rule.
 
-The dicts and lists are real ones, so that `json.dumps` and model clients take them as they are. Each is a
-picture of the message when it was read; an edit through it is refused when another message stands there now.
+The dicts and lists are real ones, so that `json.dumps` and model clients accept them. Each shows the message as
+it was read; an edit through it is refused when another message has taken its place.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from functools import wraps
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, cast
 
 from memorygraph.errors import ConflictError
-from memorygraph.messages.history import Entry
+from memorygraph.messages.history import MessageEntry
 from memorygraph.messages.message import Message
 
 Given = ParamSpec("Given")
@@ -23,30 +23,30 @@ Part = TypeVar("Part", bound="DictView | ListView")
 class Host(Protocol):
     """The list that views belong to."""
 
-    def entry(self, index: int) -> Entry:
+    def entry(self, index: int) -> MessageEntry:
         """The message at an index."""
 
-    def replace(self, index: int, value: Mapping[str, Any]) -> Entry:
-        """Put a message in the place of another, and return it as it is kept."""
+    def replace(self, index: int, value: Mapping[str, Any]) -> MessageEntry:
+        """Replace a message, and return the new one as it is kept."""
 
     def metadata(self, index: int) -> Mapping[str, Any]:
-        """What is kept beside a message."""
+        """The metadata of a message."""
 
     def subgraph(self, index: int) -> Any:
         """The conversation of the subagent inside a tool response."""
 
 
-def plain(value: Any) -> Any:
-    """A copy of nested dicts and lists that is nobody's view."""
+def plain_copy(value: Any) -> Any:
+    """A copy of nested dicts and lists without any view in it."""
     if isinstance(value, Mapping):
-        return {key: plain(item) for key, item in value.items()}
+        return {key: plain_copy(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [plain(item) for item in value]
+        return [plain_copy(item) for item in value]
     return value
 
 
 def _routed(method: Callable[Concatenate[Any, Given], Result]) -> Callable[Concatenate[Any, Given], Result]:
-    """The method of dict or list, followed by the edit of the message that it belongs to."""
+    """Wrap a method of dict or list, so that it edits the message that the dict or list belongs to."""
 
     @wraps(method)
     def edit(self: DictView | ListView, *given: Given.args, **named: Given.kwargs) -> Result:
@@ -64,21 +64,21 @@ def _routed(method: Callable[Concatenate[Any, Given], Result]) -> Callable[Conca
 
 
 class _View:
-    """What the views of dicts and lists have in common: they leave as plain copies."""
+    """The common part of views: copying or pickling one gives plain dicts and lists."""
 
     _root: MessageView
 
     def copy(self) -> Any:
         """A plain copy that edits nothing."""
-        return plain(self)
+        return plain_copy(self)
 
     __copy__ = copy
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
-        return copy.deepcopy(plain(self), memo)
+        return copy.deepcopy(plain_copy(self), memo)
 
     def __reduce_ex__(self, _: Any) -> Any:
-        value = plain(self)
+        value = plain_copy(self)
         return type(value), (value,)
 
 
@@ -115,8 +115,8 @@ class ListView(_View, list[Any]):
 class MessageView(DictView):
     """A message of a `MessageGraph`.
 
-    `.metadata` and `.subgraph` are what is kept beside it; as keys they can be read too, but they are not
-    among the keys, because they are not what a model sees.
+    `.metadata` and `.subgraph` are kept beside it. They can be read as keys too, but iteration leaves them out,
+    because no model sees them.
     """
 
     def __init__(self, host: Host, index: int) -> None:
@@ -131,7 +131,7 @@ class MessageView(DictView):
 
     @property
     def metadata(self) -> Mapping[str, Any]:
-        """What is kept beside the message: how a model's answer or a tool's result came to be."""
+        """How a model's answer or a tool's result came to be."""
         self._check()
         return self._host.metadata(self._index)
 
@@ -160,7 +160,7 @@ class MessageView(DictView):
             )
 
     def _commit(self) -> None:
-        entry = self._host.replace(self._index, plain(self))
+        entry = self._host.replace(self._index, plain_copy(self))
         self._message, self.id, self.off_policy = entry.message, entry.id, entry.off_policy
         if self == entry.message.as_dict():
             self._wrap(self)
@@ -173,7 +173,7 @@ class MessageView(DictView):
         self._wrap(self)
 
     def _wrap(self, part: Part) -> Part:
-        """Make views of the plain dicts and lists inside, wherever they came from."""
+        """Turn the plain dicts and lists inside into views."""
         items = list(part.items() if isinstance(part, dict) else enumerate(part))
         setter = cast(Callable[[Any, Any, Any], None], dict.__setitem__ if isinstance(part, dict) else list.__setitem__)
         for key, item in items:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, TypeAlias
 
-from memorygraph.errors import NotFoundError, Problem, ScriptError
-from memorygraph.graph.connection import Connection
+from memorygraph.errors import NotFoundError, Problem, ScriptError, Source
 from memorygraph.graph.loads import Loader, LoadReport, Provenance
-from memorygraph.languages import agentscript, convo, parse
-from memorygraph.library import CYPHER
+from memorygraph.graph.namespace import Namespace
+from memorygraph.languages import Script, agentscript, convo, parse
 from memorygraph.query import Query
 from memorygraph.runtime.convo.store import graph_identity, graph_query
 
-Program = agentscript.Program | convo.Program
+StoredProgram: TypeAlias = agentscript.Program | convo.Program
 
 
 @dataclass(frozen=True)
@@ -32,81 +33,108 @@ class ProgramInfo:
         return asdict(self)
 
 
-def load_program(
-    connection: Connection,
-    namespace: str,
-    program: Program,
-    *,
-    dry_run: bool = False,
-    provenance: Provenance | None = None,
-) -> LoadReport:
-    """Store a program under the name of its file. Of a node graph the nodes and the routes are stored and counted, too.
+@dataclass(frozen=True)
+class ProgramStore(ABC):
+    """The programs of one language in one namespace. Each is stored under the name of its file."""
 
-    Raises:
-        ScriptError: the program is wrong, or needs other files; nothing was stored.
-    """
-    language = "convo" if isinstance(program, convo.Program) else "agentscript"
-    return Loader(connection, namespace, language).write(
-        program_queries(program, namespace),
-        file=program.source.file,
-        statements=len(program.statements),
-        dry_run=dry_run,
-        provenance=provenance,
-    )
+    namespace: Namespace
+    language: ClassVar[str]
+
+    @abstractmethod
+    def queries(self, program: Any) -> list[Query]:
+        """The queries that store a program.
+
+        Raises:
+            ScriptError: the program is wrong, or needs other files.
+        """
+
+    def load(
+        self,
+        program: Script,
+        *,
+        dry_run: bool = False,
+        progress: Callable[[int], None] | None = None,  # noqa: ARG002 - a program is written at once
+        provenance: Provenance | None = None,
+    ) -> LoadReport:
+        """Store a program. Of a node graph, the nodes and the routes are stored and counted, too.
+
+        Raises:
+            ScriptError: the program is wrong, or needs other files; nothing was stored.
+        """
+        return Loader(self.namespace, self.language).write(
+            self.queries(program),
+            file=program.source.file,
+            statements=len(program.statements),
+            dry_run=dry_run,
+            provenance=provenance,
+        )
+
+    def properties(self, source: Source) -> dict[str, Any]:
+        """What is stored of every program: its name, its file and its language."""
+        name = Path(source.file).stem if source.file else graph_identity(source)[:8]
+        return {"name": name, "file": source.file, "language": self.language}
 
 
-def program_queries(program: Program, namespace: str) -> list[Query]:
-    """The queries that store a program.
+class AgentScriptStore(ProgramStore):
+    """The AgentScript programs of a namespace."""
 
-    Raises:
-        ScriptError: the program is wrong, or needs other files.
-    """
-    source = program.source
-    id_ = graph_identity(source)
-    name = Path(source.file).stem if source.file else id_[:8]
-    named = {"name": name, "file": source.file}
-    if isinstance(program, convo.Program):
-        offered = CYPHER["programs/offer-graph"](namespace=namespace, id=id_, properties={**named, "language": "convo"})
-        return [graph_query(program, namespace), offered]
-    if problems := [*program.problems, *_needs(program)]:
-        raise ScriptError(problems)
-    properties = {**named, "language": "agentscript", "source": source.text}
-    return [CYPHER["programs/store-program"](namespace=namespace, id=id_, properties=properties)]
+    language = "agentscript"
+
+    def queries(self, program: agentscript.Program) -> list[Query]:
+        """The query that stores a program; one that needs files beside it is refused."""
+        if problems := [*program.problems, *_needs(program)]:
+            raise ScriptError(problems)
+        source = program.source
+        properties = {**self.properties(source), "source": source.text}
+        return [self.namespace.query("programs/store-program", id=graph_identity(source), properties=properties)]
 
 
-def list_programs(connection: Connection, namespace: str) -> list[ProgramInfo]:
+class ConvoStore(ProgramStore):
+    """The node graphs of a namespace that can be run by their name."""
+
+    language = "convo"
+
+    def queries(self, program: convo.Program) -> list[Query]:
+        """The queries that store the nodes and routes of a graph, and offer it by its name."""
+        source = program.source
+        id_, properties = graph_identity(source), self.properties(source)
+        offered = self.namespace.query("programs/offer-graph", id=id_, properties=properties)
+        return [graph_query(program, self.namespace), offered]
+
+
+def list_programs(namespace: Namespace) -> list[ProgramInfo]:
     """The stored programs of a namespace, by name; of each name the one that was loaded last."""
-    return [ProgramInfo(**row) for row in connection.read(CYPHER["programs/programs"](namespace=namespace))]
+    return [ProgramInfo(**row) for row in namespace.read("programs/programs")]
 
 
-def find_program(connection: Connection, namespace: str, name: str) -> Program:
+def find_program(namespace: Namespace, name: str) -> StoredProgram:
     """The program that was last loaded under a name.
 
     Raises:
         NotFoundError: there is none.
     """
-    rows = connection.read(CYPHER["programs/program"](namespace=namespace, name=name))
+    rows = namespace.read("programs/program", name=name)
     if not rows:
-        raise _not_found(connection, namespace, name)
-    program = parse(rows[0]["source"], rows[0]["language"], file=name)
-    assert isinstance(program, (agentscript.Program, convo.Program))  # noqa: S101 - no others are stored
+        raise _not_found(namespace, name)
+    language: Any = rows[0]["language"]
+    program: StoredProgram = parse(rows[0]["source"], language, file=name)
     return program
 
 
-def forget_program(connection: Connection, namespace: str, name: str) -> None:
+def forget_program(namespace: Namespace, name: str) -> None:
     """Let a program be run by its name no longer; the records of its runs stay.
 
     Raises:
         NotFoundError: there is none.
     """
-    query = CYPHER["programs/forget-program"](namespace=namespace, name=name)
-    [row] = connection.write(lambda transaction: transaction.run(query))
+    query = namespace.query("programs/forget-program", name=name)
+    [row] = namespace.write(lambda transaction: transaction.run(query))
     if not row["forgotten"]:
-        raise _not_found(connection, namespace, name)
+        raise _not_found(namespace, name)
 
 
-def _not_found(connection: Connection, namespace: str, name: str) -> NotFoundError:
-    known = ", ".join(f"`{each.name}`" for each in list_programs(connection, namespace)) or "none"
+def _not_found(namespace: Namespace, name: str) -> NotFoundError:
+    known = ", ".join(f"`{each.name}`" for each in list_programs(namespace)) or "none"
     return NotFoundError(f"no program `{name}` is stored in namespace `{namespace}`; there are: {known}")
 
 

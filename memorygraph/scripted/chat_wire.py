@@ -1,105 +1,116 @@
-"""A reply in the format of /v1/chat/completions: as one document, and as the chunks of a stream."""
+"""A reply in the format of /v1/chat/completions, built from the response types of `openai`."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from itertools import zip_longest
 from typing import Any
 
-from memorygraph.llm.completion import ToolCall, Usage
-from memorygraph.scripted.replies import Reply, Request
-from memorygraph.scripted.wire import Event, usage_of
+from openai.types import CompletionUsage
+from openai.types.chat import (
+    ChatCompletion,
+    ChatCompletionChunk,
+    ChatCompletionMessage,
+    ChatCompletionMessageFunctionToolCall,
+)
+from openai.types.chat.chat_completion import Choice
+from openai.types.chat.chat_completion_chunk import (
+    Choice as ChunkChoice,
+)
+from openai.types.chat.chat_completion_chunk import (
+    ChoiceDelta,
+    ChoiceDeltaToolCall,
+    ChoiceDeltaToolCallFunction,
+)
+from openai.types.chat.chat_completion_message_function_tool_call import Function
+from openai.types.completion_usage import CompletionTokensDetails, PromptTokensDetails
+
+from memorygraph.scripted.replies import Reply
+from memorygraph.scripted.wire import Event, ModelAnswer
 
 
-def document(request: Request, reply: Reply, number: int) -> dict[str, Any]:
-    """The whole answer.
+class ChatAnswer(ModelAnswer):
+    """A reply as a chat completion.
 
+    >>> from memorygraph.scripted.replies import Request
     >>> request = Request("POST", "/v1/chat/completions", {}, b'{"model": "m", "messages": []}')
-    >>> document(request, Reply("Hi"), 1)["choices"][0]["message"]["content"]
+    >>> ChatAnswer(request, Reply("Hi"), 1).document()["choices"][0]["message"]["content"]
     'Hi'
     """
-    choices = [
-        {
-            "index": index,
-            "message": _message(choice, number),
-            "logprobs": None,
-            "finish_reason": choice.reason,
-        }
-        for index, choice in enumerate(_choices(request, reply))
-    ]
-    return _head(request, reply, number, "chat.completion") | {
-        "choices": choices,
-        "usage": _usage(usage_of(request, reply)),
-    }
 
+    def document(self) -> dict[str, Any]:
+        """Return the whole completion."""
+        choices = []
+        for index, reply in enumerate(self.choices):
+            message = ChatCompletionMessage(role="assistant", content=reply.content, refusal=None, annotations=[])
+            if reply.tool_calls:
+                message.tool_calls = [
+                    ChatCompletionMessageFunctionToolCall(
+                        id=call.id, type="function", function=Function(name=call.name, arguments=call.arguments)
+                    )
+                    for call in self.calls(reply)
+                ]
+            reason: Any = reply.reason  # a script may give one that the type does not know
+            choices.append(Choice.model_construct(index=index, message=message, logprobs=None, finish_reason=reason))
+        completion = ChatCompletion(
+            id=f"chatcmpl-{self.number:08}",
+            object="chat.completion",
+            created=self.created,
+            model=self.model,
+            service_tier="default",
+            system_fingerprint="fp_scripted",
+            choices=choices,
+            usage=self.wire_usage(),
+        )
+        return completion.to_dict(warnings=False)
 
-def events(request: Request, reply: Reply, number: int) -> Iterator[Event]:
-    """The chunks of a stream, those of several choices in turn, and the mark of its end."""
-    head = _head(request, reply, number, "chat.completion.chunk")
-    with_usage = (request.json.get("stream_options") or {}).get("include_usage")
-    # With the option every chunk says that its usage is not known yet; without it none names usage at all.
-    unknown = {"usage": None} if with_usage else {}
-    choices = [_choice_chunks(index, choice, number) for index, choice in enumerate(_choices(request, reply))]
-    for step in zip_longest(*choices):
-        for chunk in step:
-            if chunk is not None:
-                yield None, head | {"choices": [chunk]} | unknown
-    if with_usage:
-        yield None, head | {"choices": [], "usage": _usage(usage_of(request, reply))}
-    yield None, "[DONE]"
+    def events(self) -> Iterator[Event]:
+        """Yield the chunks of a stream, those of several choices in turn, and the mark of its end."""
+        with_usage = (self.request.json.get("stream_options") or {}).get("include_usage")
+        # With the option every chunk says that its usage is not known yet; without it none names usage at all.
+        unknown = {"usage": None} if with_usage else {}
+        head = ChatCompletionChunk(
+            id=f"chatcmpl-{self.number:08}",
+            object="chat.completion.chunk",
+            created=self.created,
+            model=self.model,
+            service_tier="default",
+            system_fingerprint="fp_scripted",
+            choices=[],
+        ).to_dict()
+        for step in zip_longest(*(self.choice_chunks(*numbered) for numbered in enumerate(self.choices))):
+            for choice in step:
+                if choice is not None:
+                    yield head | {"choices": [choice.to_dict(warnings=False)]} | unknown
+        if with_usage:
+            yield head | {"usage": self.wire_usage().to_dict()}
+        yield "[DONE]"
 
+    def choice_chunks(self, index: int, reply: Reply) -> Iterator[ChunkChoice]:
+        """Yield one choice piece by piece: its role, its text, its calls, and why it ended."""
 
-def _choice_chunks(index: int, reply: Reply, number: int) -> Iterator[dict[str, Any]]:
-    def chunk(delta: dict[str, Any], finish_reason: str | None = None) -> dict[str, Any]:
-        return {"index": index, "delta": delta, "logprobs": None, "finish_reason": finish_reason}
+        def chunk(delta: ChoiceDelta, finish_reason: Any = None) -> ChunkChoice:
+            return ChunkChoice.model_construct(index=index, delta=delta, logprobs=None, finish_reason=finish_reason)
 
-    yield chunk({"role": "assistant", "content": None if reply.content is None else "", "refusal": None})
-    for piece in reply.pieces(reply.content or ""):
-        yield chunk({"content": piece})
-    for position, call in enumerate(_calls(reply, number)):
-        opening = call.as_dict() | {"function": {"name": call.name, "arguments": ""}}
-        yield chunk({"tool_calls": [{"index": position, **opening}]})
-        for piece in reply.pieces(call.arguments):
-            yield chunk({"tool_calls": [{"index": position, "function": {"arguments": piece}}]})
-    yield chunk({}, reply.reason)
+        yield chunk(ChoiceDelta(role="assistant", content=None if reply.content is None else "", refusal=None))
+        for piece in reply.pieces(reply.content or ""):
+            yield chunk(ChoiceDelta(content=piece))
+        for position, call in enumerate(self.calls(reply)):
+            named = ChoiceDeltaToolCallFunction(name=call.name, arguments="")
+            begun = ChoiceDeltaToolCall(index=position, id=call.id, type="function", function=named)
+            yield chunk(ChoiceDelta(tool_calls=[begun]))
+            for piece in reply.pieces(call.arguments):
+                more = ChoiceDeltaToolCall(index=position, function=ChoiceDeltaToolCallFunction(arguments=piece))
+                yield chunk(ChoiceDelta(tool_calls=[more]))
+        yield chunk(ChoiceDelta(), reply.reason)
 
-
-def _choices(request: Request, reply: Reply) -> list[Reply]:
-    return reply.choices(request.json.get("n") or 1)
-
-
-def _head(request: Request, reply: Reply, number: int, kind: str) -> dict[str, Any]:
-    return {
-        "id": f"chatcmpl-{number:08}",
-        "object": kind,
-        "created": int(time.time()),
-        "model": reply.model or request.json["model"],
-        "service_tier": "default",
-        "system_fingerprint": "fp_scripted",
-    }
-
-
-def _message(reply: Reply, number: int) -> dict[str, Any]:
-    message: dict[str, Any] = {"role": "assistant", "content": reply.content, "refusal": None, "annotations": []}
-    if reply.tool_calls:
-        message["tool_calls"] = [call.as_dict() for call in _calls(reply, number)]
-    return message
-
-
-def _calls(reply: Reply, number: int) -> list[ToolCall]:
-    """The calls with their ids; those that the script leaves out are unique in this server."""
-    return [
-        ToolCall(call.name, call.arguments, call.id or f"call_{number:08}_{position}")
-        for position, call in enumerate(reply.tool_calls)
-    ]
-
-
-def _usage(usage: Usage) -> dict[str, Any]:
-    return {
-        "prompt_tokens": usage.prompt_tokens,
-        "completion_tokens": usage.completion_tokens,
-        "total_tokens": usage.total_tokens,
-        "prompt_tokens_details": {"cached_tokens": 0, "audio_tokens": 0},
-        "completion_tokens_details": {"reasoning_tokens": 0, "audio_tokens": 0},
-    }
+    def wire_usage(self) -> CompletionUsage:
+        """Return the usage in this format."""
+        usage = self.usage
+        return CompletionUsage(
+            prompt_tokens=usage.prompt_tokens,
+            completion_tokens=usage.completion_tokens,
+            total_tokens=usage.total_tokens,
+            prompt_tokens_details=PromptTokensDetails(cached_tokens=0, audio_tokens=0),
+            completion_tokens_details=CompletionTokensDetails(reasoning_tokens=0, audio_tokens=0),
+        )

@@ -10,12 +10,15 @@ import hmac
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import count
 from typing import Any
 
-from memorygraph.scripted import chat_wire, embeddings_wire, responses_wire
+from openai.types import Model as ListedModel
+
+from memorygraph.scripted.chat_wire import ChatAnswer
+from memorygraph.scripted.embeddings_wire import EmbeddingsAnswer
 from memorygraph.scripted.replies import (
-    Answer,
     BadJson,
     CutStream,
     Failure,
@@ -23,24 +26,26 @@ from memorygraph.scripted.replies import (
     Reply,
     Request,
     Script,
+    ScriptedAnswer,
     Stall,
 )
 from memorygraph.scripted.request_checks import (
     ChatRequest,
     EmbeddingsRequest,
+    LimitedRequest,
     RefusedRequest,
     ResponsesRequest,
     check,
 )
-from memorygraph.scripted.wire import Event
+from memorygraph.scripted.responses_wire import ResponsesAnswer
+from memorygraph.scripted.wire import DIMENSIONS, OWNER, Event, ModelAnswer, WireAnswer
 
 MODEL = "scripted"
-OWNER = "memorygraph"
 
 
 @dataclass(frozen=True)
 class Wait:
-    """Send nothing for so many seconds."""
+    """Send nothing for a number of seconds."""
 
     seconds: float
 
@@ -50,14 +55,14 @@ class Cut:
     """Break the connection."""
 
 
-Step = bytes | Wait | Cut
+WireStep = bytes | Wait | Cut
 
 
 @dataclass(frozen=True)
-class Response:
+class WireResponse:
     """What is sent back, step by step. `length` is that of a whole body; a stream has none."""
 
-    steps: Iterable[Step]
+    steps: Iterable[WireStep]
     length: int | None = None
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict)
@@ -83,7 +88,7 @@ class Endpoint:
         api_key: str | None = None,
         models: Iterable[str] | None = None,
         owner: str = OWNER,
-        dimensions: int = embeddings_wire.DIMENSIONS,
+        dimensions: int = DIMENSIONS,
     ) -> None:
         self.requests: list[Request] = []
         self.unmatched: list[Request] = []
@@ -95,30 +100,31 @@ class Endpoint:
         self._owner = owner
         self._dimensions = dimensions
         self._numbers = count(1)
-        self._routes: dict[str, tuple[str, Callable[[Request, int], Response]]] = {
-            "/v1/chat/completions": ("POST", self._chat),
-            "/v1/responses": ("POST", self._responses),
-            "/v1/embeddings": ("POST", self._embeddings),
-            "/v1/models": ("GET", self._list_models),
+        self._routes: dict[str, tuple[str, Callable[[Request, int], WireResponse]]] = {
+            "/v1/chat/completions": ("POST", partial(self.converse, ChatRequest, ChatAnswer)),
+            "/v1/responses": ("POST", partial(self.converse, ResponsesRequest, ResponsesAnswer)),
+            "/v1/embeddings": ("POST", self.embed),
+            "/v1/models": ("GET", self.list_models),
         }
 
-    def respond(self, request: Request) -> Response:
-        """The response to a request, which is recorded whatever becomes of it."""
+    def respond(self, request: Request) -> WireResponse:
+        """Answer a request, and record it whether it is refused or not."""
         self.requests.append(request)
         number = next(self._numbers)
         try:
-            self._check_key(request)
-            response = self._route(request)(request, number)
+            self.check_key(request)
+            response = self.route(request)(request, number)
         except RefusedRequest as refused:
             response = refusal(refused)
-        return Response(
+        return WireResponse(
             response.steps,
             response.length,
             response.status,
             {"x-request-id": f"req_{number:08}", **response.headers},
         )
 
-    def _check_key(self, request: Request) -> None:
+    def check_key(self, request: Request) -> None:
+        """Refuse a request without the key that this endpoint wants, if it wants one."""
         if self._api_key is None:
             return
         given = request.headers.get("authorization")
@@ -127,9 +133,15 @@ class Endpoint:
         if not hmac.compare_digest(given.encode("latin-1", "replace"), f"Bearer {self._api_key}".encode()):
             raise RefusedRequest(401, "Incorrect API key provided.", code="invalid_api_key")
 
-    def _route(self, request: Request) -> Callable[[Request, int], Response]:
+    def check_model(self, name: str) -> None:
+        """Refuse a request for a model that this endpoint does not have."""
+        if self._models is not None and name not in self._models:
+            raise RefusedRequest(404, f"The model '{name}' does not exist.", "model", "model_not_found")
+
+    def route(self, request: Request) -> Callable[[Request, int], WireResponse]:
+        """Find what answers the path and the method of a request."""
         path = request.path.partition("?")[0]
-        known = ("GET", self._show_model) if path.startswith("/v1/models/") else self._routes.get(path)
+        known = ("GET", self.show_model) if path.startswith("/v1/models/") else self._routes.get(path)
         if known is None:
             raise RefusedRequest(404, f"Invalid URL ({request.method} {path})")
         method, respond = known
@@ -137,50 +149,30 @@ class Endpoint:
             raise RefusedRequest(405, f"Not allowed to {request.method} on {path}.")
         return respond
 
-    def _list_models(self, _request: Request, _number: int) -> Response:
+    def list_models(self, _request: Request, _number: int) -> WireResponse:
+        """Answer with the models that this endpoint has."""
         listed = self._models if self._models is not None else (MODEL,)
-        return _plain({"object": "list", "data": [_model(name, self._owner) for name in listed]})
+        return whole({"object": "list", "data": [self.describe_model(name) for name in listed]})
 
-    def _show_model(self, request: Request, _number: int) -> Response:
+    def show_model(self, request: Request, _number: int) -> WireResponse:
+        """Answer with one model."""
         name = request.path.partition("?")[0].removeprefix("/v1/models/")
-        self._check_model(name)
-        return _plain(_model(name, self._owner))
+        self.check_model(name)
+        return whole(self.describe_model(name))
 
-    def _check_model(self, name: str) -> None:
-        if self._models is not None and name not in self._models:
-            raise RefusedRequest(404, f"The model '{name}' does not exist.", "model", "model_not_found")
+    def describe_model(self, name: str) -> dict[str, Any]:
+        """Describe a model as the list of models does."""
+        return ListedModel(id=name, object="model", created=0, owned_by=self._owner).to_dict()
 
-    def _chat(self, request: Request, number: int) -> Response:
-        self._check_model(check(ChatRequest, request.json).model)
-        answer = self._scripted(request)
-        return _answered(
-            answer,
-            request,
-            lambda reply: chat_wire.document(request, reply, number),
-            lambda reply: chat_wire.events(request, reply, number),
-        )
-
-    def _responses(self, request: Request, number: int) -> Response:
-        self._check_model(check(ResponsesRequest, request.json).model)
-        answer = self._scripted(request)
-        return _answered(
-            answer,
-            request,
-            lambda reply: responses_wire.document(request, reply, number),
-            lambda reply: responses_wire.events(request, reply, number),
-        )
-
-    def _embeddings(self, request: Request, _number: int) -> Response:
-        checked = check(EmbeddingsRequest, request.json)
-        self._check_model(checked.model)
-        failure = self._embedding_failures.answer(request)
-        return _answered(
-            failure if failure is not None else "",
-            request,
-            lambda _reply: embeddings_wire.document(checked, self._dimensions),
-        )
-
-    def _scripted(self, request: Request) -> Answer:
+    def converse(
+        self,
+        limits: type[LimitedRequest],
+        answer_in: Callable[[Request, Reply, int], ModelAnswer],
+        request: Request,
+        number: int,
+    ) -> WireResponse:
+        """Answer a request for a chat completion or a response, by the script."""
+        self.check_model(check(limits, request.json).model)
         try:
             answer = self._script.answer(request)
         except Exception as error:  # the script is the user's code: what it raises is shown to the user
@@ -188,101 +180,93 @@ class Endpoint:
             raise RefusedRequest(400, f"The script failed: {error!r}", code="script_failed") from error
         if answer is None:
             self.unmatched.append(request)
-            # Not a 5xx: a client would ask again and again for a reply that does not exist.
+            # Not a 5xx: a client would ask repeatedly for a reply that does not exist.
             raise RefusedRequest(400, "The script has no reply for this request.", code="no_scripted_reply")
-        return answer
+        return deliver(answer, lambda reply: answer_in(request, reply, number), streamed=request.streamed)
+
+    def embed(self, request: Request, _number: int) -> WireResponse:
+        """Answer a request for embeddings, or fail as scripted."""
+        checked = check(EmbeddingsRequest, request.json)
+        self.check_model(checked.model)
+        answer = self._embedding_failures.answer(request) or ""
+        return deliver(answer, lambda _reply: EmbeddingsAnswer(checked, self._dimensions), streamed=False)
 
 
-def refusal(refused: RefusedRequest) -> Response:
-    """An error of the endpoint's own, in OpenAI's shape."""
-    return _plain(refused.document(), refused.status)
+def refusal(refused: RefusedRequest) -> WireResponse:
+    """Return an error of the endpoint's own, in OpenAI's shape."""
+    return whole(refused.document(), refused.status)
 
 
-def _answered(
-    answer: Answer,
-    request: Request,
-    document: Callable[[Reply], dict[str, Any]],
-    events: Callable[[Reply], Iterator[Event]] | None = None,
-) -> Response:
-    """An answer of the script as a response, plain or streamed as the request wants it."""
+def deliver(answer: ScriptedAnswer, answer_in: Callable[[Reply], WireAnswer], *, streamed: bool) -> WireResponse:
+    """Turn an answer of the script into a response, whole or as a stream."""
     if isinstance(answer, Failure):
-        return _failed(answer)
+        return fail(answer)
     if isinstance(answer, BadJson):
-        return _stream([_sse((None, answer.body))]) if events and request.streamed else _plain(answer.body)
-    said = answer.reply if isinstance(answer, Stall | CutStream) else answer
-    reply = Reply(said) if isinstance(said, str) else said
-    if events is not None and request.streamed:
-        return _stream(_disturbed(answer, _paced(reply, map(_sse, events(reply)))))
-    body = _encode(document(reply))
-    parts: list[Step] = [body]
+        return stream([encode_event(answer.body)]) if streamed else whole(answer.body)
+    reply = answer.reply if isinstance(answer, Stall | CutStream) else answer
+    wire_answer = answer_in(Reply(reply) if isinstance(reply, str) else reply)
+    if streamed:
+        pause = 0.0 if isinstance(reply, str) else reply.pause
+        return stream(disturb(answer, map(encode_event, wire_answer.events()), pause))
+    body = json_bytes(wire_answer.document())
+    parts: list[WireStep] = [body]
     if isinstance(answer, Stall):
         parts = [Wait(answer.seconds), body]
     elif isinstance(answer, CutStream):
         parts = [body[: len(body) // 2], Cut()]
-    return Response(parts, len(body), headers={"content-type": "application/json"})
+    return WireResponse(parts, len(body), headers={"content-type": "application/json"})
 
 
-def _paced(reply: Reply, events: Iterable[bytes]) -> Iterator[Step]:
-    """The events of a reply with its pauses before them; an event and its pause are one step to be counted."""
-    for event in events:
-        if reply.pause:
-            yield Wait(reply.pause)
-        yield event
-
-
-def _disturbed(answer: Answer, steps: Iterable[Step]) -> Iterator[Step]:
-    """The steps of a stream, with what the answer does to them after so many events."""
-    disturbance = _disturbance(answer)
-    sent = 0
-    for step in steps:
-        if disturbance and isinstance(step, bytes) and sent == disturbance[0]:
-            yield disturbance[1]
-            disturbance = None
-        yield step
-        sent += isinstance(step, bytes)
-    if disturbance:
-        yield disturbance[1]
-
-
-def _disturbance(answer: Answer) -> tuple[int, Step] | None:
+def disturb(answer: ScriptedAnswer, events: Iterable[bytes], pause: float) -> Iterator[WireStep]:
+    """Yield the events of a stream with their pauses, and what the answer does after a number of events."""
+    disturbance: WireStep | None = None
     if isinstance(answer, Stall):
-        return answer.after, Wait(answer.seconds)
-    if isinstance(answer, CutStream):
-        return answer.after, Cut()
-    return None
+        disturbance = Wait(answer.seconds)
+    elif isinstance(answer, CutStream):
+        disturbance = Cut()
+    after = answer.after if isinstance(answer, Stall | CutStream) else 0
+    for sent, event in enumerate(events):
+        if pause:
+            yield Wait(pause)
+        if disturbance and sent == after:
+            yield disturbance
+            disturbance = None
+        yield event
+    if disturbance:
+        yield disturbance
 
 
-def _failed(failure: Failure) -> Response:
-    body = failure.body
-    if body is None:
-        body = RefusedRequest(failure.status, failure.message).document()
+def fail(failure: Failure) -> WireResponse:
+    """Return the error that a scripted failure describes."""
+    body = RefusedRequest(failure.status, failure.message).document() if failure.body is None else failure.body
     headers = {"content-type": "text/html; charset=utf-8"} if isinstance(body, str) else {}
     headers |= failure.headers
     if failure.retry_after is not None:
         headers["retry-after"] = f"{failure.retry_after:g}"
-    return _plain(body, failure.status, headers)
+    return whole(body, failure.status, headers)
 
 
-def _plain(body: Mapping[str, Any] | str, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
-    encoded = body.encode() if isinstance(body, str) else _encode(body)
-    kind = {"content-type": "application/json"}
-    return Response([encoded], len(encoded), status, kind | dict(headers or {}))
+def whole(body: Mapping[str, Any] | str, status: int = 200, headers: Mapping[str, str] | None = None) -> WireResponse:
+    """Return a response whose body is sent at once."""
+    encoded = body.encode() if isinstance(body, str) else json_bytes(body)
+    return WireResponse([encoded], len(encoded), status, {"content-type": "application/json"} | dict(headers or {}))
 
 
-def _stream(steps: Iterable[Step]) -> Response:
-    return Response(steps, headers={"content-type": "text/event-stream; charset=utf-8", "cache-control": "no-cache"})
+def stream(steps: Iterable[WireStep]) -> WireResponse:
+    """Return a response whose body is a stream of server-sent events."""
+    return WireResponse(
+        steps, headers={"content-type": "text/event-stream; charset=utf-8", "cache-control": "no-cache"}
+    )
 
 
-def _sse(event: Event) -> bytes:
-    name, data = event
-    line = data.encode() if isinstance(data, str) else _encode(data)
-    return (f"event: {name}\n".encode() if name else b"") + b"data: " + line + b"\n\n"
+def encode_event(event: Event) -> bytes:
+    """Encode one server-sent event; it is named where its document says its type."""
+    if isinstance(event, str):
+        return f"data: {event}\n\n".encode()
+    name = f"event: {event['type']}\n".encode() if "type" in event else b""
+    return name + b"data: " + json_bytes(event) + b"\n\n"
 
 
-def _encode(document: Mapping[str, Any]) -> bytes:
-    # ASCII only: a text with half of a surrogate pair, which a real model can also say, has no other encoding.
+def json_bytes(document: Mapping[str, Any]) -> bytes:
+    """Encode a document in ASCII: half of a surrogate pair, which a real model can also say, has no other encoding."""
     return json.dumps(document).encode()
-
-
-def _model(name: str, owner: str) -> dict[str, Any]:
-    return {"id": name, "object": "model", "created": 0, "owned_by": owner}

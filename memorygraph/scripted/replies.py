@@ -17,7 +17,7 @@ from memorygraph.llm.completion import ToolCall, Usage
 
 @dataclass(frozen=True)
 class Request:
-    r"""A request as it was received. `headers` have lower-case names, `body` is exactly what came over the wire.
+    r"""A request as it was received: `headers` have lower-case names, `body` is the bytes of the wire.
 
     >>> Request("POST", "/v1/responses", {}, b'{"model": "m", "input": "Hi"}').prompt
     'Hi'
@@ -38,30 +38,27 @@ class Request:
 
     @property
     def streamed(self) -> bool:
-        """Whether the answer is wanted piece by piece."""
+        """Whether the client asks for a stream."""
         return bool(self.json.get("stream")) if isinstance(self.json, dict) else False
 
     @property
     def prompt(self) -> str:
-        """The text of the last message: what a reply usually depends on."""
+        """The text of the last message, on which a reply usually depends."""
         said = self.json.get("messages", self.json.get("input")) if isinstance(self.json, dict) else None
         last = said[-1] if isinstance(said, list) and said else said
-        return _text(last.get("content", last.get("output")) if isinstance(last, dict) else last)
-
-
-def _text(content: Any) -> str:
-    """The text of a message's content, which is a string or a list of parts."""
-    if isinstance(content, list):
-        return "".join(str(part.get("text", "")) for part in content if isinstance(part, dict))
-    return content if isinstance(content, str) else ""
+        content = last.get("content", last.get("output")) if isinstance(last, dict) else last
+        if isinstance(content, list):
+            return "".join(str(part.get("text", "")) for part in content if isinstance(part, dict))
+        return content if isinstance(content, str) else ""
 
 
 @dataclass(frozen=True)
 class Reply:
-    """What the model says. Without `usage` about four characters are a token; without `model` the asked one answers.
+    """What the model says.
 
-    A stream sends the text in pieces of `piece_length` characters, with `pause` seconds before each event. Where
-    several choices are asked for (`n`), the others are the `alternatives`, and then the reply again.
+    Without `usage` about four characters are a token; without `model` the one that was asked answers. A stream sends
+    the text in pieces of `piece_length` characters, with `pause` seconds before each event. Where several choices are
+    asked for (`n`), the others are the `alternatives`, and then the reply again.
 
     >>> Reply("Hello").reason, Reply(tool_calls=(ToolCall("clock"),)).reason
     ('stop', 'tool_calls')
@@ -82,11 +79,11 @@ class Reply:
         return self.finish_reason or ("tool_calls" if self.tool_calls else "stop")
 
     def pieces(self, text: str) -> list[str]:
-        """A text as a stream sends it."""
+        """Split a text as a stream sends it."""
         return [text[start : start + self.piece_length] for start in range(0, len(text), self.piece_length)]
 
     def choices(self, count: int) -> list[Reply]:
-        """The replies for so many choices."""
+        """Return the replies for `count` choices."""
         others = [Reply(other) if isinstance(other, str) else other for other in self.alternatives]
         return [self, *others, *[self] * count][:count]
 
@@ -104,7 +101,7 @@ class Failure:
 
 @dataclass(frozen=True)
 class Stall:
-    """Nothing comes for so many seconds, and then a reply. `after` events of a stream are sent before."""
+    """Nothing comes for `seconds`, and then a reply; `after` events of a stream are sent before."""
 
     seconds: float
     reply: Reply | str = ""
@@ -113,7 +110,7 @@ class Stall:
 
 @dataclass(frozen=True)
 class CutStream:
-    """The connection breaks after so many events of a stream, or in the middle of a plain answer."""
+    """The connection breaks after `after` events of a stream, or in the middle of a plain answer."""
 
     after: int = 1
     reply: Reply | str = "This text is never heard to its end."
@@ -126,8 +123,8 @@ class BadJson:
     body: str = '{"choices": [{"message": {"content": "never clo'
 
 
-Answer: TypeAlias = Reply | str | Failure | Stall | CutStream | BadJson
-Replies: TypeAlias = Answer | Iterable[Answer] | Callable[[Request], Answer | None]
+ScriptedAnswer: TypeAlias = Reply | str | Failure | Stall | CutStream | BadJson
+Replies: TypeAlias = ScriptedAnswer | Iterable[ScriptedAnswer] | Callable[[Request], ScriptedAnswer | None]
 
 
 class Script:
@@ -144,30 +141,27 @@ class Script:
     """
 
     def __init__(self, replies: Replies) -> None:
-        self._choose = _chooser(replies)
+        self._choose: Callable[[Request], ScriptedAnswer | None]
+        if isinstance(replies, ScriptedAnswer):
+            self._choose = lambda _request: replies
+        elif callable(replies):
+            self._choose = replies
+        else:
+            rest, lock = iter(replies), Lock()
 
-    def answer(self, request: Request) -> Answer | None:
-        """What is scripted for this request.
+            def following(_request: Request) -> ScriptedAnswer | None:
+                with lock:
+                    return next(rest, None)
+
+            self._choose = following
+
+    def answer(self, request: Request) -> ScriptedAnswer | None:
+        """Return what is scripted for this request.
 
         Raises:
-            TypeError: the script gives something that is no answer.
+            TypeError: the script gives something else than an answer.
         """
         answer = self._choose(request)
-        if answer is not None and not isinstance(answer, Answer):
+        if answer is not None and not isinstance(answer, ScriptedAnswer):
             raise TypeError(f"{answer!r} is not an answer: give a text, a Reply, or a way to fail")
         return answer
-
-
-def _chooser(replies: Replies) -> Callable[[Request], Answer | None]:
-    if isinstance(replies, Answer):
-        always = replies
-        return lambda _request: always
-    if callable(replies):
-        return replies
-    rest, lock = iter(replies), Lock()
-
-    def following(_request: Request) -> Answer | None:
-        with lock:
-            return next(rest, None)
-
-    return following

@@ -1,17 +1,33 @@
-"""What a request must look like, checked as a real endpoint checks it, and refused in OpenAI's own shape.
+"""Checks a request as a real endpoint does, and refuses it in OpenAI's own shape.
 
-Only what is sure to be refused is checked; what is not known is let through, because endpoints differ.
+What a body holds is checked with the request types of `openai`. They say nothing of limits, of names, and of how the
+parts of a request belong together, so the models here do. What neither knows is let through, because endpoints differ.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Annotated, Any, Literal, Self, TypeAlias
+from functools import cache
+from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, ValidationError, model_validator
+from openai.types import EmbeddingCreateParams
+from openai.types.chat.completion_create_params import CompletionCreateParamsBase
+from openai.types.responses.response_create_params import ResponseCreateParamsBase
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, TypeAdapter, ValidationError, model_validator
+from pydantic_core import ErrorDetails, SchemaValidator
+
+MAX_CHOICES = 128
+MAX_TOOLS = 128
+MAX_TEXTS = 2048
+MAX_DIMENSIONS = 16384
+
+# The fields by whose values the types of `openai` tell the kinds of a message, an item, a tool or a format apart.
+TAGS = ("role", "type")
+# The kinds of a union that pydantic adds to the place of a problem, and that look like fields.
+KIND_NAMES = frozenset({"str", "int", "float", "bool", "message", "item"})
 
 Name = Annotated[str, Field(pattern=r"^[a-zA-Z0-9_-]{1,64}$")]
-Text = Annotated[str, Field(min_length=1)]
+NotEmpty = Annotated[str, Field(min_length=1)]
+Count = Annotated[int, Field(ge=1)]
 
 
 class RefusedRequest(Exception):  # noqa: N818 - an answer, not an error of ours
@@ -26,85 +42,78 @@ class RefusedRequest(Exception):  # noqa: N818 - an answer, not an error of ours
         self.status, self.message, self.param, self.code = status, message, param, code
 
     def document(self) -> dict[str, Any]:
-        """The error as the body of an answer."""
+        """Return the error as the body of an answer."""
         kind = "server_error" if self.status >= 500 else "invalid_request_error"
         return {"error": {"message": self.message, "type": kind, "param": self.param, "code": self.code}}
 
 
-class _Checked(BaseModel):
+class Limited(BaseModel):
+    """A part of a request with limits that its type does not say; other fields are let through."""
+
     model_config = ConfigDict(extra="allow", strict=True)
 
 
-class _Function(_Checked):
-    name: Name
+class LimitedRequest(Limited):
+    """The limits of a request.
 
+    `params` is the type of `openai` that says what its fields hold, all but those in `untyped`.
+    """
 
-class _CalledFunction(_Checked):
-    name: str
-    arguments: str
+    params: ClassVar[type]
+    untyped: ClassVar[frozenset[str]] = frozenset()
 
-
-class _MadeCall(_Checked):
-    id: str
-    type: Literal["function"]
-    function: _CalledFunction
-
-
-class _ChatTool(_Checked):
-    type: Literal["function"]
-    function: _Function
-
-
-class _JsonSchema(_Checked):
-    name: Name
-    schema_: dict[str, Any] | None = Field(default=None, alias="schema")
-
-
-class _Format(_Checked):
-    type: Literal["text", "json_object", "json_schema", "grammar"]
-    json_schema: _JsonSchema | None = None
-
-    @model_validator(mode="after")
-    def _has_its_schema(self) -> Self:
-        if self.type == "json_schema" and self.json_schema is None:
-            raise ValueError("Missing required parameter: 'json_schema'.")
-        return self
-
-
-class _ChatMessage(_Checked):
-    role: Literal["developer", "system", "user", "assistant", "tool", "function"]
-    content: str | list[dict[str, Any]] | None = None
-    tool_calls: Annotated[list[_MadeCall], Field(min_length=1)] | None = None
-    tool_call_id: str | None = None
-
-    @model_validator(mode="after")
-    def _says_something(self) -> Self:
-        if self.content is None and self.role != "assistant":
-            raise ValueError("Missing required parameter: 'content'.")
-        if self.content is None and not (self.tool_calls or self.model_extra):
-            raise ValueError("an assistant message needs 'content' or 'tool_calls'.")
-        if self.role == "tool" and self.tool_call_id is None:
-            raise ValueError("Missing required parameter: 'tool_call_id'.")
-        return self
-
-
-class _Sampling(_Checked):
-    model: Text
+    model: NotEmpty
+    # The types know it as two literals, one for each of two kinds of requests.
     stream: bool | None = None
     temperature: Annotated[float, Field(ge=0, le=2)] | None = None
     top_p: Annotated[float, Field(ge=0, le=1)] | None = None
 
 
-class ChatRequest(_Sampling):
+class Named(Limited):
+    """What has a name of limited characters: a function, or the schema of an answer."""
+
+    name: Name | None = None
+
+
+class ChatTool(Limited):
+    """A tool of a chat request."""
+
+    function: Named | None = None
+
+
+class ChatFormat(Limited):
+    """The format that a chat request wants."""
+
+    json_schema: Named | None = None
+
+
+class ChatMessage(Limited):
+    """A message of a chat request."""
+
+    role: str
+    content: Any = None
+    tool_calls: Annotated[list[dict[str, Any]], Field(min_length=1)] | None = None
+    tool_call_id: str | None = None
+
+    @model_validator(mode="after")
+    def _says_something(self) -> Self:
+        if self.role == "assistant" and self.content is None and not (self.tool_calls or self.model_extra):
+            raise ValueError("an assistant message needs 'content' or 'tool_calls'.")
+        return self
+
+
+class ChatRequest(LimitedRequest):
     """The body of a request to /v1/chat/completions."""
 
-    messages: Annotated[list[_ChatMessage], Field(min_length=1)]
-    n: Annotated[int, Field(ge=1, le=128)] | None = None
-    max_tokens: Annotated[int, Field(ge=1)] | None = None
-    max_completion_tokens: Annotated[int, Field(ge=1)] | None = None
+    params = CompletionCreateParamsBase
+
+    messages: Annotated[list[ChatMessage], Field(min_length=1)]
+    n: Annotated[int, Field(ge=1, le=MAX_CHOICES)] | None = None
+    max_tokens: Count | None = None
+    max_completion_tokens: Count | None = None
     stream_options: dict[str, Any] | None = None
-    response_format: _Format | None = None
-    tools: Annotated[list[_ChatTool], Field(min_length=1, max_length=128)] | None = None
+    response_format: ChatFormat | None = None
+    tools: Annotated[list[ChatTool], Field(min_length=1, max_length=MAX_TOOLS)] | None = None
 
     @model_validator(mode="after")
     def _only_streams_have_options(self) -> Self:
@@ -124,73 +133,77 @@ class ChatRequest(_Sampling):
                         "with 'tool_calls'."
                     )
                 open_calls.remove(message.tool_call_id)
-                continue
-            _refuse_open(open_calls)
-            open_calls = {call.id for call in message.tool_calls or ()}
-        _refuse_open(open_calls)
+            elif open_calls:
+                break
+            else:
+                open_calls = {call["id"] for call in message.tool_calls or ()}
+        if open_calls:
+            raise ValueError(
+                "An assistant message with 'tool_calls' must be followed by tool messages responding to each "
+                "'tool_call_id'. The following tool_call_ids did not have response messages: "
+                f"{', '.join(sorted(open_calls))}"
+            )
         return self
 
 
-def _refuse_open(calls: Iterable[str]) -> None:
-    if missing := ", ".join(sorted(calls)):
-        raise ValueError(
-            "An assistant message with 'tool_calls' must be followed by tool messages responding to each "
-            f"'tool_call_id'. The following tool_call_ids did not have response messages: {missing}"
-        )
+class ResponsesTool(Limited):
+    """A tool of a request for a response."""
+
+    type: NotEmpty
 
 
-class _ResponsesTool(_Checked):
-    type: Text
+class InputMessage(Limited):
+    """A message in the input of a request for a response."""
 
-
-class _ResponsesFormat(_Checked):
-    type: Literal["text", "json_object", "json_schema"]
-    name: Name | None = None
-
-    @model_validator(mode="after")
-    def _has_its_name(self) -> Self:
-        if self.type == "json_schema" and self.name is None:
-            raise ValueError("Missing required parameter: 'name'.")
-        return self
-
-
-class _ResponsesText(_Checked):
-    format: _ResponsesFormat | None = None
-
-
-class _InputMessage(_Checked):
     role: Literal["user", "assistant", "system", "developer"]
     content: str | list[dict[str, Any]]
 
 
-class _InputItem(_Checked):
-    type: Text
+class InputItem(Limited):
+    """Anything else in the input of a request for a response, such as a call or its result."""
+
+    type: NotEmpty
     call_id: str | None = None
 
 
-def _input_kind(item: Any) -> str:
+def kind_of_input(item: Any) -> str:
+    """Tell a message from other items: its type may be left out."""
     return "item" if isinstance(item, dict) and item.get("type", "message") != "message" else "message"
 
 
-_Input: TypeAlias = Annotated[
-    Annotated[_InputMessage, Tag("message")] | Annotated[_InputItem, Tag("item")], Discriminator(_input_kind)
-]
+class ResponsesFormat(Limited):
+    """The settings of the text that a request for a response wants."""
+
+    format: Named | None = None
 
 
-class ResponsesRequest(_Sampling):
+class ResponsesRequest(LimitedRequest):
     """The body of a request to /v1/responses."""
 
-    input: str | Annotated[list[_Input], Field(min_length=1)]
-    max_output_tokens: Annotated[int, Field(ge=1)] | None = None
+    params = ResponseCreateParamsBase
+    # Endpoints take less than these types want: a function without `strict`, an assistant's message without an `id`.
+    untyped = frozenset({"input", "tools"})
+
+    input: (
+        str
+        | Annotated[
+            list[
+                Annotated[
+                    Annotated[InputMessage, Tag("message")] | Annotated[InputItem, Tag("item")],
+                    Discriminator(kind_of_input),
+                ]
+            ],
+            Field(min_length=1),
+        ]
+    )
+    tools: list[ResponsesTool] | None = None
+    max_output_tokens: Count | None = None
     previous_response_id: str | None = None
-    text: _ResponsesText | None = None
-    tools: list[_ResponsesTool] | None = None
+    text: ResponsesFormat | None = None
 
     @model_validator(mode="after")
     def _each_call_has_its_result(self) -> Self:
-        if isinstance(self.input, str):
-            return self
-        items = [item for item in self.input if isinstance(item, _InputItem)]
+        items = [item for item in self.input if isinstance(item, InputItem)]
         calls = {item.call_id for item in items if item.type == "function_call"}
         results = {item.call_id for item in items if item.type == "function_call_output"}
         if orphans := calls - results:
@@ -201,21 +214,22 @@ class ResponsesRequest(_Sampling):
         return self
 
 
-class EmbeddingsRequest(_Checked):
+class EmbeddingsRequest(LimitedRequest):
     """The body of a request to /v1/embeddings."""
 
-    model: Text
+    params = EmbeddingCreateParams
+
     input: (
-        Text
-        | Annotated[list[Text], Field(min_length=1, max_length=2048)]
+        NotEmpty
+        | Annotated[list[NotEmpty], Field(min_length=1, max_length=MAX_TEXTS)]
         | Annotated[list[int], Field(min_length=1)]
-        | Annotated[list[Annotated[list[int], Field(min_length=1)]], Field(min_length=1, max_length=2048)]
+        | Annotated[list[Annotated[list[int], Field(min_length=1)]], Field(min_length=1, max_length=MAX_TEXTS)]
     )
     encoding_format: Literal["float", "base64"] | None = None
-    dimensions: Annotated[int, Field(ge=1, le=16384)] | None = None
+    dimensions: Annotated[int, Field(ge=1, le=MAX_DIMENSIONS)] | None = None
 
     def texts(self) -> list[str]:
-        """The inputs, one by one; token numbers count as words."""
+        """List the inputs; token numbers count as words."""
         if isinstance(self.input, str):
             return [self.input]
         numbers = [number for number in self.input if isinstance(number, int)]
@@ -228,8 +242,8 @@ class EmbeddingsRequest(_Checked):
         ]
 
 
-def check(kind: type[BaseModel], body: Any) -> Any:
-    """The request as a value.
+def check(kind: type[LimitedRequest], body: Any) -> Any:
+    """Return the request as a value.
 
     >>> check(EmbeddingsRequest, {"model": "m", "input": ["a", "b"]}).texts()
     ['a', 'b']
@@ -240,29 +254,75 @@ def check(kind: type[BaseModel], body: Any) -> Any:
     if not isinstance(body, dict):
         raise RefusedRequest(400, "We could not parse the JSON body of your request: it must be a JSON object.")
     try:
+        typed = {name: value for name, value in body.items() if name not in kind.untyped}
+        validator_of(kind.params).validate_python(known_fields(typed), strict=True)
         return kind.model_validate(body)
     except ValidationError as error:
-        raise _refusal(error) from None
+        raise refuse(error) from None
 
 
-def _refusal(error: ValidationError) -> RefusedRequest:
-    found = error.errors(include_url=False, include_context=False, include_input=False)
-    # Of a union's kinds each tells what it misses; the one that was meant tells more than that the type is another.
-    first = next((problem for problem in found if not problem["type"].endswith("_type")), found[0])
-    param = _place(first["loc"])
+@cache
+def validator_of(params: type) -> SchemaValidator:
+    """Build the validator of a request type.
+
+    pydantic checks an `Iterable`, as these types have it, only while it is read. In a body it is a list.
+    """
+
+    def with_lists(schema: Any) -> Any:
+        if isinstance(schema, dict):
+            changed = {key: with_lists(value) for key, value in schema.items()}
+            return changed | {"type": "list"} if schema.get("type") == "generator" else changed
+        return type(schema)(map(with_lists, schema)) if isinstance(schema, list | tuple) else schema
+
+    return SchemaValidator(with_lists(TypeAdapter(params).core_schema))
+
+
+def known_fields(value: Any) -> Any:
+    """Leave out the fields that the types would refuse, and endpoints take.
+
+    Endpoints take null for a field that is not given; the types allow it for some fields alone. And the types do not
+    know the answer's format `grammar`, which servers of local models have.
+    """
+    if isinstance(value, list):
+        return list(map(known_fields, value))
+    if not isinstance(value, dict):
+        return value
+    is_grammar = {key: isinstance(inner, dict) and inner.get("type") == "grammar" for key, inner in value.items()}
+    return {key: known_fields(inner) for key, inner in value.items() if inner is not None and not is_grammar[key]}
+
+
+def refuse(error: ValidationError) -> RefusedRequest:
+    """Return the refusal that names the first thing that is wrong."""
+    found = error.errors(include_url=False, include_input=False)
+    # Each kind of a union tells why it is not the one. The kinds that the tag excludes say nothing about the request.
+    excluded = [problem["loc"][:-1] for problem in found if is_other_kind(problem)]
+    meant = [problem for problem in found if not any(problem["loc"][: len(kind)] == kind for kind in excluded)]
+    # A kind that gets further says more than one that wants another type.
+    deep = (problem for problem in meant if not problem["type"].endswith(("_type", "literal_error")))
+    first = next(deep, (meant or found)[0])
+    param = param_of(first["loc"])
     if first["type"] == "missing":
         return RefusedRequest(400, f"Missing required parameter: '{param}'.", param, "missing_required_parameter")
-    problem = first["msg"].removeprefix("Value error, ")
+    message = first["msg"].removeprefix("Value error, ")
+    if not meant:
+        expected = [problem["ctx"]["expected"] for problem in found if problem["type"] == "literal_error"]
+        message = f"Input should be {' or '.join(dict.fromkeys(expected))}"
     where = f"Invalid value for '{param}': " if param else ""
-    return RefusedRequest(400, where + problem, param or None, "invalid_value")
+    return RefusedRequest(400, where + message, param or None, "invalid_value")
 
 
-def _place(location: tuple[int | str, ...]) -> str:
-    """Where in the body: `messages[0].content`; the branches of a union, which pydantic names too, left out."""
-    place = ""
+def is_other_kind(problem: ErrorDetails) -> bool:
+    """Tell whether a problem says that a part of the request is of another kind than the one it was tried as."""
+    tag = problem["loc"][-1] if problem["loc"] else None
+    return tag in TAGS and (problem["type"] == "literal_error" or (tag == "type" and problem["type"] == "missing"))
+
+
+def param_of(location: tuple[int | str, ...]) -> str:
+    """Write a place in the body, `messages[0].content`, without the names of types that pydantic adds to it."""
+    param = ""
     for step in location:
         if isinstance(step, int):
-            place += f"[{step}]"
-        elif step.isidentifier() and step not in {"str", "message", "item"}:
-            place += f".{step}" if place else step
-    return place
+            param += f"[{step}]"
+        elif step.isidentifier() and step[0].islower() and step not in KIND_NAMES:
+            param += f".{step}" if param else step
+    return param

@@ -18,13 +18,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from memorygraph.errors import ModelError
-from memorygraph.scripted.embeddings_wire import DIMENSIONS
-from memorygraph.scripted.endpoint import OWNER, Endpoint
 from memorygraph.scripted.replies import Replies, Request
-from memorygraph.scripted.socket_server import HOST, MAX_BODY, Server
+from memorygraph.scripted.wire import DIMENSIONS, OWNER
+
+if TYPE_CHECKING:
+    from memorygraph.scripted.socket_server import ScriptedServer
+
+HOST = "127.0.0.1"
+MAX_BODY_BYTES = 32 * 1024 * 1024
 
 
 class ScriptedModel:
@@ -36,7 +40,7 @@ class ScriptedModel:
     `embedding_failures` are given to the first requests for embeddings, before those are answered.
 
     With `api_key` only requests that carry it are answered; with `models` only these are known; `owner` is
-    whose server the list of models says it is.
+    whose server the list of models says it is. `largest_body` is in bytes.
 
     >>> with ScriptedModel(lambda request: f"You said {request.prompt!r}") as model:
     ...     model.base_url.startswith("http://127.0.0.1:")
@@ -58,9 +62,12 @@ class ScriptedModel:
         owner: str = OWNER,
         embedding_failures: Replies = (),
         dimensions: int = DIMENSIONS,
-        largest_body: int = MAX_BODY,
+        largest_body: int = MAX_BODY_BYTES,
         port: int = 0,
     ) -> None:
+        # Its documents are those of `openai`, whose import takes half a second.
+        from memorygraph.scripted.endpoint import Endpoint
+
         self._endpoint = Endpoint(
             replies,
             embedding_failures=embedding_failures,
@@ -71,8 +78,8 @@ class ScriptedModel:
         )
         self._strict = strict
         self._port = port
-        self._largest_body = largest_body
-        self._server: Server | None = None
+        self._max_body_bytes = largest_body
+        self._server: ScriptedServer | None = None
 
     @property
     def requests(self) -> list[Request]:
@@ -81,14 +88,16 @@ class ScriptedModel:
 
     @property
     def base_url(self) -> str:
-        """Where it listens: what OPENAI_BASE_URL is set to. It stays known after the end."""
+        """Where it listens: the value for OPENAI_BASE_URL. It stays known after the end."""
         if not self._port:
             raise ModelError("this scripted model has not been started: use it in a `with` statement")
         return f"http://{HOST}:{self._port}/v1"
 
     def start(self) -> Self:
         """Listen; `close` ends it."""
-        self._server = Server(self._endpoint.respond, self._port, self._largest_body)
+        from memorygraph.scripted.socket_server import ScriptedServer
+
+        self._server = ScriptedServer(self._endpoint.respond, (HOST, self._port), self._max_body_bytes)
         self._port = self._server.server_port
         return self
 
@@ -103,20 +112,16 @@ class ScriptedModel:
 
     def __exit__(self, _kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
         self.close()
-        problem = self._problem()
-        if error is None and problem is not None:
-            raise problem
-        if error is not None and problem is not None:
-            error.add_note(f"the scripted model: {problem!r}")
-
-    def _problem(self) -> Exception | None:
+        problem: Exception | None = None
         if self._endpoint.raised:
-            return self._endpoint.raised[0]
-        unmatched = self._endpoint.unmatched
-        if not self._strict or not unmatched:
-            return None
-        first = unmatched[0]
-        return ModelError(
-            f"{len(unmatched)} of {len(self.requests)} requests had no scripted reply; "
-            f"the first was {first.method} {first.path} with {first.prompt[:200]!r}"
-        )
+            problem = self._endpoint.raised[0]
+        elif self._strict and (unmatched := self._endpoint.unmatched):
+            first = unmatched[0]
+            problem = ModelError(
+                f"{len(unmatched)} of {len(self.requests)} requests had no scripted reply; "
+                f"the first was {first.method} {first.path} with {first.prompt[:200]!r}"
+            )
+        if problem is not None:
+            if error is None:
+                raise problem
+            error.add_note(f"the scripted model: {problem!r}")

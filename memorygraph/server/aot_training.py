@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 from memorygraph.graph.connection import Connection
 from memorygraph.graph.elements import find_neighbours, search
 from memorygraph.graph.loads import Loader
+from memorygraph.graph.namespace import Namespace
 from memorygraph.graph.namespaces import list_namespaces
 from memorygraph.graph.schema import apply_schema
 from memorygraph.languages import parse
@@ -94,9 +95,10 @@ def _work(server: TrainingServer) -> None:
         raise RuntimeError("the server of the training has ended")
     with Connection(uri, (USERNAME, server.password())) as connection:
         apply_schema(connection)
-        Loader(connection, "training").load(parse(PROGRAM))
-        search(connection, "training", "first", limit=3)
-        find_neighbours(connection, "training", "a", depth=2)
+        training = Namespace(connection, "training")
+        Loader(training).load(parse(PROGRAM))
+        search(training, "first", limit=3)
+        find_neighbours(training, "a", depth=2)
         list_namespaces(connection)
 
 
@@ -123,7 +125,7 @@ def _train_unless_done(java: Path, artifacts: Path) -> None:
     lock = read_lock()
     if not_genuine(artifacts, lock):
         return
-    class_path = [artifacts / artifact.file_name for artifact in lock.artifacts]
+    class_path = lock.class_path(artifacts)
     cache = AotCache.of(java, artifacts, class_path)
     if cache.find() or cache.has_failed_lately() or not has_means(cache.folder):
         return

@@ -6,7 +6,6 @@ because it holds the hash of the dump. Nothing in it is a secret but the graph i
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import os
@@ -20,6 +19,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, BinaryIO, Self
 
 from memorygraph.errors import MemoryGraphError, NotFoundError
+from memorygraph.home import flush_folder
 from memorygraph.library import CYPHER
 from memorygraph.server.artifacts import read_lock
 
@@ -281,16 +281,7 @@ def _move(unfinished: Path, path: Path, *, overwrite: bool) -> None:
         except OSError:
             refuse_existing(path, overwrite=False)
             unfinished.replace(path)
-    _sync_folder(path.parent)
-
-
-def _sync_folder(folder: Path) -> None:
-    with contextlib.suppress(OSError):  # Windows has no such thing
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+    flush_folder(path.parent)
 
 
 def _own_version() -> str:

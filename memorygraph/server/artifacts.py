@@ -1,15 +1,12 @@
-"""The files of the embedded Neo4j: which they are, and that they are the pinned ones.
+"""The files of the embedded Neo4j: which they are, and whether they are the pinned ones.
 
-`neo4j.lock` pins every file by its coordinate, its size and its sha256. Two rules hold
-whatever happens to a download:
+`neo4j.lock` pins every file by its coordinate, its sha256 and its size. Two rules hold whatever happens to a download:
 
-- a file enters the folder of the class path only after it was found equal to its pin; where its signature is taken
-  away (`unsigned.py`), both what was published and what is kept have a pin;
-- the class path is made from the lock, never from a listing of the folder, and every
-  file on it is hashed again before each start.
+- a file enters the folder of the class path only after it was compared with its pin;
+- the class path is made from the lock, never from a listing of the folder, and every file on it is hashed again
+  before each start.
 
-`installation.py` sees to it that they are there, `downloads.py` fetches what is missing, and `pin_artifacts.py`
-writes the lock.
+`installation.py` puts the files in place, `downloads.py` fetches what is missing, `pin_artifacts.py` writes the lock.
 """
 
 from __future__ import annotations
@@ -25,48 +22,25 @@ LOCK_FILE = Path(__file__).with_name("neo4j.lock")
 THREADS = 8
 
 
-class Progress(Protocol):
-    """What wants to know how far a download is, in bytes."""
+class DownloadProgress(Protocol):
+    """Receives the progress of a download, in bytes."""
 
     def total(self, n: int) -> None:
-        """All bytes that will come; called once, before the first of them."""
+        """Announce the size of the whole download; called once, before the first `advance`."""
 
     def advance(self, n: int) -> None:
-        """More bytes have come; fewer than none when a try has failed and begins again."""
+        """Count bytes that have arrived; `n` is negative when a failed attempt starts over."""
 
 
 def sha256_of(path: Path) -> str:
-    """Give the hash of a file's content, in hexadecimal."""
+    """Hash a file's content, in hexadecimal."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
-class Pin:
-    """Which bytes a file has."""
-
-    sha256: str
-    size: int
-
-    def __str__(self) -> str:
-        return f"{self.sha256} {self.size}"
-
-    @classmethod
-    def of(cls, path: Path) -> Pin:
-        """Pin a file as it is."""
-        return cls(sha256_of(path), path.stat().st_size)
-
-    def fits(self, path: Path) -> bool:
-        """Say whether the file at a path is the pinned one, by size and sha256."""
-        try:
-            return path.stat().st_size == self.size and Pin.of(path) == self
-        except OSError:
-            return False
-
-
-@dataclass(frozen=True, slots=True)
 class Artifact:
-    """One pinned file, as it is published, and as it is kept where its signature is taken away.
+    """One pinned file, as its publisher signed and published it.
 
     >>> Artifact.parse("org.neo4j:neo4j:2026.08.1 00ff 12").file_name
     'neo4j-2026.08.1.jar'
@@ -76,19 +50,18 @@ class Artifact:
     name: str
     version: str
     classifier: str
-    published: Pin
-    unsigned: Pin | None = None
+    sha256: str
+    size: int
 
     @classmethod
     def parse(cls, line: str) -> Artifact:
-        """Read one line of the lock: `group:artifact:version[:classifier] sha256 size [sha256 size]`."""
-        coordinate, *pins = line.split()
+        """Read one line of the lock: `group:artifact:version[:classifier] sha256 size`."""
+        coordinate, sha256, size = line.split()
         group, name, version, *classifier = coordinate.split(":")
-        published, *unsigned = map(Pin, pins[::2], map(int, pins[1::2]))
-        return cls(group, name, version, "".join(classifier), published, *unsigned)
+        return cls(group, name, version, "".join(classifier), sha256, int(size))
 
     def __str__(self) -> str:
-        return " ".join(map(str, filter(None, (self.coordinate, self.published, self.unsigned))))
+        return f"{self.coordinate} {self.sha256} {self.size}"
 
     @property
     def coordinate(self) -> str:
@@ -98,13 +71,14 @@ class Artifact:
     @property
     def file_name(self) -> str:
         """The file's name in the folder of the class path."""
-        unsigned = "unsigned" if self.unsigned else ""
-        return "-".join(filter(None, (self.name, self.version, self.classifier, unsigned))) + ".jar"
+        return "-".join(filter(None, (self.name, self.version, self.classifier))) + ".jar"
 
-    @property
-    def kept(self) -> Pin:
-        """Which bytes the file has in the folder of the class path."""
-        return self.unsigned or self.published
+    def matches(self, path: Path) -> bool:
+        """Tell whether the file at a path is the pinned one, by size and sha256."""
+        try:
+            return path.stat().st_size == self.size and sha256_of(path) == self.sha256
+        except OSError:
+            return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +87,10 @@ class Lock:
 
     version: str
     artifacts: tuple[Artifact, ...]
+
+    def class_path(self, folder: Path) -> list[Path]:
+        """List where the files are in a folder, in the order of the class path."""
+        return [folder / artifact.file_name for artifact in self.artifacts]
 
 
 @cache
@@ -124,10 +102,6 @@ def read_lock(path: Path = LOCK_FILE) -> Lock:
 
 def not_genuine(folder: Path, lock: Lock) -> list[Artifact]:
     """List the artifacts that are absent from a folder or differ from their pin."""
-
-    def is_genuine(artifact: Artifact) -> bool:
-        return artifact.kept.fits(folder / artifact.file_name)
-
     with ThreadPoolExecutor(THREADS) as pool:
-        verdicts = pool.map(is_genuine, lock.artifacts)
-        return [artifact for artifact, genuine in zip(lock.artifacts, verdicts, strict=True) if not genuine]
+        genuine = pool.map(Artifact.matches, lock.artifacts, lock.class_path(folder))
+        return [artifact for artifact, is_genuine in zip(lock.artifacts, genuine, strict=True) if not is_genuine]

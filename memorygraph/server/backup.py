@@ -23,7 +23,7 @@ from memorygraph.server.workspace import StoppedServer, Workspace
 
 if TYPE_CHECKING:
     from memorygraph.server.archive import Archive, Manifest
-    from memorygraph.server.artifacts import Progress
+    from memorygraph.server.artifacts import DownloadProgress
     from memorygraph.server.embedded import EmbeddedServer
 
 
@@ -90,7 +90,7 @@ def restore(
     *,
     overwrite: bool = False,
     steps: Steps | None = None,
-    download: Progress | None = None,
+    download: DownloadProgress | None = None,
 ) -> BackupReport:
     """Have the graph of a backup in the home of a server, and the server running with it.
 

@@ -90,7 +90,7 @@ def _files(server: EmbeddedServer) -> Finding:
     kept = f"{len(lock.artifacts) - len(wanted)} of {len(lock.artifacts)} files of Neo4j {lock.version}"
     if not wanted:
         return Finding("files", ok=True, detail=f"{kept} verified in {server.artifacts}")
-    megabytes = sum(artifact.published.size for artifact in wanted) // 2**20
+    megabytes = sum(artifact.size for artifact in wanted) // 2**20
     altered = len(wanted) - len(absent)
     return Finding(
         "files",
@@ -103,7 +103,7 @@ def _files(server: EmbeddedServer) -> Finding:
 def _start_cache(server: EmbeddedServer) -> Finding:
     name = "start cache"
     lock = read_lock()
-    class_path = [server.artifacts / artifact.file_name for artifact in lock.artifacts]
+    class_path = lock.class_path(server.artifacts)
     if not aot_cache.is_switched_on():
         return Finding(name, ok=True, detail=f"switched off by {aot_cache.SWITCH}")
     if not all(path.exists() for path in class_path):
@@ -170,7 +170,7 @@ def _disk(server: EmbeddedServer) -> Finding:
     existing = next(folder for folder in (server.home, *server.home.parents) if folder.exists())
     free = shutil.disk_usage(existing).free
     missing = (artifact for artifact in read_lock().artifacts if not (server.artifacts / artifact.file_name).exists())
-    needed = DISK_FOR_THE_GRAPH + sum(artifact.kept.size for artifact in missing)
+    needed = DISK_FOR_THE_GRAPH + sum(artifact.size for artifact in missing)
     return Finding(
         "disk",
         ok=free >= needed,

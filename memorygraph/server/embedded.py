@@ -16,7 +16,6 @@ import secrets
 import shutil
 import stat
 import sys
-import tempfile
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -24,7 +23,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from memorygraph.errors import ConnectionError
+from memorygraph.errors import ConnectionError, LoginError, MemoryGraphError
+from memorygraph.home import default_home, write_private
 from memorygraph.server import log as server_log
 from memorygraph.server import process as server_process
 from memorygraph.server.aot_cache import AotCache
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
     import psutil
 
-    from memorygraph.server.artifacts import Progress
+    from memorygraph.server.artifacts import DownloadProgress
 
 START_TIMEOUT_S = 120.0
 STOP_TIMEOUT_S = 90.0
@@ -80,7 +80,7 @@ class EmbeddedServer:
     """
 
     def __init__(self, home: Path | None = None, artifacts: Path | None = None) -> None:
-        self.home = (home or _default_home()).expanduser().resolve()
+        self.home = (home or default_home()).expanduser().resolve()
         self.artifacts = (artifacts or self.home / f"neo4j-{read_lock().version}").resolve()
         self.password_file = self.home / "password"
         self.logs = self.home / "logs"
@@ -103,7 +103,7 @@ class EmbeddedServer:
             version=endpoints.version if endpoints and running else read_lock().version,
         )
 
-    def up(self, progress: Progress | None = None, timeout_s: float = START_TIMEOUT_S) -> ServerStatus:
+    def up(self, progress: DownloadProgress | None = None, timeout_s: float = START_TIMEOUT_S) -> ServerStatus:
         """Have the server running: download it if needed, start it if needed, wait until it answers.
 
         Raises:
@@ -130,7 +130,7 @@ class EmbeddedServer:
                 return self._stop()
 
     @contextmanager
-    def kept_stopped(self, progress: Progress | None = None) -> Iterator[StoppedServer]:
+    def kept_stopped(self, progress: DownloadProgress | None = None) -> Iterator[StoppedServer]:
         """Stop the server, and keep every other process from starting it until the end of the block.
 
         At the end it is started again if it ran before, also when the block has failed. `progress` is told of the
@@ -233,7 +233,7 @@ class EmbeddedServer:
 
     def _run(self, java: Path, arguments: str, endpoints: Endpoints, until: float) -> None:
         """Start the JVM, and wait until the server answers; a JVM that does not come to that is ended."""
-        _write(self.home / "conf" / "jvm.args", arguments)
+        write_private(self.home / "conf" / "jvm.args", arguments)
         log_before = server_log.size_before(self.logs)
         process = server_process.start(java, self.home, self.logs / "console.log", self._process_limit_s)
         try:
@@ -251,14 +251,14 @@ class EmbeddedServer:
             raise
 
     def _write_configuration(self, endpoints: Endpoints) -> None:
-        _write(self._configuration, endpoints.configuration())
+        write_private(self._configuration, endpoints.configuration())
 
     def _cache_options(self, cache: AotCache) -> list[str]:
         """Give the JVM options of a start that is to be quick."""
         return cache.options()
 
     def _await_answer(self, process: psutil.Process, endpoints: Endpoints, until: float) -> None:
-        import neo4j  # noqa: F401 - takes a while, and now the server does too
+        import memorygraph.graph.connection  # noqa: F401 - takes a while, and now the server does too
 
         while not _answers(process, endpoints):
             if not server_process.is_alive(process):
@@ -269,19 +269,17 @@ class EmbeddedServer:
         self._log_in(endpoints)
 
     def _log_in(self, endpoints: Endpoints) -> None:
-        import neo4j
-        from neo4j.exceptions import AuthError, DriverError, Neo4jError
+        from memorygraph.graph.connection import Connection
 
         auth = (USERNAME, self.password())
         try:
-            with neo4j.GraphDatabase.driver(endpoints.bolt_uri, auth=auth) as driver:
-                driver.verify_connectivity()
-        except AuthError as error:
+            Connection(endpoints.bolt_uri, auth).close()
+        except LoginError as error:
             raise ConnectionError(
                 f"the embedded Neo4j refuses the password in {self.password_file}. "
                 "If it was changed in Neo4j, write the new one into that file."
             ) from error
-        except (Neo4jError, DriverError) as error:
+        except MemoryGraphError as error:
             raise _NotAnsweringError("Neo4j does not take connections") from error
 
     def _prepare_password(self) -> None:
@@ -294,10 +292,10 @@ class EmbeddedServer:
                     "lost. Put the password back into that file, or move the data folder away to begin "
                     "an empty graph."
                 )
-            _write(self.password_file, secrets.token_urlsafe(24))
+            write_private(self.password_file, secrets.token_urlsafe(24))
         self.password_file.chmod(0o600)
         if not has_started_before:
-            _write(self.home / "data" / "dbms" / "auth.ini", first_password_record(self.password()))
+            write_private(self.home / "data" / "dbms" / "auth.ini", first_password_record(self.password()))
 
     def _make_home(self) -> None:
         self.home.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -364,14 +362,6 @@ def _kind_of_end(telling_line: str, has_spoken: bool, exit_code: int | None) -> 
     return ConnectionError if has_spoken and exit_code == ENDED_BY_NEO4J else _EndedError
 
 
-def _default_home() -> Path:
-    if named := os.environ.get("MEMORYGRAPH_HOME"):
-        return Path(named)
-    import platformdirs
-
-    return platformdirs.user_data_path("memorygraph")
-
-
 def _answers(process: psutil.Process, endpoints: Endpoints) -> bool:
     """Say whether this very server answers: HTTP comes last, and its greeting names the Bolt port.
 
@@ -385,18 +375,3 @@ def _answers(process: psutil.Process, endpoints: Endpoints) -> bool:
         named = greeting["bolt_direct"] == endpoints.bolt_uri
         return named and all(server_process.listens(process, port) for port in (endpoints.bolt, endpoints.http))
     return False
-
-
-def _write(path: Path, text: str) -> None:
-    """Write a file that only its owner can read, whole or not at all."""
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    descriptor, unfinished = tempfile.mkstemp(dir=path.parent)  # its mode is 0600
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(os.fsencode(text))
-            file.flush()
-            os.fsync(file.fileno())
-        Path(unfinished).replace(path)
-    except BaseException:
-        Path(unfinished).unlink(missing_ok=True)
-        raise

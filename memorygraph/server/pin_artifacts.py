@@ -4,9 +4,8 @@
 
     python -m memorygraph.server.pin_artifacts
 
-resolves `ROOTS` with jgo, downloads every file, and pins coordinate, sha256 and size, also of
-the jars that lose their signature (two minutes). The order is that of the coordinates: it is the
-order of the class path, and stable.
+resolves `ROOTS` with jgo, downloads every file, and pins its coordinate, sha256 and size (two minutes). The order is
+that of the coordinates: it is the order of the class path, and stable.
 """
 
 from __future__ import annotations
@@ -19,9 +18,8 @@ from pathlib import Path
 
 from jgo.maven import Dependency, MavenContext
 
-from memorygraph.server.artifacts import LOCK_FILE, THREADS, Artifact, Lock, Pin
+from memorygraph.server.artifacts import LOCK_FILE, THREADS, Artifact, Lock, sha256_of
 from memorygraph.server.downloads import repositories, resolve
-from memorygraph.server.unsigned import write_unsigned
 
 ROOTS = ("org.neo4j:neo4j:2026.08.1", "org.neo4j.client:neo4j-browser:5.24.0")
 
@@ -37,24 +35,27 @@ TEST_ONLY = frozenset(
     }
 )
 
-# Signed jars whose classes a start loads. Those that bring encryption stay signed: some runtimes insist on it.
-UNSIGNED = frozenset({"org.eclipse.collections:eclipse-collections", "org.eclipse.collections:eclipse-collections-api"})
-
 
 def write_lock(path: Path = LOCK_FILE) -> Lock:
     """Resolve, download and pin everything that `ROOTS` need."""
     with tempfile.TemporaryDirectory() as folder:
         context = MavenContext(repo_cache=Path(folder), remote_repos=repositories(), timeout=60)
-        coordinates = sorted(_closure(context))
+
+        def pin(coordinate: str) -> Artifact:
+            unpinned = Artifact.parse(f"{coordinate} - 0")
+            file = resolve(unpinned, context)
+            return replace(unpinned, sha256=sha256_of(file), size=file.stat().st_size)
+
         with ThreadPoolExecutor(THREADS) as pool:
-            artifacts = tuple(pool.map(lambda coordinate: _pin(coordinate, context), coordinates))
+            artifacts = tuple(pool.map(pin, sorted(resolve_coordinates(context))))
     lock = Lock(ROOTS[0].rpartition(":")[2], artifacts)
     heading = ["# Written by python -m memorygraph.server.pin_artifacts", f"neo4j {lock.version}"]
     path.write_text("\n".join([*heading, *map(str, artifacts)]) + "\n", "utf-8")
     return lock
 
 
-def _closure(context: MavenContext) -> set[str]:
+def resolve_coordinates(context: MavenContext) -> set[str]:
+    """List the coordinates of `ROOTS` and of all that they need to run."""
     roots = [Dependency(context.create_dependency(root).artifact, scope="compile") for root in ROOTS]
     inputs, transitive = context.resolver.resolve(roots)
     keys = [dependency.artifact.key for dependency in [*inputs, *transitive]]
@@ -63,16 +64,6 @@ def _closure(context: MavenContext) -> set[str]:
         for group, name, version, classifier, _packaging in keys
         if f"{group}:{name}" not in TEST_ONLY
     }
-
-
-def _pin(coordinate: str, context: MavenContext) -> Artifact:
-    artifact = Artifact.parse(f"{coordinate} - 0")
-    path = resolve(artifact, context)
-    if f"{artifact.group}:{artifact.name}" not in UNSIGNED:
-        return replace(artifact, published=Pin.of(path))
-    unsigned = path.with_suffix(".unsigned")
-    write_unsigned(path, unsigned)
-    return replace(artifact, published=Pin.of(path), unsigned=Pin.of(unsigned))
 
 
 if __name__ == "__main__":

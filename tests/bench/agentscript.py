@@ -23,8 +23,8 @@ from memorygraph import MemoryGraph
 from memorygraph.llm.completion import Completion, Message
 from memorygraph.llm.structured import ShapeField
 from memorygraph.runtime.agentscript import run
-from memorygraph.runtime.models import Models
-from memorygraph.runtime.values import ModelValue
+from memorygraph.runtime.agentscript.generation import Models
+from memorygraph.runtime.agentscript.values import ModelValue
 from memorygraph.scripted.scripted_model import ScriptedModel
 
 ITEMS = 20

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from memorygraph import EmbeddedServer, MemoryGraph
-from memorygraph.messages.calls import CHAT, Call
+from memorygraph.messages.calls import CHAT, RecordedCall
 from memorygraph.messages.recorder import Recorder
 from memorygraph.query import Query
 
@@ -70,7 +70,7 @@ def raw_write(graph: MemoryGraph) -> float:
 def records(graph: MemoryGraph, pairs: int = 100) -> None:
     """The time of recording a call, as a ratio to one raw write: new conversations, and two that go on."""
     with tempfile.TemporaryDirectory() as folder:
-        recorder = Recorder(graph.connection, graph.namespace, "warm", Path(folder))
+        recorder = Recorder(graph.scope, "warm", Path(folder))
         recorder.record(call(graph, "warm", [message(0)], 0))
         for start in (0, 10, 1000):
             name, prompt = f"record-{start}-{uuid.uuid4().hex}", [message(i) for i in range(start)]
@@ -92,10 +92,10 @@ def answer(i: int) -> dict[str, Any]:
     return {"role": "assistant", "content": f"{BYTES}{i}"}
 
 
-def call(graph: MemoryGraph, conversation: str, prompt: list[dict[str, Any]], i: int) -> Call:
+def call(graph: MemoryGraph, conversation: str, prompt: list[dict[str, Any]], i: int) -> RecordedCall:
     """A call as a recorded client hands it on."""
     choice = {"index": 0, "finish_reason": "stop", "message": answer(i)}
-    return Call(
+    return RecordedCall(
         id=uuid.uuid4().hex,
         namespace=graph.namespace,
         conversation=conversation,

@@ -17,7 +17,7 @@ from memorygraph.scripted.replies import Failure
 from memorygraph.scripted.scripted_model import ScriptedModel
 from tests.cli.test_commands import document, memorygraph
 
-SERVER = Path(__file__).parent.parent / "runtime" / "mcp_server.py"
+SERVER = Path(__file__).parent.parent / "runtime" / "tools" / "mcp_server.py"
 MCP = f"calc=mcp://{shlex.quote(sys.executable)} {shlex.quote(str(SERVER))}"
 LOG = """context main() {
   context one() { // a thought that is longer than what stands for it

@@ -7,7 +7,7 @@ import inspect
 import pytest
 from neo4j import exceptions
 
-from memorygraph.errors import ConflictError, ConnectionError, MemoryGraphError, QueryError
+from memorygraph.errors import ConflictError, ConnectionError, LoginError, MemoryGraphError, QueryError
 from memorygraph.graph.connection import Connection, translate
 
 _CLASSES = [
@@ -36,7 +36,7 @@ def test_every_error_of_the_driver_has_a_translation(kind: type[Exception]) -> N
     ("kind", "ours"),
     [
         (exceptions.ServiceUnavailable, ConnectionError),
-        (exceptions.AuthError, ConnectionError),
+        (exceptions.AuthError, LoginError),
         (exceptions.ConstraintError, ConflictError),
         (exceptions.CypherSyntaxError, QueryError),
         (exceptions.TransientError, ConflictError),

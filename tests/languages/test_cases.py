@@ -16,10 +16,10 @@ from typing import NamedTuple
 
 import pytest
 
-from memorygraph.languages import LANGUAGES, FlatLanguage, Program, parse, parse_batches
+from memorygraph.languages import LANGUAGES, Program, parse, parse_batches
 
 CASES = Path(__file__).parents[1] / "cases"
-FLAT = [name for name, language in LANGUAGES.items() if isinstance(language, FlatLanguage)]
+FLAT = [name for name, language in LANGUAGES.items() if language.batch_reader]
 
 
 class Case(NamedTuple):

@@ -12,8 +12,6 @@ from hypothesis import strategies as st
 
 from memorygraph.languages import parse, parse_batches
 from memorygraph.languages.contextscript import (
-    GRAMMAR,
-    STATEMENTS,
     Deletion,
     EdgeDeclaration,
     NodeDeclaration,
@@ -21,9 +19,11 @@ from memorygraph.languages.contextscript import (
     Statement,
     print_program,
     print_value,
+    reading,
 )
 from memorygraph.languages.contextscript.reading import Parser
-from memorygraph.languages.engine.grammar import RawStatement, Stopped
+from memorygraph.languages.contextscript.syntax import KEYWORDS
+from memorygraph.languages.engine.fast_path import RawStatement
 from tests.examples import examples
 
 BOTH = pytest.mark.parametrize("strict", [False, True], ids=["default", "strict"])
@@ -51,7 +51,7 @@ def statements(text: st.SearchStrategy[str]) -> st.SearchStrategy[list[Statement
 
 @cache
 def parser(*, strict: bool, fast: bool) -> Parser:
-    return Parser(GRAMMAR, STATEMENTS, strict=strict, fast=fast)
+    return Parser(strict=strict, fast=fast)
 
 
 def both_ways(text: str, *, strict: bool) -> Program:
@@ -98,7 +98,7 @@ def laid_out(program: list[Statement], draw: random.Random) -> str:
     for statement in program:
         names = list(statement.given())
         draw.shuffle(names)
-        keyword = GRAMMAR.keywords[type(statement).__name__]
+        keyword = KEYWORDS[type(statement).__name__]
         body = f"{gap()},{gap()}".join(
             f"{name}{gap()}={gap()}{print_value(getattr(statement, name))}" for name in names
         )
@@ -211,17 +211,15 @@ def test_arguments_are_found_again(program: list[Statement], draw: random.Random
             assert parsed.source.text[start:end] == print_value(getattr(statement, name))
 
 
-def test_the_switch_for_the_fast_path_does_switch() -> None:
+def test_the_switch_for_the_fast_path_does_switch(monkeypatch: pytest.MonkeyPatch) -> None:
     reads: list[str] = []
-    original = GRAMMAR.read
 
-    def read(text: str) -> RawStatement | Stopped:
+    def read(text: str, start: int) -> RawStatement | reading.Unreadable:
         reads.append(text)
-        return original(text)
+        return read_statement(text, start)
 
-    slow = Parser(GRAMMAR, STATEMENTS, fast=False)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(GRAMMAR, "read", read)
-        slow.parse("del(id=a);")
-        parse("del(id=b);")
+    read_statement = reading.read_statement
+    monkeypatch.setattr(reading, "read_statement", read)
+    Parser(fast=False).parse("del(id=a);")
+    parse("del(id=b);")
     assert reads == ["del(id=a);"]

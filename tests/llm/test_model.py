@@ -16,9 +16,9 @@ import pytest
 from memorygraph.errors import ModelError
 from memorygraph.llm.completion import ToolCall, Usage
 from memorygraph.llm.model import _MEANINGS, Model, OpenAIModel, translate
-from memorygraph.scripted.replies import Answer, BadJson, CutStream, Failure, Reply, Stall
+from memorygraph.scripted.replies import BadJson, CutStream, Failure, Reply, ScriptedAnswer, Stall
 from memorygraph.scripted.scripted_model import ScriptedModel
-from tests.llm.conftest import HI
+from tests.scripted.conftest import HI
 
 KEY = "sk-secret-0123456789"
 WEATHER = {"type": "function", "function": {"name": "weather", "parameters": {"type": "object"}}}
@@ -104,7 +104,7 @@ def test_a_stream_can_be_left_early() -> None:
 
 
 @pytest.mark.parametrize("answer", [CutStream(3), BadJson(), Failure(500), Stall(30, "Hello", after=2)])
-def test_a_stream_that_fails_is_a_model_error(answer: Answer) -> None:
+def test_a_stream_that_fails_is_a_model_error(answer: ScriptedAnswer) -> None:
     with (
         ScriptedModel(answer) as server,
         _model(server, timeout=0.3) as model,
@@ -196,7 +196,7 @@ def test_a_key_that_cannot_be_sent_is_refused_without_showing_it(key: str) -> No
         (BadJson("[" * 100_000), "not JSON"),
     ],
 )
-def test_every_failure_is_a_model_error_that_says_what_to_do(answer: Answer, message: str) -> None:
+def test_every_failure_is_a_model_error_that_says_what_to_do(answer: ScriptedAnswer, message: str) -> None:
     with (
         ScriptedModel([answer]) as server,
         _model(server, timeout=0.5) as model,
@@ -242,7 +242,7 @@ def test_an_endpoint_that_is_not_there_is_a_model_error() -> None:
         BadJson(json.dumps({"error": {"message": f"not with {KEY}"}})),
     ],
 )
-def test_the_key_is_never_shown(answer: Answer) -> None:
+def test_the_key_is_never_shown(answer: ScriptedAnswer) -> None:
     with ScriptedModel([answer]) as server, _model(server) as model:
         with pytest.raises(ModelError) as raised:
             model.complete(HI)
@@ -256,7 +256,11 @@ def test_a_text_that_cannot_be_sent_is_a_model_error() -> None:
 
 
 def test_a_failure_that_passes_is_tried_again() -> None:
-    replies: list[Answer] = [Failure(429, retry_after=0.01), Failure(500, headers={"retry-after-ms": "10"}), "Hello"]
+    replies: list[ScriptedAnswer] = [
+        Failure(429, retry_after=0.01),
+        Failure(500, headers={"retry-after-ms": "10"}),
+        "Hello",
+    ]
     with ScriptedModel(replies) as server, _model(server, retries=2) as model:
         assert model.complete(HI).content == "Hello"
     assert len(server.requests) == 3

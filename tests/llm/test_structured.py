@@ -24,7 +24,7 @@ from memorygraph.llm.structured import (
     schema_of,
 )
 from memorygraph.scripted.scripted_model import ScriptedModel
-from tests.llm.conftest import HI
+from tests.scripted.conftest import HI
 
 ALL = (
     ShapeField("text", "string"),

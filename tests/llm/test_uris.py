@@ -8,7 +8,7 @@ from memorygraph.errors import MemoryGraphError, ModelError
 from memorygraph.llm.uris import ModelUri, model_of, timeout_of
 from memorygraph.scripted.replies import Failure, Stall
 from memorygraph.scripted.scripted_model import ScriptedModel
-from tests.llm.conftest import HI
+from tests.scripted.conftest import HI
 
 KEY = "sk-openai-0123456789"
 OTHER_KEY = "sk-anthropic-0123456789"

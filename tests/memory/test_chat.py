@@ -9,7 +9,7 @@ import pytest
 from memorygraph import MemoryGraph, ModelError
 from memorygraph.budget import Budget
 from memorygraph.memory.chat import recent
-from memorygraph.messages.history import Entry
+from memorygraph.messages.history import MessageEntry
 from memorygraph.messages.message import Message
 from memorygraph.scripted.replies import Failure, Request
 from tests.memory.endpoints import Endpoint, asked, endpoint_of, fenced
@@ -148,7 +148,7 @@ def test_two_chats_write_one_conversation(graph: MemoryGraph, endpoint: Endpoint
 
 def test_what_a_model_sees_of_a_long_conversation() -> None:
     said = [Message.of({"role": role, "content": f"{role} {i}"}) for i in range(50) for role in ("user", "assistant")]
-    entries = [Entry(str(i), message) for i, message in enumerate(said)]
+    entries = [MessageEntry(str(i), message) for i, message in enumerate(said)]
     starts = set()
     for end in range(0, 100, 2):
         seen = recent(entries[:end], Budget.parse("300"))

@@ -8,9 +8,10 @@ from functools import partial
 import pytest
 
 from memorygraph.graph.connection import Connection
+from memorygraph.graph.namespace import Namespace
 from memorygraph.messages import recorder
 from memorygraph.messages.graph import MessageGraph
-from memorygraph.messages.memory import Memory
+from memorygraph.messages.storage import InMemoryStorage
 from memorygraph.messages.store import Store
 from tests.shared_neo4j import new_namespace
 
@@ -34,10 +35,10 @@ def namespace() -> str:
 def opened(request: pytest.FixtureRequest) -> Open:
     """Opens the same empty conversation again and again, as different programs would."""
     if request.param == "memory":
-        memory = Memory("talk")
+        memory = InMemoryStorage("talk")
         return lambda: MessageGraph(storage=memory)
     connection, namespace = (request.getfixturevalue(name) for name in ("connection", "namespace"))
-    return lambda: MessageGraph(storage=Store(connection, namespace, "talk"))
+    return lambda: MessageGraph(storage=Store(Namespace(connection, namespace), "talk"))
 
 
 @pytest.fixture
@@ -53,4 +54,4 @@ def in_neo4j(connection: Connection, namespace: str) -> Callable[[str], MessageG
 
 
 def _stored(connection: Connection, namespace: str, name: str = "talk") -> MessageGraph:
-    return MessageGraph(storage=Store(connection, namespace, name))
+    return MessageGraph(storage=Store(Namespace(connection, namespace), name))

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from memorygraph import NotFoundError
 from memorygraph.messages.graph import MessageGraph
-from memorygraph.messages.training import TrainingData, Wanted, training_data
+from memorygraph.messages.training import AnswerFilter, TrainingData, training_data
 from tests.examples import examples
 
 
@@ -116,7 +116,7 @@ def test_whatever_is_edited_each_sampled_answer_is_trained_on_once(edits: list[t
                 history[index % len(history)]["content"] = text
             else:
                 del history[index % len(history)]
-    data = training_data(history._storage, Wanted())
+    data = training_data(history._storage, AnswerFilter())
     seen = [
         tuple(f"{entry.message.role} {entry.message.text}" for entry in sample.path[: i + 1])
         for sample in data.samples

@@ -194,7 +194,7 @@ def linked_cache(linked_artifacts: Path) -> AotCache:
 
 
 def cache_for(artifacts: Path) -> AotCache:
-    class_path = [artifacts / artifact.file_name for artifact in read_lock().artifacts]
+    class_path = read_lock().class_path(artifacts)
     return AotCache.of(java_executable(), artifacts, class_path)
 
 
@@ -223,7 +223,7 @@ def test_a_cache_that_the_jvm_refuses_is_given_up_and_the_server_starts_without_
 def test_a_jvm_of_a_training_ends_by_itself_when_its_time_is_over(linked_cache: AotCache) -> None:
     home = linked_cache.folder / "training"
     (home / "conf").mkdir(parents=True)
-    class_path = [linked_cache.artifacts / artifact.file_name for artifact in read_lock().artifacts]
+    class_path = read_lock().class_path(linked_cache.artifacts)
     arguments = jvm_arguments(class_path, home)
     (home / "conf" / "jvm.args").write_text(arguments, "utf-8")
     process = server_process.start(linked_cache.java, home, home / "console", limit_s=1)

@@ -19,13 +19,12 @@ import pytest
 
 from memorygraph.errors import DownloadError
 from memorygraph.server import downloads
-from memorygraph.server.artifacts import Lock, Pin, not_genuine, read_lock
+from memorygraph.server.artifacts import Lock, not_genuine, read_lock
 from memorygraph.server.installation import install
-from memorygraph.server.unsigned import write_unsigned
 
 if TYPE_CHECKING:
     import subprocess
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Collection, Iterator
     from pathlib import Path
 
 # jgo leaves the connections of refused and broken answers to the garbage collector.
@@ -42,28 +41,8 @@ print(len(install(Path(sys.argv[1]), lock=read_lock(Path(sys.argv[2])))))
 """
 
 
-SIGNED = {
-    "META-INF/MANIFEST.MF": b"Manifest-Version: 1.0\r\nBundle-Name: t\r\n\r\nName: a/B.class\r\nSHA-Digest: 0=\r\n\r\n",
-    "META-INF/T_.SF": b"Signature-Version: 1.0\r\n",
-    "META-INF/T_.RSA": b"\x30",
-    "META-INF/services/a.B": b"a.C\n",
-    "a/": b"",
-    "a/B.class": b"\xca\xfe" * 999,
-}
-
-
-def signed_jar(path: Path) -> bytes:
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as jar:
-        for name, content in SIGNED.items():
-            jar.writestr(name, content)
-    return path.read_bytes()
-
-
 class Repository:
-    """A package server whose faults a test chooses: each request of a file uses up one of them.
-
-    The last of its files is a signed jar, which is kept without its signature.
-    """
+    """A package server whose faults a test chooses: each request of a file uses up one of them."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -73,11 +52,7 @@ class Repository:
         self.released = threading.Event()
         self.meanwhile: Callable[[], object] = lambda: None
         self.lock_file = folder / "tiny.lock"
-        signed, unsigned = folder / "signed", folder / "unsigned"
-        self.contents["jar-4"] = signed_jar(signed)
-        write_unsigned(signed, unsigned)
         lines = [f"t:{name}:1 {hashlib.sha256(c).hexdigest()} {len(c)}" for name, c in self.contents.items()]
-        lines[-1] += f" {Pin.of(unsigned)}"
         self.lock_file.write_text("\n".join(["neo4j 0", *lines]), "utf-8")
 
     @property
@@ -153,13 +128,17 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def few_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(downloads, "PAUSES_BEFORE_TRIES_S", (0.0, 0.01, 0.01))
+    monkeypatch.setattr(downloads, "PAUSES_BEFORE_ATTEMPTS_S", (0.0, 0.01, 0.01))
 
 
-def only_genuine_files_in(folder: Path, lock: Lock) -> bool:
-    pins = {artifact.file_name: artifact.kept.sha256 for artifact in lock.artifacts}
+def only_genuine_files_in(folder: Path, lock: Lock, strangers: Collection[str] = ()) -> bool:
+    pins = {artifact.file_name: artifact.sha256 for artifact in lock.artifacts}
     files = [path for path in folder.rglob("*") if path.is_file()] if folder.exists() else []
-    return all(pins.get(path.name) == hashlib.sha256(path.read_bytes()).hexdigest() for path in files)
+    return all(
+        pins.get(path.name) == hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in files
+        if path.name not in strangers
+    )
 
 
 def test_the_lock_pins_neo4j_and_its_browser() -> None:
@@ -168,48 +147,46 @@ def test_the_lock_pins_neo4j_and_its_browser() -> None:
     assert {("neo4j", lock.version), ("neo4j-browser", "5.24.0")} <= names
     assert len({artifact.file_name for artifact in lock.artifacts}) == len(lock.artifacts)
     assert [a.coordinate for a in lock.artifacts] == sorted(a.coordinate for a in lock.artifacts)
-    pins = [pin for artifact in lock.artifacts for pin in (artifact.published, artifact.kept)]
-    assert all(len(pin.sha256) == 64 and pin.size > 0 for pin in pins)
+    assert all(len(artifact.sha256) == 64 and artifact.size > 0 for artifact in lock.artifacts)
 
 
-def test_a_jar_loses_its_signature_and_nothing_else_and_is_the_same_each_time(tmp_path: Path) -> None:
-    signed, first, second = (tmp_path / name for name in ("signed", "first", "second"))
-    signed_jar(signed)
-    write_unsigned(signed, first)
-    signed_jar(signed)  # the dates of its entries are others now
-    write_unsigned(signed, second)
-    with zipfile.ZipFile(first) as jar:
-        contents = {name: jar.read(name) for name in jar.namelist()}
-    kept = ["META-INF/services/a.B", "a/", "a/B.class"]
-    manifest = b"Manifest-Version: 1.0\r\nBundle-Name: t\n\n"
-    assert contents == {"META-INF/MANIFEST.MF": manifest, **{name: SIGNED[name] for name in kept}}
-    assert first.read_bytes() == second.read_bytes()
-
-
-def test_no_jar_of_the_class_path_that_a_start_loads_from_is_signed(artifacts: Path) -> None:
-    """The JVM keeps no class of a signed jar in its AOT cache, and checks each: it made a start a third longer."""
+def test_every_jar_is_kept_as_its_publisher_signed_it(artifacts: Path) -> None:
     signed = set()
-    for artifact in read_lock().artifacts:
-        with zipfile.ZipFile(artifacts / artifact.file_name) as jar:
+    for path in install(artifacts):
+        with zipfile.ZipFile(path) as jar:
             if any(name.upper().endswith((".RSA", ".DSA", ".EC")) for name in jar.namelist()):
-                signed.add(artifact.group)
-    assert signed == {"org.bouncycastle"}
+                signed.add(path.name.rpartition("-")[0])
+    assert {"eclipse-collections", "eclipse-collections-api"} < signed
+    assert not list(artifacts.glob("*-unsigned.jar"))
 
 
 @pytest.mark.usefixtures("few_pauses")
-def test_a_jar_that_is_another_without_its_signature_is_refused(repository: Repository, folder: Path) -> None:
-    text = repository.lock_file.read_text("utf-8")
-    repository.lock_file.write_text(text.replace(str(repository.lock.artifacts[4].unsigned), f"{'0' * 64} 1"), "utf-8")
-    read_lock.cache_clear()
-    with pytest.raises(DownloadError, match=r"t:jar-4:1 without its signature.*report"):
+def test_the_rewritten_jars_of_an_earlier_version_give_way_to_the_genuine_ones(
+    repository: Repository, folder: Path
+) -> None:
+    install(folder, lock=repository.lock)
+    genuine, rewritten = folder / "jar-4-1.jar", folder / "jar-4-1-unsigned.jar"
+    genuine.rename(rewritten)
+    (folder / "a-stranger-unsigned.jar").write_bytes(b"PK")
+    repository.faults["jar-4"] = ["404"] * len(downloads.PAUSES_BEFORE_ATTEMPTS_S)
+    with pytest.raises(DownloadError):
         install(folder, lock=repository.lock)
-    assert only_genuine_files_in(folder, repository.lock)
+    assert rewritten.exists(), "the earlier version can still start with it"
+
+    class_path = install(folder, lock=repository.lock)
+
+    assert class_path[4] == genuine
+    assert sorted(path.name for path in folder.glob("*unsigned*")) == ["a-stranger-unsigned.jar"]
+    assert only_genuine_files_in(folder, repository.lock, strangers={"a-stranger-unsigned.jar"})
+    rewritten.write_bytes(b"")  # as when the process was killed before it had removed it
+    install(folder, lock=repository.lock)
+    assert not rewritten.exists()
 
 
 def test_installs_in_the_order_of_the_lock_and_counts_every_byte(repository: Repository, folder: Path) -> None:
     counter = Counter()
     class_path = install(folder, counter, lock=repository.lock)
-    assert [path.name for path in class_path] == [*(f"jar-{n}-1.jar" for n in range(4)), "jar-4-1-unsigned.jar"]
+    assert [path.name for path in class_path] == [f"jar-{n}-1.jar" for n in range(5)]
     assert counter.received == counter.expected == sum(map(len, repository.contents.values()))
     assert only_genuine_files_in(folder, repository.lock)
     assert [path.name for path in folder.parent.iterdir() if path.is_dir()] == ["neo4j"]
@@ -245,7 +222,7 @@ def test_files_altered_later_are_replaced_and_strangers_stay_off_the_class_path(
     install(folder, lock=repository.lock)
     altered = folder / "jar-2-1.jar"
     altered.write_bytes(b"x" + altered.read_bytes()[1:])
-    (folder / "jar-4-1-unsigned.jar").write_bytes(b"")
+    (folder / "jar-4-1.jar").write_bytes(b"")
     (folder / "a-stranger.jar").write_bytes(b"PK")
     repository.requests.clear()
 

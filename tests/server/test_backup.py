@@ -597,7 +597,7 @@ def test_a_tool_that_fails_says_why(tmp_path: Path, artifacts: Path) -> None:
 
     folder = tmp_path / "maintenance"
     folder.mkdir()
-    class_path = [artifacts / artifact.file_name for artifact in read_lock().artifacts]
+    class_path = read_lock().class_path(artifacts)
     tool = admin_tool.AdminTool(java_executable(), class_path, tmp_path, folder)
 
     class Steps:

@@ -25,9 +25,8 @@ from textx.exceptions import TextXSyntaxError
 
 from memorygraph.errors import Problem
 from memorygraph.languages import Program, parse, parse_batches
-from memorygraph.languages.contextscript import GRAMMAR, STATEMENTS
 from memorygraph.languages.contextscript.reading import Parser
-from memorygraph.languages.engine.grammar import RawStatement
+from memorygraph.languages.engine.fast_path import RawStatement
 from memorygraph.languages.engine.machine import Machine
 from memorygraph.languages.pete.reading import Reader
 from memorygraph.runtime.depth import deep_calls
@@ -166,7 +165,7 @@ def is_located(problems: Iterable[Problem], text: str) -> None:
 
 @cache
 def parser(*, strict: bool, fast: bool) -> Parser:
-    return Parser(GRAMMAR, STATEMENTS, strict=strict, fast=fast)
+    return Parser(strict=strict, fast=fast)
 
 
 def _read_contextscript(one: Input) -> None:

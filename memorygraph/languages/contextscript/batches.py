@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TextIO
 
 from memorygraph.errors import MAX_PROBLEMS, Source
-from memorygraph.languages.contextscript.reading import Parser, Part, Unreadable
+from memorygraph.languages.contextscript.reading import MACHINE, Parser, Part, Unreadable, parser_for
 from memorygraph.languages.contextscript.syntax import Program
 
 _BATCH_TEXT = 4 * 2**20  # characters after which a batch is closed, however few statements it has
@@ -113,7 +113,7 @@ class Batches:
     def _past_layout(self, position: int) -> int:
         """Give up the lines of layout before the next statement."""
         buffer = self._buffer
-        end = self._parser.reader.layout_end(buffer.text, position)
+        end = MACHINE.layout_end(buffer.text, position)
         open_end = end == len(buffer.text)
         line = buffer.text.rfind("\n", position, end) + 1
         if line:
@@ -121,3 +121,8 @@ class Batches:
         if open_end:
             buffer.shorten_layout(position)
         return position
+
+
+def read_batches(stream: TextIO, size: int, file: str | None = None, *, strict: bool = False) -> Iterator[Program]:
+    """Read a stream as programs of at most `size` statements."""
+    return iter(Batches(parser_for(strict=strict), stream, size, file))

@@ -7,7 +7,7 @@ A statement that is right takes the short way (`Builder.statement`). One that is
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from difflib import get_close_matches
 from itertools import islice
 from typing import Any, NamedTuple, get_args
@@ -15,10 +15,10 @@ from typing import Any, NamedTuple, get_args
 from pydantic import ValidationError
 
 from memorygraph.errors import MAX_PROBLEMS, Span
-from memorygraph.languages.contextscript.syntax import MAX_ID, MAX_NAME, Bare, Spelling, Statement
+from memorygraph.languages.contextscript.syntax import KEYWORDS, MAX_ID, MAX_NAME, STATEMENTS, Bare, Spelling, Statement
 from memorygraph.languages.contextscript.tokens import TokenError, Tokens
+from memorygraph.languages.engine.fast_path import RawStatement
 from memorygraph.languages.engine.findings import Finding, character, clipped, half_character
-from memorygraph.languages.engine.grammar import RawStatement
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -31,12 +31,12 @@ class _Field(NamedTuple):
 
 
 class Builder:
-    """Makes the statements of one language, in one dialect."""
+    """Makes the statements of one dialect."""
 
-    def __init__(self, classes: Sequence[type[Statement]], keywords: dict[str, str], tokens: Tokens) -> None:
-        self._classes = {cls.__name__: cls for cls in classes}
-        self._keywords = keywords
-        self._fields = {cls.__name__: _fields(cls, tokens) for cls in classes}
+    def __init__(self, *, strict: bool) -> None:
+        tokens = Tokens(strict=strict)
+        self._classes = {cls.__name__: cls for cls in STATEMENTS}
+        self._fields = {cls.__name__: _fields(cls, tokens) for cls in STATEMENTS}
         self._readers: dict[tuple[str, tuple[str, ...]], list[Callable[[str], Any]]] = {}
 
     def statement(self, raw: RawStatement) -> Statement | None:
@@ -90,7 +90,7 @@ class Builder:
         meant = self._meant(rule, name)
         hint = f"; did you mean `{meant}`?" if meant else ""
         listed = ", ".join(f"`{argument}`" for argument in self._fields[rule])
-        return f"`{self._keywords[rule]}` has no argument `{clipped(name)}`{hint} (its arguments: {listed})"
+        return f"`{KEYWORDS[rule]}` has no argument `{clipped(name)}`{hint} (its arguments: {listed})"
 
     def _meant(self, rule: str, name: str) -> str | None:
         """The argument that an unknown name probably stands for."""
@@ -104,7 +104,7 @@ class Builder:
             # An argument that is there, but was misnamed or has a wrong token, has its own finding.
             if name in raw.names or name in {self._meant(raw.rule, given) for given in raw.names}:
                 return
-            keyword = self._keywords[raw.rule]
+            keyword = KEYWORDS[raw.rule]
             span = Span(raw.span.start, raw.span.start + len(keyword))
             yield Finding(f"`{keyword}` needs the argument `{name}`", "missing-argument", span)
             return

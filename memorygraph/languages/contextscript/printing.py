@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from decimal import Decimal
 
-from memorygraph.languages.contextscript.syntax import GRAMMAR, Statement
+from memorygraph.languages.contextscript.syntax import KEYWORDS, Statement
 
 
 def print_statement(statement: Statement) -> str:
@@ -18,7 +18,7 @@ def print_statement(statement: Statement) -> str:
     Edge(edge_id="e", weight=0.0000001);
     """
     arguments = ", ".join(f"{name}={print_value(value)}" for name, value in statement.given().items())
-    return f"{GRAMMAR.keywords[type(statement).__name__]}({arguments});"
+    return f"{KEYWORDS[type(statement).__name__]}({arguments});"
 
 
 def print_program(statements: Iterable[Statement]) -> str:

@@ -1,35 +1,60 @@
-"""Reading a script statement by statement, and going on after what cannot be read.
+"""ContextScript text to statements, one at a time, and how reading goes on after an error.
 
-The way of each statement: the pattern that is derived from the grammar; where it does not match, textX on the
-text of that one statement; where textX stops, a problem, and on to where the next statement seems to start.
-All of it is linear in the text, and looks at no more than `MAX_CHARACTERS` characters at a time.
+A statement is read by the fast path; where that does not match, by the machine; where the machine stops, there is a
+problem, and reading goes on where the next statement seems to start. All of it is linear in the text, and looks at no
+more than `MAX_CHARACTERS` characters at a time.
 """
 
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from typing import NamedTuple
 
 from memorygraph.errors import MAX_PROBLEMS, Source, Span
 from memorygraph.languages.contextscript.checks import Builder
-from memorygraph.languages.contextscript.errors import Diagnosis, Stop
-from memorygraph.languages.contextscript.syntax import Program, Statement
-from memorygraph.languages.contextscript.tokens import Tokens
+from memorygraph.languages.contextscript.errors import ContextScriptExplainer, too_large
+from memorygraph.languages.contextscript.syntax import GRAMMAR, KEYWORDS, STATEMENTS, Program, Statement
+from memorygraph.languages.engine.fast_path import RawStatement, derive_pattern
 from memorygraph.languages.engine.findings import Finding, problem_of
-from memorygraph.languages.engine.grammar import Grammar, RawStatement
+from memorygraph.languages.engine.machine import Build, Fields, Machine, Stopped
 
 MAX_CHARACTERS = 16 * 2**20  # characters of one statement
-_MAX_CODE = 32 * 2**10  # characters of one statement outside its strings and comments
-_MAX_UNREAD = 2**20  # characters of skipped text in which ids are looked for
-_LONG = 64  # characters; of longer texts and layout, textX sees something short in their place
+MAX_CODE = 32 * 2**10  # characters of one statement outside its long texts and layout
+MAX_UNREAD = 2**20  # characters of skipped text in which ids are looked for
+LONG = 64  # characters from which on a text, or layout, does not count as code
 
-_SHORTENED: dict[str | None, Callable[[str], str]] = {
-    "layout": lambda _: " ",
-    "quoted": lambda text: text[0] + text[-1],
-}
+MACHINE = Machine(GRAMMAR.rules, GRAMMAR.layout)
+FAST_PATH = derive_pattern(GRAMMAR, {cls.__name__: len(cls.arguments()) for cls in STATEMENTS})
+
+_ID = GRAMMAR.token("Id")
+_TOKENS = [GRAMMAR.tokens_in(rule) for rule in KEYWORDS]
+_ENDS = "".join({re.escape(tokens[-1].name) for tokens in _TOKENS})
+_LITERALS = "|".join(sorted({token.pattern for tokens in _TOKENS for token in tokens if token.is_literal}))
+_QUOTED = GRAMMAR.tokens["Quoted"]
+_OPENING = re.compile(
+    f"(?i:{'|'.join(f'{first.pattern}{GRAMMAR.layout}{second.pattern}' for first, second, *_ in _TOKENS)})",
+    re.MULTILINE,
+)
+_LIKELY_OPENING = f"{GRAMMAR.tokens['Name']}{GRAMMAR.layout}(?:{'|'.join({tokens[1].pattern for tokens in _TOKENS})})"
+_PIECE = re.compile(
+    rf"(?P<layout>(?:[{GRAMMAR.blank_characters}]|{GRAMMAR.comment})++)|(?P<quoted>{_QUOTED})|(?P<end>[{_ENDS}])"
+    rf"|\\.|[^\"#\\{_ENDS}{GRAMMAR.blank_characters}]++|.",
+    re.DOTALL | re.MULTILINE,
+)
+# What is skipped ends before a keyword at the start of a line, or at a terminator that a statement, or the end, seems
+# to follow. A text is skipped as a whole only before a literal, where texts stand: after a missing quote, inside and
+# outside have changed places.
+_SKIPPED = re.compile(
+    rf"(?:{_QUOTED}(?=[{GRAMMAR.blank_characters}]{{0,200}}+(?:{_LITERALS}))|\"{{3,}}+|\""
+    rf"|{GRAMMAR.comment}|#|\\.|\\"
+    rf"|[{_ENDS}](?!{GRAMMAR.layout}(?:{_LIKELY_OPENING}|\Z))"
+    rf"|\n(?![ \t]*+{_OPENING.pattern})"
+    rf"|[^\"#\\\n{_ENDS}]++)*+",
+    re.DOTALL | re.MULTILINE,
+)
 
 
 class Unreadable(NamedTuple):
@@ -40,58 +65,25 @@ class Unreadable(NamedTuple):
     last: bool
 
 
-class _Window(NamedTuple):
-    """The text of one statement as textX gets it: up to its terminator, with long texts and layout shortened.
-
-    `shifts` are pairs of offsets, in the window and in the source, from which on the two run side by side.
-    """
-
-    text: str
-    shifts: list[tuple[int, int]]
-    tokens: list[Span]
-    cut: bool
-
-    def offset(self, position: int) -> int:
-        """Where a character of the window stands in the source."""
-        at, source = self.shifts[bisect_right(self.shifts, (position, 2**62)) - 1]
-        return source + position - at
-
-
 class Reader:
-    """Reads the raw statements of one language.
+    """Reads raw statements; `fast=False` leaves out the fast path, which only changes the speed.
 
-    `fast` is there for the tests: without it textX reads every statement, and nothing else may change.
-
-    >>> from memorygraph.languages.contextscript import GRAMMAR
-    >>> reader = Reader(GRAMMAR, {"NodeDeclaration": 3, "EdgeDeclaration": 5, "Deletion": 1})
-    >>> [raw.tokens for raw in reader.read('del(id = a); del(id = "b");')]
+    >>> [raw.tokens for raw in Reader().read('del(id = a); del(id = "b");')]
     [('a',), ('"b"',)]
     """
 
-    def __init__(self, grammar: Grammar, arguments: Mapping[str, int], *, fast: bool = True) -> None:
-        self._grammar = grammar
+    def __init__(self, *, fast: bool = True) -> None:
         self._fast = fast
-        self._statement = grammar.statement_pattern(arguments)
-        self._layout = re.compile(grammar.layout, re.MULTILINE)
-        self._opening = re.compile(grammar.opening(), re.MULTILINE)
-        self._piece = _piece(grammar)
-        self._skipped = _skipped(grammar)
-        self._diagnosis = Diagnosis(grammar)
-
-    def layout_end(self, text: str, position: int) -> int:
-        """Where the blanks and comments at a position end."""
-        found = self._layout.match(text, position)
-        return found.end() if found else position
 
     def read(self, text: str, position: int = 0, *, complete: bool = True) -> Iterator[RawStatement | Unreadable]:
         """The statements from a position on, and what cannot be read.
 
         Of a text that is not `complete`, it reads as far as what may still follow makes no difference.
         """
-        match, rules, fast = self._statement.regex.match, self._statement.rules, self._fast
+        match, rules, fast = FAST_PATH.regex.match, FAST_PATH.rules, self._fast
         while True:
             found = match(text, position) if fast else None
-            if found is not None and found.end() - found.start(1) <= _MAX_CODE:
+            if found is not None and found.end() - found.start(1) <= MAX_CODE:
                 rule, first = rules[found.lastindex or 0]
                 groups = found.groups()
                 names = groups[first - 1 : found.lastindex : 2]
@@ -99,10 +91,10 @@ class Reader:
                 position = found.end()
                 yield RawStatement(rule, Span(found.start(1), position), names, tokens, found.span, first)
                 continue
-            start = self.layout_end(text, position)
+            start = MACHINE.layout_end(text, position)
             if start == len(text):
                 return
-            result = self._read_slowly(text, start)
+            result = read_statement(text, start)
             if isinstance(result, RawStatement):
                 position = result.span.end
                 yield result
@@ -114,90 +106,62 @@ class Reader:
                 return
             position = result.skipped.end
 
-    def _read_slowly(self, text: str, start: int) -> RawStatement | Unreadable:
-        limit = min(len(text), start + MAX_CHARACTERS)
-        window = self._window(text, start, limit)
-        outcome = self._grammar.read(window.text)
-        if isinstance(outcome, RawStatement):
-            return _moved(outcome, window, text)
-        offset = window.offset(outcome.offset)
-        stop = Stop(text, start, limit, offset, outcome.expected, window.tokens)
-        # A text at the very end may have lost its second quote.
-        overrun = window.cut and outcome.offset >= len(window.text) - 2
-        finding = self._diagnosis.too_large(stop) if overrun else self._diagnosis.finding(stop)
-        return self._skip_from(stop, finding)
 
-    def _window(self, text: str, start: int, limit: int) -> _Window:
-        parts: list[str] = []
-        shifts = [(0, start)]
-        tokens: list[Span] = []
-        kind: str | None = None
-        length = 0
-        for piece in self._piece.finditer(text, start, limit):
-            part, kind = piece[0], piece.lastgroup
-            if kind != "layout":
-                tokens.append(Span(*piece.span()))
-            if kind in _SHORTENED and len(part) > _LONG:
-                part = _SHORTENED[kind](part)
-                shifts.append((length + len(part) - 1, piece.end() - 1))
-            part = part[: _MAX_CODE - length]
-            parts.append(part)
-            length += len(part)
-            if kind == "end" or length >= _MAX_CODE:
-                break
-        cut = kind != "end" and (length >= _MAX_CODE or limit < len(text))
-        return _Window("".join(parts), shifts, tokens, cut)
-
-    def _skip_from(self, stop: Stop, finding: Finding) -> Unreadable:
-        """Find where to go on after a problem."""
-        text, start, position, limit = stop.text, stop.start, stop.offset, stop.limit
-        if finding.code == "unclosed-string":
-            position = finding.span.start + 1
-        elif position > start and self._opening.match(text, position, limit):
-            return Unreadable(finding, Span(start, position), last=False)
-        skipped = self._skipped.match(text, position, limit)
-        end = skipped.end() if skipped else limit
-        return Unreadable(finding, Span(start, min(end + 1, limit)), last=end >= limit)
+def read_statement(text: str, start: int) -> RawStatement | Unreadable:
+    """Let the machine read the statement that begins at a place, or explain what is wrong with it."""
+    limit = min(len(text), start + MAX_CHARACTERS)
+    tokens, end, whole = _extent(text, start, limit)
+    result = MACHINE.read(text, "Statement", _BUILDS, start, limit=end)
+    if not isinstance(result, Stopped):
+        raw: RawStatement = result.value
+        return raw
+    if whole or result.offset < end:
+        finding = ContextScriptExplainer(tokens, limit).explain(Source(text), result, start)
+    else:
+        finding = too_large(text, start)
+    position = result.offset
+    if finding.code == "unclosed-string":
+        position = finding.span.start + 1
+    elif position > start and _OPENING.match(text, position, limit):
+        return Unreadable(finding, Span(start, position), last=False)
+    skipped = _SKIPPED.match(text, position, limit)
+    skipped_end = skipped.end() if skipped else limit
+    return Unreadable(finding, Span(start, min(skipped_end + 1, limit)), last=skipped_end >= limit)
 
 
-def _piece(grammar: Grammar) -> re.Pattern[str]:
-    """A pattern that cuts a statement into layout, strings, its end, and the code between them."""
-    ends = re.escape(grammar.terminators)
-    return re.compile(
-        rf"(?P<layout>(?:{grammar.blanks}|{grammar.comment})++)|(?P<quoted>{grammar.token('Quoted').pattern})"
-        rf"|(?P<end>[{ends}])|\\.|[^\"#\\{ends}{grammar.blank_characters}]++|.",
-        re.DOTALL | re.MULTILINE,
-    )
+def _extent(text: str, start: int, limit: int) -> tuple[list[Span], int, bool]:
+    """The texts and the code of a statement, where it ends, and whether that is all of it."""
+    tokens: list[Span] = []
+    room = MAX_CODE
+    for piece in _PIECE.finditer(text, start, limit):
+        kind, (begin, end) = piece.lastgroup, piece.span()
+        if kind != "layout":
+            tokens.append(Span(begin, end))
+        is_long = kind in {"layout", "quoted"} and end - begin > LONG
+        if not is_long and end - begin >= room:
+            return tokens, end if kind else begin + room, kind == "end"
+        if kind == "end":
+            return tokens, end, True
+        room -= 1 if is_long else end - begin
+    return tokens, limit, limit == len(text)
 
 
-def _skipped(grammar: Grammar) -> re.Pattern[str]:
-    """A pattern that runs over text that cannot be read, up to where a statement seems to start.
+def _raw_statement(rule: str) -> Build:
+    def build(fields: Fields, span: Span) -> RawStatement:
+        names, tokens, places = zip(*fields["arguments"], strict=True)
+        spans = [span for pair in places for span in pair]
+        return RawStatement(rule, span, names, tokens, spans.__getitem__, 0)
 
-    That is a keyword at the start of a line, or what follows a terminator, if it looks like a statement or is
-    the end. A string is passed over as a whole only if it stands where a string can stand, before one of the
-    grammar's literals: after a quote that is missing, inside and outside have changed places.
-    """
-    opening, ends, blanks = grammar.opening(), re.escape(grammar.terminators), grammar.blanks
-    literal = "|".join(map(re.escape, sorted(grammar.literals)))
-    return re.compile(
-        rf"(?:{grammar.token('Quoted').pattern}(?={blanks}{{0,200}}+(?:{literal}))|\"{{3,}}+|\""
-        rf"|{grammar.comment}|#|\\.|\\"
-        rf"|[{ends}](?!{grammar.layout}(?:{grammar.likely_opening()}|\Z))"
-        rf"|\n(?![ \t]*+{opening})"
-        rf"|[^\"#\\\n{ends}]++)*+",
-        re.DOTALL | re.MULTILINE,
-    )
+    return build
 
 
-def _moved(raw: RawStatement, window: _Window, text: str) -> RawStatement:
-    """A statement with its places, and so its tokens, in the source instead of in the window."""
+def _argument(fields: Fields, span: Span) -> tuple[str, str, tuple[Span, Span]]:
+    """The name and the token of an argument, and where they stand: at its two ends."""
+    name, token = fields["name"], fields["value"]
+    return name, token, (Span(span.start, span.start + len(name)), Span(span.end - len(token), span.end))
 
-    def moved(span: tuple[int, int]) -> Span:
-        return Span(window.offset(span[0]), window.offset(span[1] - 1) + 1)
 
-    spans = [moved(raw.place(number)) for number in range(2 * len(raw.names))]
-    tokens = tuple(text[start:end] for start, end in spans[1::2])
-    return RawStatement(raw.rule, moved(raw.span), raw.names, tokens, spans.__getitem__, 0)
+_BUILDS = {"Argument": _argument, **{rule: _raw_statement(rule) for rule in KEYWORDS}}
 
 
 @dataclass
@@ -210,15 +174,11 @@ class Part:
 
 
 class Parser:
-    """Parses the scripts of one language in one dialect. `fast` is that of `Reader`."""
+    """Parses scripts in one dialect. `fast` is that of `Reader`."""
 
-    def __init__(
-        self, grammar: Grammar, classes: Sequence[type[Statement]], *, strict: bool = False, fast: bool = True
-    ) -> None:
-        arguments = {cls.__name__: len(cls.arguments()) for cls in classes}
-        self.reader = Reader(grammar, arguments, fast=fast)
-        self._builder = Builder(classes, grammar.keywords, Tokens(grammar, strict=strict))
-        self._id = grammar.token("Id")
+    def __init__(self, *, strict: bool = False, fast: bool = True) -> None:
+        self.reader = Reader(fast=fast)
+        self._builder = Builder(strict=strict)
 
     def parse(self, text: str, file: str | None = None) -> Program:
         """Read a whole script."""
@@ -236,7 +196,7 @@ class Parser:
         if isinstance(item, Unreadable):
             part.findings.append(item.finding)
             start, part.end = item.skipped
-            unread.update(self._id.findall(text, start, min(part.end, start + _MAX_UNREAD)))
+            unread.update(_ID.findall(text, start, min(part.end, start + MAX_UNREAD)))
             return
         statement = self._builder.statement(item)
         part.end = item.span.end
@@ -245,7 +205,7 @@ class Parser:
             return
         part.findings += self._builder.problems(item)
         words = (token.strip('"') for token in item.tokens)
-        unread.update(word for word in words if self._id.fullmatch(word))
+        unread.update(word for word in words if _ID.fullmatch(word))
 
     def program(self, part: Part, source: Source, unread: set[str], dropped: int = 0, reported: int = 0) -> Program:
         """What was read, as a program; `reported` problems of the parts before it are already known."""
@@ -262,3 +222,14 @@ class Parser:
             dropped + part.end,
             self.reader,
         )
+
+
+@cache
+def parser_for(*, strict: bool) -> Parser:
+    """The parser of a dialect."""
+    return Parser(strict=strict)
+
+
+def read_program(text: str, file: str | None = None, *, strict: bool = False) -> Program:
+    """Read a script; what is wrong with it is in the program's `problems`."""
+    return parser_for(strict=strict).parse(text, file)

@@ -7,14 +7,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Protocol
+from typing import Annotated, Any, ClassVar, Protocol
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SkipValidation, StringConstraints
 
 from memorygraph.errors import Problem, Source, Span
-from memorygraph.languages.engine.grammar import Grammar
+from memorygraph.languages.engine.grammar import read_grammar
 
-GRAMMAR = Grammar(Path(__file__).with_name("grammar.tx"))
+GRAMMAR = read_grammar(Path(__file__).with_name("grammar.tx"))
 
 MAX_ID = 512  # characters of an id or a verb
 MAX_NAME = 1500  # characters of a name: it is indexed, and an index holds no longer ones
@@ -123,6 +123,7 @@ class Deletion(Statement):
 
 
 STATEMENTS: tuple[type[Statement], ...] = (NodeDeclaration, EdgeDeclaration, Deletion)
+KEYWORDS = {cls.__name__: GRAMMAR.tokens_in(cls.__name__)[0].name for cls in STATEMENTS}
 
 
 def is_identifier(text: str) -> bool:
@@ -156,6 +157,8 @@ class Program:
     >>> print(program.problems[0].message)
     an id may not contain `.`; it is made of letters, digits, `_` and `-`, and begins with a letter or digit
     """
+
+    language: ClassVar[str] = "contextscript"
 
     source: Source
     statements: tuple[Statement, ...]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
+from memorygraph.languages.contextscript.syntax import GRAMMAR
 from memorygraph.languages.engine.findings import character, clipped
-from memorygraph.languages.engine.grammar import Grammar
 
 _ESCAPES = {'"': '"', "\\": "\\", "n": "\n", "t": "\t"}
 _ESCAPE = re.compile(r"\\([\s\S])")
@@ -25,19 +25,18 @@ class TokenError(Exception):
 class Tokens:
     r"""How one dialect of a language reads its tokens.
 
-    >>> from memorygraph.languages.contextscript import GRAMMAR
-    >>> Tokens(GRAMMAR, strict=False).text(r'"two\nlines"')
+    >>> Tokens(strict=False).text(r'"two\nlines"')
     'two\nlines'
-    >>> Tokens(GRAMMAR, strict=True).number(".5")
+    >>> Tokens(strict=True).number(".5")
     Traceback (most recent call last):
     memorygraph.languages.contextscript.tokens.TokenError: --strict wants digits on both sides of the point: write `0.5`
     """
 
-    def __init__(self, grammar: Grammar, *, strict: bool) -> None:
-        self._is_text = grammar.token("String").fullmatch
-        self._is_number = grammar.token("Float").fullmatch
-        self._admits_text = grammar.token("StrictString" if strict else "String").fullmatch
-        self._admits_number = grammar.token("StrictFloat" if strict else "Float").fullmatch
+    def __init__(self, *, strict: bool) -> None:
+        self._is_text = GRAMMAR.token("String").fullmatch
+        self._is_number = GRAMMAR.token("Float").fullmatch
+        self._admits_text = GRAMMAR.token("StrictString" if strict else "String").fullmatch
+        self._admits_number = GRAMMAR.token("StrictFloat" if strict else "Float").fullmatch
         self._strict = strict
 
     def text(self, token: str) -> str:

@@ -1,262 +1,225 @@
-"""The seam to textX: a grammar file becomes what the rest of memorygraph reads scripts with.
+"""The seam to textX: a grammar file becomes rules that are plain data.
 
-textX itself answers for a statement (`Grammar.read`), in the neutral form of `RawStatement`, or with the place
-where it stopped and what it expected there. For speed, the same grammar is also written out as one regular
-expression (`Grammar.statement_pattern`), by walking the parser model that textX made of the grammar file; a
-parsing expression grammar never goes back into what it has matched, and nor do possessive quantifiers.
-
-A language whose programs nest has no such expression. The parser model of its grammar file becomes the rules that
-`machine.Machine` reads with (`nested_grammar`), since textX itself reads by recursion, which input can exhaust.
+textX parses the grammar file, and its parser model is lowered to the expressions below; nothing else of textX is used.
+It does not read scripts: it would recurse as deep as they nest, and it is slow. The expressions mean the same as there,
+those of a parsing expression grammar: the first alternative that fits is taken, and a repetition takes all it can.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TypeAlias
 
-from arpeggio import (
-    EndOfFile,
-    Match,
-    Not,
-    OneOrMore,
-    Optional,
-    OrderedChoice,
-    ParsingExpression,
-    RegExMatch,
-    Sequence,
-    StrMatch,
-    ZeroOrMore,
-)
+import arpeggio
 from textx import metamodel_from_file
 from textx.const import RULE_COMMON
-from textx.exceptions import TextXSyntaxError
-
-from memorygraph.errors import Span
-from memorygraph.languages.engine import machine
 
 
-class RawStatement(NamedTuple):
-    """A statement as the grammar sees it: its rule, and the names and tokens of its arguments.
+@dataclass(frozen=True)
+class Token:
+    """A text that matches a pattern; `name` is how messages call it."""
 
-    `place` gives the span of a name or a token by a running number that starts at `first`: of the argument
-    with the index i it is `first + 2 * i` for the name, and one more for the token.
-    """
+    pattern: str
+    name: str
+
+    @property
+    def is_literal(self) -> bool:
+        """Whether it is one fixed text, its name."""
+        return self.pattern == re.escape(self.name)
+
+
+@dataclass(frozen=True)
+class Absent:
+    """Nothing is read, and this token must not be next."""
+
+    token: Token
+
+
+@dataclass(frozen=True)
+class Reference:
+    """What another rule reads."""
 
     rule: str
-    span: Span
-    names: tuple[str, ...]
-    tokens: tuple[str, ...]
-    place: Callable[[int], tuple[int, int]]
-    first: int
-
-    def name_span(self, index: int) -> Span:
-        """Where the name of an argument stands."""
-        return Span(*self.place(self.first + 2 * index))
-
-    def token_span(self, index: int) -> Span:
-        """Where the value of an argument stands."""
-        return Span(*self.place(self.first + 2 * index + 1))
 
 
-class Stopped(NamedTuple):
-    """textX could not go on: the offset, and the tokens (or names of token rules) that would have fitted."""
+@dataclass(frozen=True)
+class Sequence:
+    """One after the other."""
 
-    offset: int
-    expected: tuple[str, ...]
-
-
-class StatementPattern(NamedTuple):
-    """The statements of a grammar as one regular expression.
-
-    Group 1 is empty and marks where the statement starts, after the layout. `rules` tells from the number of
-    the last group that took part which rule matched, and the number of its first group.
-    """
-
-    regex: re.Pattern[str]
-    rules: Mapping[int, tuple[str, int]]
+    parts: tuple[Expression, ...]
 
 
+@dataclass(frozen=True)
+class Choice:
+    """The first one that fits."""
+
+    options: tuple[Expression, ...]
+
+
+@dataclass(frozen=True)
+class Repetition:
+    """As many as there are, with a separator between them; `least` and `most` (None: any number) bound it."""
+
+    item: Expression
+    least: int
+    most: int | None = None
+    separator: Token | None = None
+
+
+@dataclass(frozen=True)
+class Assigned:
+    """What `value` reads becomes an attribute of the rule's node, or one more of its items."""
+
+    attribute: str
+    many: bool
+    value: Token | Reference
+
+
+Expression: TypeAlias = Token | Absent | Reference | Sequence | Choice | Repetition | Assigned
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A rule; one with a `node` makes a node of its own, the others hand on that of the rule they refer to."""
+
+    name: str
+    node: bool
+    body: Expression
+
+
+@dataclass(frozen=True)
 class Grammar:
-    """A language as its grammar file defines it.
+    """A language as its grammar file defines it: rules, tokens, and what may stand between tokens.
+
+    `tokens` are the patterns of all rules that are one regular expression, whether a rule refers to them or not.
 
     >>> from memorygraph.languages.contextscript import GRAMMAR
-    >>> GRAMMAR.keywords["Deletion"]
-    'del'
-    >>> GRAMMAR.read('del(id="a"')
-    Stopped(offset=10, expected=(',', ')'))
+    >>> GRAMMAR.rules["Argument"].body.parts[1]
+    Token(pattern='=', name='=')
+    >>> GRAMMAR.token("Id").fullmatch("a-1") is not None
+    True
     """
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self._metamodel = metamodel_from_file(str(path), auto_init_attributes=False, autokwd=True)
-        parser = self._metamodel._parser_blueprint  # noqa: SLF001 - textX has no public way to its parser model
-        self._rules: dict[str, Sequence] = {
-            rule.rule_name: rule
-            for rule in self._metamodel["Statement"]._tx_peg_rule.nodes  # noqa: SLF001
-        }
-        self.blank_characters = re.escape(parser.ws)
-        self.blanks = f"[{self.blank_characters}]"
-        self.comment = _leaf(parser.comments_model)
-        self.layout = f"{self.blanks}*+(?:{self.comment}{self.blanks}*+)*+"
-        self.keywords = {name: str(rule.nodes[0].to_match) for name, rule in self._rules.items()}
-        self.terminators = "".join({str(rule.nodes[-1].to_match) for rule in self._rules.values()})
-        self.literals = {
-            leaf.to_match for rule in self._rules.values() for leaf in _leaves(rule) if isinstance(leaf, StrMatch)
-        }
+    path: Path
+    rules: Mapping[str, Rule]
+    tokens: Mapping[str, str]
+    blank_characters: str
+    comment: str | None
+
+    @cached_property
+    def layout(self) -> str:
+        """The pattern of the blanks and comments that may stand between tokens."""
+        blanks = f"[{self.blank_characters}]*+"
+        return f"{blanks}(?:{self.comment}{blanks})*+" if self.comment else blanks
 
     def token(self, rule: str) -> re.Pattern[str]:
         """The regular expression of a rule that is one."""
-        return re.compile(_leaf(self._metamodel[rule]._tx_peg_rule), re.MULTILINE)  # noqa: SLF001
+        return re.compile(self.tokens[rule], re.MULTILINE)
 
-    def opening(self) -> str:
-        """A pattern of how a statement begins: a keyword, in any case, and the token after it."""
-        starts = (f"{_leaf(rule.nodes[0])}{self.layout}{_leaf(rule.nodes[1])}" for rule in self._rules.values())
-        return f"(?i:{'|'.join(starts)})"
+    def tokens_in(self, rule: str) -> list[Token]:
+        """The tokens that a rule reads, and the rules it refers to, in the order of the grammar.
 
-    def likely_opening(self) -> str:
-        """The same, with any word for the keyword: only where a statement may well begin."""
-        seconds = {_leaf(rule.nodes[1]) for rule in self._rules.values()}
-        return f"{self.token('Name').pattern}{self.layout}(?:{'|'.join(seconds)})"
-
-    def statement_pattern(self, arguments: Mapping[str, int]) -> StatementPattern:
-        """Derive the pattern of a statement that has at most so many arguments, said for each rule.
-
-        A statement with more of them is not matched. (It has some twice, or too many: an error for textX.)
+        >>> from memorygraph.languages.contextscript import GRAMMAR
+        >>> [token.name for token in GRAMMAR.tokens_in("Argument")]
+        ['Name', '=', 'Quoted', 'Bare']
         """
-        rules: dict[int, tuple[str, int]] = {}
-        alternatives = []
-        first = 2
-        for name, rule in self._rules.items():
-            alternatives.append(self._pattern(rule, arguments[name]))
-            rules.update((first + 2 * i + 1, (name, first)) for i in range(arguments[name]))
-            first += 2 * arguments[name]
-        pattern = f"{self.layout}()(?>{'|'.join(alternatives)})"
-        return StatementPattern(re.compile(pattern, re.MULTILINE), rules)
-
-    def _pattern(self, expression: ParsingExpression, unrolled: int) -> str:
-        """A parsing expression as a pattern; repetitions are written out, to give each round its groups."""
-        match expression:
-            case Match():
-                return f"{self.layout}(?>{_leaf(expression)})"
-            case OrderedChoice():
-                return f"(?>{'|'.join(self._pattern(node, unrolled) for node in expression.nodes)})"
-            case Sequence() if expression.rule_name == "__asgn_plain":
-                return self._captured(expression.nodes[0])
-            case Sequence():
-                return "".join(self._pattern(node, unrolled) for node in expression.nodes)
-            case Optional():
-                return f"(?>{self._pattern(expression.nodes[0], unrolled)})?+"
-            case OneOrMore() | ZeroOrMore():
-                return self._repetition(expression, unrolled)
-        raise NotImplementedError(f"no pattern for {type(expression).__name__}")
-
-    def _repetition(self, expression: OneOrMore | ZeroOrMore, unrolled: int) -> str:
-        item = self._pattern(expression.nodes[0], unrolled)
-        separator = self._pattern(expression.sep, unrolled) if expression.sep else ""
-        following = ""
-        for _ in range(unrolled - 1):
-            following = f"(?>{separator}{item}{following})?+"
-        some = item + following
-        return some if isinstance(expression, OneOrMore) else f"(?>{some})?+"
-
-    def _captured(self, expression: ParsingExpression) -> str:
-        """A token as a group, without the layout before it."""
-        tokens = [expression] if isinstance(expression, Match) else expression.nodes
-        if not isinstance(expression, Match | OrderedChoice) or not all(isinstance(t, Match) for t in tokens):
-            raise NotImplementedError(f"no pattern for an argument that is no token: {expression.name}")
-        return f"{self.layout}({'|'.join(f'(?>{_leaf(token)})' for token in tokens)})"
-
-    def read(self, text: str) -> RawStatement | Stopped:
-        """Let textX read a text that holds one statement; the spans are offsets in this text."""
-        try:
-            statement = self._metamodel.model_from_str(text).statements[0]
-        except TextXSyntaxError as error:
-            expected = dict.fromkeys(map(_described, error.expected_rules))
-            return Stopped(error.__cause__.position, tuple(name for name in expected if name))
-        arguments: list[Any] = statement.arguments
-        spans: list[tuple[int, int]] = []
-        for argument in arguments:
-            start, end = argument._tx_position, argument._tx_position_end  # noqa: SLF001 - textX's documented names
-            spans += [(start, start + len(argument.name)), (end - len(argument.value), end)]
-        return RawStatement(
-            type(statement).__name__,
-            Span(statement._tx_position, statement._tx_position_end),  # noqa: SLF001
-            tuple(argument.name for argument in arguments),
-            tuple(argument.value for argument in arguments),
-            spans.__getitem__,
-            0,
-        )
+        found: dict[Token, None] = {}
+        rules = {rule}
+        waiting = [self.rules[rule].body]
+        while waiting:
+            match waiting.pop(0):
+                case Token() as token:
+                    found[token] = None
+                case Reference(name) if name not in rules:
+                    rules.add(name)
+                    waiting.insert(0, self.rules[name].body)
+                case Assigned(_, _, part) | Absent(part):
+                    waiting.insert(0, part)
+                case Sequence(parts) | Choice(parts):
+                    waiting[:0] = parts
+                case Repetition(item, _, _, separator):
+                    waiting[:0] = [item, separator] if separator else [item]
+        return list(found)
 
 
-def nested_grammar(path: Path, *roots: str) -> machine.Machine:
-    """What reads the programs of a grammar file with its rule `Program`, or with one of the other `roots`."""
+def read_grammar(path: Path, *roots: str) -> Grammar:
+    """The grammar of a file: the rules that are reached from `Program`, or from one of the other `roots`."""
     metamodel = metamodel_from_file(str(path), auto_init_attributes=False, autokwd=True)
     parser = metamodel._parser_blueprint  # noqa: SLF001 - textX has no public way to its parser model
-    rules: dict[str, machine.Rule] = {}
-    waiting = [metamodel[root]._tx_peg_rule for root in ("Program", *roots)]  # noqa: SLF001
+    defined = {cls.__name__: cls._tx_peg_rule for cls in metamodel.namespaces[path.stem].values()}
+    rules: dict[str, Rule] = {}
+    waiting = [defined[root] for root in ("Program", *roots)]
     while waiting:
         rule = waiting.pop()
         if rule.rule_name not in rules:
-            kind = rule._tx_class._tx_type  # noqa: SLF001 - textX's documented names
-            rules[rule.rule_name] = machine.Rule(rule.rule_name, kind == RULE_COMMON, _body(rule, waiting))
-    blanks = f"[{re.escape(parser.ws)}]*+"
-    comments = f"(?:{_leaf(parser.comments_model)}{blanks})*+" if parser.comments_model else ""
-    return machine.Machine(rules, blanks + comments)
+            is_node = rule._tx_class._tx_type == RULE_COMMON  # noqa: SLF001 - textX's documented names
+            rules[rule.rule_name] = Rule(rule.rule_name, is_node, _lower_body(rule, waiting))
+    tokens = {name: _pattern(rule) for name, rule in defined.items() if isinstance(rule, arpeggio.Match)}
+    return Grammar(path, rules, tokens, re.escape(parser.ws), tokens.get("Comment"))
 
 
-def _neutral(expression: ParsingExpression, waiting: list[ParsingExpression]) -> machine.Expression:
+def _lower(expression: arpeggio.ParsingExpression, waiting: list[arpeggio.ParsingExpression]) -> Expression:
     """A parsing expression without textX in it; the rules that it refers to are added to those `waiting`."""
-    if isinstance(expression, Match):
-        return machine.Token(_leaf(expression), _described(expression))
+    if isinstance(expression, arpeggio.Match):
+        return Token(_pattern(expression), _name(expression))
     if expression.root and not expression.rule_name.startswith("__asgn"):
         waiting.append(expression)
-        return machine.Reference(expression.rule_name)
-    return _body(expression, waiting)
+        return Reference(expression.rule_name)
+    return _lower_body(expression, waiting)
 
 
-def _body(expression: ParsingExpression, waiting: list[ParsingExpression]) -> machine.Expression:
-    parts = [_neutral(node, waiting) for node in expression.nodes]
+def _lower_body(expression: arpeggio.ParsingExpression, waiting: list[arpeggio.ParsingExpression]) -> Expression:
     attribute = getattr(expression, "_attr_name", None)
-    if attribute is not None and isinstance(parts[0], machine.Token | machine.Reference):
+    if attribute is None:
+        parts = [_lower(node, waiting) for node in expression.nodes]
+    else:
         many = expression.rule_name in {"__asgn_zeroormore", "__asgn_oneormore"}
-        parts = [machine.Assigned(attribute, many, parts[0])]
+        parts = [_assign(attribute, expression.nodes[0], waiting, many=many)]
     match expression:
-        case Not() if isinstance(parts[0], machine.Token):
-            return machine.Absent(parts[0])
-        case OrderedChoice():
-            return machine.Choice(tuple(parts))
-        case Sequence():
-            return machine.Sequence(tuple(parts))
-        case Optional():
-            return machine.Repetition(parts[0], 0, most=1)
-        case OneOrMore() | ZeroOrMore():
-            separator = _neutral(expression.sep, waiting) if expression.sep else None
-            if separator is None or isinstance(separator, machine.Token):
-                return machine.Repetition(parts[0], int(isinstance(expression, OneOrMore)), separator=separator)
-    raise NotImplementedError(f"the machine cannot read {expression.name}")
+        case arpeggio.Not() if isinstance(parts[0], Token):
+            return Absent(parts[0])
+        case arpeggio.OrderedChoice():
+            return Choice(tuple(parts))
+        case arpeggio.Sequence():
+            return Sequence(tuple(parts))
+        case arpeggio.Optional():
+            return Repetition(parts[0], 0, most=1)
+        case arpeggio.OneOrMore() | arpeggio.ZeroOrMore():
+            separator = _lower(expression.sep, waiting) if expression.sep else None
+            if separator is None or isinstance(separator, Token):
+                return Repetition(parts[0], int(isinstance(expression, arpeggio.OneOrMore)), separator=separator)
+    raise NotImplementedError(f"the engine cannot read {expression.name}")
 
 
-def _leaves(expression: ParsingExpression) -> list[Match]:
-    if isinstance(expression, Match):
-        return [expression]
-    children = [*expression.nodes, *filter(None, [getattr(expression, "sep", None)])]
-    return [leaf for child in children for leaf in _leaves(child)]
+def _assign(
+    attribute: str, value: arpeggio.ParsingExpression, waiting: list[arpeggio.ParsingExpression], *, many: bool
+) -> Expression:
+    """The value of an attribute: a token, one of several, or what a rule reads."""
+    if isinstance(value, arpeggio.OrderedChoice) and all(isinstance(node, arpeggio.Match) for node in value.nodes):
+        options = [_assign(attribute, node, waiting, many=many) for node in value.nodes]
+        return Choice(tuple(options))
+    lowered = _lower(value, waiting)
+    return Assigned(attribute, many, lowered) if isinstance(lowered, Token | Reference) else lowered
 
 
-def _leaf(match: Match) -> str:
+def _pattern(match: arpeggio.Match) -> str:
     """The pattern of a token; one that would mean something else inside a larger pattern is refused."""
-    if isinstance(match, StrMatch):
+    if isinstance(match, arpeggio.StrMatch):
         return re.escape(str(match.to_match))
-    if not isinstance(match, RegExMatch) or match.regex.groups or match.regex.flags != re.MULTILINE | re.UNICODE:
+    if (
+        not isinstance(match, arpeggio.RegExMatch)
+        or match.regex.groups
+        or match.regex.flags != re.MULTILINE | re.UNICODE
+    ):
         raise NotImplementedError(f"no pattern for {match.name}")
     return str(match.to_match_regex)
 
 
-def _described(rule: ParsingExpression) -> str:
-    """How an expected token is called: its text, or the name of its rule; nothing for what is no token."""
-    if isinstance(rule, EndOfFile) or not isinstance(rule, Match) or rule.rule_name == "Comment":
-        return ""
-    fixed = isinstance(rule, StrMatch) or rule.to_match != rule.to_match_regex
-    return str(rule.to_match if fixed else rule.rule_name)
+def _name(match: arpeggio.Match) -> str:
+    """How messages call a token: by its text, or by the name of its rule."""
+    fixed = isinstance(match, arpeggio.StrMatch) or match.to_match != match.to_match_regex
+    return str(match.to_match if fixed else match.rule_name)

@@ -1,88 +1,32 @@
-"""Reads nested programs: a grammar as data, and a machine that matches it without recursion.
+"""The machine that reads every language: it matches the rules of a grammar without recursion.
 
-`lower.grammar_rules` gets the rules from textX's parser model of a grammar file. They mean the same here as there,
-those of a parsing expression grammar: the first alternative that fits is taken, and repetitions take all they can.
-The machine keeps its own stack, so that no depth of nesting exhausts Python's, and builds a tree from the bottom
-up; which values it consists of is said by one function for each rule.
+It keeps its own stack, so that no depth of nesting exhausts Python's. It builds a tree from the bottom up, with one
+function for each rule that makes a node.
 """
 
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Iterable, Mapping, Set
-from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias
+from pathlib import Path
+from typing import Any, NamedTuple, Self, TypeAlias
 
 from memorygraph.errors import Span
+from memorygraph.languages.engine.grammar import (
+    Absent,
+    Assigned,
+    Choice,
+    Expression,
+    Reference,
+    Repetition,
+    Rule,
+    Sequence,
+    Token,
+    read_grammar,
+)
 
 MAX_PENDING = 4000  # entries of the machine's stack; an expression in brackets takes some fifteen
-
-
-@dataclass(frozen=True)
-class Token:
-    """A text that matches a pattern; `name` is how messages call it."""
-
-    pattern: str
-    name: str
-
-
-@dataclass(frozen=True)
-class Absent:
-    """Nothing is read, and this token must not be next."""
-
-    token: Token
-
-
-@dataclass(frozen=True)
-class Reference:
-    """What another rule reads."""
-
-    rule: str
-
-
-@dataclass(frozen=True)
-class Sequence:
-    """One after the other."""
-
-    parts: tuple[Expression, ...]
-
-
-@dataclass(frozen=True)
-class Choice:
-    """The first one that fits."""
-
-    options: tuple[Expression, ...]
-
-
-@dataclass(frozen=True)
-class Repetition:
-    """As many as there are, with a separator between them; `least` and `most` (None: any number) bound it."""
-
-    item: Expression
-    least: int
-    most: int | None = None
-    separator: Token | None = None
-
-
-@dataclass(frozen=True)
-class Assigned:
-    """What `value` reads becomes an attribute of the rule's node, or one more of its items."""
-
-    attribute: str
-    many: bool
-    value: Token | Reference
-
-
-Expression: TypeAlias = Token | Absent | Reference | Sequence | Choice | Repetition | Assigned
-
-
-@dataclass(frozen=True)
-class Rule:
-    """A rule; one with a `node` makes a node of its own, the others hand on that of the rule they refer to."""
-
-    name: str
-    node: bool
-    body: Expression
 
 
 class Read(NamedTuple):
@@ -111,9 +55,9 @@ Build: TypeAlias = Callable[[Fields, Span], Any]
 # What the machine can do; the operands are in brackets.
 TOKEN = 0  # read a token (its pattern, an attribute or None, whether that has many, its name)
 CALL = 1  # (where the rule begins, its name)
-TRY = 2  # what follows may fail (where to go on then, what tells beforehand that it fails, whose misses these are)
+TRY = 2  # what follows may fail (fallback, lookahead, expected tokens)
 RETURN = 3
-DONE = 4  # what was tried has succeeded (where to go on, or to try once more)
+DONE = 4  # what was tried has succeeded (the next instruction)
 OPEN = 5  # a node begins (its rule)
 CLOSE = 6  # a node ends (its rule)
 ASSIGN = 7  # the node read last belongs to the open one (attribute, whether that has many)
@@ -137,7 +81,7 @@ def compile_rules(rules: Mapping[str, Rule]) -> tuple[Code, dict[str, int]]:
 
 
 def _guarded(code: Code, at: int) -> tuple[Any, ...]:
-    """An attempt that is not made where none of the tokens that it can begin with is next."""
+    """An attempt that is skipped unless one of its first tokens is next."""
     tokens = sorted(_first_tokens(code, at + 1))
     pattern = "|".join(f"(?:{code[token][1].__self__.pattern})" for token in tokens)
     return TRY, code[at][1], re.compile(pattern, re.MULTILINE).match, frozenset(tokens)
@@ -212,6 +156,7 @@ def _repetition(repetition: Repetition, at: int) -> Code:
 class Machine:
     """Reads texts with the rules of one grammar; `layout` is the pattern of what may stand between tokens.
 
+    >>> from memorygraph.languages.engine.grammar import Assigned, Repetition, Rule, Token
     >>> word = Assigned("words", many=True, value=Token("[a-z]+", "Word"))
     >>> machine = Machine({"Words": Rule("Words", node=True, body=Repetition(word, 1))}, " *")
     >>> machine.read("ab cd ", "Words", {"Words": lambda fields, span: fields["words"]})
@@ -222,6 +167,12 @@ class Machine:
         self.rules = frozenset(rules)
         self._code, self._starts = compile_rules(rules)
         self.layout = re.compile(layout)
+
+    @classmethod
+    def from_file(cls, path: Path, *roots: str) -> Self:
+        """The machine for a grammar file; it reads the rule `Program`, and the other `roots`."""
+        grammar = read_grammar(path, *roots)
+        return cls(grammar.rules, grammar.layout)
 
     def layout_end(self, text: str, position: int) -> int:
         """Where the blanks and comments at a position end."""
@@ -235,14 +186,16 @@ class Machine:
         builds: Mapping[str, Build],
         position: int = 0,
         *,
+        limit: int = sys.maxsize,
         whole: bool = False,
         layout: bool = True,
     ) -> Read | Stopped:
-        """Read what a rule says at a position, and build its value; the `whole` text must be that.
+        """Read what a rule says at a position, and build its value.
 
-        Without `layout`, the blanks and comments at the position belong to what is read.
+        Nothing at or after the `limit` is looked at. With `whole`, the rule must reach the end of the text. Without
+        `layout`, the blanks and comments at the position belong to what is read.
         """
-        run = _Run(self._code, text, self.layout)
+        run = _Run(self._code, text, self.layout, limit)
         start = self.layout_end(text, position) if layout else position
         end = run.match(self._starts[rule], start)
         if end is None or (whole and end < len(text)):
@@ -255,14 +208,15 @@ class Machine:
 class _Run:
     """One run of the machine over a text.
 
-    A position is always one behind layout. `ends` tells for it the span of the token before. `furthest` is the last
+    Positions are those after layout; `ends` maps each to the span of the token before it. `furthest` is the last
     position that was reached, and `misses` are the instructions that did not fit there.
     """
 
-    def __init__(self, code: Code, text: str, layout: re.Pattern[str]) -> None:
+    def __init__(self, code: Code, text: str, layout: re.Pattern[str], limit: int) -> None:
         self._code = code
         self._text = text
-        self._layout: Callable[[str, int], Any] = layout.match
+        self._limit = limit
+        self._layout: Callable[[str, int, int], Any] = layout.match
         self.captures: list[tuple[Any, ...]] = []
         self.ends: dict[int, tuple[int, int]] = {}
         self.furthest = 0
@@ -270,11 +224,11 @@ class _Run:
         self.deep = False
 
     def match(self, at: int, position: int) -> int | None:  # noqa: C901, PLR0912, PLR0915 - one loop is fastest
-        """Run from an instruction on; the position behind what was read, or None where it does not fit."""
-        code, text, captures, ends, layout = self._code, self._text, self.captures, self.ends, self._layout
-        # Returns are (where, ~position of the call, what was called); what was tried is (where else, position, number
-        # of captures). What failed at a position fails there again: without `failed`, the time for an expression in
-        # brackets that are never closed would double with each of them.
+        """Run from an instruction on; the position after what was read, or None where it does not fit."""
+        code, text, limit = self._code, self._text, self._limit
+        captures, ends, layout = self.captures, self.ends, self._layout
+        # A call is (return address, ~position, rule); an attempt is (fallback, position, number of captures). What
+        # failed at a position fails there again: without `failed`, every unclosed bracket would double the time.
         stack: list[tuple[int, int, int]] = [(0, ~position, at)]
         failed: set[tuple[int, int]] = set()
         self.furthest = position
@@ -283,17 +237,17 @@ class _Run:
             op = step[0]
             at += 1
             if op is TOKEN:
-                found = step[1](text, position)
+                found = step[1](text, position, limit)
                 if found is not None:
                     end = found.end()
                     if step[2] is not None:
                         captures.append((op, step[2], step[3], position, end))
-                    start, position = position, layout(text, end).end()
+                    start, position = position, layout(text, end, limit).end()
                     ends[position] = (start, end)
                     continue
                 self._missed(position, {at - 1})
             elif op is TRY:
-                if step[2](text, position) is None:
+                if step[2](text, position, limit) is None:
                     self._missed(position, step[3])
                     at = step[1]
                 else:
@@ -325,7 +279,7 @@ class _Run:
                 continue
             elif op is END:
                 return position
-            elif step[1](text, position) is None:
+            elif step[1](text, position, limit) is None:
                 continue
             # What was tried last has failed.
             while stack and stack[-1][1] < 0:

@@ -1,12 +1,14 @@
 """`generate`: the declared context becomes a prompt, and the model's answer a checked object.
 
-Source: seeds/agentscript.txt (context construction model) and specs/agentscript.md, sections 4, 5 and 7.
+Source: seeds/agentscript.txt (context construction model, trace requirements) and specs/agentscript.md, sections 4, 5
+and 7.
 """
 
 from __future__ import annotations
 
+import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -18,25 +20,59 @@ from memorygraph.context.layers import Prompt, system_layer
 from memorygraph.context.origins import copy_value
 from memorygraph.context.rendering import render
 from memorygraph.errors import MemoryGraphError, ModelError
-from memorygraph.languages import agentscript as syntax
+from memorygraph.languages.agentscript import syntax
 from memorygraph.languages.agentscript.printing import print_expression
-from memorygraph.llm.completion import Completion
-from memorygraph.llm.structured import (
-    ReplyError,
-    ShapeField,
-    ShapeMismatch,
-    read_reply,
-    repair_input,
-    schema_of,
-)
-from memorygraph.runtime.agentscript.scope import Scope
-from memorygraph.runtime.agentscript.unused import unused_sources
-from memorygraph.runtime.models import Models
-from memorygraph.runtime.trace import Trace
-from memorygraph.runtime.values import ModelValue, ValueProblem, data_only, kind_of
+from memorygraph.llm import structured
+from memorygraph.llm.completion import Completion, Message
+from memorygraph.llm.model import OpenAIModel
+from memorygraph.llm.structured import ReplyError, ShapeField, ShapeMismatch
+from memorygraph.llm.uris import model_of
+from memorygraph.runtime.agentscript.scope import BlockScope, DeclaredSource
+from memorygraph.runtime.agentscript.values import ModelValue, describe_value, require_data
+from memorygraph.runtime.result import Trace
+from memorygraph.runtime.values import ValueProblem
 
-Evaluate = Callable[[syntax.Expression, Scope], Any]
-Generator = Callable[[syntax.Generate, Scope, Evaluate], Any]
+Evaluate = Callable[[syntax.Expression, BlockScope], Any]
+
+
+class Models:
+    """The models of a run: opened at their first call, one for each address, and closed with the run.
+
+    `chosen` replaces the model that a program names. It is a name for the endpoint of OPENAI_BASE_URL, or an address
+    such as `ollama://host:port/model`. With `mock` no model is called: every answer is the smallest object of the
+    wanted shape.
+    """
+
+    def __init__(self, chosen: str | None = None, *, mock: bool = False) -> None:
+        self._chosen = chosen if chosen is None or "://" in chosen else f"openai://{chosen}"
+        self._mock = mock
+        self._open: dict[str, OpenAIModel] = {}
+
+    def complete(
+        self, model: ModelValue, messages: Sequence[Message], fields: Sequence[ShapeField], max_tokens: int | None
+    ) -> Completion:
+        """Ask a model for an object with these fields.
+
+        Raises:
+            MemoryGraphError: its address is wrong.
+            ModelError: its endpoint failed.
+        """
+        wanted = structured.response_format(structured.schema_of(fields))
+        if self._mock:
+            # Shaped as an endpoint's answer, so that it is recorded like one.
+            answer = json.dumps(structured.mock_reply(fields))
+            choice = {"index": 0, "message": {"role": "assistant", "content": answer}, "finish_reason": "stop"}
+            parameters = {"model": "mock", "response_format": wanted}
+            return Completion(answer, model="mock", parameters=parameters, raw={"model": "mock", "choices": [choice]})
+        uri = self._chosen or model.uri
+        if uri not in self._open:
+            self._open[uri] = model_of(uri)
+        return self._open[uri].complete(messages, response_format=wanted, max_tokens=max_tokens)
+
+    def close(self) -> None:
+        """Close the connections."""
+        for model in self._open.values():
+            model.close()
 
 
 @dataclass(frozen=True)
@@ -50,7 +86,7 @@ class Attempt:
 
 
 @dataclass
-class Record:
+class GenerationRecord:
     """All that is known of one `generate`."""
 
     agent: str
@@ -71,7 +107,12 @@ class Record:
     error: str | None = None
     seconds: float = 0.0
 
-    def event(self) -> dict[str, Any]:
+    @property
+    def errors(self) -> list[str]:
+        """What was wrong with the answers that did not fit."""
+        return [attempt.error for attempt in self.attempts if attempt.error]
+
+    def as_event(self) -> dict[str, Any]:
         """The record as the trace shows it."""
         final = self.attempts[-1].messages[-1]["content"] if self.attempts else self.prompt.user
         return {
@@ -81,7 +122,7 @@ class Record:
             "debug": self.debug,
             "ok": self.error is None,
             "error": self.error,
-            "errors": [attempt.error for attempt in self.attempts if attempt.error],
+            "errors": self.errors,
             "context": {
                 "agentName": self.agent,
                 "functionName": self.function,
@@ -96,120 +137,166 @@ class Record:
             "result": self.result,
         }
 
+    def as_step(self) -> dict[str, Any]:
+        """The record as a step of the run's result: what was asked, with which sources, and what came back."""
+        return {
+            "agent": self.agent,
+            "function": self.function,
+            "instruction": self.instruction,
+            "sources": [item.source for item in self.prompt.items],
+            "attempts": self.tried,
+            "ok": self.error is None,
+            "result": self.result,
+        }
+
 
 @dataclass
 class Generation:
-    """What calls models for a run. `listener` is given the record of every `generate`, failed ones too."""
+    """Calls models for a run. `listener` is given the record of every `generate`, failed ones too."""
 
     models: Models
     trace: Trace
-    most: int
-    listener: Callable[[Record], None]
+    limit: int
+    listener: Callable[[GenerationRecord], None]
     count: int = 0
 
-    def __call__(self, expression: syntax.Generate, scope: Scope, evaluate: Evaluate) -> Any:
-        """The object that a model makes of the visible context.
+    def generate(self, expression: syntax.Generate, scope: BlockScope, evaluate: Evaluate) -> Any:
+        """Have a model make an object of the visible context.
 
         Raises:
             ModelError: the endpoint failed, or no attempt gave an object of the wanted shape.
         """
         self.count += 1
-        if self.count > self.most:
-            raise ValueProblem(f"the run has made its {self.most} generations; allow more with --max-steps", "too-many")
+        if self.count > self.limit:
+            message = f"the run has made its {self.limit} generations; allow more with --max-steps"
+            raise ValueProblem(message, "too-many")
         fields = [ShapeField(f.name, f.type, f.item) for f in expression.shape.fields]
         options = {entry.key: entry.value for entry in expression.options}
-        record = _prepared(expression, options, scope, evaluate, schema_of(fields))
+        record = build_record(expression, options, scope, evaluate, structured.schema_of(fields))
         started = time.perf_counter()
         try:
-            record.result = self._attempted(record, fields, _literal(options.get("attempts"), 1))
+            record.result = self.request_object(record, fields, literal_option(options, "attempts", 1))
         except MemoryGraphError as error:
             record.error = str(error)
             raise
         finally:
             record.seconds = time.perf_counter() - started
-            self.trace.add("generate", record.event())
+            self.trace.add("generate", record.as_event())
             self.listener(record)
         return copy_value(record.result)
 
-    def _attempted(self, record: Record, fields: list[ShapeField], most: int) -> Any:
+    def request_object(self, record: GenerationRecord, fields: list[ShapeField], attempts: int) -> dict[str, Any]:
+        """Ask the model until its answer has the wanted shape, telling it each time what did not fit."""
         instruction = record.instruction
-        for attempt in range(1, most + 1):
-            messages, at = replace(record.prompt, instruction=render(instruction)).messages(), _now()
-            limit = record.budget.limit if record.budget else None
+        for attempt in range(1, attempts + 1):
+            messages, at = replace(record.prompt, instruction=render(instruction)).messages(), utc_now()
             record.tried = attempt
-            completion = self.models.complete(record.model, messages, fields, limit)
+            max_tokens = record.budget.limit if record.budget else None
+            completion = self.models.complete(record.model, messages, fields, max_tokens)
             try:
-                result = _read(completion, fields)
+                if completion.refusal:  # asking again would not mend it
+                    raise ModelError(f"the model refuses: {completion.refusal}")
+                result = structured.read_reply(completion.content or "", fields)
             except ReplyError as error:
                 record.attempts.append(Attempt(messages, completion, at, str(error)))
-                if attempt == most:
-                    raise ModelError(f"no answer fits after {_times(most)}: {error}") from error
+                if attempt == attempts:
+                    tries = f"{attempts} attempt{'s' * (attempts != 1)}"
+                    raise ModelError(f"no answer fits after {tries}: {error}") from error
                 said = error.value if isinstance(error, ShapeMismatch) else None
-                instruction = repair_input(record.instruction, f"{error} at {record.place}", said)
+                instruction = structured.repair_input(record.instruction, f"{error} at {record.place}", said)
             else:
                 record.attempts.append(Attempt(messages, completion, at))
                 return result
         raise AssertionError("unreachable")
 
 
-def _prepared(
+def build_record(
     expression: syntax.Generate,
     options: dict[str, syntax.Expression],
-    scope: Scope,
+    scope: BlockScope,
     evaluate: Evaluate,
     schema: dict[str, Any],
-) -> Record:
-    """The prompt of a `generate`: every visible source evaluated once, where it was declared."""
+) -> GenerationRecord:
+    """Build the prompt of a `generate`: every visible source is evaluated once, where it was declared."""
     model = scope.config("model")
     if not isinstance(model, ModelValue):
-        raise ValueProblem(f"`model` must be an imported llm, and is {kind_of(model)}", "invalid-model")
-    identity = {name: data_only(scope.config(name), f"be the {name}") for name in ("role", "description")}
-    instruction = data_only(evaluate(options["input"], scope), "be an instruction") if "input" in options else ""
+        raise ValueProblem(f"`model` must be an imported llm, and is {describe_value(model)}", "invalid-model")
+    identity = {name: require_data(scope.config(name), f"be the {name}") for name in ("role", "description")}
+    instruction = require_data(evaluate(options["input"], scope), "be an instruction") if "input" in options else ""
     visible = scope.visible()
     items = build_items(
         Source(
             print_expression(declared.use.value),
-            data_only(evaluate(declared.use.value, declared.scope), "come into a prompt"),
+            require_data(evaluate(declared.use.value, declared.scope), "come into a prompt"),
             Budget.parse(declared.use.budget.text) if declared.use.budget else None,
         )
         for declared in visible
     )
     limit = options.get("limit")
-    agent = scope.frame.agent.name
-    return Record(
-        agent=agent,
-        function=scope.frame.function.name,
+    agent = scope.call.agent
+    return GenerationRecord(
+        agent=agent.name,
+        function=scope.call.function.name,
         model=model,
         instruction=copy_value(instruction),
         prompt=Prompt(
-            system_layer(agent, render(identity["role"]), render(identity["description"])),
+            system_layer(agent.name, render(identity["role"]), render(identity["description"])),
             items,
             render(instruction),
             schema,
         ),
-        place="{}:{}".format(*scope.frame.agent.unit.source.position(expression.span.start)),
-        unused=tuple(unused_sources(expression, scope, visible)),
+        place="{}:{}".format(*agent.unit.source.position(expression.span.start)),
+        unused=tuple(find_unused(expression, scope, visible)),
         budget=Budget.parse(limit.text) if isinstance(limit, syntax.Number) else None,
-        debug=_literal(options.get("debug"), default=False),
-        at=_now(),
+        debug=literal_option(options, "debug", default=False),
+        at=utc_now(),
         identity=identity,
     )
 
 
-def _read(completion: Completion, fields: list[ShapeField]) -> dict[str, Any]:
-    """The object in an answer; a refusal is no answer that asking again would mend."""
-    if completion.refusal:
-        raise ModelError(f"the model refuses: {completion.refusal}")
-    return read_reply(completion.content or "", fields)
+def literal_option(options: dict[str, syntax.Expression], name: str, default: Any) -> Any:
+    """The value of an option that is written as a number or a boolean."""
+    option = options.get(name)
+    return option.value if isinstance(option, (syntax.Number, syntax.Boolean)) else default
 
 
-def _literal(expression: syntax.Expression | None, default: Any) -> Any:
-    return expression.value if isinstance(expression, (syntax.Number, syntax.Boolean)) else default
+def find_unused(generate: syntax.Generate, scope: BlockScope, visible: Sequence[DeclaredSource]) -> Iterator[Unused]:
+    """Find the sources that a prompt leaves out, and why: those of this function, then those of its caller."""
+    included = {id(declared.use) for declared in visible}
+    for use in find_uses(scope.call.function.body):
+        if id(use) in included:
+            continue
+        if id(use) in scope.call.reached:
+            reason = "it was declared in a block that has ended"
+        elif use.span.start > generate.span.start:
+            reason = "it is declared after this generate"
+        else:
+            reason = "the run did not come to its declaration"
+        yield describe_unused(use, reason)
+    for declared in scope.call.caller:
+        yield describe_unused(declared.use, "the context of a caller does not reach what it calls")
 
 
-def _times(count: int) -> str:
-    return f"{count} attempt{'s' * (count != 1)}"
+def describe_unused(use: syntax.Use, reason: str) -> Unused:
+    """A declared source that is not in the prompt, for the trace."""
+    budget = Budget.parse(use.budget.text) if use.budget else None
+    return Unused(print_expression(use.value), budget, reason)
 
 
-def _now() -> str:
+def find_uses(block: syntax.Block) -> Iterator[syntax.Use]:
+    """Find the declarations in a block and the blocks inside it, in the order of the text."""
+    for statement in block.statements:
+        match statement:
+            case syntax.Use():
+                yield statement
+            case syntax.If():
+                yield from find_uses(statement.then)
+                if statement.otherwise:
+                    yield from find_uses(statement.otherwise)
+            case syntax.For() | syntax.Loop() | syntax.Repeat():
+                yield from find_uses(statement.body)
+
+
+def utc_now() -> str:
+    """The time now, in ISO 8601."""
     return datetime.now(UTC).isoformat()

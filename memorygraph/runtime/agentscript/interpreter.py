@@ -13,33 +13,28 @@ from typing import Any, ClassVar, cast
 from memorygraph.budget import Budget
 from memorygraph.context.origins import copy_value
 from memorygraph.errors import ConnectionError, MemoryGraphError, ModelError, ScriptError
-from memorygraph.languages import agentscript as syntax
+from memorygraph.languages.agentscript import syntax
 from memorygraph.languages.agentscript.printing import print_expression
-from memorygraph.runtime.agentscript.generation import Generator
-from memorygraph.runtime.agentscript.scope import Frame, Scope
-from memorygraph.runtime.trace import Trace
-from memorygraph.runtime.values import (
+from memorygraph.runtime.agentscript import values
+from memorygraph.runtime.agentscript.generation import Generation
+from memorygraph.runtime.agentscript.scope import Activation, BlockScope
+from memorygraph.runtime.agentscript.values import (
     AgentValue,
     FunctionValue,
     MemoryValue,
     ToolValue,
-    ValueProblem,
-    add_to_list,
-    assign_member,
-    data_only,
-    equal,
-    item_at,
-    kind_of,
-    member,
-    truth,
+    describe_value,
+    is_true,
+    require_data,
 )
+from memorygraph.runtime.values import ValueProblem
 
-MAX_CALL = 1000
+MAX_CALL_DEPTH = 1000
 
 
 @dataclass(frozen=True)
-class Returned:
-    """A function ends with this value."""
+class ReturnedValue:
+    """The value with which a statement ends its function."""
 
     value: Any
 
@@ -49,13 +44,13 @@ class LocatedModelError(ModelError):
 
 
 class Interpreter:
-    """Runs functions of agents. `generate` is what calls a model."""
+    """Runs functions of agents. `generation` calls the models, and has the trace of the run."""
 
-    def __init__(self, trace: Trace, generate: Generator) -> None:
-        self.trace = trace
-        self._generate = generate
+    def __init__(self, generation: Generation) -> None:
+        self.generation = generation
+        self.trace = generation.trace
 
-    def call(self, function: FunctionValue, arguments: list[Any], caller: Scope | None = None) -> Any:
+    def call(self, function: FunctionValue, arguments: list[Any], caller: BlockScope | None = None) -> Any:
         """Call a function: in a fresh scope that sees nothing of its caller but the arguments.
 
         Raises:
@@ -63,9 +58,9 @@ class Interpreter:
             ModelError: the model endpoint failed.
         """
         declaration, agent = function.function, function.agent
-        depth = caller.frame.depth + 1 if caller else 1
-        if depth > MAX_CALL:
-            raise ValueProblem(f"functions call each other more than {MAX_CALL} levels deep", "call-too-deep")
+        depth = caller.call.depth + 1 if caller else 1
+        if depth > MAX_CALL_DEPTH:
+            raise ValueProblem(f"functions call each other more than {MAX_CALL_DEPTH} levels deep", "call-too-deep")
         expected = len(declaration.parameters)
         if len(arguments) != expected:
             raise ValueProblem(
@@ -74,183 +69,192 @@ class Interpreter:
             )
         functions = {f.name: FunctionValue(f.name, f, agent) for f in agent.agent.functions}
         bindings = agent.unit.bindings(agent, functions)
-        scope = Scope(Frame(agent, declaration, bindings, depth, caller.visible() if caller else ()))
+        scope = BlockScope(Activation(agent, declaration, bindings, depth, caller.visible() if caller else ()))
         for config in agent.agent.configs:
             self.execute(config, scope)
         for parameter, value in zip(declaration.parameters, arguments, strict=True):
             scope.variables[parameter.name] = value
-        returned = self._statements(declaration.body, scope)
+        returned = self.execute_block(declaration.body, scope)
         if returned is None:
             problem = ValueProblem(f"`{function.name}` completed without `return`", "no-return")
-            raise located(problem, declaration, scope)
+            raise locate_error(problem, declaration, scope)
         return returned.value
 
-    def evaluate(self, expression: syntax.Expression, scope: Scope) -> Any:
-        """The value of an expression."""
+    def evaluate(self, expression: syntax.Expression, scope: BlockScope) -> Any:
+        """Evaluate an expression."""
         try:
             return self._EXPRESSIONS[type(expression)](self, expression, scope)
         except RecursionError:
-            raise located(ValueProblem("the calls nest too deep", "call-too-deep"), expression, scope) from None
+            raise locate_error(ValueProblem("the calls nest too deep", "call-too-deep"), expression, scope) from None
         except MemoryGraphError as error:
-            raise located(error, expression, scope) from error.__cause__
+            raise locate_error(error, expression, scope) from error.__cause__
 
-    # Statements
+    def execute(self, statement: syntax.Statement, scope: BlockScope) -> ReturnedValue | None:
+        """Execute a statement; what it returns, if it leaves the function."""
+        try:
+            return self._STATEMENTS[type(statement)](self, statement, scope)
+        except MemoryGraphError as error:
+            raise locate_error(error, statement, scope) from error.__cause__
 
-    def _block(self, block: syntax.Block, scope: Scope) -> Returned | None:
-        return self._statements(block, scope.inner())
-
-    def _statements(self, block: syntax.Block, scope: Scope) -> Returned | None:
+    def execute_block(self, block: syntax.Block, scope: BlockScope) -> ReturnedValue | None:
+        """Execute the statements of a block in a scope, until one leaves the function."""
         for statement in block.statements:
             returned = self.execute(statement, scope)
             if returned is not None:
                 return returned
         return None
 
-    def execute(self, statement: syntax.Statement, scope: Scope) -> Returned | None:
-        """Execute a statement; what it returns, if it leaves the function."""
-        try:
-            return self._STATEMENTS[type(statement)](self, statement, scope)
-        except MemoryGraphError as error:
-            raise located(error, statement, scope) from error.__cause__
-
-    def _config(self, config: syntax.Config, scope: Scope) -> None:
+    def execute_config(self, config: syntax.Config, scope: BlockScope) -> None:
+        """Set the model, the role or the description of the block."""
         scope.configs[config.name] = self.evaluate(config.value, scope)
 
-    def _use(self, use: syntax.Use, scope: Scope) -> None:
+    def execute_use(self, use: syntax.Use, scope: BlockScope) -> None:
+        """Declare a context source."""
         scope.declare(use)
         budget = Budget.parse(use.budget.text).as_dict() if use.budget else None
         self.trace.add("use", {"source": print_expression(use.value), "budget": budget})
 
-    def _return(self, statement: syntax.Return, scope: Scope) -> Returned:
-        return Returned(self.evaluate(statement.value, scope))
+    def execute_return(self, statement: syntax.Return, scope: BlockScope) -> ReturnedValue:
+        """End the function with a value."""
+        return ReturnedValue(self.evaluate(statement.value, scope))
 
-    def _evaluation(self, statement: syntax.Evaluation, scope: Scope) -> None:
+    def execute_evaluation(self, statement: syntax.Evaluation, scope: BlockScope) -> None:
+        """Evaluate an expression for its effects."""
         self.evaluate(statement.value, scope)
 
-    def _assignment(self, statement: syntax.Assignment, scope: Scope) -> None:
+    def execute_assignment(self, statement: syntax.Assignment, scope: BlockScope) -> None:
+        """Set a variable, or a field of an object."""
         value = self.evaluate(statement.value, scope)
         if isinstance(statement.target, syntax.Name):
             scope.assign(statement.target.name, value)
             return
         target = cast("syntax.Member", statement.target)
-        assign_member(self.evaluate(target.value, scope), target.name, value)
+        values.assign_member(self.evaluate(target.value, scope), target.name, value)
 
-    def _if(self, statement: syntax.If, scope: Scope) -> Returned | None:
-        if truth(self.evaluate(statement.condition, scope)):
-            return self._block(statement.then, scope)
-        return self._block(statement.otherwise, scope) if statement.otherwise else None
+    def execute_if(self, statement: syntax.If, scope: BlockScope) -> ReturnedValue | None:
+        """Execute the block that the condition chooses."""
+        if is_true(self.evaluate(statement.condition, scope)):
+            return self.execute_block(statement.then, scope.inner())
+        return self.execute_block(statement.otherwise, scope.inner()) if statement.otherwise else None
 
-    def _repeat(self, statement: syntax.Repeat, scope: Scope) -> Returned | None:
-        return self._rounds(range(statement.count), statement.body, scope)
+    def execute_repeat(self, statement: syntax.Repeat, scope: BlockScope) -> ReturnedValue | None:
+        """Execute a block a fixed number of times."""
+        for _ in range(statement.count):
+            returned = self.execute_block(statement.body, scope.inner())
+            if returned is not None:
+                return returned
+        return None
 
-    def _loop(self, statement: syntax.Loop, scope: Scope) -> Returned | None:
+    def execute_loop(self, statement: syntax.Loop, scope: BlockScope) -> ReturnedValue | None:
+        """Execute a block until its condition holds, or its limit is reached."""
         for _ in range(int(statement.limit.text)):
-            if truth(self.evaluate(statement.condition, scope)):
+            if is_true(self.evaluate(statement.condition, scope)):
                 return None
-            returned = self._block(statement.body, scope)
+            returned = self.execute_block(statement.body, scope.inner())
             if returned is not None:
                 return returned
         return None
 
-    def _rounds(self, rounds: range, body: syntax.Block, scope: Scope) -> Returned | None:
-        for _ in rounds:
-            returned = self._block(body, scope)
-            if returned is not None:
-                return returned
-        return None
-
-    def _for(self, statement: syntax.For, scope: Scope) -> Returned | None:
+    def execute_for(self, statement: syntax.For, scope: BlockScope) -> ReturnedValue | None:
+        """Execute a block for each item of a list, up to its limit."""
         items = self.evaluate(statement.items, scope)
         if not isinstance(items, list):
-            raise ValueProblem(f"`for` goes through a list, and this is {kind_of(items)}", "not-a-list")
+            raise ValueProblem(f"`for` goes through a list, and this is {describe_value(items)}", "not-a-list")
         for index, item in enumerate(items[: int(statement.limit.text)]):
-            value = copy_value(data_only(item, "be gone through"))
+            value = copy_value(require_data(item, "be gone through"))
             self.trace.add("for", {"item": statement.item, "index": index, "value": value})
             inner = scope.inner()
             inner.variables[statement.item] = item
-            returned = self._statements(statement.body, inner)
+            returned = self.execute_block(statement.body, inner)
             if returned is not None:
                 return returned
         return None
 
-    # Expressions
-
-    def _literal(self, expression: syntax.Text | syntax.Number | syntax.Boolean, _scope: Scope) -> Any:
+    def evaluate_literal(self, expression: syntax.Text | syntax.Number | syntax.Boolean, _scope: BlockScope) -> Any:
+        """A text, a number or a boolean."""
         return expression.value
 
-    def _nothing(self, _expression: syntax.Nothing, _scope: Scope) -> None:
-        return None
+    def evaluate_nothing(self, _expression: syntax.Nothing, _scope: BlockScope) -> None:
+        """`none`."""
+        return
 
-    def _name(self, expression: syntax.Name, scope: Scope) -> Any:
+    def evaluate_name(self, expression: syntax.Name, scope: BlockScope) -> Any:
+        """Look up a variable, an import, an agent or a function."""
         try:
             return scope.look_up(expression.name)
         except KeyError:
             raise ValueProblem(f"`{expression.name}` has no value here", "unknown-identifier") from None
 
-    def _object(self, expression: syntax.Object, scope: Scope) -> dict[str, Any]:
+    def evaluate_object(self, expression: syntax.Object, scope: BlockScope) -> dict[str, Any]:
+        """Evaluate the fields of an object, in their order."""
         return {entry.key: self.evaluate(entry.value, scope) for entry in expression.entries}
 
-    def _list(self, expression: syntax.List, scope: Scope) -> list[Any]:
+    def evaluate_list(self, expression: syntax.List, scope: BlockScope) -> list[Any]:
+        """Evaluate the items of a list, in their order."""
         return [self.evaluate(item, scope) for item in expression.items]
 
-    def _or(self, expression: syntax.Or, scope: Scope) -> bool:
-        for operand in expression.operands:  # noqa: SIM110 - any() would take C stack in deep calls
-            if truth(self.evaluate(operand, scope)):
-                return True
-        return False
+    def evaluate_logic(self, expression: syntax.Or | syntax.And, scope: BlockScope) -> bool:
+        """`or` and `and`: operands are evaluated up to the first that decides."""
+        decisive = isinstance(expression, syntax.Or)
+        for operand in expression.operands:  # any() and all() would take C stack in deep calls
+            if is_true(self.evaluate(operand, scope)) == decisive:
+                return decisive
+        return not decisive
 
-    def _and(self, expression: syntax.And, scope: Scope) -> bool:
-        for operand in expression.operands:  # noqa: SIM110 - all() would take C stack in deep calls
-            if not truth(self.evaluate(operand, scope)):
-                return False
-        return True
+    def evaluate_not(self, expression: syntax.Not, scope: BlockScope) -> bool:
+        """`not`: true if the operand does not count as true."""
+        return not is_true(self.evaluate(expression.operand, scope))
 
-    def _not(self, expression: syntax.Not, scope: Scope) -> bool:
-        return not truth(self.evaluate(expression.operand, scope))
-
-    def _comparison(self, expression: syntax.Comparison, scope: Scope) -> bool:
-        same = equal(self.evaluate(expression.left, scope), self.evaluate(expression.right, scope))
+    def evaluate_comparison(self, expression: syntax.Comparison, scope: BlockScope) -> bool:
+        """`==` and `!=`."""
+        same = values.are_equal(self.evaluate(expression.left, scope), self.evaluate(expression.right, scope))
         return same == (expression.operator == "==")
 
-    def _member(self, expression: syntax.Member, scope: Scope) -> Any:
-        return member(self.evaluate(expression.value, scope), expression.name)
+    def evaluate_member(self, expression: syntax.Member, scope: BlockScope) -> Any:
+        """`value.name`."""
+        return values.get_member(self.evaluate(expression.value, scope), expression.name)
 
-    def _index(self, expression: syntax.Index, scope: Scope) -> Any:
-        return item_at(self.evaluate(expression.value, scope), self.evaluate(expression.index, scope))
+    def evaluate_index(self, expression: syntax.Index, scope: BlockScope) -> Any:
+        """`value[index]`."""
+        return values.get_item(self.evaluate(expression.value, scope), self.evaluate(expression.index, scope))
 
-    def _generation(self, expression: syntax.Generate, scope: Scope) -> Any:
-        return self._generate(expression, scope, self.evaluate)
+    def evaluate_generation(self, expression: syntax.Generate, scope: BlockScope) -> Any:
+        """Have a model make an object of the visible context."""
+        return self.generation.generate(expression, scope, self.evaluate)
 
-    def _call(self, expression: syntax.Call, scope: Scope) -> Any:
+    def evaluate_call(self, expression: syntax.Call, scope: BlockScope) -> Any:
+        """Call a function, an agent, or a method of a value."""
         if isinstance(expression.function, syntax.Member):
             target = self.evaluate(expression.function.value, scope)
             arguments = [self.evaluate(argument, scope) for argument in expression.arguments]
-            return self._call_method(target, expression.function.name, arguments, scope)
+            return self.call_method(target, expression.function.name, arguments, scope)
         target = self.evaluate(expression.function, scope)
         arguments = [self.evaluate(argument, scope) for argument in expression.arguments]
         if isinstance(target, FunctionValue):
             return self.call(target, arguments, scope)
         if isinstance(target, AgentValue):
-            return self._call_agent(target, None, arguments, scope)
-        raise ValueProblem(f"{kind_of(target)} cannot be called", "not-callable")
+            return self.call_agent(target, None, arguments, scope)
+        raise ValueProblem(f"{describe_value(target)} cannot be called", "not-callable")
 
-    def _call_method(self, target: Any, name: str, arguments: list[Any], scope: Scope) -> Any:
+    def call_method(self, target: Any, name: str, arguments: list[Any], scope: BlockScope) -> Any:
+        """Call a method of a tool, a memory, an agent, a list or an object."""
         match target:
             case ToolValue():
-                return self._call_tool(target, name, arguments)
+                return self.call_tool(target, name, arguments)
             case MemoryValue():
-                return self._call_memory(target, name, arguments)
+                return self.call_memory(target, name, arguments)
             case AgentValue():
-                return self._call_agent(target, name, arguments, scope)
+                return self.call_agent(target, name, arguments, scope)
             case list() if name == "add":
-                return add_to_list(target, arguments)
+                return values.add_to_list(target, arguments)
             case dict() if isinstance(target.get(name), FunctionValue):
                 return self.call(target[name], arguments, scope)
-        raise ValueProblem(f"{kind_of(target)} has no method `{name}`", "not-callable")
+        raise ValueProblem(f"{describe_value(target)} has no method `{name}`", "not-callable")
 
-    def _call_tool(self, target: ToolValue, method: str, arguments: list[Any]) -> Any:
+    def call_tool(self, target: ToolValue, method: str, arguments: list[Any]) -> Any:
+        """Call a tool, and note what it was given and gave."""
         tool = target.tool
-        given = copy_value(data_only(arguments, "be given to a tool"))
+        given = copy_value(require_data(arguments, "be given to a tool"))
         event = {"tool": target.name, "method": method, "scheme": tool.scheme, "uri": tool.uri, "args": given}
         try:
             result = tool.call(method, arguments)
@@ -261,9 +265,10 @@ class Interpreter:
         self.trace.add("tool", {**event, "ok": True, **kept})
         return result.value
 
-    def _call_memory(self, target: MemoryValue, method: str, arguments: list[Any]) -> Any:
+    def call_memory(self, target: MemoryValue, method: str, arguments: list[Any]) -> Any:
+        """Call a memory, and note what it was given and gave."""
         memory = target.memory
-        given = copy_value(data_only(arguments, "be kept in a memory"))
+        given = copy_value(require_data(arguments, "be kept in a memory"))
         event = {"memory": target.name, "operation": method, "uri": memory.uri, "args": given}
         try:
             result = memory.call(method, arguments)
@@ -275,57 +280,58 @@ class Interpreter:
         self.trace.add("memory", {**event, "ok": True, **kept, **added})
         return result.value
 
-    def _call_agent(self, target: AgentValue, name: str | None, arguments: list[Any], scope: Scope) -> Any:
-        function = function_of(target, name)
-        given = copy_value(data_only(arguments, "be given to an agent"))
+    def call_agent(self, target: AgentValue, name: str | None, arguments: list[Any], scope: BlockScope) -> Any:
+        """Call a function of an agent, its main one without a name; its events are inside its own."""
+        function = find_function(target, name)
+        given = copy_value(require_data(arguments, "be given to an agent"))
         with self.trace.inside(
             "agent", {"agent": target.name, "function": function.name, "args": given, "result": None}
         ) as event:
             value = self.call(function, arguments, scope)
-            event["result"] = copy_value(data_only(value, "leave its agent"))
+            event["result"] = copy_value(require_data(value, "leave its agent"))
         return value
 
-    _STATEMENTS: ClassVar[dict[type, Callable[[Any, Any, Scope], Returned | None]]] = {
-        syntax.Config: _config,
-        syntax.Use: _use,
-        syntax.Return: _return,
-        syntax.Repeat: _repeat,
-        syntax.For: _for,
-        syntax.Loop: _loop,
-        syntax.If: _if,
-        syntax.Assignment: _assignment,
-        syntax.Evaluation: _evaluation,
+    _STATEMENTS: ClassVar[dict[type, Callable[[Any, Any, BlockScope], ReturnedValue | None]]] = {
+        syntax.Config: execute_config,
+        syntax.Use: execute_use,
+        syntax.Return: execute_return,
+        syntax.Repeat: execute_repeat,
+        syntax.For: execute_for,
+        syntax.Loop: execute_loop,
+        syntax.If: execute_if,
+        syntax.Assignment: execute_assignment,
+        syntax.Evaluation: execute_evaluation,
     }
-    _EXPRESSIONS: ClassVar[dict[type, Callable[[Any, Any, Scope], Any]]] = {
-        syntax.Or: _or,
-        syntax.And: _and,
-        syntax.Comparison: _comparison,
-        syntax.Not: _not,
-        syntax.Member: _member,
-        syntax.Call: _call,
-        syntax.Index: _index,
-        syntax.Generate: _generation,
-        syntax.Text: _literal,
-        syntax.Number: _literal,
-        syntax.Boolean: _literal,
-        syntax.Nothing: _nothing,
-        syntax.Name: _name,
-        syntax.Object: _object,
-        syntax.List: _list,
+    _EXPRESSIONS: ClassVar[dict[type, Callable[[Any, Any, BlockScope], Any]]] = {
+        syntax.Or: evaluate_logic,
+        syntax.And: evaluate_logic,
+        syntax.Comparison: evaluate_comparison,
+        syntax.Not: evaluate_not,
+        syntax.Member: evaluate_member,
+        syntax.Call: evaluate_call,
+        syntax.Index: evaluate_index,
+        syntax.Generate: evaluate_generation,
+        syntax.Text: evaluate_literal,
+        syntax.Number: evaluate_literal,
+        syntax.Boolean: evaluate_literal,
+        syntax.Nothing: evaluate_nothing,
+        syntax.Name: evaluate_name,
+        syntax.Object: evaluate_object,
+        syntax.List: evaluate_list,
     }
 
 
-def located(error: MemoryGraphError, piece: syntax.Syntax, scope: Scope) -> MemoryGraphError:
+def locate_error(error: MemoryGraphError, piece: syntax.Syntax, scope: BlockScope) -> MemoryGraphError:
     """The error with its place in the program; one that has a place already is returned as it is."""
     if isinstance(error, (ScriptError, ConnectionError, LocatedModelError)):
         return error
-    source = scope.frame.agent.unit.source
+    source = scope.call.agent.unit.source
     if isinstance(error, ModelError):
         return LocatedModelError(str(source.problem(str(error), "model-failed", piece.span)))
     return ScriptError([source.problem(str(error), getattr(error, "code", "FAILED"), piece.span)])
 
 
-def function_of(agent: AgentValue, name: str | None) -> FunctionValue:
+def find_function(agent: AgentValue, name: str | None) -> FunctionValue:
     """A function of an agent by its name; without one the main function.
 
     Raises:

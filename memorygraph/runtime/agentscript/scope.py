@@ -10,69 +10,69 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from memorygraph.languages.agentscript import Function, Use
-from memorygraph.runtime.values import AgentValue, Capability
+from memorygraph.languages.agentscript.syntax import Function, Use
+from memorygraph.runtime.agentscript.values import AgentValue, Capability
 
 
 @dataclass(frozen=True)
-class Declared:
-    """A context source where it was declared; it is evaluated there when a prompt is built."""
+class DeclaredSource:
+    """A context source and the scope of its declaration, in which it is evaluated when a prompt is built."""
 
     use: Use
-    scope: Scope
+    scope: BlockScope
 
 
 @dataclass
-class Frame:
-    """One call of a function: whose it is, how deep, and which context its caller could see."""
+class Activation:
+    """One call of a function: whose it is, how deep, and which context its caller could see.
+
+    `reached` holds the identities of the declarations that the call has come to.
+    """
 
     agent: AgentValue
     function: Function
     bindings: Mapping[str, Capability | Any]
     depth: int
-    caller: tuple[Declared, ...] = ()
+    caller: tuple[DeclaredSource, ...] = ()
     reached: set[int] = field(default_factory=set)
 
 
-class Scope:
+class BlockScope:
     """The variables, context sources and configuration of one block."""
 
-    def __init__(self, frame: Frame, parent: Scope | None = None) -> None:
-        self.frame = frame
+    def __init__(self, call: Activation, parent: BlockScope | None = None) -> None:
+        self.call = call
         self.parent = parent
         self.variables: dict[str, Any] = {}
         self.configs: dict[str, Any] = {}
-        self.declared: list[Declared] = []
+        self.declared: list[DeclaredSource] = []
 
-    def inner(self) -> Scope:
+    def inner(self) -> BlockScope:
         """The scope of a block inside this one."""
-        return Scope(self.frame, self)
+        return BlockScope(self.call, self)
 
-    def chain(self) -> Iterator[Scope]:
+    def chain(self) -> Iterator[BlockScope]:
         """This scope and those around it, up to that of the function."""
-        scope: Scope | None = self
+        scope: BlockScope | None = self
         while scope is not None:
             yield scope
             scope = scope.parent
 
     def look_up(self, name: str) -> Any:
-        """The value of a name: the nearest variable, or else what was imported or defined.
+        """Return the value of a name: the nearest variable, or else what was imported or defined.
 
         Raises:
-            KeyError: there is none.
+            KeyError: the name has no value.
         """
         for scope in self.chain():
             if name in scope.variables:
                 return scope.variables[name]
-        return self.frame.bindings[name]
+        return self.call.bindings[name]
 
     def assign(self, name: str, value: Any) -> None:
         """Set the nearest variable of that name, or a new one here."""
-        for scope in self.chain():
-            if name in scope.variables:
-                scope.variables[name] = value
-                return
-        self.variables[name] = value
+        scope = next((scope for scope in self.chain() if name in scope.variables), self)
+        scope.variables[name] = value
 
     def config(self, name: str) -> Any:
         """The nearest setting of `model`, `role` or `description`; None without one."""
@@ -80,9 +80,9 @@ class Scope:
 
     def declare(self, use: Use) -> None:
         """Declare a context source for the prompts of this block."""
-        self.declared.append(Declared(use, self))
-        self.frame.reached.add(id(use))
+        self.declared.append(DeclaredSource(use, self))
+        self.call.reached.add(id(use))
 
-    def visible(self) -> tuple[Declared, ...]:
+    def visible(self) -> tuple[DeclaredSource, ...]:
         """The context sources that a prompt here may include, from the outermost scope inwards."""
         return tuple(declared for scope in reversed([*self.chain()]) for declared in scope.declared)

@@ -8,19 +8,18 @@ from typing import Any
 
 from memorygraph.context.origins import copy_value
 from memorygraph.errors import Source
-from memorygraph.languages.agentscript import Agent, Block, Evaluation, Function, Import
 from memorygraph.languages.agentscript.entry import read_entry
-from memorygraph.runtime.agentscript.generation import Generation
+from memorygraph.languages.agentscript.syntax import Agent, Block, Evaluation, Function, Import
+from memorygraph.runtime.agentscript.generation import Generation, Models
 from memorygraph.runtime.agentscript.interpreter import Interpreter
-from memorygraph.runtime.agentscript.scope import Frame, Scope
-from memorygraph.runtime.agentscript.units import Loader, Unit
+from memorygraph.runtime.agentscript.scope import Activation, BlockScope
+from memorygraph.runtime.agentscript.units import Unit, UnitLoader
+from memorygraph.runtime.agentscript.values import AgentValue, Capability, require_data
 from memorygraph.runtime.depth import deep_calls
 from memorygraph.runtime.memories import Graph
-from memorygraph.runtime.models import Models
 from memorygraph.runtime.permissions import Permissions
+from memorygraph.runtime.result import Listener, Trace
 from memorygraph.runtime.runs import RunStore
-from memorygraph.runtime.trace import Listener, Trace
-from memorygraph.runtime.values import AgentValue, Capability, data_only
 
 NAME = "session"
 MAX_GENERATIONS = 10_000
@@ -44,16 +43,15 @@ class Session:
     def __post_init__(self) -> None:
         self.trace = Trace(self.listener)
         self._models = Models(self.model, mock=self.mock)
-        self._loader = Loader(self.folder.resolve(), self.permissions, self.graph)
-        self._store = RunStore(self.graph.connection, self.graph.namespace)
+        self._loader = UnitLoader(self.folder.resolve(), self.permissions, self.graph)
+        self._store = RunStore(self.graph.scope)
         self._store.begin({"language": "agentscript", "agent": NAME, "function": NAME})
-        generation = Generation(self._models, self.trace, MAX_GENERATIONS, self._store.add)
-        self._interpreter = Interpreter(self.trace, generation)
+        self._interpreter = Interpreter(Generation(self._models, self.trace, MAX_GENERATIONS, self._store.add))
         self._unit = Unit(Source(""), self.folder.resolve())
         agent = AgentValue(NAME, Agent(NAME, main=True, configs=(), functions=()), self._unit)
         self._bindings: dict[str, Any] = {}
         function = Function(NAME, main=True, parameters=(), body=Block(()))
-        self.scope = Scope(Frame(agent, function, self._bindings, 1))
+        self.scope = BlockScope(Activation(agent, function, self._bindings, 1))
         self.execute('role "A helpful assistant" description "Answers in a session"')
 
     @property
@@ -62,7 +60,7 @@ class Session:
         return self._store.id
 
     def execute(self, text: str) -> list[Any]:
-        """Execute what was typed; the values of the expressions that stand alone in it.
+        """Execute what was typed, and return the values of the expressions that stand alone in it.
 
         Raises:
             ScriptError: something in it is wrong. What stands before it is done.
@@ -70,33 +68,32 @@ class Session:
         """
         source = Source(text, "<session>")
         self._unit.source = source
-        pieces = read_entry(source)
         values = []
         with deep_calls():
-            for statement in pieces:
+            for statement in read_entry(source):
                 if isinstance(statement, (Import, Agent)):
-                    self._declare(statement, source)
-                elif isinstance(statement, Evaluation):
-                    values.append(self._value(self._interpreter.evaluate(statement.value, self.scope)))
+                    self.declare(statement, source)
+                    continue
+                if isinstance(statement, Evaluation):
+                    value = self._interpreter.evaluate(statement.value, self.scope)
                 elif (returned := self._interpreter.execute(statement, self.scope)) is not None:
-                    values.append(self._value(returned.value))
+                    value = returned.value
+                else:
+                    continue
+                if not isinstance(value, Capability):
+                    value = copy_value(require_data(value, "be shown"))
+                values.append(value)
         return values
 
-    def close(self) -> None:
-        """End the session: its connections, its tools, and its record."""
-        self._store.end({"status": "done", "trace": self.trace.events})
-        self._models.close()
-        self._loader.close()
-
-    def _declare(self, piece: Import | Agent, source: Source) -> None:
+    def declare(self, piece: Import | Agent, source: Source) -> None:
         """Add an import or an agent, in a unit of its own that knows its source, and all that was typed before."""
         unit = Unit(source, self._unit.folder, dict(self._unit.imports), dict(self._unit.agents))
         self._loader.bind(unit, [piece])
         self._unit.imports, self._unit.agents = unit.imports, unit.agents
         self._bindings.update({**unit.imports, **unit.agents})
 
-    @staticmethod
-    def _value(value: Any) -> Any:
-        if isinstance(value, Capability):
-            return value
-        return copy_value(data_only(value, "be shown"))
+    def close(self) -> None:
+        """End the session: its connections, its tools, and its record."""
+        self._store.end({"status": "done", "trace": self.trace.events})
+        self._models.close()
+        self._loader.close()

@@ -14,17 +14,16 @@ from typing import Any, cast
 
 from memorygraph.errors import MemoryGraphError, ScriptError, Source
 from memorygraph.languages import parse
-from memorygraph.languages.agentscript import Agent, Import, Program
 from memorygraph.languages.agentscript.checks import ENTRY_CODES
+from memorygraph.languages.agentscript.syntax import Agent, Import, Program
+from memorygraph.runtime.agentscript.values import AgentValue, Capability, MemoryValue, ModelValue, ToolValue
 from memorygraph.runtime.memories import Graph, open_memory
 from memorygraph.runtime.paths import inside
 from memorygraph.runtime.permissions import Permissions
-from memorygraph.runtime.tools import Tool, open_tool
-from memorygraph.runtime.values import AgentValue, Capability, MemoryValue, ModelValue, ToolValue
+from memorygraph.runtime.tools import ImportedTool, open_tool
 from memorygraph.scripts import read_script
 
-MAX_FILE = 10_000_000
-"""Bytes of a file that a program may import."""
+MAX_FILE_BYTES = 10_000_000  # of a file that a program may import
 
 
 @dataclass(eq=False)
@@ -48,19 +47,19 @@ class Unit:
 
 
 @dataclass(eq=False)
-class Loader:
+class UnitLoader:
     """Reads program files with what they import. `root` is the folder that they may not leave."""
 
     root: Path
     permissions: Permissions
     graph: Graph | None
-    tools: list[Tool] = field(default_factory=list)
+    tools: list[ImportedTool] = field(default_factory=list)
 
     def load(self, program: Program, folder: Path, files: tuple[Path, ...] = (), *, entry: bool = True) -> Unit:
-        """The unit of a program; `files` are its own and those that import it, `entry` says that it is to be run.
+        """Load the unit of a program; `files` are its own and those that import it, `entry` says that it is to be run.
 
         Raises:
-            ScriptError: it is wrong, or an import of it is.
+            ScriptError: the program is wrong, or an import of it is.
         """
         problems = [problem for problem in program.problems if entry or problem.code not in ENTRY_CODES]
         if problems:
@@ -82,7 +81,7 @@ class Loader:
                 continue
             imported = cast("Import", statement)
             try:
-                unit.imports[imported.name] = self._imported(imported, unit.folder, files)
+                unit.imports[imported.name] = self.open_import(imported, unit.folder, files)
             except ScriptError as error:
                 problems += error.problems
             except (MemoryGraphError, OSError) as error:
@@ -95,46 +94,52 @@ class Loader:
         for tool in self.tools:
             tool.close()
 
-    def _imported(self, imported: Import, folder: Path, files: tuple[Path, ...]) -> Capability | Any:
+    def open_import(self, imported: Import, folder: Path, files: tuple[Path, ...]) -> Capability | Any:
+        """Make the value that an import binds; tools, models and memories are opened at their first use."""
+        name, uri = imported.name, imported.uri
         match imported.kind:
             case "tool":
-                tool = open_tool(imported.name, imported.uri, folder, self.permissions)
+                tool = open_tool(name, uri, folder, self.permissions)
                 self.tools.append(tool)
-                return ToolValue(imported.name, tool)
+                return ToolValue(name, tool)
             case "llm":
-                return ModelValue(imported.name, imported.uri)
+                return ModelValue(name, uri)
             case "memory":
-                memory = open_memory(imported.name, imported.uri, folder, self.graph, self.permissions)
-                return MemoryValue(imported.name, memory)
-            case "file":
-                return self._file(self._path(imported, folder))
-            case _:
-                return self._agent(imported, self._path(imported, folder), files)
+                return MemoryValue(name, open_memory(name, uri, folder, self.graph, self.permissions))
+        anywhere = "file" in self.permissions.tools
+        path = inside(self.root, str(folder / uri.removeprefix("file://")), anywhere=anywhere)
+        return read_data(path) if imported.kind == "file" else self.load_agent(name, path, files)
 
-    def _path(self, imported: Import, folder: Path) -> Path:
-        path = folder / imported.uri.removeprefix("file://")
-        return inside(self.root, str(path), anywhere="file" in self.permissions.tools)
+    def load_agent(self, name: str, path: Path, files: tuple[Path, ...]) -> AgentValue:
+        """Load an agent of another program file.
 
-    @staticmethod
-    def _file(path: Path) -> Any:
-        """The text of a file, or for .json its value."""
-        if path.is_file() and path.stat().st_size > MAX_FILE:
-            raise MemoryGraphError(f"{path.name} has more than {MAX_FILE // 1_000_000} MB, which no prompt holds")
-        text = read_script(path)
-        if path.suffix.lower() != ".json":
-            return text
-        try:
-            return json.loads(text)
-        except (ValueError, RecursionError) as error:
-            raise MemoryGraphError(f"{path.name} is not JSON: {error}") from error
-
-    def _agent(self, imported: Import, path: Path, files: tuple[Path, ...]) -> AgentValue:
+        Raises:
+            ScriptError: that program is wrong.
+            MemoryGraphError: it has no such agent, or its imports come back to a file that imports it.
+        """
         if path in files:
             circle = " → ".join(file.name for file in (*files[files.index(path) :], path))
             raise MemoryGraphError(f"the imports go in a circle: {circle}")
         program = parse(read_script(path), "agentscript", file=str(path))
         unit = self.load(program, path.parent, (*files, path), entry=False)
-        if imported.name not in unit.agents:
+        if name not in unit.agents:
             known = ", ".join(f"`{name}`" for name in unit.agents) or "none"
-            raise MemoryGraphError(f"{path.name} has no agent `{imported.name}`; its agents: {known}")
-        return unit.agents[imported.name]
+            raise MemoryGraphError(f"{path.name} has no agent `{name}`; its agents: {known}")
+        return unit.agents[name]
+
+
+def read_data(path: Path) -> Any:
+    """Read an imported file: its text, or for .json its value.
+
+    Raises:
+        MemoryGraphError: the file is too large, or is not JSON.
+    """
+    if path.is_file() and path.stat().st_size > MAX_FILE_BYTES:
+        raise MemoryGraphError(f"{path.name} has more than {MAX_FILE_BYTES // 1_000_000} MB, which no prompt holds")
+    text = read_script(path)
+    if path.suffix.lower() != ".json":
+        return text
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise MemoryGraphError(f"{path.name} is not JSON: {error}") from error

@@ -19,7 +19,7 @@ from memorygraph.runtime.convo.json_output import JSON_MODE
 from memorygraph.runtime.convo.routing import Crossing
 from memorygraph.runtime.convo.scene import Scene, Visit
 from memorygraph.runtime.convo.steps import ConvoGraphResult, ModelCall, Step, Taken
-from memorygraph.runtime.convo.values import UNDEFINED, copied
+from memorygraph.runtime.convo.values import UNDEFINED, copy_deeply
 
 if TYPE_CHECKING:
     from memorygraph.runtime.convo.engine import Engine
@@ -169,7 +169,9 @@ class Branch:
     def _fork(self, step: Step, number: int, target: str) -> Branch:
         """Another branch, which has begun to run."""
         id_ = f"{self.id}/{step.index}.{number}".lstrip("/")
-        fork = Branch(self.engine, self.scene.copy(), self.around, list(self.groups), target, copied(step.output), id_)
+        fork = Branch(
+            self.engine, self.scene.copy(), self.around, list(self.groups), target, copy_deeply(step.output), id_
+        )
         fork.messages = [Entry("goto", target)]
         fork._thread = Thread(target=fork._run_apart, name=f"memorygraph-fork-{id_}", daemon=True)
         fork._thread.start()

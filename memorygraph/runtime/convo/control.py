@@ -1,309 +1,313 @@
-"""Control: the forms that decide which of their arguments, and which of the statements behind them, are executed.
+"""Control: the forms that decide which of their arguments, and which of the statements after them, are executed.
 
-`if(c)`, `elif(c)`, `while(c)` and `foreach(x=in(list))` stand before a sibling statement, that they execute or not; an
-`if` with all that belongs to it counts as one statement, with one value.
+`if(c)`, `elif(c)`, `while(c)` and `foreach(x=in(list))` stand before a sibling statement, which they execute or not; an
+`if` with all that belongs to it counts as one statement, with one value. Source: specs/convo.md, section 1.4.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
-from memorygraph.languages.convo import Argument, Call, Reference, Statement
-from memorygraph.runtime.convo.builtins.arithmetic import ARITHMETIC, add
-from memorygraph.runtime.convo.values import UNDEFINED, kind_of, strict_equal, truthy
+from memorygraph.languages.convo import syntax
+from memorygraph.runtime.convo.builtins.arithmetic import add, subtract
+from memorygraph.runtime.convo.values import UNDEFINED, name_kind, strict_equal, truthy
 from memorygraph.runtime.values import ValueProblem
 
 if TYPE_CHECKING:
     from memorygraph.runtime.convo.evaluator import Evaluator, Items
-    from memorygraph.runtime.convo.scope import Scope
+    from memorygraph.runtime.convo.scope import ConvoScope
 
 MAX_ROUNDS = 100_000
 
 
-class Returned(Exception):  # noqa: N818 - no error: it ends a body with a value
-    """A body ends with this value."""
+class ReturnSignal(Exception):  # noqa: N818 - no error: it ends a body with a value
+    """Ends a body with a value."""
 
     def __init__(self, value: Any) -> None:
         super().__init__()
         self.value = value
 
 
-class Broken(Exception):  # noqa: N818 - no error: it ends a loop
-    """A loop ends."""
+class BreakSignal(Exception):  # noqa: N818 - no error: it ends a loop
+    """Ends a loop."""
 
 
-# Blocks: they take the statements behind them too.
-
-
-def called(item: Statement | Argument) -> str | None:
-    """The name that a statement calls."""
+def called_name(item: syntax.Statement | syntax.Argument) -> str | None:
+    """The name that a statement calls, if it is a call without a path."""
     value = item.value
-    return value.name[0] if isinstance(value, Call) and len(value.name) == 1 else None
+    return value.name[0] if isinstance(value, syntax.Call) and len(value.name) == 1 else None
 
 
-def block_of(item: Statement | Argument) -> str | None:
-    """The name of the block that a statement begins, if it does."""
-    name = called(item)
-    return name if name in BLOCKS else None
+@dataclass
+class Block:
+    """Sibling statements, with the evaluator and the scope in which they are executed."""
 
+    evaluator: Evaluator
+    items: Items
+    scope: ConvoScope
 
-def _arguments(item: Statement | Argument) -> Sequence[Argument]:
-    return item.value.arguments if isinstance(item.value, Call) else ()
+    def __len__(self) -> int:
+        return len(self.items)
 
+    def name_at(self, index: int) -> str | None:
+        """The name that a statement calls; None after the last."""
+        return called_name(self.items[index]) if index < len(self.items) else None
 
-def end_of(items: Items, index: int) -> int:
-    """Where the statement behind this one stands, with all that belongs to this one left out."""
-    name = block_of(items[index]) if index < len(items) else None
-    index += 1
-    if name is None:
-        return index
-    index = _end_of_branch(items, index)
-    while name == "if" and index < len(items) and called(items[index]) in {"elif", "else"}:
-        index = _end_of_branch(items, index + 1) if called(items[index]) == "elif" else index + 1
-    return index
+    def arguments_at(self, index: int) -> Block:
+        """The arguments of the call at an index."""
+        value = self.items[index].value
+        return Block(self.evaluator, value.arguments if isinstance(value, syntax.Call) else (), self.scope)
 
+    def execute(self, index: int) -> tuple[Any, int]:
+        """Execute the statement at an index; give its value, and the index of the next."""
+        return self.evaluator.step(self.items, index, self.scope)
 
-def _end_of_branch(items: Items, index: int) -> int:
-    """The end of what a condition decides on: the next statement, and each `then` behind it."""
-    if index < len(items) and called(items[index]) not in {"elif", "else"}:
-        index = end_of(items, index)
-    while index < len(items) and called(items[index]) == "then":
+    def execute_all(self) -> Any:
+        """Execute all statements; give the last value."""
+        return self.evaluator.last(self.items, self.scope)
+
+    def end_of(self, index: int) -> int:
+        """The index after a statement and all that belongs to it."""
+        name = self.name_at(index)
         index += 1
-    return index
+        if name not in BLOCKS:
+            return index
+        index = self.end_of_branch(index)
+        while name == "if" and self.name_at(index) in {"elif", "else"}:
+            index = self.end_of_branch(index + 1) if self.name_at(index) == "elif" else index + 1
+        return index
+
+    def end_of_branch(self, index: int) -> int:
+        """The index after what a condition decides on: the next statement, and each `then` after it."""
+        if index < len(self.items) and self.name_at(index) not in {"elif", "else"}:
+            index = self.end_of(index)
+        while self.name_at(index) == "then":
+            index += 1
+        return index
+
+    def execute_branch(self, index: int, end: int) -> Any:
+        """Execute what a condition decides on; give its last value."""
+        value = UNDEFINED
+        while index < end:
+            if self.name_at(index) == "then":
+                value, index = self.arguments_at(index).execute_all(), index + 1
+            else:
+                value, index = self.execute(index)
+        return value
+
+    def body_of_loop(self, name: str, index: int) -> int:
+        """The index after a loop at an index and the statement that it repeats.
+
+        Raises:
+            ValueProblem: there is no statement to repeat, or the loop stands in a `define`.
+        """
+        self.require_statements(name)
+        end = self.end_of(index)
+        if end == index + 1:
+            raise ValueProblem(f"after `{name}(…)`, the statement that it repeats is missing", "no-body")
+        return end
+
+    def require_statements(self, name: str) -> None:
+        """Refuse a statement in a `define`, which only holds expressions.
+
+        Raises:
+            ValueProblem: the scope is that of a `define`.
+        """
+        if self.scope.defining:
+            raise ValueProblem(f"`{name}` cannot stand in a `define`; write it in a `do`", "not-in-define")
 
 
-def _if(evaluator: Evaluator, items: Items, index: int, scope: Scope) -> tuple[Any, int]:
-    """`if(c) statement`, and then `elif(c) statement` and `else(…)`: the value of what was executed.
+# Blocks also take the statements after them, and give the index of the next statement.
 
-    Without a statement behind it, it gives whether the condition holds.
+
+def execute_if(block: Block, index: int) -> tuple[Any, int]:
+    """Execute `if(c) statement` with its `elif(c) statement` and `else(…)`; give the value of what was executed.
+
+    Without a statement after it, it gives whether the condition holds.
     """
-    _allow_statements("if", scope)
-    end = end_of(items, index)
+    block.require_statements("if")
+    end = block.end_of(index)
     alone = end == index + 1
     while index < end:
-        if called(items[index]) == "else":
-            return evaluator.last(_arguments(items[index]), scope), end
-        holds = _holds(evaluator, _arguments(items[index]), scope)
-        behind = _end_of_branch(items, index + 1)
+        if block.name_at(index) == "else":
+            return block.arguments_at(index).execute_all(), end
+        holds = all_truthy(block.arguments_at(index))
+        end_of_branch = block.end_of_branch(index + 1)
         if holds:
-            return True if alone else _branch(evaluator, items, index + 1, behind, scope), end
-        index = behind
+            return True if alone else block.execute_branch(index + 1, end_of_branch), end
+        index = end_of_branch
     return False if alone else UNDEFINED, end
 
 
-def _branch(evaluator: Evaluator, items: Items, index: int, end: int, scope: Scope) -> Any:
-    """Execute what a condition decides on; its last value."""
-    value = UNDEFINED
-    while index < end:
-        if called(items[index]) == "then":
-            value, index = evaluator.last(_arguments(items[index]), scope), index + 1
-        else:
-            value, index = evaluator.step(items, index, scope)
-    return value
-
-
-def _holds(evaluator: Evaluator, arguments: Sequence[Argument], scope: Scope) -> bool:
-    """Whether all conditions hold, and there is one; those behind one that does not are not evaluated."""
-    return truthy(_and(evaluator, arguments, scope))
-
-
-def _while(evaluator: Evaluator, items: Items, index: int, scope: Scope) -> tuple[Any, int]:
-    """`while(c) statement`."""
-    _allow_statements("while", scope)
-    end, value, rounds = end_of(items, index), UNDEFINED, 0
-    _require_body("while", index, end)
-    while _holds(evaluator, _arguments(items[index]), scope):
+def execute_while(block: Block, index: int) -> tuple[Any, int]:
+    """Execute `while(c) statement`; give the value of the last round."""
+    end, value, rounds = block.body_of_loop("while", index), UNDEFINED, 0
+    while all_truthy(block.arguments_at(index)):
         rounds += 1
         if rounds > MAX_ROUNDS:
             raise ValueProblem(f"`while` does not end: it has gone more than {MAX_ROUNDS:,} rounds", "endless-loop")
-        scope.work.spend()
+        block.scope.work.spend()
         try:
-            value = _branch(evaluator, items, index + 1, end, scope)
-        except Broken:
+            value = block.execute_branch(index + 1, end)
+        except BreakSignal:
             break
     return value, end
 
 
-def _foreach(evaluator: Evaluator, items: Items, index: int, scope: Scope) -> tuple[Any, int]:
-    """`foreach(name=in(list)) statement`; the items of a map are maps with `key` and `value`."""
-    _allow_statements("foreach", scope)
-    end, value = end_of(items, index), UNDEFINED
-    _require_body("foreach", index, end)
-    head = _arguments(items[index])
-    if len(head) != 1 or not head[0].path or called(head[0]) != "in" or len(_arguments(head[0])) != 1:
+def execute_foreach(block: Block, index: int) -> tuple[Any, int]:
+    """Execute `foreach(name=in(list)) statement`; the items of a map are maps with `key` and `value`."""
+    end, value = block.body_of_loop("foreach", index), UNDEFINED
+    head = block.arguments_at(index)
+    if len(head) != 1 or not head.items[0].path or head.name_at(0) != "in" or len(head.arguments_at(0)) != 1:
         raise ValueProblem("`foreach` is written as `foreach(item=in(list))`", "invalid-foreach")
-    for item in _items(evaluator.all(_arguments(head[0]), scope)[0]):
-        scope.work.spend()
-        scope.assign(head[0].path, item)
+    holder, _ = head.arguments_at(0).execute(0)
+    for item in list_items(holder):
+        block.scope.work.spend()
+        block.scope.assign(head.items[0].path, item)
         try:
-            value = _branch(evaluator, items, index + 1, end, scope)
-        except Broken:
+            value = block.execute_branch(index + 1, end)
+        except BreakSignal:
             break
     return value, end
 
 
-def _items(value: Any) -> list[Any]:
+def list_items(value: Any) -> list[Any]:
+    """List what `foreach` goes through.
+
+    Raises:
+        ValueProblem: the value is neither a list nor a map.
+    """
     if isinstance(value, dict):
         return [{"key": key, "value": inner} for key, inner in value.items()]
     if value is UNDEFINED or value is None:
         return []
     if not isinstance(value, list):
-        raise ValueProblem(f"`foreach` goes through a list or a map, and this is {kind_of(value)}", "not-a-list")
+        raise ValueProblem(f"`foreach` goes through a list or a map, and this is {name_kind(value)}", "not-a-list")
     return [*value]
 
 
-def _require_body(name: str, index: int, end: int) -> None:
-    if end == index + 1:
-        raise ValueProblem(f"behind `{name}(…)` stands the statement that it repeats", "no-body")
+BLOCKS: dict[str, Callable[[Block, int], tuple[Any, int]]] = {
+    "if": execute_if,
+    "while": execute_while,
+    "foreach": execute_foreach,
+}
 
 
-def _allow_statements(name: str, scope: Scope) -> None:
-    if scope.defining:
-        raise ValueProblem(f"`{name}` cannot stand in a `define`; write it in a `do`", "not-in-define")
+# Forms take their arguments unevaluated.
 
 
-Block: TypeAlias = Callable[["Evaluator", "Items", int, "Scope"], tuple[Any, int]]
-BLOCKS: dict[str, Block] = {"if": _if, "while": _while, "foreach": _foreach}
-
-
-# Forms: they take their arguments as they stand.
-
-
-def _and(evaluator: Evaluator, arguments: Sequence[Argument], scope: Scope) -> bool:
-    """Whether all values count as true, and there is one; those behind one that does not are not evaluated."""
+def all_truthy(arguments: Block) -> bool:
+    """Whether there are values and all count as true; those after one that does not are not evaluated."""
     index, value = 0, False
     while index < len(arguments):
-        value, index = evaluator.step(arguments, index, scope)
+        value, index = arguments.execute(index)
         if not truthy(value):
             return False
     return truthy(value)
 
 
-def _or(evaluator: Evaluator, arguments: Sequence[Argument], scope: Scope) -> Any:
+def first_truthy(arguments: Block) -> Any:
     """The first value that counts as true, or else the last one."""
     index, value = 0, UNDEFINED
     while index < len(arguments):
-        value, index = evaluator.step(arguments, index, scope)
+        value, index = arguments.execute(index)
         if truthy(value):
             return value
     return value
 
 
-def _do(evaluator: Evaluator, arguments: Sequence[Argument], scope: Scope) -> Any:
-    return evaluator.last(arguments, scope)
-
-
-def _fn(evaluator: Evaluator, arguments: Sequence[Argument], scope: Scope) -> Any:
-    """A body of its own for `return`, with the variables of what is around it."""
-    return evaluator.body(arguments, scope, arguments[0].span) if arguments else UNDEFINED
-
-
-def _return(evaluator: Evaluator, arguments: Sequence[Argument], scope: Scope) -> Any:
-    raise Returned(evaluator.last(arguments, scope))
-
-
-def _break(evaluator: Evaluator, arguments: Sequence[Argument], scope: Scope) -> Any:
-    """Without conditions always; with some, if one of them holds."""
-    if not arguments or truthy(_or(evaluator, arguments, scope)):
-        raise Broken
-    return UNDEFINED
-
-
-def _switch(evaluator: Evaluator, arguments: Sequence[Argument], scope: Scope) -> Any:
-    """`switch(value case(1 2) … test(condition) … default() …)`, or `switch(condition then else)`."""
-    if not arguments:
+def execute_body(arguments: Block) -> Any:
+    """Execute `fn(…)`: a body of its own for `return`, with the variables of the scope around it."""
+    if not arguments.items:
         return UNDEFINED
-    subject, index = evaluator.step(arguments, 0, scope)
-    if not any(called(item) in _CASES for item in arguments):
-        index = index if truthy(subject) else end_of(arguments, index)
-        return evaluator.step(arguments, index, scope)[0] if index < len(arguments) else UNDEFINED
-    while index < len(arguments):
-        name = called(arguments[index])
-        if name not in _CASES:
-            raise ValueProblem("in `switch`, one statement stands behind each `case`, `test` or `default`", "no-case")
-        if _CASES[name](evaluator, subject, _arguments(arguments[index]), scope):
-            return _chosen(evaluator, arguments, index, scope)
-        index = end_of(arguments, index + 1)
+    return arguments.evaluator.body(arguments.items, arguments.scope, arguments.items[0].span)
+
+
+def execute_return(arguments: Block) -> Any:
+    """Execute `return(…)`: end the body with the last value."""
+    raise ReturnSignal(arguments.execute_all())
+
+
+def execute_break(arguments: Block) -> Any:
+    """Execute `break(…)`: end the loop, if there are conditions only where one of them holds."""
+    if not arguments.items or truthy(first_truthy(arguments)):
+        raise BreakSignal
     return UNDEFINED
 
 
-def _chosen(evaluator: Evaluator, arguments: Sequence[Argument], index: int, scope: Scope) -> Any:
-    """The value of the statement behind a case; `default(…)` can have it inside."""
-    inside = _arguments(arguments[index])
-    if called(arguments[index]) == "default" and inside:
-        return evaluator.last(inside, scope)
-    return evaluator.step(arguments, index + 1, scope)[0] if index + 1 < len(arguments) else UNDEFINED
+CASES = ("case", "test", "default")
 
 
-def _case(evaluator: Evaluator, subject: Any, arguments: Sequence[Argument], scope: Scope) -> bool:
+def execute_switch(arguments: Block) -> Any:
+    """Execute `switch(value case(1 2) … test(condition) … default() …)`, or `switch(condition then else)`."""
+    if not arguments.items:
+        return UNDEFINED
+    subject, index = arguments.execute(0)
+    if not any(called_name(item) in CASES for item in arguments.items):
+        index = index if truthy(subject) else arguments.end_of(index)
+        return arguments.execute(index)[0] if index < len(arguments) else UNDEFINED
+    while index < len(arguments):
+        name, inside = arguments.name_at(index), arguments.arguments_at(index)
+        if name not in CASES:
+            raise ValueProblem("in `switch`, one statement follows each `case`, `test` or `default`", "no-case")
+        if name == "default" and inside.items:
+            return inside.execute_all()
+        if name == "default" or (truthy(first_truthy(inside)) if name == "test" else equals_any(subject, inside)):
+            return arguments.execute(index + 1)[0] if index + 1 < len(arguments) else UNDEFINED
+        index = arguments.end_of(index + 1)
+    return UNDEFINED
+
+
+def equals_any(subject: Any, arguments: Block) -> bool:
+    """Whether a value is one of others; those after the first that is equal are not evaluated."""
     index = 0
     while index < len(arguments):
-        value, index = evaluator.step(arguments, index, scope)
+        value, index = arguments.execute(index)
         if strict_equal(subject, value):
             return True
     return False
 
 
-def _test(evaluator: Evaluator, _subject: Any, arguments: Sequence[Argument], scope: Scope) -> bool:
-    return truthy(_or(evaluator, arguments, scope))
-
-
-_CASES: dict[str | None, Callable[[Evaluator, Any, Sequence[Argument], Scope], bool]] = {
-    "case": _case,
-    "test": _test,
-    "default": lambda *_: True,
-}
-
-
-def _increase(sign: int) -> Callable[[Evaluator, Sequence[Argument], Scope], Any]:
-    """`inc(name)` or `inc(name 2)`: the variable, more or less by one or as much as is said."""
-
-    def increase(evaluator: Evaluator, arguments: Sequence[Argument], scope: Scope) -> Any:
-        name = "inc" if sign > 0 else "dec"
-        if not 1 <= len(arguments) <= 2 or not isinstance(arguments[0].value, Reference):
-            raise ValueProblem(f"`{name}` takes a variable, and by how much", "invalid-arguments")
-        path = arguments[0].value.path
-        by = evaluator.all(arguments[1:], scope)[0] if len(arguments) == 2 else 1
-        before = scope.look_up(path)
-        before = 0 if before is UNDEFINED and not isinstance(by, str) else before
-        value = add(before, by) if sign > 0 else ARITHMETIC["sub"].run(before, by)
-        scope.assign(path, scope.work.spend_on(value))
-        return value
-
-    return increase
-
-
-def _misplaced(message: str) -> Callable[[Evaluator, Sequence[Argument], Scope], Any]:
-    def complain(_evaluator: Evaluator, _arguments: Sequence[Argument], _scope: Scope) -> Any:
-        raise ValueProblem(message, "MISPLACED")
-
-    return complain
+def change_variable(arguments: Block, name: str) -> Any:
+    """Execute `inc(name)` or `dec(name 2)`: add to a variable, or subtract from it, 1 or the value given."""
+    if not 1 <= len(arguments) <= 2 or not isinstance(variable := arguments.items[0].value, syntax.Reference):
+        raise ValueProblem(f"`{name}` takes a variable, and by how much", "invalid-arguments")
+    by = arguments.execute(1)[0] if len(arguments) == 2 else 1
+    before = arguments.scope.look_up(variable.path)
+    before = 0 if before is UNDEFINED and not isinstance(by, str) else before
+    value = add(before, by) if name == "inc" else subtract(before, by)
+    arguments.scope.assign(variable.path, arguments.scope.work.spend_on(value))
+    return value
 
 
 @dataclass(frozen=True)
 class Form:
     """A form; `pure` says that a `define` may hold it."""
 
-    run: Callable[[Evaluator, Sequence[Argument], Scope], Any]
+    run: Callable[[Block], Any]
     pure: bool = True
 
 
 FORMS: dict[str, Form] = {
-    "and": Form(_and),
-    "or": Form(_or),
-    "inc": Form(_increase(1)),
-    "dec": Form(_increase(-1)),
-    "do": Form(_do, pure=False),
-    "fn": Form(_fn, pure=False),
-    "return": Form(_return, pure=False),
-    "break": Form(_break, pure=False),
-    "switch": Form(_switch, pure=False),
-    "then": Form(_misplaced("`then` stands behind `if(…)` or `elif(…)`")),
-    "elif": Form(_misplaced("`elif` stands behind `if(…)` and its statement")),
-    "else": Form(_misplaced("`else` stands behind `if(…)` and its statement")),
-    "in": Form(_misplaced("`in` stands in `foreach(item=in(list))`")),
-    **{str(name): Form(_misplaced(f"`{name}` stands in `switch(…)`")) for name in _CASES},
+    "and": Form(all_truthy),
+    "or": Form(first_truthy),
+    "inc": Form(lambda arguments: change_variable(arguments, "inc")),
+    "dec": Form(lambda arguments: change_variable(arguments, "dec")),
+    "do": Form(Block.execute_all, pure=False),
+    "fn": Form(execute_body, pure=False),
+    "return": Form(execute_return, pure=False),
+    "break": Form(execute_break, pure=False),
+    "switch": Form(execute_switch, pure=False),
 }
-NAMES = frozenset({*FORMS, *BLOCKS})
+MISPLACED = {
+    "then": "`then` follows `if(…)` or `elif(…)`",
+    "elif": "`elif` follows `if(…)` and its statement",
+    "else": "`else` follows `if(…)` and its statement",
+    "in": "`in` stands in `foreach(item=in(list))`",
+    **{name: f"`{name}` stands in `switch(…)`" for name in CASES},
+}
+"""Names that only mean something beside or inside another form, and the error where they stand elsewhere."""
+
+NAMES_OF_CONTROL = frozenset({*BLOCKS, *FORMS, *MISPLACED})

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from memorygraph.errors import MemoryGraphError, ModelError, ScriptError
-from memorygraph.languages.convo import FunctionMessage
+from memorygraph.languages.convo.syntax import FunctionMessage
 from memorygraph.llm.completion import Completion
 from memorygraph.runtime.convo.context import step_context, tool_choice
 from memorygraph.runtime.convo.entry import Entry, recorded, wire_messages
@@ -20,7 +20,7 @@ from memorygraph.runtime.convo.graph import Node, functions_of
 from memorygraph.runtime.convo.json_output import JSON_MODE, asked_for_json, read_output
 from memorygraph.runtime.convo.scene import Scene, Shape
 from memorygraph.runtime.convo.steps import Step, ToolUse
-from memorygraph.runtime.convo.values import plain
+from memorygraph.runtime.convo.values import to_plain
 
 if TYPE_CHECKING:
     from memorygraph.runtime.convo.engine import Engine
@@ -105,8 +105,8 @@ class Inference:
         self.step.output = recorded(use.result)
         self.step.messages = [
             *self.step.messages,
-            Entry("call", name=use.name, arguments=plain(use.arguments), id=id_),
-            Entry("result", value=plain(self.step.output)),
+            Entry("call", name=use.name, arguments=to_plain(use.arguments), id=id_),
+            Entry("result", value=to_plain(self.step.output)),
         ]
 
     def _note(self, use: ToolUse) -> None:

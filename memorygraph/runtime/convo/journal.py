@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from memorygraph.server.embedded import EmbeddedServer
+from memorygraph.home import default_home
 
 
 class Journal:
@@ -29,7 +29,7 @@ class Journal:
     """
 
     def __init__(self, run: str, folder: Path | None = None) -> None:
-        self.path = (folder or EmbeddedServer().home / "runs") / f"{run}.jsonl"
+        self.path = (folder or default_home() / "runs") / f"{run}.jsonl"
         self._descriptor: int | None = None
 
     def append(self, line: str) -> None:

@@ -7,16 +7,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from memorygraph.errors import ConflictError, ProgramError, ScriptError
-from memorygraph.languages.convo import Program
+from memorygraph.errors import ConflictError, MemoryGraphError, ProgramError, ScriptError
+from memorygraph.languages.convo.syntax import Program
 from memorygraph.runtime.convo.engine import MAX_STEPS, Engine
 from memorygraph.runtime.convo.steps import ConvoGraphResult, Step
 from memorygraph.runtime.convo.store import ConvoRunStore, KeptRun, broken_run, find_run, graph_identity
-from memorygraph.runtime.convo.values import plain
+from memorygraph.runtime.convo.values import to_plain
 from memorygraph.runtime.memories import Graph
 from memorygraph.runtime.permissions import Permissions
-from memorygraph.runtime.result import RunResult
-from memorygraph.runtime.trace import Event, Listener
+from memorygraph.runtime.request import RunRequest
+from memorygraph.runtime.result import Event, Listener, RunResult
 
 LAST = "last"
 
@@ -62,14 +62,14 @@ class ConvoRun:
             raise _raised(result.failure) from result.failure
         events = [_event(step) for step in _all_steps(result)]
         steps = [_short(step) for step in _all_steps(result)]
-        return RunResult(plain(result.value), events, steps, store.conversation, store.id)
+        return RunResult(to_plain(result.value), events, steps, store.conversation, store.id)
 
     def _kept(self, program: Program) -> KeptRun | None:
         if self.resume is None:
             return None
-        connection, namespace = self.graph.connection, self.graph.namespace
-        wanted = broken_run(connection, namespace, program.source) if self.resume == LAST else self.resume
-        kept = find_run(connection, namespace, wanted)
+        namespace = self.graph.scope
+        wanted = broken_run(namespace, program.source) if self.resume == LAST else self.resume
+        kept = find_run(namespace, wanted)
         if kept.program_hash != graph_identity(program.source):
             raise ConflictError(f"the run `{kept.id}` is one of another program, or of an earlier state of this one")
         if kept.status == "done":
@@ -86,10 +86,18 @@ class ConvoRun:
             "model": self.model,
         }
         told = _tell(self.listener)
-        connection, namespace = self.graph.connection, self.graph.namespace
+        namespace = self.graph.scope
         if kept is None:
-            return ConvoRunStore(connection, namespace, program, properties, told)
-        return ConvoRunStore(connection, namespace, program, properties, told, kept.id, kept.steps)
+            return ConvoRunStore(namespace, program, properties, told)
+        return ConvoRunStore(namespace, program, properties, told, kept.id, kept.steps)
+
+
+def run_graph(graph: Graph, program: Program, request: RunRequest) -> RunResult:
+    """Run a node graph as the caller asked."""
+    if request.mock or request.agent or request.function:
+        raise MemoryGraphError("a node graph is run without --mock, --agent and --function")
+    run = ConvoRun(graph, request.permissions, request.model, request.max_steps, request.listener, request.resume)
+    return run(program, request.input)
 
 
 def _tell(listener: Listener | None) -> Callable[[Step], None]:
@@ -106,14 +114,14 @@ def _all_steps(result: ConvoGraphResult) -> list[Step]:
 
 
 def _event(step: Step) -> Event:
-    kept: dict[str, Any] = plain(step.as_dict())
+    kept: dict[str, Any] = to_plain(step.as_dict())
     return {"kind": "step", "data": kept}
 
 
 def _short(step: Step) -> dict[str, Any]:
     route = step.route
     shown = {"index": step.index, "branch": step.branch, "node": step.node, "input": step.input, "output": step.output}
-    kept: dict[str, Any] = plain(
+    kept: dict[str, Any] = to_plain(
         {**shown, "route": route.target if route else None, "why": route.why if route else None}
     )
     return kept

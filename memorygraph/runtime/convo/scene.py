@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from memorygraph.errors import ScriptError
-from memorygraph.languages.convo import (
+from memorygraph.languages.convo.syntax import (
     CodeMessage,
     FunctionMessage,
     Message,
@@ -22,9 +22,8 @@ from memorygraph.runtime.convo.entry import SPEAKERS, Entry
 from memorygraph.runtime.convo.evaluator import Evaluator
 from memorygraph.runtime.convo.graph import Graph, Node, functions_of
 from memorygraph.runtime.convo.scope import Environment
-from memorygraph.runtime.convo.tools import arguments_of, tool_schema
-from memorygraph.runtime.convo.types import ConvoType, coerce, schema_of
-from memorygraph.runtime.convo.values import UNDEFINED, copied, plain, render_value, truthy
+from memorygraph.runtime.convo.tools import read_arguments, tool_schema
+from memorygraph.runtime.convo.values import UNDEFINED, ConvoType, copy_deeply, render_value, to_plain, truthy
 from memorygraph.runtime.permissions import Permissions
 from memorygraph.runtime.values import ValueProblem
 
@@ -43,7 +42,7 @@ class Visit:
 
     def info(self) -> dict[str, Any]:
         """The visit as programs see it."""
-        return {"nodeId": self.node, "input": copied(self.input)}
+        return {"nodeId": self.node, "input": copy_deeply(self.input)}
 
 
 @dataclass(frozen=True)
@@ -55,7 +54,7 @@ class Shape:
     @property
     def schema(self) -> dict[str, Any]:
         """Its JSON Schema."""
-        return schema_of(self.type)
+        return self.type.schema
 
     def coerce(self, value: Any) -> Any:
         """A value as one of this type.
@@ -63,7 +62,7 @@ class Shape:
         Raises:
             MemoryGraphError: it is none.
         """
-        return coerce(value, self.type, "the reply")
+        return self.type.coerce(value, "the reply")
 
 
 class Scene:
@@ -76,7 +75,7 @@ class Scene:
         self._program, self._graph, self._permissions = program, graph, permissions
         self._stack: list[Visit] = []
         self._infos: list[dict[str, Any]] = []
-        self._use(Environment())
+        self._use(Environment(permissions=permissions))
         self._evaluator.declare(
             [*functions_of(graph.outside), *(f for node in graph.nodes.values() for f in node.functions)]
         )
@@ -92,14 +91,14 @@ class Scene:
     def _use(self, environment: Environment) -> None:
         hooks = {"getNodeInfo": self._node_info, "getNodeInput": self._node_input}
         self._environment = replace(environment, hooks=hooks)
-        self._evaluator = Evaluator(self._environment, self._program.source, self._permissions)
+        self._evaluator = Evaluator(self._environment, self._program.source)
 
     # Visits
 
     def enter(self, visit: Visit) -> None:
         """Begin a visit: its input is that of the expressions from here on, and nothing is the output yet."""
         self.visited(visit)
-        self._environment.variables[INPUT] = copied(visit.input)
+        self._environment.variables[INPUT] = copy_deeply(visit.input)
         self._environment.variables.pop(OUTPUT, None)
 
     def visited(self, visit: Visit) -> None:
@@ -108,12 +107,12 @@ class Scene:
         variables = self._environment.variables
         self._infos.append(visit.info())
         variables[STACK] = self._infos
-        variables[GRAPH_INPUT] = copied(self._stack[0].input)
+        variables[GRAPH_INPUT] = copy_deeply(self._stack[0].input)
 
     @contextmanager
     def output(self, value: Any) -> Iterator[None]:
         """Let the expressions of the block see the output of the step."""
-        self._environment.variables[OUTPUT] = copied(value)
+        self._environment.variables[OUTPUT] = copy_deeply(value)
         try:
             yield
         finally:
@@ -127,14 +126,14 @@ class Scene:
     def variables(self) -> dict[str, Any]:
         """A copy of the program's variables, those that JSON can hold."""
         return {
-            name: copied(value)
+            name: copy_deeply(value)
             for name, value in self._environment.variables.items()
             if name not in _OURS and _is_data(value)
         }
 
     def restore(self, variables: dict[str, Any]) -> None:
         """Give the program's variables the values that they had."""
-        self._environment.variables.update(copied(variables))
+        self._environment.variables.update(copy_deeply(variables))
 
     # Expressions
 
@@ -175,7 +174,7 @@ class Scene:
 
     def recorded_call(self, message: FunctionMessage) -> Entry:
         """A call as a transcript holds it."""
-        arguments = {argument.label or "": plain(self._value(argument.value)) for argument in message.arguments}
+        arguments = {argument.label or "": to_plain(self._value(argument.value)) for argument in message.arguments}
         id_ = next((tag.text for tag in message.tags if tag.name == "toolId"), None)
         tags = tuple(tag for tag in self._tags(message) if not tag.startswith("@toolId"))
         return Entry("call", tags=tags, name=message.name, arguments=arguments, id=id_ or "")
@@ -227,7 +226,7 @@ class Scene:
         Raises:
             MemoryGraphError: they do not fit.
         """
-        return arguments_of(said, function, self._evaluator)
+        return read_arguments(said, function, self._evaluator)
 
     def call(self, function: FunctionMessage, arguments: dict[str, Any]) -> Any:
         """What a function gives, as data of its own.
@@ -236,7 +235,7 @@ class Scene:
             MemoryGraphError: something in it cannot be done.
         """
         value = self._evaluator.call_function(function, arguments)
-        return value if value is UNDEFINED else plain(value)
+        return value if value is UNDEFINED else to_plain(value)
 
     def shape(self, node: Node, messages: Sequence[Entry]) -> Shape | None:
         """The type that the last message of the user in a node wants for the reply; None where it wants a text."""
@@ -274,7 +273,7 @@ class Scene:
 
     def _node_input(self, given: Sequence[Any]) -> Any:
         visit = self._visit(given)
-        return UNDEFINED if visit is None else copied(visit.input)
+        return UNDEFINED if visit is None else copy_deeply(visit.input)
 
 
 def _is_data(value: Any) -> bool:

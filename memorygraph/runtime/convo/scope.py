@@ -6,15 +6,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from memorygraph.languages.convo import FunctionMessage
+from memorygraph.languages.convo import syntax
 from memorygraph.runtime.convo.types import BASIC
-from memorygraph.runtime.convo.values import UNDEFINED, at_path, bounded, copied, set_member
+from memorygraph.runtime.convo.values import UNDEFINED, copy_deeply, get_at_path, require_bounded, set_member
+from memorygraph.runtime.permissions import Permissions
 from memorygraph.runtime.values import ValueProblem
 
 MAX_WORK = 1_000_000
-"""Calls of functions and rounds of loops that one evaluation may take; large values count more than once."""
+"""Calls of functions and rounds of loops of one evaluation; large values count more than once."""
 
-MAX_CALL = 500
+MAX_CALL_DEPTH = 500
 
 Hook: TypeAlias = Callable[[list[Any]], Any]
 """A function that the engine supplies: it takes the arguments of the call as a list."""
@@ -26,25 +27,26 @@ class Environment:
 
     `variables` are shared by everything in it: `input`, `graphInput`, `output`, `__nodeStack` and
     `__nodeContextDepth` are variables that the engine sets. `functions` are those of the conversation that can be
-    called, by their names. `hooks` are functions of the engine, such as `getNodeInfo`; one with the name of a
-    built-in function stands in its place.
+    called, by their names. `hooks` are functions of the engine, such as `getNodeInfo`; a hook replaces the built-in
+    function of its name. `permissions` say which hosts `httpGet` and so on may reach: none, if they are not given.
 
     >>> environment = Environment({"user": {"name": "Ada"}})
-    >>> Scope(environment).look_up(("user", "name"))
+    >>> ConvoScope(environment).look_up(("user", "name"))
     'Ada'
     """
 
     variables: dict[str, Any] = field(default_factory=dict)
-    functions: dict[str, FunctionMessage] = field(default_factory=dict)
+    functions: dict[str, syntax.FunctionMessage] = field(default_factory=dict)
     hooks: Mapping[str, Hook] = field(default_factory=dict)
+    permissions: Permissions = field(default_factory=Permissions.of)
 
     def copy(self) -> Environment:
-        """An environment that shares no variable with this one, nor anything in them, as a fork of it needs."""
-        return Environment(copied(self.variables), dict(self.functions), self.hooks)
+        """Copy the environment for a fork: no variable, nor anything in one, is shared."""
+        return Environment(copy_deeply(self.variables), dict(self.functions), self.hooks, self.permissions)
 
 
-class Work:
-    """How much an evaluation has done, so that it ends."""
+class WorkBudget:
+    """Counts what an evaluation does, so that every evaluation ends."""
 
     def __init__(self) -> None:
         self.done = 0
@@ -53,7 +55,7 @@ class Work:
         """Count some work.
 
         Raises:
-            ValueProblem: it is too much.
+            ValueProblem: the budget is spent.
         """
         self.done += amount
         if self.done > MAX_WORK:
@@ -62,12 +64,16 @@ class Work:
             )
 
     def spend_on(self, value: Any) -> Any:
-        """Count what it takes to make a value, and give it, if it is not too large."""
+        """Count the work of making a value, and return it.
+
+        Raises:
+            ValueProblem: the value is too large, or the budget is spent.
+        """
         self.spend_reading((value,))
-        return bounded(value)
+        return require_bounded(value)
 
     def spend_reading(self, values: Iterable[Any]) -> None:
-        """Count what it takes to go through values, as a search in a long list does."""
+        """Count the work of reading values, as a search in a long list does."""
         for value in values:
             if isinstance(value, str):
                 self.spend(len(value) // 200)
@@ -76,45 +82,54 @@ class Work:
 
 
 @dataclass
-class Scope:
-    """Where an expression stands: in a body, with variables of its own, or in none (`variables` is None).
+class ConvoScope:
+    """The scope of an expression: a body with variables of its own, or the conversation (`variables` is None).
 
-    `defining` says that only what a `define` may call can be called. `depth` counts the calls around it.
+    `defining` allows only what a `define` may call. `depth` counts the calls around the expression.
     """
 
     environment: Environment
     variables: dict[str, Any] | None = None
     defining: bool = False
     depth: int = 0
-    work: Work = field(default_factory=Work)
+    work: WorkBudget = field(default_factory=WorkBudget)
 
-    def body(self, variables: dict[str, Any]) -> Scope:
+    def enter_body(self, variables: dict[str, Any]) -> ConvoScope:
         """The scope of the body of a function that is called here.
 
         Raises:
             ValueProblem: the calls nest too deep.
         """
-        if self.depth >= MAX_CALL:
-            raise ValueProblem(f"functions call each other more than {MAX_CALL} levels deep", "call-too-deep")
-        return Scope(self.environment, variables, self.defining, self.depth + 1, self.work)
+        if self.depth >= MAX_CALL_DEPTH:
+            raise ValueProblem(f"functions call each other more than {MAX_CALL_DEPTH} levels deep", "call-too-deep")
+        return ConvoScope(self.environment, variables, self.defining, self.depth + 1, self.work)
 
-    def outside(self) -> Scope:
+    def leave_body(self) -> ConvoScope:
         """The scope of a type in the head of a function: it sees no variables of a body, and calls no functions."""
-        return Scope(self.environment, None, True, self.depth, self.work)
+        return ConvoScope(self.environment, None, True, self.depth, self.work)
+
+    def require_pure(self, name: str) -> None:
+        """Refuse a call that a `define` may not make.
+
+        Raises:
+            ValueProblem: the scope is that of a `define`.
+        """
+        if self.defining:
+            raise ValueProblem(f"`{name}` cannot be called in a `define`; call it in a `do`", "not-in-define")
 
     def look_up(self, path: Sequence[str]) -> Any:
-        """What a path leads to: from a variable of the body, of the conversation, or a type; otherwise undefined."""
+        """Read what a path leads to: from a variable of the body, of the conversation, or a type; else undefined."""
         name = path[0]
         for variables in (self.variables, self.environment.variables, BASIC):
             if variables is not None and name in variables:
-                return at_path(variables[name], path[1:])
+                return get_at_path(variables[name], path[1:])
         return UNDEFINED
 
     def assign(self, path: Sequence[str], value: Any) -> None:
-        """`path = value`: a variable here, or what is in one; maps on the way are made.
+        """Assign `path = value`: a variable of this scope, or a member of one; missing maps on the way are created.
 
         Raises:
-            ValueProblem: the path leads through something that is no map.
+            ValueProblem: the path leads through a value that is not a map.
         """
         own = self.environment.variables if self.variables is None else self.variables
         if len(path) == 1:
@@ -124,12 +139,12 @@ class Scope:
         if holder is UNDEFINED or holder is None:
             own[path[0]] = holder = {}
         for name in path[1:-1]:
-            inner = at_path(holder, [name])
+            inner = get_at_path(holder, [name])
             if inner is UNDEFINED or inner is None:
                 set_member(holder, name, inner := {})
             holder = inner
         set_member(holder, path[-1], value)
 
     def assign_shared(self, path: Sequence[str], value: Any) -> None:
-        """`path = value` for a variable of the conversation, also in a body."""
-        Scope(self.environment).assign(path, value)
+        """Assign `path = value` for a variable of the conversation, also from within a body."""
+        ConvoScope(self.environment).assign(path, value)

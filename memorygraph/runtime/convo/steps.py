@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from memorygraph.llm.completion import Completion, ToolCall, Usage
 from memorygraph.runtime.convo.entry import Entry, transcript_text
-from memorygraph.runtime.convo.values import UNDEFINED, plain
+from memorygraph.runtime.convo.values import UNDEFINED, to_plain
 
 Purpose = Literal["inference", "routing", "summary"]
 
@@ -173,7 +173,7 @@ class ConvoGraphResult:
         """The result as JSON."""
         return {
             "success": self.success,
-            "value": plain(self.value),
+            "value": to_plain(self.value),
             "error": self.error,
             "code": self.code,
             "steps": [step.as_dict() for step in self.steps],

@@ -12,23 +12,22 @@ from typing import Any, Final
 
 from memorygraph.context.rendering import compact, indented
 from memorygraph.errors import MemoryGraphError
-from memorygraph.runtime.methods import kind
-from memorygraph.runtime.values import ValueProblem
+from memorygraph.runtime.values import ValueProblem, describe_type
 
-MAX_TEXT = 10_000_000
-"""Characters of one text that an expression may give."""
+MAX_TEXT_CHARACTERS = 10_000_000
+"""Length of a text that an expression may give."""
 
 MAX_ITEMS = 100_000
 """Items of one list, or keys of one map, that an expression may give."""
 
 
 class Undefined:
-    """What has no value. There is one of it, `UNDEFINED`."""
+    """The type of `UNDEFINED`, its only instance: what has no value."""
 
     _one: Undefined | None = None
 
     def __new__(cls) -> Undefined:
-        """The one that there is, also where it is copied or unpickled."""
+        """Return the one instance, also for a copy and for pickle."""
         if cls._one is None:
             cls._one = super().__new__(cls)
         return cls._one
@@ -46,17 +45,38 @@ class Undefined:
 UNDEFINED: Final = Undefined()
 
 
-class Schematic:
-    """A value that is shown as a JSON Schema: a type."""
+class ConvoType:
+    """A type of Convo-Lang, which is a value too: `types.py` has the kinds of them."""
 
     @property
     def schema(self) -> dict[str, Any]:
-        """The JSON Schema."""
+        """The JSON Schema that a model is told."""
+        raise NotImplementedError
+
+    @property
+    def described(self) -> str:
+        """What messages call a value of it."""
+        raise NotImplementedError
+
+    def coerce(self, value: Any, where: str = "the value") -> Any:
+        """Convert a value to this type: `5` as a string is `"5"`, and `"5"` as a number is 5.
+
+        Raises:
+            ValueProblem: it cannot be converted; the message says where, what was expected, and what came.
+        """
+        raise NotImplementedError
+
+    def accepts(self, value: Any) -> bool:
+        """Whether a value has this type without a conversion."""
         raise NotImplementedError
 
 
+COMPOUND = (Mapping, list, tuple, ConvoType)
+"""The Python types of values that consist of other values."""
+
+
 def render_value(value: Any) -> str:
-    """A value as it stands in a text.
+    """Render a value as text, as an insertion in a template does.
 
     >>> render_value(UNDEFINED), render_value(None), render_value(True), render_value(1.50), render_value([])
     ('undefined', 'null', 'true', '1.5', '')
@@ -77,19 +97,15 @@ def render_value(value: Any) -> str:
         return "undefined"
     if isinstance(value, float) and not math.isfinite(value):
         return "NaN" if math.isnan(value) else f"{'-' if value < 0 else ''}Infinity"
-    if isinstance(value, Schematic):
+    if isinstance(value, ConvoType):
         return compact(value.schema)
-    if isinstance(value, (list, tuple)) and not any(map(_holds_others, value)):
-        return joined([f"- {render_value(item)}" for item in bounded(value)], "\n")
+    if isinstance(value, (list, tuple)) and not any(isinstance(item, COMPOUND) for item in value):
+        return join_texts([f"- {render_value(item)}" for item in require_bounded(value)], "\n")
     return to_json(value)
 
 
-def _holds_others(value: Any) -> bool:
-    return isinstance(value, (Mapping, list, tuple, Schematic))
-
-
 def to_json(value: Any) -> str:
-    """A value as JSON with an indentation of four.
+    """Render a value as JSON with an indentation of four.
 
     >>> to_json("a"), to_json(UNDEFINED)
     ('"a"', 'undefined')
@@ -99,13 +115,13 @@ def to_json(value: Any) -> str:
     """
     if value is UNDEFINED:
         return "undefined"
-    return re.sub(r"(?m)^ +", lambda blanks: blanks[0] * 2, indented(plain(value)))
+    return re.sub(r"(?m)^ +", lambda blanks: blanks[0] * 2, indented(to_plain(value)))
 
 
-def plain(value: Any) -> Any:
-    """A value as JSON can say it: without what is undefined in a map, null for it in a list, schemas for types.
+def to_plain(value: Any) -> Any:
+    """Convert a value to JSON data: undefined is left out of maps and null in lists, and a type is its schema.
 
-    >>> plain({"a": UNDEFINED, "b": [UNDEFINED, (1,)]})
+    >>> to_plain({"a": UNDEFINED, "b": [UNDEFINED, (1,)]})
     {'b': [None, [1]]}
 
     Raises:
@@ -118,14 +134,15 @@ def plain(value: Any) -> Any:
         into, key, depth = waiting.pop()
         found = into[key]
         size += 4 * depth + (len(found) if isinstance(found, str) else 2)
-        if size > MAX_TEXT:
+        if size > MAX_TEXT_CHARACTERS:
             raise ValueProblem(
-                f"a value is too large to be shown: it has more than {MAX_TEXT:,} characters, or holds itself",
+                f"a value is too large to be shown: it has more than {MAX_TEXT_CHARACTERS:,} characters, "
+                "or holds itself",
                 "value-too-large",
             )
         if found is UNDEFINED:
             into[key] = None
-        elif isinstance(found, Schematic):
+        elif isinstance(found, ConvoType):
             into[key] = found.schema
         elif isinstance(found, Mapping):
             into[key] = inner = {name: held for name, held in found.items() if held is not UNDEFINED}
@@ -136,11 +153,13 @@ def plain(value: Any) -> Any:
     return result[0]
 
 
-def copied(value: Any) -> Any:
-    """A copy that shares no list and no map with the value, but keeps what is shared within it.
+def copy_deeply(value: Any) -> Any:
+    """Copy a value with its lists and maps; what is shared within the value is shared within the copy.
+
+    `copy.deepcopy` recurses, and so cannot copy what a program nests thousands of levels deep.
 
     >>> shared = [1]
-    >>> copy = copied({"a": shared, "b": shared})
+    >>> copy = copy_deeply({"a": shared, "b": shared})
     >>> copy["a"] is copy["b"], copy["a"] is shared
     (True, False)
     """
@@ -168,11 +187,11 @@ def truthy(value: Any) -> bool:
     """
     if isinstance(value, float) and math.isnan(value):
         return False
-    return _holds_others(value) or bool(value)
+    return isinstance(value, COMPOUND) or bool(value)
 
 
 def strict_equal(left: Any, right: Any) -> bool:
-    """Whether two values are the same: texts, numbers and constants by what they say, lists and maps by identity.
+    """Whether two values are the same: texts, numbers and constants by value, lists and maps by identity.
 
     >>> strict_equal(1, 1.0), strict_equal(1, True), strict_equal("1", 1), strict_equal([], [])
     (True, False, False, False)
@@ -185,7 +204,7 @@ def strict_equal(left: Any, right: Any) -> bool:
 
 
 def deep_equal(left: Any, right: Any) -> bool:
-    """Whether two values say the same, at any depth; the order of keys does not matter.
+    """Whether two values are equal at any depth; the order of keys does not matter.
 
     >>> deep_equal({"a": [1], "b": 2}, {"b": 2.0, "a": [1]}), deep_equal([1], ["1"])
     (True, False)
@@ -195,35 +214,26 @@ def deep_equal(left: Any, right: Any) -> bool:
         one, other = waiting.pop()
         if (id(one), id(other)) in seen or strict_equal(one, other):
             continue
-        parts = _parts_side_by_side(one, other)
-        if parts is None:
-            return False
         seen.add((id(one), id(other)))
-        waiting += parts
+        if isinstance(one, dict) and isinstance(other, dict) and one.keys() == other.keys():
+            waiting += [(one[key], other[key]) for key in one]
+        elif isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
+            waiting += zip(one, other, strict=True)
+        elif not (isinstance(one, ConvoType) and one == other):
+            return False
     return True
 
 
-def _parts_side_by_side(one: Any, other: Any) -> list[tuple[Any, Any]] | None:
-    """The parts of two lists or maps that must be equal; None where the two differ already."""
-    if isinstance(one, dict) and isinstance(other, dict) and one.keys() == other.keys():
-        return [(one[key], other[key]) for key in one]
-    if isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
-        return list(zip(one, other, strict=True))
-    if isinstance(one, Schematic) and isinstance(other, Schematic) and one == other:
-        return []
-    return None
-
-
 def is_number(value: Any) -> bool:
-    """Whether a value is a number; true and false are none."""
+    """Whether a value is a number; true and false are not."""
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-def member(value: Any, name: str) -> Any:
-    """`value.name`: a key of a map, an item of a list by its number, or `length`; otherwise undefined.
+def get_member(value: Any, name: str) -> Any:
+    """Read `value.name`: a key of a map, an item of a list by its number, or `length`; otherwise undefined.
 
-    >>> member({"a": 1}, "a"), member(["x"], "0"), member(["x"], "length"), member(None, "a"), member("", "__class__")
-    (1, 'x', 1, undefined, undefined)
+    >>> get_member({"a": 1}, "a"), get_member(["x"], "0"), get_member(["x"], "length"), get_member("", "__class__")
+    (1, 'x', 1, undefined)
     """
     if isinstance(value, Mapping):
         return value.get(name, UNDEFINED)
@@ -236,7 +246,7 @@ def member(value: Any, name: str) -> Any:
 
 
 def item_index(name: str) -> int | None:
-    """The number that a part of a path is, if it is one.
+    """The index that a part of a path is, or None.
 
     >>> item_index("12"), item_index("-1"), item_index("01")
     (12, None, None)
@@ -244,90 +254,86 @@ def item_index(name: str) -> int | None:
     return int(name) if re.fullmatch(r"0|[1-9][0-9]{0,8}", name) else None
 
 
-def at_path(value: Any, path: Iterable[str]) -> Any:
-    """What a path leads to in a value; undefined where it leads nowhere.
+def get_at_path(value: Any, path: Iterable[str]) -> Any:
+    """Read what a path leads to in a value; undefined where it leads nowhere.
 
-    >>> at_path({"a": [{"b": 1}]}, ["a", "0", "b"]), at_path({}, ["a", "b"])
+    >>> get_at_path({"a": [{"b": 1}]}, ["a", "0", "b"]), get_at_path({}, ["a", "b"])
     (1, undefined)
     """
     for name in path:
-        value = member(value, name)
+        value = get_member(value, name)
     return value
 
 
 def set_member(value: Any, name: str, new: Any) -> None:
-    """`value.name = new`.
+    """Assign `value.name = new`.
 
     Raises:
-        ValueProblem: it is no map, nor a list that has this item.
+        ValueProblem: the value is neither a map nor a list with this item.
     """
     if isinstance(value, dict):
         value[name] = new
-        bounded(value)
+        require_bounded(value)
         return
     index = item_index(name) if isinstance(value, list) else None
     if index is None or index >= len(value):
-        raise ValueProblem(f"{kind_of(value)} has no `{name}` that could be set", "invalid-assignment")
+        raise ValueProblem(f"{name_kind(value)} has no `{name}` that could be set", "invalid-assignment")
     value[index] = new
 
 
-def kind_of(value: Any) -> str:
-    """What a value is called in messages.
+def name_kind(value: Any) -> str:
+    """What messages call a value.
 
-    >>> kind_of(UNDEFINED), kind_of(None), kind_of({}), kind_of(1)
+    >>> name_kind(UNDEFINED), name_kind(None), name_kind({}), name_kind(1)
     ('undefined', 'null', 'a map', 'a number')
     """
     if value is UNDEFINED or value is None:
         return "undefined" if value is UNDEFINED else "null"
-    if isinstance(value, Schematic):
+    if isinstance(value, ConvoType):
         return "a type"
-    return "a map" if isinstance(value, Mapping) else kind(value)
+    return "a map" if isinstance(value, Mapping) else describe_type(value)
 
 
-def shown(value: Any, longest: int = 60) -> str:
-    """A value in a message: on one line, and cut.
+def excerpt(value: Any, max_characters: int = 60) -> str:
+    """Show a value in a message: on one line, and cut.
 
-    >>> shown({"a": "x" * 100}, 12)
+    >>> excerpt({"a": "x" * 100}, 12)
     '{"a":"xxxxxx…'
     """
     try:
-        text = render_value(value) if value is UNDEFINED else compact(plain(value))
+        text = render_value(value) if value is UNDEFINED else compact(to_plain(value))
     except MemoryGraphError:
-        return kind_of(value)
-    return text if len(text) <= longest else text[:longest] + "…"
+        return name_kind(value)
+    return text if len(text) <= max_characters else text[:max_characters] + "…"
 
 
-def joined(pieces: Iterable[str], between: str = "") -> str:
-    """The pieces as one text.
+def join_texts(pieces: Iterable[str], separator: str = "") -> str:
+    """Join pieces into one text.
 
-    >>> joined(["a", "b"], ", ")
+    >>> join_texts(["a", "b"], ", ")
     'a, b'
 
     Raises:
-        ValueProblem: it would be too long; nothing of it is made.
+        ValueProblem: it would be longer than MAX_TEXT_CHARACTERS; the text is not built.
     """
     taken, length = [], 0
     for piece in pieces:
-        length += len(piece) + len(between)
-        if length > MAX_TEXT + len(between):
-            raise _too_large(f"a text has more than {MAX_TEXT:,} characters")
+        length += len(piece) + len(separator)
+        if length > MAX_TEXT_CHARACTERS + len(separator):
+            raise ValueProblem(f"a text has more than {MAX_TEXT_CHARACTERS:,} characters", "value-too-large")
         taken.append(piece)
-    return between.join(taken)
+    return separator.join(taken)
 
 
-def bounded(value: Any) -> Any:
-    """The value itself, if it is not too large for an expression to give.
+def require_bounded(value: Any) -> Any:
+    """Return the value itself, unless it is larger than an expression may give.
 
     Raises:
-        ValueProblem: it is too large.
+        ValueProblem: it is larger.
     """
     if isinstance(value, str):
-        if len(value) > MAX_TEXT:
-            raise _too_large(f"a text has more than {MAX_TEXT:,} characters")
+        if len(value) > MAX_TEXT_CHARACTERS:
+            raise ValueProblem(f"a text has more than {MAX_TEXT_CHARACTERS:,} characters", "value-too-large")
     elif isinstance(value, (list, tuple, dict)) and len(value) > MAX_ITEMS:
-        raise _too_large(f"{kind_of(value)} has more than {MAX_ITEMS:,} items")
+        raise ValueProblem(f"{name_kind(value)} has more than {MAX_ITEMS:,} items", "value-too-large")
     return value
-
-
-def _too_large(message: str) -> ValueProblem:
-    return ValueProblem(message, "value-too-large")

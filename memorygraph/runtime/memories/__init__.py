@@ -17,16 +17,16 @@ from pathlib import Path
 from memorygraph.errors import MemoryGraphError
 from memorygraph.runtime.memories.graph import Graph, GraphMemory
 from memorygraph.runtime.memories.jsonl import JsonlMemory
-from memorygraph.runtime.memories.memory import Memory, MemoryFailure, MemoryResult
+from memorygraph.runtime.memories.memory import ImportedMemory, MemoryFailure, MemoryResult
 from memorygraph.runtime.memories.sqlite import SqliteMemory
 from memorygraph.runtime.permissions import Permissions
-from memorygraph.runtime.tools.tool import shown
+from memorygraph.runtime.tools.tool import redact_uri
 
 __all__ = [
     "Graph",
     "GraphMemory",
+    "ImportedMemory",
     "JsonlMemory",
-    "Memory",
     "MemoryFailure",
     "MemoryResult",
     "SqliteMemory",
@@ -40,8 +40,8 @@ def open_memory(
     folder: Path,
     graph: Graph | None,
     permissions: Permissions = Permissions(),  # noqa: B008 - it is frozen
-) -> Memory:
-    """The memory that a URI names; `folder` is that of the script. Nothing is opened before it is called.
+) -> ImportedMemory:
+    """Make the memory that a URI names; `folder` is that of the script. Nothing is opened before its first call.
 
     A file in the script's folder needs no permission; one elsewhere needs `--allow-tool file`.
 
@@ -60,8 +60,8 @@ def open_memory(
         if separator and scheme == "neo4j":
             return GraphMemory(name, uri, rest, graph)
     except MemoryGraphError as error:
-        raise MemoryGraphError(f"the memory `{name}` cannot be at `{shown(uri)}`: {error}") from None
+        raise MemoryGraphError(f"the memory `{name}` cannot be at `{redact_uri(uri)}`: {error}") from None
     raise MemoryGraphError(
-        f"the memory `{name}` cannot be at `{shown(uri)}`; write `neo4j://NAMESPACE`, `file://NAME.jsonl` "
+        f"the memory `{name}` cannot be at `{redact_uri(uri)}`; write `neo4j://NAMESPACE`, `file://NAME.jsonl` "
         "or `sqlite://NAME.db#TOPIC`"
     )

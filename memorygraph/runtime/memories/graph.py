@@ -21,20 +21,19 @@ from urllib.parse import unquote
 from memorygraph.context.origins import Stored, stored
 from memorygraph.errors import MemoryGraphError
 from memorygraph.graph.connection import Connection
+from memorygraph.graph.namespace import Namespace
 from memorygraph.languages.contextscript import NodeDeclaration, is_identifier, print_statement
-from memorygraph.library import CYPHER
 from memorygraph.runtime.memories.memory import (
-    LIMIT,
-    BaseMemory,
+    DEFAULT_LIMIT,
     Filter,
+    ImportedMemory,
     MemoryResult,
-    envelope,
-    now,
+    format_time,
     read_limit,
     read_record,
-    written,
+    wrap_record,
 )
-from memorygraph.runtime.methods import text_of
+from memorygraph.runtime.values import require_text
 
 PREFIX = "record-"
 PAGE = 1000
@@ -88,6 +87,7 @@ class Graph(Protocol):
 
     connection: Connection
     namespace: str
+    scope: Namespace
 
     def __init__(self, connection: Connection, namespace: str) -> None: ...
 
@@ -98,7 +98,7 @@ class Graph(Protocol):
         """What a text brings to mind."""
 
 
-class GraphMemory(BaseMemory):
+class GraphMemory(ImportedMemory):
     """Records and nodes of one namespace of the knowledge graph."""
 
     METHODS = ("add", "query", "recall")
@@ -116,11 +116,11 @@ class GraphMemory(BaseMemory):
     def add(self, record: Any) -> MemoryResult:
         """Keep a record as a node, in one transaction with a load id."""
         record, text = read_record(record)
-        at = now()
+        at = datetime.now(UTC)
         generated = f"{PREFIX}{at.strftime(_TIME)}-{secrets.token_hex(4)}"
         node = _declared(record, generated) or {"node_id": generated, "name": _name(record), "data": text}
         self._graph.load(print_statement(NodeDeclaration(**node)))
-        kept = envelope(node["node_id"], written(at), record)
+        kept = wrap_record(node["node_id"], at, record)
         return MemoryResult(self._known(kept), id=kept["id"], record=record)
 
     def query(self, filter: Any = None) -> MemoryResult:  # noqa: A002 - the name users read
@@ -130,14 +130,14 @@ class GraphMemory(BaseMemory):
         found = [*islice((kept for kept in map(_envelope, rows) if wanted.fits(kept["record"])), wanted.limit)]
         return MemoryResult([self._known(kept) for kept in found], count=len(found))
 
-    def recall(self, text: Any, limit: Any = LIMIT) -> MemoryResult:
+    def recall(self, text: Any, limit: Any = DEFAULT_LIMIT) -> MemoryResult:
         """What a text brings to mind, as `{id, name, data, score, source}`, best first: the client's recall, of nodes.
 
         The source is `fulltext`, `vector` or both with a plus where a node fits by itself; `edge:` and the verb where
         it is one edge away from one that does; and `edge` where it was learnt from a message that does.
         """
         found = self._graph.recall(
-            text_of(text, "what is recalled by"), budget=None, limit=read_limit(limit), kinds=("node",)
+            require_text(text, "what is recalled by"), budget=None, limit=read_limit(limit), kinds=("node",)
         )
         entries = [_recalled(hit) for hit in found.hits]
         return MemoryResult([self._known(entry) for entry in entries], count=len(entries))
@@ -149,20 +149,20 @@ class GraphMemory(BaseMemory):
     def _records(self, wanted: Filter) -> Iterator[dict[str, Any]]:
         before: str | None = _BEHIND_ALL
         while before is not None:
-            rows = self._read("records", prefix=PREFIX, before=before, text=wanted.text or "", limit=PAGE)
+            rows = self._graph.scope.read(
+                "memories/records", prefix=PREFIX, before=before, text=wanted.text or "", limit=PAGE
+            )
             yield from rows
             before = rows[-1]["id"] if len(rows) == PAGE else None
 
     def _other_nodes(self, wanted: Filter) -> Iterator[dict[str, Any]]:
         after: str | None = None if wanted.kind is not None else ""
         while after is not None:
-            rows = self._read("other-nodes", prefix=PREFIX, after=after, text=wanted.text or "", limit=PAGE)
+            rows = self._graph.scope.read(
+                "memories/other-nodes", prefix=PREFIX, after=after, text=wanted.text or "", limit=PAGE
+            )
             yield from rows
             after = rows[-1]["id"] if len(rows) == PAGE else None
-
-    def _read(self, block: str, **parameters: Any) -> list[dict[str, Any]]:
-        query = CYPHER[f"memories/{block}"](namespace=self._graph.namespace, **parameters)
-        return self._graph.connection.read(query)
 
 
 def _recalled(hit: RecalledNode) -> dict[str, Any]:
@@ -217,7 +217,7 @@ def _envelope(row: dict[str, Any]) -> dict[str, Any]:
     """A node as a record in its envelope."""
     match = _ID.fullmatch(row["id"])
     record = _object(row["data"]) if match else None
-    at = written(datetime.strptime(match[1], _TIME).replace(tzinfo=UTC)) if match else None
+    at = format_time(datetime.strptime(match[1], _TIME).replace(tzinfo=UTC)) if match else None
     return {"id": row["id"], "created_at": at, "updated_at": at, "record": dict(row) if record is None else record}
 
 

@@ -10,7 +10,8 @@ import json
 import os
 import uuid
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -19,7 +20,7 @@ from filelock import FileLock, Timeout
 
 from memorygraph.context.rendering import compact
 from memorygraph.errors import MemoryGraphError
-from memorygraph.runtime.memories.memory import BaseMemory, Filter, MemoryResult, envelope, now, read_record, written
+from memorygraph.runtime.memories.memory import Filter, ImportedMemory, MemoryResult, read_record, wrap_record
 from memorygraph.runtime.paths import inside, open_plain
 from memorygraph.runtime.permissions import Permissions
 
@@ -27,7 +28,7 @@ LOCK_SECONDS = 30.0
 _BLOCK = 65536
 
 
-class JsonlMemory(BaseMemory):
+class JsonlMemory(ImportedMemory):
     """Records in a file of JSON lines.
 
     >>> import tempfile
@@ -49,12 +50,12 @@ class JsonlMemory(BaseMemory):
     def add(self, record: Any) -> MemoryResult:
         """Keep a record; once this returns, it survives a crash of the machine."""
         record, _ = read_record(record)
-        path = self._target()
+        path = self.find_path()
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
             with FileLock(path.with_name(f".{path.name}.lock"), timeout=LOCK_SECONDS):
-                kept = envelope(uuid.uuid4().hex, written(now()), record)
-                _append(path, compact(kept).encode("utf-8") + b"\n")
+                kept = wrap_record(uuid.uuid4().hex, datetime.now(UTC), record)
+                append_line(path, compact(kept).encode("utf-8") + b"\n")
         except Timeout:
             raise MemoryGraphError(f"another writer has held the file for {LOCK_SECONDS:g} seconds") from None
         return MemoryResult(kept, id=kept["id"], record=record)
@@ -63,28 +64,31 @@ class JsonlMemory(BaseMemory):
         """The envelopes of the records that a filter wants, newest first."""
         wanted = Filter.read(filter)
         try:
-            descriptor = open_plain(self._target(), os.O_RDONLY)
+            descriptor = open_plain(self.find_path(), os.O_RDONLY)
         except FileNotFoundError:
             return MemoryResult([], count=0)
         found: deque[dict[str, Any]] = deque(maxlen=wanted.limit)
         with os.fdopen(descriptor, "rb") as stream:
-            found.extend(kept for kept in _envelopes(stream) if wanted.matches(kept["record"]))
+            found.extend(kept for kept in read_envelopes(stream) if wanted.matches(kept["record"]))
         return MemoryResult([*reversed(found)], count=len(found))
 
-    def _target(self) -> Path:
+    def find_path(self) -> Path:
+        """Find the file, which must be where the program may reach."""
         return inside(self._folder, self._path, anywhere=self._anywhere)
 
 
-def _envelopes(lines: Iterator[bytes] | Any) -> Iterator[dict[str, Any]]:
+def read_envelopes(lines: Iterable[bytes]) -> Iterator[dict[str, Any]]:
+    """Read the envelopes of a file, but not a torn last line."""
     for number, line in enumerate(lines, 1):
-        kept = _parsed(line)
+        kept = parse_envelope(line)
         if kept is not None:
             yield kept
         elif line.endswith(b"\n") and line.strip():
             raise MemoryGraphError(f"line {number} of the file is no record in its envelope; repair or remove it")
 
 
-def _parsed(line: bytes) -> dict[str, Any] | None:
+def parse_envelope(line: bytes) -> dict[str, Any] | None:
+    """Parse the envelope in a line; None if there is no whole one."""
     try:
         kept = json.loads(line)
     except (ValueError, RecursionError):
@@ -93,13 +97,14 @@ def _parsed(line: bytes) -> dict[str, Any] | None:
     return kept if whole else None
 
 
-def _append(path: Path, line: bytes) -> None:
+def append_line(path: Path, line: bytes) -> None:
+    """Append a line and sync it; a torn line before it is taken away."""
     with os.fdopen(open_plain(path, os.O_RDWR | os.O_CREAT), "r+b", buffering=0) as stream:
         end = stream.seek(0, os.SEEK_END)
-        start = _start_of_last_line(stream, end)
+        start = find_unfinished_line(stream, end)
         if start < end:
             stream.seek(start)
-            if _parsed(stream.read(end - start) or b"") is None:
+            if parse_envelope(stream.read(end - start) or b"") is None:
                 stream.truncate(start)
             else:
                 line = b"\n" + line
@@ -108,8 +113,8 @@ def _append(path: Path, line: bytes) -> None:
         os.fsync(stream.fileno())
 
 
-def _start_of_last_line(stream: Any, end: int) -> int:
-    """Where the line begins that no line break ends; the end, where there is none."""
+def find_unfinished_line(stream: Any, end: int) -> int:
+    """Find where the line begins that no line break ends; the end, where there is no such line."""
     position = end
     while position > 0:
         start = max(0, position - _BLOCK)

@@ -5,16 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from typing import Any, ClassVar, Protocol
+from datetime import datetime
+from typing import Any, ClassVar
 
 from memorygraph.context.rendering import compact
 from memorygraph.errors import ConnectionError, MemoryGraphError
-from memorygraph.runtime.methods import call_method, kind, object_of, text_of
 from memorygraph.runtime.permissions import Refused
-from memorygraph.runtime.tools.tool import shown
+from memorygraph.runtime.tools.tool import redact_uri
+from memorygraph.runtime.values import call_method, describe_type, require_object, require_text
 
-LIMIT = 10
+DEFAULT_LIMIT = 10
 _FILTER_KEYS = ("kind", "text", "where", "limit")
 
 
@@ -32,42 +32,21 @@ class MemoryFailure(MemoryGraphError):  # noqa: N818 - the name says it
     """A memory did not do what it was asked."""
 
 
-class Memory(Protocol):
-    """A memory that a program has imported. `uri` is fit to be shown; nothing is opened before the first call."""
+class ImportedMemory:
+    """A memory that a program has imported. Nothing is opened before its first call.
 
-    @property
-    def METHODS(self) -> tuple[str, ...]:  # noqa: N802 - a constant of the class
-        """The names of its methods."""
-
-    @property
-    def name(self) -> str:
-        """The name that the program gave to it."""
-
-    @property
-    def uri(self) -> str:
-        """Where it is."""
-
-    def call(self, method: str, arguments: list[Any]) -> MemoryResult:
-        """Do what a method does.
-
-        Raises:
-            Refused: the user has not allowed it; nothing was done.
-            ConnectionError: Neo4j cannot be reached.
-            MemoryFailure: it failed.
-        """
-
-
-class BaseMemory:
-    """A memory whose methods are those Python methods that `METHODS` names; every failure says whose it is."""
+    Its methods are those Python methods that `METHODS` names, and every failure says whose it is. `uri` is fit to be
+    shown.
+    """
 
     METHODS: ClassVar[tuple[str, ...]] = ("add", "query")
 
     def __init__(self, name: str, uri: str) -> None:
         self.name = name
-        self.uri = shown(uri)
+        self.uri = redact_uri(uri)
 
     def call(self, method: str, arguments: list[Any]) -> MemoryResult:
-        """Do what a method does.
+        """Call a method.
 
         Raises:
             Refused: the user has not allowed it; nothing was done.
@@ -98,24 +77,24 @@ class Filter:
     kind: str | None = None
     text: str | None = None
     where: Mapping[str, Any] = field(default_factory=dict)
-    limit: int = LIMIT
+    limit: int = DEFAULT_LIMIT
 
     @classmethod
     def read(cls, value: Any) -> Filter:
-        """The filter that a program wrote; none is the newest ten records.
+        """Read the filter that a program wrote; without one it wants the newest ten records.
 
         Raises:
-            MemoryGraphError: it is no filter.
+            MemoryGraphError: the value is not a filter.
         """
-        given = {key: inner for key, inner in object_of(value or {}, "a filter").items() if inner is not None}
+        given = {key: inner for key, inner in require_object(value or {}, "a filter").items() if inner is not None}
         unknown = [key for key in given if key not in _FILTER_KEYS]
         if unknown:
             raise MemoryGraphError(f"a filter has no `{unknown[0]}`; it has {', '.join(_FILTER_KEYS)}")
         for key in ("kind", "text"):
             if key in given:
-                text_of(given[key], f"`{key}`")
-        where = object_of(given.get("where", {}), "`where`")
-        return cls(given.get("kind"), given.get("text"), where, read_limit(given.get("limit", LIMIT)))
+                require_text(given[key], f"`{key}`")
+        where = require_object(given.get("where", {}), "`where`")
+        return cls(given.get("kind"), given.get("text"), where, read_limit(given.get("limit", DEFAULT_LIMIT)))
 
     def matches(self, record: Any) -> bool:
         """Whether a record is wanted."""
@@ -131,42 +110,38 @@ class Filter:
 
 
 def read_limit(value: Any) -> int:
-    """A limit that a program wrote.
+    """Read a limit that a program wrote.
 
     Raises:
-        MemoryGraphError: it is no positive whole number.
+        MemoryGraphError: the value is not a positive whole number.
     """
     if isinstance(value, bool) or not isinstance(value, (int, float)) or value != int(value) or value < 1:
-        shown_value = value if isinstance(value, (int, float)) else kind(value)
+        shown_value = value if isinstance(value, (int, float)) else describe_type(value)
         raise MemoryGraphError(f"a limit is a whole number from 1, and this is {shown_value}")
     return int(value)
 
 
 def read_record(value: Any) -> tuple[dict[str, Any], str]:
-    """A record that a program adds, and its JSON text.
+    """Read a record that a program adds, and write its JSON text.
 
     Raises:
-        MemoryGraphError: it is no object of JSON values.
+        MemoryGraphError: the value is not an object of JSON values.
     """
-    text = compact(object_of(value, "a record"))
+    text = compact(require_object(value, "a record"))
     record: dict[str, Any] = json.loads(text)
     return record, text
 
 
-def envelope(identifier: str, at: str, record: Any) -> dict[str, Any]:
-    """A new record in its envelope."""
-    return {"id": identifier, "created_at": at, "updated_at": at, "record": record}
+def wrap_record(identifier: str, at: datetime, record: Any) -> dict[str, Any]:
+    """Put a new record into its envelope."""
+    written = format_time(at)
+    return {"id": identifier, "created_at": written, "updated_at": written, "record": record}
 
 
-def now() -> datetime:
-    """The time of now, in UTC."""
-    return datetime.now(UTC)
+def format_time(time: datetime) -> str:
+    """Write a time as envelopes have it.
 
-
-def written(time: datetime) -> str:
-    """A time as envelopes have it.
-
-    >>> written(datetime(2026, 1, 2, 3, 4, 5, 6, tzinfo=UTC))
+    >>> format_time(datetime(2026, 1, 2, 3, 4, 5, 6, tzinfo=UTC))
     '2026-01-02T03:04:05.000006Z'
     """
     return time.strftime("%Y-%m-%dT%H:%M:%S.%fZ")

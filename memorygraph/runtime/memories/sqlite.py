@@ -7,13 +7,14 @@ import sqlite3
 import uuid
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
 from memorygraph.errors import MemoryGraphError
-from memorygraph.runtime.memories.memory import BaseMemory, Filter, MemoryResult, envelope, now, read_record, written
+from memorygraph.runtime.memories.memory import Filter, ImportedMemory, MemoryResult, read_record, wrap_record
 from memorygraph.runtime.paths import inside, require_plain
 from memorygraph.runtime.permissions import Permissions
 
@@ -28,7 +29,7 @@ _ADD = "INSERT INTO agentscript_records (topic, id, created_at, updated_at, reco
 _NEWEST = "SELECT id, created_at, updated_at, record FROM agentscript_records WHERE topic = ? ORDER BY number DESC"
 
 
-class SqliteMemory(BaseMemory):
+class SqliteMemory(ImportedMemory):
     """Records in an SQLite file.
 
     >>> import tempfile
@@ -51,28 +52,30 @@ class SqliteMemory(BaseMemory):
     def add(self, record: Any) -> MemoryResult:
         """Keep a record."""
         record, text = read_record(record)
-        kept = envelope(uuid.uuid4().hex, written(now()), record)
-        with self._opened() as database, database:
+        kept = wrap_record(uuid.uuid4().hex, datetime.now(UTC), record)
+        with self.open_database() as database, database:
             database.execute(_ADD, (self._topic, kept["id"], kept["created_at"], kept["updated_at"], text))
         return MemoryResult(kept, id=kept["id"], record=record)
 
     def query(self, filter: Any = None) -> MemoryResult:  # noqa: A002 - the name users read
         """The envelopes of the records that a filter wants, newest first."""
         wanted = Filter.read(filter)
-        with self._opened() as database:
+        with self.open_database() as database:
             rows = database.execute(_NEWEST, (self._topic,))
-            envelopes = (dict(zip(envelope("", "", None), (*row[:3], json.loads(row[3])), strict=True)) for row in rows)
+            keys = ("id", "created_at", "updated_at", "record")
+            envelopes = (dict(zip(keys, (*row[:3], json.loads(row[3])), strict=True)) for row in rows)
             found = [*islice((kept for kept in envelopes if wanted.matches(kept["record"])), wanted.limit)]
         return MemoryResult(found, count=len(found))
 
     @contextmanager
-    def _opened(self) -> Iterator[sqlite3.Connection]:
+    def open_database(self) -> Iterator[sqlite3.Connection]:
+        """Open the file, which is made if there is none."""
         path = inside(self._folder, self._path, anywhere=self._anywhere)
         require_plain(path)
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
             with closing(sqlite3.connect(path, timeout=LOCK_SECONDS)) as database:
-                database.execute("PRAGMA trusted_schema = OFF")  # the file may be somebody else's
+                database.execute("PRAGMA trusted_schema = OFF")  # another program may have made the file
                 database.execute(_TABLE)
                 yield database
         except (sqlite3.Error, ValueError) as error:

@@ -17,10 +17,10 @@ from pydantic_core import ArgsKwargs, to_jsonable_python
 
 from memorygraph.errors import MemoryGraphError
 from memorygraph.languages.engine.findings import clipped
-from memorygraph.languages.pete import Command
 from memorygraph.languages.pete.reading import read_program
+from memorygraph.languages.pete.syntax import Command
 from memorygraph.runtime.pete.hearing import without_halves
-from memorygraph.runtime.tools import Method, Tool
+from memorygraph.runtime.tools import ImportedTool, ToolMethod
 
 MAX_ANSWER = 20_000  # characters of one answer; what is larger belongs into the graph, and not into a log
 MAX_ERROR = 2_000
@@ -72,7 +72,7 @@ class PythonFaculty:
 class ToolFaculty:
     """The methods of a tool, such as those of an MCP server. One that cannot tell its methods may have any."""
 
-    tool: Tool
+    tool: ImportedTool
 
     def has(self, procedure: str) -> bool:
         """Whether the tool has this method, as far as it can tell."""
@@ -80,7 +80,7 @@ class ToolFaculty:
         return not methods or procedure in methods
 
     @cached_property
-    def _methods(self) -> Mapping[str, Method]:
+    def _methods(self) -> Mapping[str, ToolMethod]:
         try:
             return self.tool.methods()
         except MemoryGraphError:

@@ -20,11 +20,11 @@ from memorygraph.runtime.tools.file import FileTool
 from memorygraph.runtime.tools.http import HttpTool
 from memorygraph.runtime.tools.mcp import McpTool
 from memorygraph.runtime.tools.shell import ShellTool
-from memorygraph.runtime.tools.tool import BaseTool, Method, Result, Tool, ToolFailure, shown
+from memorygraph.runtime.tools.tool import ImportedTool, ToolFailure, ToolMethod, ToolResult, redact_uri
 
-__all__ = ["Method", "Result", "Tool", "ToolFailure", "open_tool"]
+__all__ = ["ImportedTool", "ToolFailure", "ToolMethod", "ToolResult", "open_tool"]
 
-_KINDS: dict[str, type[BaseTool]] = {
+_KINDS: dict[str, type[ImportedTool]] = {
     "file": FileTool,
     "env": EnvTool,
     "http": HttpTool,
@@ -34,8 +34,8 @@ _KINDS: dict[str, type[BaseTool]] = {
 }
 
 
-def open_tool(name: str, uri: str, folder: Path, permissions: Permissions) -> Tool:
-    """The tool that a URI names; `folder` is that of the script. Nothing happens before the tool is called.
+def open_tool(name: str, uri: str, folder: Path, permissions: Permissions) -> ImportedTool:
+    """Make the tool that a URI names; `folder` is that of the script. Nothing happens before its first call.
 
     >>> open_tool("Files", "file://notes", Path(), Permissions.of(["file"])).scheme
     'file'
@@ -46,10 +46,10 @@ def open_tool(name: str, uri: str, folder: Path, permissions: Permissions) -> To
     scheme, separator, _ = uri.partition("://")
     if not separator or scheme not in _KINDS:
         raise MemoryGraphError(
-            f"the tool `{name}` cannot be at `{shown(uri)}`; a tool's address begins with "
+            f"the tool `{name}` cannot be at `{redact_uri(uri)}`; a tool's address begins with "
             f"{', '.join(f'{scheme}://' for scheme in _KINDS)}"
         )
     try:
         return _KINDS[scheme](name, uri, folder, permissions)
     except MemoryGraphError as error:
-        raise MemoryGraphError(f"the tool `{name}` cannot be at `{shown(uri)}`: {error}") from None
+        raise MemoryGraphError(f"the tool `{name}` cannot be at `{redact_uri(uri)}`: {error}") from None

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from memorygraph.errors import MemoryGraphError
-from memorygraph.runtime.methods import text_of
 from memorygraph.runtime.permissions import Permissions
 from memorygraph.runtime.tools.tool import MethodTool
+from memorygraph.runtime.values import require_text
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
@@ -34,7 +34,7 @@ class EnvTool(MethodTool):
 
     def get(self, name: Any) -> str | None:
         """The text of a variable, or None."""
-        name = text_of(name, "the name of a variable")
+        name = require_text(name, "the name of a variable")
         if not _NAME.fullmatch(name):
             raise MemoryGraphError(f"{name!r} is no name of a variable")
         if not name.startswith(self.rest):

@@ -6,7 +6,6 @@ and pipes. Links are followed and checked before a file is opened, and none is f
 
 from __future__ import annotations
 
-import json
 import os
 import stat
 import uuid
@@ -16,10 +15,10 @@ from urllib.parse import unquote
 
 from memorygraph.context.rendering import render
 from memorygraph.errors import MemoryGraphError
-from memorygraph.runtime.methods import text_of
 from memorygraph.runtime.paths import inside, open_plain, require_plain, within
 from memorygraph.runtime.permissions import Permissions
-from memorygraph.runtime.tools.tool import MAX_BYTES, MethodTool, Result
+from memorygraph.runtime.tools.tool import MAX_BYTES, MethodTool, ToolResult, parse_json
+from memorygraph.runtime.values import require_text
 
 MAX_ENTRIES = 10_000
 
@@ -28,7 +27,7 @@ class FileTool(MethodTool):
     """`read(path)` and `read_json(path)`, `write(path, value)` and `append(path, text)`, `list(path?)`, `exists(path)`.
 
     Files are UTF-8 and at most 10 MB. `write` makes the folders on the way and replaces the file at once or not at
-    all; a value that is no text is written as JSON. `list` gives sorted names, those of folders with `/` behind.
+    all; a value that is not a text is written as JSON. `list` gives sorted names, those of folders with `/` at the end.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -44,28 +43,35 @@ class FileTool(MethodTool):
         super().__init__(name, uri, folder, permissions)
         self._root = inside(folder, unquote(self.rest), anywhere=True)
 
-    def read(self, path: Any) -> Result:
+    def read(self, path: Any) -> ToolResult:
         """The text of a file."""
-        content = self._content(text_of(path, "a path"))
+        target = within(self._root, require_text(path, "a path"))
         try:
-            return Result(content.decode("utf-8"), {"bytes": len(content)})
+            with os.fdopen(open_plain(target, os.O_RDONLY), "rb") as stream:
+                require_size(path, os.fstat(stream.fileno()).st_size)
+                content = stream.read(MAX_BYTES + 1)
+        except FileNotFoundError:
+            raise MemoryGraphError(f"there is no file `{path}`") from None
+        require_size(path, len(content))
+        try:
+            return ToolResult(content.decode("utf-8"), {"bytes": len(content)})
         except UnicodeDecodeError as error:
             raise MemoryGraphError(f"`{path}` is no UTF-8 text: byte {error.start} is not") from None
 
-    def read_json(self, path: Any) -> Result:
+    def read_json(self, path: Any) -> ToolResult:
         """The JSON value in a file."""
         result = self.read(path)
         try:
-            return Result(json.loads(result.value, parse_constant=_no_number), result.effects)
+            return ToolResult(parse_json(result.value), result.effects)
         except (ValueError, RecursionError) as error:
             raise MemoryGraphError(f"`{path}` is no JSON: {error}") from None
 
-    def write(self, path: Any, value: Any) -> Result:
-        """Make or replace a file; a value that is no text is written as JSON."""
-        target = self._target(path)
+    def write(self, path: Any, value: Any) -> ToolResult:
+        """Make or replace a file; a value that is not a text is written as JSON."""
+        target = self.find_target(path)
         text = value if isinstance(value, str) else render(value) + "\n"
-        content = _encoded(text)
-        _require_size(path, len(content))
+        content = encode_text(text)
+        require_size(path, len(content))
         target.parent.mkdir(parents=True, exist_ok=True)
         draft = target.with_name(f".{uuid.uuid4().hex}.part")
         try:
@@ -76,20 +82,20 @@ class FileTool(MethodTool):
             draft.replace(target)
         finally:
             draft.unlink(missing_ok=True)
-        return Result(None, {"bytes": len(content)})
+        return ToolResult(None, {"bytes": len(content)})
 
-    def append(self, path: Any, text: Any) -> Result:
+    def append(self, path: Any, text: Any) -> ToolResult:
         """Add to the end of a file, which is made if there is none."""
-        target, content = self._target(path), _encoded(text_of(text, "what is appended"))
+        target, content = self.find_target(path), encode_text(require_text(text, "what is appended"))
         target.parent.mkdir(parents=True, exist_ok=True)
         with os.fdopen(open_plain(target, os.O_WRONLY | os.O_CREAT | os.O_APPEND), "ab") as stream:
-            _require_size(path, os.fstat(stream.fileno()).st_size + len(content))
+            require_size(path, os.fstat(stream.fileno()).st_size + len(content))
             stream.write(content)
-        return Result(None, {"bytes": len(content)})
+        return ToolResult(None, {"bytes": len(content)})
 
     def list(self, path: Any = ".") -> list[str]:
         """The names in a folder, sorted; those of folders end with `/`."""
-        folder = within(self._root, text_of(path, "a path"))
+        folder = within(self._root, require_text(path, "a path"))
         names: list[str] = []
         with os.scandir(folder) as entries:
             for entry in entries:
@@ -100,38 +106,26 @@ class FileTool(MethodTool):
 
     def exists(self, path: Any) -> bool:
         """Whether there is a file or a folder."""
-        return within(self._root, text_of(path, "a path")).exists()
+        return within(self._root, require_text(path, "a path")).exists()
 
-    def _target(self, path: Any) -> Path:
-        target = within(self._root, text_of(path, "a path"))
+    def find_target(self, path: Any) -> Path:
+        """Find where a file is to be written; it is not the folder itself, and not a device or a pipe."""
+        target = within(self._root, require_text(path, "a path"))
         if target == self._root:
             raise MemoryGraphError(f"`{path}` is the tool's folder, and not a file in it")
         require_plain(target)
         return target
 
-    def _content(self, path: str) -> bytes:
-        target = within(self._root, path)
-        try:
-            with os.fdopen(open_plain(target, os.O_RDONLY), "rb") as stream:
-                _require_size(path, os.fstat(stream.fileno()).st_size)
-                content = stream.read(MAX_BYTES + 1)
-        except FileNotFoundError:
-            raise MemoryGraphError(f"there is no file `{path}`") from None
-        _require_size(path, len(content))
-        return content
 
-
-def _encoded(text: str) -> bytes:
+def encode_text(text: str) -> bytes:
+    """Encode a text as UTF-8, if it has no half characters."""
     try:
         return text.encode("utf-8")
     except UnicodeEncodeError:
         raise MemoryGraphError("the text holds half a character, which no file can") from None
 
 
-def _require_size(path: str, size: int) -> None:
+def require_size(path: str, size: int) -> None:
+    """Refuse a file that would be larger than what may go through a tool at once."""
     if size > MAX_BYTES:
         raise MemoryGraphError(f"`{path}` would be {size:,} bytes, and {MAX_BYTES:,} are the most for a tool")
-
-
-def _no_number(text: str) -> None:
-    raise ValueError(f"{text} is no JSON number")

@@ -7,7 +7,6 @@ its time limit holds, whatever the server does, and it works where the caller's 
 from __future__ import annotations
 
 import ipaddress
-import json
 import re
 from collections.abc import Mapping
 from contextlib import ExitStack
@@ -17,9 +16,9 @@ from urllib.parse import unquote, urlsplit
 
 from memorygraph.context.rendering import compact
 from memorygraph.errors import MemoryGraphError
-from memorygraph.runtime.methods import kind, object_of, text_of
 from memorygraph.runtime.permissions import Address, Permissions, address_of
-from memorygraph.runtime.tools.tool import MAX_BYTES, MethodTool, Result
+from memorygraph.runtime.tools.tool import MAX_BYTES, MethodTool, ToolResult, parse_json
+from memorygraph.runtime.values import describe_type, require_object, require_text
 
 if TYPE_CHECKING:
     import httpx2
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 
 SECONDS = 30.0
 MAX_REDIRECTS = 5
-_SHOWN_OF_A_BODY = 300
+MAX_SHOWN_CHARS = 300
 
 _REQUEST_KEYS = ("method", "path", "query", "headers", "body")
 _VERBS = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD")
@@ -60,78 +59,78 @@ class HttpTool(MethodTool):
         """The host and port that the tool reaches."""
         return self._address
 
-    def get(self, path: Any = "", query: Any = None) -> Result:
-        """What is at a path."""
-        return self._body_of("GET", path, query=query)
+    def get(self, path: Any = "", query: Any = None) -> ToolResult:
+        """Get what is at a path."""
+        return self.exchange_body("GET", path, query=query)
 
-    def post(self, path: Any, body: Any = None) -> Result:
+    def post(self, path: Any, body: Any = None) -> ToolResult:
         """Send a value to a path."""
-        return self._body_of("POST", path, body=body)
+        return self.exchange_body("POST", path, body=body)
 
-    def put(self, path: Any, body: Any = None) -> Result:
+    def put(self, path: Any, body: Any = None) -> ToolResult:
         """Put a value at a path."""
-        return self._body_of("PUT", path, body=body)
+        return self.exchange_body("PUT", path, body=body)
 
-    def patch(self, path: Any, body: Any = None) -> Result:
+    def patch(self, path: Any, body: Any = None) -> ToolResult:
         """Change what is at a path."""
-        return self._body_of("PATCH", path, body=body)
+        return self.exchange_body("PATCH", path, body=body)
 
-    def delete(self, path: Any) -> Result:
+    def delete(self, path: Any) -> ToolResult:
         """Delete what is at a path."""
-        return self._body_of("DELETE", path)
+        return self.exchange_body("DELETE", path)
 
-    def request(self, options: Any) -> Result:
+    def request(self, options: Any) -> ToolResult:
         """Make any request, and get the whole answer."""
-        options = object_of(options, "a request")
+        options = require_object(options, "a request")
         unknown = sorted(options.keys() - set(_REQUEST_KEYS))
         if unknown:
             raise MemoryGraphError(f"a request has no `{unknown[0]}`; it has {', '.join(_REQUEST_KEYS)}")
-        verb = text_of(options.get("method", "GET"), "a method").upper()
+        verb = require_text(options.get("method", "GET"), "a method").upper()
         if verb not in _VERBS:
             raise MemoryGraphError(f"there is no method {verb!r}; there are {', '.join(_VERBS)}")
         given = {key: options.get(key) for key in ("query", "headers", "body")}
-        return self._exchange(verb, options.get("path", ""), **given)
+        return self.exchange(verb, options.get("path", ""), **given)
 
     def close(self) -> None:
         """End the thread and its connections."""
         self._portal = None
         self._stack.close()
 
-    def _body_of(self, verb: str, path: Any, *, query: Any = None, body: Any = None) -> Result:
-        result = self._exchange(verb, path, query=query, body=body)
+    def exchange_body(self, verb: str, path: Any, *, query: Any = None, body: Any = None) -> ToolResult:
+        """Send a request, and give the body of the answer; a status of 400 or more is a failure."""
+        result = self.exchange(verb, path, query=query, body=body)
         answer = result.value
         if answer["status"] >= 400:
             shown = answer["body"] if isinstance(answer["body"], str) else compact(answer["body"])
-            raise MemoryGraphError(f"the status is {answer['status']}: {shown[:_SHOWN_OF_A_BODY]}")
-        return Result(answer["body"], result.effects)
+            raise MemoryGraphError(f"the status is {answer['status']}: {shown[:MAX_SHOWN_CHARS]}")
+        return ToolResult(answer["body"], result.effects)
 
-    def _exchange(self, verb: str, path: Any, *, query: Any = None, headers: Any = None, body: Any = None) -> Result:
+    def exchange(self, verb: str, path: Any, *, query: Any = None, headers: Any = None, body: Any = None) -> ToolResult:
+        """Send a request, and give the whole answer."""
         import httpx2
 
-        added, (sent, content) = _query(query), _message(headers, body)
-        url = self._base + below(text_of(path, "a path"))
+        added, (sent, content) = encode_query(query), build_message(headers, body)
+        url = self._base + below(require_text(path, "a path"))
         try:
             target = httpx2.URL(url)
             target = target.copy_merge_params(added) if added else target
-            self._require_here(target)
-            status, received, payload = self._opened().call(self._send, verb, target, sent, content)
+            self.require_below(target)
+            if self._portal is None:
+                from anyio.from_thread import start_blocking_portal
+
+                self._portal = self._stack.enter_context(start_blocking_portal())
+            status, received, payload = self._portal.call(self.send, verb, target, sent, content)
         except TimeoutError:
             raise MemoryGraphError(f"no whole answer came within {SECONDS:g} seconds") from None
         except (httpx2.HTTPError, httpx2.InvalidURL) as error:
             raise MemoryGraphError(str(error) or type(error).__name__) from None
-        answer = {"status": status, "headers": dict(received), "body": _read(received, payload)}
-        return Result(answer, {"method": verb, "status": status, "bytes": len(payload)})
+        answer = {"status": status, "headers": dict(received), "body": decode_body(received, payload)}
+        return ToolResult(answer, {"method": verb, "status": status, "bytes": len(payload)})
 
-    def _opened(self) -> BlockingPortal:
-        if self._portal is None:
-            from anyio.from_thread import start_blocking_portal
-
-            self._portal = self._stack.enter_context(start_blocking_portal())
-        return self._portal
-
-    async def _send(
+    async def send(
         self, verb: str, url: httpx2.URL, headers: Mapping[str, str], content: bytes | None
     ) -> tuple[int, httpx2.Headers, bytes]:
+        """Send a request, and follow its redirects, within the time limit."""
         import anyio
         import httpx2
 
@@ -144,28 +143,29 @@ class HttpTool(MethodTool):
                     response = await client.send(request, stream=True)
                     try:
                         if response.next_request is None:
-                            return response.status_code, response.headers, await _payload(response)
-                        request = self._followed(request, response.next_request)
+                            return response.status_code, response.headers, await read_payload(response)
+                        request = self.check_redirect(request, response.next_request)
                     finally:
                         await response.aclose()
         raise MemoryGraphError(f"it was redirected more than {MAX_REDIRECTS} times")
 
-    def _followed(self, request: httpx2.Request, redirected: httpx2.Request) -> httpx2.Request:
+    def check_redirect(self, request: httpx2.Request, redirected: httpx2.Request) -> httpx2.Request:
+        """Return the request of a redirect, if it may be followed."""
         if request.method not in {"GET", "HEAD"}:
             raise MemoryGraphError(f"the answer to a {request.method} is a redirect, which is not followed")
         try:
-            self._require_here(redirected.url)
+            self.require_below(redirected.url)
         except MemoryGraphError:
             place = redirected.url.copy_with(userinfo=b"", query=None, fragment=None)
             raise MemoryGraphError(f"it redirects to {place}, outside of {self.uri}, and is not followed") from None
         return redirected
 
-    def _require_here(self, url: httpx2.URL) -> None:
-        """The last word on where a request goes: the URL as it will be sent."""
+    def require_below(self, url: httpx2.URL) -> None:
+        """Refuse a URL, as it will be sent, that leads elsewhere than below the tool's address."""
         base = urlsplit(self._base)
         path, root = url.path, unquote(base.path).rstrip("/")
         here = url.scheme == base.scheme and address_of(str(url)) == self._address and not url.userinfo
-        if not here or _climbs(path) or not (path == root or path.startswith(f"{root}/")):
+        if not here or climbs(path) or not (path == root or path.startswith(f"{root}/")):
             raise MemoryGraphError(f"{url.copy_with(query=None)} is not below {self.uri}")
 
 
@@ -182,13 +182,13 @@ def require_base(url: str) -> Address:
         raise MemoryGraphError("a user name or password does not belong into a program; send a header with `request`")
     if "?" in url or "#" in url:
         raise MemoryGraphError("an address ends before `?` and `#`; give the query with each call")
-    if _climbs(parts.path):
+    if climbs(parts.path):
         raise MemoryGraphError("an address holds no `.` or `..` as part of its path")
     return address_of(url)
 
 
 def below(path: str) -> str:
-    """What is put behind the base for a path: a slash and the path, which cannot lead anywhere else.
+    """Make the part of a URL that follows the base: a slash and the path, which cannot lead anywhere else.
 
     >>> below("items/7?full=1"), below("")
     ('/items/7?full=1', '')
@@ -198,45 +198,50 @@ def below(path: str) -> str:
     """
     if not path.isprintable() or "\\" in path or "#" in path:
         raise MemoryGraphError(f"{path!r} is no path: it holds line breaks, backslashes or `#`")
-    route = _unquoted(path.partition("?")[0])
+    route = unquote_fully(path.partition("?")[0])
     if "//" in route or re.match(r"[A-Za-z][A-Za-z0-9+.-]*:", route):
         raise MemoryGraphError(f"`{path}` is no path below the tool's address; write one such as `items/7`")
-    if _climbs(route):
+    if climbs(route):
         raise MemoryGraphError(f"the path `{path}` holds `.` or `..`, which could lead out of the tool's address")
     return path if not path or path.startswith(("/", "?")) else f"/{path}"
 
 
-def _climbs(path: str) -> bool:
+def climbs(path: str) -> bool:
     """Whether a part of a path is `.` or `..`, for any server: some take a backslash for a slash, or cut at `;`."""
-    parts = _unquoted(path).replace("\\", "/").split("/")
+    parts = unquote_fully(path).replace("\\", "/").split("/")
     return any(part.partition(";")[0].strip() in {".", ".."} for part in parts)
 
 
-def _unquoted(path: str) -> str:
-    """A path with its percent signs resolved, as often as a careless server could do it."""
+def unquote_fully(path: str) -> str:
+    """Resolve the percent signs of a path, as often as a careless server could do it."""
     while (plain := unquote(path)) != path:
         path = plain
     return path
 
 
-def _query(query: Any) -> dict[str, Any]:
+def encode_query(query: Any) -> dict[str, Any]:
+    """Write the values of a query as texts."""
     if query is None:
         return {}
-    return {key: _query_value(key, value) for key, value in object_of(query, "a query").items() if value is not None}
+    given = require_object(query, "a query")
+    return {key: encode_query_value(key, value) for key, value in given.items() if value is not None}
 
 
-def _query_value(key: str, value: Any) -> Any:
+def encode_query_value(key: str, value: Any) -> Any:
+    """Write a value of a query, or each of a list, as a text; numbers without a fraction are whole."""
     if isinstance(value, list):
-        return [_query_value(key, item) for item in value]
+        return [encode_query_value(key, item) for item in value]
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, (str, int, float)):
         return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
-    raise MemoryGraphError(f"`{key}` in a query is a text, a number, a boolean or a list, and this is {kind(value)}")
+    raise MemoryGraphError(
+        f"`{key}` in a query is a text, a number, a boolean or a list, and this is {describe_type(value)}"
+    )
 
 
-def _message(headers: Any, body: Any) -> tuple[dict[str, str], bytes | None]:
-    """The headers and the content of a request."""
+def build_message(headers: Any, body: Any) -> tuple[dict[str, str], bytes | None]:
+    """Build the headers and the content of a request."""
     sent = {"Accept": "application/json, text/*;q=0.9, */*;q=0.8", "Accept-Encoding": "identity"}
     content = None
     if body is not None:
@@ -246,8 +251,8 @@ def _message(headers: Any, body: Any) -> tuple[dict[str, str], bytes | None]:
         content = text.encode("utf-8", "replace")
         if len(content) > MAX_BYTES:
             raise MemoryGraphError(f"the body has {len(content):,} bytes, and {MAX_BYTES:,} are the most")
-    for name, value in object_of(headers or {}, "headers").items():
-        text = text_of(value, f"the header `{name}`")
+    for name, value in require_object(headers or {}, "headers").items():
+        text = require_text(value, f"the header `{name}`")
         if not _HEADER_NAME.fullmatch(name) or not (text.isprintable() and text.isascii()):
             raise MemoryGraphError(f"{name!r} is no header: it holds line breaks or signs that no header holds")
         if _OUR_HEADERS.fullmatch(name):
@@ -256,7 +261,8 @@ def _message(headers: Any, body: Any) -> tuple[dict[str, str], bytes | None]:
     return sent, content
 
 
-async def _payload(response: httpx2.Response) -> bytes:
+async def read_payload(response: httpx2.Response) -> bytes:
+    """Read the body of an answer, up to the limit."""
     payload = bytearray()
     async for chunk in response.aiter_bytes(65536):
         payload += chunk
@@ -265,13 +271,14 @@ async def _payload(response: httpx2.Response) -> bytes:
     return bytes(payload)
 
 
-def _read(headers: Mapping[str, str], payload: bytes) -> Any:
+def decode_body(headers: Mapping[str, str], payload: bytes) -> Any:
+    """Decode a body: the value if it is JSON, None if it is empty, else its text."""
     content_type = headers.get("content-type", "").lower()
     if not payload:
         return None
     if "json" in content_type.partition(";")[0]:
         try:
-            return json.loads(payload, parse_constant=_no_number)
+            return parse_json(payload)
         except (ValueError, RecursionError):
             pass  # what is not what it says is still a text
     charset = re.search(r"charset=\"?([\w.:-]+)", content_type)
@@ -279,10 +286,6 @@ def _read(headers: Mapping[str, str], payload: bytes) -> Any:
         return payload.decode(charset[1] if charset else "utf-8", "replace")
     except LookupError:
         return payload.decode("utf-8", "replace")
-
-
-def _no_number(text: str) -> None:
-    raise ValueError(f"{text} is no JSON number")
 
 
 def is_loopback(host: str) -> bool:

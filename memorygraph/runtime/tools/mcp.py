@@ -1,6 +1,6 @@
 """`mcp://COMMAND ARGUMENTS` and `mcp://http://HOST:PORT/PATH`: the tools of an MCP server.
 
-What stands behind `mcp://` is either the address of a server that speaks streamable HTTP (`mcp://http://…` or
+After `mcp://` comes either the address of a server that speaks streamable HTTP (`mcp://http://…` or
 `mcp://https://…`), or the command that starts a server which speaks over its standard input and output, in the
 script's folder; it is split into words as a shell splits them, and no shell runs it.
 
@@ -22,7 +22,7 @@ from memorygraph.errors import MemoryGraphError
 from memorygraph.runtime.permissions import Address, Permissions
 from memorygraph.runtime.tools.http import is_loopback, require_base
 from memorygraph.runtime.tools.shell import child_environment, command_words
-from memorygraph.runtime.tools.tool import BaseTool, Method, Result, ToolFailure
+from memorygraph.runtime.tools.tool import ImportedTool, ToolFailure, ToolMethod, ToolResult
 
 if TYPE_CHECKING:
     import mcp
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
 
 SECONDS = 60.0
 _CLOSING_SECONDS = 15.0
-_SHOWN_OF_A_LOG = 500
+MAX_SHOWN_CHARS = 500
 _MAX_TOOLS = 1000
 
 
-class McpTool(BaseTool):
+class McpTool(ImportedTool):
     """`T.method({argument: value})` calls the server's tool of that name.
 
     It gives the tool's structured content, or else its texts, joined by line breaks. A call has 60 seconds, and so has
@@ -50,35 +50,45 @@ class McpTool(BaseTool):
         self._words = [] if remote else command_words(self.rest)
         if not remote and not self._words:
             raise MemoryGraphError("write `mcp://COMMAND ARGUMENTS` or `mcp://http://HOST:PORT/PATH`")
-        self._session: _Session | None = None
+        self._session: McpSession | None = None
 
     def address(self) -> Address | None:
         """The host and port of a server that is reached over HTTP."""
         return self._address
 
-    def perform(self, method: str, arguments: list[Any]) -> Result:
+    def perform(self, method: str, arguments: list[Any]) -> ToolResult:
         """Call the server's tool; the server is started or reached first, if it is not yet."""
         if len(arguments) > 1 or (arguments and not isinstance(arguments[0], dict)):
             raise MemoryGraphError("it takes one object, which names the arguments: `{ text: … }`")
-        return _result(self._opened().call(method, arguments[0] if arguments else {}))
+        return read_answer(self.open_session().call(method, arguments[0] if arguments else {}))
 
-    def methods(self) -> Mapping[str, Method]:
+    def methods(self) -> Mapping[str, ToolMethod]:
         """The server's tools; the server is started or reached first, if it is not yet.
 
         Raises:
             Refused: the user has not allowed it; nothing was done.
             ToolFailure: the server cannot tell.
         """
-        self.permissions.require(self.scheme, f"the tool `{self.name}` ({self.uri})", self.address())
+        self.require_permission()
         try:
-            tools = self._opened().tools()
+            tools = self.open_session().tools()
         except (MemoryGraphError, OSError) as error:
             raise ToolFailure(f"Tool {self.name} ({self.uri}) failed: {error}") from error
-        return {tool.name: Method(tool.description or "", tool.input_schema) for tool in tools}
+        return {tool.name: ToolMethod(tool.description or "", tool.input_schema) for tool in tools}
 
-    def _opened(self) -> _Session:
-        if self._session is None:
-            self._session = _Session(self._transport())
+    def open_session(self) -> McpSession:
+        """The session of this tool, opened at its first use."""
+        if self._session is not None:
+            return self._session
+        try:
+            import mcp  # noqa: F401 - the first of its imports tells whether it is there
+        except ImportError as error:
+            raise MemoryGraphError(f"it needs the package mcp: pip install 'memorygraph[mcp]' ({error})") from None
+        if self._address is not None:
+            # A proxy of the environment cannot reach this machine's own services.
+            self._session = McpSession(connect_http(self.rest, proxies=not is_loopback(self._address[0])))
+        else:
+            self._session = McpSession(connect_pipes(self._words, self.folder))
         return self._session
 
     def close(self) -> None:
@@ -87,18 +97,10 @@ class McpTool(BaseTool):
         if session is not None:
             session.close()
 
-    def _transport(self) -> Transport:
-        try:
-            import mcp  # noqa: F401 - the first of its imports tells whether it is there
-        except ImportError as error:
-            raise MemoryGraphError(f"it needs the package mcp: pip install 'memorygraph[mcp]' ({error})") from None
-        if self._address is not None:
-            return _over_http(self.rest, proxies=not is_loopback(self._address[0]))
-        return _over_pipes(self._words, self.folder)
-
 
 @asynccontextmanager
-async def _over_http(url: str, *, proxies: bool) -> AsyncIterator[Any]:
+async def connect_http(url: str, *, proxies: bool) -> AsyncIterator[Any]:
+    """Connect to a server that speaks streamable HTTP."""
     import httpx2
     from mcp.client.streamable_http import streamable_http_client
 
@@ -110,7 +112,8 @@ async def _over_http(url: str, *, proxies: bool) -> AsyncIterator[Any]:
 
 
 @asynccontextmanager
-async def _over_pipes(words: list[str], folder: Path) -> AsyncIterator[Any]:
+async def connect_pipes(words: list[str], folder: Path) -> AsyncIterator[Any]:
+    """Start a server that speaks over its standard input and output."""
     from mcp import StdioServerParameters, stdio_client
 
     command, *arguments = words
@@ -123,11 +126,11 @@ async def _over_pipes(words: list[str], folder: Path) -> AsyncIterator[Any]:
             raise MemoryGraphError(f"there is no command `{command}`") from None
         except Exception as error:
             log.seek(0)
-            said = log.read().strip()[-_SHOWN_OF_A_LOG:]
-            raise MemoryGraphError(f"{_cause(error)}; the server says: {said or 'nothing'}") from error
+            said = log.read().strip()[-MAX_SHOWN_CHARS:]
+            raise MemoryGraphError(f"{root_cause(error)}; the server says: {said or 'nothing'}") from error
 
 
-class _Session:
+class McpSession:
     """A client of a server, in an event loop of its own thread."""
 
     def __init__(self, transport: Transport) -> None:
@@ -138,7 +141,7 @@ class _Session:
         self._portal = self._stack.enter_context(start_blocking_portal())
         self._ready: Future[mcp.Client] = Future()
         self._stop = self._portal.call(anyio.Event)
-        self._task = self._portal.start_task_soon(self._serve, transport)
+        self._task = self._portal.start_task_soon(self.serve, transport)
         atexit.register(self.close)
         try:
             self._client = self._ready.result(SECONDS)
@@ -149,7 +152,8 @@ class _Session:
             self.close()
             raise
 
-    async def _serve(self, transport: Transport) -> None:
+    async def serve(self, transport: Transport) -> None:
+        """Keep the client open until the session ends."""
         import mcp
 
         try:
@@ -158,26 +162,27 @@ class _Session:
                 await self._stop.wait()
         except Exception as error:  # noqa: BLE001 - the SDK names no root of its errors
             if not self._ready.done():
-                self._ready.set_exception(MemoryGraphError(_cause(error)))
+                self._ready.set_exception(MemoryGraphError(root_cause(error)))
 
     def call(self, method: str, arguments: dict[str, Any]) -> CallToolResult:
-        """The server's answer to a call of one of its tools."""
+        """Call one of the server's tools."""
         try:
-            answer: CallToolResult = self._portal.call(self._call, method, arguments)
+            answer: CallToolResult = self._portal.call(self.call_async, method, arguments)
         except TimeoutError:
             raise MemoryGraphError(f"it took longer than {SECONDS:g} seconds") from None
         except Exception as error:  # the SDK names no root of its errors
-            raise MemoryGraphError(_cause(error)) from error
+            raise MemoryGraphError(root_cause(error)) from error
         return answer
 
     def tools(self) -> list[mcp_types.Tool]:
-        """The tools that the server has."""
+        """List the tools that the server has."""
         try:
-            return self._portal.call(self._tools)
+            return self._portal.call(self.list_async)
         except Exception as error:  # the SDK names no root of its errors
-            raise MemoryGraphError(_cause(error)) from error
+            raise MemoryGraphError(root_cause(error)) from error
 
-    async def _tools(self) -> list[mcp_types.Tool]:
+    async def list_async(self) -> list[mcp_types.Tool]:
+        """List the tools, page by page, within the time limit."""
         import anyio
 
         found: list[mcp_types.Tool] = []
@@ -189,7 +194,8 @@ class _Session:
                 found += page.tools
         return found
 
-    async def _call(self, method: str, arguments: dict[str, Any]) -> CallToolResult:
+    async def call_async(self, method: str, arguments: dict[str, Any]) -> CallToolResult:
+        """Call a tool, within the time limit."""
         import anyio
 
         with anyio.fail_after(SECONDS):
@@ -208,17 +214,18 @@ class _Session:
         self._stack.close()
 
 
-def _result(answer: CallToolResult) -> Result:
+def read_answer(answer: CallToolResult) -> ToolResult:
+    """Read the structured content of an answer, or else its texts."""
     texts = "\n".join(part.text for part in answer.content if part.type == "text")
     if answer.is_error:
         raise MemoryGraphError(texts or "the server's tool failed and does not say why")
     if answer.structured_content is not None:
-        return Result(answer.structured_content, {"parts": len(answer.content)})
-    return Result(texts, {"parts": len(answer.content)})
+        return ToolResult(answer.structured_content, {"parts": len(answer.content)})
+    return ToolResult(texts, {"parts": len(answer.content)})
 
 
-def _cause(error: BaseException) -> str:
-    """What went wrong first: errors of an event loop come in groups."""
+def root_cause(error: BaseException) -> str:
+    """Describe what went wrong first: errors of an event loop come in groups."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return str(error) or type(error).__name__

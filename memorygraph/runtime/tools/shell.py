@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 from memorygraph.errors import MemoryGraphError
-from memorygraph.runtime.methods import kind
 from memorygraph.runtime.permissions import Permissions
-from memorygraph.runtime.tools.tool import MAX_BYTES, MethodTool, Result
+from memorygraph.runtime.tools.tool import MAX_BYTES, MethodTool, ToolResult
+from memorygraph.runtime.values import describe_type
 
 SECONDS = 60.0
 _PAUSE_SECONDS = 0.02
@@ -56,18 +56,13 @@ class ShellTool(MethodTool):
         super().__init__(name, uri, folder, permissions)
         self._command = command_words(self.rest)
 
-    def run(self, *arguments: Any) -> Result:
+    def run(self, *arguments: Any) -> ToolResult:
         """Run the command to its end."""
-        words = self._command + [_word(argument) for argument in arguments]
+        words = self._command + [argument_word(argument) for argument in arguments]
         if not words or not words[0]:
             raise MemoryGraphError("`run` takes a command")
         if len(words) == 1 and not self._command:
             words = ["/bin/sh", "-c", *words]
-        code, outputs = self._finish(words)
-        stdout, stderr = (output.decode("utf-8", "replace") for output in outputs)
-        return Result({"stdout": stdout, "stderr": stderr, "code": code}, {"exit_code": code})
-
-    def _finish(self, words: list[str]) -> tuple[int, tuple[bytes, bytes]]:
         try:
             process = subprocess.Popen(  # noqa: S603 - this is what the user has allowed
                 words,
@@ -80,13 +75,15 @@ class ShellTool(MethodTool):
             )
         except FileNotFoundError:
             raise MemoryGraphError(f"there is no command `{words[0]}`") from None
-        with _ended(process):
-            outputs = _outputs(process)
-        return process.returncode, outputs
+        with kill_group_after(process):
+            outputs = read_outputs(process)
+        stdout, stderr = (output.decode("utf-8", "replace") for output in outputs)
+        code = process.returncode
+        return ToolResult({"stdout": stdout, "stderr": stderr, "code": code}, {"exit_code": code})
 
 
 def command_words(text: str) -> list[str]:
-    """The words of a command, split as a shell splits them; a shell's signs mean nothing else.
+    """Split a command into words, as a shell does; a shell's signs mean nothing else.
 
     Raises:
         MemoryGraphError: a quote is not closed.
@@ -97,9 +94,10 @@ def command_words(text: str) -> list[str]:
         raise MemoryGraphError(f"the command cannot be read: {str(error).lower()}") from None
 
 
-def _word(value: Any) -> str:
+def argument_word(value: Any) -> str:
+    """Write an argument as a word of a command; numbers without a fraction are whole."""
     if isinstance(value, bool) or not isinstance(value, (str, int, float)):
-        raise MemoryGraphError(f"an argument of a command is a text or a number, and this is {kind(value)}")
+        raise MemoryGraphError(f"an argument of a command is a text or a number, and this is {describe_type(value)}")
     word = str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
     if re.search("[\0\ud800-\udfff]", word):
         raise MemoryGraphError("an argument of a command holds no null character and no half character")
@@ -107,10 +105,10 @@ def _word(value: Any) -> str:
 
 
 @contextmanager
-def _ended(process: subprocess.Popen[bytes]) -> Iterator[None]:
-    """Whatever happens, the process and its group are gone afterwards.
+def kill_group_after(process: subprocess.Popen[bytes]) -> Iterator[None]:
+    """End the process and its group after the block, whatever happens.
 
-    The group is killed before its first process is waited for: until then, nobody else can get its number.
+    The group is killed before its first process is waited for: until then, no other process can get its number.
     """
     try:
         yield
@@ -122,8 +120,8 @@ def _ended(process: subprocess.Popen[bytes]) -> Iterator[None]:
             cast(IO[bytes], stream).close()
 
 
-def _outputs(process: subprocess.Popen[bytes]) -> tuple[bytes, bytes]:
-    """What a process writes until it ends, or until nobody can write any more."""
+def read_outputs(process: subprocess.Popen[bytes]) -> tuple[bytes, bytes]:
+    """Read what a process writes until it ends, or until its pipes are closed."""
     streams = (cast(IO[bytes], process.stdout), cast(IO[bytes], process.stderr))
     collected = {stream.fileno(): bytearray() for stream in streams}
     deadline = time.monotonic() + SECONDS
@@ -134,27 +132,19 @@ def _outputs(process: subprocess.Popen[bytes]) -> tuple[bytes, bytes]:
         while not ended or selector.get_map():
             ready = selector.select(0 if ended else _PAUSE_SECONDS)
             if ended and not ready:
-                break  # a process that it left behind still holds the pipe, and has nothing to say now
+                break  # a process that it left running still holds the pipe, and writes nothing now
             for key, _ in ready:
-                _collect(selector, key.fd, collected[key.fd])
+                chunk = os.read(key.fd, 65536)
+                collected[key.fd] += chunk
+                if not chunk:
+                    selector.unregister(key.fd)
+                if len(collected[key.fd]) > MAX_BYTES:
+                    raise MemoryGraphError(f"it wrote more than {MAX_BYTES:,} bytes and was stopped")
             if time.monotonic() > deadline:
                 raise MemoryGraphError(f"it took longer than {SECONDS:g} seconds and was stopped")
-            ended = ended or _has_ended(process)
+            # Its exit code is not taken yet: until then, its number stays its own.
+            ended = ended or os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
             if not selector.get_map() and not ended:
                 time.sleep(_PAUSE_SECONDS)
     stdout, stderr = (bytes(output) for output in collected.values())
     return stdout, stderr
-
-
-def _collect(selector: selectors.BaseSelector, descriptor: int, output: bytearray) -> None:
-    chunk = os.read(descriptor, 65536)
-    output += chunk
-    if not chunk:
-        selector.unregister(descriptor)
-    if len(output) > MAX_BYTES:
-        raise MemoryGraphError(f"it wrote more than {MAX_BYTES:,} bytes and was stopped")
-
-
-def _has_ended(process: subprocess.Popen[bytes]) -> bool:
-    """Whether it has ended, without taking its exit code: until that is taken, its number stays its own."""
-    return os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None

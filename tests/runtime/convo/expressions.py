@@ -8,7 +8,7 @@ import pytest
 
 from memorygraph.errors import Problem, ScriptError
 from memorygraph.languages import parse
-from memorygraph.languages.convo import CodeMessage, FunctionMessage, Program, Template, TextMessage
+from memorygraph.languages.convo.syntax import CodeMessage, FunctionMessage, Program, Template, TextMessage
 from memorygraph.runtime.convo.evaluator import Evaluator
 from memorygraph.runtime.convo.scope import Environment, Hook
 from memorygraph.runtime.permissions import Permissions
@@ -27,8 +27,10 @@ class Script:
         self.program: Program = parse(text, "convo")
         assert self.program.problems == ()
         self.messages = self.program.conversation.messages
-        self.environment = Environment(variables if variables is not None else {}, hooks=hooks or {})
-        self.evaluator = Evaluator(self.environment, self.program.source, permissions)
+        self.environment = Environment(
+            variables if variables is not None else {}, hooks=hooks or {}, permissions=permissions or Permissions.of()
+        )
+        self.evaluator = Evaluator(self.environment, self.program.source)
         self.functions = [message for message in self.messages if isinstance(message, FunctionMessage)]
         self.evaluator.declare(self.functions)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+import warnings
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -17,7 +18,7 @@ from memorygraph.languages.convo import builtins as names
 from memorygraph.runtime.convo.builtins import FUNCTIONS, texts
 from memorygraph.runtime.convo.builtins.texts import star_match
 from memorygraph.runtime.convo.evaluator import BUILT_IN
-from memorygraph.runtime.convo.scope import Work
+from memorygraph.runtime.convo.scope import WorkBudget
 from memorygraph.runtime.convo.values import MAX_ITEMS, UNDEFINED
 from tests.runtime.convo.expressions import evaluate, failure
 
@@ -257,21 +258,21 @@ def test_values(code: str, value: Any) -> None:
         ("now(1)", "`now` takes no arguments, and was given 1"),
         ("setVar(1 2)", "the name of a variable is a text, and this is a number"),
         ('setVar("a.b" 1) setVar("a.b.c" 1)', "a number has no `c` that could be set"),
-        ('regexMatch("a" "(")', "this is no pattern: missing ), unterminated subpattern"),
-        ('regexMatch("a" "*")', "this is no pattern: nothing to repeat"),
-        ('regexMatch("a" "a{99999999999}")', "this is no pattern: the repetition number is too large"),
-        ('regexMatch("a" "(a){99999999999}")', "this is no pattern: the repetition number is too large"),
-        ("then(1)", "`then` stands behind `if(…)`"),
-        ("else(1)", "`else` stands behind `if(…)`"),
-        ("elif(1)", "`elif` stands behind `if(…)`"),
-        ("if(true) 1 2 else(3)", "`else` stands behind `if(…)`"),
+        ('regexMatch("a" "(")', "invalid pattern: missing ), unterminated subpattern"),
+        ('regexMatch("a" "*")', "invalid pattern: nothing to repeat"),
+        ('regexMatch("a" "a{99999999999}")', "invalid pattern: the repetition number is too large"),
+        ('regexMatch("a" "(a){99999999999}")', "invalid pattern: the repetition number is too large"),
+        ("then(1)", "`then` follows `if(…)`"),
+        ("else(1)", "`else` follows `if(…)`"),
+        ("elif(1)", "`elif` follows `if(…)`"),
+        ("if(true) 1 2 else(3)", "`else` follows `if(…)`"),
         ("in([1])", "`in` stands in `foreach(item=in(list))`"),
         ("case(1)", "`case` stands in `switch(…)`"),
-        ("switch(1 case(2) 2 3)", "one statement stands behind each `case`"),
+        ("switch(1 case(2) 2 3)", "one statement follows each `case`"),
         ("break()", "`break` stands in no loop here"),
-        ("while(true)", "behind `while(…)` stands the statement that it repeats"),
+        ("while(true)", "after `while(…)`, the statement that it repeats is missing"),
         ("while(true) 1", "`while` does not end: it has gone more than 100,000 rounds"),
-        ("foreach(x=in([1]))", "behind `foreach(…)` stands the statement"),
+        ("foreach(x=in([1]))", "after `foreach(…)`, the statement"),
         ("foreach(x=5) 1", "`foreach` is written as"),
         ("foreach(in([1])) 1", "`foreach` is written as"),
         ("foreach(x=in(5)) 1", "`foreach` goes through a list or a map, and this is a number"),
@@ -307,20 +308,69 @@ def test_nothing_grows_without_bounds(code: str) -> None:
 
 
 def test_much_data_counts_as_much_work() -> None:
-    work = Work()
+    work = WorkBudget()
     work.spend_reading([[0] * 100_000, "x" * 100_000, 5])
     assert work.done == 1500
     message = failure("> do\nwhile(true) getObjKeys(list)\n", {"list": [0] * MAX_ITEMS}).message
     assert "more than 1,000,000 calls" in message
 
 
-@pytest.mark.parametrize("pattern", ["(a+)+$", "(a|aa)+$", "(a|a)*b", "a*a*a*a*a*a*a*b", "(.*)*x", "((a?){30}){30}b"])
+@pytest.mark.parametrize(
+    "pattern", ["(a+)+$", "(a|aa)+$", "(a|a)*[bc]", "a*a*a*a*a*a*a*[bc]", "(.*)*[xy]", "((a?){30}){30}[bc]"]
+)
 def test_a_pattern_cannot_hang(pattern: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(texts, "SECONDS", 0.5)
+    monkeypatch.setattr(texts, "MAX_SEARCH_S", 0.5)
     started = time.monotonic()
     message = failure(f'> do\nregexMatch(text "{pattern}")\n', {"text": "a" * 2000 + "!"}).message
     assert message == "the search for a pattern took more than 0.5 seconds"
     assert time.monotonic() - started < 10
+
+
+@pytest.mark.parametrize("pattern", ["(a|a)*b", "a*a*a*a*a*a*a*b", "(.*)*x", "((a?){30}){30}b", "(a{0,900}){0,900}b"])
+def test_a_pattern_that_needs_a_missing_character_fails_at_once(pattern: str) -> None:
+    started = time.monotonic()
+    assert evaluate(f'regexMatch(text "{pattern}")', text="a" * 2000 + "!") is False
+    assert time.monotonic() - started < 1
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    ["(((a{100}){100}){100}){100}", "(?:(?:a{900}){900}){9}", "(?x)((a{99}) {99}) #{\n{99}", "((a{500,}){500,}){500,}"],
+)
+def test_a_pattern_cannot_repeat_without_bounds(pattern: str) -> None:
+    started = time.monotonic()
+    problem = failure("> do\nregexMatch(text pattern)\n", {"text": "a", "pattern": pattern})
+    assert (problem.code, "all counts multiplied" in problem.message) == ("value-too-large", True)
+    assert time.monotonic() - started < 1
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "found"),
+    [
+        ("a{e}", "b", False),
+        ("a{e}", "a{e}", True),
+        ("[{]a", "{a", True),
+        (r"\{1}", "{1}", True),
+        (r"\N{DIGIT ONE}", "1", True),
+        ("x{1,2}y", "xxy", True),
+        ("x{,2}y", "y", True),
+        ("[[a]b]", "[b]", True),
+        ("[a||b]", "|", True),
+        ("(?i)STRASSE", "straße", False),
+        (r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", "123e4567-e89b-12d3-a456-426614174000", True),
+    ],
+)
+def test_a_pattern_means_what_it_means_in_python(pattern: str, text: str, found: bool) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)
+        assert (re.search(pattern, text) is not None) is found
+    assert evaluate("regexMatch(text pattern)", text=text, pattern=pattern) is found
+
+
+@pytest.mark.parametrize("pattern", [r"a\Kb", "(?R)", r"\p{L}", "x(?i)a", r"(?<!a+)b", "(" * 5000])
+def test_what_is_no_pattern_in_python_is_invalid(pattern: str) -> None:
+    problem = failure("> do\nregexMatch(text pattern)\n", {"text": "ab", "pattern": pattern[:1000]})
+    assert (problem.code, problem.message.startswith("invalid pattern: ")) == ("invalid-pattern", True)
 
 
 def test_patterns_and_texts_are_bounded() -> None:
@@ -356,6 +406,7 @@ def test_date_time() -> None:
 def test_every_function_has_a_value_in_a_table() -> None:
     tested = "\n".join(code for code, _ in TABLE)
     elsewhere = {"now", "uuid", "rand", "print", "dateTime", "new", "is"}
+    elsewhere |= {"httpGet", "httpPost", "httpPut", "httpPatch", "httpDelete"}  # in test_http.py
     assert [name for name in FUNCTIONS if f"{name}(" not in tested and name not in elsewhere] == []
 
 

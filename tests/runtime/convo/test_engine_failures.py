@@ -8,7 +8,7 @@ from memorygraph.errors import ModelError, ScriptError
 from memorygraph.llm.completion import ToolCall
 from memorygraph.runtime.convo.controller import execute_convo_graph
 from memorygraph.runtime.permissions import Permissions
-from memorygraph.scripted.replies import Answer, Failure, Reply
+from memorygraph.scripted.replies import Failure, Reply, ScriptedAnswer
 from tests.runtime.convo.model import scripted, tool
 from tests.runtime.convo.site import Site
 
@@ -33,7 +33,7 @@ x
     ("reply", "code", "error"),
     [
         (tool("evil", n=1), "unknown-tool", "the model called `evil`, which is not offered here"),
-        (Reply(tool_calls=(ToolCall("double", "{n:"),)), "tool", "no JSON"),
+        (Reply(tool_calls=(ToolCall("double", "{n:"),)), "tool", "not JSON"),
         (Reply(tool_calls=(ToolCall("double", "[1]"),)), "tool", "must be a JSON object"),
         (tool("double", n="many"), "tool", "`double`.n must be a number"),
         (tool("double"), "tool", "`double`.n is missing"),
@@ -42,7 +42,7 @@ x
         (Failure(400, "No."), "model", "the model endpoint refused the request"),
     ],
 )
-def test_a_tool_that_fails_fails_the_run_and_the_step_is_kept(reply: Answer, code: str, error: str) -> None:
+def test_a_tool_that_fails_fails_the_run_and_the_step_is_kept(reply: ScriptedAnswer, code: str, error: str) -> None:
     with Site({"/items": 503}) as site, scripted([reply]):
         result = execute_convo_graph(
             TOOL.replace("HOST", site.host), permissions=Permissions.of(allow_hosts=[site.host])

@@ -12,7 +12,7 @@ import pytest
 from memorygraph.runtime.convo.asker import ModelAsker
 from memorygraph.runtime.convo.controller import execute_convo_graph
 from memorygraph.runtime.convo.steps import Taken
-from memorygraph.scripted.replies import Answer, Request
+from memorygraph.scripted.replies import Request, ScriptedAnswer
 from tests.runtime.convo.model import scripted, sent
 
 TARGETS = "abc"
@@ -70,7 +70,7 @@ def test_the_first_that_holds_wins_and_nothing_behind_a_sure_one_is_asked(
 def test_conditions_are_judged_at_once_and_the_order_of_the_source_decides() -> None:
     arrived, answered = Barrier(3, timeout=10), {name: Event() for name in ("One", "Two", "Three")}
 
-    def reply(request: Request) -> Answer:
+    def reply(request: Request) -> ScriptedAnswer:
         name = request.prompt.split("\n")[0]
         if name not in answered:
             return "out"
@@ -183,7 +183,7 @@ x
 def test_each_route_that_holds_has_a_branch_with_variables_of_its_own() -> None:
     together = Barrier(3, timeout=10)
 
-    def reply(request: Request) -> Answer:
+    def reply(request: Request) -> ScriptedAnswer:
         if judged(request):
             return TRUE
         if request.prompt[0] in "ABD":

@@ -13,7 +13,7 @@ from memorygraph.runtime.convo.controller import ConvoGraphController, convo_gra
 from memorygraph.runtime.convo.conversation import Conversation
 from memorygraph.runtime.convo.engine import RunListener
 from memorygraph.runtime.convo.steps import ConvoGraphResult, ModelCall, Step
-from memorygraph.scripted.replies import Answer, Failure, Request
+from memorygraph.scripted.replies import Failure, Request, ScriptedAnswer
 from tests.runtime.convo.model import scripted, sent, tool
 
 SOURCE = """
@@ -39,7 +39,7 @@ n = 0
   End {{input}} ({{n}})
 > goto sort
 """
-REPLIES: list[Answer] = ['{"value": "question"}', '{"isTrue": true}', tool("answer", text="Yes"), "bye"]
+REPLIES: list[ScriptedAnswer] = ['{"value": "question"}', '{"isTrue": true}', tool("answer", text="Yes"), "bye"]
 HELLO = SOURCE % "Hello"
 
 

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memorygraph.errors import ModelError, ScriptError, Source
-from memorygraph.languages.convo import Template
+from memorygraph.languages.convo.syntax import Template
 from memorygraph.llm.shapes import ReplyError
 from memorygraph.runtime.convo.evaluator import Evaluator
 from memorygraph.runtime.convo.scope import Environment
-from memorygraph.runtime.convo.tools import arguments_of, function_named, tool_schema
+from memorygraph.runtime.convo.tools import read_arguments, tool_schema
 from memorygraph.runtime.convo.types import BASIC, Enum
 from memorygraph.runtime.convo.values import UNDEFINED
 from tests.runtime.convo.expressions import Script, evaluate, failure
@@ -250,7 +250,7 @@ def test_errors_in_a_body_say_where() -> None:
     assert (problem.line, problem.column, problem.length, problem.code) == (3, 5, 8, "division-by-zero")
     problem = failure("> f(a: missing) -> (a)\n\n> do\nf(1)\n")
     assert (problem.line, problem.column) == (1, 8)
-    assert problem.message.startswith("this is no type, but undefined")
+    assert problem.message.startswith("expected a type, not undefined")
 
 
 # Hooks, and what a define may call
@@ -353,23 +353,23 @@ def test_a_description_of_a_function_reaches_the_schema() -> None:
 )
 def test_arguments_of_a_model(text: Any, arguments: dict[str, Any]) -> None:
     script = Script(TOOL)
-    assert arguments_of(text, script.functions[0], script.evaluator) == arguments
+    assert read_arguments(text, script.functions[0], script.evaluator) == arguments
 
 
 def test_no_arguments_at_all() -> None:
     script = Script(TOOL)
-    assert arguments_of("", script.functions[1], script.evaluator) == {}
+    assert read_arguments("", script.functions[1], script.evaluator) == {}
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("{", "the arguments for `flagUser` are no JSON"),
+        ("{", "the arguments for `flagUser` are not JSON"),
         ("[1]", "the arguments for `flagUser` must be a JSON object, and are a list"),
         ("null", "must be a JSON object, and are null"),
-        ('{"flag": NaN}', "NaN is no JSON number"),
-        ("[" * 100_000, "are no JSON"),
-        ('{"count": ' + "1" * 5000 + "}", "are no JSON"),
+        ('{"flag": NaN}', "NaN is not a JSON number"),
+        ("[" * 100_000, "are not JSON"),
+        ('{"count": ' + "1" * 5000 + "}", "are not JSON"),
         ("", "`flagUser`.flag is missing"),
         ('{"flag": "other", "count": 1}', '`flagUser`.flag must be one of "none", "bad", and is a text: "other"'),
         ('{"flag": "bad", "count": "many"}', '`flagUser`.count must be a whole number, and is a text: "many"'),
@@ -378,16 +378,9 @@ def test_no_arguments_at_all() -> None:
 def test_wrong_arguments_of_a_model(text: str, message: str) -> None:
     script = Script(TOOL)
     with pytest.raises(ReplyError) as caught:
-        arguments_of(text, script.functions[0], script.evaluator)
+        read_arguments(text, script.functions[0], script.evaluator)
     assert message in str(caught.value)
     assert len(str(caught.value)) < 300
-
-
-def test_an_unknown_function_of_a_model() -> None:
-    functions = Script(TOOL).environment.functions
-    assert function_named("plain", functions).name == "plain"
-    with pytest.raises(ReplyError, match='the function "other", which it was not offered; it has `flagUser`, `plain`'):
-        function_named("other", functions)
 
 
 def test_the_type_of_an_expression() -> None:

@@ -17,7 +17,7 @@ from memorygraph.errors import ScriptError
 from memorygraph.runtime.permissions import Permissions, Refused
 from memorygraph.runtime.tools import http
 from tests.runtime.convo.expressions import Script
-from tests.runtime.portals import portal_threads
+from tests.runtime.tools.portals import portal_threads
 
 
 @dataclass
@@ -204,14 +204,14 @@ def test_redirects_stay_on_the_host(service: Service, serve: Callable[[], Servic
         ("httpGet('file:///etc/passwd')", "a URL begins with `http://` or `https://` and a host"),
         ("httpGet('/a')", "a URL begins with"),
         ("httpGet('http://')", "a URL begins with"),
-        ("httpGet('http://[')", "this is no URL"),
+        ("httpGet('http://[')", "invalid URL"),
         ("httpGet('http://u:p@127.0.0.1/')", "a user name or password does not belong into a program"),
-        ("httpGet('{{url}}/a\\nb')", "this is no URL"),
-        ("httpGet('{{url}}/a\\r\\nX-Evil: 1')", "this is no URL"),
-        ("httpGet('{{url}}\\n.evil.example/')", "this is no URL"),
-        ("httpGet('http://127.0.0.1\\n:80/')", "this is no URL"),
-        ("httpGet('ht\\ntp://127.0.0.1/')", "this is no URL"),
-        ("httpGet(' {{url}}/')", "this is no URL"),
+        ("httpGet('{{url}}/a\\nb')", "invalid URL"),
+        ("httpGet('{{url}}/a\\r\\nX-Evil: 1')", "invalid URL"),
+        ("httpGet('{{url}}\\n.evil.example/')", "invalid URL"),
+        ("httpGet('http://127.0.0.1\\n:80/')", "invalid URL"),
+        ("httpGet('ht\\ntp://127.0.0.1/')", "invalid URL"),
+        ("httpGet(' {{url}}/')", "invalid URL"),
         ("httpGet('{{url}}@evil.example/')", "a user name or password does not belong into a program"),
         ("httpGet('{{url}}\\\\@evil.example/')", "an address holds no spaces, line breaks or backslashes"),
         ("httpGet('{{url}}/../x')", "holds `.` or `..`"),

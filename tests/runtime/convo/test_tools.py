@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorygraph.languages.convo import FunctionMessage
+from memorygraph.languages.convo.syntax import FunctionMessage
 from memorygraph.llm.shapes import ReplyError
-from memorygraph.runtime.convo.tools import arguments_of, tool_schema
-from memorygraph.runtime.convo.types import BASIC, accepts
+from memorygraph.runtime.convo.tools import read_arguments, tool_schema
+from memorygraph.runtime.convo.types import BASIC
 from tests.runtime.convo.expressions import Script
 from tests.runtime.convo.test_values import JSON
 
@@ -115,14 +115,14 @@ def test_what_a_model_is_told(name: str, script: Script) -> None:
     ],
 )  # fmt: skip
 def test_what_a_model_says(name: str, said: str, arguments: dict[str, Any], script: Script) -> None:
-    assert arguments_of(said, function(script, name), script.evaluator) == arguments
+    assert read_arguments(said, function(script, name), script.evaluator) == arguments
 
 
 @pytest.mark.parametrize(
     ("name", "said", "message"),
     [
         ("categorize", '{"category": "bad"}', '`categorize`.category must be one of "positive", "neutral", "negative"'),
-        ("categorize", "positive", "the arguments for `categorize` are no JSON"),
+        ("categorize", "positive", "the arguments for `categorize` are not JSON"),
         ("sendRefund", '{"toEmail": "a"}', "`sendRefund`.refundAmount is missing; it must be a number"),
         ("sendRefund", '{"toEmail": "a", "refundAmount": 1e999}', "`sendRefund`.refundAmount must be a number"),
         (
@@ -130,13 +130,13 @@ def test_what_a_model_says(name: str, said: str, arguments: dict[str, Any], scri
             '{"toEmail": "a", "refundAmount": 1' + "0" * 400 + "}",
             "`sendRefund`.refundAmount must be a number, and is a number: 1000",
         ),
-        ("sendRefund", '{"toEmail": "a", "refundAmount": Infinity}', "Infinity is no JSON number"),
+        ("sendRefund", '{"toEmail": "a", "refundAmount": Infinity}', "Infinity is not a JSON number"),
         ("sendMail", '{"toEmail": {"a": 1}}', '`sendMail`.toEmail must be a text, and is a map: {"a":1}'),
     ],
 )
 def test_what_a_model_says_wrong(name: str, said: str, message: str, script: Script) -> None:
     with pytest.raises(ReplyError) as caught:
-        arguments_of(said, function(script, name), script.evaluator)
+        read_arguments(said, function(script, name), script.evaluator)
     assert message in str(caught.value)
     assert len(str(caught.value)) < 300
 
@@ -146,8 +146,8 @@ def test_whatever_a_model_says_fits_or_is_its_error(said: str, name: str) -> Non
     script = review()
     called = function(script, name)
     try:
-        arguments = arguments_of(said, called, script.evaluator)
+        arguments = read_arguments(said, called, script.evaluator)
     except ReplyError:
         return
-    assert accepts(script.evaluator.signature(called), arguments)
-    assert accepts(BASIC["object"], arguments)
+    assert script.evaluator.signature(called).accepts(arguments)
+    assert BASIC["object"].accepts(arguments)

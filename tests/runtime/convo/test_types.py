@@ -12,22 +12,22 @@ from memorygraph.runtime.convo.types import (
     ANY,
     BASIC,
     ArrayOf,
-    ConvoType,
     Enum,
-    Field,
     Struct,
-    accepts,
-    coerce,
-    schema_of,
+    StructField,
 )
-from memorygraph.runtime.convo.values import UNDEFINED
+from memorygraph.runtime.convo.values import UNDEFINED, ConvoType
 from memorygraph.runtime.values import ValueProblem
 from tests.runtime.convo.expressions import Script, evaluate, failure
 from tests.runtime.convo.test_values import JSON
 
 STRING, NUMBER, INT, BOOLEAN = (BASIC[name] for name in ("string", "number", "int", "boolean"))
 PERSON = Struct(
-    (Field("name", STRING), Field("age", INT, optional=True), Field("tags", ArrayOf(STRING), optional=True))
+    (
+        StructField("name", STRING),
+        StructField("age", INT, optional=True),
+        StructField("tags", ArrayOf(STRING), optional=True),
+    )
 )
 
 
@@ -40,14 +40,14 @@ PERSON = Struct(
         ("array(string)", ArrayOf(STRING)),
         ("[int]", ArrayOf(INT)),
         ("array(array(int))", ArrayOf(ArrayOf(INT))),
-        ("map(a: string b?: number)", Struct((Field("a", STRING), Field("b", NUMBER, optional=True)))),
-        ("{a: string}", Struct((Field("a", STRING),))),
-        ("struct(a: string)", Struct((Field("a", STRING),))),
+        ("map(a: string b?: number)", Struct((StructField("a", STRING), StructField("b", NUMBER, optional=True)))),
+        ("{a: string}", Struct((StructField("a", STRING),))),
+        ("struct(a: string)", Struct((StructField("a", STRING),))),
         ("struct()", Struct()),
-        ('map(kind: "a" n: int)', Struct((Field("kind", Enum(("a",))), Field("n", INT)))),
-        ("map(a: map(b: int))", Struct((Field("a", Struct((Field("b", INT),))),))),
-        ("map(\n# The name\na: string)", Struct((Field("a", STRING, description="The name"),))),
-        ("Name = map(a: string) array(Name)", ArrayOf(Struct((Field("a", STRING),)))),
+        ('map(kind: "a" n: int)', Struct((StructField("kind", Enum(("a",))), StructField("n", INT)))),
+        ("map(a: map(b: int))", Struct((StructField("a", Struct((StructField("b", INT),))),))),
+        ("map(\n# The name\na: string)", Struct((StructField("a", STRING, description="The name"),))),
+        ("Name = map(a: string) array(Name)", ArrayOf(Struct((StructField("a", STRING),)))),
         ('map(a: 1 b: "x")', {"a": 1, "b": "x"}),
         ("array(1 2)", [1, 2]),
         ("array()", []),
@@ -65,7 +65,7 @@ def test_calls_give_types_or_data(code: str, type_: Any) -> None:
         ("enum([1])", "`enum` takes texts, numbers and constants, and this is a list"),
         ("enum(missing)", "and this is undefined"),
         ("map(1)", "write `name: value` in place of 1"),
-        ("struct(a: missing)", "this is no type, but undefined"),
+        ("struct(a: missing)", "expected a type, not undefined"),
         ("new(string)", "`new` makes a map of a type with names"),
     ],
 )
@@ -111,7 +111,7 @@ def test_an_unknown_name_is_no_type() -> None:
         (Enum((True,)), {"type": "boolean", "enum": [True]}),
         (Enum(("a", None)), {"enum": ["a", None]}),
         (
-            Struct((Field("a", STRING, description="An a"), Field("b", ArrayOf(INT), optional=True))),
+            Struct((StructField("a", STRING, description="An a"), StructField("b", ArrayOf(INT), optional=True))),
             {
                 "type": "object",
                 "properties": {
@@ -125,7 +125,7 @@ def test_an_unknown_name_is_no_type() -> None:
     ],
 )
 def test_schemas(type_: ConvoType, schema: dict[str, Any]) -> None:
-    assert schema_of(type_) == schema
+    assert type_.schema == schema
 
 
 @pytest.mark.parametrize(
@@ -162,7 +162,7 @@ def test_schemas(type_: ConvoType, schema: dict[str, Any]) -> None:
     ],
 )
 def test_coercion(type_: ConvoType, given: Any, value: Any) -> None:
-    found = coerce(given, type_)
+    found = type_.coerce(given)
     assert found == value
     assert type(found) is type(value)
 
@@ -196,7 +196,7 @@ def test_coercion(type_: ConvoType, given: Any, value: Any) -> None:
 )
 def test_what_does_not_fit_says_where_and_why(type_: ConvoType, given: Any, message: str) -> None:
     with pytest.raises(ValueProblem) as caught:
-        coerce(given, type_, "x")
+        type_.coerce(given, "x")
     assert str(caught.value).startswith(message)
     assert caught.value.code == "type-mismatch"
 
@@ -208,7 +208,9 @@ TYPES = st.recursive(
     lambda inner: (
         inner.map(ArrayOf)
         | st.dictionaries(st.sampled_from("ab"), st.tuples(inner, st.booleans())).map(
-            lambda fields: Struct(tuple(Field(name, type_, optional) for name, (type_, optional) in fields.items()))
+            lambda fields: Struct(
+                tuple(StructField(name, type_, optional) for name, (type_, optional) in fields.items())
+            )
         )
     ),
     max_leaves=4,
@@ -218,11 +220,11 @@ TYPES = st.recursive(
 @given(TYPES, JSON | st.dictionaries(st.sampled_from("ab"), JSON) | st.lists(LITERALS))
 def test_coercion_is_idempotent(type_: ConvoType, value: Any) -> None:
     try:
-        once = coerce(value, type_)
+        once = type_.coerce(value)
     except ValueProblem:
         return
-    assert coerce(once, type_) == once
-    assert accepts(type_, once)
+    assert type_.coerce(once) == once
+    assert type_.accepts(once)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""How values are shown, compared, reached and copied."""
+"""How values are excerpt, compared, reached and copy_deeply."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from hypothesis import strategies as st
 
 from memorygraph.runtime.convo.types import BASIC, ArrayOf, Enum
 from memorygraph.runtime.convo.values import (
-    MAX_TEXT,
+    MAX_TEXT_CHARACTERS,
     UNDEFINED,
-    at_path,
-    bounded,
-    copied,
+    copy_deeply,
     deep_equal,
-    joined,
-    plain,
+    excerpt,
+    get_at_path,
+    join_texts,
     render_value,
+    require_bounded,
     set_member,
-    shown,
     strict_equal,
     to_json,
+    to_plain,
     truthy,
 )
 from memorygraph.runtime.values import ValueProblem
@@ -74,7 +74,7 @@ def test_rendering(value: Any, text: str) -> None:
 @given(JSON)
 def test_every_json_value_can_be_shown(value: Any) -> None:
     assert isinstance(render_value(value), str)
-    assert isinstance(shown(value), str)
+    assert isinstance(excerpt(value), str)
 
 
 @given(JSON.filter(lambda value: "Infinity" not in str(value)))
@@ -88,12 +88,12 @@ def test_a_value_that_holds_itself_is_an_error() -> None:
     circle["a"] = [circle]
     with pytest.raises(ValueProblem, match="or holds itself"):
         render_value(circle)
-    assert shown(circle) == "a map"
+    assert excerpt(circle) == "a map"
     assert deep_equal(circle, circle)
     twin: dict[str, Any] = {}
     twin["a"] = [twin]
     assert deep_equal(circle, twin)
-    assert copied(circle)["a"][0]["a"][0]["a"] is not circle["a"]
+    assert copy_deeply(circle)["a"][0]["a"][0]["a"] is not circle["a"]
 
 
 def test_a_value_that_doubles_is_an_error() -> None:
@@ -102,7 +102,7 @@ def test_a_value_that_doubles_is_an_error() -> None:
         value = [value, value]
     with pytest.raises(ValueProblem, match="too large"):
         render_value(value)
-    assert copied(value) is not value
+    assert copy_deeply(value) is not value
 
 
 @pytest.mark.parametrize("depth", [1000, 2000])
@@ -111,8 +111,8 @@ def test_deep_values(depth: int) -> None:
     for _ in range(depth):
         value = [value]
     assert render_value(value).startswith("[\n    [")
-    assert deep_equal(value, copied(value))
-    assert at_path(value, ["0"] * depth) == 1
+    assert deep_equal(value, copy_deeply(value))
+    assert get_at_path(value, ["0"] * depth) == 1
 
 
 @pytest.mark.parametrize("value", [UNDEFINED, None, False, 0, 0.0, -0.0, "", NAN], ids=str)
@@ -154,7 +154,7 @@ def test_strict_equality(left: Any, right: Any, same: bool) -> None:
 
 @given(JSON)
 def test_a_copy_says_the_same(value: Any) -> None:
-    assert deep_equal(value, copied(value))
+    assert deep_equal(value, copy_deeply(value))
 
 
 @pytest.mark.parametrize(
@@ -183,7 +183,7 @@ def test_a_copy_says_the_same(value: Any) -> None:
     ],
 )
 def test_paths_read_data_only(value: Any, path: str, found: Any) -> None:
-    assert at_path(value, path.split(".")) is found or at_path(value, path.split(".")) == found
+    assert get_at_path(value, path.split(".")) is found or get_at_path(value, path.split(".")) == found
 
 
 def test_setting_members() -> None:
@@ -206,16 +206,16 @@ def test_there_is_one_undefined() -> None:
 
 def test_plain_leaves_its_value_as_it_is() -> None:
     value = {"a": [UNDEFINED, BASIC["string"]], "b": UNDEFINED}
-    assert plain(value) == {"a": [None, {"type": "string"}]}
+    assert to_plain(value) == {"a": [None, {"type": "string"}]}
     assert value == {"a": [UNDEFINED, BASIC["string"]], "b": UNDEFINED}
 
 
 def test_sizes_are_bounded() -> None:
-    half = "x" * (MAX_TEXT // 2)
-    assert len(joined([half, half])) == MAX_TEXT
+    half = "x" * (MAX_TEXT_CHARACTERS // 2)
+    assert len(join_texts([half, half])) == MAX_TEXT_CHARACTERS
     for pieces, between in (([half, half, "x"], ""), ([half, half], "x")):
         with pytest.raises(ValueProblem, match="more than 10,000,000 characters"):
-            joined(pieces, between)
-    for value in ("x" * (MAX_TEXT + 1), [0] * 100_001, dict.fromkeys(map(str, range(100_001)))):
+            join_texts(pieces, between)
+    for value in ("x" * (MAX_TEXT_CHARACTERS + 1), [0] * 100_001, dict.fromkeys(map(str, range(100_001)))):
         with pytest.raises(ValueProblem, match="has more than"):
-            bounded(value)
+            require_bounded(value)

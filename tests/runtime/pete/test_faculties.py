@@ -15,14 +15,14 @@ from typing import Any
 import pytest
 
 from memorygraph import MemoryGraphError
-from memorygraph.languages.pete import Command, Value
+from memorygraph.languages.pete.syntax import Command, Value
 from memorygraph.runtime.permissions import Permissions
 from memorygraph.runtime.pete.faculties import MAX_ANSWER, Faculties, PythonFaculty, ToolFaculty
-from memorygraph.runtime.tools import Tool, open_tool
+from memorygraph.runtime.tools import ImportedTool, open_tool
 from memorygraph.scripted.replies import Reply
 from tests.runtime.pete.minds import BEGUN, Mind, letter_by_letter, require_log
 
-SERVER = Path(__file__).parent.parent / "mcp_server.py"
+SERVER = Path(__file__).parent.parent / "tools" / "mcp_server.py"
 MCP = f"mcp://{shlex.quote(sys.executable)} {shlex.quote(str(SERVER))}"
 
 
@@ -206,14 +206,14 @@ def test_names_of_faculties_and_sensors_are_checked(mind: Mind) -> None:
 
 
 @pytest.fixture
-def mcp(tmp_path: Path) -> Iterator[Tool]:
+def mcp(tmp_path: Path) -> Iterator[ImportedTool]:
     tool = open_tool("server", MCP, tmp_path, Permissions.of(["mcp"]))
     yield tool
     tool.close()
 
 
 @pytest.mark.timeout(120)
-def test_the_tools_of_an_mcp_server_are_procedures(mind: Mind, mcp: Tool) -> None:
+def test_the_tools_of_an_mcp_server_are_procedures(mind: Mind, mcp: ImportedTool) -> None:
     thought = mind.thinks('@server, add {"a": 1, "b": 2}', "fail\n", "@server, two_parts\n", "@server, add [1]")
     thought.faculty("server", ToolFaculty(mcp))
     added, failed, texts, wrong = (step.feedback for step in thought.run(4).steps)
@@ -224,7 +224,7 @@ def test_the_tools_of_an_mcp_server_are_procedures(mind: Mind, mcp: Tool) -> Non
 
 
 @pytest.mark.timeout(120)
-def test_a_model_is_told_the_tools_of_an_mcp_server_and_what_they_take(mcp: Tool, tmp_path: Path) -> None:
+def test_a_model_is_told_the_tools_of_an_mcp_server_and_what_they_take(mcp: ImportedTool, tmp_path: Path) -> None:
     faculty = ToolFaculty(mcp)
     assert any(line.startswith('add {"a": integer, "b": integer}') for line in faculty.described())
     assert (faculty.has("add"), faculty.has("subtract")) == (True, False)

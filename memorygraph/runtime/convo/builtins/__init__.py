@@ -1,14 +1,8 @@
-"""The built-in functions of Convo-Lang that take values, by their names."""
+"""The built-in functions of Convo-Lang that take values. Importing a module enters its functions into the table."""
 
 from __future__ import annotations
 
-from memorygraph.runtime.convo.builtins.ambient import AMBIENT
-from memorygraph.runtime.convo.builtins.arithmetic import ARITHMETIC
-from memorygraph.runtime.convo.builtins.builtin import Builtin, Table
-from memorygraph.runtime.convo.builtins.lists import LISTS
-from memorygraph.runtime.convo.builtins.logic import LOGIC
-from memorygraph.runtime.convo.builtins.texts import TEXTS
+from memorygraph.runtime.convo.builtins import ambient, arithmetic, http, lists, logic, texts
+from memorygraph.runtime.convo.builtins.registry import FUNCTIONS, Builtin
 
-__all__ = ["FUNCTIONS", "Builtin"]
-
-FUNCTIONS: Table = {**LOGIC, **ARITHMETIC, **LISTS, **TEXTS, **AMBIENT}
+__all__ = ["FUNCTIONS", "Builtin", "ambient", "arithmetic", "http", "lists", "logic", "texts"]

@@ -1,4 +1,4 @@
-"""What depends on more than the arguments: variables by name, the time, new ids, and what is printed."""
+"""Functions of more than their arguments: variables by name, the time, new ids, and printing."""
 
 from __future__ import annotations
 
@@ -10,53 +10,50 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from memorygraph.runtime.convo.builtins.builtin import Table, registrar
-from memorygraph.runtime.convo.values import UNDEFINED, is_number, kind_of, render_value
-from memorygraph.runtime.methods import text_of
-from memorygraph.runtime.values import ValueProblem
+from memorygraph.runtime.convo.builtins.registry import builtin
+from memorygraph.runtime.convo.values import UNDEFINED, is_number, name_kind, render_value
+from memorygraph.runtime.values import ValueProblem, require_text
 
 if TYPE_CHECKING:
-    from memorygraph.runtime.convo.scope import Scope
-
-AMBIENT: Table = {}
-_builtin = registrar(AMBIENT)
+    from memorygraph.runtime.convo.scope import ConvoScope
 
 
-@_builtin("getVar", 1, 2, pure=False, scoped=True)
-def _get_var(scope: Scope, name: Any, default: Any = UNDEFINED) -> Any:
-    """The variable of a name, which can be a path."""
-    found = scope.look_up(text_of(name, "the name of a variable").split("."))
+@builtin("getVar", pure=False)
+def get_variable(scope: ConvoScope, name: Any, default: Any = UNDEFINED) -> Any:
+    """Read the variable of a name, which can be a path."""
+    found = scope.look_up(require_text(name, "the name of a variable").split("."))
     return default if found is UNDEFINED else found
 
 
-@_builtin("setVar", 2, pure=False, scoped=True)
-def _set_var(scope: Scope, *path_and_value: Any) -> Any:
-    """Set a variable of the conversation, also in a body: `setVar("user" "name" "Ada")`."""
-    *names, value = path_and_value
-    scope.assign_shared(".".join(text_of(name, "the name of a variable") for name in names).split("."), value)
+@builtin("setVar", pure=False)
+def set_variable(scope: ConvoScope, name: Any, second: Any, *more: Any) -> Any:
+    """Set a variable of the conversation, also from within a body: `setVar("user" "name" "Ada")`."""
+    *names, value = (name, second, *more)
+    scope.assign_shared(".".join(require_text(part, "the name of a variable") for part in names).split("."), value)
     return value
 
 
-@_builtin("print", pure=False)
-def _print(*values: Any) -> Any:
-    """Show values on the standard error; control characters in them are left out. The last one is the value."""
+@builtin("print", pure=False)
+def print_values(*values: Any) -> Any:
+    """Print values on the standard error, without their control characters; give the last one."""
     text = " ".join(map(render_value, values))
     sys.stderr.write("".join(c for c in text if c.isprintable() or c in "\n\t") + "\n")
     return values[-1] if values else UNDEFINED
 
 
-@_builtin("now", 0, 0, pure=False)
-def _now() -> int:
-    """The milliseconds since 1970."""
+@builtin("now", pure=False)
+def read_clock() -> int:
+    """Read the time, in milliseconds since 1970."""
     return time.time_ns() // 1_000_000
 
 
-@_builtin("uuid", 0, 0, pure=False)
-def _uuid() -> str:
+@builtin("uuid", pure=False)
+def make_uuid() -> str:
+    """Make a random UUID."""
     return str(uuid.uuid4())
 
 
-_FIELDS: dict[str, Callable[[datetime], str]] = {
+DATE_FIELDS: dict[str, Callable[[datetime], str]] = {
     "yyyy": lambda at: f"{at.year:04}",
     "yy": lambda at: f"{at.year % 100:02}",
     "MMMM": lambda at: f"{at:%B}",
@@ -79,29 +76,36 @@ _FIELDS: dict[str, Callable[[datetime], str]] = {
     "a": lambda at: f"{at:%p}",
     "xxx": lambda at: f"{at:%z}"[:3] + ":" + f"{at:%z}"[3:5],
 }
-_FIELD = re.compile("|".join(["'([^']*)'", *sorted(_FIELDS, key=len, reverse=True)]))
+DATE_FIELD = re.compile("|".join(["'([^']*)'", *sorted(DATE_FIELDS, key=len, reverse=True)]))
 
 
-@_builtin("dateTime", 0, 2, pure=False)
-def date_time(layout: Any = UNDEFINED, at: Any = UNDEFINED) -> str:
-    """A time, or the present one, in a layout such as `yyyy-MM-dd HH:mm:ss`; without a layout as in ISO 8601.
+@builtin("dateTime", pure=False)
+def format_time(layout: Any = UNDEFINED, at: Any = UNDEFINED) -> str:
+    """Format a time, or the present one, in a layout such as `yyyy-MM-dd HH:mm:ss`; by default as in ISO 8601.
 
     A time is in milliseconds since 1970, or a text as in ISO 8601. Text of a layout stands in single quotes.
 
-    >>> date_time("dd.MM.yy 'at' H:mm", "2024-03-01T09:05:00")
+    >>> format_time("dd.MM.yy 'at' H:mm", "2024-03-01T09:05:00")
     '01.03.24 at 9:05'
 
     Raises:
-        ValueProblem: it is no time.
+        ValueProblem: the second value is not a time.
     """
-    moment = _moment(at)
+    moment = read_time(at)
     if layout is UNDEFINED:
         return moment.isoformat(timespec="seconds")
-    layout = text_of(layout, "the layout of a time")
-    return _FIELD.sub(lambda found: found[1] or "'" if found[0][0] == "'" else _FIELDS[found[0]](moment), layout)
+    layout = require_text(layout, "the layout of a time")
+    return DATE_FIELD.sub(
+        lambda found: found[1] or "'" if found[0][0] == "'" else DATE_FIELDS[found[0]](moment), layout
+    )
 
 
-def _moment(at: Any) -> datetime:
+def read_time(at: Any) -> datetime:
+    """Read a time in milliseconds or as in ISO 8601; undefined is the present.
+
+    Raises:
+        ValueProblem: it is not a time.
+    """
     try:
         if at is UNDEFINED:
             return datetime.now().astimezone()
@@ -111,4 +115,4 @@ def _moment(at: Any) -> datetime:
             return datetime.fromisoformat(at).astimezone()
     except (ValueError, OverflowError, OSError):
         pass
-    raise ValueProblem(f"a time is in milliseconds or as in ISO 8601, and this is {kind_of(at)}", "no-time")
+    raise ValueProblem(f"a time is in milliseconds or as in ISO 8601, and this is {name_kind(at)}", "no-time")

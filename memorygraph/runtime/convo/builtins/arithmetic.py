@@ -8,64 +8,68 @@ import secrets
 from collections.abc import Callable
 from typing import Any
 
-from memorygraph.runtime.convo.builtins.builtin import Table, registrar
-from memorygraph.runtime.convo.values import UNDEFINED, is_number, joined, kind_of, render_value, shown
+from memorygraph.runtime.convo.builtins.registry import builtin
+from memorygraph.runtime.convo.values import UNDEFINED, excerpt, is_number, join_texts, name_kind, render_value
 from memorygraph.runtime.values import ValueProblem
 
-ARITHMETIC: Table = {}
-_builtin = registrar(ARITHMETIC)
-
-_MAX_BITS = 1024
+MAX_BITS = 1024
+"""Size of a whole number; a float can hold none that is larger."""
 
 
-def _fold(name: str, act: Callable[[Any, Any], Any]) -> Callable[..., Any]:
-    """The function that acts on its arguments from the left; undefined ones are left out."""
+def require_number(name: str, value: Any) -> Any:
+    """Return the number that a function is given.
 
-    def folded(*values: Any) -> Any:
-        present = [value for value in values if value is not UNDEFINED]
-        if len(present) < 2:
-            return present[0] if present else UNDEFINED
-        result = _number(name, present[0])
-        for value in present[1:]:
-            result = _act(name, act, result, _number(name, value))
-        return result
-
-    return folded
+    Raises:
+        ValueProblem: the value is not a number.
+    """
+    if not is_number(value):
+        raise ValueProblem(f"`{name}` takes numbers, and this is {name_kind(value)}: {excerpt(value)}", "not-a-number")
+    return value
 
 
-def _act(name: str, act: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
+def apply(name: str, operation: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
+    """Apply an operation to two numbers.
+
+    Raises:
+        ValueProblem: it divides by 0, or the result is too large.
+    """
     try:
-        result = act(left, right)
+        result = operation(left, right)
     except ZeroDivisionError:
         raise ValueProblem(f"`{name}` cannot divide by 0", "division-by-zero") from None
     except OverflowError:
         result = math.inf
     if isinstance(result, complex):
         return math.nan
-    too_large = result.bit_length() > _MAX_BITS if isinstance(result, int) else math.isinf(result)
-    if too_large:
-        raise _too_large(name)
+    if result.bit_length() > MAX_BITS if isinstance(result, int) else math.isinf(result):
+        raise ValueProblem(f"`{name}` gives a number that is too large", "value-too-large")
     return result
 
 
-def _too_large(name: str) -> ValueProblem:
-    return ValueProblem(f"`{name}` gives a number that is too large", "value-too-large")
+def fold(name: str, operation: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+    """Make an operation on two numbers one on any number of them, from the left; undefined ones are left out."""
+
+    def fold_numbers(*values: Any) -> Any:
+        present = [value for value in values if value is not UNDEFINED]
+        if len(present) < 2:
+            return present[0] if present else UNDEFINED
+        result = require_number(name, present[0])
+        for value in present[1:]:
+            result = apply(name, operation, result, require_number(name, value))
+        return result
+
+    return fold_numbers
 
 
-def _number(name: str, value: Any) -> Any:
-    if not is_number(value):
-        raise ValueProblem(f"`{name}` takes numbers, and this is {kind_of(value)}: {shown(value)}", "not-a-number")
-    return value
-
-
-def _div(left: Any, right: Any) -> Any:
+def divide(left: Any, right: Any) -> Any:
+    """Divide; the quotient of whole numbers without a remainder is a whole number."""
     if isinstance(left, int) and isinstance(right, int) and left % right == 0:
         return left // right
     return left / right
 
 
-def _mod(left: Any, right: Any) -> Any:
-    """The rest of a division; its sign is that of the left number."""
+def remainder(left: Any, right: Any) -> Any:
+    """The remainder of a division; its sign is that of the left number."""
     if isinstance(left, int) and isinstance(right, int):
         rest = abs(left) % abs(right)
         return -rest if left < 0 else rest
@@ -74,41 +78,43 @@ def _mod(left: Any, right: Any) -> Any:
     return math.nan if math.isinf(left) else math.fmod(left, right)
 
 
-def _pow(left: Any, right: Any) -> Any:
+def power(left: Any, right: Any) -> Any:
+    """Raise a number to a power; the result is not computed where it is far too large."""
     if isinstance(left, int) and isinstance(right, int) and abs(left) > 1:
-        # The result has about this many bits, and must not be made if they are too many.
-        if left.bit_length() * right > 2 * _MAX_BITS:
-            raise _too_large("pow")
-        if right < -_MAX_BITS:
+        if left.bit_length() * right > 2 * MAX_BITS:  # about the number of bits of the result
+            raise OverflowError
+        if right < -MAX_BITS:
             return 0
     return left**right
 
 
-for _name, _function in (("sub", operator.sub), ("mul", operator.mul), ("div", _div), ("mod", _mod), ("pow", _pow)):
-    _builtin(_name)(_fold(_name, _function))
+add_numbers = fold("add", operator.add)
+subtract = builtin("sub")(fold("sub", operator.sub))
+builtin("mul")(fold("mul", operator.mul))
+builtin("div")(fold("div", divide))
+builtin("mod")(fold("mod", remainder))
+builtin("pow")(fold("pow", power))
 
-_sum = _fold("add", operator.add)
 
-
-@_builtin("add")
+@builtin("add")
 def add(*values: Any) -> Any:
-    """The sum of numbers; where a text is among the values, all of them as one text.
+    """Add numbers; where a text is among the values, join all of them as one text.
 
     >>> add(1, UNDEFINED, 2.5), add("a", 1.0, None)
     (3.5, 'a1null')
     """
     if any(isinstance(value, str) for value in values):
-        return joined(render_value(value) for value in values if value is not UNDEFINED)
-    return _sum(*values)
+        return join_texts(render_value(value) for value in values if value is not UNDEFINED)
+    return add_numbers(*values)
 
 
-@_builtin("rand", 0, 1, pure=False)
-def _rand(most: Any = UNDEFINED) -> Any:
-    """A whole number from 0 to the most, both included; without it a number from 0 to 1."""
+@builtin("rand", pure=False)
+def random_number(maximum: Any = UNDEFINED) -> Any:
+    """A random whole number from 0 to the maximum, both included; without a maximum, a number from 0 to 1."""
     chance = secrets.SystemRandom()
-    if most is UNDEFINED:
+    if maximum is UNDEFINED:
         return chance.random()
-    most = _number("rand", most)
-    if not (math.isfinite(most) and most >= 0):
-        raise ValueProblem(f"`rand` takes a number from 0 on, and not {shown(most)}", "not-a-number")
-    return chance.randint(0, int(most))
+    maximum = require_number("rand", maximum)
+    if not (math.isfinite(maximum) and maximum >= 0):
+        raise ValueProblem(f"`rand` takes a number from 0 on, and not {excerpt(maximum)}", "not-a-number")
+    return chance.randint(0, int(maximum))

@@ -1,4 +1,4 @@
-"""Lists and maps: what is in them, and new ones made of them. A list is never changed, but by `aryRemoveMatch`."""
+"""Lists and maps: what is in them, and new ones from them. Only `aryRemoveMatch` changes the list that it is given."""
 
 from __future__ import annotations
 
@@ -7,16 +7,13 @@ from collections.abc import Mapping
 from itertools import chain
 from typing import Any
 
-from memorygraph.runtime.convo.builtins.builtin import Table, registrar
-from memorygraph.runtime.convo.types import Struct, coerce, type_of
-from memorygraph.runtime.convo.values import UNDEFINED, joined, kind_of, render_value, strict_equal
+from memorygraph.runtime.convo.builtins.registry import builtin
+from memorygraph.runtime.convo.types import Struct, type_of
+from memorygraph.runtime.convo.values import UNDEFINED, join_texts, name_kind, render_value, strict_equal
 from memorygraph.runtime.values import ValueProblem
 
-LISTS: Table = {}
-_builtin = registrar(LISTS)
 
-
-@_builtin("contains", 2, 2)
+@builtin("contains")
 def contains(holder: Any, value: Any) -> bool:
     """Whether a text has a part, a list an item, or a map a key; where only the value is a list, the other way round.
 
@@ -25,112 +22,120 @@ def contains(holder: Any, value: Any) -> bool:
     """
     if isinstance(value, list) and not isinstance(holder, list):
         holder, value = value, holder
-    if isinstance(holder, str):
-        return isinstance(value, str) and value in holder
-    if isinstance(holder, Mapping):
+    if isinstance(holder, (str, Mapping)):
         return isinstance(value, str) and value in holder
     return isinstance(holder, list) and any(strict_equal(item, value) for item in holder)
 
 
-@_builtin("isIn", 2, 2)
-def _is_in(value: Any, holder: Any) -> bool:
+@builtin("isIn")
+def is_in(value: Any, holder: Any) -> bool:
+    """As `contains`, with the arguments in the other order."""
     return contains(holder, value)
 
 
-@_builtin("merge")
-def _merge(*values: Any) -> dict[str, Any]:
-    """One map of all keys; the last value wins that is not undefined."""
+@builtin("merge")
+def merge_maps(*values: Any) -> dict[str, Any]:
+    """Merge maps into one; for a key of several, the last value wins that is not undefined."""
     items = chain.from_iterable(value.items() for value in values if isinstance(value, Mapping))
     return {key: value for key, value in items if value is not UNDEFINED}
 
 
-@_builtin("getObjKeys", 1, 1)
-def _get_obj_keys(value: Any) -> list[str]:
+@builtin("getObjKeys")
+def list_keys(value: Any) -> list[str]:
+    """List the keys of a map; of any other value there are none."""
     return list(value) if isinstance(value, Mapping) else []
 
 
-@_builtin("new", 1, 2)
-def _new(type_: Any, values: Any = UNDEFINED) -> Any:
-    """A map of a type."""
-    found = type_of(type_)
-    if not isinstance(found, Struct):
-        raise ValueProblem(f"`new` makes a map of a type with names, and this is {kind_of(type_)}", "no-type")
-    return coerce({} if values is UNDEFINED else values, found, "`new`")
+@builtin("new")
+def make_typed_map(type_: Any, values: Any = UNDEFINED) -> Any:
+    """Make a map of a type."""
+    struct = type_of(type_)
+    if not isinstance(struct, Struct):
+        raise ValueProblem(f"`new` makes a map of a type with names, and this is {name_kind(type_)}", "no-type")
+    return struct.coerce({} if values is UNDEFINED else values, "`new`")
 
 
-def _list(name: str, value: Any) -> list[Any]:
-    """The list that a function takes; undefined stands for an empty one."""
+def require_list(name: str, value: Any) -> list[Any]:
+    """Return the list that a function is given; undefined stands for an empty list.
+
+    Raises:
+        ValueProblem: the value is not a list.
+    """
     if value is UNDEFINED:
         return []
     if not isinstance(value, list):
-        raise ValueProblem(f"`{name}` takes a list, and this is {kind_of(value)}", "not-a-list")
+        raise ValueProblem(f"`{name}` takes a list, and this is {name_kind(value)}", "not-a-list")
     return value
 
 
-@_builtin("aryAdd", 1)
-def _ary_add(items: Any, *values: Any) -> list[Any]:
-    return [*_list("aryAdd", items), *values]
+@builtin("aryAdd")
+def append_items(items: Any, *values: Any) -> list[Any]:
+    """Append values to a copy of a list."""
+    return [*require_list("aryAdd", items), *values]
 
 
-@_builtin("aryRemove", 1)
-def _ary_remove(items: Any, *values: Any) -> list[Any]:
-    """The list without what is one of the values."""
-    return [item for item in _list("aryRemove", items) if not any(strict_equal(item, value) for value in values)]
+@builtin("aryRemove")
+def remove_items(items: Any, *values: Any) -> list[Any]:
+    """Copy a list without the items that are one of the values."""
+    return [item for item in require_list("aryRemove", items) if not any(strict_equal(item, value) for value in values)]
 
 
-@_builtin("aryConcat")
-def _ary_concat(*values: Any) -> list[Any]:
-    """The items of all lists; what is no list is an item, and what is undefined is none."""
+@builtin("aryConcat")
+def concatenate(*values: Any) -> list[Any]:
+    """Concatenate lists; a value that is not a list is an item, and undefined is left out."""
     parts = (value if isinstance(value, list) else [value] for value in values if value is not UNDEFINED)
     return [*chain.from_iterable(parts)]
 
 
-@_builtin("aryDistinct")
-def _ary_distinct(*values: Any) -> list[Any]:
+@builtin("aryDistinct")
+def distinct_items(*values: Any) -> list[Any]:
     """As `aryConcat`, each item once."""
     found: dict[Any, Any] = {}
-    for item in _ary_concat(*values):
-        found.setdefault(_identity(item), item)
+    for item in concatenate(*values):
+        # The keys are equal where the items are strictly equal: 1 and 1.0, but not 1 and true.
+        if isinstance(item, str) or item is None:
+            key: Any = item
+        elif isinstance(item, (int, float)) and not isinstance(item, bool):
+            key = ("number", item)
+        else:
+            key = ("id", id(item))
+        found.setdefault(key, item)
     return [*found.values()]
 
 
-def _identity(value: Any) -> Any:
-    """Equal for values that are strictly equal, and fit for a dictionary."""
-    if isinstance(value, str) or value is None:
-        return value
-    return ("number", value) if isinstance(value, (int, float)) and not isinstance(value, bool) else ("id", id(value))
+@builtin("aryJoin")
+def join_items(items: Any, separator: Any = UNDEFINED) -> str:
+    """Join the items of a list as text, with a comma unless a separator is given."""
+    between = ", " if separator is UNDEFINED else render_value(separator)
+    return join_texts((render_value(item) for item in require_list("aryJoin", items)), between)
 
 
-@_builtin("aryJoin", 1, 2)
-def _ary_join(items: Any, between: Any = UNDEFINED) -> str:
-    separator = ", " if between is UNDEFINED else render_value(between)
-    return joined((render_value(item) for item in _list("aryJoin", items)), separator)
+@builtin("aryRandomize", pure=False)
+def shuffle_items(items: Any) -> list[Any]:
+    """Copy a list in a random order."""
+    shuffled = [*require_list("aryRandomize", items)]
+    secrets.SystemRandom().shuffle(shuffled)
+    return shuffled
 
 
-@_builtin("aryRandomize", 1, 1, pure=False)
-def _ary_randomize(items: Any) -> list[Any]:
-    found = [*_list("aryRandomize", items)]
-    secrets.SystemRandom().shuffle(found)
-    return found
-
-
-@_builtin("aryFindMatch", 2, 2)
-def _ary_find_match(items: Any, match: Any) -> Any:
-    """The first item that is the value, or a map with the same keys and values."""
-    return next((item for item in _list("aryFindMatch", items) if _matches(item, match)), UNDEFINED)
-
-
-@_builtin("aryRemoveMatch", 2, 2)
-def _ary_remove_match(items: Any, match: Any) -> bool:
-    """Take the first such item out of the list itself."""
-    found = _list("aryRemoveMatch", items)
-    index = next((index for index, item in enumerate(found) if _matches(item, match)), None)
-    if index is not None:
-        del found[index]
-    return index is not None
-
-
-def _matches(item: Any, match: Any) -> bool:
+def matches(item: Any, match: Any) -> bool:
+    """Whether an item is the value to match, or a map with the same keys and values."""
     if isinstance(item, dict) and isinstance(match, dict):
         return item.keys() == match.keys() and all(strict_equal(item[key], match[key]) for key in item)
     return strict_equal(item, match)
+
+
+@builtin("aryFindMatch")
+def find_match(items: Any, match: Any) -> Any:
+    """Find the first item that matches; undefined without one."""
+    return next((item for item in require_list("aryFindMatch", items) if matches(item, match)), UNDEFINED)
+
+
+@builtin("aryRemoveMatch")
+def remove_match(items: Any, match: Any) -> bool:
+    """Remove the first item that matches from the list itself, and say whether there was one."""
+    found = require_list("aryRemoveMatch", items)
+    index = next((index for index, item in enumerate(found) if matches(item, match)), None)
+    if index is not None:
+        del found[index]
+    return index is not None

@@ -2,40 +2,34 @@
 
 from __future__ import annotations
 
-import json
+import math
 import re
-import subprocess
-import sys
+import warnings
 from typing import Any
 
-from memorygraph.runtime.convo.builtins.builtin import Table, registrar
+import regex
+
+from memorygraph.runtime.convo.builtins.registry import builtin
 from memorygraph.runtime.convo.values import is_number, render_value, to_json
 from memorygraph.runtime.values import ValueProblem
 
-TEXTS: Table = {}
-_builtin = registrar(TEXTS)
+MAX_PATTERN_CHARACTERS = 1000
+MAX_SEARCHED_CHARACTERS = 100_000
+MAX_SEARCH_S = 2.0
 
-MAX_PATTERN = 1000
-MAX_SEARCHED = 100_000
-SECONDS = 2.0
-"""That a search for a pattern may take."""
+MAX_UNROLLED = 200_000
+"""Copies of a part that nested counts such as `(a{9}){9}` may ask for: `regex` unrolls them when it compiles."""
 
-_MAX_SEARCHED_HERE = 2000
-_COSTLY = re.compile(r"[*+?{|]")
-_NAMED_GROUP = re.compile(r"\\.|\(\?<(?![=!])", re.DOTALL)  # or what is escaped, and so is no group
-_SEARCH = """
-import json, re, sys
-text, pattern = json.load(sys.stdin)
-print("yes" if re.search(pattern, text) else "no")
-"""
+NAMED_GROUP = re.compile(r"\\.|\(\?<(?![=!])", re.DOTALL)  # or an escaped character, which begins no group
+LITERAL_BRACE = re.compile(r"\\N\{[^}]*\}|\\.|\{(?!(?:[0-9]+,?[0-9]*|,[0-9]*)\})", re.DOTALL)
+COUNT = re.compile(r"\{([0-9]+)")
+# In a verbose pattern, blanks and comments can stand between a group and its count.
+COUNT_OF_A_GROUP = re.compile(r"\)(?:\s|#.*\n|\(\?#[^)]*\))*\{([0-9]+)")
+
+builtin("toJson")(to_json)
 
 
-@_builtin("toJson", 1, 1)
-def _to_json(value: Any) -> str:
-    return to_json(value)
-
-
-@_builtin("starMatch", 2, 2)
+@builtin("starMatch")
 def star_match(text: Any, pattern: Any) -> bool:
     """Whether the whole text is the pattern, in which `*` stands for any text.
 
@@ -58,55 +52,54 @@ def star_match(text: Any, pattern: Any) -> bool:
     return True
 
 
-@_builtin("regexMatch", 2, 2)
+@builtin("regexMatch")
 def regex_match(text: Any, pattern: Any) -> bool:
     r"""Whether a pattern is found in a text or a number.
 
     Patterns are those of Python, which also takes JavaScript's `(?<name>…)`. A pattern has at most 1,000 characters, a
-    text 100,000. One that could take long is searched for in a process of its own, which ends after 2 seconds.
+    text 100,000. A search ends after 2 seconds.
 
     >>> regex_match("order 42", r"\d"), regex_match("a", "^b")
     (True, False)
 
     Raises:
-        ValueProblem: it is no pattern, one of both is too long, or the search takes too long.
+        ValueProblem: the pattern is invalid, one of both is too long, or the search takes too long.
     """
     if not isinstance(pattern, str) or not (isinstance(text, str) or is_number(text)):
         return False
     text = render_value(text)
-    if len(pattern) > MAX_PATTERN or len(text) > MAX_SEARCHED:
+    if len(pattern) > MAX_PATTERN_CHARACTERS or len(text) > MAX_SEARCHED_CHARACTERS:
         raise ValueProblem(
-            f"`regexMatch` takes a pattern of at most {MAX_PATTERN:,} characters "
-            f"and a text of at most {MAX_SEARCHED:,}",
+            f"`regexMatch` takes a pattern of at most {MAX_PATTERN_CHARACTERS:,} characters "
+            f"and a text of at most {MAX_SEARCHED_CHARACTERS:,}",
             "value-too-large",
         )
-    pattern = _NAMED_GROUP.sub(lambda found: "(?P<" if found[0] == "(?<" else found[0], pattern)
-    return (_search_here if _is_quick(pattern, text) else _search_elsewhere)(pattern, text)
-
-
-def _is_quick(pattern: str, text: str) -> bool:
-    """Whether a search cannot take long: with one choice, it tries each place of the text with each other one."""
-    plain = "(" not in pattern and re.search(r"\[[^\]]*([\[&~|]|--)", pattern) is None
-    return plain and len(text) <= _MAX_SEARCHED_HERE and len(_COSTLY.findall(pattern)) <= 1
-
-
-def _search_here(pattern: str, text: str) -> bool:
     try:
-        return re.search(pattern, text) is not None
-    except (re.error, OverflowError) as error:
-        raise ValueProblem(f"this is no pattern: {error}", "invalid-pattern") from None
+        return compile_pattern(pattern).search(text, timeout=MAX_SEARCH_S) is not None
+    except TimeoutError:
+        raise ValueProblem(
+            f"the search for a pattern took more than {MAX_SEARCH_S:g} seconds", "endless-pattern"
+        ) from None
 
 
-def _search_elsewhere(pattern: str, text: str) -> bool:
-    """Search in a process that can be ended; only so a pattern cannot keep a run from going on."""
-    command = [sys.executable, "-I", "-S", "-W", "ignore", "-c", _SEARCH]
+def compile_pattern(pattern: str) -> Any:
+    """Compile a pattern of Python's `re` for the package `regex`, whose searches can be given a time limit.
+
+    Raises:
+        ValueProblem: the pattern is invalid, or asks for too many repetitions.
+    """
+    pattern = NAMED_GROUP.sub(lambda found: "(?P<" if found[0] == "(?<" else found[0], pattern)
     try:
-        done = subprocess.run(  # noqa: S603 - the command is ours; the pattern and the text go in as data
-            command, input=json.dumps([text, pattern]), capture_output=True, text=True, timeout=SECONDS, check=False
-        )
-    except subprocess.TimeoutExpired:
-        raise ValueProblem(f"the search for a pattern took more than {SECONDS:g} seconds", "endless-pattern") from None
-    if done.returncode:
-        reason = done.stderr.strip().rpartition("\n")[2].partition(": ")[2]
-        raise ValueProblem(f"this is no pattern: {reason}", "invalid-pattern")
-    return done.stdout.strip() == "yes"
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FutureWarning)  # of sets that a later Python may read in another way
+            re.compile(pattern)  # `regex` accepts more, and would give it a meaning of its own
+        copies = math.prod(int(count) or 1 for count in COUNT_OF_A_GROUP.findall(pattern))
+        if copies * max((int(count) for count in COUNT.findall(pattern)), default=1) > MAX_UNROLLED:
+            raise ValueProblem(
+                f"a pattern repeats its groups at most {MAX_UNROLLED:,} times, all counts multiplied", "value-too-large"
+            )
+        # `a{e}` is a text for `re`, and a fuzzy match for `regex`.
+        exact = LITERAL_BRACE.sub(lambda found: r"\{" if found[0] == "{" else found[0], pattern)
+        return regex.compile(exact, regex.V0, cache_pattern=False)
+    except (re.error, regex.error, OverflowError, RecursionError) as error:
+        raise ValueProblem(f"invalid pattern: {error}", "invalid-pattern") from None

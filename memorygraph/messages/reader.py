@@ -1,0 +1,213 @@
+"""Reading a conversation: its versions, the ids of its messages, their attachments, and unanswered tool calls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from threading import RLock
+from typing import Any, Self
+
+from memorygraph.errors import MemoryGraphError, NotFoundError
+from memorygraph.messages.history import Attachment, Diff, MessageEntry, Version, difference
+from memorygraph.messages.integrity import Verification, verify_conversation
+from memorygraph.messages.message import ROOT, Message
+from memorygraph.messages.storage import Storage
+
+LOST = "error: the tool gave no result, because the program that called it was interrupted"
+
+
+@dataclass(frozen=True)
+class UnansweredCall:
+    """A tool call without a result: its id, the index of its message, and where the result belongs."""
+
+    id: str
+    index: int
+    place: int
+
+    def result(self, content: str = LOST) -> Message:
+        """A message in place of the missing result."""
+        return Message.of({"role": "tool", "tool_call_id": self.id, "content": content})
+
+
+def find_unanswered(messages: Sequence[Message]) -> Iterator[UnansweredCall]:
+    """The tool calls whose results are not among the `tool` messages right after them.
+
+    >>> call = {"role": "assistant", "tool_calls": [{"id": "c1", "type": "function", "function": {}}]}
+    >>> [missing.id for missing in find_unanswered([Message.of(call), Message.of({"role": "user", "content": "?"})])]
+    ['c1']
+    """
+    for index, message in enumerate(messages):
+        if not message.is_assistant:
+            continue
+        place = index + 1
+        answered = set()
+        while place < len(messages) and messages[place].role == "tool":
+            answered.add(messages[place].tool_call_id)
+            place += 1
+        for call in message.tool_calls:
+            if call.get("id") is not None and call["id"] not in answered:
+                yield UnansweredCall(str(call["id"]), index, place)
+
+
+class ConversationReader:
+    """One version of a conversation, read on first use and then kept."""
+
+    def __init__(self, *, storage: Storage, version: Version | None = None, read_only: bool = False) -> None:
+        self._storage = storage
+        self._known = version
+        self._entries: list[MessageEntry] | None = None
+        self._read_only = read_only
+        self._lock = RLock()
+
+    @property
+    def messages(self) -> list[dict[str, Any]]:
+        """The messages as plain dicts that edit nothing."""
+        return [entry.message.as_dict() for entry in self.entries()]
+
+    @property
+    def name(self) -> str:
+        """The name of the conversation; a graph in memory has none."""
+        return self._storage.name
+
+    @property
+    def version(self) -> Version:
+        """The version that this list shows."""
+        with self._lock:
+            if self._known is None:
+                self._known = self._storage.head() or Version()
+            return self._known
+
+    @property
+    def stored(self) -> bool:
+        """Whether the conversation exists: in Neo4j its first message creates it."""
+        return self._storage.head() is not None
+
+    def refresh(self) -> None:
+        """Read the version anew, or the one that replaced it."""
+        with self._lock:
+            known, self._known, self._entries = self._known, None, None
+            versions = self._storage.versions()
+            current = next((version for version in versions if known and version.id == known.id), None)
+            while current is not None and current.replaced and not self._read_only:
+                current = next(version for version in versions if version.replaces == current.number)
+            self._known = current
+
+    def versions(self) -> list[Version]:
+        """Every version of the conversation, oldest first."""
+        return self._storage.versions() or [self.version]
+
+    @property
+    def prev_graph(self) -> Self | None:
+        """The version that this one replaced, read-only, or None."""
+        replaces = self.version.replaces
+        return self.checkout(replaces) if replaces is not None else None
+
+    def checkout(self, version: int | Version) -> Self:
+        """Another version as a list; one that was replaced can only be read and branched.
+
+        Raises:
+            NotFoundError: there is no such version.
+        """
+        number = version.number if isinstance(version, Version) else version
+        found = next((known for known in self.versions() if known.number == number), None)
+        if found is None:
+            raise NotFoundError(f"conversation `{self.name}` has no version {number}")
+        return type(self)(storage=self._storage, version=found, read_only=found.replaced)
+
+    def diff(self, a: int | Version, b: int | Version) -> Diff:
+        """How two versions differ, from `a` to `b`.
+
+        Raises:
+            NotFoundError: there is no such version.
+        """
+        old, new = (self.checkout(version) for version in (a, b))
+        return difference(*([entry.message for entry in graph.entries()] for graph in (old, new)))
+
+    def verify(self) -> Verification:
+        """Recompute the hash of every message of every version, and name the first that is wrong."""
+        return verify_conversation(self._storage)
+
+    def entry(self, index: int) -> MessageEntry:
+        """The message at an index with its identity."""
+        return self._loaded()[index]
+
+    def entries(self) -> list[MessageEntry]:
+        """All messages with their identities, and whether they were sampled."""
+        return list(self._loaded())
+
+    def off_policy(self, index: int) -> bool:
+        """Whether an assistant message was not sampled from the messages before it."""
+        return self.entry(index).off_policy
+
+    def metadata(self, index: int) -> Mapping[str, Any]:
+        """The metadata that was last attached to a message, or an empty mapping."""
+        kept = self._storage.attachments([self.entry(index).id])
+        return kept[-1].metadata if kept else {}
+
+    def subgraph(self, index: int) -> Self | None:
+        """The conversation of the subagent inside a tool response, read-only, or None."""
+        kept = [each for each in self._storage.attachments([self.entry(index).id]) if each.subgraph]
+        return self.conversation_at(kept[-1].subgraph or ROOT) if kept else None
+
+    def conversation_at(self, tip: str) -> Self:
+        """The messages up to a stored one, read-only: such as the `subgraph` of an attachment.
+
+        Raises:
+            NotFoundError: there is no such message.
+        """
+        entries = self._storage.path(tip)
+        found = type(self)(
+            storage=self._storage, version=Version(number=0, tip=tip, length=len(entries)), read_only=True
+        )
+        found._entries = entries  # noqa: SLF001 - one of our own
+        return found
+
+    def attachments(self, *, deep: bool = False) -> list[Attachment]:
+        """The attachments of this version's messages; with `deep`, those inside the subagents' conversations too."""
+        kept = self._storage.attachments([entry.id for entry in self._loaded()])
+        return self._with_inner(kept) if deep else kept
+
+    def unanswered_tool_calls(self) -> list[UnansweredCall]:
+        """The tool calls without a result, as a crash leaves them: no model accepts such a conversation."""
+        return list(find_unanswered(self._messages()))
+
+    def for_model(self) -> list[dict[str, Any]]:
+        """The messages as plain dicts, ready for a model.
+
+        Raises:
+            MemoryGraphError: a tool call has no result, and no model accepts that.
+        """
+        missing = self.unanswered_tool_calls()
+        if missing:
+            calls = ", ".join(f"`{call.id}` (message {call.index})" for call in missing)
+            raise MemoryGraphError(
+                f"tool calls without a result: {calls}; append their results, or let `mend_tool_calls()` say that "
+                "they were interrupted"
+            )
+        return self.messages
+
+    def _messages(self) -> list[Message]:
+        return [entry.message for entry in self._loaded()]
+
+    def _loaded(self) -> list[MessageEntry]:
+        with self._lock:
+            if self._entries is None:
+                self._entries = self._storage.path(self.version.tip)
+            return self._entries
+
+    def _writable(self) -> None:
+        if self._read_only:
+            raise MemoryGraphError(
+                f"version {self.version.number} of conversation `{self.name}` stays as it is, because it was replaced "
+                "or belongs to a subagent; `branch()` continues from it"
+            )
+
+    def _with_inner(self, attachments: Sequence[Attachment]) -> list[Attachment]:
+        """Attachments with the conversations of their subagents, each after the attachments inside it."""
+        found: list[Attachment] = []
+        for attachment in attachments:
+            inner = tuple(self._storage.path(attachment.subgraph)) if attachment.subgraph else ()
+            if inner:
+                found += self._with_inner(self._storage.attachments([entry.id for entry in inner]))
+            found.append(replace(attachment, inner=inner))
+        return found

@@ -1,0 +1,199 @@
+"""The values of AgentScript: JSON values, and capabilities, which never become data.
+
+Source: specs/agentscript.md, section 4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from memorygraph.context.origins import copy_value
+from memorygraph.context.rendering import compact
+from memorygraph.languages.agentscript.syntax import Agent, Function
+from memorygraph.runtime.memories import ImportedMemory
+from memorygraph.runtime.tools import ImportedTool
+from memorygraph.runtime.values import ValueProblem, describe_type
+
+if TYPE_CHECKING:
+    from memorygraph.runtime.agentscript.units import Unit
+
+
+class Capability:
+    """What a program can use but not say: it never reaches a prompt, a tool, a memory, or the result."""
+
+    kind: str
+    name: str
+
+
+@dataclass(frozen=True, eq=False)
+class ToolValue(Capability):
+    """An imported tool."""
+
+    name: str
+    tool: ImportedTool
+    kind = "tool"
+
+
+@dataclass(frozen=True, eq=False)
+class ModelValue(Capability):
+    """An imported language model."""
+
+    name: str
+    uri: str
+    kind = "llm"
+
+
+@dataclass(frozen=True, eq=False)
+class MemoryValue(Capability):
+    """An imported memory."""
+
+    name: str
+    memory: ImportedMemory
+    kind = "memory"
+
+
+@dataclass(frozen=True, eq=False)
+class AgentValue(Capability):
+    """An agent, of this file or an imported one."""
+
+    name: str
+    agent: Agent
+    unit: Unit
+    kind = "agent"
+
+
+@dataclass(frozen=True, eq=False)
+class FunctionValue(Capability):
+    """A function of the agent that runs."""
+
+    name: str
+    function: Function
+    agent: AgentValue
+    kind = "function"
+
+
+@dataclass(frozen=True, eq=False)
+class MethodValue(Capability):
+    """A method that was named and not called."""
+
+    name: str
+    kind = "method"
+
+
+def describe_value(value: Any) -> str:
+    """A value as messages name it: a capability by its name, data by its type.
+
+    >>> describe_value(ModelValue("Fast", "openai://gpt")), describe_value([1])
+    ('the llm `Fast`', 'a list')
+    """
+    return f"the {value.kind} `{value.name}`" if isinstance(value, Capability) else describe_type(value)
+
+
+def is_true(value: Any) -> bool:
+    """Whether a value counts as true: none, false, 0, "" and [] do not; every object does.
+
+    >>> is_true([]), is_true({}), is_true("0")
+    (False, True, True)
+    """
+    return True if isinstance(value, (Mapping, Capability)) else bool(value)
+
+
+def are_equal(left: Any, right: Any) -> bool:
+    """Whether two values have the same compact JSON text; so the order of keys matters.
+
+    >>> are_equal(1, 1.0), are_equal(1, "1"), are_equal({"a": 1, "b": 2}, {"b": 2, "a": 1})
+    (True, False, False)
+    """
+    if find_capability(left) or find_capability(right):
+        return left is right
+    return compact(left) == compact(right)
+
+
+def find_capability(value: Any) -> Capability | None:
+    """The first capability in a value, at any depth."""
+    waiting, seen = [value], set()
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, Capability):
+            return part
+        if isinstance(part, (list, dict)) and id(part) not in seen:
+            seen.add(id(part))
+            waiting.extend(part.values() if isinstance(part, dict) else part)
+    return None
+
+
+def require_data(value: Any, use: str) -> Any:
+    """Return the value itself, if no capability is in it.
+
+    Raises:
+        ValueProblem: a capability is in it, which cannot be used as `use` says.
+    """
+    capability = find_capability(value)
+    if capability is not None:
+        message = f"{describe_value(capability)} is a capability and not data; it cannot {use}"
+        raise ValueProblem(message, "capability-leak")
+    return value
+
+
+def get_member(value: Any, name: str) -> Any:
+    """Evaluate `value.name`.
+
+    Raises:
+        ValueProblem: the value has no such member.
+    """
+    if isinstance(value, dict):
+        if name not in value:
+            known = ", ".join(f"`{key}`" for key in list(value)[:20]) or "no fields"
+            raise ValueProblem(f"the object has no field `{name}`; it has {known}", "missing-field")
+        return value[name]
+    if isinstance(value, list):
+        if name == "length":
+            return len(value)
+        if name == "summary":
+            return copy_value(require_data(value, "be summarized"))
+        if name == "add":
+            return MethodValue("add")
+        raise ValueProblem(f"a list has `length`, `summary` and `add`, and no `{name}`", "missing-field")
+    raise ValueProblem(f"{describe_value(value)} has no field `{name}`", "missing-field")
+
+
+def get_item(value: Any, index: Any) -> Any:
+    """Evaluate `value[index]`: an item of a list by its number from 0, or a field of an object by its name.
+
+    Raises:
+        ValueProblem: the value has no such item.
+    """
+    if isinstance(value, dict) and isinstance(index, str):
+        return get_member(value, index)
+    if not isinstance(value, list):
+        raise ValueProblem(f"{describe_value(value)} has no items", "invalid-index")
+    whole = isinstance(index, (int, float)) and not isinstance(index, bool) and index == int(index)
+    if not whole or not 0 <= index < len(value):
+        shown = index if isinstance(index, (int, float)) else describe_value(index)
+        raise ValueProblem(f"there is no item {shown} in a list of {len(value)}; the first is 0", "invalid-index")
+    return value[int(index)]
+
+
+def add_to_list(value: list[Any], arguments: list[Any]) -> list[Any]:
+    """Evaluate `value.add(item)`: the list itself, longer by one.
+
+    Raises:
+        ValueProblem: there is not exactly one item.
+    """
+    if len(arguments) != 1:
+        raise ValueProblem(f"`add` takes one item, and not {len(arguments)}", "invalid-argument-count")
+    value.append(arguments[0])
+    return value
+
+
+def assign_member(value: Any, name: str, new: Any) -> None:
+    """Execute `value.name = new`.
+
+    Raises:
+        ValueProblem: the value is not an object.
+    """
+    if not isinstance(value, dict):
+        raise ValueProblem(f"{describe_value(value)} has no fields that could be set", "invalid-assignment-target")
+    value[name] = new

@@ -1,0 +1,92 @@
+"""The table of the built-in functions that take values: by name, each with the number of its arguments.
+
+To add a function, write it in the module of its subject, as `@builtin("name")`, and add the name to the language.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from memorygraph.runtime.values import ValueProblem
+
+if TYPE_CHECKING:
+    from memorygraph.runtime.convo.scope import ConvoScope
+
+Implementation = TypeVar("Implementation", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True)
+class Builtin:
+    """A built-in function: its name in Convo-Lang, and its implementation in Python.
+
+    `max_arguments` is None where it takes any number. `pure` functions can be called in a `define`. A `scoped`
+    implementation takes the scope of the call before the arguments. The size of what a `measured` one takes and
+    gives counts as work.
+    """
+
+    name: str
+    run: Callable[..., Any]
+    min_arguments: int = 0
+    max_arguments: int | None = None
+    pure: bool = True
+    scoped: bool = False
+    measured: bool = True
+
+    def call(self, scope: ConvoScope, values: list[Any]) -> Any:
+        """Call the function.
+
+        Raises:
+            ValueProblem: the arguments are too many or too few, or have the wrong types.
+        """
+        given = len(values)
+        if given < self.min_arguments or (self.max_arguments is not None and given > self.max_arguments):
+            raise ValueProblem(f"`{self.name}` takes {self.arity}, and was given {given}", "invalid-argument-count")
+        if self.measured:
+            scope.work.spend_reading(values)
+        result = self.run(scope, *values) if self.scoped else self.run(*values)
+        return scope.work.spend_on(result) if self.measured else result
+
+    @property
+    def arity(self) -> str:
+        """The number of arguments in words.
+
+        >>> Builtin("f", print, 1, 2).arity, Builtin("f", print, 0, 0).arity
+        ('1 to 2 arguments', 'no arguments')
+        """
+        least, most = self.min_arguments, self.max_arguments
+        counted = least if most is None else most
+        words = f"{counted or 'no'} argument{'s' * (counted != 1)}"
+        if most is None:
+            return f"at least {words}"
+        return words if least == most else f"{least} to {words}"
+
+
+FUNCTIONS: dict[str, Builtin] = {}
+"""Every built-in function that takes values, by its name in Convo-Lang."""
+
+
+def builtin(name: str, *, pure: bool = True, measured: bool = True) -> Callable[[Implementation], Implementation]:
+    """Add a Python function to the table; the number of its arguments is that of its parameters.
+
+    A first parameter that is called `scope` takes the scope of the call.
+
+    >>> @builtin("double")
+    ... def double(value): return value * 2
+    >>> FUNCTIONS.pop("double").arity
+    '1 argument'
+    """
+
+    def enter(implementation: Implementation) -> Implementation:
+        parameters = list(inspect.signature(implementation).parameters.values())
+        scoped = bool(parameters) and parameters[0].name == "scope"
+        values = parameters[1:] if scoped else parameters
+        positional = [parameter for parameter in values if parameter.kind is not parameter.VAR_POSITIONAL]
+        required = sum(parameter.default is parameter.empty for parameter in positional)
+        most = len(positional) if len(positional) == len(values) else None
+        FUNCTIONS[name] = Builtin(name, implementation, required, most, pure, scoped, measured)
+        return implementation
+
+    return enter
