@@ -19,7 +19,7 @@ from memorygraph import MemoryGraph
 from memorygraph.graph.connection import Connection, Transaction
 from memorygraph.query import Query
 from tests.examples import load_profile
-from tests.shared_neo4j import Address, SharedNeo4j, new_namespace
+from tests.shared_neo4j import Address, SharedNeo4j, folder_in_memory, new_namespace
 from tests.turns import Turns
 
 # A shell that starts the tests in its background has them ignore interrupts, and so would every process they start.
@@ -44,7 +44,7 @@ def is_worker(config: pytest.Config) -> bool:
 def pytest_configure(config: pytest.Config) -> None:
     """Make the folder of the run."""
     if not is_worker(config):
-        os.environ[RUN_FOLDER] = tempfile.mkdtemp(prefix="memorygraph-tests-")
+        os.environ[RUN_FOLDER] = tempfile.mkdtemp(prefix="memorygraph-tests-", dir=folder_in_memory())
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

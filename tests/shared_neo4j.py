@@ -22,10 +22,18 @@ Address = tuple[str, tuple[str, str] | None]
 # Workers take it over from the environment of the process that starts them.
 RUN = os.environ.setdefault("MEMORYGRAPH_TEST_RUN", uuid.uuid4().hex[:8])
 
+MIN_FREE_BYTES = 8 * 2**30
+
 _CLEAN_UP = (
     "MATCH (node) WHERE node.namespace STARTS WITH $prefix OR (node:Namespace AND node.name STARTS WITH $prefix) "
-    "CALL (node) { DETACH DELETE node } IN TRANSACTIONS OF 5000 ROWS"
+    "WITH node LIMIT 5000 DETACH DELETE node RETURN count(*) AS deleted"
 )
+
+
+def folder_in_memory() -> Path | None:
+    """Where files are kept in memory, if there is room: each commit would wait for a disk."""
+    memory = Path("/dev/shm")
+    return memory if memory.is_dir() and shutil.disk_usage(memory).free >= MIN_FREE_BYTES else None
 
 
 def new_namespace() -> str:
@@ -55,13 +63,19 @@ class SharedNeo4j:
 
     def stop(self) -> None:
         """Stop the server of the run; of a server of somebody else, delete all namespaces of the run."""
-        if self._home.exists():
-            EmbeddedServer(self._home).down()
-        elif self._known.exists():
-            uri, auth = self.address()
-            with neo4j.GraphDatabase.driver(uri, auth=auth) as driver, driver.session() as session:
-                session.run(_CLEAN_UP, prefix=f"test-{RUN}-").consume()
-        shutil.rmtree(self._folder, ignore_errors=True)
+        try:
+            if self._home.exists():
+                EmbeddedServer(self._home).down()
+            elif self._known.exists():
+                self._clean_up()
+        finally:
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _clean_up(self) -> None:
+        uri, auth = self.address()
+        with neo4j.GraphDatabase.driver(uri, auth=auth) as driver:
+            while driver.execute_query(_CLEAN_UP, prefix=f"test-{RUN}-").records[0]["deleted"]:
+                pass
 
     def _start(self) -> Address:
         """Start the embedded server; its program files are those of the developer's home, and downloaded once."""
