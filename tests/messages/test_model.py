@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from memorygraph.graph.connection import Connection
 from memorygraph.graph.namespace import Namespace
 from memorygraph.messages.graph import MessageGraph
-from memorygraph.messages.store import Store
+from memorygraph.messages.neo4j_storage import Neo4jStorage
 from tests.examples import examples
 from tests.shared_neo4j import new_namespace
 
@@ -127,6 +127,6 @@ def test_so_it_is_in_neo4j(connection: Connection, edits: list[Edit]) -> None:
     namespace = new_namespace()
 
     def opened() -> MessageGraph:
-        return MessageGraph(storage=Store(Namespace(connection, namespace), "talk"))
+        return MessageGraph(storage=Neo4jStorage(Namespace(connection, namespace), "talk"))
 
     _check(opened(), opened, edits)
