@@ -96,7 +96,7 @@ class ConvoExplainer(Explainer):
         dashes = text.startswith("---", offset) and "HeredocText" in place.stop.expected
         quote = offset if dashes else opened.quote
         if quote is not None:
-            return explain_unclosed(text, quote, opened.broken)
+            return explain_unclosed_text(text, quote, opened.broken)
         line_end = text.find("\n", opened.tag) if opened.tag is not None else -1
         return self.explain_cut_tag(place, line_end) if 0 <= line_end < offset else None
 
@@ -178,7 +178,7 @@ def first_line(text: str, span: Span) -> Span:
     return Span(span.start, line_end) if line_end >= 0 else span
 
 
-def explain_unclosed(text: str, quote: int, broken: int | None) -> Finding:
+def explain_unclosed_text(text: str, quote: int, broken: int | None) -> Finding:
     """A text that is still open where the file ends, or where a message seems to begin."""
     if broken is not None:
         message = f"this text ends inside a word; in it, write `\\{text[broken]}`"

@@ -86,7 +86,7 @@ class PeteExplainer(Explainer):
 
     def explain_special(self, place: Place) -> Finding | None:
         """A text or a description that is not closed."""
-        return explain_unclosed(place.text, place.offset)
+        return explain_unclosed_token(place.text, place.offset)
 
     def hints_for(self, place: Place) -> Iterable[str]:
         """What to do, by the place, or by what was found."""
@@ -134,7 +134,7 @@ def outside(source: Source, item: Item, closing: Item) -> Finding:
     return Finding(message, CODE, item.span)
 
 
-def explain_unclosed(text: str, offset: int) -> Finding | None:
+def explain_unclosed_token(text: str, offset: int) -> Finding | None:
     """A text or a description that begins at a place, and does not end."""
     if text.startswith("/*", offset):
         if text.find("*/", offset + 2) >= 0:
