@@ -12,7 +12,7 @@ from memorygraph.llm.model import OPENAI_HOST, OpenAIModel
 from memorygraph.llm.uris import opened
 from memorygraph.memory.local import LocalEmbedder
 from memorygraph.memory.vectors import configured_embedder
-from memorygraph.server.findings import Finding, examined
+from memorygraph.server.findings import Finding, run_checks
 
 ANSWER_S = 8.0
 NEEDED_BY = "`remember`, `chat`, `run` and `pete` need one, and nothing else does"
@@ -20,7 +20,7 @@ NEEDED_BY = "`remember`, `chat`, `run` and `pete` need one, and nothing else doe
 
 def examine_models() -> list[Finding]:
     """Examine what models are asked through, as the environment has it."""
-    return examined({"model endpoint": _endpoint, "embedding model": _embedding})
+    return run_checks({"model endpoint": _endpoint, "embedding model": _embedding})
 
 
 def _endpoint() -> Sequence[Finding]:

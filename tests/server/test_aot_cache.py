@@ -157,16 +157,16 @@ def test_none_is_made_again_soon_after_a_failure_without_room_or_in_a_program_th
     fitting: Callable[[], AotCache], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     spawned: list[AotCache] = []
-    monkeypatch.setattr(aot_cache, "_spawn_training", spawned.append)
+    monkeypatch.setattr(aot_cache, "spawn_training", spawned.append)
     cache = fitting()
     cache.fail("the reason")
     cache.build_later()
     os.utime(cache.failure, (time.time() - aot_cache.RETRY_AFTER_S - 1,) * 2)
     with monkeypatch.context() as changed:
-        changed.setattr(aot_cache, "ROOM_TO_TRAIN", 2**62)
+        changed.setattr(aot_cache, "MIN_TRAINING_DISK_BYTES", 2**62)
         cache.build_later()
     with monkeypatch.context() as changed:
-        changed.setattr(aot_cache, "MEMORY_TO_TRAIN", 2**62)
+        changed.setattr(aot_cache, "MIN_TRAINING_MEMORY_BYTES", 2**62)
         cache.build_later()
     with monkeypatch.context() as changed:
         changed.setattr(sys, "frozen", True, raising=False)

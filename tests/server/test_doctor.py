@@ -28,7 +28,7 @@ from memorygraph.scripted.scripted_model import ScriptedModel
 from memorygraph.server import doctor
 from memorygraph.server import process as server_process
 from memorygraph.server.database_doctor import Database, examine_content, examine_named
-from memorygraph.server.findings import Finding, examined, known_secrets
+from memorygraph.server.findings import Finding, known_secrets, run_checks
 from memorygraph.server.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -199,7 +199,7 @@ def test_checks_run_side_by_side_and_none_holds_up_the_others() -> None:
 
     began = time.monotonic()
     checks = {"a": silent, "b": lambda: [Finding("b", ok=True, detail="fine")], "c": broken, "d": silent}
-    findings = examined(checks, limit_s=0.5)
+    findings = run_checks(checks, limit_s=0.5)
     took = time.monotonic() - began
     never.set()
     assert took < 15

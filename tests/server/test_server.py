@@ -44,7 +44,7 @@ print(EmbeddedServer(Path(sys.argv[1]), Path(sys.argv[2])).up().bolt_uri)
 
 
 def processes_of(server: EmbeddedServer) -> list[psutil.Process]:
-    return [process for process in psutil.process_iter() if server_process._is_server(process, server.home)]
+    return [process for process in psutil.process_iter() if server_process.is_server_of(process, server.home)]
 
 
 def ask(server: EmbeddedServer, query: str, access: str = neo4j.READ_ACCESS) -> list[dict[str, Any]]:
