@@ -22,7 +22,7 @@ from memorygraph.graph.connection import Connection
 from memorygraph.graph.loads import Loader, LoadReport
 from memorygraph.languages import parse
 from memorygraph.llm.model import Model
-from memorygraph.llm.uris import opened
+from memorygraph.llm.uris import open_model
 from memorygraph.memory.answers import blocks_of, read_answer, read_correction, without_programs
 from memorygraph.memory.known import Known, items_of, known_about
 from memorygraph.memory.recall import RecallHit
@@ -120,7 +120,7 @@ class Chat:
             ConnectionError: the database cannot be reached.
         """
         check_text(text)
-        with self._lock, opened(self._model) as model:
+        with self._lock, open_model(self._model) as model:
             before = recent(self.messages.entries(), self._history)
             known = self._known(text, before)
             messages = _messages(before, known, text)

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from memorygraph.errors import ModelError
 from memorygraph.llm.model import OPENAI_HOST, OpenAIModel
-from memorygraph.llm.uris import opened
+from memorygraph.llm.uris import open_model
 from memorygraph.memory.local import LocalEmbedder
 from memorygraph.memory.vectors import configured_embedder
 from memorygraph.server.findings import Finding, run_checks
@@ -29,7 +29,7 @@ def _endpoint() -> Sequence[Finding]:
     if not configured and "://" not in (chosen or ""):
         step = "set OPENAI_BASE_URL or OPENAI_API_KEY, and MEMORYGRAPH_MODEL, when you want one"
         return [Finding(name, ok=True, detail=f"none is configured: {NEEDED_BY}", next_step=step)]
-    with opened(chosen) as model:
+    with open_model(chosen) as model:
         place = _place(model)
         try:
             names = model.offered(ANSWER_S)

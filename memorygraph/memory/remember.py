@@ -12,7 +12,7 @@ from memorygraph.context.layers import Prompt
 from memorygraph.errors import MemoryGraphError, Problem, ScriptError
 from memorygraph.graph.connection import Connection
 from memorygraph.graph.loads import Loader, LoadReport
-from memorygraph.llm.uris import opened
+from memorygraph.llm.uris import open_model
 from memorygraph.memory.answers import read_program
 from memorygraph.memory.known import Known, items_of, known_about
 from memorygraph.memory.recall import RecallHit
@@ -92,7 +92,7 @@ def remember(
     """
     check_text(text)
     limit = Budget.parse(budget) if isinstance(budget, str) else budget
-    with opened(model) as asked:
+    with open_model(model) as asked:
         writer = ProgramWriter(Loader(connection, namespace), asked, CONVERSATION, "remember", attempts)
         known = known_about(connection, namespace, text, limit, embedder=embedder, fits=_is_node)
         outcome = writer.write(_prompt(known, text).messages(), known, read_program, read_program)

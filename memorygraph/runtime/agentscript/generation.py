@@ -25,7 +25,7 @@ from memorygraph.languages.agentscript.printing import print_expression
 from memorygraph.llm import structured
 from memorygraph.llm.completion import Completion, Message
 from memorygraph.llm.model import OpenAIModel
-from memorygraph.llm.structured import ReplyError, ShapeField, ShapeMismatch
+from memorygraph.llm.shapes import ReplyError, ShapeField, ShapeMismatch, mock_reply, schema_of
 from memorygraph.llm.uris import model_of
 from memorygraph.runtime.agentscript.scope import BlockScope, DeclaredSource
 from memorygraph.runtime.agentscript.values import ModelValue, describe_value, require_data
@@ -57,10 +57,10 @@ class Models:
             MemoryGraphError: its address is wrong.
             ModelError: its endpoint failed.
         """
-        wanted = structured.response_format(structured.schema_of(fields))
+        wanted = structured.response_format(schema_of(fields))
         if self._mock:
             # Shaped as an endpoint's answer, so that it is recorded like one.
-            answer = json.dumps(structured.mock_reply(fields))
+            answer = json.dumps(mock_reply(fields))
             choice = {"index": 0, "message": {"role": "assistant", "content": answer}, "finish_reason": "stop"}
             parameters = {"model": "mock", "response_format": wanted}
             return Completion(answer, model="mock", parameters=parameters, raw={"model": "mock", "choices": [choice]})
@@ -172,7 +172,7 @@ class Generation:
             raise ValueProblem(message, "too-many")
         fields = [ShapeField(f.name, f.type, f.item) for f in expression.shape.fields]
         options = {entry.key: entry.value for entry in expression.options}
-        record = build_record(expression, options, scope, evaluate, structured.schema_of(fields))
+        record = build_record(expression, options, scope, evaluate, schema_of(fields))
         started = time.perf_counter()
         try:
             record.result = self.request_object(record, fields, literal_option(options, "attempts", 1))

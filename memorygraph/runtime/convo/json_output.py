@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from memorygraph.errors import MemoryGraphError
-from memorygraph.llm.documents import documents
+from memorygraph.llm.structured import documents
 from memorygraph.runtime.convo.failure import GraphFailure
 
 JSON_MODE = {"type": "json_object"}

@@ -11,7 +11,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from memorygraph.budget import Budget
-from memorygraph.context.tokens import MAX_RUN, count_tokens
+from memorygraph.context.tokens import MAX_RUN_CHARACTERS, count_tokens
 from memorygraph.errors import MemoryGraphError
 from memorygraph.runtime.pete import shapes
 from memorygraph.runtime.pete.log import Frame
@@ -102,7 +102,7 @@ class _Plan:
         characters = sum(map(len, texts))
         if not budget.in_tokens:
             return characters <= budget.limit
-        if characters > budget.limit * MAX_RUN:
+        if characters > budget.limit * MAX_RUN_CHARACTERS:
             return False
         # What is counted in pieces can be a little more than the whole, where two pieces meet.
         most = budget.limit + 2 + len(texts) // 32

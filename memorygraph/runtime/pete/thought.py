@@ -19,8 +19,8 @@ from memorygraph.compiler.pete import Piece
 from memorygraph.errors import MemoryGraphError, NotFoundError, Problem
 from memorygraph.graph.connection import Connection
 from memorygraph.languages.pete import Opening, SensorReport
-from memorygraph.llm.grammars import grammar_field
-from memorygraph.llm.uris import opened
+from memorygraph.llm.model import grammar_field
+from memorygraph.llm.uris import open_model
 from memorygraph.runtime.pete.answering import answer, command_in, pending_in
 from memorygraph.runtime.pete.faculties import Faculties, Faculty, PythonFaculty, as_data, failed
 from memorygraph.runtime.pete.folding import View, view
@@ -166,7 +166,7 @@ class Thought:
         """
         limit = Budget.parse(budget) if isinstance(budget, str) else budget
         settled = self._prepare()
-        with opened(model or self._model) as asked:
+        with open_model(model or self._model) as asked:
             taker = Turns(
                 self._store,
                 asked,
