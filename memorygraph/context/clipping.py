@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from memorygraph.budget import Budget
 from memorygraph.context.labels import protect
-from memorygraph.context.origins import Stored, StoredText
+from memorygraph.context.origins import StoredObject, StoredText
 from memorygraph.context.rendering import fields_of, indented, quoted
 from memorygraph.context.tokens import count_tokens, cut_tokens
 
@@ -59,7 +59,8 @@ def clip(value: Any, budget: Budget | None = None) -> Clipped:
         texts = [f"{quoted(key)}: {indented(inner, 1)}" for key, inner in fields]
 
         def first_fields(count: int) -> dict[str, Any]:
-            return Stored(fields[:count], value.origins) if isinstance(value, Stored) else dict(fields[:count])
+            kept = fields[:count]
+            return StoredObject(kept, value.origins) if isinstance(value, StoredObject) else dict(kept)
 
         return clip_parts(value, Parts("{}", texts, first_fields), budget, measure)
     if isinstance(value, (list, tuple)):

@@ -13,7 +13,7 @@ from memorygraph.context.origins import origins_of
 
 
 @dataclass(frozen=True)
-class Source:
+class ContextSource:
     """A value for a prompt, with its label and its budget."""
 
     label: str
@@ -69,10 +69,10 @@ class Unused:
         }
 
 
-def build_items(sources: Iterable[Source]) -> tuple[ContextItem, ...]:
+def build_items(sources: Iterable[ContextSource]) -> tuple[ContextItem, ...]:
     """Build the items of a context, each within its budget, numbered from 0.
 
-    >>> item = build_items([Source("question", "What is it?", Budget.parse("4"))])[0]
+    >>> item = build_items([ContextSource("question", "What is it?", Budget.parse("4"))])[0]
     >>> item.text, item.original_size, item.strategy
     ('What', 11, 'chars')
 

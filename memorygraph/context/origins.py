@@ -29,10 +29,10 @@ class StoredText(str):
         return stored_text
 
 
-class Stored(dict[str, Any]):
+class StoredObject(dict[str, Any]):
     """An object from the graph; `origins` are the ids of its nodes.
 
-    >>> Stored({"name": "Ada"}, ["n1"]).origins
+    >>> StoredObject({"name": "Ada"}, ["n1"]).origins
     ('n1',)
     """
 
@@ -41,7 +41,7 @@ class Stored(dict[str, Any]):
         self.origins = tuple(origins)
 
 
-def stored(record: Mapping[str, Any], ids: Iterable[str]) -> Stored:
+def stored(record: Mapping[str, Any], ids: Iterable[str]) -> StoredObject:
     """Return a record from the graph in which every text and every object knows its nodes.
 
     >>> stored({"names": ["Ada"]}, ["n1"])["names"][0].origins
@@ -53,10 +53,10 @@ def stored(record: Mapping[str, Any], ids: Iterable[str]) -> Stored:
         if isinstance(value, str):
             return StoredText(value, origins)
         if isinstance(value, Mapping):
-            return Stored({key: wrap(inner) for key, inner in value.items()}, origins)
+            return StoredObject({key: wrap(inner) for key, inner in value.items()}, origins)
         return [wrap(inner) for inner in value] if isinstance(value, (list, tuple)) else value
 
-    return Stored({key: wrap(inner) for key, inner in record.items()}, origins)
+    return StoredObject({key: wrap(inner) for key, inner in record.items()}, origins)
 
 
 def origins_of(value: Any) -> tuple[str, ...]:
@@ -70,7 +70,7 @@ def origins_of(value: Any) -> tuple[str, ...]:
     waiting = [value]
     while waiting:
         inner = waiting.pop()
-        if isinstance(inner, (Stored, StoredText)) and inner:
+        if isinstance(inner, (StoredObject, StoredText)) and inner:
             found.update(dict.fromkeys(inner.origins))
         if isinstance(inner, (Mapping, list, tuple)) and id(inner) not in seen:
             seen.add(id(inner))
@@ -139,7 +139,7 @@ def copy_leaf(value: Any) -> Any:
 def empty_like(value: Any) -> Any:
     """Return an empty value of the same kind."""
     if isinstance(value, Mapping):
-        return Stored((), value.origins) if isinstance(value, Stored) else {}
+        return StoredObject((), value.origins) if isinstance(value, StoredObject) else {}
     if isinstance(value, (list, tuple)):
         return []
     raise MemoryGraphError(f"a value of the type {type(value).__name__} is not a JSON value; it cannot be copied")

@@ -12,7 +12,7 @@ from typing import Any
 
 from memorygraph.errors import ModelError
 
-Message = Mapping[str, Any]
+WireMessage = Mapping[str, Any]
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,7 @@ MEANINGS = {
 }
 
 
-def translate(
+def translate_model_error(
     error: Exception, api_key: str | None = None, configured_by: tuple[str, str] = CONFIGURED_BY
 ) -> ModelError:
     """Return the error of memorygraph that stands for one of the client's, without the API key in its text."""

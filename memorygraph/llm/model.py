@@ -18,8 +18,8 @@ from urllib.parse import urlsplit
 
 from memorygraph.errors import ModelError
 from memorygraph.llm.answers import read_completion, read_document, read_vectors
-from memorygraph.llm.completion import Completion, Message
-from memorygraph.llm.failures import CONFIGURED_BY, translate, without_key
+from memorygraph.llm.completion import Completion, WireMessage
+from memorygraph.llm.failures import CONFIGURED_BY, translate_model_error, without_key
 from memorygraph.messages.chunks import Chunks
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class Model(Protocol):
 
     def complete(
         self,
-        messages: Sequence[Message],
+        messages: Sequence[WireMessage],
         *,
         temperature: float | None = None,
         tools: Sequence[Mapping[str, Any]] | None = None,
@@ -138,7 +138,7 @@ class OpenAIModel:
 
     def complete(
         self,
-        messages: Sequence[Message],
+        messages: Sequence[WireMessage],
         *,
         temperature: float | None = None,
         tools: Sequence[Mapping[str, Any]] | None = None,
@@ -169,7 +169,7 @@ class OpenAIModel:
     @contextmanager
     def stream(
         self,
-        messages: Sequence[Message],
+        messages: Sequence[WireMessage],
         *,
         temperature: float | None = None,
         tools: Sequence[Mapping[str, Any]] | None = None,
@@ -330,7 +330,7 @@ class OpenAIModel:
             # An endpoint can repeat the key, and a traceback shows each cause.
             shown = "".join(traceback.format_exception(error))
             leaks = bool(self._api_key) and str(self._api_key) in shown
-            raise translate(error, self._api_key, self._configured_by) from (None if leaks else error)
+            raise translate_model_error(error, self._api_key, self._configured_by) from (None if leaks else error)
         except ModelError as error:
             raise ModelError(without_key(str(error), self._api_key)) from error.__cause__
         except json.JSONDecodeError as error:  # an event of a stream

@@ -24,7 +24,7 @@ _SCHEMAS: dict[str, dict[str, Any]] = {
     "json": {},
     "list": {"type": "array"},
 }
-TYPES = tuple(_SCHEMAS)
+SHAPE_TYPES = tuple(_SCHEMAS)
 _KINDS = {"string": "a string", "number": "a number", "boolean": "true or false", "list": "a list"}
 _MAX_PROBLEMS = 10
 _MAX_DIGITS = 300
@@ -86,12 +86,12 @@ def mock_reply(fields: Sequence[ShapeField]) -> dict[str, Any]:
     return {field.name: mock(field.type) if field.item is None else [mock(field.item)] for field in fields}
 
 
-def fit(value: Any, fields: Sequence[ShapeField]) -> dict[str, Any]:
+def fit_shape(value: Any, fields: Sequence[ShapeField]) -> dict[str, Any]:
     """Return a model's value as an object of the shape, in the order of the shape.
 
     Numbers and booleans in strings are read as such.
 
-    >>> fit({"n": " 2.5 "}, [ShapeField("n", "number")])
+    >>> fit_shape({"n": " 2.5 "}, [ShapeField("n", "number")])
     {'n': 2.5}
 
     Raises:
@@ -108,7 +108,7 @@ def fit(value: Any, fields: Sequence[ShapeField]) -> dict[str, Any]:
                 fitted[field.name] = [read_as(item, field.item) for item in inner]
             else:
                 fitted[field.name] = read_as(inner, field.type)
-    problems = [problem_of(field, fitted) for field in fields]
+    problems = [field_problem(field, fitted) for field in fields]
     problems += [f"the field {shorten(name)} was not asked for" for name in value if name not in named]
     found = [problem for problem in problems if problem]
     if found:
@@ -117,7 +117,7 @@ def fit(value: Any, fields: Sequence[ShapeField]) -> dict[str, Any]:
     return fitted
 
 
-def problem_of(field: ShapeField, fitted: dict[str, Any]) -> str | None:
+def field_problem(field: ShapeField, fitted: dict[str, Any]) -> str | None:
     """Say what is wrong with one field, if anything is."""
     name = f"the field {shorten(field.name)}"
     if field.name not in fitted:

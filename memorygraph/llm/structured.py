@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NoReturn
 
 from memorygraph.context.rendering import indented, render
-from memorygraph.llm.shapes import ShapeField, ShapeMismatch, UnparsableReply, fit
+from memorygraph.llm.shapes import ShapeField, ShapeMismatch, UnparsableReply, fit_shape
 
 _FENCE = "```"
 _LANGUAGE = re.compile(r"\s*[A-Za-z0-9_+-]*\s")
@@ -22,12 +22,12 @@ _OBJECT_OR_LIST = re.compile(r"[{\[]")
 _MAX_BRACKETS = 200
 
 
-def refuse_constant(name: str) -> NoReturn:
+def refuse_non_json(name: str) -> NoReturn:
     """Refuse `NaN` and `Infinity`, which Python reads and JSON does not have."""
     raise ValueError(f"{name} is not JSON")
 
 
-_DECODER = json.JSONDecoder(parse_constant=refuse_constant)
+_DECODER = json.JSONDecoder(parse_constant=refuse_non_json)
 
 
 def documents(text: str, *, lists: bool = False) -> Iterator[Any]:
@@ -57,10 +57,10 @@ def documents(text: str, *, lists: bool = False) -> Iterator[Any]:
             continue
 
 
-def response_format(schema: Mapping[str, Any]) -> dict[str, Any]:
+def schema_format(schema: Mapping[str, Any]) -> dict[str, Any]:
     """Return the field of a request that asks for JSON of a schema.
 
-    >>> response_format({"type": "object"})["json_schema"]["name"]
+    >>> schema_format({"type": "object"})["json_schema"]["name"]
     'agentscript_generate'
     """
     return {
@@ -80,7 +80,7 @@ def read_reply(text: str, fields: Sequence[ShapeField]) -> dict[str, Any]:
         ShapeMismatch: the JSON in it has another shape.
     """
     for document in documents(text):
-        return fit(document, fields)
+        return fit_shape(document, fields)
     raise UnparsableReply("the model's answer is not JSON")
 
 

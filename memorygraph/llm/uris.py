@@ -17,7 +17,7 @@ from memorygraph.llm.model import OpenAIModel
 
 TIMEOUT_MS = 30_000
 TIMEOUT_VARIABLE = "AGENTSCRIPT_LLM_TIMEOUT_MS"
-FORMS = "openai://model, anthropic://model or ollama://host:port/model"
+URI_FORMS = "openai://model, anthropic://model or ollama://host:port/model"
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:+-]*(?:/[A-Za-z0-9._:+-]+)*")
 _HOST = re.compile(r"(?P<host>[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:.]+\]):(?P<port>[0-9]{1,5})")
@@ -44,9 +44,9 @@ class ModelUri:
         """
         provider, separator, rest = uri.partition("://")
         if not separator or provider not in {"openai", "anthropic", "ollama"}:
-            raise MemoryGraphError(f"{hide_credentials(uri)} names no model; a model's URI is {FORMS}")
+            raise MemoryGraphError(f"{hide_credentials(uri)} names no model; a model's URI is {URI_FORMS}")
         if reason := forbidden_part(rest):
-            raise MemoryGraphError(f"{hide_credentials(uri)} {reason}; a model's URI is {FORMS}")
+            raise MemoryGraphError(f"{hide_credentials(uri)} {reason}; a model's URI is {URI_FORMS}")
         host, name = None, rest
         if provider == "ollama":
             host, _, name = rest.partition("/")
@@ -56,7 +56,7 @@ class ModelUri:
                     f"{hide_credentials(uri)} has no host and port; it is like ollama://localhost:11434/qwen3"
                 )
         if not _NAME.fullmatch(name):
-            raise MemoryGraphError(f"{hide_credentials(uri)} has no usable name of a model; a model's URI is {FORMS}")
+            raise MemoryGraphError(f"{hide_credentials(uri)} has no usable name; a model's URI is {URI_FORMS}")
         return cls(provider, name, host)
 
 

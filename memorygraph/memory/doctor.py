@@ -12,23 +12,23 @@ from memorygraph.llm.model import OPENAI_HOST, OpenAIModel
 from memorygraph.llm.uris import open_model
 from memorygraph.memory.local import LocalEmbedder
 from memorygraph.memory.vectors import configured_embedder
-from memorygraph.server.findings import Finding, run_checks
+from memorygraph.server.findings import Diagnosis, run_checks
 
 ANSWER_S = 8.0
 NEEDED_BY = "`remember`, `chat`, `run` and `pete` need one, and nothing else does"
 
 
-def examine_models() -> list[Finding]:
+def examine_models() -> list[Diagnosis]:
     """Examine what models are asked through, as the environment has it."""
     return run_checks({"model endpoint": _endpoint, "embedding model": _embedding})
 
 
-def _endpoint() -> Sequence[Finding]:
+def _endpoint() -> Sequence[Diagnosis]:
     name, chosen = "model endpoint", os.environ.get("MEMORYGRAPH_MODEL")
     configured = os.environ.get("OPENAI_BASE_URL") or os.environ.get("OPENAI_API_KEY")
     if not configured and "://" not in (chosen or ""):
         step = "set OPENAI_BASE_URL or OPENAI_API_KEY, and MEMORYGRAPH_MODEL, when you want one"
-        return [Finding(name, ok=True, detail=f"none is configured: {NEEDED_BY}", next_step=step)]
+        return [Diagnosis(name, ok=True, detail=f"none is configured: {NEEDED_BY}", next_step=step)]
     with open_model(chosen) as model:
         place = _place(model)
         try:
@@ -37,22 +37,22 @@ def _endpoint() -> Sequence[Finding]:
             return [_failed(name, place, error)]
         if not chosen:
             step = "name one of them with MEMORYGRAPH_MODEL, or with --model"
-            return [Finding(name, ok=True, detail=f"{_told(place, names)}; none is chosen", next_step=step)]
+            return [Diagnosis(name, ok=True, detail=f"{_told(place, names)}; none is chosen", next_step=step)]
         return [_chosen(name, place, names, model.name, "MEMORYGRAPH_MODEL")]
 
 
-def _embedding() -> Sequence[Finding]:
+def _embedding() -> Sequence[Diagnosis]:
     name, variable = "embedding model", "MEMORYGRAPH_EMBEDDING_MODEL"
     embedder = configured_embedder()
     if embedder is None:
         step = f"set {variable}, to have `recall` find by meaning too"
-        return [Finding(name, ok=True, detail="none is configured: `recall` finds by words", next_step=step)]
+        return [Diagnosis(name, ok=True, detail="none is configured: `recall` finds by words", next_step=step)]
     if isinstance(embedder, LocalEmbedder):
         missing = [package for package in ("numpy", "tokenizers") if find_spec(package) is None]
         if missing:
             step = "run `pip install 'memorygraph[local]'`"
-            return [Finding(name, ok=False, detail=f"it needs {' and '.join(missing)}", next_step=step)]
-        return [Finding(name, ok=True, detail=f"{embedder.name}, on this machine, {embedder.dimensions} numbers")]
+            return [Diagnosis(name, ok=False, detail=f"it needs {' and '.join(missing)}", next_step=step)]
+        return [Diagnosis(name, ok=True, detail=f"{embedder.name}, on this machine, {embedder.dimensions} numbers")]
     with OpenAIModel() as model:
         try:
             return [_chosen(name, _place(model), model.offered(ANSWER_S), model.embedding_name, variable)]
@@ -60,17 +60,17 @@ def _embedding() -> Sequence[Finding]:
             return [_failed(name, _place(model), error)]
 
 
-def _failed(name: str, place: str, error: ModelError) -> Finding:
+def _failed(name: str, place: str, error: ModelError) -> Diagnosis:
     """A finding with what the error means, without what the endpoint has said: it may repeat what it was sent."""
-    return Finding(name, ok=False, detail=f"{place}: {str(error).partition(' (')[0]}")
+    return Diagnosis(name, ok=False, detail=f"{place}: {str(error).partition(' (')[0]}")
 
 
-def _chosen(name: str, place: str, names: list[str] | None, chosen: str, variable: str) -> Finding:
+def _chosen(name: str, place: str, names: list[str] | None, chosen: str, variable: str) -> Diagnosis:
     """Judge a choice by the list of an endpoint. That it is not listed need not mean that it is not there."""
     detail = f"{_told(place, names)}; {chosen} is chosen"
     if names is None or chosen in names:
-        return Finding(name, ok=True, detail=detail)
-    return Finding(
+        return Diagnosis(name, ok=True, detail=detail)
+    return Diagnosis(
         name, ok=True, detail=f"{detail}, and not among them", next_step=f"check {variable}, if asking it fails"
     )
 

@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import NamedTuple
 
 from memorygraph.budget import Budget
-from memorygraph.context.items import ContextItem, Source, build_items
+from memorygraph.context.items import ContextItem, ContextSource, build_items
 from memorygraph.context.origins import StoredText
 from memorygraph.context.tokens import count_tokens
 
@@ -61,7 +61,7 @@ def _after(items: list[ContextItem], item: ContextItem) -> str:
 
 
 def _item(one: Found, index: int, budget: Budget | None) -> ContextItem:
-    [item] = build_items([Source(one.label, StoredText(one.text, [one.id]), budget)])
+    [item] = build_items([ContextSource(one.label, StoredText(one.text, [one.id]), budget)])
     return replace(item, index=index)
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from memorygraph.budget import Budget
-from memorygraph.context.items import ContextItem, Source, build_items
+from memorygraph.context.items import ContextItem, ContextSource, build_items
 from memorygraph.graph.connection import Connection
 from memorygraph.graph.elements import Edge, Node
 from memorygraph.languages.contextscript import EdgeDeclaration, NodeDeclaration, print_statement
@@ -82,7 +82,7 @@ def elements_of(rows: Iterable[Mapping[str, Any]]) -> dict[str, Element]:
     return {row["id"]: _element(row) for row in rows}
 
 
-def items_of(sources: Iterable[Source], start: int) -> tuple[ContextItem, ...]:
+def items_of(sources: Iterable[ContextSource], start: int) -> tuple[ContextItem, ...]:
     """Items of a prompt that stand behind others."""
     return tuple(replace(item, index=start + item.index) for item in build_items(sources))
 

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from memorygraph.budget import Budget
-from memorygraph.context.items import ContextItem, Source
+from memorygraph.context.items import ContextItem, ContextSource
 from memorygraph.context.layers import Prompt
 from memorygraph.errors import MemoryGraphError, Problem, ScriptError
 from memorygraph.graph.connection import Connection
@@ -127,9 +127,9 @@ def check_text(text: str) -> None:
         raise MemoryGraphError(f"the text is not UTF-8 at its character {error.start + 1}") from None
 
 
-def sources_of(label: str, text: str) -> list[Source]:
+def sources_of(label: str, text: str) -> list[ContextSource]:
     """What a prompt holds beside what is recalled: the day, and the text."""
-    return [Source("today", f"{datetime.now().astimezone():%Y-%m-%d}"), Source(label, text)]
+    return [ContextSource("today", f"{datetime.now().astimezone():%Y-%m-%d}"), ContextSource(label, text)]
 
 
 def _prompt(known: Known, text: str) -> Prompt:

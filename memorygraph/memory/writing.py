@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
 from memorygraph.budget import Budget
-from memorygraph.context.items import ContextItem, Source
+from memorygraph.context.items import ContextItem, ContextSource
 from memorygraph.context.layers import Prompt
 from memorygraph.errors import MemoryGraphError, ModelError, Problem, ScriptError
 from memorygraph.graph.connection import Transaction
@@ -23,7 +23,7 @@ from memorygraph.graph.elements import Node
 from memorygraph.graph.loads import Loader, LoadReport, Provenance
 from memorygraph.languages import Program, parse
 from memorygraph.languages.contextscript import Deletion, EdgeDeclaration, NodeDeclaration, Statement
-from memorygraph.llm.completion import Completion, Message
+from memorygraph.llm.completion import Completion, WireMessage
 from memorygraph.llm.model import Model
 from memorygraph.llm.recording import answers_of, call_of
 from memorygraph.memory.answers import Answer, unfinished
@@ -90,7 +90,7 @@ class ProgramWriter:
         if self.attempts < 1:
             raise MemoryGraphError(f"a model has at least one attempt, and not {self.attempts}")
 
-    def write(self, messages: Sequence[Message], known: Known, read: Reader, read_again: Reader) -> Outcome:
+    def write(self, messages: Sequence[WireMessage], known: Known, read: Reader, read_again: Reader) -> Outcome:
         """Let the model answer, and load its program in one transaction.
 
         `read` finds the program in the first answer, and `read_again` in those that correct it.
@@ -110,7 +110,7 @@ class ProgramWriter:
             outcome = self._attempt(dialogue, known, read_again, outcome)
         return outcome
 
-    def _attempt(self, dialogue: Sequence[Message], known: Known, read: Reader, before: Outcome | None) -> Outcome:
+    def _attempt(self, dialogue: Sequence[WireMessage], known: Known, read: Reader, before: Outcome | None) -> Outcome:
         try:
             said = self._ask(dialogue)
         except ModelError as error:
@@ -130,7 +130,7 @@ class ProgramWriter:
             former=(*before.former, *before.problems) if before else (),
         )
 
-    def _ask(self, messages: Sequence[Message]) -> Said:
+    def _ask(self, messages: Sequence[WireMessage]) -> Said:
         """Ask the model, and keep the call in the message graph."""
         at = datetime.now(UTC).isoformat()
         asked = without_secrets([dict(message) for message in messages], _secrets())
@@ -169,12 +169,12 @@ class ProgramWriter:
         return {id_: element for id_, element in stored.items() if known.shown.get(id_) != element}
 
 
-def _sent_back(problems: Sequence[Problem], shown: Sequence[ContextItem]) -> Message:
+def _sent_back(problems: Sequence[Problem], shown: Sequence[ContextItem]) -> WireMessage:
     """The message that tells a model what is wrong with its program."""
     told = [str(problem) for problem in problems[:MAX_TOLD]]
     if len(problems) > MAX_TOLD:
         told.append(f"and {len(problems) - MAX_TOLD} more")
-    wrong = items_of([Source("what is wrong with your program", "\n".join(told))], len(shown))
+    wrong = items_of([ContextSource("what is wrong with your program", "\n".join(told))], len(shown))
     return {"role": "user", "content": Prompt("", (*shown, *wrong), WRITE_AGAIN).user}
 
 

@@ -67,7 +67,7 @@ class TrainingServer(EmbeddedServer):
 
     def clear(self) -> None:
         """End what a training that was killed has left, and remove its graph."""
-        while left := server_process.find(self.home):
+        while left := server_process.find_server(self.home):
             server_process.stop(left, patience_s=0)
         shutil.rmtree(self.home, ignore_errors=True)
 
@@ -77,7 +77,7 @@ class TrainingServer(EmbeddedServer):
 
     def end_with_notes(self, until: float) -> None:
         """Stop cleanly, which is when the JVM writes its notes."""
-        if process := server_process.find(self.home):
+        if process := server_process.find_server(self.home):
             server_process.stop(process, patience_s=max(1.0, until - time.monotonic()))
 
     def _prepare(self, progress: DownloadProgress | None) -> Launch:

@@ -62,7 +62,7 @@ class EmbeddedServer:
         """Say where the server is; it runs when its process lives and answers."""
         with self._files.explaining_os_errors():
             endpoints = self._files.endpoints
-            process = server_process.find(self.home) if endpoints else None
+            process = server_process.find_server(self.home) if endpoints else None
         running = bool(
             endpoints and process and server_process.is_alive(process) and server_answers(process, endpoints)
         )

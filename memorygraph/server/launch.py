@@ -96,7 +96,7 @@ class Launch:
 
     def is_answering(self, endpoints: Endpoints | None, until: float) -> bool:
         """Wait for a server that another process started, and was perhaps killed before it answered."""
-        process = server_process.find(self.files.folder)
+        process = server_process.find_server(self.files.folder)
         if process is None or not server_process.is_alive(process):
             return False
         if endpoints is None:

@@ -49,7 +49,7 @@ def import_psutil() -> Any:
     return psutil
 
 
-def find(home: Path) -> psutil.Process | None:
+def find_server(home: Path) -> psutil.Process | None:
     """Find the server of a home: by its noted process id, else among all processes."""
     psutil = import_psutil()
     with contextlib.suppress(OSError, ValueError, psutil.Error):
@@ -139,7 +139,7 @@ def stop(process: psutil.Process, patience_s: float) -> None:
 
 def stop_server(home: Path, patience_s: float) -> bool:
     """Stop the server of a home; False when there was none."""
-    process = find(home)
+    process = find_server(home)
     if process is None or not is_alive(process):
         return False
     stop(process, patience_s)

@@ -15,7 +15,7 @@ import pytest
 
 from memorygraph.errors import ModelError
 from memorygraph.llm.completion import ToolCall, Usage
-from memorygraph.llm.failures import MEANINGS, translate
+from memorygraph.llm.failures import MEANINGS, translate_model_error
 from memorygraph.llm.model import Model, OpenAIModel
 from memorygraph.scripted.replies import BadJson, CutStream, Failure, Reply, ScriptedAnswer, Stall
 from memorygraph.scripted.scripted_model import ScriptedModel
@@ -292,7 +292,7 @@ def test_every_error_of_the_client_has_its_meaning() -> None:
         meant = next(name for name in (base.__name__ for base in kind.__mro__) if name in MEANINGS)
         assert (meant != root.__name__) != (kind.__name__ in misuse), kind
         error = kind.__new__(kind)
-        assert isinstance(translate(error), ModelError)
+        assert isinstance(translate_model_error(error), ModelError)
     public = {name for name in openai.__all__ if name.endswith("Error")}
     assert public - MEANINGS.keys() <= {"OAuthError"}
 
