@@ -18,9 +18,9 @@ from memorygraph.errors import MemoryGraphError, ModelError
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from memorygraph.runtime.pete.folding import View
     from memorygraph.runtime.pete.steps import Step
     from memorygraph.runtime.pete.thought import Thought
+    from memorygraph.runtime.pete.views import View
 
 _ADDRESS = re.compile(r"(?:memory:)?([0-9]+)")
 

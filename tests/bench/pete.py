@@ -14,9 +14,9 @@ from collections.abc import Callable
 
 from memorygraph import MemoryGraph
 from memorygraph.budget import Budget
-from memorygraph.runtime.pete import shapes
-from memorygraph.runtime.pete.folding import View, view
-from memorygraph.runtime.pete.log import Entry, Frame
+from memorygraph.runtime.pete import pages
+from memorygraph.runtime.pete.log import Frame, LogEntry
+from memorygraph.runtime.pete.views import View, view
 
 RUNS = 20
 STATEMENTS = 10_000
@@ -28,14 +28,14 @@ def statements(frame: Frame, count: int) -> None:
         index = len(frame.parts)
         if number % 10 == 0:
             text, handle = f"\n  &thing{number} = /* the thing with the number {number} */", f"thing{number}"
-            frame.parts.append(Entry(index, "instantiation", text, frozenset([handle]), frozenset([handle])))
+            frame.parts.append(LogEntry(index, "instantiation", text, frozenset([handle]), frozenset([handle])))
         elif number % 10 == 1:
-            frame.parts.append(Entry(index, "command", f'\n  @fan, set {{"speed": {number}}}'))
-            frame.parts.append(Entry(index + 1, "feedback", ' >> {"ok": true}'))
+            frame.parts.append(LogEntry(index, "command", f'\n  @fan, set {{"speed": {number}}}'))
+            frame.parts.append(LogEntry(index + 1, "feedback", ' >> {"ok": true}'))
         else:
             handle = f"thing{number // 100 * 10}"
             text = f"\n  &travis likes &{handle}."
-            frame.parts.append(Entry(index, "fact", text, frozenset([handle, "travis"])))
+            frame.parts.append(LogEntry(index, "fact", text, frozenset([handle, "travis"])))
 
 
 def closed(parent: Frame, address: int, count: int) -> None:
@@ -68,7 +68,7 @@ def deep_log() -> Frame:
     """Many open contexts in each other, with one statement each."""
     root = frame = Frame(1, "main", "context main() {")
     for number in range(STATEMENTS):
-        frame.parts.append(Entry(0, "comment", f"\n  // Go on with {number}."))
+        frame.parts.append(LogEntry(0, "comment", f"\n  // Go on with {number}."))
         inner = Frame(number + 2, "step", "\n  context step() {", 1, parent=frame)
         frame.parts.append(inner)
         frame = inner
@@ -96,7 +96,7 @@ def first_ms(root: Frame, budget: Budget | None) -> float:
     """The shortest of some runs that know no counts of tokens from before."""
 
     def anew() -> View:
-        shapes._counts.clear()
+        pages._token_counts.clear()
         return view(root, budget)
 
     return best_ms(anew, RUNS // 4)
@@ -104,7 +104,7 @@ def first_ms(root: Frame, budget: Budget | None) -> float:
 
 def main() -> None:
     """Print the milliseconds of each log and budget: the first time, again, and as a ratio to joining all texts."""
-    shapes.tokens("the vocabulary is read once")
+    pages.count_tokens_once("the vocabulary is read once")
     head = f"{'log':24}{'budget':>8}{'first ms':>10}{'again ms':>10}{'join ms':>9}{'ratio':>7}{'size':>8}{'of':>9}"
     sys.stdout.write(head + "\n")
     for name, make in LOGS.items():

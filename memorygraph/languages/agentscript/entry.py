@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from memorygraph.errors import ScriptError, Source
-from memorygraph.languages.agentscript import Agent, Import, Statement
-from memorygraph.languages.agentscript.errors import explained
+from memorygraph.languages.agentscript import syntax
+from memorygraph.languages.agentscript.errors import explain
 from memorygraph.languages.agentscript.reading import BUILDS, GRAMMAR
 from memorygraph.languages.engine.machine import Stopped
 
 _DECLARING = ("import", "agent", "main")
 
 
-def read_entry(source: Source) -> list[Import | Agent] | list[Statement]:
+def read_entry(source: Source) -> list[syntax.Import | syntax.Agent] | list[syntax.Statement]:
     """The imports and agents of an entry, or else its statements.
 
     >>> [type(piece).__name__ for piece in read_entry(Source("x = 1 x"))]
@@ -28,7 +28,7 @@ def read_entry(source: Source) -> list[Import | Agent] | list[Statement]:
     while position < len(source.text):
         result = GRAMMAR.read(source.text, rule, BUILDS, position)
         if isinstance(result, Stopped):
-            finding = explained(source, result, position)
+            finding = explain(source, result, position)
             raise ScriptError([source.problem(finding.message, finding.code, finding.span)])
         pieces.append(result.value)
         position = result.end

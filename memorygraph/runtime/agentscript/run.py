@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from memorygraph.context.origins import copy_value
 from memorygraph.errors import MemoryGraphError, Problem, ProgramError, ScriptError, Source
-from memorygraph.languages.agentscript import Parameter, Program
+from memorygraph.languages.agentscript.syntax import Parameter, Program
 from memorygraph.runtime.agentscript.generation import Generation, GenerationRecord, Models
 from memorygraph.runtime.agentscript.interpreter import Interpreter, find_function
 from memorygraph.runtime.agentscript.units import Unit, UnitLoader
@@ -64,7 +64,7 @@ class AgentRun:
         given = self.complete_input(function, trace)
         arguments = bind_input(function, given, unit.source)
         text = unit.source.text
-        store = RunStore(self.graph.connection, self.graph.namespace)
+        store = RunStore(self.graph.scope)
         store.begin(
             {
                 "language": "agentscript",

@@ -8,8 +8,8 @@ from typing import Any
 
 from memorygraph.context.origins import copy_value
 from memorygraph.errors import Source
-from memorygraph.languages.agentscript import Agent, Block, Evaluation, Function, Import
 from memorygraph.languages.agentscript.entry import read_entry
+from memorygraph.languages.agentscript.syntax import Agent, Block, Evaluation, Function, Import
 from memorygraph.runtime.agentscript.generation import Generation, Models
 from memorygraph.runtime.agentscript.interpreter import Interpreter
 from memorygraph.runtime.agentscript.scope import Activation, BlockScope
@@ -44,7 +44,7 @@ class Session:
         self.trace = Trace(self.listener)
         self._models = Models(self.model, mock=self.mock)
         self._loader = UnitLoader(self.folder.resolve(), self.permissions, self.graph)
-        self._store = RunStore(self.graph.connection, self.graph.namespace)
+        self._store = RunStore(self.graph.scope)
         self._store.begin({"language": "agentscript", "agent": NAME, "function": NAME})
         self._interpreter = Interpreter(Generation(self._models, self.trace, MAX_GENERATIONS, self._store.add))
         self._unit = Unit(Source(""), self.folder.resolve())

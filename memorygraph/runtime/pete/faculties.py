@@ -17,8 +17,8 @@ from pydantic_core import ArgsKwargs, to_jsonable_python
 
 from memorygraph.errors import MemoryGraphError
 from memorygraph.languages.engine.findings import clipped
-from memorygraph.languages.pete import Command
 from memorygraph.languages.pete.reading import read_program
+from memorygraph.languages.pete.syntax import Command
 from memorygraph.runtime.pete.hearing import without_halves
 from memorygraph.runtime.tools import ImportedTool, ToolMethod
 

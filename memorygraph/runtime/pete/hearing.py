@@ -10,11 +10,10 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from memorygraph.compiler.pete import Piece
 from memorygraph.errors import Problem, Source, Span
-from memorygraph.languages.pete import Closing, Command, Feedback, Item, Opening, Question, SensorReport
 from memorygraph.languages.pete.checks import check_program
 from memorygraph.languages.pete.reading import Reader
+from memorygraph.languages.pete.syntax import Closing, Command, Feedback, Item, Opening, Piece, Question, SensorReport
 
 ANSWER = "answer"  # how problems call the text that a model wrote
 MAX_STATEMENT = 20_000  # characters that a model may write without ending a statement

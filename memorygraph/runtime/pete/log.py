@@ -1,17 +1,21 @@
-"""A log as it is kept: contexts in each other, and the entries in them, all to the character.
+"""A log as it is kept: contexts in each other, and the entries in them, all to the character; and how contexts fold.
 
 The verbatim texts of all parts in their order are the text of the log, so that to fold is only to print less.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
+from typing import cast
+
+BLANKS = " \t\r\n"
+MAX_TLDR_CHARS = 200
 
 
 @dataclass(frozen=True)
-class Entry:
-    """One item of a context that is no context: its kind, and its text with the blanks before it.
+class LogEntry:
+    """One item of a context that is not a context itself: its kind, and its text with the blanks before it.
 
     `kind` is the name of its class in lower case (`fact`, `command`, `feedback`, …). `mentions` are the handles in
     it, `binds` the handles that it binds. `address` is the memory that an abbreviation stands for.
@@ -41,7 +45,7 @@ class Frame:
     tail: str | None = None
     tldr: str | None = None
     parent: Frame | None = field(default=None, repr=False)
-    parts: list[Entry | Frame] = field(default_factory=list, repr=False)
+    parts: list[LogEntry | Frame] = field(default_factory=list, repr=False)
 
     @property
     def open(self) -> bool:
@@ -53,35 +57,85 @@ class Frame:
         """The blanks before it."""
         return self.head[: len(self.head) - len(self.head.lstrip())]
 
-    def texts(self) -> Iterator[str]:
-        """All texts of it, in their order; not recursive, for a log can nest deeper than Python's calls."""
-        stack: list[Iterator[Entry | Frame | str]] = [iter([self])]
+    def walk(self, folded: Collection[int] = ()) -> Iterator[str | Frame]:
+        """All texts of it in their order, and in place of their texts the contexts in it that are to be folded."""
+        yield self.head
+        # Not recursive, for a log can nest deeper than Python's calls.
+        stack: list[Iterator[LogEntry | Frame | str]] = [iter([] if self.tail is None else [self.tail])]
+        stack.append(iter(self.parts))
         while stack:
             part = next(stack[-1], None)
             if part is None:
                 stack.pop()
-            elif isinstance(part, Frame):
+            elif not isinstance(part, Frame):
+                yield part if isinstance(part, str) else part.text
+            elif part.address in folded and part.can_fold:
+                yield part
+            else:
                 yield part.head
                 stack.append(iter([] if part.tail is None else [part.tail]))
                 stack.append(iter(part.parts))
-            else:
-                yield part if isinstance(part, str) else part.text
+
+    def texts(self, folded: Collection[int] = ()) -> Iterator[str]:
+        """All texts of it, in their order; the contexts in it that are to be folded, are."""
+        if not folded:
+            return cast("Iterator[str]", self.walk())
+        return (part if isinstance(part, str) else part.folded_text for part in self.walk(folded))
+
+    def text_at(self, index: int) -> str | None:
+        """The text of the part at a place, or of the end after the last; None where an open context can go on."""
+        if index >= len(self.parts):
+            return self.tail
+        part = self.parts[index]
+        return part.head if isinstance(part, Frame) else part.text
+
+    @property
+    def folded(self) -> str:
+        r"""The context without its body: its address, and its tl;dr if it has one.
+
+        >>> Frame(42, "cool", "context cool( &heat ) {", refs=("heat",), tail="}", tldr=" turned the\n fan on ").folded
+        'context cool(&heat) = memory:42 /* turned the fan on */'
+        """
+        refs = ", ".join(f"&{ref}" for ref in self.refs)
+        tldr = " ".join((self.tldr or "").split())
+        if len(tldr) > MAX_TLDR_CHARS:
+            tldr = tldr[: MAX_TLDR_CHARS - 1].rstrip() + "…"
+        return f"context {self.name}({refs}) = memory:{self.address}" + (f" /* {tldr} */" if tldr else "")
+
+    @property
+    def folded_text(self) -> str:
+        """The folded context at its place: the blanks before it, and one after it if a word or a number follows."""
+        follows = self.parent.text_at(self.index + 1) if self.parent else None
+        word = follows is not None and (follows[:1].isalnum() or follows[:1] == "_")
+        return f"{self.lead}{self.folded}{' ' if word else ''}"
+
+    @property
+    def can_fold(self) -> bool:
+        """Whether it is closed, and shorter when it is folded."""
+        if self.open:
+            return False
+        left = len(self.lead) + len(self.folded)
+        for text in self.texts():
+            left -= len(text)
+            if left < 0:
+                return True
+        return False
 
     @property
     def text(self) -> str:
         r"""The whole text of it, from its name on.
 
-        >>> Frame(1, "a", " context a() {", parts=[Entry(0, "comment", " // x")], tail="\\n}").text
+        >>> Frame(1, "a", " context a() {", parts=[LogEntry(0, "comment", " // x")], tail="\\n}").text
         'context a() { // x\\n}'
         """
         return "".join(self.texts()).lstrip()
 
     def path(self) -> tuple[Frame, ...]:
         """The contexts around it, outermost first, and itself."""
-        around: list[Frame] = [self]
-        while around[-1].parent is not None:
-            around.append(around[-1].parent)
-        return tuple(reversed(around))
+        path: list[Frame] = [self]
+        while path[-1].parent is not None:
+            path.append(path[-1].parent)
+        return tuple(reversed(path))
 
     def innermost(self) -> Frame:
         """The innermost open context: where the log goes on."""

@@ -1,17 +1,97 @@
-"""Pages: which parts of a context are in view, and how large that is."""
+"""Pages: which parts of a context are in view, whole, folded, or replaced by a line, and how large that is.
+
+What is in view is never changed by a byte. It gets only the blank or the line break that the next part needs, so that
+a view is read as the log is.
+"""
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
+from itertools import islice
 
-from memorygraph.runtime.pete import shapes
-from memorygraph.runtime.pete.log import Entry, Frame
-from memorygraph.runtime.pete.shapes import Measure
+from memorygraph.budget import Budget
+from memorygraph.context.tokens import count_tokens
+from memorygraph.runtime.pete.log import BLANKS, Frame, LogEntry
+
+Measure = Callable[[str], int]
 
 # A line is shorter than so many statements, which are one character or more; no more are tried.
-_MAX_FILLED = 64
+MAX_FILLED = 64
+TEXTS_AT_ONCE = 128
+MAX_TOKEN_COUNTS = 1 << 17
+
+# The text's hash is kept and not the text, so that no text outlives its log. A wrong count, should two texts ever have
+# the same hash, does no harm: a whole view is counted anew.
+_token_counts: dict[tuple[int, int], int] = {}
+
+
+def count_tokens_once(text: str) -> int:
+    """Count the tokens of a text, and remember it: a log grows at its end, and each view asks for the same texts."""
+    key = len(text), hash(text)
+    known = _token_counts.get(key)
+    if known is None:
+        if len(_token_counts) >= MAX_TOKEN_COUNTS:
+            _token_counts.clear()
+        known = _token_counts[key] = count_tokens(text)
+    return known
+
+
+def measure_of(budget: Budget | None) -> Measure:
+    """The function that measures a text in a budget's unit."""
+    return count_tokens_once if budget is not None and budget.in_tokens else len
+
+
+def measure_texts(texts: Iterable[str], measure: Measure, limit: int | None = None) -> int:
+    """Measure many texts together, until a limit is passed.
+
+    Tokens are counted of many texts at once, which is nearly as exact, and takes less time.
+    """
+    rest = iter(texts)
+    size = 0
+    for some in iter(lambda: "".join(islice(rest, TEXTS_AT_ONCE)), ""):
+        size += measure(some)
+        if limit is not None and size > limit:
+            break
+    return size
+
+
+def replace_parts(frame: Frame, first: int, end: int) -> str:
+    r"""Write the line that stands for some parts of a context, indented as the first of them.
+
+    >>> parts = [LogEntry(0, "fact", "\n  &a is 1."), LogEntry(1, "fact", " &a is 2.")]
+    >>> frame = Frame(5, "a", "context a() {", parts=parts)
+    >>> replace_parts(frame, 0, 1), replace_parts(frame, 0, 2)
+    ('\n  // 1 statement of memory:5 is out of view\n', '\n  // 2 statements of memory:5 are out of view\n')
+    """
+    return replacement_line(frame.address, end - first, *margins(frame, first, end))
+
+
+def margins(frame: Frame, first: int, end: int) -> tuple[str, str]:
+    """The indentation of the first part, and a line break if there is none before the part after the last one."""
+    lead = leading_blanks(frame.text_at(first) or "")
+    follows = frame.text_at(end)
+    return lead[lead.rfind("\n") + 1 :], "" if follows is not None and "\n" in leading_blanks(follows) else "\n"
+
+
+def replacement_line(address: int, count: int, indentation: str, end: str) -> str:
+    """The line that says how many statements are out of view. It is a line of its own, as comments are."""
+    return f"\n{indentation}// {count_statements(count, address)} {'is' if count == 1 else 'are'} out of view{end}"
+
+
+def count_statements(count: int, address: int) -> str:
+    """A number of statements of a context, in words.
+
+    >>> count_statements(9950, 5)
+    '9,950 statements of memory:5'
+    """
+    return f"{count:,} statement{'' if count == 1 else 's'} of memory:{address}"
+
+
+def leading_blanks(text: str) -> str:
+    """The blanks that a text begins with."""
+    return text[: len(text) - len(text.lstrip(BLANKS))]
 
 
 class Units:
@@ -25,13 +105,13 @@ class Units:
         self.measure = measure
         self.folded = folded
         parts = frame.parts
-        self.starts = [n for n, part in enumerate(parts) if not (n and _answers(parts[n - 1], part))]
+        self.starts = [n for n, part in enumerate(parts) if not (n and answers(part, parts[n - 1]))]
         self.count = len(self.starts)
         self.starts.append(len(parts))
         self._sizes: dict[int, int] = {}
         self._lines: dict[tuple[int, str, str], int] = {}
 
-    def parts(self, unit: int) -> Sequence[Entry | Frame]:
+    def parts(self, unit: int) -> Sequence[LogEntry | Frame]:
         """The statement and its answer, or the one context."""
         return self.frame.parts[self.starts[unit] : self.starts[unit + 1]]
 
@@ -44,18 +124,18 @@ class Units:
         """Its text; that of a context is folded, if that is shorter."""
         child = self.child(unit)
         if child is None:
-            return "".join([part.text for part in self.parts(unit) if isinstance(part, Entry)])
-        return shapes.folded_text(child) if self.folds(unit) else self.whole(unit)
+            return "".join([part.text for part in self.parts(unit) if isinstance(part, LogEntry)])
+        return child.folded_text if child.can_fold else self.whole(unit)
 
     def folds(self, unit: int) -> bool:
         """Whether it is a context that can be folded."""
         child = self.child(unit)
-        return child is not None and shapes.can_fold(child)
+        return child is not None and child.can_fold
 
     def whole(self, unit: int) -> str:
         """The text of a context in it of which nothing is left out."""
         child = self.child(unit)
-        return "" if child is None else "".join(shapes.visible_texts(child, self.folded))
+        return "" if child is None else "".join(child.texts(self.folded))
 
     def size(self, unit: int) -> int:
         """The size of its text."""
@@ -67,16 +147,16 @@ class Units:
     def line(self, first: int, end: int) -> int:
         """The size of the line that stands for some units; numbers with as many digits are taken as equally long."""
         count = self.starts[end] - self.starts[first]
-        margins = shapes.margins(self.frame, self.starts[first], self.starts[end])
-        key = (1 if count == 1 else 10 ** len(str(count)) - 1, *margins)
+        around = margins(self.frame, self.starts[first], self.starts[end])
+        key = (1 if count == 1 else 10 ** len(str(count)) - 1, *around)
         if key not in self._lines:
-            self._lines[key] = self.measure(shapes.line_of(self.frame.address, *key))
+            self._lines[key] = self.measure(replacement_line(self.frame.address, *key))
         return self._lines[key]
 
     def mentions(self, unit: int) -> Iterator[str]:
         """The handles in it that it does not itself bind; those of a folded context are what it was passed."""
         for part in self.parts(unit):
-            yield from sorted(part.mentions - part.binds) if isinstance(part, Entry) else part.refs
+            yield from sorted(part.mentions - part.binds) if isinstance(part, LogEntry) else part.refs
 
     @cached_property
     def binders(self) -> dict[str, list[int]]:
@@ -90,8 +170,9 @@ class Units:
         return binders
 
 
-def _answers(before: Entry | Frame, part: Entry | Frame) -> bool:
-    return isinstance(part, Entry) and part.kind == "feedback" and isinstance(before, Entry)
+def answers(part: LogEntry | Frame, before: LogEntry | Frame) -> bool:
+    """Whether a part is the feedback to the one before it."""
+    return isinstance(part, LogEntry) and part.kind == "feedback" and isinstance(before, LogEntry)
 
 
 class Page:
@@ -116,6 +197,15 @@ class Page:
         """The context."""
         return self.units.frame
 
+    def pages_around(self) -> list[Page]:
+        """The pages it stands on, the nearest first."""
+        pages: list[Page] = []
+        page = self.above
+        while page is not None:
+            pages.append(page)
+            page = page.above
+        return pages
+
     def unit_of(self, child: Frame) -> int:
         """The unit that a context in it is."""
         return bisect_left(self.units.starts, child.index)
@@ -132,11 +222,11 @@ class Page:
         return first, self.chosen[place] if place < len(self.chosen) else self.units.count
 
     def filling(self, first: int, end: int) -> tuple[int, bool]:
-        """The size of what stands for a run of units, and whether it is they themselves."""
+        """The size of what stands for a run of units, and whether it is the units themselves."""
         if first == end:
             return 0, False
         line = self.units.line(first, end)
-        if end - first > _MAX_FILLED:
+        if end - first > MAX_FILLED:
             return line, False
         total = 0
         for unit in range(first, end):
@@ -164,7 +254,7 @@ class Page:
         return range(start, stop)
 
     def next(self) -> int | None:
-        """The unit to be tried next: from the nearest one backwards, and then what is behind that."""
+        """The unit to be tried next: from the nearest one backwards, and then what follows it."""
         if self.tried < self.nearest:
             return self.nearest - 1 - self.tried
         return self.tried if self.tried < self.units.count else None
@@ -178,4 +268,4 @@ class Page:
     def borders(self) -> int:
         """The size of its head and its end."""
         head, tail, measure = self.frame.head, self.frame.tail, self.units.measure
-        return measure(head if self.above else head.lstrip(shapes.BLANKS)) + (measure(tail) if tail else 0)
+        return measure(head if self.above else head.lstrip(BLANKS)) + (measure(tail) if tail else 0)

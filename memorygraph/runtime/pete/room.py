@@ -2,7 +2,7 @@
 
 The heads of open contexts always stand. Then comes the last statement of the current context, for the model goes on
 from there, and what stands just before it, up to an eighth of the room. Then the contexts that were asked to be
-unfolded, whole or as much of their ends as fits, since somebody said that they matter. Of what is left, half goes to
+unfolded, whole or as much of their ends as fits, since they were said to matter. Of what is left, half goes to
 the current context, from its end backwards, and a quarter to the contexts around it, from the place of the open one
 backwards and the nearest first, so that a long context does not hide what it was opened for. The rest goes to the
 same again, in the same order, and then to unfolding what is shown folded: those first whose names are mentioned,
@@ -17,19 +17,16 @@ as a long answer may be, is passed over, even if it is the last: what stands bef
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
-from memorygraph.runtime.pete import shapes
 from memorygraph.runtime.pete.log import Frame
-from memorygraph.runtime.pete.pages import Page, Units
-from memorygraph.runtime.pete.shapes import Measure
+from memorygraph.runtime.pete.pages import Measure, Page, Units, measure_texts
 
-# So many things that have no room are tried before the rest is taken to have none, so many heads are explained, and so
-# many contexts are searched for what binds the handles of a view.
-_MAX_MISSES = 16
-_MAX_HEADS = 64
-_MAX_STEPS = 20_000
+# Bounds of the work on one view, however long the log is.
+MAX_MISSES = 16  # parts without room that are tried before the rest is taken to have none
+MAX_HEADS = 64  # whose handles are explained
+MAX_STEPS = 20_000  # contexts that are searched for what binds the handles of a view
 
 
 @dataclass(frozen=True)
@@ -53,7 +50,7 @@ class Room:
         self._fresh: list[tuple[Page, int]] = []
         self._mentioned: set[str] = set()
         self._explaining = limit // 4
-        self._steps = _MAX_STEPS
+        self._steps = MAX_STEPS
 
     def open(self, path: Sequence[Frame], until: int | None = None) -> bool:
         """Let the heads of a path stand, from one that does or from the outermost, unless they are too large."""
@@ -62,7 +59,7 @@ class Room:
             return True
         above = self.pages[id(path[known - 1])] if known else None
         fresh = len(self._fresh)
-        made, size = self._new_pages(path[known:], above)
+        made, size = self.build_pages(path[known:], above)
         if above is not None:
             unit = made[0].place
             size = size - above.units.size(unit) if above.shows(unit) else above.growth(unit, size)
@@ -71,126 +68,118 @@ class Room:
             return False
         self.used += size
         if above is not None:
-            self._bring(above, made[0].place)
+            self.bring(above, made[0].place)
             above.inner[made[0].place] = made[0]
         self.pages.update((id(page.frame), page) for page in made)
         return True
 
-    def _new_pages(self, frames: Sequence[Frame], above: Page | None) -> tuple[list[Page], int]:
-        """Pages that stand on each other, the first on one that is known, and their size."""
+    def build_pages(self, frames: Sequence[Frame], above: Page | None) -> tuple[list[Page], int]:
+        """Build pages that stand on each other, the first on one that is known, and measure them."""
         made: list[Page] = []
         size = 0
         for frame, kept in zip(frames, [*frames[1:], None], strict=True):
-            page = Page(self._units(frame), above, kept)
+            if id(frame) not in self._known:
+                self._known[id(frame)] = Units(frame, self.measure, self.wishes.folded)
+            page = Page(self._known[id(frame)], above, kept)
             if made:
                 made[-1].inner[page.place] = page
             if kept is None:
                 size += page.least
-                self._fill(page)
+                if page.filling(0, page.units.count)[1]:
+                    page.chosen.extend(range(page.units.count))
+                    self._fresh += [(page, unit) for unit in page.chosen]
             else:
                 size += page.borders + page.around(page.nearest)
-                self._bring(page, page.nearest)
+                self.bring(page, page.nearest)
             made.append(page)
             above = page
         return made, size
 
-    def _fill(self, page: Page) -> None:
-        """Show all of it that is no longer than its line."""
-        if page.filling(0, page.units.count)[1]:
-            page.chosen.extend(range(page.units.count))
-            self._fresh += [(page, unit) for unit in page.chosen]
-
-    def _units(self, frame: Frame) -> Units:
-        if id(frame) not in self._known:
-            self._known[id(frame)] = Units(frame, self.measure, self.wishes.folded)
-        return self._known[id(frame)]
-
-    def _bring(self, page: Page, unit: int) -> None:
+    def bring(self, page: Page, unit: int) -> None:
+        """Bring a unit into view, with what stands beside it and is no longer than its line."""
         if not page.shows(unit):
             self._fresh += [(page, come) for come in page.add(unit)]
 
-    def _whole(self, frame: Frame, most: int) -> int:
-        return shapes.size_of(shapes.visible_texts(frame, self.wishes.folded), self.measure, most)
+    def measure_whole(self, frame: Frame) -> int:
+        """Measure a context of which nothing is left out, as far as the limit of the room."""
+        return measure_texts(frame.texts(self.wishes.folded), self.measure, self.limit)
 
     def show_all(self) -> None:
         """Bring everything into view, whatever it takes, but what shall be folded."""
         for page in self.pages.values():
             page.chosen = list(range(page.units.count))
-            page.whole = {unit for unit in page.chosen if self._may_unfold(page, unit)}
+            page.whole = {unit for unit in page.chosen if self.may_unfold(page, unit)}
 
     def give_out(self, current: Frame) -> None:
         """Give out the room around the current context."""
         page = self.pages[id(current)]
-        around = list(_above(page))
+        around = page.pages_around()
         last = page.next()
-        if last is not None and not self._show(page, last, self.limit):
+        if last is not None and not self.show(page, last, self.limit):
             page.tried += 1
-        self._scan(page, self.used + self._left // 8)
-        self._explain_heads([page, *around])
-        asked = [inner for frame in self.wishes.unfolded if (inner := self._unfold(frame))]
-        self._scan(page, self.used + self._left // 2)
-        self._share(around, self.used + self._left // 2)
-        misses = _MAX_MISSES
+        self.scan(page, self.used + self.left // 8)
+        for some in [page, *around][:MAX_HEADS]:
+            if some.above is not None:
+                for handle in some.frame.refs:
+                    self.explain_handle(some.above, some.place, handle)
+        self.explain_fresh()
+        asked = [inner for frame in self.wishes.unfolded if (inner := self.unfold(frame))]
+        self.scan(page, self.used + self.left // 2)
+        until = self.used + self.left // 2
+        for some in around[:MAX_MISSES]:  # each gets half of what is left to it and those after it
+            self.scan(some, self.used + (until - self.used) // 2)
+        misses = MAX_MISSES
         for some in (page, *asked, *around):
-            misses = self._scan(some, self.limit, misses)
+            misses = self.scan(some, self.limit, misses)
             if not misses:
                 break
-        self._unfold_more([page, *asked, *around])
+        self.unfold_more([page, *asked, *around])
 
     @property
-    def _left(self) -> int:
+    def left(self) -> int:
+        """The room that is left."""
         return max(0, self.limit - self.used)
 
-    def _share(self, pages: Sequence[Page], until: int) -> None:
-        """Give each page half of what is left to it and the pages behind it."""
-        for page in pages[:_MAX_MISSES]:
-            self._scan(page, self.used + (until - self.used) // 2)
-
-    def _scan(self, page: Page, until: int, misses: int = 0) -> int:
+    def scan(self, page: Page, until: int, misses: int = 0) -> int:
         """Show units of a page in their order, until one has no room, or more than some; how many misses are left."""
         while (unit := page.next()) is not None:
-            if not self._show(page, unit, until):
+            if not self.show(page, unit, until):
                 if not misses:
                     return 0
                 misses -= 1
             page.tried += 1
-            self._explain()
+            self.explain_fresh()
         return misses
 
-    def _show(self, page: Page, unit: int, until: int) -> bool:
+    def show(self, page: Page, unit: int, until: int) -> bool:
+        """Bring a unit into view, unless the room used would pass a limit; whether it is in view."""
         if page.shows(unit):
             return True
         size = page.growth(unit, page.units.size(unit))
         if self.used + size > until:
             return False
         self.used += size
-        self._bring(page, unit)
+        self.bring(page, unit)
         return True
 
-    def _explain_heads(self, pages: Sequence[Page]) -> None:
-        for page in pages[:_MAX_HEADS]:
-            if page.above is not None:
-                for handle in page.frame.refs:
-                    self._explain_handle(page.above, page.place, handle)
-        self._explain()
-
-    def _explain(self) -> None:
+    def explain_fresh(self) -> None:
         """Show what binds the handles in what has just come into view, and in that again."""
         while self._fresh:
             page, unit = self._fresh.pop()
             for handle in page.units.mentions(unit):
-                self._explain_handle(page, unit, handle)
+                self.explain_handle(page, unit, handle)
 
-    def _explain_handle(self, page: Page, unit: int, handle: str) -> None:
+    def explain_handle(self, page: Page, unit: int, handle: str) -> None:
+        """Show what binds a handle of a unit, as far as the quarter for explanations goes."""
         self._mentioned.add(handle)
-        binder = self._binder(page, unit, handle) if self._explaining > 0 else None
+        binder = self.find_binder(page, unit, handle) if self._explaining > 0 else None
         if binder is not None:
             before = self.used
-            self._show(*binder, min(self.limit, self.used + self._explaining))
+            self.show(*binder, min(self.limit, self.used + self._explaining))
             self._explaining -= self.used - before
 
-    def _binder(self, page: Page, unit: int, handle: str) -> tuple[Page, int] | None:
-        """What binds a handle last before a unit; a context knows what it was passed, and nothing else from around."""
+    def find_binder(self, page: Page, unit: int, handle: str) -> tuple[Page, int] | None:
+        """Find what binds a handle last before a unit; a context knows only what it was passed from around."""
         at, before = page, unit
         while self._steps > 0:
             self._steps -= 1
@@ -203,15 +192,15 @@ class Room:
             at, before = at.above, at.place
         return None
 
-    def _unfold(self, frame: Frame) -> Page | None:
-        """Unfold a context and those around it; the page that it gets where the whole of it has no room."""
-        path = self._path_to(frame)
+    def unfold(self, frame: Frame) -> Page | None:
+        """Unfold a context and those around it; return its page where the whole of it has no room."""
+        path = self.find_path(frame)
         if len(path) < 2 or not self.open(path, self.limit):
             return None
         page = self.pages[id(frame)]
-        more = self._whole(frame, self.limit) - page.least
-        if page.above is None or more > self._left:
-            self._scan(page, self.used + self._left // 2)
+        more = self.measure_whole(frame) - page.least
+        if page.above is None or more > self.left:
+            self.scan(page, self.used + self.left // 2)
             return page
         self.used += more
         del page.above.inner[page.place], self.pages[id(frame)]
@@ -219,8 +208,8 @@ class Room:
         self._fresh = [fresh for fresh in self._fresh if fresh[0] is not page]
         return None
 
-    def _path_to(self, frame: Frame) -> list[Frame]:
-        """The contexts from the nearest one that has a page to this one; none if one around it is shown whole."""
+    def find_path(self, frame: Frame) -> list[Frame]:
+        """Find the contexts from the nearest one with a page to this one; none if one around it is shown whole."""
         path: list[Frame] = [frame]
         while id(path[-1]) not in self.pages:
             around = path[-1].parent
@@ -232,37 +221,32 @@ class Room:
             return []
         return path[::-1]
 
-    def _unfold_more(self, pages: Iterable[Page]) -> None:
+    def unfold_more(self, pages: Iterable[Page]) -> None:
         """Unfold what is shown folded, as far as it has room."""
-        folded = [(page, unit) for page in pages for unit in reversed(page.chosen) if self._may_unfold(page, unit)]
+        folded = [(page, unit) for page in pages for unit in reversed(page.chosen) if self.may_unfold(page, unit)]
         folded.sort(key=lambda at: getattr(at[0].units.child(at[1]), "name", "") not in self._mentioned)
-        misses = _MAX_MISSES
+        misses = MAX_MISSES
         for page, unit in folded:
             child = page.units.child(unit)
             if child is None:
                 continue
-            more = self._whole(child, self.limit) - page.units.size(unit)
-            if more <= self._left:
+            more = self.measure_whole(child) - page.units.size(unit)
+            if more <= self.left:
                 self.used += more
                 page.whole.add(unit)
             elif not (misses := misses - 1):
                 break
 
-    def _may_unfold(self, page: Page, unit: int) -> bool:
+    def may_unfold(self, page: Page, unit: int) -> bool:
+        """Whether a unit is a context that is shown folded, and not because that was asked."""
         child = page.units.child(unit)
         if child is None or unit in page.inner or unit in page.whole:
             return False
         return child.address not in self.wishes.folded and page.units.folds(unit)
 
 
-def _above(page: Page) -> Iterator[Page]:
-    while page.above is not None:
-        page = page.above
-        yield page
-
-
-def unfolded_wishes(root: Frame, unfolded: Collection[int], folded: Collection[int]) -> tuple[Frame, ...]:
-    """The contexts to be unfolded: those around others first, then the latest; none inside one to be folded."""
+def find_unfolded(root: Frame, unfolded: Collection[int], folded: Collection[int]) -> tuple[Frame, ...]:
+    """Find the contexts to be unfolded: those around others first, then the latest; none inside one to be folded."""
     missing = set(unfolded) - set(folded)
     found: list[tuple[int, int, Frame]] = []
     stack: list[tuple[int, Frame]] = [(0, root)]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from memorygraph.errors import Problem
-from memorygraph.runtime.pete.folding import View
+from memorygraph.runtime.pete.views import View
 
 
 @dataclass(frozen=True)

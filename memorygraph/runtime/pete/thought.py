@@ -15,19 +15,18 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Any, Self
 
 from memorygraph.budget import Budget
-from memorygraph.compiler.pete import Piece
 from memorygraph.errors import MemoryGraphError, NotFoundError, Problem
-from memorygraph.graph.connection import Connection
-from memorygraph.languages.pete import Opening, SensorReport
+from memorygraph.graph.namespace import Namespace
+from memorygraph.languages.pete.syntax import Opening, Piece, SensorReport
 from memorygraph.llm.model import grammar_field
 from memorygraph.llm.uris import open_model
 from memorygraph.runtime.pete.answering import answer, command_in, pending_in
 from memorygraph.runtime.pete.faculties import Faculties, Faculty, PythonFaculty, as_data, failed
-from memorygraph.runtime.pete.folding import View, view
-from memorygraph.runtime.pete.log import Entry, Frame
+from memorygraph.runtime.pete.log import Frame, LogEntry
 from memorygraph.runtime.pete.steps import Step, Thinking
 from memorygraph.runtime.pete.store import LogStore
 from memorygraph.runtime.pete.turn import Turn, Turns
+from memorygraph.runtime.pete.views import View, view
 
 BUDGET = Budget.parse("12k")
 ATTEMPTS = 3
@@ -53,8 +52,8 @@ class Thought:
         print(thought.render(budget="4k"))
     """
 
-    def __init__(self, connection: Connection, namespace: str, name: str, model: str | None = None) -> None:
-        self._store = LogStore(connection, namespace)
+    def __init__(self, namespace: Namespace, name: str, model: str | None = None) -> None:
+        self._store = LogStore(namespace)
         self._name, self._address = self.named(name)
         self._model = model
         self._faculties = Faculties()
@@ -284,7 +283,7 @@ def _within(root: Frame, address: int) -> Frame:
 def _wishes(root: Frame) -> tuple[set[int], set[int]]:
     """What the model asked to have folded, and unfolded, as its log says; the last wish for a context holds."""
     wishes: dict[int, str] = {}
-    waiting: list[Entry | Frame] = [root]
+    waiting: list[LogEntry | Frame] = [root]
     while waiting:
         part = waiting.pop()
         if isinstance(part, Frame):

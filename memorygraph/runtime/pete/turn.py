@@ -8,11 +8,10 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from memorygraph.compiler.pete import Piece, id_of
+from memorygraph.compiler.pete import id_of
 from memorygraph.errors import Problem
-from memorygraph.languages.pete import Closing, Command, Opening, Question
 from memorygraph.languages.pete.gbnf import grammar
-from memorygraph.library import CYPHER
+from memorygraph.languages.pete.syntax import Closing, Command, Opening, Piece, Question
 from memorygraph.llm.completion import Completion
 from memorygraph.llm.model import OpenAIModel
 from memorygraph.llm.recording import answers_of, call_of
@@ -20,12 +19,12 @@ from memorygraph.messages.recorder import Recorder
 from memorygraph.runtime.pete.answering import answer, feedback_piece, pending_in
 from memorygraph.runtime.pete.appending import Wrong
 from memorygraph.runtime.pete.faculties import Faculties
-from memorygraph.runtime.pete.folding import View
 from memorygraph.runtime.pete.hearing import Hearing, Spoken, without_halves
 from memorygraph.runtime.pete.inference import Answers, explain
 from memorygraph.runtime.pete.log import Frame
 from memorygraph.runtime.pete.prompt import messages_for
 from memorygraph.runtime.pete.store import LogStore
+from memorygraph.runtime.pete.views import View
 
 ANSWERED_ELSEWHERE = "somebody else has answered the command meanwhile, and that answer stands in the log"
 MAX_ANSWERS = 10  # of one question that are shown in the log
@@ -90,9 +89,9 @@ class Turns:
         namespace = self.store.namespace
         raw = json.loads(without_halves(json.dumps(completion.raw, ensure_ascii=False)))
         completion = replace(completion, raw=raw)
-        call = call_of(namespace, self.conversation, messages, completion, at)
-        Recorder(self.store.connection, namespace, self.conversation).record(call)
-        return CYPHER["pete/join-message"](namespace=namespace, id=id_of(current.address), messages=answers_of(call))
+        call = call_of(namespace.name, self.conversation, messages, completion, at)
+        Recorder(self.store.namespace, self.conversation).record(call)
+        return namespace.query("pete/join-message", id=id_of(current.address), messages=answers_of(call))
 
     def _stored(self, turn: Turn, log: int, stack: Sequence[int], spoken: Spoken, joined: Any) -> Turn:
         """Store what fits, and let the system answer."""

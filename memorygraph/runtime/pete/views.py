@@ -1,8 +1,13 @@
-"""What is in view, as text and as a trace."""
+"""Views of a log: all of it, or what fits a budget of it, with the rest folded or left out, and a trace of that.
+
+A view is a log itself, with the same contexts open, and whatever is in it is there to the byte. Closed contexts can be
+folded to their address and their tl;dr; statements out of view leave a line that says so. Nothing in the log changes,
+and the same log and budget give the same view. What comes first when room is short is told by `room`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,12 +15,22 @@ from memorygraph.budget import Budget
 from memorygraph.context.clipping import Strategy
 from memorygraph.context.items import ContextItem, Unused
 from memorygraph.context.labels import one_line
-from memorygraph.context.tokens import count_tokens
-from memorygraph.runtime.pete import shapes
-from memorygraph.runtime.pete.log import Entry, Frame
-from memorygraph.runtime.pete.pages import Page
-from memorygraph.runtime.pete.room import Wishes
-from memorygraph.runtime.pete.shapes import Measure, measure_of, size_of, statements
+from memorygraph.context.tokens import MAX_RUN_CHARACTERS, count_tokens
+from memorygraph.errors import MemoryGraphError
+from memorygraph.runtime.pete.log import BLANKS, Frame, LogEntry
+from memorygraph.runtime.pete.pages import (
+    Measure,
+    Page,
+    Units,
+    count_statements,
+    count_tokens_once,
+    measure_of,
+    measure_texts,
+    replace_parts,
+)
+from memorygraph.runtime.pete.room import Room, Wishes, find_unfolded
+
+MAX_CORRECTIONS = 8
 
 ASKED = "it is folded, as was asked"
 NO_ROOM = "it is folded, because the whole of it has no room"
@@ -59,7 +74,7 @@ class View:
 
 
 @dataclass(frozen=True)
-class _Run:
+class HiddenRun:
     """Parts of a context that are out of view."""
 
     frame: Frame
@@ -67,32 +82,55 @@ class _Run:
     end: int
 
     @property
-    def parts(self) -> Sequence[Entry | Frame]:
+    def parts(self) -> Sequence[LogEntry | Frame]:
+        """The parts."""
         return self.frame.parts[self.first : self.end]
 
 
 @dataclass
-class _Shown:
+class ShownContext:
     """A context in view: its page if it has one, its own texts, what is out of view, and what is folded in it."""
 
     frame: Frame
     page: Page | None = None
     texts: list[str] = field(default_factory=list)
-    runs: list[_Run] = field(default_factory=list)
+    runs: list[HiddenRun] = field(default_factory=list)
     folded: list[Frame] = field(default_factory=list)
 
     @property
     def strategy(self) -> Strategy:
+        """How it was made to fit: items were left out, contexts folded, or nothing had to be done."""
         return "items" if self.runs else "fold" if self.folded else "none"
 
-    def original(self, measure: Measure) -> int:
-        """The size of it in the log, without the contexts in it that are in view themselves."""
+    def measure_original(self, measure: Measure) -> int:
+        """Measure it as it is in the log, without the contexts in it that are in view themselves."""
         frame = self.frame
         if self.page is None:
-            return size_of(frame.texts(), measure)
-        own = (part.text for part in frame.parts if isinstance(part, Entry))
+            return measure_texts(frame.texts(), measure)
+        own = (part.text for part in frame.parts if isinstance(part, LogEntry))
         hidden = (part for run in self.runs for part in run.parts if isinstance(part, Frame))
-        return self.page.borders + size_of(own, measure) + sum(size_of(part.texts(), measure) for part in hidden)
+        return (
+            self.page.borders
+            + measure_texts(own, measure)
+            + sum(measure_texts(part.texts(), measure) for part in hidden)
+        )
+
+    def as_item(self, index: int, budget: Budget | None) -> ContextItem:
+        """The context in the trace."""
+        measure = measure_of(budget)
+        text = "".join(self.texts)
+        size = measure(text)
+        return ContextItem(
+            index=index,
+            source=label_context(self.frame),
+            value=self.frame.address,
+            text=text,
+            budget=budget,
+            clipped=self.strategy != "none",
+            original_size=size if self.strategy == "none" else self.measure_original(measure),
+            clipped_size=size,
+            strategy=self.strategy,
+        )
 
 
 @dataclass
@@ -100,68 +138,66 @@ class Sheet:
     """All texts in view in their order, and each context in view."""
 
     texts: list[str] = field(default_factory=list)
-    contexts: list[_Shown] = field(default_factory=list)
+    contexts: list[ShownContext] = field(default_factory=list)
 
     @classmethod
     def of(cls, page: Page) -> Sheet:
         """What the outermost page shows; not recursive, for a log can nest deeper than Python's calls."""
         sheet = cls()
-        stack = [sheet._begin(page)]
-        while stack:
+        stack: list[tuple[ShownContext, Iterator[ShownPiece]]] = []
+        opened: Page | None = page
+        while stack or opened:
+            if opened is not None:
+                sheet.contexts.append(ShownContext(opened.frame, opened))
+                stack.append((sheet.contexts[-1], split_page(opened)))
+                opened = None
             shown, pieces = stack[-1]
             piece = next(pieces, None)
             if piece is None:
                 stack.pop()
             elif isinstance(piece, Page):
-                stack.append(sheet._begin(piece))
-            elif isinstance(piece, _Shown):
+                opened = piece
+            elif isinstance(piece, ShownContext):
                 sheet.contexts.append(piece)
                 sheet.texts += piece.texts
             else:
-                sheet.texts.append(sheet._own(shown, piece))
+                if isinstance(piece, HiddenRun):
+                    shown.runs.append(piece)
+                    piece = replace_parts(piece.frame, piece.first, piece.end)
+                shown.texts.append(piece)
+                sheet.texts.append(piece)
         return sheet
-
-    def _begin(self, page: Page) -> tuple[_Shown, Iterator[_Piece]]:
-        self.contexts.append(_Shown(page.frame, page))
-        return self.contexts[-1], _pieces(page)
-
-    @staticmethod
-    def _own(shown: _Shown, piece: str | _Run) -> str:
-        if isinstance(piece, _Run):
-            shown.runs.append(piece)
-            piece = shapes.left_out(piece.frame, piece.first, piece.end)
-        shown.texts.append(piece)
-        return piece
 
     @property
     def text(self) -> str:
         """The text in view."""
         return "".join(self.texts)
 
-    def view(self, budget: Budget | None, wishes: Wishes) -> View:
-        """The view, with its trace."""
+    def as_view(self, budget: Budget | None, wishes: Wishes) -> View:
+        """Make the view, with its trace."""
         in_tokens = budget is not None and budget.in_tokens
         text = self.text
-        items = (_item(index, shown, budget) for index, shown in enumerate(self.contexts))
+        items = (shown.as_item(index, budget) for index, shown in enumerate(self.contexts))
         size = count_tokens(text) if in_tokens else len(text)
-        return View(text, tuple(items), tuple(self._unused(budget, wishes)), size, budget)
+        return View(text, tuple(items), tuple(self.find_unused(budget, wishes)), size, budget)
 
-    def _unused(self, budget: Budget | None, wishes: Wishes) -> Iterator[Unused]:
-        hidden = self._hidden(wishes.unfolded)
+    def find_unused(self, budget: Budget | None, wishes: Wishes) -> Iterator[Unused]:
+        """Find what is folded or out of view, and why."""
+        hidden = self.find_hidden(wishes.unfolded)
         for shown in self.contexts:
             for frame in shown.folded:
                 reason = ASKED if frame.address in wishes.folded else NO_ROOM
-                yield Unused(_label(frame), budget, NOT_UNFOLDED if hidden.pop(frame.address, None) else reason)
+                yield Unused(label_context(frame), budget, NOT_UNFOLDED if hidden.pop(frame.address, None) else reason)
             for run in shown.runs:
-                yield Unused(statements(run.end - run.first, run.frame.address), budget, LEFT_OUT)
+                yield Unused(count_statements(run.end - run.first, run.frame.address), budget, LEFT_OUT)
                 for part in run.parts:
                     if isinstance(part, Frame):
                         reason = NOT_UNFOLDED if hidden.pop(part.address, None) else LEFT_OUT_WITH
-                        yield Unused(_label(part), budget, reason)
-        yield from (Unused(_label(frame), budget, NOT_UNFOLDED) for frame in hidden.values())
+                        yield Unused(label_context(part), budget, reason)
+        yield from (Unused(label_context(frame), budget, NOT_UNFOLDED) for frame in hidden.values())
 
-    def _hidden(self, frames: Iterable[Frame]) -> dict[int, Frame]:
-        """Those contexts that have no page, are not whole, and are in none that is."""
+    def find_hidden(self, frames: Iterable[Frame]) -> dict[int, Frame]:
+        """Find those contexts that have no page, are not whole, and are in none that is."""
         known = {id(shown.frame): shown for shown in self.contexts}
         hidden: dict[int, Frame] = {}
         for frame in frames:
@@ -175,47 +211,136 @@ class Sheet:
         return hidden
 
 
-_Piece = str | _Run | Page | _Shown
+ShownPiece = str | HiddenRun | Page | ShownContext
 
 
-def _pieces(page: Page) -> Iterator[_Piece]:
-    """What a page shows: its own texts, runs that are out of view, other pages, and contexts without a page."""
+def split_page(page: Page) -> Iterator[ShownPiece]:
+    """Split a page: its own texts, runs out of view, other pages, and contexts without a page."""
     frame, units = page.frame, page.units
-    yield frame.head if page.above else frame.head.lstrip(shapes.BLANKS)
+    yield frame.head if page.above else frame.head.lstrip(BLANKS)
     at = 0
     for unit in (*page.chosen, units.count):
         if at < unit:
-            yield _Run(frame, units.starts[at], units.starts[unit])
+            yield HiddenRun(frame, units.starts[at], units.starts[unit])
         if unit < units.count:
             child = units.child(unit)
-            yield units.text(unit) if child is None else page.inner.get(unit) or _without_page(page, unit, child)
+            if child is None:
+                yield units.text(unit)
+            elif unit in page.inner:
+                yield page.inner[unit]
+            elif unit not in page.whole and child.can_fold:
+                yield ShownContext(child, texts=[units.text(unit)], folded=[child])
+            else:
+                inside = child.walk(units.folded) if units.folded else ()
+                yield ShownContext(
+                    child, texts=[units.whole(unit)], folded=[part for part in inside if isinstance(part, Frame)]
+                )
         at = unit + 1
     if frame.tail is not None:
         yield frame.tail
 
 
-def _without_page(page: Page, unit: int, child: Frame) -> _Shown:
-    if unit not in page.whole and page.units.folds(unit):
-        return _Shown(child, texts=[page.units.text(unit)], folded=[child])
-    return _Shown(child, texts=[page.units.whole(unit)], folded=list(shapes.folded_inside(child, page.units.folded)))
-
-
-def _label(frame: Frame) -> str:
+def label_context(frame: Frame) -> str:
+    """The label of a context in the trace."""
     return one_line(f"context {frame.name} = memory:{frame.address}")
 
 
-def _item(index: int, shown: _Shown, budget: Budget | None) -> ContextItem:
-    measure = measure_of(budget)
-    text = "".join(shown.texts)
-    size = measure(text)
-    return ContextItem(
-        index=index,
-        source=_label(shown.frame),
-        value=shown.frame.address,
-        text=text,
-        budget=budget,
-        clipped=shown.strategy != "none",
-        original_size=size if shown.strategy == "none" else shown.original(measure),
-        clipped_size=size,
-        strategy=shown.strategy,
-    )
+def view(
+    root: Frame,
+    budget: Budget | None = None,
+    *,
+    current: Frame | None = None,
+    folded: Collection[int] = (),
+    unfolded: Collection[int] = (),
+) -> View:
+    r"""View a log within a budget, from the current context: the innermost open one, if none is given.
+
+    Contexts to be folded are, unless they are open or no shorter then; those to be unfolded come first where room is
+    short. A context of both is folded.
+
+    >>> log = Frame(1, "main", "context main() {")
+    >>> cool = Frame(2, "cool", "\n  context cool() {", tail="\n  }", tldr="it is cool", parent=log)
+    >>> cool.parts.append(LogEntry(0, "comment", "\n    // It was hot, and the fan did not stand where it should."))
+    >>> log.parts.append(cool)
+    >>> print(view(log, Budget.parse("80")).text)
+    context main() {
+      context cool() = memory:2 /* it is cool */
+
+    Raises:
+        MemoryGraphError: the current context is not in the log.
+    """
+    wishes = Wishes(frozenset(folded), find_unfolded(root, unfolded, folded))
+    planner = ViewPlanner(root, budget, current or root.innermost(), wishes)
+    room = planner.open_room(0)
+    if budget is None or planner.all_fits(budget):
+        room.show_all()
+    else:
+        room = planner.fit(budget, room)
+    return Sheet.of(room.pages[id(root)]).as_view(budget, wishes)
+
+
+@dataclass
+class ViewPlanner:
+    """Finds the room for a log. The heads on the way to the current and the innermost open context always stand."""
+
+    root: Frame
+    budget: Budget | None
+    current: Frame
+    wishes: Wishes
+    units: dict[int, Units] = field(default_factory=dict)
+
+    def open_room(self, limit: int) -> Room:
+        """Open a room that shows only what always stands."""
+        room = Room(limit, measure_of(self.budget), self.wishes, self.units)
+        for frame in (self.current, self.root.innermost()):
+            path = [frame]
+            while path[-1] is not self.root:
+                around = path[-1].parent
+                if around is None:
+                    raise MemoryGraphError(f"memory:{frame.address} is no context in memory:{self.root.address}")
+                path.append(around)
+            room.open(path[::-1])
+        return room
+
+    def all_fits(self, budget: Budget) -> bool:
+        """Whether the log fits, with only that folded which shall be."""
+        texts = list(self.root.texts(self.wishes.folded))
+        texts[0] = texts[0].lstrip(BLANKS)
+        characters = sum(map(len, texts))
+        if not budget.in_tokens:
+            return characters <= budget.limit
+        if characters > budget.limit * MAX_RUN_CHARACTERS:
+            return False
+        # What is counted in pieces can be a little more than the whole, where two pieces meet.
+        most = budget.limit + 2 + len(texts) // 32
+        return measure_texts(texts, count_tokens_once, most) <= most and count_tokens("".join(texts)) <= budget.limit
+
+    def fit(self, budget: Budget, smallest: Room) -> Room:
+        """Find the room that shows most of the log within the budget.
+
+        The sizes of the parts come to a little more or less than that of the whole, in tokens. So the room is made
+        larger once by as much, or smaller until all fits.
+        """
+        if smallest.used > budget.limit and self.measure_room(smallest) > budget.limit:
+            return smallest
+        best: Room | None = None
+        limit = budget.limit
+        for _ in range(MAX_CORRECTIONS):
+            room = self.open_room(limit)
+            room.give_out(self.current)
+            size = self.measure_room(room)
+            excess = size - budget.limit
+            if excess <= 0 and (best is not None or not budget.in_tokens):
+                return room
+            if excess <= 0:
+                best, limit = room, max(limit, room.used * budget.limit // max(1, size))
+            elif best is not None or limit <= smallest.used:
+                break
+            else:
+                limit -= excess
+        return best or smallest
+
+    def measure_room(self, room: Room) -> int:
+        """Measure what a room shows, exactly."""
+        in_tokens = self.budget is not None and self.budget.in_tokens
+        return count_tokens(Sheet.of(room.pages[id(self.root)]).text) if in_tokens else room.used

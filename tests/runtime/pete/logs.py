@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 
 from hypothesis import strategies as st
 
-from memorygraph.runtime.pete.folding import fold
-from memorygraph.runtime.pete.log import Entry, Frame
+from memorygraph.runtime.pete.log import Frame, LogEntry
 
 ENTRY = {
     "fact": ["&travis doesn't like &heat.", "&pete knows that &a likes &b and &b cools &c.", '"x" is 3.5.', "3 is &a."],
@@ -28,11 +27,11 @@ HANDLE = re.compile(r"&([a-z]+)")
 LINE = re.compile(r"\n[ \t]*// ([\d,]+) statements? of memory:(\d+) (?:is|are) out of view")
 
 
-def entry(parent: Frame, kind: str, text: str) -> Entry:
+def entry(parent: Frame, kind: str, text: str) -> LogEntry:
     """Put an entry into a context."""
     mentions = frozenset(HANDLE.findall(text)) if kind not in {"comment", "sensorreport"} else frozenset()
     bound = HANDLE.findall(text)[:1] if kind == "instantiation" else ["gone"] if kind == "abbreviation" else []
-    made = Entry(len(parent.parts), kind, text, mentions, frozenset(bound))
+    made = LogEntry(len(parent.parts), kind, text, mentions, frozenset(bound))
     parent.parts.append(made)
     return made
 
@@ -146,10 +145,10 @@ class Seen:
                 index += 1
         return at if of.tail is None else _after(text, at, of.tail)
 
-    def _part(self, text: str, at: int, part: Entry | Frame) -> int:
+    def _part(self, text: str, at: int, part: LogEntry | Frame) -> int:
         if isinstance(part, Frame) and not text.startswith(part.head, at):
             self.folded.append(part)
-            at = _after(text, at, part.lead + fold(part))
+            at = _after(text, at, part.lead + part.folded)
             follows = _text(part.parent, part.index + 1) if part.parent else None
             return at + (follows is not None and follows[:1].isalnum())
         self.shown.add(id(part))

@@ -13,10 +13,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from memorygraph import ConflictError, MemoryGraph, ScriptError
-from memorygraph.compiler.pete import Piece, pieces_of
+from memorygraph.compiler.pete import pieces_of
 from memorygraph.graph.connection import Connection
 from memorygraph.languages import parse
-from memorygraph.languages.pete import Comment, Program
+from memorygraph.languages.pete.syntax import Comment, Piece, Program
 from memorygraph.runtime.pete.appending import Wrong
 from memorygraph.runtime.pete.store import LogStore
 from tests.conftest import empty_namespace
@@ -39,7 +39,7 @@ LOG = """context main(&travis) {
 
 
 def store_of(graph: MemoryGraph) -> LogStore:
-    return LogStore(graph.connection, graph.namespace)
+    return LogStore(graph.scope)
 
 
 def text_of(graph: MemoryGraph, name: str) -> str:

@@ -9,7 +9,6 @@ import pytest
 
 from memorygraph import MemoryGraphError, NotFoundError
 from memorygraph.languages.pete.reading import read_program
-from memorygraph.runtime.pete.folding import fold
 from memorygraph.scripted.replies import Reply
 from tests.runtime.pete.minds import BEGUN, Mind, at_once, lines, require_log, seen_by
 
@@ -170,7 +169,7 @@ def test_a_model_can_unfold_and_fold_what_it_wants_to_see(mind: Mind) -> None:
     )
     thinking = thought.run(4, budget="900")
     assert [step.feedback for step in thinking.steps] == [{"ok": True}, None, {"ok": True}, None]
-    folded = fold(one)
+    folded = one.folded
     assert [folded in seen for seen in seen_by(mind.asked)] == [True, False, False, True]
     assert [one.text in seen for seen in seen_by(mind.asked)] == [False, True, True, False]
 

@@ -10,9 +10,9 @@ from memorygraph.budget import Budget
 from memorygraph.context.tokens import count_tokens
 from memorygraph.errors import MemoryGraphError
 from memorygraph.languages import parse
-from memorygraph.languages.pete import Program
-from memorygraph.runtime.pete.folding import View, fold, view
-from memorygraph.runtime.pete.log import Entry, Frame
+from memorygraph.languages.pete.syntax import Program
+from memorygraph.runtime.pete.log import Frame, LogEntry
+from memorygraph.runtime.pete.views import View, view
 from tests.examples import examples
 from tests.runtime.pete.logs import Seen, entry, frame, frames, logs
 
@@ -112,7 +112,7 @@ def test_views(budget: str) -> None:
     ],
 )
 def test_folding_a_context(tldr: str | None, expected: str) -> None:
-    assert fold(frame(None, 7, "\n context a( &x,&y ) {", tail="}", tldr=tldr)) == expected
+    assert frame(None, 7, "\n context a( &x,&y ) {", tail="}", tldr=tldr).folded == expected
 
 
 def test_folding_by_wish() -> None:
@@ -276,7 +276,7 @@ def test_a_view_is_a_part_of_its_log_within_its_budget(root: Frame, budget: Budg
     for of, first, end in Seen.of(seen.text, root).runs:
         for at in (first, end):
             part = of.parts[at] if at < len(of.parts) else None
-            assert not (isinstance(part, Entry) and part.kind == "feedback")
+            assert not (isinstance(part, LogEntry) and part.kind == "feedback")
     if measured(root.text, budget) <= budget.limit:
         assert seen.text == root.text
 
@@ -352,8 +352,8 @@ def test_the_last_entry_of_the_current_context_is_in_view_wherever_it_has_room(r
         return
     last = current.parts[-1]
     smallest = view(root, Budget.parse("1"))
-    asked = [part for part in current.parts[-2:] if isinstance(part, Entry)]
-    size = len(fold(last) + last.lead) if isinstance(last, Frame) else sum(len(part.text) for part in asked)
+    asked = [part for part in current.parts[-2:] if isinstance(part, LogEntry)]
+    size = len(last.folded + last.lead) if isinstance(last, Frame) else sum(len(part.text) for part in asked)
     if smallest.size + size <= limit:
         shown = Seen.of(view(root, Budget.parse(str(limit))).text, root)
         assert id(last) in shown.shown or last in shown.folded
