@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from memorygraph.errors import Source, Span
 from memorygraph.languages.engine.explain import CODE, MAX_WORD, Explainer, Group, Place, not_closed, show
-from memorygraph.languages.engine.findings import Finding, clipped
+from memorygraph.languages.engine.findings import Finding, shorten
 from memorygraph.languages.engine.machine import Stopped
 from memorygraph.languages.pete.items import MAX_NESTING
 from memorygraph.languages.pete.syntax import Closing, Item
@@ -86,7 +86,7 @@ class PeteExplainer(Explainer):
 
     def explain_special(self, place: Place) -> Finding | None:
         """A text or a description that is not closed."""
-        return _unclosed_token(place.text, place.offset)
+        return explain_unclosed_token(place.text, place.offset)
 
     def hints_for(self, place: Place) -> Iterable[str]:
         """What to do, by the place, or by what was found."""
@@ -98,7 +98,7 @@ class PeteExplainer(Explainer):
             bracket = self.open_bracket(place)
             known = not_closed(place.source, bracket) if bracket is not None else ""
         else:
-            known = _by_place(expected, place.before, place.found) or self.known_hint(place)
+            known = hint_by_place(expected, place.before, place.found) or self.known_hint(place)
         return filter(None, [known or missing])
 
     def span(self, place: Place) -> Span:
@@ -134,7 +134,7 @@ def outside(source: Source, item: Item, closing: Item) -> Finding:
     return Finding(message, CODE, item.span)
 
 
-def _unclosed_token(text: str, offset: int) -> Finding | None:
+def explain_unclosed_token(text: str, offset: int) -> Finding | None:
     """A text or a description that begins at a place, and does not end."""
     if text.startswith("/*", offset):
         if text.find("*/", offset + 2) >= 0:
@@ -148,13 +148,13 @@ def _unclosed_token(text: str, offset: int) -> Finding | None:
     if text.startswith("\\", end):
         escape = text[end : end + 2]
         known = r"\" \\ \/ \b \f \n \r \t and \u with four digits"
-        message = f"the escape `{clipped(escape)}` is not known; JSON has {known}"
+        message = f"the escape `{shorten(escape)}` is not known; JSON has {known}"
         return Finding(message, CODE, Span(end, end + 2))
     message = 'this text is not closed: its second `"` is missing; a line break in it is written `\\n`'
     return Finding(message, CODE, Span(offset, end))
 
 
-def _by_place(expected: set[str], before: str, found: str) -> str:  # noqa: PLR0911 - one for each place
+def hint_by_place(expected: set[str], before: str, found: str) -> str:  # noqa: PLR0911 - one for each place
     """The hint for what was expected, and for the token before it."""
     if found in {">>", "memory"} or found.startswith(("#", "`")):
         return ""
@@ -165,9 +165,9 @@ def _by_place(expected: set[str], before: str, found: str) -> str:  # noqa: PLR0
     if expected == {"("}:
         return "a context has parentheses, even without handles: context cool() {"
     if "Handle" in expected and ")" in expected and found[0].isalpha():
-        return f"handles begin with `&`: &{clipped(found)}"
+        return f"handles begin with `&`: &{shorten(found)}"
     if expected == {","} and before.startswith("@"):
-        return f"write: {clipped(before)}, procedure {{…}}"
+        return f"write: {shorten(before)}, procedure {{…}}"
     if {"Address", "Description"} <= expected:
         return "a concept is described: &heat = /* the heat in the lab */"
     if "=" in expected and found in {".", "?"}:
