@@ -9,7 +9,7 @@ from memorygraph.errors import Source, Span
 from memorygraph.languages.engine.explain import CODE, MAX_WORD, Explainer, Group, Place, not_closed, show
 from memorygraph.languages.engine.findings import Finding, shorten
 from memorygraph.languages.engine.machine import Stopped
-from memorygraph.languages.pete.items import MAX_NESTING
+from memorygraph.languages.pete.items import MAX_NESTING, RESERVED
 from memorygraph.languages.pete.syntax import Closing, Item
 
 _JSON = frozenset({"String", "Number", "Constant", "{", "["})
@@ -32,7 +32,6 @@ _NAMES = {
     "Description": "`/* … */`",
     "Conjunction": "`and`",
 }
-_RESERVED = "context|that|tl|not|and|or|but|true|false|null|memory"
 _RULE_ENDS = "a rule ends with a full stop"
 _STATEMENTS = "`@[…]` annotates, and `@faculty, procedure {…}` calls"
 # What is known about what was found, by how it reads.
@@ -48,7 +47,7 @@ _HINTS = tuple(
         (r"'", "texts stand in double quotes"),
         (r"memory\b", "an address is `memory:` and its number, without blanks: memory:42"),
         (r"tl\b|TL;DR|tldr\b", "write: tl;dr /* … */"),
-        (rf"[&_@]?(?:{_RESERVED})\b", "this word means something else, and is no name"),
+        (rf"[&_@]?(?:{'|'.join(sorted(RESERVED))})\b", "this word means something else, and is no name"),
         (r"@\[[ \t\r\n]*\]", "an annotation says something: @[time: 12:30]"),
         (r"@\[", "this `@[` is not closed: its `]` is missing"),
         (r"@", _STATEMENTS),
@@ -86,7 +85,7 @@ class PeteExplainer(Explainer):
 
     def explain_special(self, place: Place) -> Finding | None:
         """A text or a description that is not closed."""
-        return _unclosed_token(place.text, place.offset)
+        return explain_unclosed_token(place.text, place.offset)
 
     def hints_for(self, place: Place) -> Iterable[str]:
         """What to do, by the place, or by what was found."""
@@ -98,7 +97,7 @@ class PeteExplainer(Explainer):
             bracket = self.open_bracket(place)
             known = not_closed(place.source, bracket) if bracket is not None else ""
         else:
-            known = _by_place(expected, place.before, place.found) or self.known_hint(place)
+            known = hint_by_place(expected, place.before, place.found) or self.known_hint(place)
         return filter(None, [known or missing])
 
     def span(self, place: Place) -> Span:
@@ -134,7 +133,7 @@ def outside(source: Source, item: Item, closing: Item) -> Finding:
     return Finding(message, CODE, item.span)
 
 
-def _unclosed_token(text: str, offset: int) -> Finding | None:
+def explain_unclosed_token(text: str, offset: int) -> Finding | None:
     """A text or a description that begins at a place, and does not end."""
     if text.startswith("/*", offset):
         if text.find("*/", offset + 2) >= 0:
@@ -154,7 +153,7 @@ def _unclosed_token(text: str, offset: int) -> Finding | None:
     return Finding(message, CODE, Span(offset, end))
 
 
-def _by_place(expected: set[str], before: str, found: str) -> str:  # noqa: PLR0911 - one for each place
+def hint_by_place(expected: set[str], before: str, found: str) -> str:  # noqa: PLR0911 - one for each place
     """The hint for what was expected, and for the token before it."""
     if found in {">>", "memory"} or found.startswith(("#", "`")):
         return ""

@@ -13,8 +13,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from memorygraph.compiler.convo.graph import AUTO, NEXT, Always, GraphNode, InCode, InWords, Route
 from memorygraph.runtime.convo.failure import GraphFailure
-from memorygraph.runtime.convo.graph import AUTO, NEXT, Always, GraphNode, InCode, InWords, Route
 from memorygraph.runtime.convo.prompts import JSON_MODE, choice_prompt, judge_prompt, read_object
 from memorygraph.runtime.convo.steps import ConvoStep
 from memorygraph.runtime.convo.values import render_value, truthy
@@ -82,7 +82,7 @@ class Crossing:
         """Ask models about all conditions in words at once; give their judgements by the index of the route."""
         output = render_value(self.step.output)
         prompts = {
-            index: judge_prompt(self.branch.scene.text(route.condition.text), output)
+            index: judge_prompt(self.branch.scene.evaluator.template(route.condition.text), output)
             for index, route in enumerate(routes)
             if isinstance(route.condition, InWords)
         }

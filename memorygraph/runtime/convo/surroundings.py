@@ -10,10 +10,10 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from memorygraph.compiler.convo.graph import OUTSIDE, id_in, message_role
 from memorygraph.languages.convo import syntax
 from memorygraph.runtime.convo.branch import Branch
 from memorygraph.runtime.convo.failure import GraphFailure
-from memorygraph.runtime.convo.graph import OUTSIDE, id_in, message_role
 from memorygraph.runtime.convo.scene import Scene, Visit
 from memorygraph.runtime.convo.transcript import SPEAKERS, TranscriptEntry
 from memorygraph.runtime.convo.values import UNDEFINED
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Surroundings:
-    """Reads the messages outside of the nodes, in order. `given` is the input that the caller adds to them.
+    """Reads the messages outside of the nodes, in order; `given` is the input that the caller adds.
 
     `around` is what was said outside of the graph, `groups` what each visit so far has said. `visit` is the visit
     that the messages are in, and `heard` the last thing that was said: the input of the next visit.
