@@ -57,5 +57,5 @@ def messages_for(view: str, faculties: Mapping[str, Faculty], problems: Iterable
 def _system(faculties: Mapping[str, Faculty]) -> str:
     if not faculties:
         return f"{_RULES}\n\nThere are no faculties: no command does anything."
-    lines = [f"@{name}, {described}" for name, faculty in faculties.items() for described in faculty.described()]
+    lines = [f"@{name}, {described}" for name, faculty in faculties.items() for described in faculty.describe()]
     return "\n".join([_RULES, "", "The faculties and their procedures:", *lines])

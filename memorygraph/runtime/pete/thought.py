@@ -22,7 +22,7 @@ from memorygraph.languages.pete import Opening, SensorReport
 from memorygraph.llm.grammars import grammar_field
 from memorygraph.llm.uris import opened
 from memorygraph.runtime.pete.answering import answer, command_in, pending_in
-from memorygraph.runtime.pete.faculties import Faculties, Faculty, PythonFaculty, as_data, failed
+from memorygraph.runtime.pete.faculties import Faculties, Faculty, PythonFaculty, describe_failure, to_log_data
 from memorygraph.runtime.pete.log import Frame, LogEntry
 from memorygraph.runtime.pete.steps import Step, Thinking
 from memorygraph.runtime.pete.store import LogStore
@@ -309,7 +309,7 @@ def _report(name: str, value: Any) -> Piece:
     """What a sensor reports, as the log holds it."""
     _require_name(name, "a sensor is")
     try:
-        [data] = as_data([value])
+        [data] = to_log_data([value])
         text = json.dumps(data, ensure_ascii=False)
     except (MemoryGraphError, ValueError, RecursionError) as error:
         raise MemoryGraphError(f"the report of the sensor `{name}` can't be kept: {error}") from None
@@ -322,7 +322,7 @@ def _sensed(name: str, read: Callable[[], Any]) -> Piece | None:
         value = read()
         return None if value is None else _report(name, value)
     except Exception as error:  # noqa: BLE001 - a sensor may raise anything, and the log goes on
-        return _report(name, failed(error))
+        return _report(name, describe_failure(error))
 
 
 def _indented(piece: Piece, depth: int) -> Piece:

@@ -20,7 +20,7 @@ from memorygraph.messages.recorder import Recorder
 from memorygraph.runtime.pete.answering import answer, feedback_piece, pending_in
 from memorygraph.runtime.pete.appending import Wrong
 from memorygraph.runtime.pete.faculties import Faculties
-from memorygraph.runtime.pete.hearing import Hearing, Spoken, without_halves
+from memorygraph.runtime.pete.replies import ModelReply, ReplyReader, join_halves
 from memorygraph.runtime.pete.inference import Answers, explain
 from memorygraph.runtime.pete.log import Frame
 from memorygraph.runtime.pete.prompt import messages_for
@@ -88,7 +88,7 @@ class Turns:
     def _recorded(self, current: Frame, messages: Sequence[Mapping[str, Any]], completion: Completion, at: str) -> Any:
         """Keep the call in the message graph; the query that joins its answer to the context."""
         namespace = self.store.namespace
-        raw = json.loads(without_halves(json.dumps(completion.raw, ensure_ascii=False)))
+        raw = json.loads(join_halves(json.dumps(completion.raw, ensure_ascii=False)))
         completion = replace(completion, raw=raw)
         call = call_of(namespace, self.conversation, messages, completion, at)
         Recorder(self.store.connection, namespace, self.conversation).record(call)
