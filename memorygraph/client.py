@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from memorygraph.graph.history import Change, Revision, Snapshot
-    from memorygraph.languages.agentscript import Field
+    from memorygraph.languages.agentscript.syntax import Field
     from memorygraph.memory.chat import Chat
     from memorygraph.memory.evaluation import Evaluation
     from memorygraph.memory.recall import Kind, Recalled

@@ -19,7 +19,7 @@ from memorygraph.languages import LANGUAGES, Script, language_of, parse
 from memorygraph.scripts import read_script
 
 if TYPE_CHECKING:
-    from memorygraph.languages.agentscript import Field
+    from memorygraph.languages.agentscript.syntax import Field
     from memorygraph.runtime.result import Event
 
 PRETTY = "pretty"

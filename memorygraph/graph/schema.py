@@ -15,6 +15,7 @@ from filelock import FileLock, Timeout
 
 from memorygraph.errors import MemoryGraphError
 from memorygraph.graph.connection import Connection
+from memorygraph.graph.lemma_migration import MIGRATION, migrate_lemmas
 from memorygraph.library import CYPHER
 from memorygraph.query import Query
 
@@ -112,6 +113,9 @@ def apply_schema(connection: Connection) -> list[str]:
         for name, commands in missing:
             for command in commands:
                 connection.define(command)
+            if name == MIGRATION:
+                for row in connection.read(CYPHER["read/namespaces"](name=None)):
+                    migrate_lemmas(connection, row["name"])
             connection.define(CYPHER["schema/await-indexes"](seconds=INDEX_SECONDS))
             record = CYPHER["schema/record-migration"](name=name)
             connection.write(lambda transaction, record=record: transaction.run(record))  # type: ignore[misc]

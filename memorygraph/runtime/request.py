@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from memorygraph.languages.agentscript import Field
+from memorygraph.languages.agentscript.syntax import Field
 from memorygraph.runtime.permissions import Permissions
 from memorygraph.runtime.result import Listener
 

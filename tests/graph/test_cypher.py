@@ -19,6 +19,7 @@ _VALUES: dict[str, Any] = {
     "record": {},
     "properties": {},
     "items": [],
+    "lemmas": {},
     "messages": [],
     "limit": 1,
     "revision": 1,

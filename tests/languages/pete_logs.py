@@ -8,7 +8,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from memorygraph.languages.pete import (
+from memorygraph.languages.pete.syntax import (
     Abbreviation,
     Abstraction,
     Annotation,

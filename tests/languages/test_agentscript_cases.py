@@ -19,8 +19,8 @@ import pytest
 from memorygraph.client import MemoryGraph
 from memorygraph.errors import MemoryGraphError, Problem
 from memorygraph.languages import parse, parse_batches
-from memorygraph.languages.agentscript import Agent, Program
 from memorygraph.languages.agentscript.printing import print_program
+from memorygraph.languages.agentscript.syntax import Agent, Program
 
 CASES = Path(__file__).parents[1] / "cases" / "agentscript"
 FRAME = (CASES / "check" / "frame.as").read_text("utf-8")

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from memorygraph.languages import parse
-from memorygraph.languages.agentscript import Agent, Block, Function, Program
+from memorygraph.languages.agentscript.syntax import Agent, Block, Function, Program
 
 pytestmark = pytest.mark.slow
 

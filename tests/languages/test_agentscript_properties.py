@@ -10,8 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memorygraph.languages import agentscript as syntax
 from memorygraph.languages import parse
+from memorygraph.languages.agentscript import syntax
 from memorygraph.languages.agentscript.printing import print_expression, print_program
 from tests.examples import examples
 from tests.textx_itself import machine_stops_at, textx_stops_at

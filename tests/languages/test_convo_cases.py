@@ -17,9 +17,9 @@ import pytest
 from memorygraph.client import MemoryGraph
 from memorygraph.errors import MemoryGraphError, Problem, Source
 from memorygraph.languages import parse, parse_batches
-from memorygraph.languages.convo import CodeMessage, FunctionMessage, Program, Syntax, Template, TextMessage
 from memorygraph.languages.convo.checks import check_conversation
 from memorygraph.languages.convo.printing import print_conversation, print_message
+from memorygraph.languages.convo.syntax import CodeMessage, FunctionMessage, Program, Syntax, Template, TextMessage
 
 CASES = Path(__file__).parents[1] / "cases" / "convo"
 SEED = (CASES / "seed.txt").read_text("utf-8")

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from memorygraph.languages import parse
-from memorygraph.languages.convo import Program
+from memorygraph.languages.convo.syntax import Program
 
 pytestmark = pytest.mark.slow
 

@@ -10,9 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memorygraph.languages import convo as syntax
 from memorygraph.languages import parse
-from memorygraph.languages.convo import reading
+from memorygraph.languages.convo import reading, syntax
 from memorygraph.languages.convo.printing import print_conversation, print_message, print_text, print_value
 from tests.examples import examples
 from tests.textx_itself import machine_stops_at, textx_stops_at

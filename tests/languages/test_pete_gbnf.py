@@ -11,10 +11,10 @@ from gbnf import GBNF, InputParseError, RuleChar, RuleEnd
 from hypothesis import HealthCheck, given, settings
 
 from memorygraph.errors import Source
-from memorygraph.languages.pete import Command, Item, Program, Question
 from memorygraph.languages.pete.gbnf import grammar
 from memorygraph.languages.pete.printing import print_item, print_program
 from memorygraph.languages.pete.reading import Reader, read_items
+from memorygraph.languages.pete.syntax import Command, Item, Program, Question
 from tests.examples import examples
 from tests.languages.pete_logs import bodies, logs
 

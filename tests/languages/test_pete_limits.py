@@ -7,9 +7,9 @@ import time
 import pytest
 
 from memorygraph.languages import parse
-from memorygraph.languages.pete import Program
 from memorygraph.languages.pete.printing import print_program
 from memorygraph.languages.pete.reading import MAX_CHARACTERS, Reader
+from memorygraph.languages.pete.syntax import Program
 
 pytestmark = pytest.mark.slow
 

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from memorygraph.errors import Problem, Source, Span
 from memorygraph.languages import parse
-from memorygraph.languages.pete import Closing, Command, Feedback, Item, Program, Question, Syntax, Value
 from memorygraph.languages.pete.printing import print_item, print_program
 from memorygraph.languages.pete.reading import Reader, read_items
+from memorygraph.languages.pete.syntax import Closing, Command, Feedback, Item, Program, Question, Syntax, Value
 from tests.examples import examples
 from tests.languages.pete_logs import bodies, chunks, logs, mutated, structures
 from tests.textx_itself import machine_stops_at, textx_stops_at

@@ -26,9 +26,11 @@ from click.testing import CliRunner
 from memorygraph import MemoryGraph, MemoryGraphError, Problem, Provenance, QueryError, ScriptError
 from memorygraph.cli import cli
 from memorygraph.graph.connection import Connection
-from memorygraph.languages import convo, parse, pete
+from memorygraph.languages import parse
 from memorygraph.languages.contextscript import NodeDeclaration, print_program, print_value
+from memorygraph.languages.convo import syntax as convo
 from memorygraph.languages.convo.printing import print_conversation
+from memorygraph.languages.pete import syntax as pete
 from memorygraph.languages.pete.printing import print_program as print_log
 from tests.mcp_server.clients import Server, Session, over_stdio, text_of
 from tests.trust.canary import Canary, listening

@@ -36,28 +36,8 @@ from memorygraph.compiler.pete.state import (
     pieces_of,
 )
 from memorygraph.errors import Span
-from memorygraph.languages.pete import (
-    Abbreviation,
-    Annotation,
-    Argument,
-    Closing,
-    Command,
-    Fact,
-    Feedback,
-    Instantiation,
-    Item,
-    Memory,
-    Nlp,
-    Opening,
-    Piece,
-    Predication,
-    Question,
-    Ref,
-    Rule,
-    SensorReport,
-    Tldr,
-    Variable,
-)
+from memorygraph.languages.pete import syntax
+from memorygraph.languages.pete.lemmas import spellings
 from memorygraph.query import Query
 
 __all__ = [
@@ -68,7 +48,6 @@ __all__ = [
     "Mistake",
     "Needs",
     "Open",
-    "Piece",
     "id_of",
     "key_of",
     "needs_of",
@@ -123,9 +102,9 @@ class Compiler:
             frame.bindings.pop(name, None)
         self._nodes.rows.bind(frame.id, name, [node.id for node in nodes])
 
-    def add(self, piece: Piece) -> None:
+    def add(self, piece: syntax.Piece) -> None:
         """Compile one item."""
-        if not self.stack and not (self.log is None and isinstance(piece.item, Opening)):
+        if not self.stack and not (self.log is None and isinstance(piece.item, syntax.Opening)):
             message = "no context is open here: a log begins with one, and ends where it is closed"
             self._nodes.mistake(message, "nothing-open", piece.item.span)
             return
@@ -138,7 +117,7 @@ class Compiler:
         self._entry(item)
 
     @_add.register
-    def opening(self, item: Opening) -> None:
+    def opening(self, item: syntax.Opening) -> None:
         """A context begins."""
         root = not self.stack
         self._check_length(item.name, item.span)
@@ -170,7 +149,7 @@ class Compiler:
             self._nodes.rows.bind(frame.id, name, [bound.id], passed=True)
 
     @_add.register
-    def closing(self, _item: Closing) -> None:
+    def closing(self, _item: syntax.Closing) -> None:
         """The innermost context ends, and its parent gets a handle for it."""
         frame = self.stack.pop()
         self._change(frame, tail=self._text)
@@ -178,13 +157,13 @@ class Compiler:
             self.bind(frame.name, [Bound(frame.id, frame.name)])
 
     @_add.register
-    def tldr(self, item: Tldr) -> None:
+    def tldr(self, item: syntax.Tldr) -> None:
         """The last one abbreviates the context."""
         self._entry(item)
         self._change(self.stack[-1], tldr=item.text.concept, data=item.text.concept)
 
     @_add.register
-    def annotation(self, item: Annotation) -> None:
+    def annotation(self, item: syntax.Annotation) -> None:
         """A note sets a field of the context's node, if it has a key."""
         self._entry(item)
         found = _FIELD.fullmatch(item.text)
@@ -192,13 +171,13 @@ class Compiler:
             self._change(self.stack[-1], **{f"field_{found[1]}": found[2]})
 
     @_add.register
-    def sensor_report(self, item: SensorReport) -> None:
+    def sensor_report(self, item: syntax.SensorReport) -> None:
         """Its sensor and its value can be asked for."""
         found = _REPORT.fullmatch(item.text)
         self._entry(item, sensor=found[1] if found else None, value=(found[2].strip() or None) if found else None)
 
     @_add.register
-    def command(self, item: Command) -> None:
+    def command(self, item: syntax.Command) -> None:
         """Its parts can be asked for."""
         if item.faculty is not None:
             self._nodes.known.faculties.add(item.faculty)
@@ -206,45 +185,45 @@ class Compiler:
         self._entry(item, faculty=item.faculty, procedure=item.procedure, arguments=arguments)
 
     @_add.register
-    def feedback(self, item: Feedback) -> None:
+    def feedback(self, item: syntax.Feedback) -> None:
         """What the system answered."""
         self._entry(item, value=item.data.text)
 
     @_add.register
-    def abbreviation(self, item: Abbreviation) -> None:
+    def abbreviation(self, item: syntax.Abbreviation) -> None:
         """A closed context that is somewhere else in the store."""
         bound = self._context(item)
         if bound is not None:
             self._abbreviated(item, item, bound, [item.name])
 
     @_add.register
-    def instantiation(self, item: Instantiation) -> None:
+    def instantiation(self, item: syntax.Instantiation) -> None:
         """A handle gets its meaning."""
         match item.value:
-            case Nlp():
+            case syntax.Nlp():
                 bound: Bound | None = self._nodes.concept(item.value)
-            case Memory():
+            case syntax.Memory():
                 bound = self._nodes.node_at(item.value)
-            case Abbreviation():
+            case syntax.Abbreviation():
                 bound = self._context(item.value)
         if bound is None:
             return
-        if isinstance(item.value, Abbreviation):
+        if isinstance(item.value, syntax.Abbreviation):
             self._abbreviated(item, item.value, bound, [item.value.name, item.ref.name])
         else:
             self._entry(item, [bound.id], binds=[item.ref.name])
             self.bind(item.ref.name, [bound])
 
-    def _abbreviated(self, item: Item, context: Abbreviation, bound: Bound, names: Sequence[str]) -> None:
+    def _abbreviated(self, item: syntax.Item, context: syntax.Abbreviation, bound: Bound, names: Sequence[str]) -> None:
         passed = [self._nodes.handle(ref, self.stack[-1]).id for ref in context.refs]
         self._entry(item, [bound.id, *passed], binds=names, address=context.memory.address)
         for name in names:
             self.bind(name, [bound])
 
     @_add.register
-    def fact(self, item: Fact) -> None:
+    def fact(self, item: syntax.Fact) -> None:
         """An edge, or, with a variable in it, a question."""
-        if any(isinstance(part, Variable) for part in parts_of(item)):
+        if any(isinstance(part, syntax.Variable) for part in parts_of(item)):
             self._asked(item, item.predication)
             return
         known = len(self._nodes.mistakes)
@@ -255,18 +234,18 @@ class Compiler:
             self._entry(item, [bound.id for bound in ends], edge=edge)
 
     @_add.register
-    def asked(self, item: Question) -> None:
+    def asked(self, item: syntax.Question) -> None:
         """A question stops the compiling."""
         self._asked(item, item.predication)
 
-    def _asked(self, item: Fact | Question, predication: Predication) -> None:
+    def _asked(self, item: syntax.Fact | syntax.Question, predication: syntax.Predication) -> None:
         goal = self._goal(predication)
         if goal is not None:
             self._entry(item, [term["node"] for term in (goal["subject"], goal["object"]) if "node" in term])
-            self.question = Asked(goal, item.span, isinstance(item, Question))
+            self.question = Asked(goal, item.span, isinstance(item, syntax.Question))
 
     @_add.register
-    def rule(self, item: Rule) -> None:
+    def rule(self, item: syntax.Rule) -> None:
         """A node that holds its goals."""
         goals = [self._goal(predication) for predication in (item.head, *item.body)]
         if None in goals:
@@ -280,25 +259,22 @@ class Compiler:
         self._nodes.rows.add_node(identifier, ["Rule"], name=name, **about)
         self._entry(item, [identifier], rule=identifier)
 
-    def _goal(self, predication: Predication) -> dict[str, Any] | None:
+    def _goal(self, predication: syntax.Predication) -> dict[str, Any] | None:
         """A predication as a goal that the store can be asked; None where something in it is wrong."""
         known = len(self._nodes.mistakes)
         self._check_length(predication.predicate, predication.span)
         subject, obj = (self._term(argument) for argument in (predication.subject, predication.object))
-        lemma = predication.lemma
-        said = predication.predicate
-        forms = [*(form for form in (lemma, f"{lemma}s", f"{lemma}es") if form != said), said]
         goal = {
             "subject": subject,
-            "lemma": lemma,
-            "forms": forms,
+            "lemma": predication.lemma,
+            "forms": list(spellings(predication.lemma, predication.predicate)),
             "negated": predication.negated,
             "object": obj,
         }
         return goal if len(self._nodes.mistakes) == known else None
 
-    def _term(self, argument: Argument) -> dict[str, Any]:
-        if isinstance(argument, Variable):
+    def _term(self, argument: syntax.Argument) -> dict[str, Any]:
+        if isinstance(argument, syntax.Variable):
             return {"variable": argument.name}
         return {"node": self._nodes.node_of(argument, self.stack[-1]).id}
 
@@ -308,18 +284,18 @@ class Compiler:
             message = f"the name of a context and a predicate have at most {MAX_KEY} characters: {clipped(word)}"
             self._nodes.mistake(message, "name-too-long", span)
 
-    def _asserted(self, predication: Predication, subject: Bound, obj: Bound) -> str:
+    def _asserted(self, predication: syntax.Predication, subject: Bound, obj: Bound) -> str:
         """The edge of a fact."""
         said = {"lemma": predication.lemma, "negated": predication.negated}
         identifier = f"fact-{hash_of(subject.id, *said.values(), obj.id)}"
         more = {"surface": predication.predicate, "context": self.stack[-1].address, **said}
         return self._nodes.rows.add_edge(verb_of(predication), subject.id, obj.id, identifier, **more)
 
-    def _ends(self, predication: Predication) -> tuple[Bound, Bound]:
+    def _ends(self, predication: syntax.Predication) -> tuple[Bound, Bound]:
         frame = self.stack[-1]
         return self._nodes.node_of(predication.subject, frame), self._nodes.node_of(predication.object, frame)
 
-    def _context(self, item: Abbreviation) -> Bound | None:
+    def _context(self, item: syntax.Abbreviation) -> Bound | None:
         bound = self._nodes.node_at(item.memory)
         if bound is not None and item.memory.address not in self._nodes.known.contexts:
             message = f"memory:{item.memory.address} is no context, but `{bound.name}`"
@@ -329,7 +305,7 @@ class Compiler:
 
     def _entry(
         self,
-        item: Item | Feedback,
+        item: syntax.Item | syntax.Feedback,
         about: Sequence[str] = (),
         *,
         binds: Sequence[str] = (),
@@ -337,9 +313,9 @@ class Compiler:
         **properties: Any,
     ) -> None:
         frame = self.stack[-1]
-        asked = [part.name for part in parts_of(item) if isinstance(part, Variable)]
-        kept = asked if isinstance(item, Fact | Question) else binds
-        mentions = {part.name for part in parts_of(item) if isinstance(part, Ref)}
+        asked = [part.name for part in parts_of(item) if isinstance(part, syntax.Variable)]
+        kept = asked if isinstance(item, syntax.Fact | syntax.Question) else binds
+        mentions = {part.name for part in parts_of(item) if isinstance(part, syntax.Ref)}
         said = {
             "mentions": sorted(mentions),
             "binds": list(dict.fromkeys(kept)),

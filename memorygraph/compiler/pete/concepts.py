@@ -9,7 +9,7 @@ from typing import Any
 from memorygraph.compiler.pete.rows import MAX_NAME, Rows, clipped, hash_of
 from memorygraph.compiler.pete.state import Bound, Known, Mistake, Open, id_of, key_of
 from memorygraph.errors import Span
-from memorygraph.languages.pete import SELF, Abstraction, Argument, Memory, Nlp, Predication, Ref, Value
+from memorygraph.languages.pete import syntax
 
 
 class Concepts:
@@ -36,17 +36,17 @@ class Concepts:
         """Note what is wrong."""
         self.mistakes.append(Mistake(message, code, span))
 
-    def node_of(self, argument: Argument, frame: Open) -> Bound:
+    def node_of(self, argument: syntax.Argument, frame: Open) -> Bound:
         """The node of an argument; one that holds others is built from within, without recursion."""
         results: list[Bound] = []
-        waiting: list[Argument | tuple[Abstraction]] = [argument]
+        waiting: list[syntax.Argument | tuple[syntax.Abstraction]] = [argument]
         while waiting:
             part = waiting.pop()
             if isinstance(part, tuple):
                 ends = results[len(results) - 2 * len(part[0].predications) :]
                 del results[len(results) - len(ends) :]
                 results.append(self._abstraction(part[0], ends))
-            elif isinstance(part, Abstraction):
+            elif isinstance(part, syntax.Abstraction):
                 waiting.append((part,))
                 for predication in reversed(part.predications):
                     waiting += [predication.object, predication.subject]
@@ -54,20 +54,20 @@ class Concepts:
                 results.append(self._leaf(part, frame))
         return results[0]
 
-    def _leaf(self, argument: Argument, frame: Open) -> Bound:
+    def _leaf(self, argument: syntax.Argument, frame: Open) -> Bound:
         match argument:
-            case Ref():
+            case syntax.Ref():
                 return self.handle(argument, frame)
-            case Memory():
+            case syntax.Memory():
                 return self.node_at(argument) or Bound("", "")
-            case Value():
+            case syntax.Value():
                 return self.value(argument)
             case _:
                 message = "a variable can't stand in `that …`: what is not known can't be spoken of; ask for it before"
                 self.mistake(message, "variable-in-abstraction", argument.span)
                 return Bound("", "")
 
-    def _abstraction(self, abstraction: Abstraction, ends: Sequence[Bound]) -> Bound:
+    def _abstraction(self, abstraction: syntax.Abstraction, ends: Sequence[Bound]) -> Bound:
         said = [
             self._statement(predication, ends[2 * number], ends[2 * number + 1])
             for number, predication in enumerate(abstraction.predications)
@@ -85,7 +85,7 @@ class Concepts:
             self._lead("part", identifier, part, f"part-{hash_of(identifier, number)}", index=number)
         return Bound(identifier, name)
 
-    def _statement(self, predication: Predication, subject: Bound, obj: Bound) -> Bound:
+    def _statement(self, predication: syntax.Predication, subject: Bound, obj: Bound) -> Bound:
         """The node of a predication that is spoken of."""
         said = {"lemma": predication.lemma, "negated": predication.negated}
         identifier = f"that-{hash_of(subject.id, *said.values(), obj.id)}"
@@ -99,13 +99,13 @@ class Concepts:
         """An edge from what is spoken of to what it is about; it has no predicate, so that no question finds it."""
         self.rows.add_edge(verb, statement, to.id, identifier, lemma="", **properties)
 
-    def handle(self, ref: Ref, frame: Open) -> Bound:
+    def handle(self, ref: syntax.Ref, frame: Open) -> Bound:
         """What a handle means in a context."""
         if ref.name in frame.bindings:
             return frame.bindings[ref.name]
         if ref.name == frame.name:
             return Bound(frame.id, frame.name)
-        if ref.name == SELF or ref.name in self.known.faculties:
+        if ref.name == syntax.SELF or ref.name in self.known.faculties:
             return self.named(ref.name)
         if self._live:
             message = f"`&{ref.name}` was not known here: it is now a concept of its own, without a text"
@@ -118,7 +118,7 @@ class Concepts:
         self.mistake(message, "unknown-ref", ref.span)
         return Bound("", "")
 
-    def concept(self, nlp: Nlp) -> Bound:
+    def concept(self, nlp: syntax.Nlp) -> Bound:
         """The concept that a text describes, found or made."""
         if not nlp.concept:
             self.mistake("a concept needs a text: write what it is between `/*` and `*/`", "empty-text", nlp.span)
@@ -140,7 +140,7 @@ class Concepts:
         self.known.addresses[address] = bound
         return bound
 
-    def value(self, value: Value) -> Bound:
+    def value(self, value: syntax.Value) -> Bound:
         """The node of a JSON value: equal values have the same."""
         plain = _whole(value.value)
         text = json.dumps(plain, ensure_ascii=False, sort_keys=True)
@@ -154,7 +154,7 @@ class Concepts:
         self.known.addresses[address] = bound
         self.known.contexts.add(address)
 
-    def node_at(self, memory: Memory) -> Bound | None:
+    def node_at(self, memory: syntax.Memory) -> Bound | None:
         """The node at an address, or None, which is a mistake."""
         bound = self.known.addresses.get(memory.address)
         if bound is None:
@@ -172,7 +172,7 @@ def _whole(plain: Any) -> Any:
     return {key: _whole(part) for key, part in plain.items()} if isinstance(plain, dict) else plain
 
 
-def verb_of(predication: Predication) -> str:
+def verb_of(predication: syntax.Predication) -> str:
     """What the edge of a fact is called: a negated one never reads as the opposite."""
     if not predication.negated:
         return predication.predicate

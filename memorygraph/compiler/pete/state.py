@@ -8,26 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from memorygraph.errors import Span
-from memorygraph.languages.pete import (
-    SELF,
-    Abbreviation,
-    Abstraction,
-    Command,
-    Fact,
-    Feedback,
-    Instantiation,
-    Item,
-    Memory,
-    Nlp,
-    Opening,
-    Piece,
-    Predication,
-    Question,
-    Ref,
-    Rule,
-    Tldr,
-    Variable,
-)
+from memorygraph.languages.pete import syntax
 
 MAX_KEY = 500  # characters; an index takes no longer ones than some thousand, and their hash does as well
 
@@ -108,65 +89,67 @@ def key_of(text: str) -> str:
     return key if len(key) <= MAX_KEY else hashlib.sha256(key.encode("utf-8", "replace")).hexdigest()
 
 
-def pieces_of(items: Iterable[Item], text: str) -> Iterator[Piece]:
+def pieces_of(items: Iterable[syntax.Item], text: str) -> Iterator[syntax.Piece]:
     """Items with their texts; the feedback of a command or a question is a piece of its own."""
     end = 0
     for item in items:
-        feedback = item.feedback if isinstance(item, Command | Question) else None
+        feedback = item.feedback if isinstance(item, syntax.Command | syntax.Question) else None
         if feedback is not None:
             before = text[end : feedback.span.start].rstrip()
-            yield Piece(item, before)
+            yield syntax.Piece(item, before)
             end += len(before)
-            yield Piece(feedback, text[end : item.span.end])
+            yield syntax.Piece(feedback, text[end : item.span.end])
         else:
-            yield Piece(item, text[end : item.span.end])
+            yield syntax.Piece(item, text[end : item.span.end])
         end = item.span.end
 
 
-def needs_of(pieces: Iterable[Piece], *, root: bool, live: bool, faculties: Iterable[str] = ()) -> Needs:
+def needs_of(pieces: Iterable[syntax.Piece], *, root: bool, live: bool, faculties: Iterable[str] = ()) -> Needs:
     """What must be looked up for these items; with `root`, the first of them begins a log.
 
     The `faculties` were called before.
     """
-    concepts = {key_of(name): name for name in (SELF, *faculties)}
+    concepts = {key_of(name): name for name in (syntax.SELF, *faculties)}
     addresses: set[int] = set()
     new = 0
     for number, (item, _) in enumerate(pieces):
-        if isinstance(item, Opening):
+        if isinstance(item, syntax.Opening):
             new += 1
-        if isinstance(item, Command) and item.faculty is not None:
+        if isinstance(item, syntax.Command) and item.faculty is not None:
             concepts[key_of(item.faculty)] = item.faculty
         for part in parts_of(item):
-            if isinstance(part, Nlp) and not isinstance(item, Tldr | Abbreviation):
+            if isinstance(part, syntax.Nlp) and not isinstance(item, syntax.Tldr | syntax.Abbreviation):
                 concepts[key_of(part.text)] = part.concept
-            elif isinstance(part, Memory):
+            elif isinstance(part, syntax.Memory):
                 addresses.add(part.address)
-            elif isinstance(part, Ref):
+            elif isinstance(part, syntax.Ref):
                 new += live  # it may turn out to be unknown, and becomes a concept then
                 if root and number == 0:
                     concepts[key_of(part.name)] = part.name
     return Needs(concepts, frozenset(addresses), new + len(concepts))
 
 
-def parts_of(item: Item | Feedback) -> Iterator[Ref | Variable | Memory | Nlp]:
+def parts_of(
+    item: syntax.Item | syntax.Feedback,
+) -> Iterator[syntax.Ref | syntax.Variable | syntax.Memory | syntax.Nlp]:
     """All handles, variables, addresses and texts in an item, in their order; not recursive."""
     waiting: list[Any] = [item]
     while waiting:
         part = waiting.pop()
         match part:
-            case Ref() | Variable() | Memory() | Nlp():
+            case syntax.Ref() | syntax.Variable() | syntax.Memory() | syntax.Nlp():
                 yield part
-            case Opening(refs=refs):
+            case syntax.Opening(refs=refs):
                 waiting += reversed(refs)
-            case Abbreviation(refs=refs, memory=memory):
+            case syntax.Abbreviation(refs=refs, memory=memory):
                 waiting += [memory, *reversed(refs)]
-            case Instantiation(ref=ref, value=value):
+            case syntax.Instantiation(ref=ref, value=value):
                 waiting += [value, ref]
-            case Fact(predication=predication) | Question(predication=predication):
+            case syntax.Fact(predication=predication) | syntax.Question(predication=predication):
                 waiting.append(predication)
-            case Rule(head=head, body=body):
+            case syntax.Rule(head=head, body=body):
                 waiting += [*reversed(body), head]
-            case Predication(subject=subject, object=obj):
+            case syntax.Predication(subject=subject, object=obj):
                 waiting += [obj, subject]
-            case Abstraction(predications=predications):
+            case syntax.Abstraction(predications=predications):
                 waiting += reversed(predications)

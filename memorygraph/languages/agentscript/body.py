@@ -7,41 +7,7 @@ from typing import Any, ClassVar
 
 from memorygraph.budget import Budget
 from memorygraph.errors import MAX_PROBLEMS, MemoryGraphError, Span
-from memorygraph.languages.agentscript import (
-    Agent,
-    And,
-    Assignment,
-    Block,
-    Boolean,
-    Call,
-    Comparison,
-    Config,
-    Entry,
-    Evaluation,
-    Expression,
-    Field,
-    For,
-    Function,
-    Generate,
-    If,
-    Import,
-    Index,
-    Limit,
-    List,
-    Loop,
-    Member,
-    Name,
-    Not,
-    Nothing,
-    Number,
-    Object,
-    Or,
-    Repeat,
-    Return,
-    Shape,
-    Text,
-    Use,
-)
+from memorygraph.languages.agentscript import syntax
 from memorygraph.languages.agentscript.names import (
     CAPABILITIES,
     KINDS,
@@ -75,7 +41,19 @@ _MEMORY_METHODS = {"add": (1, 1), "query": (0, 1)}
 _GRAPH_METHODS = {**_MEMORY_METHODS, "recall": (1, 2)}
 
 _MAX_VALUES = 100  # of one variable that are looked at
-_VALUES = (Text, Number, Boolean, Nothing, Object, List, Generate, Or, And, Not, Comparison)
+_VALUES = (
+    syntax.Text,
+    syntax.Number,
+    syntax.Boolean,
+    syntax.Nothing,
+    syntax.Object,
+    syntax.List,
+    syntax.Generate,
+    syntax.Or,
+    syntax.And,
+    syntax.Not,
+    syntax.Comparison,
+)
 
 
 class BodyChecks:
@@ -84,14 +62,14 @@ class BodyChecks:
     The names that mean something are those of a scope; `functions` are those of each agent, the main one by None.
     """
 
-    def __init__(self, scope: Scope, functions: Mapping[str, Mapping[str | None, Function]]) -> None:
+    def __init__(self, scope: Scope, functions: Mapping[str, Mapping[str | None, syntax.Function]]) -> None:
         self._scope = scope
         self._functions = functions
         self._findings: list[Finding] = []
-        self._uses: list[tuple[Use, Scope]] = []
+        self._uses: list[tuple[syntax.Use, Scope]] = []
         self._known_uses: Known = {}
 
-    def function(self, function: Function) -> list[Finding]:
+    def function(self, function: syntax.Function) -> list[Finding]:
         """What is wrong in a function."""
         for parameter in function.parameters:
             self._scope.variables[parameter.name] = Variable(parameter.span, [None])
@@ -103,7 +81,7 @@ class BodyChecks:
             self._used(use, scope)
         return self._findings
 
-    def setting(self, config: Config) -> list[Finding]:
+    def setting(self, config: syntax.Config) -> list[Finding]:
         """What is wrong in a setting of an agent."""
         self._config(config, self._scope)
         return self._findings
@@ -115,11 +93,11 @@ class BodyChecks:
         """Whether so little is wrong that each problem is worth a search for what was meant."""
         return len(self._findings) < MAX_PROBLEMS
 
-    def _statements(self, block: Block, scope: Scope) -> None:
+    def _statements(self, block: syntax.Block, scope: Scope) -> None:
         for statement in block.statements:
             self._STATEMENTS[type(statement)](self, statement, scope)
 
-    def _config(self, config: Config, scope: Scope) -> None:
+    def _config(self, config: syntax.Config, scope: Scope) -> None:
         scope.configs.add(config.name)
         if config.name == "model":
             self._model(config.value, scope)
@@ -129,17 +107,17 @@ class BodyChecks:
         if leaked is not None:
             message = f"`{leaked[1]}` is {CAPABILITIES[leaked[0]]}, and cannot be a {config.name}; write a text"
             self._add("invalid-config", config.value.span, message)
-        elif isinstance(config.value, _VALUES) and not isinstance(config.value, Text):
+        elif isinstance(config.value, _VALUES) and not isinstance(config.value, syntax.Text):
             self._add("invalid-config", config.value.span, f'a {config.name} is a text: {config.name} "…"')
 
-    def _model(self, value: Expression, scope: Scope) -> None:
-        binding = scope.bindings.get(value.name) if isinstance(value, Name) else None
-        variable = scope.variable(value.name) if isinstance(value, Name) else None
-        if variable is None and isinstance(binding, Import) and binding.kind == "llm":
+    def _model(self, value: syntax.Expression, scope: Scope) -> None:
+        binding = scope.bindings.get(value.name) if isinstance(value, syntax.Name) else None
+        variable = scope.variable(value.name) if isinstance(value, syntax.Name) else None
+        if variable is None and isinstance(binding, syntax.Import) and binding.kind == "llm":
             return
         models = [name for name, one in scope.bindings.items() if kind_of(one) == "llm"] if self._few() else []
         example = f"model {models[0]}" if models else 'import llm Model from "openai://…" and then: model Model'
-        if not isinstance(value, Name):
+        if not isinstance(value, syntax.Name):
             self._add("invalid-model", value.span, f"a model is the name of an llm import: {example}")
         elif variable is not None:
             if _known_values(value, scope):
@@ -151,11 +129,11 @@ class BodyChecks:
             message = f"`{value.name}` is {KINDS[kind_of(binding)]}, and no model; write {example}"
             self._add("invalid-model", value.span, message)
 
-    def _use(self, use: Use, scope: Scope) -> None:
+    def _use(self, use: syntax.Use, scope: Scope) -> None:
         self._uses.append((use, scope))
         self._budget(use.budget, "invalid-budget")
 
-    def _used(self, use: Use, scope: Scope) -> None:
+    def _used(self, use: syntax.Use, scope: Scope) -> None:
         inner = generated(use.value)
         if inner is not None:
             message = "a model cannot be called in a `use`; call it before: answer = generate(…), then: use answer"
@@ -168,13 +146,13 @@ class BodyChecks:
             message = f"`{name}` is {CAPABILITIES[kind]}, and must not come into a prompt; use what it returns"
             self._add("invalid-use-resource", use.value.span, message)
 
-    def _return(self, statement: Return, scope: Scope) -> None:
+    def _return(self, statement: syntax.Return, scope: Scope) -> None:
         self._value(statement.value, scope)
 
-    def _repeat(self, statement: Repeat, scope: Scope) -> None:
+    def _repeat(self, statement: syntax.Repeat, scope: Scope) -> None:
         self._statements(statement.body, scope.block())
 
-    def _for(self, statement: For, scope: Scope) -> None:
+    def _for(self, statement: syntax.For, scope: Scope) -> None:
         self._value(statement.items, scope)
         if not statement.limit.text.isdecimal() or not statement.limit.text.strip("0"):
             message = f"a `for` takes at most a whole number of items, at least 1: < 10, not < {statement.limit.text}"
@@ -183,27 +161,27 @@ class BodyChecks:
         inner.variables[statement.item] = Variable(statement.span, [None])
         self._statements(statement.body, inner)
 
-    def _loop(self, statement: Loop, scope: Scope) -> None:
+    def _loop(self, statement: syntax.Loop, scope: Scope) -> None:
         self._value(statement.condition, scope)
         if not statement.limit.text.isdecimal():
             message = f"a `loop` has at most a whole number of rounds: < 10, not < {statement.limit.text}"
             self._add("invalid-iteration-limit", statement.limit.span, message)
         self._statements(statement.body, scope.block())
 
-    def _if(self, statement: If, scope: Scope) -> None:
+    def _if(self, statement: syntax.If, scope: Scope) -> None:
         self._value(statement.condition, scope)
         self._statements(statement.then, scope.block())
         if statement.otherwise is not None:
             self._statements(statement.otherwise, scope.block())
 
-    def _assignment(self, statement: Assignment, scope: Scope) -> None:
+    def _assignment(self, statement: syntax.Assignment, scope: Scope) -> None:
         self._value(statement.value, scope)
         target = statement.target
-        if isinstance(target, Name):
+        if isinstance(target, syntax.Name):
             scope.assign(target.name, target.span, statement.value)
             return
-        leaked = capability(target.value, scope) if isinstance(target, Member) else None
-        if not isinstance(target, Member):
+        leaked = capability(target.value, scope) if isinstance(target, syntax.Member) else None
+        if not isinstance(target, syntax.Member):
             message = "only a variable or a member of an object can be assigned: name = …, or object.member = …"
             self._add("invalid-assignment-target", target.span, message)
         elif leaked is not None:
@@ -212,39 +190,39 @@ class BodyChecks:
         else:
             self._value(target.value, scope)
 
-    def _evaluation(self, statement: Evaluation, scope: Scope) -> None:
+    def _evaluation(self, statement: syntax.Evaluation, scope: Scope) -> None:
         self._value(statement.value, scope)
 
     _STATEMENTS: ClassVar[Mapping[type, Callable[[Any, Any, Scope], None]]] = {
-        Config: _config,
-        Use: _use,
-        Return: _return,
-        Repeat: _repeat,
-        For: _for,
-        Loop: _loop,
-        If: _if,
-        Assignment: _assignment,
-        Evaluation: _evaluation,
+        syntax.Config: _config,
+        syntax.Use: _use,
+        syntax.Return: _return,
+        syntax.Repeat: _repeat,
+        syntax.For: _for,
+        syntax.Loop: _loop,
+        syntax.If: _if,
+        syntax.Assignment: _assignment,
+        syntax.Evaluation: _evaluation,
     }
 
-    def _value(self, value: Expression, scope: Scope) -> None:
+    def _value(self, value: syntax.Expression, scope: Scope) -> None:
         """Check an expression that is evaluated here."""
         match value:
-            case Name():
+            case syntax.Name():
                 self._known(value, scope)
-            case Call():
+            case syntax.Call():
                 self._values(value.arguments, scope)
                 self._call(value, scope)
-            case Generate():
+            case syntax.Generate():
                 self._generate(value, scope)
             case _:
                 self._values(_parts(value), scope)
 
-    def _values(self, values: Iterable[Expression], scope: Scope) -> None:
+    def _values(self, values: Iterable[syntax.Expression], scope: Scope) -> None:
         for value in values:
             self._value(value, scope)
 
-    def _known(self, name: Name, scope: Scope) -> bool:
+    def _known(self, name: syntax.Name, scope: Scope) -> bool:
         if name.name in scope.bindings or scope.variable(name.name) is not None:
             return True
         ended = scope.ended(name.name) if self._few() else None
@@ -259,38 +237,41 @@ class BodyChecks:
         self._add("unknown-identifier", name.span, message)
         return False
 
-    def _call(self, call: Call, scope: Scope) -> None:
+    def _call(self, call: syntax.Call, scope: Scope) -> None:
         match call.function:
-            case Name(name=name) as function:
+            case syntax.Name(name=name) as function:
                 binding = scope.bindings.get(name)
                 if scope.variable(name) is not None:
                     self._value_called(call, scope)
                 elif binding is None:
-                    known = [*self._functions, *(n for n, one in scope.bindings.items() if isinstance(one, Function))]
+                    known = [
+                        *self._functions,
+                        *(n for n, one in scope.bindings.items() if isinstance(one, syntax.Function)),
+                    ]
                     hint = (suggestion(name, known) if self._few() else "") or f"; define it: func {name}(…) {{ … }}"
                     self._add("unknown-function", function.span, f"no function is called `{name}`{hint}")
                 else:
                     self._bound_called(call, name, binding)
-            case Member(value=Name(name=name) as root, name=method) if scope.variable(name) is None:
+            case syntax.Member(value=syntax.Name(name=name) as root, name=method) if scope.variable(name) is None:
                 if self._known(root, scope):
                     self._method_called(call, name, scope.bindings[name], method)
-            case Member(value=value):
+            case syntax.Member(value=value):
                 self._value(value, scope)
                 self._value_called(call, scope)
             case _:
                 self._value(call.function, scope)
                 self._value_called(call, scope)
 
-    def _value_called(self, call: Call, scope: Scope) -> None:
+    def _value_called(self, call: syntax.Call, scope: Scope) -> None:
         """A call of something that is certainly a value, and no capability."""
         function = call.function
-        method = function.name if isinstance(function, Member) else None
-        values = _known_values(function.value if isinstance(function, Member) else function, scope)
+        method = function.name if isinstance(function, syntax.Member) else None
+        values = _known_values(function.value if isinstance(function, syntax.Member) else function, scope)
         if not values:
             return
         if method is None:
             self._add("not-callable", function.span, "this is a value, and cannot be called")
-        elif not all(isinstance(value, List) for value in values):
+        elif not all(isinstance(value, syntax.List) for value in values):
             self._add("not-callable", _last_name(function), f"a value has no `{method}` to call; only a list has `add`")
         elif method != "add":
             message = (
@@ -300,15 +281,15 @@ class BodyChecks:
         else:
             self._count(call, "add", 1, 1)
 
-    def _bound_called(self, call: Call, name: str, binding: Binding) -> None:
+    def _bound_called(self, call: syntax.Call, name: str, binding: Binding) -> None:
         match binding:
-            case Function():
+            case syntax.Function():
                 self._count(call, name, *[len(binding.parameters)] * 2)
-            case Agent():
+            case syntax.Agent():
                 self._agent_called(call, binding, None)
-            case Import(kind="agent"):
+            case syntax.Import(kind="agent"):
                 pass
-            case Import(kind="tool" | "memory"):
+            case syntax.Import(kind="tool" | "memory"):
                 kind = KINDS[binding.kind]
                 method = "add" if binding.kind == "memory" else "method"
                 message = f"`{name}` is {kind}, and has methods to call: {name}.{method}(…)"
@@ -316,24 +297,26 @@ class BodyChecks:
             case _:
                 self._add("not-callable", call.function.span, f"`{name}` is {KINDS[kind_of(binding)]}, and no function")
 
-    def _method_called(self, call: Call, name: str, binding: Binding, method: str) -> None:
+    def _method_called(self, call: syntax.Call, name: str, binding: Binding, method: str) -> None:
         span = _last_name(call.function)
         match binding:
-            case Agent():
+            case syntax.Agent():
                 self._agent_called(call, binding, method)
-            case Import(kind="memory", uri=uri):
+            case syntax.Import(kind="memory", uri=uri):
                 methods = _GRAPH_METHODS if uri.startswith("neo4j:") else _MEMORY_METHODS
                 if method in methods:
                     self._count(call, f"{name}.{method}", *methods[method])
                     return
                 hint = suggestion(method, methods) or f"; it has {_listed(methods)}"
                 self._add("unknown-memory-method", span, f"the memory `{name}` has no method `{method}`{hint}")
-            case Function() | Import(kind="llm"):
+            case syntax.Function() | syntax.Import(kind="llm"):
                 kind = KINDS[kind_of(binding)]
-                hint = "; a model is called by generate(…)" if isinstance(binding, Import) else f"; write {name}(…)"
+                hint = (
+                    "; a model is called by generate(…)" if isinstance(binding, syntax.Import) else f"; write {name}(…)"
+                )
                 self._add("not-callable", span, f"`{name}` is {kind}, and has no methods{hint}")
 
-    def _agent_called(self, call: Call, agent: Agent, method: str | None) -> None:
+    def _agent_called(self, call: syntax.Call, agent: syntax.Agent, method: str | None) -> None:
         functions = self._functions[agent.name]
         if method in functions:
             name = agent.name if method is None else f"{agent.name}.{method}"
@@ -347,7 +330,7 @@ class BodyChecks:
             message = f"the agent `{agent.name}` has no function `{method}`{hint}"
             self._add("unknown-function", _last_name(call.function), message)
 
-    def _count(self, call: Call, name: str, least: int, most: int) -> None:
+    def _count(self, call: syntax.Call, name: str, least: int, most: int) -> None:
         given = len(call.arguments)
         if least <= given <= most:
             return
@@ -355,7 +338,7 @@ class BodyChecks:
         message = f"`{name}` takes {wanted} argument{'' if most == 1 else 's'}, and gets {given}"
         self._add("invalid-argument-count", Span(call.function.span.end, call.span.end), message)
 
-    def _generate(self, generate: Generate, scope: Scope) -> None:
+    def _generate(self, generate: syntax.Generate, scope: Scope) -> None:
         span = Span(generate.span.start, generate.span.start + len("generate"))
         missing = [name for name in CONFIGS if name not in scope.configured()]
         if missing:
@@ -370,7 +353,7 @@ class BodyChecks:
             self._add("invalid-generate-input", span, message)
         self._shape(generate.shape)
 
-    def _option(self, option: Entry, seen: set[str], scope: Scope) -> None:
+    def _option(self, option: syntax.Entry, seen: set[str], scope: Scope) -> None:
         key, value = option.key, option.value
         name = Span(option.span.start, value.span.start)
         if key in seen:
@@ -378,12 +361,14 @@ class BodyChecks:
         elif key not in OPTIONS:
             hint = suggestion(key, OPTIONS) or f"; there are {_listed(OPTIONS)}"
             self._add("unknown-generate-option", name, f"`generate` has no option `{key}`{hint}")
-        elif key == "attempts" and not (isinstance(value, Number) and value.text.isdecimal() and value.value >= 1):
+        elif key == "attempts" and not (
+            isinstance(value, syntax.Number) and value.text.isdecimal() and value.value >= 1
+        ):
             self._add("invalid-generate-attempts", value.span, "attempts is a whole number, at least 1: attempts: 3")
-        elif key == "debug" and not isinstance(value, Boolean):
+        elif key == "debug" and not isinstance(value, syntax.Boolean):
             self._add("invalid-generate-debug", value.span, "debug is true or false: debug: true")
-        elif key == "limit" and isinstance(value, Number):
-            self._budget(Limit(value.text, span=value.span), "invalid-generate-limit")
+        elif key == "limit" and isinstance(value, syntax.Number):
+            self._budget(syntax.Limit(value.text, span=value.span), "invalid-generate-limit")
         elif key == "limit":
             self._add("invalid-generate-limit", value.span, "limit is a number: limit: 800, or limit: 2k")
         self._value(value, scope)
@@ -392,14 +377,14 @@ class BodyChecks:
             message = f"`{leaked[1]}` is {CAPABILITIES[leaked[0]]}, and must not come into a prompt"
             self._add("invalid-generate-input", value.span, message)
 
-    def _budget(self, budget: Limit | None, code: str) -> None:
+    def _budget(self, budget: syntax.Limit | None, code: str) -> None:
         try:
             if budget is not None:
                 Budget.parse(budget.text)
         except MemoryGraphError as error:
             self._add(code, budget.span if budget else Span(0, 0), str(error))
 
-    def _shape(self, shape: Shape) -> None:
+    def _shape(self, shape: syntax.Shape) -> None:
         seen: set[str] = set()
         for one in shape.fields:
             span = Span(one.span.start, one.span.start + len(one.name))
@@ -408,7 +393,7 @@ class BodyChecks:
             seen.add(one.name)
             self._type(one)
 
-    def _type(self, one: Field) -> None:
+    def _type(self, one: syntax.Field) -> None:
         for name in filter(None, (one.type, one.item)):
             if name not in TYPES:
                 near = _COMMON_TYPES.get(name)
@@ -419,39 +404,39 @@ class BodyChecks:
             self._add("unknown-shape-type", one.span, message)
 
 
-def _parts(value: Expression) -> Iterator[Expression]:
+def _parts(value: syntax.Expression) -> Iterator[syntax.Expression]:
     """What an expression consists of."""
     match value:
-        case Or() | And():
+        case syntax.Or() | syntax.And():
             yield from value.operands
-        case Comparison():
+        case syntax.Comparison():
             yield from (value.left, value.right)
-        case Not():
+        case syntax.Not():
             yield value.operand
-        case Member():
+        case syntax.Member():
             yield value.value
-        case Index():
+        case syntax.Index():
             yield from (value.value, value.index)
-        case Object():
+        case syntax.Object():
             yield from (entry.value for entry in value.entries)
-        case List():
+        case syntax.List():
             yield from value.items
 
 
-def _known_values(expression: Expression, scope: Scope) -> list[Expression]:
+def _known_values(expression: syntax.Expression, scope: Scope) -> list[syntax.Expression]:
     """All values that an expression can have, if they are few, and certain to be no capabilities."""
-    values: list[Expression | None] = [expression]
-    if isinstance(expression, Name):
+    values: list[syntax.Expression | None] = [expression]
+    if isinstance(expression, syntax.Name):
         variable = scope.variable(expression.name)
         values = variable.values[: _MAX_VALUES + 1] if variable is not None else []
-    certain: list[Expression] = [value for value in values if isinstance(value, _VALUES)]
+    certain: list[syntax.Expression] = [value for value in values if isinstance(value, _VALUES)]
     return certain if len(certain) == len(values) <= _MAX_VALUES else []
 
 
-def _last_name(expression: Expression) -> Span:
+def _last_name(expression: syntax.Expression) -> Span:
     """Where the name of a member stands."""
     end = expression.span.end
-    return Span(end - len(expression.name), end) if isinstance(expression, Member) else expression.span
+    return Span(end - len(expression.name), end) if isinstance(expression, syntax.Member) else expression.span
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -11,26 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from memorygraph.errors import Source, Span
-from memorygraph.languages.agentscript import (
-    Agent,
-    And,
-    Block,
-    Call,
-    Comparison,
-    Config,
-    Function,
-    Generate,
-    Import,
-    Index,
-    List,
-    Member,
-    Not,
-    Number,
-    Object,
-    Or,
-    Parameter,
-    Syntax,
-)
+from memorygraph.languages.agentscript import syntax
 from memorygraph.languages.agentscript.body import BodyChecks
 from memorygraph.languages.agentscript.names import KINDS, Binding, Scope, kind_of
 from memorygraph.languages.engine.findings import Finding
@@ -40,10 +21,22 @@ ENTRY_CODES = frozenset({"missing-main-agent", "missing-main-func"})
 
 MAX_NESTING = 100  # levels of blocks, brackets and operators, one inside the other
 
-_LEVELS = (Block, Or, And, Comparison, Not, Member, Call, Index, Generate, Object, List)
+_LEVELS = (
+    syntax.Block,
+    syntax.Or,
+    syntax.And,
+    syntax.Comparison,
+    syntax.Not,
+    syntax.Member,
+    syntax.Call,
+    syntax.Index,
+    syntax.Generate,
+    syntax.Object,
+    syntax.List,
+)
 
 
-def check_program(statements: Sequence[Import | Agent], source: Source) -> list[Finding]:
+def check_program(statements: Sequence[syntax.Import | syntax.Agent], source: Source) -> list[Finding]:
     """Everything that can be found, in the order of the text; only what nests too deep is said alone."""
     deep, numbers = _measured(statements)
     if deep is not None:
@@ -53,31 +46,29 @@ def check_program(statements: Sequence[Import | Agent], source: Source) -> list[
     return sorted([*numbers, *checks.findings()], key=lambda finding: finding.span)
 
 
-def _measured(statements: Iterable[Syntax]) -> tuple[Span | None, list[Finding]]:
+def _measured(statements: Iterable[syntax.Syntax]) -> tuple[Span | None, list[Finding]]:
     """The first place that is too deep, and the numbers that are too large."""
     numbers: list[Finding] = []
     waiting: list[tuple[Any, int]] = [(one, 0) for one in statements]
     while waiting:
-        syntax, depth = waiting.pop()
-        if isinstance(syntax, tuple):
-            waiting += [(one, depth) for one in syntax]
+        node, depth = waiting.pop()
+        if isinstance(node, tuple):
+            waiting += [(one, depth) for one in node]
             continue
-        depth += isinstance(syntax, _LEVELS)
+        depth += isinstance(node, _LEVELS)
         if depth > MAX_NESTING:
-            return syntax.span, []
-        if isinstance(syntax, Number) and math.isinf(syntax.value):
-            numbers.append(
-                Finding("this number is too large; one has at most 308 digits", "invalid-number", syntax.span)
-            )
-        for part in vars(syntax).values():
-            if isinstance(part, Syntax) or type(part) is tuple:  # a span is another kind of tuple
+            return node.span, []
+        if isinstance(node, syntax.Number) and math.isinf(node.value):
+            numbers.append(Finding("this number is too large; one has at most 308 digits", "invalid-number", node.span))
+        for part in vars(node).values():
+            if isinstance(part, syntax.Syntax) or type(part) is tuple:  # a span is another kind of tuple
                 waiting.append((part, depth))
     return None, numbers
 
 
-def _functions(agent: Agent) -> dict[str | None, Function]:
+def _functions(agent: syntax.Agent) -> dict[str | None, syntax.Function]:
     """The functions of an agent by name; the main one also by None."""
-    functions: dict[str | None, Function] = {}
+    functions: dict[str | None, syntax.Function] = {}
     for function in agent.functions:
         functions.setdefault(function.name, function)
         if function.main:
@@ -88,10 +79,10 @@ def _functions(agent: Agent) -> dict[str | None, Function]:
 class _ProgramChecks:
     """The checks of imports, agents and functions, and of how they are called."""
 
-    def __init__(self, statements: Sequence[Import | Agent], source: Source) -> None:
+    def __init__(self, statements: Sequence[syntax.Import | syntax.Agent], source: Source) -> None:
         self._source = source
-        self._imports = [one for one in statements if isinstance(one, Import)]
-        self._agents = [one for one in statements if isinstance(one, Agent)]
+        self._imports = [one for one in statements if isinstance(one, syntax.Import)]
+        self._agents = [one for one in statements if isinstance(one, syntax.Agent)]
         self._globals: dict[str, Binding] = {}
         self._functions = {agent.name: _functions(agent) for agent in self._agents}
 
@@ -111,14 +102,14 @@ class _ProgramChecks:
                 self._globals[one.name] = one
 
     def _declared(self) -> Iterator[Finding]:
-        main: Agent | None = None
+        main: syntax.Agent | None = None
         for agent in self._agents:
             if main is not None and agent.main:
                 yield self._twice("duplicate-main-agent", agent, main, "is a second main agent; a program has one")
             elif agent.main:
                 main = agent
             known = self._globals.get(agent.name)
-            if isinstance(known, Import):
+            if isinstance(known, syntax.Import):
                 message = "has the name of an import; give one of them another name"
                 yield self._twice("duplicate-binding", agent, known, message)
             elif known is not None:
@@ -140,16 +131,16 @@ class _ProgramChecks:
                 message = f"the program starts at `{entry.name}`, which has no main func: main func(input) {{ … }}"
                 yield Finding(message, "missing-main-func", self._name_of(entry))
 
-    def _agent(self, agent: Agent) -> Iterator[Finding]:
+    def _agent(self, agent: syntax.Agent) -> Iterator[Finding]:
         bindings = dict(self._globals)
-        main: Function | None = None
+        main: syntax.Function | None = None
         for function in agent.functions:
             if main is not None and function.main:
                 yield self._twice("duplicate-main-func", function, main, "is a second main func; an agent has one")
             elif function.main:
                 main = function
             known = bindings.get(function.name)
-            if isinstance(known, Function):
+            if isinstance(known, syntax.Function):
                 yield self._twice("duplicate-function", function, known, "is defined twice; give one another name")
             elif known is not None:
                 message = f"has the name of {KINDS[kind_of(known)]}; give it another name"
@@ -162,8 +153,8 @@ class _ProgramChecks:
             yield from self._parameters(function)
             yield from BodyChecks(Scope(bindings, configs), self._functions).function(function)
 
-    def _configs(self, agent: Agent, bindings: dict[str, Binding]) -> Iterator[Finding]:
-        seen: dict[str, Config] = {}
+    def _configs(self, agent: syntax.Agent, bindings: dict[str, Binding]) -> Iterator[Finding]:
+        seen: dict[str, syntax.Config] = {}
         for config in agent.configs:
             if config.name in seen:
                 message = f"`{config.name}` is given twice for this agent; remove one"
@@ -171,8 +162,8 @@ class _ProgramChecks:
             seen.setdefault(config.name, config)
             yield from BodyChecks(Scope(bindings), self._functions).setting(config)
 
-    def _parameters(self, function: Function) -> Iterator[Finding]:
-        seen: dict[str, Parameter] = {}
+    def _parameters(self, function: syntax.Function) -> Iterator[Finding]:
+        seen: dict[str, syntax.Parameter] = {}
         for index, parameter in enumerate(function.parameters):
             name, span = parameter.name, Span(parameter.span.start, parameter.span.start + len(parameter.name))
             if name in seen:
@@ -180,7 +171,7 @@ class _ProgramChecks:
                 yield Finding(message, "duplicate-param", span, seen[name].span)
             seen.setdefault(name, parameter)
             known = self._globals.get(name)
-            if isinstance(known, Import):
+            if isinstance(known, syntax.Import):
                 message = f"the parameter `{name}` hides {KINDS[known.kind]} that is imported; give it another name"
                 yield Finding(message, "param-shadows-import", span, known.span)
             if parameter.shape is not None and not (function.main and index == 0 and name == "input"):
@@ -193,7 +184,7 @@ class _ProgramChecks:
     def _name_of(self, one: Binding) -> Span:
         """Where the name of an import, agent or function stands; the whole of it where it has none."""
         start, end = one.span
-        keyword = "func" if isinstance(one, Function) else "agent" if isinstance(one, Agent) else one.kind
+        keyword = "func" if isinstance(one, syntax.Function) else "agent" if isinstance(one, syntax.Agent) else one.kind
         after = self._source.text.find(keyword, start, end) + len(keyword)
         at = self._source.text.find(one.name, after, end)
         return one.span if at < 0 else Span(at, at + len(one.name))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from memorygraph.errors import ScriptError, Source
-from memorygraph.languages.agentscript import Agent, Import, Statement
+from memorygraph.languages.agentscript import syntax
 from memorygraph.languages.agentscript.errors import explained
 from memorygraph.languages.agentscript.reading import BUILDS, GRAMMAR
 from memorygraph.languages.engine.machine import Stopped
@@ -11,7 +11,7 @@ from memorygraph.languages.engine.machine import Stopped
 _DECLARING = ("import", "agent", "main")
 
 
-def read_entry(source: Source) -> list[Import | Agent] | list[Statement]:
+def read_entry(source: Source) -> list[syntax.Import | syntax.Agent] | list[syntax.Statement]:
     """The imports and agents of an entry, or else its statements.
 
     >>> [type(piece).__name__ for piece in read_entry(Source("x = 1 x"))]

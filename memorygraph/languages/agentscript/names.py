@@ -9,20 +9,9 @@ from itertools import islice
 from typing import TypeAlias
 
 from memorygraph.errors import Span
-from memorygraph.languages.agentscript import (
-    Agent,
-    Expression,
-    Function,
-    Generate,
-    Import,
-    Index,
-    List,
-    Member,
-    Name,
-    Object,
-)
+from memorygraph.languages.agentscript import syntax
 
-Binding: TypeAlias = Import | Agent | Function
+Binding: TypeAlias = syntax.Import | syntax.Agent | syntax.Function
 
 MAX_VALUES = 100  # that are looked at for one prompt; what is behind them is found when the program runs
 MAX_NAMES = 1000  # among which the one that was meant is looked for
@@ -40,9 +29,9 @@ KINDS = {**CAPABILITIES, "file": "a file"}
 
 def kind_of(binding: Binding) -> str:
     """What a name is bound to: the kind of an import, `agent` or `function`."""
-    if isinstance(binding, Import):
+    if isinstance(binding, syntax.Import):
         return binding.kind
-    return "agent" if isinstance(binding, Agent) else "function"
+    return "agent" if isinstance(binding, syntax.Agent) else "function"
 
 
 @dataclass
@@ -50,7 +39,7 @@ class Variable:
     """A variable or a parameter; `values` are what is assigned to it, None where that is not known."""
 
     span: Span
-    values: list[Expression | None] = field(default_factory=list)
+    values: list[syntax.Expression | None] = field(default_factory=list)
 
 
 class Scope:
@@ -79,7 +68,7 @@ class Scope:
         """The nearest variable of this name."""
         return next((scope.variables[name] for scope in self._chain() if name in scope.variables), None)
 
-    def assign(self, name: str, span: Span, value: Expression | None) -> None:
+    def assign(self, name: str, span: Span, value: syntax.Expression | None) -> None:
         """Note an assignment: to the nearest variable of this name, or to a new one here."""
         variable = self.variable(name)
         if variable is None:
@@ -111,7 +100,7 @@ Found: TypeAlias = tuple[str, str] | None  # the kind and the name of a capabili
 Known: TypeAlias = dict[tuple[int, bool], Found]  # by variable, and by whether all of it is meant
 
 
-def capability(expression: Expression, scope: Scope, known: Known | None = None) -> Found:
+def capability(expression: syntax.Expression, scope: Scope, known: Known | None = None) -> Found:
     """The capability that an expression is, or holds.
 
     A variable is one if all that is assigned to it is. What is found about variables is kept in `known`, once no
@@ -128,22 +117,26 @@ class _Search:
         self._known = known  # also what is being looked at, so that nothing is twice
         self._left = MAX_VALUES
 
-    def found(self, expression: Expression | None, *, whole: bool) -> Found:
+    def found(self, expression: syntax.Expression | None, *, whole: bool) -> Found:
         """Of a part of what is meant, only a capability itself counts, and not what a list or an object holds."""
         self._left -= 1
         if self._left < 0:
             return None
         match expression:
-            case Name() | Member() | Index():
+            case syntax.Name() | syntax.Member() | syntax.Index():
                 root = _root(expression)
-                return self._named(root.name, whole=whole and root is expression) if isinstance(root, Name) else None
-            case List() if whole:
+                return (
+                    self._named(root.name, whole=whole and root is expression)
+                    if isinstance(root, syntax.Name)
+                    else None
+                )
+            case syntax.List() if whole:
                 return self._first(expression.items)
-            case Object() if whole:
+            case syntax.Object() if whole:
                 return self._first(entry.value for entry in expression.entries)
         return None
 
-    def _first(self, items: Iterable[Expression]) -> Found:
+    def _first(self, items: Iterable[syntax.Expression]) -> Found:
         return next(filter(None, (self.found(item, whole=True) for item in items)), None)
 
     def _named(self, name: str, *, whole: bool) -> Found:
@@ -159,17 +152,17 @@ class _Search:
         return self._known[key]
 
 
-def generated(expression: Expression) -> Generate | None:
+def generated(expression: syntax.Expression) -> syntax.Generate | None:
     """The first call of a model in an expression."""
     waiting: list[object] = [expression]
     while waiting:
-        syntax = waiting.pop()
-        if isinstance(syntax, Generate):
-            return syntax
-        if isinstance(syntax, tuple):
-            waiting += reversed(syntax)
-        elif hasattr(syntax, "__dataclass_fields__"):
-            waiting += reversed([value for name, value in vars(syntax).items() if name != "span"])
+        node = waiting.pop()
+        if isinstance(node, syntax.Generate):
+            return node
+        if isinstance(node, tuple):
+            waiting += reversed(node)
+        elif hasattr(node, "__dataclass_fields__"):
+            waiting += reversed([value for name, value in vars(node).items() if name != "span"])
     return None
 
 
@@ -185,8 +178,8 @@ def _near(name: str, known: list[str]) -> str | None:
     return by_lower[near[0]] if near else None
 
 
-def _root(expression: Expression) -> Expression:
+def _root(expression: syntax.Expression) -> syntax.Expression:
     """What a member or an item is taken of."""
-    while isinstance(expression, Member | Index):
+    while isinstance(expression, syntax.Member | syntax.Index):
         expression = expression.value
     return expression

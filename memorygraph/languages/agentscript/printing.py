@@ -11,43 +11,7 @@ import re
 from collections.abc import Callable, Iterable
 from functools import singledispatchmethod
 
-from memorygraph.languages.agentscript import (
-    Agent,
-    And,
-    Assignment,
-    Block,
-    Boolean,
-    Call,
-    Comparison,
-    Config,
-    Entry,
-    Evaluation,
-    Expression,
-    Field,
-    For,
-    Function,
-    Generate,
-    If,
-    Import,
-    Index,
-    List,
-    Loop,
-    Member,
-    Name,
-    Not,
-    Nothing,
-    Number,
-    Object,
-    Or,
-    Parameter,
-    Repeat,
-    Return,
-    Shape,
-    Statement,
-    Syntax,
-    Text,
-    Use,
-)
+from memorygraph.languages.agentscript import syntax
 
 # What would break a line, or cannot be encoded, beyond what JSON escapes.
 _UNSAFE = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff]")
@@ -55,21 +19,23 @@ _KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 _ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"})
 
 
-def print_expression(expression: Expression) -> str:
+def print_expression(expression: syntax.Expression) -> str:
     r"""An expression on one line, as a prompt and a trace name it.
 
-    >>> print_expression(Member(Name("input"), "question"))
+    >>> print_expression(syntax.Member(syntax.Name("input"), "question"))
     'input.question'
-    >>> print(print_expression(List((Text("two\nlines"), Not(Name("a")), Object((Entry("k", Number("1", 1)),))))))
+    >>> entry = syntax.Entry("k", syntax.Number("1", 1))
+    >>> items = syntax.Text("two\nlines"), syntax.Not(syntax.Name("a")), syntax.Object((entry,))
+    >>> print(print_expression(syntax.List(items)))
     ["two\nlines", not a, { k: 1 }]
     """
     return _Expressions(_label).text(expression)
 
 
-def print_program(statements: Iterable[Import | Agent]) -> str:
+def print_program(statements: Iterable[syntax.Import | syntax.Agent]) -> str:
     """The text of imports and agents, which parsed is the same again.
 
-    >>> print(print_program([Import("tool", "Search", "https://example.org")]), end="")
+    >>> print(print_program([syntax.Import("tool", "Search", "https://example.org")]), end="")
     import tool Search from "https://example.org"
     """
     return "".join(f"{line}\n" for statement in statements for line in _lines(statement))
@@ -89,149 +55,149 @@ class _Expressions:
     def __init__(self, quoted: Callable[[str], str]) -> None:
         self._quoted = quoted
 
-    def _joined(self, items: Iterable[Syntax], separator: str = ", ") -> str:
+    def _joined(self, items: Iterable[syntax.Syntax], separator: str = ", ") -> str:
         return separator.join(map(self.text, items))
 
     @singledispatchmethod
-    def text(self, syntax: Syntax) -> str:
-        raise NotImplementedError(f"{type(syntax).__name__} is no expression")
+    def text(self, node: syntax.Syntax) -> str:
+        raise NotImplementedError(f"{type(node).__name__} is no expression")
 
     @text.register
-    def _(self, syntax: Or) -> str:
-        return self._joined(syntax.operands, " or ")
+    def _(self, node: syntax.Or) -> str:
+        return self._joined(node.operands, " or ")
 
     @text.register
-    def _(self, syntax: And) -> str:
-        return self._joined(syntax.operands, " and ")
+    def _(self, node: syntax.And) -> str:
+        return self._joined(node.operands, " and ")
 
     @text.register
-    def _(self, syntax: Comparison) -> str:
-        return f"{self.text(syntax.left)} {syntax.operator} {self.text(syntax.right)}"
+    def _(self, node: syntax.Comparison) -> str:
+        return f"{self.text(node.left)} {node.operator} {self.text(node.right)}"
 
     @text.register
-    def _(self, syntax: Not) -> str:
-        return f"not {self.text(syntax.operand)}"
+    def _(self, node: syntax.Not) -> str:
+        return f"not {self.text(node.operand)}"
 
     @text.register
-    def _(self, syntax: Member) -> str:
+    def _(self, node: syntax.Member) -> str:
         # A point right behind a whole number would be its own.
-        whole = isinstance(syntax.value, Number) and syntax.value.text.isdecimal()
-        return f"{self.text(syntax.value)}{' ' * whole}.{syntax.name}"
+        whole = isinstance(node.value, syntax.Number) and node.value.text.isdecimal()
+        return f"{self.text(node.value)}{' ' * whole}.{node.name}"
 
     @text.register
-    def _(self, syntax: Call) -> str:
-        return f"{self.text(syntax.function)}({self._joined(syntax.arguments)})"
+    def _(self, node: syntax.Call) -> str:
+        return f"{self.text(node.function)}({self._joined(node.arguments)})"
 
     @text.register
-    def _(self, syntax: Index) -> str:
-        return f"{self.text(syntax.value)}[{self.text(syntax.index)}]"
+    def _(self, node: syntax.Index) -> str:
+        return f"{self.text(node.value)}[{self.text(node.index)}]"
 
     @text.register
-    def _(self, syntax: Generate) -> str:
-        return f"generate({{ {self._joined(syntax.options)} }}) {{ return {self.text(syntax.shape)} }}"
+    def _(self, node: syntax.Generate) -> str:
+        return f"generate({{ {self._joined(node.options)} }}) {{ return {self.text(node.shape)} }}"
 
     @text.register
-    def _(self, syntax: Text) -> str:
-        return self._quoted(syntax.value)
+    def _(self, node: syntax.Text) -> str:
+        return self._quoted(node.value)
 
     @text.register
-    def _(self, syntax: Number) -> str:
-        return syntax.text
+    def _(self, node: syntax.Number) -> str:
+        return node.text
 
     @text.register
-    def _(self, syntax: Boolean) -> str:
-        return "true" if syntax.value else "false"
+    def _(self, node: syntax.Boolean) -> str:
+        return "true" if node.value else "false"
 
     @text.register
-    def _(self, _: Nothing) -> str:
+    def _(self, _: syntax.Nothing) -> str:
         return "none"
 
     @text.register
-    def _(self, syntax: Name) -> str:
-        return syntax.name
+    def _(self, node: syntax.Name) -> str:
+        return node.name
 
     @text.register
-    def _(self, syntax: Object) -> str:
-        return f"{{ {self._joined(syntax.entries)} }}" if syntax.entries else "{}"
+    def _(self, node: syntax.Object) -> str:
+        return f"{{ {self._joined(node.entries)} }}" if node.entries else "{}"
 
     @text.register
-    def _(self, syntax: Entry) -> str:
-        key = syntax.key if _KEY.fullmatch(syntax.key) else self._quoted(syntax.key)
-        return f"{key}: {self.text(syntax.value)}"
+    def _(self, node: syntax.Entry) -> str:
+        key = node.key if _KEY.fullmatch(node.key) else self._quoted(node.key)
+        return f"{key}: {self.text(node.value)}"
 
     @text.register
-    def _(self, syntax: List) -> str:
-        return f"[{self._joined(syntax.items)}]"
+    def _(self, node: syntax.List) -> str:
+        return f"[{self._joined(node.items)}]"
 
     @text.register
-    def _(self, syntax: Shape) -> str:
-        return f"{{ {self._joined(syntax.fields)} }}"
+    def _(self, node: syntax.Shape) -> str:
+        return f"{{ {self._joined(node.fields)} }}"
 
     @text.register
-    def _(self, syntax: Field) -> str:
-        return f"{syntax.name} {syntax.type}[{syntax.item}]" if syntax.item else f"{syntax.name} {syntax.type}"
+    def _(self, node: syntax.Field) -> str:
+        return f"{node.name} {node.type}[{node.item}]" if node.item else f"{node.name} {node.type}"
 
     @text.register
-    def _(self, syntax: Parameter) -> str:
-        return f"{syntax.name} {self.text(syntax.shape)}" if syntax.shape else syntax.name
+    def _(self, node: syntax.Parameter) -> str:
+        return f"{node.name} {self.text(node.shape)}" if node.shape else node.name
 
 
 _text = _Expressions(_literal).text
 
 
-def _lines(syntax: Import | Agent | Function | Statement) -> list[str]:
+def _lines(node: syntax.Import | syntax.Agent | syntax.Function | syntax.Statement) -> list[str]:
     """The lines of what is no expression."""
-    match syntax:
-        case Import():
-            lines = [f"import {syntax.kind} {syntax.name} from {_literal(syntax.uri)}"]
-        case Agent():
-            parts: tuple[Config | Function, ...] = (*syntax.configs, *syntax.functions)
+    match node:
+        case syntax.Import():
+            lines = [f"import {node.kind} {node.name} from {_literal(node.uri)}"]
+        case syntax.Agent():
+            parts: tuple[syntax.Config | syntax.Function, ...] = (*node.configs, *node.functions)
             body = [line for part in parts for line in _lines(part)]
-            lines = [f"{_header('agent', syntax)} {{", *_indented(body), "}"]
-        case Function():
-            parameters = ", ".join(map(_text, syntax.parameters))
-            lines = _with_block(f"{_header('func', syntax)}({parameters})", syntax.body)
-        case If():
-            lines = _with_block(f"if {_text(syntax.condition)}", syntax.then)
-            if syntax.otherwise is not None:
-                lines = [*lines[:-1], *_with_block("} else", syntax.otherwise)]
-        case Repeat() | For() | Loop():
-            lines = _with_block(_loop(syntax), syntax.body)
+            lines = [f"{_header('agent', node)} {{", *_indented(body), "}"]
+        case syntax.Function():
+            parameters = ", ".join(map(_text, node.parameters))
+            lines = _with_block(f"{_header('func', node)}({parameters})", node.body)
+        case syntax.If():
+            lines = _with_block(f"if {_text(node.condition)}", node.then)
+            if node.otherwise is not None:
+                lines = [*lines[:-1], *_with_block("} else", node.otherwise)]
+        case syntax.Repeat() | syntax.For() | syntax.Loop():
+            lines = _with_block(_loop(node), node.body)
         case _:
-            lines = [_simple(syntax)]
+            lines = [_simple(node)]
     return lines
 
 
-def _header(keyword: str, syntax: Agent | Function) -> str:
+def _header(keyword: str, node: syntax.Agent | syntax.Function) -> str:
     # The name of what has none has two underscores, and is written like any other.
-    return f"{'main ' if syntax.main else ''}{keyword} {syntax.name}"
+    return f"{'main ' if node.main else ''}{keyword} {node.name}"
 
 
-def _loop(syntax: Repeat | For | Loop) -> str:
-    match syntax:
-        case Repeat():
-            return f"repeat * {syntax.count}"
-        case For():
-            return f"for {syntax.item} in {_text(syntax.items)} < {syntax.limit.text}"
-        case Loop():
-            return f"loop until {_text(syntax.condition)} < {syntax.limit.text}"
+def _loop(node: syntax.Repeat | syntax.For | syntax.Loop) -> str:
+    match node:
+        case syntax.Repeat():
+            return f"repeat * {node.count}"
+        case syntax.For():
+            return f"for {node.item} in {_text(node.items)} < {node.limit.text}"
+        case syntax.Loop():
+            return f"loop until {_text(node.condition)} < {node.limit.text}"
 
 
-def _simple(syntax: Config | Use | Return | Assignment | Evaluation) -> str:
-    match syntax:
-        case Config():
-            return f"{syntax.name} {_text(syntax.value)}"
-        case Use():
-            return f"use {_text(syntax.value)}{f' < {syntax.budget.text}' if syntax.budget else ''}"
-        case Return():
-            return f"return {_text(syntax.value)}"
-        case Assignment():
-            return f"{_text(syntax.target)} = {_text(syntax.value)}"
-        case Evaluation():
-            return _text(syntax.value)
+def _simple(node: syntax.Config | syntax.Use | syntax.Return | syntax.Assignment | syntax.Evaluation) -> str:
+    match node:
+        case syntax.Config():
+            return f"{node.name} {_text(node.value)}"
+        case syntax.Use():
+            return f"use {_text(node.value)}{f' < {node.budget.text}' if node.budget else ''}"
+        case syntax.Return():
+            return f"return {_text(node.value)}"
+        case syntax.Assignment():
+            return f"{_text(node.target)} = {_text(node.value)}"
+        case syntax.Evaluation():
+            return _text(node.value)
 
 
-def _with_block(header: str, block: Block) -> list[str]:
+def _with_block(header: str, block: syntax.Block) -> list[str]:
     return [f"{header} {{", *_indented(line for one in block.statements for line in _lines(one)), "}"]
 
 

@@ -8,43 +8,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from memorygraph.errors import MAX_PROBLEMS, Source, Span
-from memorygraph.languages.agentscript import (
-    Agent,
-    And,
-    Assignment,
-    Block,
-    Boolean,
-    Call,
-    Comparison,
-    Config,
-    Entry,
-    Evaluation,
-    Expression,
-    Field,
-    For,
-    Function,
-    Generate,
-    If,
-    Import,
-    Index,
-    Limit,
-    List,
-    Loop,
-    Member,
-    Name,
-    Not,
-    Nothing,
-    Number,
-    Object,
-    Or,
-    Parameter,
-    Program,
-    Repeat,
-    Return,
-    Shape,
-    Text,
-    Use,
-)
+from memorygraph.languages.agentscript import syntax
 from memorygraph.languages.agentscript.checks import check_program
 from memorygraph.languages.agentscript.errors import explained
 from memorygraph.languages.engine.findings import Finding, half_characters, problems_of
@@ -55,7 +19,7 @@ GRAMMAR = Machine.from_file(Path(__file__).with_name("grammar.tx"))
 MAX_CHARACTERS = 2**18  # characters of a program, some 7,000 lines
 MAIN_AGENT, MAIN_FUNCTION = "__main_agent", "__main"
 
-_Suffix: TypeAlias = tuple[Callable[[Expression, Span], Expression], int]
+_Suffix: TypeAlias = tuple[Callable[[syntax.Expression, Span], syntax.Expression], int]
 
 _ESCAPE = re.compile(r"\\([\s\S])")
 _ESCAPES = {"n": "\n", "r": "\r", "t": "\t"}
@@ -65,14 +29,14 @@ _NEXT = re.compile(r"^[ \t]*+(?:(?P<member>(?:main\s++)?+func)|import|(?:main\s+
 _MEMBER = re.compile(r"(?:main\s++)?+func(?![A-Za-z0-9_-])")
 
 
-def read_program(text: str, file: str | None = None, *, strict: bool = False) -> Program:  # noqa: ARG001 - one dialect
+def read_program(text: str, file: str | None = None, *, strict: bool = False) -> syntax.Program:  # noqa: ARG001 - one dialect
     """A program, and everything that can be found wrong with it before it runs."""
     source = Source(text.removeprefix("\ufeff"), file)
     statements, findings = _read(source)
-    return Program(source, statements, problems_of(findings, source))
+    return syntax.Program(source, statements, problems_of(findings, source))
 
 
-def _read(source: Source) -> tuple[tuple[Import | Agent, ...], list[Finding]]:
+def _read(source: Source) -> tuple[tuple[syntax.Import | syntax.Agent, ...], list[Finding]]:
     """The imports and agents of a program, unless its syntax is wrong, and what is wrong."""
     text = source.text
     if len(text) > MAX_CHARACTERS:
@@ -131,8 +95,8 @@ def _count(digits: str) -> int:
     return int(digits) if len(digits) < 19 else 10**18
 
 
-def _agent(fields: Fields, span: Span) -> Agent:
-    return Agent(
+def _agent(fields: Fields, span: Span) -> syntax.Agent:
+    return syntax.Agent(
         fields.get("name", MAIN_AGENT),
         "main" in fields,
         tuple(fields.get("configs", ())),
@@ -141,29 +105,29 @@ def _agent(fields: Fields, span: Span) -> Agent:
     )
 
 
-def _function(fields: Fields, span: Span) -> Function:
+def _function(fields: Fields, span: Span) -> syntax.Function:
     parameters = tuple(fields.get("parameters", ()))
-    return Function(fields.get("name", MAIN_FUNCTION), "main" in fields, parameters, fields["body"], span=span)
+    return syntax.Function(fields.get("name", MAIN_FUNCTION), "main" in fields, parameters, fields["body"], span=span)
 
 
-def _comparison(fields: Fields, _: Span) -> Expression:
-    left: Expression = fields["left"]
-    others: list[tuple[str, Expression]] = fields.get("others", [])
+def _comparison(fields: Fields, _: Span) -> syntax.Expression:
+    left: syntax.Expression = fields["left"]
+    others: list[tuple[str, syntax.Expression]] = fields.get("others", [])
     for operator, right in others:
-        left = Comparison(operator, left, right, span=Span(left.span.start, right.span.end))
+        left = syntax.Comparison(operator, left, right, span=Span(left.span.start, right.span.end))
     return left
 
 
-def _joined(cls: type[Or | And]) -> Build:
-    def build(fields: Fields, span: Span) -> Expression:
+def _joined(cls: type[syntax.Or | syntax.And]) -> Build:
+    def build(fields: Fields, span: Span) -> syntax.Expression:
         operands = fields["operands"]
         return operands[0] if len(operands) == 1 else cls(tuple(operands), span=span)
 
     return build
 
 
-def _postfix(fields: Fields, span: Span) -> Expression:
-    value: Expression = fields["value"]
+def _postfix(fields: Fields, span: Span) -> syntax.Expression:
+    value: syntax.Expression = fields["value"]
     suffixes: list[_Suffix] = fields.get("suffixes", [])
     for applied, end in suffixes:
         value = applied(value, Span(span.start, end))
@@ -171,20 +135,20 @@ def _postfix(fields: Fields, span: Span) -> Expression:
 
 
 def _member(fields: Fields, span: Span) -> _Suffix:
-    return lambda value, whole: Member(value, fields["name"], span=whole), span.end
+    return lambda value, whole: syntax.Member(value, fields["name"], span=whole), span.end
 
 
 def _call(fields: Fields, span: Span) -> _Suffix:
-    return lambda value, whole: Call(value, tuple(fields.get("arguments", ())), span=whole), span.end
+    return lambda value, whole: syntax.Call(value, tuple(fields.get("arguments", ())), span=whole), span.end
 
 
 def _index(fields: Fields, span: Span) -> _Suffix:
-    return lambda value, whole: Index(value, fields["index"], span=whole), span.end
+    return lambda value, whole: syntax.Index(value, fields["index"], span=whole), span.end
 
 
-def _entry(fields: Fields, span: Span) -> Entry:
+def _entry(fields: Fields, span: Span) -> syntax.Entry:
     key = fields["key"]
-    return Entry(_unquoted(key) if key[0] in "\"'" else key, fields["value"], span=span)
+    return syntax.Entry(_unquoted(key) if key[0] in "\"'" else key, fields["value"], span=span)
 
 
 def _same(cls: type[Any], *names: str) -> Build:
@@ -207,39 +171,39 @@ def _items(cls: type[Any], name: str) -> Build:
 
 BUILDS: Mapping[str, Build] = {
     "Program": lambda fields, _: tuple(fields.get("statements", ())),
-    "Import": lambda fields, span: Import(fields["kind"], fields["name"], _unquoted(fields["uri"]), span=span),
+    "Import": lambda fields, span: syntax.Import(fields["kind"], fields["name"], _unquoted(fields["uri"]), span=span),
     "Agent": _agent,
-    "Config": _same(Config, "name", "value"),
+    "Config": _same(syntax.Config, "name", "value"),
     "Function": _function,
-    "Parameter": _same(Parameter, "name", "shape"),
-    "Block": _items(Block, "statements"),
-    "Use": _same(Use, "value", "budget"),
-    "Return": _same(Return, "value"),
-    "Repeat": lambda fields, span: Repeat(_count(fields["count"]), fields["body"], span=span),
-    "For": _same(For, "item", "items", "limit", "body"),
-    "Loop": _same(Loop, "condition", "limit", "body"),
-    "If": _same(If, "condition", "then", "otherwise"),
-    "Assignment": _same(Assignment, "target", "value"),
-    "Evaluation": _same(Evaluation, "value"),
-    "Limit": _same(Limit, "text"),
-    "Or": _joined(Or),
-    "And": _joined(And),
+    "Parameter": _same(syntax.Parameter, "name", "shape"),
+    "Block": _items(syntax.Block, "statements"),
+    "Use": _same(syntax.Use, "value", "budget"),
+    "Return": _same(syntax.Return, "value"),
+    "Repeat": lambda fields, span: syntax.Repeat(_count(fields["count"]), fields["body"], span=span),
+    "For": _same(syntax.For, "item", "items", "limit", "body"),
+    "Loop": _same(syntax.Loop, "condition", "limit", "body"),
+    "If": _same(syntax.If, "condition", "then", "otherwise"),
+    "Assignment": _same(syntax.Assignment, "target", "value"),
+    "Evaluation": _same(syntax.Evaluation, "value"),
+    "Limit": _same(syntax.Limit, "text"),
+    "Or": _joined(syntax.Or),
+    "And": _joined(syntax.And),
     "Comparison": _comparison,
     "Compared": lambda fields, _: (fields["operator"], fields["right"]),
-    "Not": _same(Not, "operand"),
+    "Not": _same(syntax.Not, "operand"),
     "Postfix": _postfix,
     "Member": _member,
     "Call": _call,
     "Index": _index,
-    "Generate": lambda fields, span: Generate(tuple(fields.get("options", ())), fields["shape"], span=span),
-    "Text": lambda fields, span: Text(_unquoted(fields["value"]), span=span),
-    "Number": lambda fields, span: Number(fields["text"], _value(fields["text"]), span=span),
-    "Boolean": lambda fields, span: Boolean(fields["value"] == "true", span=span),
-    "Nothing": lambda _, span: Nothing(span=span),
-    "Name": _same(Name, "name"),
-    "Object": _items(Object, "entries"),
+    "Generate": lambda fields, span: syntax.Generate(tuple(fields.get("options", ())), fields["shape"], span=span),
+    "Text": lambda fields, span: syntax.Text(_unquoted(fields["value"]), span=span),
+    "Number": lambda fields, span: syntax.Number(fields["text"], _value(fields["text"]), span=span),
+    "Boolean": lambda fields, span: syntax.Boolean(fields["value"] == "true", span=span),
+    "Nothing": lambda _, span: syntax.Nothing(span=span),
+    "Name": _same(syntax.Name, "name"),
+    "Object": _items(syntax.Object, "entries"),
     "Entry": _entry,
-    "List": _items(List, "items"),
-    "Shape": _items(Shape, "fields"),
-    "Field": _same(Field, "name", "type", "item"),
+    "List": _items(syntax.List, "items"),
+    "Shape": _items(syntax.Shape, "fields"),
+    "Field": _same(syntax.Field, "name", "type", "item"),
 }

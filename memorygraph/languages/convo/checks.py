@@ -11,39 +11,24 @@ from collections.abc import Iterable, Iterator, Sequence, Set
 from typing import Any, TypeAlias
 
 from memorygraph.errors import Source, Span
-from memorygraph.languages.convo import (
-    CODE_ROLES,
-    EXPRESSION_TAGS,
-    MODIFIERS,
-    NODE_ENDS,
-    ROUTE_ROLES,
-    Array,
-    Call,
-    CodeMessage,
-    FunctionMessage,
-    Insertion,
-    Map,
-    Message,
-    Number,
-    Syntax,
-    Tag,
-    TextMessage,
-)
+from memorygraph.languages.convo import syntax
 from memorygraph.languages.engine.findings import Finding, clipped
 
 MAX_NESTING = 100  # levels of calls, maps, arrays and insertions, one inside the other
 
-_LEVELS = (Call, Map, Array, Insertion)
+_LEVELS = (syntax.Call, syntax.Map, syntax.Array, syntax.Insertion)
 _MOVING = frozenset({"auto", "next", "main"})  # targets that are no ids of nodes
-_ROLES = ROUTE_ROLES | NODE_ENDS | CODE_ROLES | {"user", "assistant", "system"}
+_ROLES = syntax.ROUTE_ROLES | syntax.NODE_ENDS | syntax.CODE_ROLES | {"user", "assistant", "system"}
 _TYPE_NAME = re.compile(r"\w+(?:\[\])?|array\([ \t]*\w+[ \t]*\)")
 _DEPTH = re.compile(r"full|0*[1-9][0-9]*")
 _FIRST_WORD = re.compile(r"\S*")
 
-_Head: TypeAlias = TextMessage | CodeMessage
+_Head: TypeAlias = syntax.TextMessage | syntax.CodeMessage
 
 
-def check_conversation(messages: Sequence[Message], source: Source, builtins: Set[str] = frozenset()) -> list[Finding]:
+def check_conversation(
+    messages: Sequence[syntax.Message], source: Source, builtins: Set[str] = frozenset()
+) -> list[Finding]:
     """Everything that can be found, in the order of the text; only what nests too deep is said alone.
 
     `builtins` are the names of functions that no file may define anew.
@@ -56,32 +41,32 @@ def check_conversation(messages: Sequence[Message], source: Source, builtins: Se
     return sorted([*numbers, *checks.findings()], key=lambda finding: finding.span)
 
 
-def role_of(message: Message) -> str:
+def role_of(message: syntax.Message) -> str:
     """The role of a message without its `!`; a function has none."""
-    return "" if isinstance(message, FunctionMessage) else message.role.removesuffix("!")
+    return "" if isinstance(message, syntax.FunctionMessage) else message.role.removesuffix("!")
 
 
-def _measured(messages: Iterable[Syntax], text: str) -> tuple[Span | None, list[Finding]]:
+def _measured(messages: Iterable[syntax.Syntax], text: str) -> tuple[Span | None, list[Finding]]:
     """The first place that is too deep; numbers that are none, and braces that close the wrong thing."""
     findings: list[Finding] = []
     waiting: list[tuple[Any, int]] = [(one, 0) for one in messages]
     while waiting:
-        syntax, depth = waiting.pop()
-        if isinstance(syntax, tuple):
-            waiting += [(one, depth) for one in syntax if isinstance(one, Syntax)]
+        node, depth = waiting.pop()
+        if isinstance(node, tuple):
+            waiting += [(one, depth) for one in node if isinstance(one, syntax.Syntax)]
             continue
-        depth += isinstance(syntax, _LEVELS)
+        depth += isinstance(node, _LEVELS)
         if depth > MAX_NESTING:
-            return syntax.span, []
-        if isinstance(syntax, Number) and not math.isfinite(syntax.value):
+            return node.span, []
+        if isinstance(node, syntax.Number) and not math.isfinite(node.value):
             message = "this is no number, or one that is too large; write one such as -5, 0.5 or 1e3"
-            findings.append(Finding(message, "invalid-number", syntax.span))
-        if isinstance(syntax, Insertion) and text.endswith("}}}", *syntax.span):
-            place = Span(syntax.span.end - 3, syntax.span.end)
+            findings.append(Finding(message, "invalid-number", node.span))
+        if isinstance(node, syntax.Insertion) and text.endswith("}}}", *node.span):
+            place = Span(node.span.end - 3, node.span.end)
             message = "the first two braces of `}}}` close the insertion; write a blank before it ends: `} }}`"
             findings.append(Finding(message, "syntax", place))
-        for part in vars(syntax).values():
-            if isinstance(part, Syntax) or type(part) is tuple:  # a span is another kind of tuple
+        for part in vars(node).values():
+            if isinstance(part, syntax.Syntax) or type(part) is tuple:  # a span is another kind of tuple
                 waiting.append((part, depth))
     return None, findings
 
@@ -89,11 +74,11 @@ def _measured(messages: Iterable[Syntax], text: str) -> tuple[Span | None, list[
 class _Checks:
     """The checks of one conversation."""
 
-    def __init__(self, messages: Sequence[Message], source: Source, builtins: Set[str]) -> None:
+    def __init__(self, messages: Sequence[syntax.Message], source: Source, builtins: Set[str]) -> None:
         self._messages = messages
         self._source = source
         self._builtins = builtins
-        self._nodes: dict[str, TextMessage] = {}
+        self._nodes: dict[str, syntax.TextMessage] = {}
 
     def findings(self) -> Iterator[Finding]:
         """All of them, in any order."""
@@ -107,7 +92,7 @@ class _Checks:
 
     def _declared(self) -> Iterator[Finding]:
         for message in self._messages:
-            if isinstance(message, TextMessage) and message.role == "node":
+            if isinstance(message, syntax.TextMessage) and message.role == "node":
                 id_ = message.head or "main"
                 if id_ in self._nodes:
                     text = f"the node `{clipped(id_)}` is there twice; give one of them another id"
@@ -123,20 +108,20 @@ class _Checks:
         over = exits[-1] if exits else -1
         for index, message in enumerate(self._messages):
             role = role_of(message)
-            if role in NODE_ENDS:
+            if role in syntax.NODE_ENDS:
                 inside = role == "node"
             yield from self._routing_tags(message)
             if role == "goto" and index > over:
                 yield from self._target(self._plain_head(message), self._head_span(message))
-            elif role in ROUTE_ROLES and not inside:
+            elif role in syntax.ROUTE_ROLES and not inside:
                 text = f"`> {role}` is a route of a node, and stands in none; write it below the node's head"
                 yield Finding(text, "orphaned-route", self._head_span(message))
             elif role in {"to", "from"}:
                 yield from self._routing_message(message, role)
 
-    def _routing_tags(self, message: Message) -> Iterator[Finding]:
+    def _routing_tags(self, message: syntax.Message) -> Iterator[Finding]:
         for tag in message.tags:
-            if tag.name in ROUTE_ROLES and role_of(message) != "node":
+            if tag.name in syntax.ROUTE_ROLES and role_of(message) != "node":
                 text = f"`@{tag.name}` is a route of a node; write it above the head of one"
                 yield Finding(text, "orphaned-route", tag.span)
             elif tag.name in {"to", "from"} and tag.target is None:
@@ -146,7 +131,7 @@ class _Checks:
                 at = self._source.text.find(tag.target, tag.span.start + len(tag.name) + 1, tag.span.end)
                 yield from self._target(tag.target, Span(at, at + len(tag.target)))
 
-    def _routing_message(self, message: Message, role: str) -> Iterator[Finding]:
+    def _routing_message(self, message: syntax.Message, role: str) -> Iterator[Finding]:
         head = self._plain_head(message)
         if not head:
             text = f"`> {role}` names no node; write its id behind it, or `next` or `auto`"
@@ -158,8 +143,8 @@ class _Checks:
         target = first if first in _MOVING else head
         yield from self._target(target, self._head_span(message))
 
-    def _plain_head(self, message: Message) -> str:
-        return "" if isinstance(message, FunctionMessage) else message.head
+    def _plain_head(self, message: syntax.Message) -> str:
+        return "" if isinstance(message, syntax.FunctionMessage) else message.head
 
     def _target(self, target: str, span: Span) -> Iterator[Finding]:
         if not target or target in _MOVING or target in self._nodes or "{{" in target:
@@ -170,13 +155,13 @@ class _Checks:
 
     def _functions(self) -> Iterator[Finding]:
         """Names of functions; a node, and what stands in none, are a scope each."""
-        outside: dict[str, FunctionMessage] = {}
+        outside: dict[str, syntax.FunctionMessage] = {}
         seen = outside
         for message in self._messages:
             role = role_of(message)
-            if role in NODE_ENDS:
+            if role in syntax.NODE_ENDS:
                 seen = {} if role == "node" else outside
-            if isinstance(message, FunctionMessage) and message.modifier not in {"call", "invoke"}:
+            if isinstance(message, syntax.FunctionMessage) and message.modifier not in {"call", "invoke"}:
                 if message.name in seen:
                     text = f"the function `{clipped(message.name)}` is there twice; give one of them another name"
                     first = self._first_line(seen[message.name])
@@ -184,13 +169,13 @@ class _Checks:
                 seen.setdefault(message.name, message)
                 yield from self._function(message)
 
-    def _function(self, message: FunctionMessage) -> Iterator[Finding]:
+    def _function(self, message: syntax.FunctionMessage) -> Iterator[Finding]:
         words = [message.modifier, message.name] if message.modifier else [message.name]
         if message.name in self._builtins:
             text = f"`{message.name}` is built in; give this function another name"
             yield Finding(text, "redefined-builtin", self._first_line(message))
-        elif words[0] in _ROLES or (message.modifier and message.modifier not in MODIFIERS):
-            known = ", ".join(sorted(MODIFIERS))
+        elif words[0] in _ROLES or (message.modifier and message.modifier not in syntax.MODIFIERS):
+            known = ", ".join(sorted(syntax.MODIFIERS))
             text = (
                 f"`> {clipped(' '.join(map(str, words)))}(` is read as a function; write text on the line below the"
                 f" head, or one of these before a function's name: {known}"
@@ -198,7 +183,7 @@ class _Checks:
             yield Finding(text, "invalid-function", self._first_line(message))
         yield from self._parameters(message)
 
-    def _parameters(self, message: FunctionMessage) -> Iterator[Finding]:
+    def _parameters(self, message: syntax.FunctionMessage) -> Iterator[Finding]:
         names: dict[str, Span] = {}
         for parameter in message.parameters:
             if parameter.name in names:
@@ -207,16 +192,16 @@ class _Checks:
                 yield Finding(text, "duplicate-parameter", place, names[parameter.name])
             names.setdefault(parameter.name, self._first(parameter.span, parameter.name))
 
-    def _head(self, message: Message) -> Iterator[Finding]:
-        if isinstance(message, CodeMessage) and message.role in CODE_ROLES and message.head:
+    def _head(self, message: syntax.Message) -> Iterator[Finding]:
+        if isinstance(message, syntax.CodeMessage) and message.role in syntax.CODE_ROLES and message.head:
             text = f"the statements of `> {message.role}` begin on the line below it"
             yield Finding(text, "invalid-head", self._head_span(message))
 
-    def _tag(self, tag: Tag) -> Iterator[Finding]:
+    def _tag(self, tag: syntax.Tag) -> Iterator[Finding]:
         text = tag.text or ""
         if tag.expression is None and tag.target is None and text.startswith("="):
-            if tag.name not in EXPRESSION_TAGS:
-                known = ", ".join(f"@{name}" for name in EXPRESSION_TAGS)
+            if tag.name not in syntax.EXPRESSION_TAGS:
+                known = ", ".join(f"@{name}" for name in syntax.EXPRESSION_TAGS)
                 yield Finding(f"`@{tag.name}` takes no expression; only these do: {known}", "invalid-tag", tag.span)
         elif tag.name == "contextDepth" and not _DEPTH.fullmatch(text):
             message = "`@contextDepth` takes a whole number from 1 on, or `full`"
@@ -225,12 +210,12 @@ class _Checks:
             message = "`@json` takes a name, Name[], array(Name) or an expression: @json = enum(…)"
             yield Finding(message, "invalid-json-tag", tag.span)
 
-    def _first_line(self, message: Message) -> Span:
+    def _first_line(self, message: syntax.Message) -> Span:
         start, end = message.span
         line_end = self._source.text.find("\n", start, end)
         return Span(start, line_end if line_end >= 0 else end)
 
-    def _head_span(self, message: Message) -> Span:
+    def _head_span(self, message: syntax.Message) -> Span:
         """Where the head of a message stands, or what is left of its line."""
         line = self._first_line(message)
         head = self._plain_head(message)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from memorygraph.errors import Source, Span
-from memorygraph.languages.convo import Message
+from memorygraph.languages.convo.syntax import Message
 from memorygraph.languages.convo.unclosed import Opened, open_at
 from memorygraph.languages.engine.findings import Finding, character, clipped
 from memorygraph.languages.engine.machine import Stopped

@@ -11,33 +11,13 @@ import re
 from collections.abc import Iterable
 from itertools import groupby
 
-from memorygraph.languages.convo import (
-    CODE_ROLES,
-    Argument,
-    Array,
-    Call,
-    CodeMessage,
-    Constant,
-    FunctionMessage,
-    Insertion,
-    Map,
-    Message,
-    Number,
-    Parameter,
-    Reference,
-    Statement,
-    Tag,
-    Template,
-    Text,
-    TextMessage,
-    Value,
-)
+from memorygraph.languages.convo import syntax
 from memorygraph.languages.convo.text import BLANKS, heredoc_text
 
 _LONG = 50  # characters of a text from which on it stands between dashes, if it has several lines
 _NAME = re.compile(r"[^\W\d]\w*")
 _ROLE = re.compile(r"\w+")
-_CODE_ROLE = re.compile(rf"(?:{'|'.join(sorted(CODE_ROLES))})|\w+!")
+_CODE_ROLE = re.compile(rf"(?:{'|'.join(sorted(syntax.CODE_ROLES))})|\w+!")
 _FUNCTION_HEAD = re.compile(r"(?:\w+[ \t]+)?\w+[ \t]*\(")
 _ESCAPES = str.maketrans({"\\": "\\\\", "\n": "\\n", "\t": "\\t"})
 _BRACES = re.compile(r"(?<!\\)(\\*)\{\{")
@@ -49,15 +29,16 @@ _NO_HEREDOC = re.compile(r"\n[ \t]*(?:---|>)")
 _INDENT = "    "
 
 
-def print_conversation(messages: Iterable[Message]) -> str:
+def print_conversation(messages: Iterable[syntax.Message]) -> str:
     """The text of messages, an empty line between them."""
     return "\n".join(print_message(message) for message in messages)
 
 
-def print_message(message: Message) -> str:
+def print_message(message: syntax.Message) -> str:
     r"""A message with its tags, and a line break at its end, so that another can follow.
 
-    >>> print(print_message(TextMessage("assistant", "", Template(("> goto evil\n{{input}}\n@exit",)))), end="")
+    >>> content = syntax.Template(("> goto evil\n{{input}}\n@exit",))
+    >>> print(print_message(syntax.TextMessage("assistant", "", content)), end="")
     > assistant
     \> goto evil
     \{{input}}
@@ -68,17 +49,17 @@ def print_message(message: Message) -> str:
     """
     lines = [_tag(tag) for tag in message.tags]
     match message:
-        case FunctionMessage():
+        case syntax.FunctionMessage():
             lines += [*_notes(message.description), _function(message)]
-        case CodeMessage():
+        case syntax.CodeMessage():
             lines += [_head(message), *(line for one in message.statements for line in _lines(one, heredoc=True))]
-        case TextMessage():
+        case syntax.TextMessage():
             content = print_text(message.content)
             lines += [_head(message), *([content] if content else [])]
     return "\n".join(lines) + "\n"
 
 
-def print_text(text: Template | str) -> str:
+def print_text(text: syntax.Template | str) -> str:
     r"""A text as the content of a message; a string is all data.
 
     >>> print_text(" {{a}}")
@@ -92,7 +73,7 @@ def print_text(text: Template | str) -> str:
         rest = pieces[-1].rstrip(BLANKS)
         pieces[-1:] = [rest, *_data(pieces[-1][len(rest) :])]
     written = [
-        _insertion(piece) if isinstance(piece, Insertion) else _content(piece, last=index == len(pieces) - 1)
+        _insertion(piece) if isinstance(piece, syntax.Insertion) else _content(piece, last=index == len(pieces) - 1)
         for index, piece in enumerate(pieces)
         if piece
     ]
@@ -105,35 +86,35 @@ def print_text(text: Template | str) -> str:
     return content
 
 
-def print_value(value: Value) -> str:  # noqa: PLR0911 - one for each kind
+def print_value(value: syntax.Value) -> str:  # noqa: PLR0911 - one for each kind
     """A value; it has line breaks only where parts of it are described.
 
-    >>> print_value(Call(("f",), (Argument(Text("a")), Argument(Number(1), "b"))))
+    >>> print_value(syntax.Call(("f",), (syntax.Argument(syntax.Text("a")), syntax.Argument(syntax.Number(1), "b"))))
     'f("a", b: 1)'
     """
     match value:
-        case Text(text):
+        case syntax.Text(text):
             return _quoted(text)
-        case Template():
+        case syntax.Template():
             return _template(value)
-        case Number(number):
+        case syntax.Number(number):
             return repr(number)
-        case Constant(name):
+        case syntax.Constant(name):
             return name
-        case Reference(path):
+        case syntax.Reference(path):
             return ".".join(path)
-        case Call(name, arguments):
+        case syntax.Call(name, arguments):
             return f"{'.'.join(name)}({_joined(arguments)})"
-        case Map(entries):
+        case syntax.Map(entries):
             return f"{{{_joined(entries)}}}"
-        case Array(items):
+        case syntax.Array(items):
             return f"[{_joined(items)}]"
 
 
-def _pieces(text: Template | str) -> list[str | Insertion]:
+def _pieces(text: syntax.Template | str) -> list[str | syntax.Insertion]:
     """The parts of a text, without neighbours that are both strings; a line break after a CR stands alone."""
-    parts = text.parts if isinstance(text, Template) else (text,)
-    pieces: list[str | Insertion] = []
+    parts = text.parts if isinstance(text, syntax.Template) else (text,)
+    pieces: list[str | syntax.Insertion] = []
     for plain, group in groupby(parts, lambda part: isinstance(part, str)):
         if not plain:
             pieces += group
@@ -145,8 +126,8 @@ def _pieces(text: Template | str) -> list[str | Insertion]:
     return [piece for piece in pieces if piece]
 
 
-def _data(text: str) -> list[Insertion]:
-    return [Insertion((Statement(Text(text)),))] if text else []
+def _data(text: str) -> list[syntax.Insertion]:
+    return [syntax.Insertion((syntax.Statement(syntax.Text(text)),))] if text else []
 
 
 def _content(text: str, *, last: bool) -> str:
@@ -160,16 +141,16 @@ def _content(text: str, *, last: bool) -> str:
     return _BRACES.sub(r"\1\1\\{{", text) + brace
 
 
-def _insertion(insertion: Insertion) -> str:
+def _insertion(insertion: syntax.Insertion) -> str:
     statements = "; ".join(_statement(one) for one in insertion.statements)
     before, after = " " * statements.startswith("{"), " " * statements.endswith("}")
     return f"{{{{{before}{statements}{after}}}}}"
 
 
-def _template(template: Template) -> str:
+def _template(template: syntax.Template) -> str:
     written = ""
     for piece in template.parts:
-        if isinstance(piece, Insertion):
+        if isinstance(piece, syntax.Insertion):
             written += _insertion(piece)
         else:
             written += re.sub(r"\{(?=\{|\Z)", r"\\{", piece.translate(_ESCAPES).replace("'", "\\'"))
@@ -180,11 +161,11 @@ def _quoted(text: str) -> str:
     return '"{}"'.format(text.translate(_ESCAPES).replace('"', '\\"'))
 
 
-def _joined(arguments: Iterable[Argument]) -> str:
+def _joined(arguments: Iterable[syntax.Argument]) -> str:
     return ", ".join(map(_argument, arguments))
 
 
-def _argument(argument: Argument) -> str:
+def _argument(argument: syntax.Argument) -> str:
     path = f"{'.'.join(argument.path)}=" if argument.path else ""
     written = f"{path}{print_value(argument.value)}"
     if argument.label is not None:
@@ -196,7 +177,7 @@ def _label(label: str) -> str:
     return label if _NAME.fullmatch(label) else _quoted(label)
 
 
-def _statement(statement: Statement) -> str:
+def _statement(statement: syntax.Statement) -> str:
     path = f"{'.'.join(statement.path)}=" if statement.path else ""
     return _with_notes(statement.description, f"{path}{print_value(statement.value)}")
 
@@ -209,10 +190,10 @@ def _notes(description: str | None) -> list[str]:
     return [f"# {line}".rstrip(" ") for line in description.split("\n")] if description is not None else []
 
 
-def _lines(statement: Statement, *, heredoc: bool = False) -> list[str]:
+def _lines(statement: syntax.Statement, *, heredoc: bool = False) -> list[str]:
     """The lines of a statement; only at the left edge may a text stand between dashes."""
     value = statement.value
-    if heredoc and isinstance(value, Text) and _in_lines(value.value):
+    if heredoc and isinstance(value, syntax.Text) and _in_lines(value.value):
         path = f"{'.'.join(statement.path)}=" if statement.path else ""
         return [*_notes(statement.description), f"{path}---{value.value}---"]
     return [line for line in _statement(statement).split("\n") if line]
@@ -224,7 +205,7 @@ def _in_lines(text: str) -> bool:
     return framed and not _NO_HEREDOC.search(text) and heredoc_text(f"---{text}---") == text
 
 
-def _function(message: FunctionMessage) -> str:
+def _function(message: syntax.FunctionMessage) -> str:
     items = [*map(_parameter, message.parameters), *map(_argument, message.arguments)]
     modifier = f"{message.modifier} " if message.modifier else ""
     written = f"> {modifier}{message.name}({_block(items)})"
@@ -239,7 +220,7 @@ def _function(message: FunctionMessage) -> str:
     return written
 
 
-def _parameter(parameter: Parameter) -> str:
+def _parameter(parameter: syntax.Parameter) -> str:
     type_ = f": {print_value(parameter.type)}" if parameter.type is not None else ""
     return _with_notes(parameter.description, f"{_label(parameter.name)}{'?' if parameter.optional else ''}{type_}")
 
@@ -250,17 +231,17 @@ def _block(items: Iterable[str]) -> str:
     return "\n".join(["", *lines, ""]) if lines else ""
 
 
-def _head(message: TextMessage | CodeMessage) -> str:
+def _head(message: syntax.TextMessage | syntax.CodeMessage) -> str:
     role, head = message.role, message.head
     known = _CODE_ROLE.fullmatch(role) is not None
-    fits = known if isinstance(message, CodeMessage) else _ROLE.fullmatch(role) is not None and not known
+    fits = known if isinstance(message, syntax.CodeMessage) else _ROLE.fullmatch(role) is not None and not known
     line = f"{role} {head}" if head else role
     if not fits or "\n" in line or head != head.strip(BLANKS) or _FUNCTION_HEAD.match(line):
         raise ValueError(f"no message has the head {f'> {line}'!r}")
     return f"> {line}"
 
 
-def _tag(tag: Tag) -> str:
+def _tag(tag: syntax.Tag) -> str:
     words = [f"@{tag.name}", *filter(None, [tag.target])]
     if tag.expression is not None:
         words += ["=", print_value(tag.expression)]

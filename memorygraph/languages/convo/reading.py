@@ -10,27 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from memorygraph.errors import MAX_PROBLEMS, Source, Span
-from memorygraph.languages.convo import (
-    Argument,
-    Array,
-    Call,
-    CodeMessage,
-    Constant,
-    Conversation,
-    FunctionMessage,
-    Insertion,
-    Map,
-    Message,
-    Number,
-    Parameter,
-    Program,
-    Reference,
-    Statement,
-    Tag,
-    Template,
-    Text,
-    TextMessage,
-)
+from memorygraph.languages.convo import syntax
 from memorygraph.languages.convo.builtins import BUILT_IN
 from memorygraph.languages.convo.checks import check_conversation
 from memorygraph.languages.convo.errors import explained, misplaced
@@ -52,14 +32,16 @@ _SAFE = 2**53  # up to here every whole number is a double, too
 _MAX_NUMBER = 308
 
 
-def read_program(text: str, file: str | None = None, *, strict: bool = False) -> Program:  # noqa: ARG001 - one dialect
+def read_program(text: str, file: str | None = None, *, strict: bool = False) -> syntax.Program:  # noqa: ARG001 - one dialect
     """A conversation, and everything that can be found wrong with it before it runs."""
     source = Source(text.removeprefix("\ufeff"), file)
     messages, findings = _read(source)
-    return Program(source, Conversation(messages, span=Span(0, len(source.text))), problems_of(findings, source))
+    return syntax.Program(
+        source, syntax.Conversation(messages, span=Span(0, len(source.text))), problems_of(findings, source)
+    )
 
 
-def _read(source: Source) -> tuple[tuple[Message, ...], list[Finding]]:
+def _read(source: Source) -> tuple[tuple[syntax.Message, ...], list[Finding]]:
     """The messages of a file, unless its syntax is wrong, and what is wrong."""
     text = source.text
     if len(text) > MAX_CHARACTERS:
@@ -73,7 +55,7 @@ def _read(source: Source) -> tuple[tuple[Message, ...], list[Finding]]:
     result = GRAMMAR.read(text, "Plain" if plain else "Program", builds, whole=True, layout=not plain)
     if isinstance(result, Stopped):
         return (), _syntax_errors(source, result, builds, plain=plain)
-    messages: tuple[Message, ...] = result.value
+    messages: tuple[syntax.Message, ...] = result.value
     wrong = list(misplaced(messages, source))
     return (() if wrong else messages), wrong or check_conversation(messages, source, BUILT_IN)
 
@@ -155,38 +137,38 @@ def _label(token: str | None) -> str | None:
     return unquoted(token) if token and token[0] in "\"'" else token
 
 
-def _program(fields: Fields, span: Span) -> tuple[Message, ...]:
-    messages: list[Message] = fields.get("messages", [])
-    tags: list[Tag] = fields.get("tags", [])
+def _program(fields: Fields, span: Span) -> tuple[syntax.Message, ...]:
+    messages: list[syntax.Message] = fields.get("messages", [])
+    tags: list[syntax.Tag] = fields.get("tags", [])
     if tags:  # tags that stand before no message belong to an empty `define`
         end = Span(tags[0].span.start, span.end)
-        messages = [*messages, CodeMessage("define", "", (), tuple(tags), span=end)]
+        messages = [*messages, syntax.CodeMessage("define", "", (), tuple(tags), span=end)]
     return tuple(messages)
 
 
-def _message(fields: Fields, _: Span) -> Message:
-    body: Message = fields["body"]
+def _message(fields: Fields, _: Span) -> syntax.Message:
+    body: syntax.Message = fields["body"]
     tags = tuple(fields.get("tags", ()))
-    if isinstance(body, FunctionMessage):
+    if isinstance(body, syntax.FunctionMessage):
         return replace(body, tags=tags, description=_described(fields))
     return replace(body, tags=tags) if tags else body
 
 
-def _call_message(fields: Fields, span: Span) -> FunctionMessage:
+def _call_message(fields: Fields, span: Span) -> syntax.FunctionMessage:
     modifier, name = _words(fields["start"])
-    return FunctionMessage(modifier, name, arguments=tuple(fields.get("arguments", ())), span=span)
+    return syntax.FunctionMessage(modifier, name, arguments=tuple(fields.get("arguments", ())), span=span)
 
 
-def _function_message(fields: Fields, span: Span) -> FunctionMessage:
+def _function_message(fields: Fields, span: Span) -> syntax.FunctionMessage:
     modifier, name = [None, *_words(fields["start"])][-2:]
     parameters = tuple(fields.get("parameters", ()))
     taken, given = fields.get("takes"), fields.get("gives")
-    return FunctionMessage(modifier, name or "", parameters, (), taken, given, fields.get("body"), span=span)
+    return syntax.FunctionMessage(modifier, name or "", parameters, (), taken, given, fields.get("body"), span=span)
 
 
-def _code_message(fields: Fields, span: Span) -> CodeMessage:
+def _code_message(fields: Fields, span: Span) -> syntax.CodeMessage:
     role, head = _started(fields["start"])
-    return CodeMessage(role, head, tuple(fields.get("statements", ())), span=span)
+    return syntax.CodeMessage(role, head, tuple(fields.get("statements", ())), span=span)
 
 
 def _started(start: str) -> tuple[str, str]:
@@ -195,35 +177,35 @@ def _started(start: str) -> tuple[str, str]:
     return (found[1], found[2].strip(" \t\r")) if found else ("", "")
 
 
-def _text_tag(fields: Fields, span: Span) -> Tag:
+def _text_tag(fields: Fields, span: Span) -> syntax.Tag:
     line = fields["line"].rstrip(" \t\r")
     found = _TAG.match(line)
     name, text = (found[1], found[2].strip(BLANKS)) if found else ("", "")
     span = Span(span.start, span.start + len(line))
     route = _ROUTE.match(text) if name in {"to", "from"} else None
     if route is not None:
-        return Tag(name, route[2] or None, route[1], span=span)
-    return Tag(name, text or None, span=span)
+        return syntax.Tag(name, route[2] or None, route[1], span=span)
+    return syntax.Tag(name, text or None, span=span)
 
 
-def _code_tag(fields: Fields, span: Span) -> Tag:
+def _code_tag(fields: Fields, span: Span) -> syntax.Tag:
     name, *rest = fields["start"][1:].split()
     target = rest[0] if rest else None
-    return Tag(name, None, target, fields["expression"], span=span)
+    return syntax.Tag(name, None, target, fields["expression"], span=span)
 
 
-def _statement(fields: Fields, span: Span) -> Statement:
-    return Statement(fields["value"], _path(fields.get("path")), _described(fields), span=span)
+def _statement(fields: Fields, span: Span) -> syntax.Statement:
+    return syntax.Statement(fields["value"], _path(fields.get("path")), _described(fields), span=span)
 
 
-def _argument(fields: Fields, span: Span) -> Argument:
+def _argument(fields: Fields, span: Span) -> syntax.Argument:
     label, path = _label(fields.get("label")), _path(fields.get("path"))
-    return Argument(fields["value"], label, "optional" in fields, path, _described(fields), span=span)
+    return syntax.Argument(fields["value"], label, "optional" in fields, path, _described(fields), span=span)
 
 
-def _parameter(fields: Fields, span: Span) -> Parameter:
+def _parameter(fields: Fields, span: Span) -> syntax.Parameter:
     name = _label(fields["name"]) or ""
-    return Parameter(name, "optional" in fields, fields.get("type"), _described(fields), span=span)
+    return syntax.Parameter(name, "optional" in fields, fields.get("type"), _described(fields), span=span)
 
 
 def _items(cls: type[Any], name: str) -> Build:
@@ -235,9 +217,9 @@ def _items(cls: type[Any], name: str) -> Build:
     return build
 
 
-def _merged(parts: Iterable[str | Insertion]) -> tuple[str | Insertion, ...]:
+def _merged(parts: Iterable[str | syntax.Insertion]) -> tuple[str | syntax.Insertion, ...]:
     """The parts of a text; an insertion that is a text alone is part of the text around it."""
-    merged: list[str | Insertion] = []
+    merged: list[str | syntax.Insertion] = []
     for part in parts:
         known = part if isinstance(part, str) else _constant(part)
         if known is None:
@@ -249,31 +231,31 @@ def _merged(parts: Iterable[str | Insertion]) -> tuple[str | Insertion, ...]:
     return tuple(merged)
 
 
-def _constant(insertion: Insertion) -> str | None:
+def _constant(insertion: syntax.Insertion) -> str | None:
     """The text that an insertion is, whatever the variables hold."""
     statement = insertion.statements[0] if len(insertion.statements) == 1 else None
     if statement is None or statement.path or statement.description is not None:
         return None
     value = statement.value
-    if isinstance(value, Text):
+    if isinstance(value, syntax.Text):
         return value.value
-    if isinstance(value, Template) and all(isinstance(part, str) for part in value.parts):
+    if isinstance(value, syntax.Template) and all(isinstance(part, str) for part in value.parts):
         return "".join(part for part in value.parts if isinstance(part, str))
     return None
 
 
-def _part(fields: Fields, _: Span) -> tuple[Insertion, str]:
+def _part(fields: Fields, _: Span) -> tuple[syntax.Insertion, str]:
     return fields["insertion"], fields["rest"]
 
 
-def _unwoven(first: str, fields: Fields) -> tuple[list[str], list[Insertion]]:
+def _unwoven(first: str, fields: Fields) -> tuple[list[str], list[syntax.Insertion]]:
     """The texts of a rule, without the braces before them, and the insertions between them."""
-    parts: list[tuple[Insertion, str]] = fields.get("parts", [])
+    parts: list[tuple[syntax.Insertion, str]] = fields.get("parts", [])
     return [first, *(text[len("}}") :] for _, text in parts)], [insertion for insertion, _ in parts]
 
 
-def _woven(texts: Sequence[str], insertions: Iterable[Insertion]) -> tuple[str | Insertion, ...]:
-    parts: list[str | Insertion] = [texts[0]]
+def _woven(texts: Sequence[str], insertions: Iterable[syntax.Insertion]) -> tuple[str | syntax.Insertion, ...]:
+    parts: list[str | syntax.Insertion] = [texts[0]]
     for insertion, text in zip(insertions, texts[1:], strict=True):
         parts += [insertion, text]
     return _merged(parts)
@@ -285,30 +267,32 @@ class _Texts:
     def __init__(self, text: str) -> None:
         self._text = text
 
-    def insertion(self, fields: Fields, span: Span) -> Insertion:
+    def insertion(self, fields: Fields, span: Span) -> syntax.Insertion:
         end = GRAMMAR.layout_end(self._text, span.end) + len("}}")
-        return Insertion(tuple(fields.get("statements", ())), span=Span(span.start, end))
+        return syntax.Insertion(tuple(fields.get("statements", ())), span=Span(span.start, end))
 
-    def template(self, fields: Fields, span: Span) -> Template:
+    def template(self, fields: Fields, span: Span) -> syntax.Template:
         texts, insertions = _unwoven(fields["start"][1:], fields)
-        return Template(_woven(quoted_parts(texts), insertions), span=span)
+        return syntax.Template(_woven(quoted_parts(texts), insertions), span=span)
 
-    def message(self, fields: Fields, span: Span) -> TextMessage:
+    def message(self, fields: Fields, span: Span) -> syntax.TextMessage:
         start: str = fields["start"]
         role, head = _started(start)
         line_end = (f"{start}\n").index("\n")
         line_start = self._text.rfind("\n", 0, span.start) + 1
         texts, insertions = _unwoven(start[line_end:], fields)
         parts = _woven(content_parts(texts, span.start - line_start), insertions)
-        content = Template(parts, span=self._trimmed(span.start + line_end, span.end))
-        return TextMessage(role, head, content, span=Span(span.start, max(content.span.end, span.start + line_end)))
+        content = syntax.Template(parts, span=self._trimmed(span.start + line_end, span.end))
+        return syntax.TextMessage(
+            role, head, content, span=Span(span.start, max(content.span.end, span.start + line_end))
+        )
 
-    def plain(self, fields: Fields, span: Span) -> tuple[Message, ...]:
+    def plain(self, fields: Fields, span: Span) -> tuple[syntax.Message, ...]:
         """A file without heads: it is what a user says."""
         texts, insertions = _unwoven(fields.get("start", ""), fields)
         parts = _woven(content_parts(texts, 0), insertions)
         place = self._trimmed(span.start, span.end)
-        return (TextMessage("user", "", Template(parts, span=place), span=place),) if parts else ()
+        return (syntax.TextMessage("user", "", syntax.Template(parts, span=place), span=place),) if parts else ()
 
     def _trimmed(self, start: int, end: int) -> Span:
         """A stretch of the source without the blanks at its ends."""
@@ -331,14 +315,14 @@ _BUILDS: Mapping[str, Build] = {
     "Argument": _argument,
     "Entry": _argument,
     "Item": _argument,
-    "Text": lambda fields, span: Text(unquoted(fields["start"] + '"'), span=span),
-    "Heredoc": lambda fields, span: Text(heredoc_text(fields["text"]), span=span),
-    "Number": lambda fields, span: Number(_number(fields["text"]), span=span),
-    "Constant": lambda fields, span: Constant(fields["name"], span=span),
-    "Call": lambda fields, span: Call(_path(fields["name"]), tuple(fields.get("arguments", ())), span=span),
-    "Reference": lambda fields, span: Reference(_path(fields["path"]), span=span),
-    "Map": _items(Map, "entries"),
-    "Array": _items(Array, "items"),
+    "Text": lambda fields, span: syntax.Text(unquoted(fields["start"] + '"'), span=span),
+    "Heredoc": lambda fields, span: syntax.Text(heredoc_text(fields["text"]), span=span),
+    "Number": lambda fields, span: syntax.Number(_number(fields["text"]), span=span),
+    "Constant": lambda fields, span: syntax.Constant(fields["name"], span=span),
+    "Call": lambda fields, span: syntax.Call(_path(fields["name"]), tuple(fields.get("arguments", ())), span=span),
+    "Reference": lambda fields, span: syntax.Reference(_path(fields["path"]), span=span),
+    "Map": _items(syntax.Map, "entries"),
+    "Array": _items(syntax.Array, "items"),
 }
 
 

@@ -16,27 +16,7 @@ from dataclasses import dataclass, field
 from memorygraph.errors import MAX_PROBLEMS, Source, Span
 from memorygraph.languages.agentscript.names import suggestion
 from memorygraph.languages.engine.findings import Finding
-from memorygraph.languages.pete import (
-    SELF,
-    Abbreviation,
-    Abstraction,
-    Argument,
-    Closing,
-    Command,
-    Fact,
-    Instantiation,
-    Item,
-    Memory,
-    Opening,
-    Predication,
-    Question,
-    Ref,
-    Rule,
-    Statement,
-    Tldr,
-    Value,
-    Variable,
-)
+from memorygraph.languages.pete import syntax
 from memorygraph.languages.pete.items import MAX_ADDRESS
 
 MAX_NUMBER = 308  # digits; the largest double has as many
@@ -50,12 +30,12 @@ _HALF = re.compile("[\ud800-\udfff]")
 class _Frame:
     """An open context: its handles, and whether it was summed up."""
 
-    opening: Opening
+    opening: syntax.Opening
     known: set[str] = field(default_factory=set)
-    tldr: Tldr | None = None
+    tldr: syntax.Tldr | None = None
 
 
-def check_program(items: Sequence[Item], source: Source) -> tuple[list[Finding], list[Finding]]:
+def check_program(items: Sequence[syntax.Item], source: Source) -> tuple[list[Finding], list[Finding]]:
     """What is wrong, and what is only strange, both in the order of the text."""
     checks = _Checks(source)
     for item in items:
@@ -75,95 +55,97 @@ class _Checks:
         self._frames: list[_Frame] = []
         self._faculties: set[str] = set()  # those that were called: the log has met them, so it can speak of them
 
-    def take(self, item: Item) -> None:
+    def take(self, item: syntax.Item) -> None:
         """Check the next item of the log."""
         match item:
-            case Opening():
+            case syntax.Opening():
                 self._open(item)
-            case Closing():
+            case syntax.Closing():
                 closed = self._frames.pop().opening.name
                 if self._frames:
                     self._frames[-1].known.add(closed)
             case _:
                 self._state(item)
 
-    def _state(self, statement: Statement) -> None:
+    def _state(self, statement: syntax.Statement) -> None:
         match statement:
-            case Tldr():
+            case syntax.Tldr():
                 self._sum_up(statement)
-            case Instantiation():
+            case syntax.Instantiation():
                 self._instantiate(statement)
-            case Abbreviation():
+            case syntax.Abbreviation():
                 self._abbreviated(statement)
-            case Fact(predication) | Question(predication):
+            case syntax.Fact(predication) | syntax.Question(predication):
                 self._said([predication])
-                self._frames[-1].known.update(one.name for one in _leaves([predication]) if isinstance(one, Variable))
-            case Rule():
+                self._frames[-1].known.update(
+                    one.name for one in _leaves([predication]) if isinstance(one, syntax.Variable)
+                )
+            case syntax.Rule():
                 self._rule(statement)
             case _:
                 pass
-        if isinstance(statement, (Command, Question)):
+        if isinstance(statement, (syntax.Command, syntax.Question)):
             self._data(statement)
-        if isinstance(statement, Command) and statement.faculty is not None:
+        if isinstance(statement, syntax.Command) and statement.faculty is not None:
             self._faculties.add(statement.faculty)
 
-    def _instantiate(self, statement: Instantiation) -> None:
-        if isinstance(statement.value, Memory):
+    def _instantiate(self, statement: syntax.Instantiation) -> None:
+        if isinstance(statement.value, syntax.Memory):
             self._address(statement.value)
-        elif isinstance(statement.value, Abbreviation):
+        elif isinstance(statement.value, syntax.Abbreviation):
             self._abbreviated(statement.value)
         self._frames[-1].known.add(statement.ref.name)
 
-    def _open(self, opening: Opening) -> None:
+    def _open(self, opening: syntax.Opening) -> None:
         if self._frames:
             self._passed(opening.name, opening.refs)
-        self._frames.append(_Frame(opening, {SELF, opening.name, *(ref.name for ref in opening.refs)}))
+        self._frames.append(_Frame(opening, {syntax.SELF, opening.name, *(ref.name for ref in opening.refs)}))
 
-    def _abbreviated(self, item: Abbreviation) -> None:
+    def _abbreviated(self, item: syntax.Abbreviation) -> None:
         self._passed(item.name, item.refs)
         self._address(item.memory)
         self._frames[-1].known.add(item.name)
 
-    def _passed(self, name: str, refs: Iterable[Ref]) -> None:
+    def _passed(self, name: str, refs: Iterable[syntax.Ref]) -> None:
         for ref in refs:
             self._known(ref, f"so the context `{name}` cannot be passed it")
 
-    def _sum_up(self, tldr: Tldr) -> None:
+    def _sum_up(self, tldr: syntax.Tldr) -> None:
         frame = self._frames[-1]
         if frame.tldr is not None:
             message = f"the context `{frame.opening.name}` has several tl;dr, and the last one counts"
             self.warnings.append(Finding(message, "several-tldr", tldr.span, frame.tldr.span))
         frame.tldr = frame.tldr or tldr
 
-    def _rule(self, rule: Rule) -> None:
+    def _rule(self, rule: syntax.Rule) -> None:
         self._said([rule.head, *rule.body])
-        bound = {one.name for one in _leaves(rule.body) if isinstance(one, Variable)}
+        bound = {one.name for one in _leaves(rule.body) if isinstance(one, syntax.Variable)}
         for one in _leaves([rule.head]):
-            if isinstance(one, Variable) and one.name not in bound:
+            if isinstance(one, syntax.Variable) and one.name not in bound:
                 bound.add(one.name)
                 near = suggestion(f"_{one.name}", [f"_{name}" for name in bound - {one.name}])
                 message = f"the variable `_{one.name}` of this rule stands in no condition behind `if`{near}"
                 self.findings.append(Finding(message, "unbound-variable", one.span))
 
-    def _said(self, predications: Iterable[Predication]) -> None:
+    def _said(self, predications: Iterable[syntax.Predication]) -> None:
         for one in _leaves(predications):
             match one:
-                case Ref():
+                case syntax.Ref():
                     self._known(one)
-                case Memory():
+                case syntax.Memory():
                     self._address(one)
-                case Value():
+                case syntax.Value():
                     self._value(one)
                 case _:
                     pass
 
-    def _data(self, item: Command | Question) -> None:
-        if isinstance(item, Command) and item.arguments is not None:
+    def _data(self, item: syntax.Command | syntax.Question) -> None:
+        if isinstance(item, syntax.Command) and item.arguments is not None:
             self._value(item.arguments)
         if item.feedback is not None:
             self._value(item.feedback.data)
 
-    def _known(self, ref: Ref, consequence: str = "") -> None:
+    def _known(self, ref: syntax.Ref, consequence: str = "") -> None:
         """A handle that its context does not know; it is said once."""
         frame = self._frames[-1]
         if ref.name in frame.known or ref.name in self._faculties:
@@ -180,12 +162,12 @@ class _Checks:
         frame.known.add(ref.name)
         self.findings.append(Finding(message, "unknown-ref", ref.span))
 
-    def _address(self, memory: Memory) -> None:
+    def _address(self, memory: syntax.Memory) -> None:
         if memory.address >= 10**MAX_ADDRESS:
             message = f"this is no address; one has at most {MAX_ADDRESS} digits"
             self.findings.append(Finding(message, "invalid-number", memory.span))
 
-    def _value(self, value: Value) -> None:
+    def _value(self, value: syntax.Value) -> None:
         """Numbers that no float holds, and texts that no encoding can write."""
         if len(value.text) > MAX_NUMBER or "e" in value.text or "E" in value.text:
             for found in _NUMBER.finditer(value.text):
@@ -198,22 +180,22 @@ class _Checks:
             self.findings.append(Finding(message, "encoding", value.span))
 
 
-def _inside(value: Value, token: str, source: Source) -> Span:
+def _inside(value: syntax.Value, token: str, source: Source) -> Span:
     """Where a token of a value stands."""
     start = source.text.find(token, *value.span)
     return Span(start, start + len(token))
 
 
-def _leaves(predications: Iterable[Predication]) -> Iterator[Argument]:
+def _leaves(predications: Iterable[syntax.Predication]) -> Iterator[syntax.Argument]:
     """The subjects and objects of predications, those within abstractions too, in the order of the text."""
-    waiting: list[Predication | Argument] = [*predications]
+    waiting: list[syntax.Predication | syntax.Argument] = [*predications]
     waiting.reverse()
     while waiting:
         one = waiting.pop()
         match one:
-            case Predication():
+            case syntax.Predication():
                 waiting += [one.object, one.subject]
-            case Abstraction():
+            case syntax.Abstraction():
                 waiting += one.predications[::-1]
             case _:
                 yield one

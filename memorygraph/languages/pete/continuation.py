@@ -5,7 +5,7 @@ from __future__ import annotations
 from memorygraph.errors import Problem, Source, Span
 from memorygraph.languages.engine.findings import problem_of
 from memorygraph.languages.engine.machine import Stopped
-from memorygraph.languages.pete import Closing, Command, Feedback, Item, Opening, Piece, Question
+from memorygraph.languages.pete import syntax
 from memorygraph.languages.pete.errors import explained
 from memorygraph.languages.pete.items import BLANKS, builds_for, read_item
 from memorygraph.languages.pete.scanning import Scanner
@@ -33,7 +33,7 @@ class Reader:
         self._blanks = ""  # before what comes next, where they were given away by the scanner
         self._rest: list[str] = []  # what will not be read any more
         self._patience = MAX_UNREAD
-        self._last: Item | Feedback | None = None
+        self._last: syntax.Item | syntax.Feedback | None = None
         self._line, self._before = 1, ""  # where the next piece begins: its line, and what stands before it there
 
     @property
@@ -49,12 +49,12 @@ class Reader:
     def _over(self) -> bool:
         return self.depth == 0 or self.problem is not None
 
-    def feed(self, text: str) -> list[Piece]:
+    def feed(self, text: str) -> list[syntax.Piece]:
         """The pieces that are certain now."""
         if self._over():
             self._rest.append(text)
             return []
-        pieces: list[Piece] = []
+        pieces: list[syntax.Piece] = []
         for stretch in self._scanner.feed(text):
             if self._over():
                 self._rest.append(stretch)
@@ -66,16 +66,16 @@ class Reader:
             self._rest.append(self._take())
         return pieces
 
-    def finish(self) -> list[Piece]:
+    def finish(self) -> list[syntax.Piece]:
         """The pieces that the end of the text makes certain."""
         if self._over():
             return []
         return self._read(self._take())
 
-    def _read(self, text: str) -> list[Piece]:
+    def _read(self, text: str) -> list[syntax.Piece]:
         """Read all of a text, which ends where an item does."""
         self._patience = MAX_UNREAD
-        pieces: list[Piece] = []
+        pieces: list[syntax.Piece] = []
         text, self._blanks = self._blanks + text, ""
         while text.strip(BLANKS) and not self._over():
             result = read_item(text, builds_for(text), 0, self._rule(text))
@@ -98,18 +98,18 @@ class Reader:
 
     def _rule(self, text: str) -> str:
         """What a text begins with: feedback stands behind what can be answered only."""
-        answered = isinstance(self._last, (Command, Question)) and text.lstrip(BLANKS).startswith(">>")
+        answered = isinstance(self._last, (syntax.Command, syntax.Question)) and text.lstrip(BLANKS).startswith(">>")
         return "Feedback" if answered else "Item"
 
-    def _piece(self, item: Item | Feedback, text: str) -> Piece:
+    def _piece(self, item: syntax.Item | syntax.Feedback, text: str) -> syntax.Piece:
         """Take the item that a text begins with."""
         self._last = item
-        self.depth += isinstance(item, Opening) - isinstance(item, Closing)
+        self.depth += isinstance(item, syntax.Opening) - isinstance(item, syntax.Closing)
         verbatim = text[: item.span.end]
         lines = verbatim.count("\n")
         self._line += lines
         self._before = verbatim[verbatim.rfind("\n") + 1 :] if lines else self._before + verbatim
-        return Piece(item, verbatim)
+        return syntax.Piece(item, verbatim)
 
     def _lose_patience(self) -> None:
         """See whether what was not read for long cannot be read at all."""

@@ -7,8 +7,8 @@ import re
 from memorygraph.errors import Source, Span
 from memorygraph.languages.engine.findings import Finding, character, clipped
 from memorygraph.languages.engine.machine import Stopped
-from memorygraph.languages.pete import Closing, Item
 from memorygraph.languages.pete.items import MAX_NESTING
+from memorygraph.languages.pete.syntax import Closing, Item
 
 TOO_DEEP = f"this is nested more than {MAX_NESTING} levels deep; "
 

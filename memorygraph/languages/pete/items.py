@@ -9,34 +9,12 @@ from typing import Any
 
 from memorygraph.errors import Span
 from memorygraph.languages.engine.machine import Build, Fields, Machine, Read, Stopped
-from memorygraph.languages.pete import (
-    Abbreviation,
-    Abstraction,
-    Annotation,
-    Closing,
-    Command,
-    Comment,
-    Fact,
-    Feedback,
-    Instantiation,
-    Memory,
-    Nlp,
-    Opening,
-    Predication,
-    Question,
-    Ref,
-    Rule,
-    SensorReport,
-    Syntax,
-    Tldr,
-    Value,
-    Variable,
-)
+from memorygraph.languages.pete import syntax
 
 GRAMMAR = Machine.from_file(Path(__file__).with_name("grammar.tx"), "Item")
 
 BLANKS = " \t\r\n"
-_ANSWERED = frozenset({Command, Question})
+_ANSWERED = frozenset({syntax.Command, syntax.Question})
 MAX_NESTING = 100  # levels of brackets in a value, and of `that` in a predication
 
 _JSON_PIECE = re.compile(r'("(?:[^"\\]++|\\.)*+")|[ \t\r\n]++|([,:])')
@@ -59,8 +37,8 @@ def read_item(text: str, builds: Mapping[str, Build], position: int, rule: str =
 def builds_for(text: str) -> Mapping[str, Build]:
     """What makes the values of the rules, for one text."""
 
-    def value(_: Fields, span: Span) -> Value:
-        return Value(canonical(text[span.start : span.end]), span=span)
+    def value(_: Fields, span: Span) -> syntax.Value:
+        return syntax.Value(canonical(text[span.start : span.end]), span=span)
 
     return {**_BUILDS, "Value": value, "Structure": value}
 
@@ -78,24 +56,24 @@ def canonical(json: str) -> str:
 
 def _broken_end(text: str, builds: Mapping[str, Build], read: Read) -> Stopped | None:
     """Where the arguments or the feedback stop that a command or a question can be read without, but does not mean."""
-    item: Command | Question = read.value
+    item: syntax.Command | syntax.Question = read.value
     if item.feedback is not None:
         return None
-    bare = isinstance(item, Command) and item.arguments is None and text[read.end : read.end + 1] in {"{", "["}
+    bare = isinstance(item, syntax.Command) and item.arguments is None and text[read.end : read.end + 1] in {"{", "["}
     if not bare and not text.startswith(">>", read.end):
         return None
     end = GRAMMAR.read(text, "Structure" if bare else "Feedback", builds, read.end)
     return end if isinstance(end, Stopped) else None
 
 
-def _too_deep(item: Syntax, text: str) -> int | None:
+def _too_deep(item: syntax.Syntax, text: str) -> int | None:
     """Where an item nests deeper than we go."""
     start, end = item.span
     if text.count("[", start, end) + text.count("{", start, end) > MAX_NESTING:
         waiting = [item]
         while waiting:
             one = waiting.pop()
-            place = _deep_bracket(text, one.span) if isinstance(one, Value) else None
+            place = _deep_bracket(text, one.span) if isinstance(one, syntax.Value) else None
             if place is not None:
                 return place
             waiting += _parts(one)
@@ -111,61 +89,63 @@ def _deep_bracket(text: str, span: Span) -> int | None:
     return None
 
 
-def _deep_abstraction(item: Syntax) -> int | None:
+def _deep_abstraction(item: syntax.Syntax) -> int | None:
     waiting = [(item, 0)]
     while waiting:
         one, depth = waiting.pop()
-        depth += isinstance(one, Abstraction)
+        depth += isinstance(one, syntax.Abstraction)
         if depth > MAX_NESTING:
             return one.span.start
         waiting += [(part, depth) for part in _parts(one)]
     return None
 
 
-def _parts(syntax: Syntax) -> list[Syntax]:
+def _parts(node: syntax.Syntax) -> list[syntax.Syntax]:
     """What a piece of syntax consists of."""
-    parts: list[Syntax] = []
-    for value in vars(syntax).values():
-        parts += [one for one in (value if type(value) is tuple else (value,)) if isinstance(one, Syntax)]
+    parts: list[syntax.Syntax] = []
+    for value in vars(node).values():
+        parts += [one for one in (value if type(value) is tuple else (value,)) if isinstance(one, syntax.Syntax)]
     return parts
 
 
-def _refs(fields: Fields) -> tuple[Ref, ...]:
+def _refs(fields: Fields) -> tuple[syntax.Ref, ...]:
     return tuple(fields.get("refs", ()))
 
 
-def _abbreviation(fields: Fields, span: Span) -> Abbreviation:
-    return Abbreviation(fields["name"], _refs(fields), fields["memory"], fields.get("tldr"), span=span)
+def _abbreviation(fields: Fields, span: Span) -> syntax.Abbreviation:
+    return syntax.Abbreviation(fields["name"], _refs(fields), fields["memory"], fields.get("tldr"), span=span)
 
 
-def _joined(fields: Fields, first: str) -> tuple[tuple[Predication, ...], tuple[str, ...]]:
+def _joined(fields: Fields, first: str) -> tuple[tuple[syntax.Predication, ...], tuple[str, ...]]:
     """Predications, and the conjunctions between them."""
-    others: list[tuple[str, Predication]] = fields.get("others", [])
+    others: list[tuple[str, syntax.Predication]] = fields.get("others", [])
     return (fields[first], *(other for _, other in others)), tuple(word for word, _ in others)
 
 
-def _sentence(fields: Fields, span: Span) -> Fact | Question | Rule:
-    predication: Predication = fields["predication"]
+def _sentence(fields: Fields, span: Span) -> syntax.Fact | syntax.Question | syntax.Rule:
+    predication: syntax.Predication = fields["predication"]
     kind, *details = fields["continuation"]
-    if kind is Fact:
-        return Fact(predication, span=span)
-    if kind is Question:
-        return Question(predication, *details, span=span)
-    return Rule(predication, *details, span=span)
+    if kind is syntax.Fact:
+        return syntax.Fact(predication, span=span)
+    if kind is syntax.Question:
+        return syntax.Question(predication, *details, span=span)
+    return syntax.Rule(predication, *details, span=span)
 
 
-def _memory(fields: Fields, span: Span) -> Memory:
+def _memory(fields: Fields, span: Span) -> syntax.Memory:
     digits = fields["address"].removeprefix("memory:")
-    return Memory(int(digits[:MAX_ADDRESS]) if len(digits) <= MAX_ADDRESS else 10**MAX_ADDRESS, span=span)
+    return syntax.Memory(int(digits[:MAX_ADDRESS]) if len(digits) <= MAX_ADDRESS else 10**MAX_ADDRESS, span=span)
 
 
-def _predication(fields: Fields, span: Span) -> Predication:
-    return Predication(fields["subject"], fields["predicate"], fields["object"], fields.get("negator"), span=span)
+def _predication(fields: Fields, span: Span) -> syntax.Predication:
+    return syntax.Predication(
+        fields["subject"], fields["predicate"], fields["object"], fields.get("negator"), span=span
+    )
 
 
-def _command(fields: Fields, span: Span) -> Command:
+def _command(fields: Fields, span: Span) -> syntax.Command:
     faculty = fields.get("faculty")
-    return Command(
+    return syntax.Command(
         fields["procedure"],
         faculty and faculty[1:],
         fields.get("arguments"),
@@ -186,25 +166,25 @@ def _same(cls: type[Any], *names: str) -> Build:
 MAX_ADDRESS = 18  # digits; a longer number is no address of ours
 
 _BUILDS: Mapping[str, Build] = {
-    "Opening": lambda fields, span: Opening(fields["name"], _refs(fields), span=span),
-    "Closing": lambda _, span: Closing(span=span),
+    "Opening": lambda fields, span: syntax.Opening(fields["name"], _refs(fields), span=span),
+    "Closing": lambda _, span: syntax.Closing(span=span),
     "Abbreviation": _abbreviation,
-    "LineComment": lambda fields, span: Comment(fields["text"][2:].rstrip("\r"), span=span),
-    "SensorReport": lambda fields, span: SensorReport(fields["text"][2:].rstrip("\r"), span=span),
-    "Tldr": _same(Tldr, "text"),
-    "Annotation": lambda fields, span: Annotation(fields["text"][2:-1].strip(BLANKS), span=span),
-    "Instantiation": _same(Instantiation, "ref", "value"),
+    "LineComment": lambda fields, span: syntax.Comment(fields["text"][2:].rstrip("\r"), span=span),
+    "SensorReport": lambda fields, span: syntax.SensorReport(fields["text"][2:].rstrip("\r"), span=span),
+    "Tldr": _same(syntax.Tldr, "text"),
+    "Annotation": lambda fields, span: syntax.Annotation(fields["text"][2:-1].strip(BLANKS), span=span),
+    "Instantiation": _same(syntax.Instantiation, "ref", "value"),
     "Sentence": _sentence,
-    "Said": lambda *_: (Fact,),
-    "Asked": lambda fields, _: (Question, fields.get("feedback")),
-    "Inferred": lambda fields, _: (Rule, *_joined(fields, "body")),
+    "Said": lambda *_: (syntax.Fact,),
+    "Asked": lambda fields, _: (syntax.Question, fields.get("feedback")),
+    "Inferred": lambda fields, _: (syntax.Rule, *_joined(fields, "body")),
     "Predication": _predication,
     "AndPredication": lambda fields, _: (fields["conjunction"], fields["predication"]),
-    "Abstraction": lambda fields, span: Abstraction(*_joined(fields, "predication"), span=span),
+    "Abstraction": lambda fields, span: syntax.Abstraction(*_joined(fields, "predication"), span=span),
     "Command": _command,
-    "Feedback": _same(Feedback, "data"),
-    "Ref": lambda fields, span: Ref(fields["name"][1:], span=span),
-    "Variable": lambda fields, span: Variable(fields["name"][1:], span=span),
+    "Feedback": _same(syntax.Feedback, "data"),
+    "Ref": lambda fields, span: syntax.Ref(fields["name"][1:], span=span),
+    "Variable": lambda fields, span: syntax.Variable(fields["name"][1:], span=span),
     "Memory": _memory,
-    "Nlp": lambda fields, span: Nlp(fields["text"][2:-2], span=span),
+    "Nlp": lambda fields, span: syntax.Nlp(fields["text"][2:-2], span=span),
 }

@@ -4,34 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from memorygraph.languages.pete import (
-    Abbreviation,
-    Abstraction,
-    Annotation,
-    Argument,
-    Closing,
-    Command,
-    Comment,
-    Fact,
-    Feedback,
-    Instantiation,
-    Item,
-    Memory,
-    Nlp,
-    Opening,
-    Predication,
-    Program,
-    Question,
-    Ref,
-    Rule,
-    SensorReport,
-    Tldr,
-    Value,
-    Variable,
-)
+from memorygraph.languages.pete import syntax
 
 
-def print_program(program: Program) -> str:
+def print_program(program: syntax.Program) -> str:
     """A log with one statement a line, each context two blanks further in than the one around it.
 
     >>> from memorygraph.languages import parse
@@ -45,34 +21,34 @@ def print_program(program: Program) -> str:
     return "".join(_lines(program.items))
 
 
-def _lines(items: Iterable[Item]) -> Iterable[str]:
+def _lines(items: Iterable[syntax.Item]) -> Iterable[str]:
     depth = 0
     for item in items:
-        depth -= isinstance(item, Closing)
+        depth -= isinstance(item, syntax.Closing)
         yield f"{'  ' * depth}{print_item(item)}\n"
-        depth += isinstance(item, Opening)
+        depth += isinstance(item, syntax.Opening)
 
 
-def print_item(item: Item | Feedback) -> str:
+def print_item(item: syntax.Item | syntax.Feedback) -> str:
     """The text of one item, without blanks around it.
 
-    >>> print_item(Command("set", "fan", Value('{"speed": 2}')))
+    >>> print_item(syntax.Command("set", "fan", syntax.Value('{"speed": 2}')))
     '@fan, set {"speed": 2}'
     """
     match item:
-        case Fact():
+        case syntax.Fact():
             text = f"{_predication(item.predication)}."
-        case Question():
+        case syntax.Question():
             text = f"{_predication(item.predication)}?{_answer(item.feedback)}"
-        case Rule():
+        case syntax.Rule():
             text = f"{_predication(item.head)} if {_joined(item.body, item.conjunctions)}."
-        case Command():
+        case syntax.Command():
             text = _command(item)
-        case Feedback():
+        case syntax.Feedback():
             text = f">> {item.data.text}"
-        case Opening():
+        case syntax.Opening():
             text = f"{_head(item)} {{"
-        case Closing():
+        case syntax.Closing():
             text = "}"
         case _:
             text = _remark(item)
@@ -80,67 +56,72 @@ def print_item(item: Item | Feedback) -> str:
 
 
 def _remark(
-    item: Abbreviation | Tldr | Comment | SensorReport | Annotation | Instantiation,
+    item: syntax.Abbreviation
+    | syntax.Tldr
+    | syntax.Comment
+    | syntax.SensorReport
+    | syntax.Annotation
+    | syntax.Instantiation,
 ) -> str:
     """The text of a statement that is neither said nor asked."""
     match item:
-        case Abbreviation():
+        case syntax.Abbreviation():
             text = f"{_head(item)} = {_argument(item.memory)}" + (f" {_nlp(item.tldr)}" if item.tldr else "")
-        case Tldr():
+        case syntax.Tldr():
             text = f"tl;dr {_nlp(item.text)}"
-        case Comment():
+        case syntax.Comment():
             text = f"//{item.text}"
-        case SensorReport():
+        case syntax.SensorReport():
             text = f"!!{item.text}"
-        case Annotation():
+        case syntax.Annotation():
             text = f"@[{item.text or ' '}]"
-        case Instantiation(ref, Nlp() as described):
+        case syntax.Instantiation(ref, syntax.Nlp() as described):
             text = f"&{ref.name} = {_nlp(described)}"
-        case Instantiation(ref, Memory() as memory):
+        case syntax.Instantiation(ref, syntax.Memory() as memory):
             text = f"&{ref.name} = {_argument(memory)}"
-        case Instantiation(ref, Abbreviation() as abbreviation):
+        case syntax.Instantiation(ref, syntax.Abbreviation() as abbreviation):
             text = f"&{ref.name} = {_remark(abbreviation)}"
     return text
 
 
-def _head(item: Opening | Abbreviation) -> str:
+def _head(item: syntax.Opening | syntax.Abbreviation) -> str:
     return f"context {item.name}({', '.join(f'&{ref.name}' for ref in item.refs)})"
 
 
-def _nlp(nlp: Nlp) -> str:
+def _nlp(nlp: syntax.Nlp) -> str:
     return f"/*{nlp.text}*/"
 
 
-def _command(command: Command) -> str:
+def _command(command: syntax.Command) -> str:
     called = f"@{command.faculty}, {command.procedure}" if command.faculty else command.procedure
     return called + (f" {command.arguments.text}" if command.arguments else "") + _answer(command.feedback)
 
 
-def _answer(feedback: Feedback | None) -> str:
+def _answer(feedback: syntax.Feedback | None) -> str:
     return f" {print_item(feedback)}" if feedback else ""
 
 
-def _joined(predications: tuple[Predication, ...], conjunctions: tuple[str, ...]) -> str:
+def _joined(predications: tuple[syntax.Predication, ...], conjunctions: tuple[str, ...]) -> str:
     others = (f" {word} {_predication(one)}" for word, one in zip(conjunctions, predications[1:], strict=True))
     return _predication(predications[0]) + "".join(others)
 
 
-def _predication(predication: Predication) -> str:
+def _predication(predication: syntax.Predication) -> str:
     negator = "" if predication.negator is None else "!" if predication.negator == "!" else f"{predication.negator} "
     subject, object_ = _argument(predication.subject), _argument(predication.object)
     return f"{subject} {negator}{predication.predicate} {object_}"
 
 
-def _argument(argument: Argument) -> str:
+def _argument(argument: syntax.Argument) -> str:
     match argument:
-        case Ref(name):
+        case syntax.Ref(name):
             text = f"&{name}"
-        case Variable(name):
+        case syntax.Variable(name):
             text = f"_{name}"
-        case Memory(address):
+        case syntax.Memory(address):
             text = f"memory:{address}"
-        case Value(value):
+        case syntax.Value(value):
             text = value
-        case Abstraction(predications, conjunctions):
+        case syntax.Abstraction(predications, conjunctions):
             text = f"that {_joined(predications, conjunctions)}"
     return text

@@ -7,13 +7,13 @@ import re
 from memorygraph.errors import MAX_PROBLEMS, Source, Span
 from memorygraph.languages.engine.findings import Finding, half_characters, problems_of
 from memorygraph.languages.engine.machine import Read, Stopped
-from memorygraph.languages.pete import Closing, Item, Opening, Piece, Program
+from memorygraph.languages.pete import syntax
 from memorygraph.languages.pete.checks import check_program
 from memorygraph.languages.pete.continuation import Reader
 from memorygraph.languages.pete.errors import beginning, explained, outside
 from memorygraph.languages.pete.items import BLANKS, GRAMMAR, builds_for, read_item
 
-__all__ = ["GRAMMAR", "MAX_CHARACTERS", "Piece", "Reader", "read_items", "read_program"]
+__all__ = ["GRAMMAR", "MAX_CHARACTERS", "Reader", "read_items", "read_program"]
 
 MAX_CHARACTERS = 2**24  # characters of a log
 
@@ -27,7 +27,7 @@ _CLOSINGS = re.compile(r"(?:\}[ \t\r\n]*+)++")  # of which nobody knows any more
 _HEAD = re.compile(r"context\b[^\n]*\{[ \t\r]*$", re.MULTILINE)
 
 
-def read_program(text: str, file: str | None = None, *, strict: bool = False) -> Program:  # noqa: ARG001 - one dialect
+def read_program(text: str, file: str | None = None, *, strict: bool = False) -> syntax.Program:  # noqa: ARG001 - one dialect
     """A log, and everything that can be found wrong with it.
 
     Where the syntax is wrong, its items are those before the first error.
@@ -35,12 +35,12 @@ def read_program(text: str, file: str | None = None, *, strict: bool = False) ->
     source = Source(text.removeprefix("\ufeff"), file)
     items, findings = read_items(source)
     if findings:
-        return Program(source, items, problems_of(findings, source))
+        return syntax.Program(source, items, problems_of(findings, source))
     problems, warnings = check_program(items, source)
-    return Program(source, items, problems_of(problems, source), problems_of(warnings, source))
+    return syntax.Program(source, items, problems_of(problems, source), problems_of(warnings, source))
 
 
-def read_items(source: Source) -> tuple[tuple[Item, ...], list[Finding]]:
+def read_items(source: Source) -> tuple[tuple[syntax.Item, ...], list[Finding]]:
     """The items before the first error of the syntax, and all such errors."""
     if len(source.text) > MAX_CHARACTERS:
         message = (
@@ -56,7 +56,7 @@ class _Log:
     """Reads the items of a log, and counts its open contexts."""
 
     def __init__(self, source: Source) -> None:
-        self.items: list[Item] = []
+        self.items: list[syntax.Item] = []
         self.findings: list[Finding] = []
         self._source = source
         self._depth = 0
@@ -105,11 +105,11 @@ class _Log:
         following = _NEXT.search(text, line)
         return GRAMMAR.layout_end(text, following.start()) if following else None
 
-    def _take(self, item: Item) -> None:
+    def _take(self, item: syntax.Item) -> None:
         """Count an item, which may stand where none can; after an error nobody knows."""
         if not self.findings:
             if not self._depth and self.items:
                 self.findings.append(outside(self._source, item, self.items[-1]))
             else:
                 self.items.append(item)
-        self._depth += isinstance(item, Opening) - isinstance(item, Closing)
+        self._depth += isinstance(item, syntax.Opening) - isinstance(item, syntax.Closing)

@@ -20,7 +20,7 @@ from memorygraph.context.layers import Prompt, system_layer
 from memorygraph.context.origins import copy_value
 from memorygraph.context.rendering import render
 from memorygraph.errors import MemoryGraphError, ModelError
-from memorygraph.languages import agentscript as syntax
+from memorygraph.languages.agentscript import syntax
 from memorygraph.languages.agentscript.printing import print_expression
 from memorygraph.llm import structured
 from memorygraph.llm.completion import Completion, Message

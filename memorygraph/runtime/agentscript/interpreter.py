@@ -13,7 +13,7 @@ from typing import Any, ClassVar, cast
 from memorygraph.budget import Budget
 from memorygraph.context.origins import copy_value
 from memorygraph.errors import ConnectionError, MemoryGraphError, ModelError, ScriptError
-from memorygraph.languages import agentscript as syntax
+from memorygraph.languages.agentscript import syntax
 from memorygraph.languages.agentscript.printing import print_expression
 from memorygraph.runtime.agentscript import values
 from memorygraph.runtime.agentscript.generation import Generation

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from memorygraph.context.origins import copy_value
 from memorygraph.errors import MemoryGraphError, Problem, ProgramError, ScriptError, Source
-from memorygraph.languages.agentscript import Parameter, Program
+from memorygraph.languages.agentscript.syntax import Parameter, Program
 from memorygraph.runtime.agentscript.generation import Generation, GenerationRecord, Models
 from memorygraph.runtime.agentscript.interpreter import Interpreter, find_function
 from memorygraph.runtime.agentscript.units import Unit, UnitLoader

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from memorygraph.languages.agentscript import Function, Use
+from memorygraph.languages.agentscript.syntax import Function, Use
 from memorygraph.runtime.agentscript.values import AgentValue, Capability
 
 

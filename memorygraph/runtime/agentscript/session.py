@@ -8,8 +8,8 @@ from typing import Any
 
 from memorygraph.context.origins import copy_value
 from memorygraph.errors import Source
-from memorygraph.languages.agentscript import Agent, Block, Evaluation, Function, Import
 from memorygraph.languages.agentscript.entry import read_entry
+from memorygraph.languages.agentscript.syntax import Agent, Block, Evaluation, Function, Import
 from memorygraph.runtime.agentscript.generation import Generation, Models
 from memorygraph.runtime.agentscript.interpreter import Interpreter
 from memorygraph.runtime.agentscript.scope import Activation, BlockScope

@@ -14,8 +14,8 @@ from typing import Any, cast
 
 from memorygraph.errors import MemoryGraphError, ScriptError, Source
 from memorygraph.languages import parse
-from memorygraph.languages.agentscript import Agent, Import, Program
 from memorygraph.languages.agentscript.checks import ENTRY_CODES
+from memorygraph.languages.agentscript.syntax import Agent, Import, Program
 from memorygraph.runtime.agentscript.values import AgentValue, Capability, MemoryValue, ModelValue, ToolValue
 from memorygraph.runtime.memories import Graph, open_memory
 from memorygraph.runtime.paths import inside

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from memorygraph.context.origins import copy_value
 from memorygraph.context.rendering import compact
-from memorygraph.languages.agentscript import Agent, Function
+from memorygraph.languages.agentscript.syntax import Agent, Function
 from memorygraph.runtime.memories import ImportedMemory
 from memorygraph.runtime.tools import ImportedTool
 from memorygraph.runtime.values import ValueProblem, describe_type

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from memorygraph.languages import convo as syntax
+from memorygraph.languages.convo import syntax
 from memorygraph.runtime.convo.builtins.arithmetic import add, subtract
 from memorygraph.runtime.convo.values import UNDEFINED, name_kind, strict_equal, truthy
 from memorygraph.runtime.values import ValueProblem

@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from memorygraph.languages.convo import Text
 from memorygraph.languages.convo.printing import print_text, print_value
+from memorygraph.languages.convo.syntax import Text
 from memorygraph.llm.completion import ToolCall
 
 SPEAKERS = ("system", "developer", "user", "assistant")

@@ -15,7 +15,7 @@ from difflib import get_close_matches
 from typing import Any, NoReturn, TypeAlias
 
 from memorygraph.errors import ConnectionError, MemoryGraphError, ModelError, ScriptError, Source, Span
-from memorygraph.languages import convo as syntax
+from memorygraph.languages.convo import syntax
 from memorygraph.runtime.convo.builtins import FUNCTIONS
 from memorygraph.runtime.convo.control import (
     BLOCKS,

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from memorygraph.errors import Span
-from memorygraph.languages.convo import (
+from memorygraph.languages.convo.syntax import (
     CodeMessage,
     Conversation,
     FunctionMessage,

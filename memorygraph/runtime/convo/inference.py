@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from memorygraph.errors import MemoryGraphError, ModelError, ScriptError
-from memorygraph.languages.convo import FunctionMessage
+from memorygraph.languages.convo.syntax import FunctionMessage
 from memorygraph.llm.completion import Completion
 from memorygraph.runtime.convo.context import step_context, tool_choice
 from memorygraph.runtime.convo.entry import Entry, recorded, wire_messages

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from html import escape
 
 from memorygraph.errors import Source
-from memorygraph.languages.convo import Program
+from memorygraph.languages.convo.syntax import Program
 from memorygraph.runtime.convo.conditions import EXIT, condition_of, kind_of, targets_of
 from memorygraph.runtime.convo.graph import Graph, Node, graph_of
 

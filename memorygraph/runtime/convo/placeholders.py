@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from memorygraph.errors import Problem, ScriptError, Source, Span
-from memorygraph.languages.convo import Program, Syntax
+from memorygraph.languages.convo.syntax import Program, Syntax
 from memorygraph.runtime.convo.values import render_value
 
 _PLACEHOLDER = re.compile(r"\$\{\s*([A-Za-z_]\w*)\s*\}")

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from memorygraph.errors import ConflictError, MemoryGraphError, ProgramError, ScriptError
-from memorygraph.languages.convo import Program
+from memorygraph.languages.convo.syntax import Program
 from memorygraph.runtime.convo.engine import MAX_STEPS, Engine
 from memorygraph.runtime.convo.steps import ConvoGraphResult, Step
 from memorygraph.runtime.convo.store import ConvoRunStore, KeptRun, broken_run, find_run, graph_identity

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from memorygraph.errors import ScriptError
-from memorygraph.languages.convo import (
+from memorygraph.languages.convo.syntax import (
     CodeMessage,
     FunctionMessage,
     Message,

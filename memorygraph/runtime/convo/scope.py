@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from memorygraph.languages import convo as syntax
+from memorygraph.languages.convo import syntax
 from memorygraph.runtime.convo.types import BASIC
 from memorygraph.runtime.convo.values import UNDEFINED, copy_deeply, get_at_path, require_bounded, set_member
 from memorygraph.runtime.permissions import Permissions

@@ -17,7 +17,7 @@ from uuid import uuid4
 
 from memorygraph.errors import MemoryGraphError, NotFoundError, ScriptError, Source
 from memorygraph.graph.connection import Connection
-from memorygraph.languages.convo import Program
+from memorygraph.languages.convo.syntax import Program
 from memorygraph.library import CYPHER
 from memorygraph.llm.recording import answers_of, call_of
 from memorygraph.messages.recorder import Recorder

@@ -10,7 +10,7 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from memorygraph.languages.convo import CodeMessage, FunctionMessage, Message
+from memorygraph.languages.convo.syntax import CodeMessage, FunctionMessage, Message
 from memorygraph.runtime.convo.branch import Branch
 from memorygraph.runtime.convo.entry import SPEAKERS, Entry
 from memorygraph.runtime.convo.failure import GraphFailure

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from memorygraph.languages import convo as syntax
+from memorygraph.languages.convo import syntax
 from memorygraph.llm.shapes import ReplyError
 from memorygraph.runtime.convo.evaluator import Evaluator
 from memorygraph.runtime.convo.values import excerpt, name_kind

@@ -11,11 +11,10 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from memorygraph.compiler.pete import Piece
 from memorygraph.graph.connection import Transaction
 from memorygraph.graph.loads import Loaded, Loader, Written
-from memorygraph.languages.pete import Command, Feedback, Value
 from memorygraph.languages.pete.reading import Reader
+from memorygraph.languages.pete.syntax import Command, Feedback, Piece, Value
 from memorygraph.library import CYPHER
 from memorygraph.runtime.pete.faculties import Faculties
 from memorygraph.runtime.pete.store import LANGUAGE, LogStore

@@ -13,7 +13,6 @@ from memorygraph.compiler.pete import (
     Mistake,
     Needs,
     Open,
-    Piece,
     id_of,
     key_of,
     needs_of,
@@ -21,6 +20,7 @@ from memorygraph.compiler.pete import (
 from memorygraph.graph.connection import Transaction
 from memorygraph.graph.loads import NOTHING, run_counted
 from memorygraph.graph.search import MAX_TERM, name_query, namespace_token
+from memorygraph.languages.pete.syntax import Piece
 from memorygraph.library import CYPHER
 from memorygraph.query import Query
 from memorygraph.runtime.pete.inference import Answers, Goal, ask

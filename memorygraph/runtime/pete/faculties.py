@@ -17,8 +17,8 @@ from pydantic_core import ArgsKwargs, to_jsonable_python
 
 from memorygraph.errors import MemoryGraphError
 from memorygraph.languages.engine.findings import clipped
-from memorygraph.languages.pete import Command
 from memorygraph.languages.pete.reading import read_program
+from memorygraph.languages.pete.syntax import Command
 from memorygraph.runtime.pete.replies import join_halves
 from memorygraph.runtime.tools import ImportedTool, ToolMethod
 
@@ -186,9 +186,11 @@ class Faculties:
             faculty = self.find(command)
             return to_log_data(faculty.call(command.procedure, command.arguments.value if command.arguments else None))
         except ValidationError as error:
-            return describe_failure("; ".join(
+            return describe_failure(
+                "; ".join(
                     f"{'.'.join(map(str, found['loc'])) or 'the arguments'}: {found['msg']}" for found in error.errors()
-                ))
+                )
+            )
         except (Exception, SystemExit) as error:  # noqa: BLE001 - a procedure may raise anything, and the log goes on
             return describe_failure(error)
 

@@ -22,15 +22,6 @@ def id_order(node: str) -> tuple[bool, int, str]:
     return (memory is None, int(memory[1]) if memory else 0, node)
 
 
-def spellings(lemma: str, surface: str) -> tuple[str, ...]:
-    """The forms of a predicate that was written in one of them, which is the last.
-
-    >>> spellings("eat", "eats")
-    ('eat', 'eates', 'eats')
-    """
-    return (*(form for form in (lemma, f"{lemma}s", f"{lemma}es") if form != surface), surface)
-
-
 @dataclass(frozen=True)
 class Term:
     """One end of a goal: a node, or a variable that stands for any."""
@@ -96,8 +87,8 @@ class Goal:
         """
         subject, object_ = _in_words(self.subject, names), _in_words(self.object, names)
         predicate = self.forms[-1] if self.forms else self.lemma
-        if self.negated:  # `is`, `has` and `does` have no form that goes with "doesn't"
-            predicate = f"not {self.lemma}" if self.lemma.endswith("s") else f"doesn't {self.lemma}"
+        if self.negated:  # `is` has no form that goes with "doesn't"
+            predicate = f"not {predicate}" if self.lemma == "be" else f"doesn't {self.lemma}"
         return f"{subject} {predicate} {object_}"
 
 

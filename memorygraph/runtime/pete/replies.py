@@ -10,12 +10,11 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from memorygraph.compiler.pete import Piece
 from memorygraph.errors import Problem, Source, Span
 from memorygraph.languages.engine.findings import Finding
-from memorygraph.languages.pete import Closing, Command, Feedback, Item, Opening, Question, SensorReport
 from memorygraph.languages.pete.checks import check_program
 from memorygraph.languages.pete.reading import Reader
+from memorygraph.languages.pete.syntax import Closing, Command, Feedback, Item, Opening, Piece, Question, SensorReport
 
 REPLY_FILE = "answer"  # the file name that problems give to the text that a model wrote
 MAX_STATEMENT_CHARS = 20_000  # that a model may write without ending a statement

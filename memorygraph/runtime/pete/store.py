@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any, NamedTuple
 
-from memorygraph.compiler.pete import Mistake, Piece, id_of, pieces_of
+from memorygraph.compiler.pete import Mistake, id_of, pieces_of
 from memorygraph.errors import ConflictError, NotFoundError, Problem, ScriptError, Source, Span
 from memorygraph.graph.connection import Connection, Transaction
 from memorygraph.graph.loads import Loaded, Loader, LoadReport, Provenance, Written
-from memorygraph.languages.pete import Opening, Program
+from memorygraph.languages.pete.syntax import Opening, Piece, Program
 from memorygraph.library import CYPHER
 from memorygraph.query import Query
 from memorygraph.runtime.pete.appending import Answered, Appender, Planner, Wrong

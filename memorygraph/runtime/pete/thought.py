@@ -15,10 +15,9 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Any, Self
 
 from memorygraph.budget import Budget
-from memorygraph.compiler.pete import Piece
 from memorygraph.errors import MemoryGraphError, NotFoundError, Problem
 from memorygraph.graph.connection import Connection
-from memorygraph.languages.pete import Opening, SensorReport
+from memorygraph.languages.pete.syntax import Opening, Piece, SensorReport
 from memorygraph.llm.grammars import grammar_field
 from memorygraph.llm.uris import opened
 from memorygraph.runtime.pete.answering import answer, command_in, pending_in

@@ -8,7 +8,7 @@ import pytest
 
 from memorygraph.errors import Problem, ScriptError
 from memorygraph.languages import parse
-from memorygraph.languages.convo import CodeMessage, FunctionMessage, Program, Template, TextMessage
+from memorygraph.languages.convo.syntax import CodeMessage, FunctionMessage, Program, Template, TextMessage
 from memorygraph.runtime.convo.evaluator import Evaluator
 from memorygraph.runtime.convo.scope import Environment, Hook
 from memorygraph.runtime.permissions import Permissions

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from memorygraph.languages import parse
-from memorygraph.languages.convo import FunctionMessage, Template
+from memorygraph.languages.convo.syntax import FunctionMessage, Template
 from memorygraph.runtime.convo.graph import Always, Asked, Computed, Graph, graph_of, role_of
 
 

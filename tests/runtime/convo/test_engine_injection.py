@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memorygraph.languages import convo, parse
+from memorygraph.languages import parse
+from memorygraph.languages.convo import syntax as convo
 from memorygraph.runtime.convo.controller import convo_graph, execute_convo_graph
 from memorygraph.runtime.convo.entry import Entry, recorded, transcript_text
 from tests.examples import examples

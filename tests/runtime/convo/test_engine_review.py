@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from memorygraph.languages import convo, parse
+from memorygraph.languages import parse
+from memorygraph.languages.convo import syntax as convo
 from memorygraph.runtime.convo.controller import execute_convo_graph
 from memorygraph.runtime.convo.steps import ConvoGraphResult
 from memorygraph.runtime.permissions import Permissions

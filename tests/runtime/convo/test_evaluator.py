@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memorygraph.errors import ModelError, ScriptError, Source
-from memorygraph.languages.convo import Template
+from memorygraph.languages.convo.syntax import Template
 from memorygraph.llm.shapes import ReplyError
 from memorygraph.runtime.convo.evaluator import Evaluator
 from memorygraph.runtime.convo.scope import Environment

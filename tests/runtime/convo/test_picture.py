@@ -5,7 +5,7 @@ from __future__ import annotations
 from xml.etree import ElementTree
 
 from memorygraph.languages import parse
-from memorygraph.languages.convo import Program
+from memorygraph.languages.convo.syntax import Program
 from memorygraph.runtime.convo.picture import draw
 from tests.conftest import EXAMPLES
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorygraph.languages.convo import FunctionMessage
+from memorygraph.languages.convo.syntax import FunctionMessage
 from memorygraph.llm.shapes import ReplyError
 from memorygraph.runtime.convo.tools import read_arguments, tool_schema
 from memorygraph.runtime.convo.types import BASIC

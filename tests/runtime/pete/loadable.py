@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 from memorygraph.compiler.pete.state import parts_of
 from memorygraph.languages import parse
-from memorygraph.languages.pete import (
+from memorygraph.languages.pete.printing import print_item
+from memorygraph.languages.pete.syntax import (
     SELF,
     Abbreviation,
     Closing,
@@ -20,7 +21,6 @@ from memorygraph.languages.pete import (
     Rule,
     Variable,
 )
-from memorygraph.languages.pete.printing import print_item
 from tests.languages import pete_logs
 
 BLANKS = st.text(" \t\r\n", max_size=4)

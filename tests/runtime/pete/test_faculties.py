@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from memorygraph import MemoryGraphError
-from memorygraph.languages.pete import Command, Value
+from memorygraph.languages.pete.syntax import Command, Value
 from memorygraph.runtime.permissions import Permissions
 from memorygraph.runtime.pete.faculties import MAX_ANSWER_CHARS, Faculties, PythonFaculty, ToolFaculty
 from memorygraph.runtime.tools import ImportedTool, open_tool

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from memorygraph import MemoryGraph, MemoryGraphError
 from memorygraph.graph.connection import Connection
+from memorygraph.languages.pete.lemmas import spellings
 from memorygraph.query import Query
-from memorygraph.runtime.pete.goals import spellings
 from memorygraph.runtime.pete.inference import Answers, Goal, RuleGoals, Term, ask, explain
 from tests.examples import examples
 

@@ -13,10 +13,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from memorygraph import ConflictError, MemoryGraph, ScriptError
-from memorygraph.compiler.pete import Piece, pieces_of
+from memorygraph.compiler.pete import pieces_of
 from memorygraph.graph.connection import Connection
 from memorygraph.languages import parse
-from memorygraph.languages.pete import Comment, Program
+from memorygraph.languages.pete.syntax import Comment, Piece, Program
 from memorygraph.runtime.pete.appending import Wrong
 from memorygraph.runtime.pete.store import LogStore
 from tests.conftest import empty_namespace

@@ -10,7 +10,7 @@ from memorygraph.budget import Budget
 from memorygraph.context.tokens import count_tokens
 from memorygraph.errors import MemoryGraphError
 from memorygraph.languages import parse
-from memorygraph.languages.pete import Program
+from memorygraph.languages.pete.syntax import Program
 from memorygraph.runtime.pete.log import Frame, LogEntry
 from memorygraph.runtime.pete.views import View, view
 from tests.examples import examples

@@ -1,0 +1,52 @@
+"""Bring stored predicates up to date: lemmas that an earlier rule took from the letters become those of a dictionary.
+
+The ids of facts stay as they are, though they were made from the lemmas then: the history and the logs name them.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from memorygraph.graph.connection import Connection
+from memorygraph.languages.pete.lemmas import lemma_of, spellings
+from memorygraph.library import CYPHER
+
+MIGRATION = "0016_lemmas"
+
+# Their lemmas were themselves, which after `doesn't` is right for every form.
+_UNCHANGED = frozenset({"is", "has", "does"})
+
+
+def migrate_lemmas(connection: Connection, namespace: str) -> None:
+    """Store the lemmas of all predicates of a namespace anew; doing so twice changes nothing."""
+    stored = {
+        row.pop("key"): _current_lemma(**row) for row in connection.read(CYPHER["lemmas/stored"](namespace=namespace))
+    }
+    lemmas = {key: lemma for key, lemma in stored.items() if lemma != key.partition(" ")[0]}
+    rules = []
+    for row in connection.read(CYPHER["lemmas/rules"](namespace=namespace)):
+        rule = json.loads(row["rule"])
+        rule = {**rule, "head": _current_goal(rule["head"]), "body": [_current_goal(goal) for goal in rule["body"]]}
+        text = json.dumps(rule, ensure_ascii=False)
+        if text != row["rule"]:
+            rules.append({"id": row["id"], "rule": text, "head_lemma": rule["head"]["lemma"]})
+    queries = [
+        CYPHER[f"lemmas/change-{name}"](namespace=namespace, lemmas=lemmas)
+        for name in ("facts", "statements")
+        if lemmas
+    ]
+    queries += [CYPHER["lemmas/change-rules"](namespace=namespace, rows=rules)] if rules else []
+    for query in queries:
+        connection.write(lambda transaction, query=query: transaction.run(query))  # type: ignore[misc]
+
+
+def _current_goal(goal: dict[str, Any]) -> dict[str, Any]:
+    surface = goal["forms"][-1]
+    lemma = _current_lemma(goal["lemma"], surface, goal["negated"])
+    return goal if lemma == goal["lemma"] else {**goal, "lemma": lemma, "forms": list(spellings(lemma, surface))}
+
+
+def _current_lemma(lemma: str, surface: str, negated: bool) -> str:  # noqa: FBT001 - columns of a row
+    as_written = negated and lemma == surface and surface not in _UNCHANGED  # it may stand after `doesn't`
+    return lemma if as_written else lemma_of(surface)

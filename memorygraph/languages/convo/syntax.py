@@ -1,0 +1,219 @@
+"""Convo-Lang: conversations as programs, and node graphs of prompts with routes between them.
+
+Each class here is a rule of grammar.tx. The values are frozen, know their place (`span`), and are equal when they say
+the same, wherever they stand. Source: seeds/convo-node-graphs.txt and specs/convo.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar, TypeAlias
+
+from memorygraph.errors import Problem, Source, Span
+
+
+@dataclass(frozen=True)
+class Syntax:
+    """A piece of a conversation and its place in the source."""
+
+    span: Span = field(default=Span(0, 0), compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True)
+class Conversation(Syntax):
+    """All messages of a file, in their order. Nodes are messages too: what belongs to one follows it."""
+
+    messages: tuple[Message, ...]
+
+
+@dataclass(frozen=True)
+class Tag(Syntax):
+    """`@name value` or `@name = expression`, before the message it belongs to.
+
+    A tag without `=` has its text as it stands, or None; for a route with a condition in code, `target` is what
+    stands before the `=`. `@to a Some text` has the target `a` and the text `Some text`.
+    """
+
+    name: str
+    text: str | None = None
+    target: str | None = None
+    expression: Value | None = None
+
+
+@dataclass(frozen=True)
+class TextMessage(Syntax):
+    """A message in text, with its insertions: `user`, `assistant`, `system`, `node`, `goto`, `to`, `exit`, and others.
+
+    `head` is what stands on the line behind the role: the id of a node, the target of a route.
+    """
+
+    role: str
+    head: str
+    content: Template
+    tags: tuple[Tag, ...] = ()
+
+
+@dataclass(frozen=True)
+class CodeMessage(Syntax):
+    """A message in statements: `define`, `do`, `result`, …, and every role with `!` behind it (`to!`, `exit!`)."""
+
+    role: str
+    head: str
+    statements: tuple[Statement, ...]
+    tags: tuple[Tag, ...] = ()
+
+
+@dataclass(frozen=True)
+class FunctionMessage(Syntax):
+    """`> local name(parameters) Type -> Type (body)`. Without a body (None) it gives back its arguments.
+
+    For the modifier `call` the parameters are arguments (`arguments`), as a recorded call has them.
+    """
+
+    modifier: str | None
+    name: str
+    parameters: tuple[Parameter, ...] = ()
+    arguments: tuple[Argument, ...] = ()
+    parameter_type: str | None = None
+    return_type: str | None = None
+    body: tuple[Statement, ...] | None = None
+    description: str | None = None
+    tags: tuple[Tag, ...] = ()
+
+
+@dataclass(frozen=True)
+class Parameter(Syntax):
+    """`name?: type`, described by the `#` lines before it."""
+
+    name: str
+    optional: bool = False
+    type: Value | None = None
+    description: str | None = None
+
+
+@dataclass(frozen=True)
+class Template(Syntax):
+    """A text with insertions, in order; texts have their escapes resolved."""
+
+    parts: tuple[str | Insertion, ...] = ()
+
+
+@dataclass(frozen=True)
+class Insertion(Syntax):
+    """`{{ statements }}` in a text; the last value is inserted."""
+
+    statements: tuple[Statement, ...]
+
+
+@dataclass(frozen=True)
+class Statement(Syntax):
+    """`value`, or `path = value`; `path` is the dotted name that is assigned."""
+
+    value: Value
+    path: tuple[str, ...] = ()
+    description: str | None = None
+
+
+@dataclass(frozen=True)
+class Text(Syntax):
+    """A text without insertions: in double quotes, or between lines of dashes."""
+
+    value: str
+
+
+@dataclass(frozen=True)
+class Number(Syntax):
+    """A number."""
+
+    value: int | float
+
+
+@dataclass(frozen=True)
+class Constant(Syntax):
+    """`true`, `false`, `null` or `undefined`."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Reference(Syntax):
+    """`a.b.c`: a variable and what is in it. A path through nothing is undefined, and no error."""
+
+    path: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Call(Syntax):
+    """`name(arguments)`; the name may be dotted."""
+
+    name: tuple[str, ...]
+    arguments: tuple[Argument, ...] = ()
+
+
+@dataclass(frozen=True)
+class Argument(Syntax):
+    """`label: value`, `label?: value`, a value alone, or an assignment, in a call, a body or a list."""
+
+    value: Value
+    label: str | None = None
+    optional: bool = False
+    path: tuple[str, ...] = ()
+    description: str | None = None
+
+
+@dataclass(frozen=True)
+class Map(Syntax):
+    """`{ key: value … }`."""
+
+    entries: tuple[Argument, ...]
+
+
+@dataclass(frozen=True)
+class Array(Syntax):
+    """`[ value … ]`."""
+
+    items: tuple[Argument, ...]
+
+
+Message: TypeAlias = TextMessage | CodeMessage | FunctionMessage
+Value: TypeAlias = Text | Template | Number | Constant | Reference | Call | Map | Array
+
+
+CODE_ROLES = frozenset({"do", "define", "result", "thinkingResult", "debug", "end", "target", "make", "stage", "app"})
+"""The roles whose messages are statements, besides every role with `!` behind it."""
+
+ROUTE_ROLES = frozenset({"to", "from", "exit"})
+"""The roles, and the tags, that declare a route of a node."""
+
+NODE_ENDS = frozenset({"node", "nodeEnd", "goto", "exitGraph"})
+"""The roles that end the node before them."""
+
+MODIFIERS = frozenset({"local", "extern", "call", "invoke", "agent"})
+"""What may stand before the name of a function."""
+
+EXPRESSION_TAGS = ("condition", "disabled", "taskName", "taskDescription", "json", "to", "from", "exit", "on")
+"""The tags whose value may be an expression."""
+
+
+@dataclass(frozen=True)
+class Program:
+    r"""A file: its source, the conversation that it holds, and what is wrong with it.
+
+    One whose syntax is wrong has no messages; one with other problems has all of them, and cannot be run.
+
+    >>> from memorygraph.languages import parse
+    >>> program = parse("> user\nHello {{name}}", "convo")
+    >>> program.conversation.messages[0].content.parts[0], program.problems
+    ('Hello ', ())
+    """
+
+    language: ClassVar[str] = "convo"
+
+    source: Source
+    conversation: Conversation
+    problems: tuple[Problem, ...] = ()
+
+    @property
+    def statements(self) -> tuple[Message, ...]:
+        """The messages, by the name that they have in every language."""
+        return self.conversation.messages

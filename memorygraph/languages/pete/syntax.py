@@ -1,0 +1,265 @@
+"""PETE: contexts that a model continues, its running thought.
+
+Each class here is a rule of grammar.tx. The values are frozen, know their place (`span`, without the blanks before),
+and are equal when they say the same, wherever they stand. They are apart from what reads them, so that using one
+costs no grammar.
+
+A log is flat here: an `Opening` and a `Closing` stand where a context begins and ends, so that a log that a model
+is still writing is the beginning of a whole one, and no depth of nesting matters.
+
+Source: the grammar of PETE and its rulings.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, NamedTuple, TypeAlias
+
+from memorygraph.errors import Problem, Source, Span
+
+SELF = "I"
+"""The handle of the one who thinks; it is known in every context."""
+
+
+@dataclass(frozen=True)
+class Syntax:
+    """A piece of a log and its place in the source."""
+
+    span: Span = field(default=Span(0, 0), compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True)
+class Ref(Syntax):
+    """`&heat`: a handle to a concept."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Variable(Syntax):
+    """`_meat`: what is asked for, which is bound to `&meat`; in a rule, a logic variable."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Memory(Syntax):
+    """`memory:42`: the address of a node."""
+
+    address: int
+
+
+@dataclass(frozen=True)
+class Nlp(Syntax):
+    """`/* the heat in the lab */`: what is between the signs, to the character."""
+
+    text: str
+
+    @property
+    def concept(self) -> str:
+        r"""What it says, without outer and repeated blanks: the name of the concept.
+
+        >>> Nlp("  the heat\n in the lab ").concept
+        'the heat in the lab'
+        """
+        return " ".join(self.text.split())
+
+
+@dataclass(frozen=True)
+class Value(Syntax):
+    """A JSON value, as its text: tokens as they were written, `, ` and `: ` between them.
+
+    >>> Value('{"a": 3.50}').value
+    {'a': 3.5}
+    """
+
+    text: str
+
+    @property
+    def value(self) -> Any:
+        """The value itself."""
+        return json.loads(self.text)
+
+
+@dataclass(frozen=True)
+class Abstraction(Syntax):
+    """`that P and Q`: a concept of what is said, which does not say it.
+
+    `conjunctions` stand between the predications: `and`, `or` or `but`.
+    """
+
+    predications: tuple[Predication, ...]
+    conjunctions: tuple[str, ...] = ()
+
+
+Argument: TypeAlias = Value | Ref | Abstraction | Variable | Memory
+
+
+@dataclass(frozen=True)
+class Predication(Syntax):
+    """`&travis doesn't like &heat`; `predicate` is the form as written, `negator` what negates it, or None."""
+
+    subject: Argument
+    predicate: str
+    object: Argument
+    negator: str | None = None
+
+    @property
+    def negated(self) -> bool:
+        """Whether it says that something is not so."""
+        return self.negator is not None
+
+    @property
+    def lemma(self) -> str:
+        """The predicate in its ground form: `like` for `likes`; after doesn't and don't as it is."""
+        from memorygraph.languages.pete.lemmas import lemma_of
+
+        return self.predicate if self.negator in {"doesn't", "don't"} else lemma_of(self.predicate)
+
+
+@dataclass(frozen=True)
+class Feedback(Syntax):
+    """`>> {"ok": true}`: what the system answered; an object or an array."""
+
+    data: Value
+
+
+@dataclass(frozen=True)
+class Opening(Syntax):
+    """`context cool(&heat) {`: a context begins, which is passed these refs."""
+
+    name: str
+    refs: tuple[Ref, ...] = ()
+
+
+@dataclass(frozen=True)
+class Closing(Syntax):
+    """`}`: the innermost open context ends."""
+
+
+@dataclass(frozen=True)
+class Abbreviation(Syntax):
+    """`context cool(&heat) = memory:42 /* turned the fan on */`: a closed context, its body out of view.
+
+    The text is the context's own tl;dr; it may be absent.
+    """
+
+    name: str
+    refs: tuple[Ref, ...]
+    memory: Memory
+    tldr: Nlp | None = None
+
+
+@dataclass(frozen=True)
+class Tldr(Syntax):
+    """`tl;dr /* … */`: what abbreviates the context in its parent."""
+
+    text: Nlp
+
+
+@dataclass(frozen=True)
+class Comment(Syntax):
+    """`// …`: thinking aloud; the text is all behind the signs up to the end of the line."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class SensorReport(Syntax):
+    """`!! thermometer {"temperature": 30}`: the text is all behind the signs up to the end of the line."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Annotation(Syntax):
+    """`@[time: 12:30]`: the text is what is between the brackets, without the blanks around it."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Instantiation(Syntax):
+    """`&heat = /* the heat in the lab */`: a handle for a concept, an address or an abbreviated context."""
+
+    ref: Ref
+    value: Nlp | Memory | Abbreviation
+
+
+@dataclass(frozen=True)
+class Fact(Syntax):
+    """A predication with a full stop: it is so. With a variable in it, it asks instead."""
+
+    predication: Predication
+
+
+@dataclass(frozen=True)
+class Question(Syntax):
+    """A predication with a question mark, and what the system answered."""
+
+    predication: Predication
+    feedback: Feedback | None = None
+
+
+@dataclass(frozen=True)
+class Rule(Syntax):
+    """`_x eats _y if _x likes _y and _y is 3.`; `conjunctions` stand between the predications of the body."""
+
+    head: Predication
+    body: tuple[Predication, ...]
+    conjunctions: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Command(Syntax):
+    """`@fan, set {"speed": 2} >> {"ok": true}`: a procedure is called; without a faculty, whoever has it answers."""
+
+    procedure: str
+    faculty: str | None = None
+    arguments: Value | None = None
+    feedback: Feedback | None = None
+
+
+Statement: TypeAlias = (
+    Abbreviation | Tldr | Comment | SensorReport | Annotation | Instantiation | Fact | Question | Rule | Command
+)
+Item: TypeAlias = Opening | Closing | Statement
+
+
+class Piece(NamedTuple):
+    """An item, and its text with the blanks before it; feedback, which only the system may say, is one of its own."""
+
+    item: Item | Feedback
+    text: str
+
+
+@dataclass(frozen=True)
+class Program:
+    """A log: its source, its items in their order, and what is wrong with it.
+
+    The verbatim text of an item, with the blanks before it, goes from the end of the item before to its own end.
+    """
+
+    language: ClassVar[str] = "pete"
+
+    source: Source
+    items: tuple[Item, ...]
+    problems: tuple[Problem, ...] = ()
+    warnings: tuple[Problem, ...] = ()
+
+    @property
+    def statements(self) -> tuple[Item, ...]:
+        """The items but for the beginnings and ends of contexts."""
+        return tuple(item for item in self.items if not isinstance(item, Opening | Closing))
+
+    @property
+    def open_frames(self) -> tuple[Opening, ...]:
+        """The contexts that the log leaves open, outermost first."""
+        stack: list[Opening] = []
+        for item in self.items:
+            if isinstance(item, Opening):
+                stack.append(item)
+            elif isinstance(item, Closing) and stack:
+                stack.pop()
+        return tuple(stack)
