@@ -148,16 +148,17 @@ def adapt(procedure: Callable[..., Any]) -> TypeAdapter[Any]:
     pydantic knows functions. Classes, builtins and objects take whatever they take, unless an object's own method of
     calling says more.
     """
-    if isinstance(procedure, FunctionType | MethodType | partial):
-        return TypeAdapter(procedure)  # type: ignore[arg-type]  # pydantic takes callables, too
-    method = getattr(procedure, "__call__", None)  # noqa: B004 - its method is wanted
-    if isinstance(method, MethodType) and not isinstance(procedure, type):
-        return TypeAdapter(method)
+    function = procedure
+    if not isinstance(procedure, FunctionType | MethodType | partial):
+        method = getattr(procedure, "__call__", None)  # noqa: B004 - its method is wanted
+        if isinstance(method, MethodType) and not isinstance(procedure, type):
+            function = method
+        else:
 
-    def call(*listed: Any, **named: Any) -> Any:
-        return procedure(*listed, **named)
+            def function(*listed: Any, **named: Any) -> Any:
+                return procedure(*listed, **named)
 
-    return TypeAdapter(call)
+    return TypeAdapter(function)  # type: ignore[arg-type]  # pydantic takes callables, too
 
 
 def describe_arguments(schema: Mapping[str, Any]) -> str:
