@@ -21,6 +21,7 @@ from memorygraph.graph.batches import load_batches
 from memorygraph.graph.connection import READ_SECONDS, Connection
 from memorygraph.graph.elements import Edge, Hit, Neighbour, Node
 from memorygraph.graph.loads import Loader, LoadReport, Provenance
+from memorygraph.graph.namespace import Namespace
 from memorygraph.graph.namespaces import NamespaceInfo, drop_namespace, list_namespaces
 from memorygraph.graph.readonly import check_nesting, check_reads_only
 from memorygraph.graph.schema import apply_schema
@@ -72,7 +73,8 @@ class MemoryGraph:
             )
         self.connection = connection
         self.namespace = namespace
-        self._loader = Loader(connection, namespace)
+        self.scope = Namespace(connection, namespace)
+        self._loader = Loader(self.scope)
 
     @classmethod
     def connect(
@@ -143,7 +145,7 @@ class MemoryGraph:
         """
         script = _script(source, language, strict=strict, file=file)
         options = {"dry_run": dry_run, "progress": progress, "provenance": provenance}
-        report: LoadReport = LANGUAGES[script.language].load(self.connection, self.namespace, script, **options)
+        report: LoadReport = LANGUAGES[script.language].load(self.scope, script, **options)
         return report
 
     def load_file(
@@ -272,7 +274,7 @@ class MemoryGraph:
         """The stored programs, by name: what `load` has stored of AgentScript and node graphs."""
         from memorygraph.runtime.programs import list_programs
 
-        return list_programs(self.connection, self.namespace)
+        return list_programs(self.scope)
 
     def program(self, name: str) -> StoredProgram:
         """The program that was last loaded under a name, ready for `run`.
@@ -282,7 +284,7 @@ class MemoryGraph:
         """
         from memorygraph.runtime.programs import find_program
 
-        return find_program(self.connection, self.namespace, name)
+        return find_program(self.scope, name)
 
     def forget_program(self, name: str) -> None:
         """Let a stored program be run by its name no longer; the records of its runs stay.
@@ -292,7 +294,7 @@ class MemoryGraph:
         """
         from memorygraph.runtime.programs import forget_program
 
-        forget_program(self.connection, self.namespace, name)
+        forget_program(self.scope, name)
 
     def compile(self, source: str | Script, language: str = "contextscript", *, strict: bool = False) -> list[Query]:
         """The Cypher that `load` would run for this script on what is stored now.
@@ -301,7 +303,7 @@ class MemoryGraph:
             ScriptError: the script is wrong.
         """
         script = _script(source, language, strict=strict)
-        return LANGUAGES[script.language].compile(self.connection, self.namespace, script)
+        return LANGUAGES[script.language].compile(self.scope, script)
 
     def node(self, identifier: str) -> Node:
         """The node with this id.
@@ -309,7 +311,7 @@ class MemoryGraph:
         Raises:
             NotFoundError: there is none.
         """
-        node = elements.find_node(self.connection, self.namespace, identifier)
+        node = elements.find_node(self.scope, identifier)
         if node is None:
             raise self._not_found("node", identifier)
         return node
@@ -320,7 +322,7 @@ class MemoryGraph:
         Raises:
             NotFoundError: there is none.
         """
-        edge = elements.find_edge(self.connection, self.namespace, identifier)
+        edge = elements.find_edge(self.scope, identifier)
         if edge is None:
             raise self._not_found("edge", identifier)
         return edge
@@ -331,9 +333,7 @@ class MemoryGraph:
         Raises:
             NotFoundError: there is neither.
         """
-        found = elements.find_node(self.connection, self.namespace, identifier) or elements.find_edge(
-            self.connection, self.namespace, identifier
-        )
+        found = elements.find_node(self.scope, identifier) or elements.find_edge(self.scope, identifier)
         if found is None:
             raise self._not_found("node or edge", identifier)
         return found
@@ -346,14 +346,14 @@ class MemoryGraph:
         """
         if not 1 <= depth <= MAX_NEIGHBOURS:
             raise MemoryGraphError(f"a depth lies between 1 and {MAX_NEIGHBOURS}, and this is {depth}")
-        found = elements.find_neighbours(self.connection, self.namespace, identifier, depth)
+        found = elements.find_neighbours(self.scope, identifier, depth)
         if not found:
             self.node(identifier)
         return found
 
     def search(self, text: str, limit: int = 10) -> list[Hit]:
         """The nodes whose name or data hold words of the text, best first. Any text is a valid search."""
-        return elements.search(self.connection, self.namespace, text, limit)
+        return elements.search(self.scope, text, limit)
 
     def recall(
         self,
@@ -385,7 +385,7 @@ class MemoryGraph:
     def _recaller(self) -> Recaller:
         from memorygraph.memory.recaller import Recaller
 
-        return Recaller(self.connection, self.namespace)
+        return Recaller(self.scope)
 
     def evaluate(
         self, folder: str | Path, *, facts: bool = False, progress: Callable[[int, int], None] | None = None
@@ -465,9 +465,9 @@ class MemoryGraph:
         if format == "server-memory":
             from memorygraph.memory.transfer import export_server_memory
 
-            file.writelines(export_server_memory(self.connection, self.namespace))
+            file.writelines(export_server_memory(self.scope))
         else:
-            exports.export(self.connection, self.namespace, file, format)
+            exports.export(self.scope, file, format)
 
     def history(self, identifier: str) -> list[Change]:
         """All that happened to a node or an edge, the oldest first: what it was before and after, by whose load, when.
@@ -479,7 +479,7 @@ class MemoryGraph:
         """
         from memorygraph.graph.history import history_of
 
-        return history_of(self.connection, self.namespace, identifier)
+        return history_of(self.scope, identifier)
 
     def revisions(self, limit: int = 20) -> list[Revision]:
         """The last loads of the namespace, the newest first."""
@@ -487,7 +487,7 @@ class MemoryGraph:
 
         if limit < 1:
             raise MemoryGraphError(f"at least one revision is asked for, and this is {limit}")
-        return list_revisions(self.connection, self.namespace, limit)
+        return list_revisions(self.scope, limit)
 
     def undo(self, revision: int, *, dry_run: bool = False, provenance: Provenance | None = None) -> LoadReport:
         """Take back what a revision did, by a new load: what it changed or deleted becomes what it was before.
@@ -500,7 +500,7 @@ class MemoryGraph:
         """
         from memorygraph.graph.undo import undo
 
-        return undo(self.connection, self.namespace, revision, dry_run=dry_run, provenance=provenance)
+        return undo(self.scope, revision, dry_run=dry_run, provenance=provenance)
 
     def at(self, revision: int | None = None, time: datetime | None = None) -> Snapshot:
         """The graph as it was at a revision, or at a time; a time without a zone is local.
@@ -511,7 +511,7 @@ class MemoryGraph:
         """
         from memorygraph.graph.history import snapshot
 
-        return snapshot(self.connection, self.namespace, revision, time)
+        return snapshot(self.scope, revision, time)
 
     def purge(self, before: int | None = None) -> int:
         """Forget what was deleted or changed: all of it, or what was so before a revision.
@@ -520,7 +520,7 @@ class MemoryGraph:
         """
         from memorygraph.graph.history import purge
 
-        return purge(self.connection, self.namespace, before)
+        return purge(self.scope, before)
 
     def import_memory(self, path: str | Path) -> LoadReport:
         """Bring along the memory of the reference MCP memory server: its JSONL file, in one transaction.
@@ -533,7 +533,7 @@ class MemoryGraph:
         """
         from memorygraph.memory.transfer import import_server_memory
 
-        return import_server_memory(self.connection, self.namespace, path)
+        return import_server_memory(self.scope, path)
 
     def adopt_memory(self) -> LoadReport:
         """Bring along what an mcp-neo4j-memory server keeps in the same database; the old graph stays as it is.
@@ -543,7 +543,7 @@ class MemoryGraph:
         """
         from memorygraph.memory.transfer import adopt_neo4j_memory
 
-        return adopt_neo4j_memory(self.connection, self.namespace)
+        return adopt_neo4j_memory(self.scope)
 
     def messages(self, name: str) -> MessageGraph:
         """A conversation as a list of messages, kept in Neo4j; its first message creates it.
@@ -553,11 +553,11 @@ class MemoryGraph:
         """
         if not name:
             raise MemoryGraphError("a conversation has a name, and this is empty")
-        return MessageGraph(storage=Store(self.connection, self.namespace, name))
+        return MessageGraph(storage=Store(self.scope, name))
 
     def conversations(self) -> list[ConversationInfo]:
         """Every conversation of the namespace, by name."""
-        return list_conversations(self.connection, self.namespace)
+        return list_conversations(self.scope)
 
     def record(self, client: Client, conversation: str = "recorded") -> Client:
         """A copy of an `openai` client, synchronous or not, whose every call is stored in a conversation.
@@ -573,7 +573,7 @@ class MemoryGraph:
         """
         if not conversation:
             raise MemoryGraphError("a conversation has a name, and this is empty")
-        return record(client, Recorder(self.connection, self.namespace, conversation))
+        return record(client, Recorder(self.scope, conversation))
 
     def pete(self, name: str, model: str | None = None) -> Thought:
         """A thought: the context of this name that a model continues, or any context by its address, `memory:N`.
@@ -586,7 +586,7 @@ class MemoryGraph:
         """
         from memorygraph.runtime.pete.thought import Thought
 
-        return Thought(self.connection, self.namespace, name, model)
+        return Thought(self.scope, name, model)
 
     def remember(
         self, text: str, model: str | None = None, *, attempts: int = 3, budget: str | Budget = "2k"
@@ -604,8 +604,7 @@ class MemoryGraph:
         from memorygraph.memory.remember import remember
 
         return remember(
-            self.connection,
-            self.namespace,
+            self.scope,
             text,
             model,
             attempts=attempts,
@@ -633,8 +632,7 @@ class MemoryGraph:
         from memorygraph.memory.chat import Chat
 
         return Chat(
-            self.connection,
-            self.namespace,
+            self.scope,
             conversation,
             model,
             attempts=attempts,
@@ -647,7 +645,7 @@ class MemoryGraph:
         """The outermost context of every thought, by name."""
         from memorygraph.runtime.pete.store import LogStore
 
-        return LogStore(self.connection, self.namespace).logs()
+        return LogStore(self.scope).logs()
 
     def namespaces(self) -> list[NamespaceInfo]:
         """Every namespace of the database, with its revision and the number of its nodes and edges."""
@@ -662,10 +660,11 @@ class MemoryGraph:
         from memorygraph.runtime.convo.store import drop_graphs
         from memorygraph.runtime.runs import drop_runs
 
-        drop_runs(self.connection, name)
-        drop_graphs(self.connection, name)
-        drop_conversations(self.connection, name)
-        return drop_namespace(self.connection, name)
+        dropped = Namespace(self.connection, name)
+        drop_runs(dropped)
+        drop_graphs(dropped)
+        drop_conversations(dropped)
+        return drop_namespace(dropped)
 
     def _not_found(self, kind: str, identifier: str) -> NotFoundError:
         return NotFoundError(f"no {kind} `{identifier}` in namespace `{self.namespace}`; `search` finds ids by text")

@@ -33,7 +33,7 @@ def graph(settings: Settings, *, file: str, format_: str, run_: str | None, outp
         from memorygraph.runtime.convo.store import find_run
 
         with settings.connect() as client:
-            kept = find_run(client.connection, client.namespace, run_)
+            kept = find_run(client.scope, run_)
         path = [step.node for step in kept.steps if not step.branch]
         exited = kept.status == "done"
     picture = draw(program, format_, path, exited=exited)

@@ -16,7 +16,6 @@ from memorygraph.compiler import compile_program
 from memorygraph.errors import MAX_PROBLEMS, Problem, ScriptError
 from memorygraph.graph.loads import COUNTS, Loader, LoadReport, Provenance
 from memorygraph.languages.contextscript import Program, Statement, print_statement
-from memorygraph.library import CYPHER
 from memorygraph.query import Query
 
 Programs = Callable[[], Iterable[Program]]
@@ -44,7 +43,7 @@ def load_batches(
     started = time.monotonic()
     resumed_after, former = _check(programs(), set() if restart else _checkpoints(loader))
     beginning = _Beginning()
-    report = LoadReport(None, loader.language, 0, namespace=loader.namespace, resumed_after=resumed_after)
+    report = LoadReport(None, loader.language, 0, namespace=loader.namespace.name, resumed_after=resumed_after)
     for program, last in _with_last(programs()):
         rest = program.statements[max(0, resumed_after - beginning.statements) :]
         beginning.extend(program.statements)
@@ -80,7 +79,7 @@ class _Beginning:
 
 
 def _checkpoints(loader: Loader) -> set[tuple[int, str]]:
-    rows = loader.connection.read(CYPHER["load/checkpoints"](namespace=loader.namespace))
+    rows = loader.namespace.read("load/checkpoints")
     return {(row["statements"], row["program"]) for row in rows}
 
 
@@ -115,10 +114,10 @@ def _with_last(programs: Iterable[Program]) -> Iterator[tuple[Program, bool]]:
 def _close_batch(loader: Loader, former: str, beginning: _Beginning, *, last: bool) -> tuple[Query, ...]:
     """What is stored with a batch: how far the load came, or, with the last one, that it is complete."""
     if last:
-        return (CYPHER["load/forget-checkpoint"](namespace=loader.namespace, program=former),)
+        return (loader.namespace.query("load/forget-checkpoint", program=former),)
     return (
-        CYPHER["load/save-checkpoint"](
-            namespace=loader.namespace,
+        loader.namespace.query(
+            "load/save-checkpoint",
             program=beginning.digest,
             former=former,
             statements=beginning.statements,

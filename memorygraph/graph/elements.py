@@ -7,9 +7,8 @@ from contextlib import closing
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from memorygraph.graph.connection import Connection, Transaction
+from memorygraph.graph.namespace import Namespace, NamespaceTransaction
 from memorygraph.graph.search import lucene_query
-from memorygraph.library import CYPHER
 
 # A whole graph may be large, and whoever reads it slow.
 ALL_SECONDS = 3600.0
@@ -69,42 +68,41 @@ class Hit:
         return {**self.node.as_dict(), "score": self.score, "source": self.source}
 
 
-def find_node(connection: Connection, namespace: str, identifier: str) -> Node | None:
+def find_node(namespace: Namespace, identifier: str) -> Node | None:
     """The node with this id, or None."""
-    rows = connection.read(CYPHER["read/node"](namespace=namespace, id=identifier))
+    rows = namespace.read("read/node", id=identifier)
     return Node(**rows[0]) if rows else None
 
 
-def find_edge(connection: Connection, namespace: str, identifier: str) -> Edge | None:
+def find_edge(namespace: Namespace, identifier: str) -> Edge | None:
     """The edge with this id, or None."""
-    rows = connection.read(CYPHER["read/edge"](namespace=namespace, id=identifier))
+    rows = namespace.read("read/edge", id=identifier)
     return Edge(**rows[0]) if rows else None
 
 
-def search(connection: Connection, namespace: str, text: str, limit: int) -> list[Hit]:
+def search(namespace: Namespace, text: str, limit: int) -> list[Hit]:
     """The nodes whose name or data hold words of the text, best first; any text is a valid search."""
-    terms = lucene_query(text, namespace)
+    terms = lucene_query(text, namespace.name)
     if terms is None:
         return []
-    query = CYPHER["read/search-nodes"](namespace=namespace, terms=terms, limit=limit)
-    return [Hit(Node(row["id"], row["name"], row["data"]), row["score"], "fulltext") for row in connection.read(query)]
+    rows = namespace.read("read/search-nodes", terms=terms, limit=limit)
+    return [Hit(Node(row["id"], row["name"], row["data"]), row["score"], "fulltext") for row in rows]
 
 
-def find_neighbours(connection: Connection, namespace: str, identifier: str, depth: int) -> list[Neighbour]:
+def find_neighbours(namespace: Namespace, identifier: str, depth: int) -> list[Neighbour]:
     """The nodes at most `depth` edges away, in or out, nearest first; breadth first.
 
     The first two levels are one query, because most questions end there; each further one is another.
     """
 
-    def walk(transaction: Transaction) -> list[Neighbour]:
+    def walk(transaction: NamespaceTransaction) -> list[Neighbour]:
         seen, level, found = {identifier}, [identifier], []
-        within_two = CYPHER["read/edges-within-two"](namespace=namespace, id=identifier)
-        near = transaction.run(within_two) if depth > 1 else []
+        near = transaction.run("read/edges-within-two", id=identifier) if depth > 1 else []
         for distance in range(1, depth + 1):
             if distance <= 2 <= depth:
                 rows = [row for row in near if row["step"] == distance]
             else:
-                rows = transaction.run(CYPHER["read/edges-of-nodes"](namespace=namespace, ids=level))
+                rows = transaction.run("read/edges-of-nodes", ids=level)
             reached = _next_level(rows, seen, distance)
             found += reached
             level = [neighbour.id for neighbour in reached]
@@ -113,7 +111,7 @@ def find_neighbours(connection: Connection, namespace: str, identifier: str, dep
                 break
         return found
 
-    return connection.read_with(walk)
+    return namespace.read_with(walk)
 
 
 def _next_level(rows: list[dict[str, Any]], seen: set[str], distance: int) -> list[Neighbour]:
@@ -130,17 +128,15 @@ def _next_level(rows: list[dict[str, Any]], seen: set[str], distance: int) -> li
     ]
 
 
-def all_nodes(connection: Connection, namespace: str) -> Generator[Node, None, None]:
+def all_nodes(namespace: Namespace) -> Generator[Node, None, None]:
     """Every node of a namespace in the order of the ids, as they are read; to be closed where the rest is not."""
-    query = CYPHER["read/all-nodes"](namespace=namespace)
-    with closing(connection.stream(query, seconds=ALL_SECONDS)) as rows:
+    with closing(namespace.stream("read/all-nodes", seconds=ALL_SECONDS)) as rows:
         for row in rows:
             yield Node(**row)
 
 
-def all_edges(connection: Connection, namespace: str) -> Generator[Edge, None, None]:
+def all_edges(namespace: Namespace) -> Generator[Edge, None, None]:
     """Every edge of a namespace in the order of the ids, as they are read; to be closed where the rest is not."""
-    query = CYPHER["read/all-edges"](namespace=namespace)
-    with closing(connection.stream(query, seconds=ALL_SECONDS)) as rows:
+    with closing(namespace.stream("read/all-edges", seconds=ALL_SECONDS)) as rows:
         for row in rows:
             yield Edge(**row)

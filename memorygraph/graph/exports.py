@@ -11,10 +11,9 @@ from xml.etree import ElementTree
 from pydantic import ValidationError
 
 from memorygraph.errors import MemoryGraphError, NotFoundError
-from memorygraph.graph.connection import Connection
 from memorygraph.graph.elements import Edge, Node, all_edges, all_nodes
+from memorygraph.graph.namespace import Namespace
 from memorygraph.languages.contextscript import EdgeDeclaration, NodeDeclaration, print_statement
-from memorygraph.library import CYPHER
 
 MAX_TRIES = 5
 Result = TypeVar("Result")
@@ -29,7 +28,7 @@ _GRAPHML_KEYS = (
 Writer = Callable[[Iterator[Node], Iterator[Edge]], Iterator[str]]
 
 
-def export(connection: Connection, namespace: str, file: TextIO, form: str = "contextscript") -> None:
+def export(namespace: Namespace, file: TextIO, form: str = "contextscript") -> None:
     """Write all nodes and edges of a namespace into an empty file, in the order of their ids, as of one moment.
 
     A load that is committed while the pages are read would tear the picture: then the file is emptied, and the
@@ -42,8 +41,8 @@ def export(connection: Connection, namespace: str, file: TextIO, form: str = "co
 
     def write() -> None:
         with (
-            closing(all_nodes(connection, namespace)) as nodes,
-            closing(all_edges(connection, namespace)) as edges,
+            closing(all_nodes(namespace)) as nodes,
+            closing(all_edges(namespace)) as edges,
         ):
             file.writelines(written(form, nodes, edges))
 
@@ -51,21 +50,19 @@ def export(connection: Connection, namespace: str, file: TextIO, form: str = "co
         file.seek(0)
         file.truncate()
 
-    read_at_rest(connection, namespace, write, empty)
+    read_at_rest(namespace, write, empty)
 
 
-def read_at_rest(
-    connection: Connection, namespace: str, read: Callable[[], Result], forget: Callable[[], None] = lambda: None
-) -> Result:
+def read_at_rest(namespace: Namespace, read: Callable[[], Result], forget: Callable[[], None] = lambda: None) -> Result:
     """What `read` gives, if no load was committed while it read; else it is forgotten, and read again.
 
     Raises:
         MemoryGraphError: writers never paused.
     """
     for _ in range(MAX_TRIES):
-        before = _revision(connection, namespace)
+        before = _revision(namespace)
         result = read()
-        if _revision(connection, namespace) == before:
+        if _revision(namespace) == before:
             return result
         forget()
     raise MemoryGraphError(f"namespace {namespace!r} changed during each of {MAX_TRIES} exports; try again later")
@@ -83,8 +80,8 @@ def written(form: str, nodes: Iterator[Node], edges: Iterator[Edge]) -> Iterator
     return FORMATS[form](nodes, edges)
 
 
-def _revision(connection: Connection, namespace: str) -> int:
-    rows = connection.read(CYPHER["read/revision"](namespace=namespace))
+def _revision(namespace: Namespace) -> int:
+    rows = namespace.read("read/revision")
     return rows[0]["revision"] if rows else 0
 
 

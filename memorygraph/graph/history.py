@@ -14,11 +14,10 @@ from heapq import merge
 from typing import Any, Literal, TextIO, TypeVar
 
 from memorygraph.errors import MemoryGraphError, NotFoundError
-from memorygraph.graph.connection import Connection, Transaction
 from memorygraph.graph.elements import Edge, Node
 from memorygraph.graph.exports import written
 from memorygraph.graph.loads import COUNTS
-from memorygraph.library import CYPHER
+from memorygraph.graph.namespace import Namespace, NamespaceTransaction
 
 PAGE = 1000
 FORMERS_PER_TRANSACTION = 10_000
@@ -78,16 +77,16 @@ class Revision:
         return {**asdict(self), "at": self.at.isoformat()}
 
 
-def history_of(connection: Connection, namespace: str, identifier: str) -> list[Change]:
+def history_of(namespace: Namespace, identifier: str) -> list[Change]:
     """All that happened to an id, the oldest first; also of what is deleted.
 
     Raises:
         NotFoundError: nothing ever had this id, or its history was purged.
     """
-    versions = connection.read(CYPHER["history/versions"](namespace=namespace, id=identifier))
+    versions = namespace.read("history/versions", id=identifier)
     if not versions:
         raise NotFoundError(f"nothing in the history of namespace `{namespace}` has the id `{identifier}`")
-    first, _ = reach(connection, namespace)
+    first, _ = reach(namespace)
     changes: list[Change] = []
     former: dict[str, Any] | None = None
     for version, later in zip(versions, [*versions[1:], None], strict=True):
@@ -126,19 +125,19 @@ def _said(values: dict[str, Any]) -> dict[str, Any]:
     return {name: values[name] for name in names if name in values and (name != "kind" or values[name] is not None)}
 
 
-def list_revisions(connection: Connection, namespace: str, limit: int) -> list[Revision]:
+def list_revisions(namespace: Namespace, limit: int) -> list[Revision]:
     """The loads of a namespace, the newest first."""
-    rows = connection.read(CYPHER["history/revisions"](namespace=namespace, limit=limit))
+    rows = namespace.read("history/revisions", limit=limit)
     return [_revision(row["load"]) for row in rows]
 
 
-def find_revision(connection: Connection, namespace: str, revision: int) -> Revision:
+def find_revision(namespace: Namespace, revision: int) -> Revision:
     """One load of a namespace.
 
     Raises:
         NotFoundError: there is none of this number.
     """
-    rows = connection.read(CYPHER["history/load"](namespace=namespace, revision=revision))
+    rows = namespace.read("history/load", revision=revision)
     if not rows:
         raise NotFoundError(f"namespace `{namespace}` has no revision {revision}; `memorygraph revisions` lists them")
     return _revision(rows[0]["load"])
@@ -156,9 +155,9 @@ def _revision(record: dict[str, Any]) -> Revision:
     )
 
 
-def reach(connection: Connection, namespace: str) -> tuple[int, int]:
+def reach(namespace: Namespace) -> tuple[int, int]:
     """The first revision that the history of a namespace goes back to, and its last one."""
-    rows = connection.read(CYPHER["history/reach"](namespace=namespace))
+    rows = namespace.read("history/reach")
     return (rows[0]["first"], rows[0]["last"]) if rows else (0, 0)
 
 
@@ -166,8 +165,7 @@ def reach(connection: Connection, namespace: str) -> tuple[int, int]:
 class Snapshot:
     """A namespace as it was at a revision. Later loads don't change it; a purge can take it away."""
 
-    connection: Connection
-    namespace: str
+    namespace: Namespace
     revision: int
 
     def element(self, identifier: str) -> Node | Edge:
@@ -176,8 +174,7 @@ class Snapshot:
         Raises:
             NotFoundError: nothing had it at this revision, or the history that far back was purged.
         """
-        query = CYPHER["history/element-at"](namespace=self.namespace, id=identifier, revision=self.revision)
-        rows = self.connection.read(query)
+        rows = self.namespace.read("history/element-at", id=identifier, revision=self.revision)
         self._check()
         if not rows:
             raise NotFoundError(f"nothing had the id `{identifier}` at revision {self.revision}")
@@ -261,12 +258,11 @@ class Snapshot:
                     yield row
             after = rows[-1]["id"]
 
-    def _page(self, name: str, **bounds: str | None) -> list[dict[str, Any]]:
-        query = CYPHER[name](namespace=self.namespace, revision=self.revision, limit=PAGE, **bounds)
-        return self.connection.read(query)
+    def _page(self, name: str, **bounds: Any) -> list[dict[str, Any]]:
+        return self.namespace.read(name, revision=self.revision, limit=PAGE, **bounds)
 
     def _check(self) -> None:
-        first, _ = reach(self.connection, self.namespace)
+        first, _ = reach(self.namespace)
         if self.revision < first:
             raise NotFoundError(
                 f"the history of namespace `{self.namespace}` goes back to revision {first}, and not to "
@@ -274,7 +270,7 @@ class Snapshot:
             )
 
 
-def snapshot(connection: Connection, namespace: str, revision: int | None, time: datetime | None) -> Snapshot:
+def snapshot(namespace: Namespace, revision: int | None, time: datetime | None) -> Snapshot:
     """The namespace as of a revision, or as of a time; a time without a zone is local.
 
     Raises:
@@ -285,17 +281,17 @@ def snapshot(connection: Connection, namespace: str, revision: int | None, time:
         raise MemoryGraphError("the graph is read as of a revision or as of a time")
     if revision is None:
         assert time is not None  # noqa: S101 - one of the two is given
-        query = CYPHER["history/revision-at"](namespace=namespace, time=time.astimezone())
-        revision = int(connection.read(query)[0]["revision"])
-    first, last = reach(connection, namespace)
+        [row] = namespace.read("history/revision-at", time=time.astimezone())
+        revision = int(row["revision"])
+    first, last = reach(namespace)
     if not first <= revision <= last:
         raise NotFoundError(
             f"namespace `{namespace}` can be read as of the revisions {first} to {last}, and not of {revision}"
         )
-    return Snapshot(connection, namespace, revision)
+    return Snapshot(namespace, revision)
 
 
-def purge(connection: Connection, namespace: str, before: int | None = None) -> int:
+def purge(namespace: Namespace, before: int | None = None) -> int:
     """Forget what was before a revision, or all that is no longer true; returns how many former states went.
 
     A long history goes in several transactions; one that was interrupted is finished by purging again.
@@ -306,13 +302,13 @@ def purge(connection: Connection, namespace: str, before: int | None = None) -> 
     if before is not None and before < 0:
         raise MemoryGraphError(f"a revision is not negative, and this is {before}")
     forgotten = 0
-    while part := connection.write(lambda transaction: forget(transaction, namespace, before)):
+    while part := namespace.write(lambda transaction: forget(transaction, before)):
         forgotten += part
     return forgotten
 
 
-def forget(transaction: Transaction, namespace: str, before: int | None = None) -> int:
+def forget(transaction: NamespaceTransaction, before: int | None = None) -> int:
     """Forget as much as one transaction takes well; returns how many former states went, 0 when none is left."""
     limits = {"before": ALL if before is None else before, "limit": FORMERS_PER_TRANSACTION}
-    rows = transaction.run(CYPHER["history/forget"](namespace=namespace, **limits))
+    rows = transaction.run("history/forget", **limits)
     return int(rows[0]["forgotten"]) if rows else 0

@@ -21,9 +21,9 @@ from typing import Any, NamedTuple
 
 from memorygraph.compiler import Compiled, Stored, compile_program, mentioned
 from memorygraph.errors import Problem, ScriptError
-from memorygraph.graph.connection import Abandon, Connection, Transaction
+from memorygraph.graph.connection import Abandon
 from memorygraph.graph.foreseen import Case, foreseen, opening
-from memorygraph.graph.search import namespace_token
+from memorygraph.graph.namespace import Namespace, NamespaceTransaction
 from memorygraph.languages.contextscript import Program
 from memorygraph.library import CYPHER
 from memorygraph.query import Query
@@ -97,7 +97,7 @@ class Loaded(NamedTuple):
 
     file: str | None
     statements: int
-    write: Callable[[Transaction, Stored], Written]
+    write: Callable[[NamespaceTransaction, Stored], Written]
     progress: Callable[[int], None] | None = None
     cases: Sequence[Case] = ()
 
@@ -106,8 +106,7 @@ class Loaded(NamedTuple):
 class Loader:
     """Writes programs into one namespace of a database."""
 
-    connection: Connection
-    namespace: str
+    namespace: Namespace
     language: str = "contextscript"
 
     def load(
@@ -118,7 +117,7 @@ class Loader:
         progress: Callable[[int], None] | None = None,
         closing: tuple[Query, ...] = (),
         provenance: Provenance | None = None,
-        check: Callable[[Transaction], Sequence[Problem]] | None = None,
+        check: Callable[[NamespaceTransaction], Sequence[Problem]] | None = None,
     ) -> LoadReport:
         """Store a program in one transaction, or, for a dry run, do all of it and roll back.
 
@@ -132,7 +131,7 @@ class Loader:
         ids = mentioned(program)
         found: list[Compiled] = []
 
-        def write(transaction: Transaction, stored: Stored) -> Written:
+        def write(transaction: NamespaceTransaction, stored: Stored) -> Written:
             compiled = self._compile(program, stored)
             if compiled.problems:
                 found[:] = [compiled]
@@ -166,7 +165,7 @@ class Loader:
             ConnectionError: the server cannot be reached.
         """
 
-        def write_all(transaction: Transaction, _stored: Stored) -> Written:
+        def write_all(transaction: NamespaceTransaction, _stored: Stored) -> Written:
             return Written(run_counted(transaction, queries[:-1]), last=queries[-1])
 
         return self.store(Loaded(file, statements, write_all), dry_run=dry_run, provenance=provenance)
@@ -190,12 +189,12 @@ class Loader:
         asked = provenance or UNSAID
         record = partial(self._record, script, load, asked)
         if asked.message is not None:
-            names = {"namespace": self.namespace, "load": load, "message": asked.message}
-            closing = (*closing, CYPHER["load/join-message"](**names))
-        begin = CYPHER["load/begin-load"](namespace=self.namespace, load=load, ids=list(ids))
+            joined = self.namespace.query("load/join-message", load=load, message=asked.message)
+            closing = (*closing, joined)
+        begin = self.namespace.query("load/begin-load", load=load, ids=list(ids))
         begin = opening(begin, script.cases, partial(record, NOTHING))
 
-        def work(transaction: Transaction) -> LoadReport:
+        def work(transaction: NamespaceTransaction) -> LoadReport:
             [opened] = transaction.run(begin)
             if opened["applied"]:
                 raise Abandon(self._report(script, opened["applied"]))
@@ -215,7 +214,7 @@ class Loader:
                 transaction.run(query)
             return report
 
-        report: LoadReport = self.connection.write(work)
+        report: LoadReport = self.namespace.write(work)
         return replace(report, elapsed_s=round(time.monotonic() - started, 4))
 
     def queries(self, program: Program) -> list[Query]:
@@ -231,11 +230,11 @@ class Loader:
         return list(compiled.queries)
 
     def _compile(self, program: Program, stored: Stored) -> Compiled:
-        token = namespace_token(self.namespace)
-        return compile_program(program, stored, namespace=self.namespace, token=token)
+        token = self.namespace.token
+        return compile_program(program, stored, namespace=self.namespace.name, token=token)
 
     def _stored_now(self, ids: list[str]) -> Stored:
-        [row] = self.connection.read(CYPHER["load/stored-elements"](namespace=self.namespace, ids=ids))
+        [row] = self.namespace.read("load/stored-elements", ids=ids)
         return _stored(row)
 
     def _explained(self, program: Program, ids: list[str], compiled: Compiled) -> list[Problem]:
@@ -243,7 +242,7 @@ class Loader:
         if not compiled.unknown:
             return list(compiled.problems)
         names = sorted(identifier.lower() for identifier in compiled.unknown)
-        rows = self.connection.read(CYPHER["load/nodes-named"](namespace=self.namespace, names=names))
+        rows = self.namespace.read("load/nodes-named", names=names)
         stored = replace(self._stored_now(ids), names={row["wanted"]: tuple(row["found"]) for row in rows})
         again = self._compile(program, stored)
         return list(again.problems or compiled.problems)
@@ -254,7 +253,7 @@ class Loader:
             language=self.language,
             statements=script.statements,
             warnings=warnings,
-            namespace=self.namespace,
+            namespace=self.namespace.name,
             revision=record["revision"],
             load_id=record["id"],
             **{name: record.get(name, 0) for name in COUNTS},
@@ -266,7 +265,7 @@ class Loader:
         """What closes a load, behind its last query if there is one."""
         kept = {"language": self.language, "file": script.file, "statements": script.statements}
         record = {**kept, **NOTHING, **counts, **asdict(provenance)}
-        return CYPHER["load/record-load"].around(last, namespace=self.namespace, load=load, record=record)
+        return CYPHER["load/record-load"].around(last, namespace=self.namespace.name, load=load, record=record)
 
 
 def _stored(row: dict[str, Any]) -> Stored:
@@ -275,7 +274,7 @@ def _stored(row: dict[str, Any]) -> Stored:
 
 
 def run_counted(
-    transaction: Transaction, queries: Iterable[Query], progress: Callable[[int], None] | None = None
+    transaction: NamespaceTransaction, queries: Iterable[Query], progress: Callable[[int], None] | None = None
 ) -> dict[str, int]:
     """Run the queries of a load, and add up what they report."""
     counts = dict(NOTHING)

@@ -6,8 +6,9 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from memorygraph.errors import NotFoundError
-from memorygraph.graph.connection import Connection, Transaction
+from memorygraph.graph.connection import Connection
 from memorygraph.graph.history import forget
+from memorygraph.graph.namespace import Namespace, NamespaceTransaction
 from memorygraph.library import CYPHER
 
 NODES_PER_TRANSACTION = 10_000
@@ -32,7 +33,7 @@ def list_namespaces(connection: Connection) -> list[NamespaceInfo]:
     return [NamespaceInfo(**row) for row in connection.read(CYPHER["read/namespaces"](name=None))]
 
 
-def drop_namespace(connection: Connection, name: str) -> NamespaceInfo:
+def drop_namespace(namespace: Namespace) -> NamespaceInfo:
     """Delete a namespace with its nodes, edges and loads, and all that is known of what it held before.
 
     Large namespaces go in several transactions; one that was interrupted is finished by dropping it again.
@@ -41,18 +42,17 @@ def drop_namespace(connection: Connection, name: str) -> NamespaceInfo:
     Raises:
         NotFoundError: there is no such namespace.
     """
-    found = connection.read(CYPHER["read/namespaces"](name=name))
+    found = namespace.connection.read(CYPHER["read/namespaces"](name=namespace.name))
     if not found:
-        raise NotFoundError(f"no namespace `{name}`; `memorygraph namespaces list` shows them all")
+        raise NotFoundError(f"no namespace `{namespace}`; `memorygraph namespaces list` shows them all")
 
-    def work(transaction: Transaction) -> int:
-        page = CYPHER["namespaces/drop-namespace-elements"](namespace=name, limit=NODES_PER_TRANSACTION)
-        [row] = transaction.run(page) or [{"nodes_deleted": 0}]
-        gone = int(row["nodes_deleted"]) or forget(transaction, name)
+    def work(transaction: NamespaceTransaction) -> int:
+        elements = transaction.run("namespaces/drop-namespace-elements", limit=NODES_PER_TRANSACTION)
+        gone = sum(row["nodes_deleted"] for row in elements) or forget(transaction)
         if not gone:
-            transaction.run(CYPHER["namespaces/drop-namespace-records"](namespace=name))
+            transaction.run("namespaces/drop-namespace-records")
         return gone
 
-    while connection.write(work):
+    while namespace.write(work):
         pass
     return NamespaceInfo(**found[0])

@@ -16,10 +16,9 @@ from typing import Any, NamedTuple
 
 from memorygraph.compiler import Stored
 from memorygraph.errors import ConflictError, NotFoundError
-from memorygraph.graph.connection import Connection, Transaction
 from memorygraph.graph.history import find_revision
 from memorygraph.graph.loads import Loaded, Loader, LoadReport, Provenance, Written, run_counted
-from memorygraph.library import CYPHER
+from memorygraph.graph.namespace import Namespace, NamespaceTransaction
 from memorygraph.query import Query
 
 LANGUAGE = "undo"
@@ -78,8 +77,7 @@ class _Plan:
 
 
 def undo(
-    connection: Connection,
-    namespace: str,
+    namespace: Namespace,
     revision: int,
     *,
     dry_run: bool = False,
@@ -92,17 +90,17 @@ def undo(
         ConflictError: a later revision has changed what this one did, or needs it; nothing was changed.
     """
 
-    def write(transaction: Transaction, _stored: Stored) -> Written:
-        return Written(_Undo(transaction, namespace, revision).run())
+    def write(transaction: NamespaceTransaction, _stored: Stored) -> Written:
+        return Written(_Undo(transaction, revision).run())
 
-    _check(connection, namespace, revision)
-    closing = (CYPHER["history/record-undo"](namespace=namespace, revision=revision),)
-    loader = Loader(connection, namespace, LANGUAGE)
+    _check(namespace, revision)
+    closing = (namespace.query("history/record-undo", revision=revision),)
+    loader = Loader(namespace, LANGUAGE)
     return loader.store(Loaded(None, 0, write), dry_run=dry_run, closing=closing, provenance=provenance)
 
 
-def _check(connection: Connection, namespace: str, revision: int) -> None:
-    language = find_revision(connection, namespace, revision).language
+def _check(namespace: Namespace, revision: int) -> None:
+    language = find_revision(namespace, revision).language
     if language in _ELSEWHERE:
         raise ConflictError(f"revision {revision} is one of {language}, and can't be undone: {_ELSEWHERE[language]}")
 
@@ -111,8 +109,7 @@ def _check(connection: Connection, namespace: str, revision: int) -> None:
 class _Undo:
     """One undo, in its transaction, under the lock of the namespace."""
 
-    transaction: Transaction
-    namespace: str
+    transaction: NamespaceTransaction
     revision: int
 
     def run(self) -> dict[str, int]:
@@ -188,7 +185,7 @@ class _Undo:
         yield from self._writes("contextscript/delete-nodes", plan.created["node"])
 
     def _ask(self, name: str, **parameters: Any) -> Rows:
-        return self.transaction.run(CYPHER[name](namespace=self.namespace, **parameters))
+        return self.transaction.run(name, **parameters)
 
     def _ask_of(self, name: str, ids: Sequence[str], **parameters: Any) -> Rows:
         return [row for query in self._writes(name, ids, **parameters) for row in self.transaction.run(query)]
@@ -196,7 +193,7 @@ class _Undo:
     def _writes(self, name: str, ids: Sequence[str], **parameters: Any) -> Iterator[Query]:
         for start in range(0, len(ids), IDS_PER_QUERY):
             part = ids[start : start + IDS_PER_QUERY]
-            yield CYPHER[name](namespace=self.namespace, ids=part, **parameters)
+            yield self.transaction.namespace.query(name, ids=part, **parameters)
 
 
 def _plan(changes: Mapping[Key, _Change]) -> _Plan:

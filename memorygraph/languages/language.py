@@ -47,7 +47,7 @@ class Language:
     name: str
     extension: str
     reader: str  # (text, file, strict) to a script
-    store: str  # a class of (connection, namespace) with `load` and `queries`
+    store: str  # a class of a namespace with `load` and `queries`
     checker: str | None = None  # a script to its problems, where there are more than those of its text
     batch_reader: str | None = None  # (stream, size, file, strict) to programs
     runner: str | None = None  # (graph, program, RunRequest) to a RunResult
@@ -75,13 +75,13 @@ class Language:
         """Everything that can be found wrong in a script without a database."""
         return list(resolve_name(self.checker)(script) if self.checker else script.problems)
 
-    def load(self, connection: Any, namespace: str, script: Script, **options: Any) -> Any:
+    def load(self, namespace: Any, script: Script, **options: Any) -> Any:
         """Store a script, and return its LoadReport; the options are those of `MemoryGraph.load`."""
-        return resolve_name(self.store)(connection, namespace).load(script, **options)
+        return resolve_name(self.store)(namespace).load(script, **options)
 
-    def compile(self, connection: Any, namespace: str, script: Script) -> list[Query]:
+    def compile(self, namespace: Any, script: Script) -> list[Query]:
         """The Cypher that `load` would run."""
-        queries: list[Query] = resolve_name(self.store)(connection, namespace).queries(script)
+        queries: list[Query] = resolve_name(self.store)(namespace).queries(script)
         return queries
 
     def run(self, graph: Any, program: Script, request: Any) -> Any:

@@ -159,23 +159,19 @@ class Neo4jGraphAnswer(_PageAnswer):
 
 
 def _create_entities(graph: MemoryGraph, given: EntitiesArguments) -> Answer:
-    created, outcomes = memory.create_entities(
-        graph.connection, graph.namespace, given.entities, provenance=provenance()
-    )
+    created, outcomes = memory.create_entities(graph.scope, given.entities, provenance=provenance())
     said = [outcome.as_dict() for outcome in outcomes] if len(created) < len(given.entities) else []
     return _array("entities", [entity.as_dict() for entity in created], said)
 
 
 def _create_relations(graph: MemoryGraph, given: RelationsArguments) -> Answer:
-    created, outcomes = memory.create_relations(
-        graph.connection, graph.namespace, given.relations, provenance=provenance()
-    )
+    created, outcomes = memory.create_relations(graph.scope, given.relations, provenance=provenance())
     said = [outcome.as_dict() for outcome in outcomes] if len(created) < len(given.relations) else []
     return _array("relations", [relation.as_dict() for relation in created], said)
 
 
 def _add_observations(graph: MemoryGraph, given: ObservationsArguments) -> Answer:
-    added = memory.add_observations(graph.connection, graph.namespace, given.observations, provenance=provenance())
+    added = memory.add_observations(graph.scope, given.observations, provenance=provenance())
     return _array("results", [each.as_dict() for each in added], [])
 
 
@@ -185,17 +181,17 @@ def _array(name: str, values: list[dict[str, Any]], outcomes: list[dict[str, Any
 
 
 def _delete_entities(graph: MemoryGraph, given: EntityDeletionsArguments) -> Answer:
-    memory.delete_entities(graph.connection, graph.namespace, given.entity_names, provenance=provenance())
+    memory.delete_entities(graph.scope, given.entity_names, provenance=provenance())
     return _done("Entities deleted successfully")
 
 
 def _delete_observations(graph: MemoryGraph, given: ObservationDeletionsArguments) -> Answer:
-    memory.delete_observations(graph.connection, graph.namespace, given.deletions, provenance=provenance())
+    memory.delete_observations(graph.scope, given.deletions, provenance=provenance())
     return _done("Observations deleted successfully")
 
 
 def _delete_relations(graph: MemoryGraph, given: RelationDeletionsArguments) -> Answer:
-    memory.delete_relations(graph.connection, graph.namespace, given.relations, provenance=provenance())
+    memory.delete_relations(graph.scope, given.relations, provenance=provenance())
     return _done("Relations deleted successfully")
 
 
@@ -204,15 +200,15 @@ def _done(message: str) -> Answer:
 
 
 def _read(graph: MemoryGraph, given: PageArguments) -> Graph:
-    return memory.read_graph(graph.connection, graph.namespace, **_page(given))
+    return memory.read_graph(graph.scope, **_page(given))
 
 
 def _search(graph: MemoryGraph, given: SearchArguments) -> Graph:
-    return memory.search_nodes(graph.connection, graph.namespace, given.query, **_page(given))
+    return memory.search_nodes(graph.scope, given.query, **_page(given))
 
 
 def _open(graph: MemoryGraph, given: NamesArguments) -> Graph:
-    return memory.open_nodes(graph.connection, graph.namespace, given.names, **_page(given))
+    return memory.open_nodes(graph.scope, given.names, **_page(given))
 
 
 def _page(given: PageArguments) -> dict[str, Any]:

@@ -86,15 +86,15 @@ class Readable:
 
 
 def _graph(graph: MemoryGraph) -> str:
-    return as_json(read_graph(graph.connection, graph.namespace, max_tokens=GRAPH_TOKENS).as_dict())
+    return as_json(read_graph(graph.scope, max_tokens=GRAPH_TOKENS).as_dict())
 
 
 def _overview(graph: MemoryGraph) -> str:
-    return as_json(read_graph(graph.connection, graph.namespace, max_tokens=DEFAULT_TOKENS, names_only=True).as_dict())
+    return as_json(read_graph(graph.scope, max_tokens=DEFAULT_TOKENS, names_only=True).as_dict())
 
 
 def _entity(graph: MemoryGraph, name: str) -> str:
-    return as_json(open_nodes(graph.connection, graph.namespace, [name], max_tokens=DEFAULT_TOKENS).as_dict())
+    return as_json(open_nodes(graph.scope, [name], max_tokens=DEFAULT_TOKENS).as_dict())
 
 
 def _node(graph: MemoryGraph, id: str) -> str:  # noqa: A002 - the part of the URI

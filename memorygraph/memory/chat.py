@@ -18,8 +18,8 @@ from memorygraph.context.labels import protect
 from memorygraph.context.layers import Prompt
 from memorygraph.context.tokens import count_tokens
 from memorygraph.errors import ConflictError, MemoryGraphError, Problem
-from memorygraph.graph.connection import Connection
 from memorygraph.graph.loads import Loader, LoadReport
+from memorygraph.graph.namespace import Namespace
 from memorygraph.languages import parse
 from memorygraph.llm.model import Model
 from memorygraph.llm.uris import opened
@@ -81,8 +81,7 @@ class Chat:
 
     def __init__(
         self,
-        connection: Connection,
-        namespace: str,
+        namespace: Namespace,
         conversation: str = "chat",
         model: str | None = None,
         *,
@@ -94,7 +93,7 @@ class Chat:
         if not conversation:
             raise MemoryGraphError("a conversation has a name, and this is empty")
         self.conversation = conversation
-        self._loader = Loader(connection, namespace)
+        self._loader = Loader(namespace)
         self._model = model
         self._attempts = attempts
         self._budget = Budget.parse(budget) if isinstance(budget, str) else budget
@@ -110,7 +109,7 @@ class Chat:
     @property
     def messages(self) -> MessageGraph:
         """What was said, as it is stored now."""
-        return MessageGraph(storage=Store(self._loader.connection, self._loader.namespace, self.conversation))
+        return MessageGraph(storage=Store(self._loader.namespace, self.conversation))
 
     def say(self, text: str) -> Turn:
         """Say something to the model; what it remembers of it is loaded in one transaction.
@@ -142,7 +141,6 @@ class Chat:
             )
 
         return known_about(
-            self._loader.connection,
             self._loader.namespace,
             text,
             self._budget,

@@ -5,8 +5,8 @@ acknowledged is stored, and nothing that is stored is overwritten.
 
 >>> from memorygraph import MemoryGraph
 >>> with MemoryGraph.connect() as mg:  # doctest: +SKIP
-...     create_entities(mg.connection, mg.namespace, [Entity(name="Ada", type="person", observations=["likes tea"])])
-...     open_nodes(mg.connection, mg.namespace, ["Ada"]).entities[0].observations
+...     create_entities(mg.scope, [Entity(name="Ada", type="person", observations=["likes tea"])])
+...     open_nodes(mg.scope, ["Ada"]).entities[0].observations
 ['likes tea']
 """
 
@@ -18,8 +18,9 @@ from itertools import chain
 from typing import Any, NamedTuple, TypeVar
 
 from memorygraph.errors import MemoryGraphError, NotFoundError
-from memorygraph.graph.connection import Abandon, Connection, Transaction
+from memorygraph.graph.connection import Abandon
 from memorygraph.graph.loads import Provenance
+from memorygraph.graph.namespace import Namespace, NamespaceTransaction
 from memorygraph.memory.reading import Graph, open_nodes, read_graph, search_nodes
 from memorygraph.memory.values import (
     AddedObservations,
@@ -169,7 +170,7 @@ def store_plan(
     about = {"statements": statements, "file": file}
 
     def run(salts: Mapping[int, int]) -> Outcome:
-        def work(transaction: Transaction, opened: Opened, load: str) -> Outcome:
+        def work(transaction: NamespaceTransaction, opened: Opened, load: str) -> Outcome:
             made = Plan(opened, salts)
             outcome = plan(made)
             if opened.applied:
@@ -203,7 +204,7 @@ def _foreseen(ids: Ids, salts: Mapping[int, int], plan: Callable[[Plan], object]
 
 
 def create_entities(
-    connection: Connection, namespace: str, entities: Sequence[Entity], *, provenance: Provenance | None = None
+    namespace: Namespace, entities: Sequence[Entity], *, provenance: Provenance | None = None
 ) -> CreatedEntities:
     """Create entities; what is said of one that exists is added to it.
 
@@ -225,7 +226,7 @@ def create_entities(
 
         return outcome
 
-    return store_plan(Writer(connection, namespace, provenance), wanted, plan, statements=len(entities))
+    return store_plan(Writer(namespace, provenance), wanted, plan, statements=len(entities))
 
 
 def _by_name(entities: Sequence[Entity]) -> dict[str, tuple[str, dict[str, None]]]:
@@ -243,7 +244,7 @@ def _entity_outcome(name: str, new: bool, added: list[str]) -> EntityOutcome:  #
 
 
 def create_relations(
-    connection: Connection, namespace: str, relations: Sequence[Relation], *, provenance: Provenance | None = None
+    namespace: Namespace, relations: Sequence[Relation], *, provenance: Provenance | None = None
 ) -> CreatedRelations:
     """Create relations between entities that exist.
 
@@ -269,12 +270,11 @@ def create_relations(
 
         return outcome
 
-    return store_plan(Writer(connection, namespace, provenance), names, plan, statements=len(relations))
+    return store_plan(Writer(namespace, provenance), names, plan, statements=len(relations))
 
 
 def add_observations(
-    connection: Connection,
-    namespace: str,
+    namespace: Namespace,
     observations: Sequence[Observations],
     *,
     provenance: Provenance | None = None,
@@ -306,7 +306,7 @@ def add_observations(
 
         return outcome
 
-    return store_plan(Writer(connection, namespace, provenance), names, plan, statements=len(observations))
+    return store_plan(Writer(namespace, provenance), names, plan, statements=len(observations))
 
 
 def _require(made: Plan, names: Iterable[str]) -> None:
@@ -318,7 +318,7 @@ def _require(made: Plan, names: Iterable[str]) -> None:
 
 
 def delete_entities(
-    connection: Connection, namespace: str, names: Sequence[str], *, provenance: Provenance | None = None
+    namespace: Namespace, names: Sequence[str], *, provenance: Provenance | None = None
 ) -> dict[str, int]:
     """Delete entities with their observations and relations; missing ones are passed over. Returns the counts.
 
@@ -329,12 +329,11 @@ def delete_entities(
     def rows(found: Ids) -> dict[str, list[Any]]:
         return {"ids": [identifier for ids in found.values() for identifier in ids]}
 
-    return Writer(connection, namespace, provenance).delete(names, "entities/find-entities", rows, len(names))
+    return Writer(namespace, provenance).delete(names, "entities/find-entities", rows, len(names))
 
 
 def delete_observations(
-    connection: Connection,
-    namespace: str,
+    namespace: Namespace,
     deletions: Sequence[ObservationDeletion],
     *,
     provenance: Provenance | None = None,
@@ -358,11 +357,11 @@ def delete_observations(
             ]
         }
 
-    return Writer(connection, namespace, provenance).delete(texts, "entities/find-observations", rows, len(deletions))
+    return Writer(namespace, provenance).delete(texts, "entities/find-observations", rows, len(deletions))
 
 
 def delete_relations(
-    connection: Connection, namespace: str, relations: Sequence[Relation], *, provenance: Provenance | None = None
+    namespace: Namespace, relations: Sequence[Relation], *, provenance: Provenance | None = None
 ) -> dict[str, int]:
     """Delete relations; missing ones are passed over. Returns the counts.
 
@@ -380,4 +379,4 @@ def delete_relations(
             ]
         }
 
-    return Writer(connection, namespace, provenance).delete(names, "entities/find-relations", rows, len(relations))
+    return Writer(namespace, provenance).delete(names, "entities/find-relations", rows, len(relations))

@@ -24,9 +24,8 @@ from typing import Any, NamedTuple
 
 from memorygraph.errors import MemoryGraphError
 from memorygraph.graph.connection import Connection
+from memorygraph.graph.namespace import Namespace
 from memorygraph.graph.namespaces import drop_namespace
-from memorygraph.graph.search import namespace_token
-from memorygraph.library import CYPHER
 from memorygraph.memory.indexing import date_messages
 from memorygraph.memory.recall import recall
 from memorygraph.memory.vectors import Embedder, embed_missing
@@ -131,7 +130,7 @@ def evaluate(
         ]
         for document, place in zip(_documents(files), places, strict=True):
             rankings = []
-            for ranking in _ranked(connection, document, place, embedder):
+            for ranking in _ranked(document, place, embedder):
                 rankings.append(ranking)
                 done += 1
                 if progress is not None:
@@ -206,7 +205,7 @@ def _time(text: str) -> datetime:
 class Place(NamedTuple):
     """Where a conversation is stored, and which turn each of its messages is."""
 
-    namespace: str
+    namespace: Namespace
     turns: Mapping[str, str]
 
 
@@ -218,26 +217,23 @@ def _stored(
     embedder: Embedder | None,
 ) -> Iterator[Place]:
     """Store a conversation in a namespace of its own, until it was asked."""
-    namespace = f"evaluate-{uuid.uuid4().hex}"
+    namespace = Namespace(connection, f"evaluate-{uuid.uuid4().hex}")
     turns = turns_of(document)
     try:
-        ids = _store(connection, namespace, turns, facts_of(document) if facts else [])
+        ids = _store(namespace, turns, facts_of(document) if facts else [])
         if embedder is not None:
-            embed_missing(connection, namespace, embedder)
+            embed_missing(namespace, embedder)
         yield Place(namespace, dict(zip(ids, (turn.id for turn in turns), strict=True)))
     finally:
-        drop_conversations(connection, namespace)
-        drop_namespace(connection, namespace)
+        drop_conversations(namespace)
+        drop_namespace(namespace)
 
 
-def _ranked(
-    connection: Connection, document: Mapping[str, Any], place: Place, embedder: Embedder | None
-) -> Iterator[list[str]]:
+def _ranked(document: Mapping[str, Any], place: Place, embedder: Embedder | None) -> Iterator[list[str]]:
     """For each question the turns that recall finds, the best first."""
     ended = turns_of(document)[-1].at
     for question in questions_of(document):
         found = recall(
-            connection,
             place.namespace,
             question,
             limit=max(DEPTHS),
@@ -248,19 +244,18 @@ def _ranked(
         yield [place.turns[hit.id] for hit in found.hits]
 
 
-def _store(connection: Connection, namespace: str, turns: Sequence[Turn], facts: Sequence[Fact]) -> list[str]:
+def _store(namespace: Namespace, turns: Sequence[Turn], facts: Sequence[Fact]) -> list[str]:
     """Store a conversation with the facts, and return the ids of its messages."""
-    history = MessageGraph(storage=Store(connection, namespace, CONVERSATION))
+    history = MessageGraph(storage=Store(namespace, CONVERSATION))
     history.extend({"role": "user", "name": turn.speaker, "content": turn.text} for turn in turns)
     ids = [entry.id for entry in history.entries()]
-    date_messages(connection, namespace, CONVERSATION, dict(zip(ids, (turn.at for turn in turns), strict=True)))
+    date_messages(namespace, CONVERSATION, dict(zip(ids, (turn.at for turn in turns), strict=True)))
     places = {turn.id: id_ for turn, id_ in zip(turns, ids, strict=True)}
     rows = [
         {"id": f"fact-{number}", "data": fact.text, "messages": [places[turn] for turn in fact.turns if turn in places]}
         for number, fact in enumerate(facts)
     ]
-    learn = CYPHER["recall/learn"](namespace=namespace, namespace_token=namespace_token(namespace), rows=rows)
-    connection.write(lambda transaction: transaction.run(learn))
+    namespace.write(lambda transaction: transaction.run("recall/learn", namespace_token=namespace.token, rows=rows))
     return ids
 
 

@@ -6,9 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from memorygraph.graph.connection import Connection
-from memorygraph.graph.search import namespace_token
-from memorygraph.library import CYPHER
+from memorygraph.graph.namespace import Namespace
 from memorygraph.messages.findable import conversation_token, said
 from memorygraph.messages.message import Message
 
@@ -16,7 +14,7 @@ ROWS = 1000
 TIPS = 100
 
 
-def index_messages(connection: Connection, namespace: str) -> int:
+def index_messages(namespace: Namespace) -> int:
     """Make findable what is not yet, and return how many messages that were.
 
     Messages are written findable; this is for those that an earlier release stored. It goes through the oldest
@@ -24,33 +22,31 @@ def index_messages(connection: Connection, namespace: str) -> int:
     message of each version alone.
     """
     done = 0
-    query = CYPHER["recall/unindexed-messages"](namespace=namespace, limit=TIPS)
-    while found := connection.read(query):
+    query = namespace.query("recall/unindexed-messages", limit=TIPS)
+    while found := namespace.read(query):
         for row in found:
-            done += _index(connection, namespace, row["conversation"], row["ids"], {})
+            done += _index(namespace, row["conversation"], row["ids"], {})
     return done
 
 
-def date_messages(connection: Connection, namespace: str, conversation: str, times: Mapping[str, datetime]) -> None:
+def date_messages(namespace: Namespace, conversation: str, times: Mapping[str, datetime]) -> None:
     """Say when messages of a conversation were said, by their ids, where that is not when they were stored."""
-    _index(connection, namespace, conversation, list(times), times)
+    _index(namespace, conversation, list(times), times)
 
 
-def _index(
-    connection: Connection, namespace: str, conversation: str, ids: Sequence[str], times: Mapping[str, datetime]
-) -> int:
+def _index(namespace: Namespace, conversation: str, ids: Sequence[str], times: Mapping[str, datetime]) -> int:
     done = 0
     for start in range(0, len(ids), ROWS):
-        found = connection.read(CYPHER["recall/bodies"](namespace=namespace, ids=list(ids[start : start + ROWS])))
-        query = CYPHER["recall/index-messages"](
-            namespace=namespace,
-            namespace_token=namespace_token(namespace),
+        found = namespace.read("recall/bodies", ids=list(ids[start : start + ROWS]))
+        query = namespace.query(
+            "recall/index-messages",
+            namespace_token=namespace.token,
             conversation=conversation,
-            conversation_token=conversation_token(namespace, conversation),
+            conversation_token=conversation_token(namespace.name, conversation),
             dated=bool(times),
             rows=[_row(row, times.get(row["id"]) or row["at"].to_native()) for row in found],
         )
-        [written] = connection.write(lambda transaction, query=query: transaction.run(query))  # type: ignore[misc]
+        [written] = namespace.write(lambda transaction, query=query: transaction.run(query))  # type: ignore[misc]
         done += written["indexed"]
     return done
 

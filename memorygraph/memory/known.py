@@ -12,10 +12,9 @@ from typing import Any
 
 from memorygraph.budget import Budget
 from memorygraph.context.items import ContextItem, Source, build_items
-from memorygraph.graph.connection import Connection
 from memorygraph.graph.elements import Edge, Node
+from memorygraph.graph.namespace import Namespace
 from memorygraph.languages.contextscript import EdgeDeclaration, NodeDeclaration, print_statement
-from memorygraph.library import CYPHER
 from memorygraph.memory.fitting import Found, fit
 from memorygraph.memory.recall import RecallHit, recall
 from memorygraph.memory.vectors import Embedder
@@ -45,8 +44,7 @@ class Known:
 
 
 def known_about(
-    connection: Connection,
-    namespace: str,
+    namespace: Namespace,
     text: str,
     budget: Budget,
     *,
@@ -60,10 +58,10 @@ def known_about(
         ModelError: the embedder failed.
         ConnectionError: the server cannot be reached.
     """
-    hits = tuple(hit for hit in recall(connection, namespace, text, embedder=embedder).hits if fits(hit))
+    hits = tuple(hit for hit in recall(namespace, text, embedder=embedder).hits if fits(hit))
     nodes = [hit.id for hit in hits if hit.kind == "node"]
-    elements = elements_of(connection.read(elements_query(namespace, {*nodes, *also})))
-    edges = _edges_at(connection, namespace, nodes)
+    elements = elements_of(namespace.read(elements_query(namespace, {*nodes, *also})))
+    edges = _edges_at(namespace, nodes)
     places = [_Place.of_hit(hit, elements, edges) for hit in hits]
     places += [_Place.of_element(elements[id_]) for id_ in also if id_ in elements and id_ not in nodes]
     items = fit((place.found for place in places if place.found.text), budget)
@@ -72,9 +70,9 @@ def known_about(
     return Known(hits, items, shown, frozenset({*recalled, *shown}))
 
 
-def elements_query(namespace: str, ids: Collection[str]) -> Query:
+def elements_query(namespace: Namespace, ids: Collection[str]) -> Query:
     """What reads the nodes and edges with these ids."""
-    return CYPHER["remember/elements"](namespace=namespace, ids=sorted(ids))
+    return namespace.query("remember/elements", ids=sorted(ids))
 
 
 def elements_of(rows: Iterable[Mapping[str, Any]]) -> dict[str, Element]:
@@ -115,12 +113,12 @@ def _element(row: Mapping[str, Any]) -> Element:
     return Edge(row["id"], row["from_node"], row["to_node"], row["verb"], row["weight"])
 
 
-def _edges_at(connection: Connection, namespace: str, nodes: Sequence[str]) -> dict[str, list[Edge]]:
+def _edges_at(namespace: Namespace, nodes: Sequence[str]) -> dict[str, list[Edge]]:
     """The edges at these nodes, each under the first of the nodes that it touches."""
     found: dict[str, list[Edge]] = {node: [] for node in nodes}
     if not nodes:
         return found
-    for row in connection.read(CYPHER["remember/edges-at"](namespace=namespace, ids=list(nodes), fan=FAN)):
+    for row in namespace.read("remember/edges-at", ids=list(nodes), fan=FAN):
         edge = Edge(**row)
         first = next(node for node in nodes if node in {edge.from_node, edge.to_node})
         found[first].append(edge)

@@ -17,7 +17,8 @@ from typing import Any, Protocol
 
 from memorygraph.context.tokens import count_tokens, cut_tokens
 from memorygraph.errors import MemoryGraphError
-from memorygraph.graph.connection import READ_SECONDS, Connection, Read
+from memorygraph.graph.connection import READ_SECONDS, Read
+from memorygraph.graph.namespace import Namespace
 from memorygraph.library import CYPHER
 from memorygraph.memory.searching import searches
 from memorygraph.memory.values import Entity, Relation
@@ -122,7 +123,7 @@ class _Whole:
     """All of a namespace: what came one by one, and then what ContextScript declared."""
 
     read: Read
-    namespace: str
+    namespace: Namespace
     place: Place
     limit: int
 
@@ -136,19 +137,19 @@ class _Whole:
         limit = self.limit
         rows: list[dict[str, Any]] = []
         if place.arrival < LAST:
-            query = CYPHER[f"entities/{kind}"](namespace=self.namespace, arrival=place.arrival, limit=limit)
+            query = self.namespace.query(f"entities/{kind}", arrival=place.arrival, limit=limit)
             rows = self.read(query)
         if len(rows) < limit:
             start = place.id if place.arrival >= LAST else ""
-            query = CYPHER[f"entities/other-{kind}"](namespace=self.namespace, id=start, limit=limit - len(rows))
+            query = self.namespace.query(f"entities/other-{kind}", id=start, limit=limit - len(rows))
             rows += [{**row, "arrival": LAST} for row in self.read(query)]
         return rows
 
     def left(self, place: Place) -> tuple[int, int]:
         entity = Place(arrival=LAST, id=_AFTER_ALL_IDS) if place.relations else place
         relation = place if place.relations else Place()
-        query = CYPHER["entities/left-out"](
-            namespace=self.namespace,
+        query = self.namespace.query(
+            "entities/left-out",
             entity_arrival=entity.arrival,
             entity_id=entity.id if entity.arrival >= LAST else "",
             relation_arrival=relation.arrival,
@@ -166,7 +167,7 @@ class _Some:
     """
 
     read: Read
-    namespace: str
+    namespace: Namespace
     limit: int
     ids: Sequence[str]
     first_entities: list[dict[str, Any]]
@@ -176,7 +177,7 @@ class _Some:
     def opened(
         cls,
         read: Read,
-        namespace: str,
+        namespace: Namespace,
         place: Place,
         limit: int,
         *,
@@ -187,7 +188,7 @@ class _Some:
         relation = place if place.relations else Place()
         query = CYPHER["entities/open"].around(
             search,
-            namespace=namespace,
+            namespace=namespace.name,
             names=list(names),
             start=MAX_ROWS if place.relations else max(place.arrival, 0),
             arrival=relation.arrival,
@@ -203,24 +204,23 @@ class _Some:
     def relations(self, place: Place) -> list[dict[str, Any]]:
         if len(self.ids) <= self.limit:
             return self.first_relations
-        query = CYPHER["entities/relations-of"](
-            namespace=self.namespace, ids=list(self.ids), arrival=place.arrival, id=place.id, limit=self.limit
+        query = self.namespace.query(
+            "entities/relations-of", ids=list(self.ids), arrival=place.arrival, id=place.id, limit=self.limit
         )
         return self.read(query)
 
     def left(self, place: Place) -> tuple[int, int]:
         entities = 0 if place.relations else len(self.ids) - max(place.arrival, 0)
         start = place if place.relations else Place()
-        query = CYPHER["entities/count-relations-of"](
-            namespace=self.namespace, ids=list(self.ids), arrival=start.arrival, id=start.id
+        query = self.namespace.query(
+            "entities/count-relations-of", ids=list(self.ids), arrival=start.arrival, id=start.id
         )
         [row] = self.read(query)
         return entities, row["relations"]
 
 
 def read_graph(
-    connection: Connection,
-    namespace: str,
+    namespace: Namespace,
     *,
     max_tokens: int | None = None,
     cursor: str | None = None,
@@ -232,12 +232,11 @@ def read_graph(
         MemoryGraphError: the cursor is none.
         ConnectionError: the server cannot be reached.
     """
-    return _read(connection, partial(_whole, namespace), max_tokens, cursor, names_only)
+    return _read(namespace, partial(_whole, namespace), max_tokens, cursor, names_only)
 
 
 def open_nodes(
-    connection: Connection,
-    namespace: str,
+    namespace: Namespace,
     names: Sequence[str],
     *,
     max_tokens: int | None = None,
@@ -255,12 +254,11 @@ def open_nodes(
     def some(read: Read, place: Place, limit: int) -> _Source:
         return _Some.opened(read, namespace, place, limit, names=asked)
 
-    return _read(connection, some, max_tokens, cursor, names_only)
+    return _read(namespace, some, max_tokens, cursor, names_only)
 
 
 def search_nodes(
-    connection: Connection,
-    namespace: str,
+    namespace: Namespace,
     query: str,
     *,
     max_tokens: int | None = None,
@@ -276,21 +274,21 @@ def search_nodes(
         ConnectionError: the server cannot be reached.
     """
     if not query:  # every text contains it
-        return _read(connection, partial(_whole, namespace), max_tokens, cursor, names_only)
+        return _read(namespace, partial(_whole, namespace), max_tokens, cursor, names_only)
 
     def some(read: Read, place: Place, limit: int) -> _Source:
         found = (_Some.opened(read, namespace, place, limit, search=each) for each in searches(namespace, query))
         return next((some for some in found if some.ids), _Some(read, namespace, limit, [], [], []))
 
-    return _read(connection, some, max_tokens, cursor, names_only)
+    return _read(namespace, some, max_tokens, cursor, names_only)
 
 
-def _whole(namespace: str, read: Read, place: Place, limit: int) -> _Source:
+def _whole(namespace: Namespace, read: Read, place: Place, limit: int) -> _Source:
     return _Whole(read, namespace, place, limit)
 
 
 def _read(
-    connection: Connection,
+    namespace: Namespace,
     open_source: Callable[[Read, Place, int], _Source],
     max_tokens: int | None,
     cursor: str | None,
@@ -301,7 +299,7 @@ def _read(
     if max_tokens is not None and max_tokens < MIN_TOKENS:
         raise MemoryGraphError(f"max_tokens is at least {MIN_TOKENS}")
     limit = MAX_ROWS if max_tokens is None else max_tokens // FEWEST_TOKENS_OF_A_ROW + 2
-    source = open_source(partial(connection.read, seconds=seconds), place, limit)
+    source = open_source(partial(namespace.read, seconds=seconds), place, limit)
     return _page(source, place, max_tokens, names_only)
 
 

@@ -16,8 +16,7 @@ from typing import Any, Literal
 
 from memorygraph.budget import Budget
 from memorygraph.context.items import ContextItem
-from memorygraph.graph.connection import Connection
-from memorygraph.library import CYPHER
+from memorygraph.graph.namespace import Namespace
 from memorygraph.memory.fitting import Found, fit, shown
 from memorygraph.memory.fusion import heaviest_verb, source_of, weights
 from memorygraph.memory.vectors import Embedder
@@ -95,8 +94,7 @@ class Recalled:
 
 
 def recall(
-    connection: Connection,
-    namespace: str,
+    namespace: Namespace,
     text: str,
     *,
     limit: int = LIMIT,
@@ -126,12 +124,12 @@ def recall(
         conversation=conversation,
         steps=steps,
     )
-    rows = [] if query is None else connection.read(query)
+    rows = [] if query is None else namespace.read(query)
     return Recalled(tuple(_hit(row) for row in rows), budget)
 
 
 def recall_query(
-    namespace: str,
+    namespace: Namespace,
     text: str,
     *,
     limit: int = LIMIT,
@@ -146,10 +144,10 @@ def recall_query(
     if not words or limit < 1 or not kinds:
         return None
     vectors = [] if embedder is None else embedder.embed([_HALF_PAIR.sub("\ufffd", text)])
-    return CYPHER["recall/recall"](
-        namespace=namespace,
-        message_terms=message_query(text, namespace, conversation, at),
-        node_terms=node_query(text, namespace),
+    return namespace.query(
+        "recall/recall",
+        message_terms=message_query(text, namespace.name, conversation, at),
+        node_terms=node_query(text, namespace.name),
         vectors=vectors,
         model=None if embedder is None else embedder.name,
         kinds=[LABELS[kind] for kind in kinds],

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from memorygraph.budget import Budget
-from memorygraph.graph.connection import Connection
+from memorygraph.graph.namespace import Namespace
 from memorygraph.memory.indexing import index_messages
 from memorygraph.memory.recall import Recalled, recall
 from memorygraph.memory.vectors import Embedder, configured_embedder, embed_missing
@@ -20,8 +20,7 @@ class Recaller:
     before each recall; without one, a recall is one query.
     """
 
-    def __init__(self, connection: Connection, namespace: str) -> None:
-        self._connection = connection
+    def __init__(self, namespace: Namespace) -> None:
         self._namespace = namespace
         self._indexed = False
 
@@ -41,12 +40,11 @@ class Recaller:
             ModelError: the embedding model failed.
         """
         if not self._indexed:
-            index_messages(self._connection, self._namespace)
+            index_messages(self._namespace)
             self._indexed = True
         if self.embedder is not None:
-            embed_missing(self._connection, self._namespace, self.embedder)
+            embed_missing(self._namespace, self.embedder)
         return recall(
-            self._connection,
             self._namespace,
             text,
             budget=budget,

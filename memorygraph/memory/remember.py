@@ -10,8 +10,8 @@ from memorygraph.budget import Budget
 from memorygraph.context.items import ContextItem, Source
 from memorygraph.context.layers import Prompt
 from memorygraph.errors import MemoryGraphError, Problem, ScriptError
-from memorygraph.graph.connection import Connection
 from memorygraph.graph.loads import Loader, LoadReport
+from memorygraph.graph.namespace import Namespace
 from memorygraph.llm.uris import opened
 from memorygraph.memory.answers import read_program
 from memorygraph.memory.known import Known, items_of, known_about
@@ -71,8 +71,7 @@ class Remembered:
 
 
 def remember(
-    connection: Connection,
-    namespace: str,
+    namespace: Namespace,
     text: str,
     model: str | None = None,
     *,
@@ -93,8 +92,8 @@ def remember(
     check_text(text)
     limit = Budget.parse(budget) if isinstance(budget, str) else budget
     with opened(model) as asked:
-        writer = ProgramWriter(Loader(connection, namespace), asked, CONVERSATION, "remember", attempts)
-        known = known_about(connection, namespace, text, limit, embedder=embedder, fits=_is_node)
+        writer = ProgramWriter(Loader(namespace), asked, CONVERSATION, "remember", attempts)
+        known = known_about(namespace, text, limit, embedder=embedder, fits=_is_node)
         outcome = writer.write(_prompt(known, text).messages(), known, read_program, read_program)
         name = asked.name
     if outcome.error is not None:

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from memorygraph.graph.search import lucene_query, namespace_token
-from memorygraph.library import CYPHER
+from memorygraph.graph.namespace import Namespace
+from memorygraph.graph.search import lucene_query
 from memorygraph.query import Query
 
 MAX_HITS = 50
@@ -18,12 +18,12 @@ MAX_PART = 40  # what is longer than any word asks too much of Lucene
 _PART = re.compile("(?P<before>(?<=[ \\t\\n]))?(?P<part>[A-Za-z0-9]+)(?P<after>(?=[ \\t\\n]))?")
 
 
-def searches(namespace: str, text: str) -> Iterator[Query]:
+def searches(namespace: Namespace, text: str) -> Iterator[Query]:
     """The queries whose `ids` are the entities that a text leads to, if the one before them found none."""
     yield _containing(namespace, text)
-    terms = lucene_query(text, namespace)
+    terms = lucene_query(text, namespace.name)
     if terms is not None:
-        yield CYPHER["entities/ids-with-words"](namespace=namespace, terms=terms, limit=MAX_HITS)
+        yield namespace.query("entities/ids-with-words", terms=terms, limit=MAX_HITS)
 
 
 class _Part(NamedTuple):
@@ -56,11 +56,11 @@ def parts_of(text: str) -> list[_Part]:
     return [part for part in parts if len(part.text) > 1] or parts  # one letter leads nearly everywhere
 
 
-def _containing(namespace: str, text: str) -> Query:
+def _containing(namespace: Namespace, text: str) -> Query:
     parts = parts_of(text)
     if not parts:
-        return CYPHER["entities/ids-containing"](namespace=namespace, text=text)
-    token = namespace_token(namespace)
+        return namespace.query("entities/ids-containing", text=text)
+    token = namespace.token
     clauses = " ".join(f"+(name:{part.term} kind:{part.term} data:{part.term})" for part in parts)
     terms = f'+namespace_token:"{token}" {clauses}'
-    return CYPHER["entities/ids-containing-parts"](namespace=namespace, text=text, parts=terms)
+    return namespace.query("entities/ids-containing-parts", text=text, parts=terms)

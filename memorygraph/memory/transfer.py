@@ -17,9 +17,9 @@ from typing import Any
 from pydantic import ValidationError
 
 from memorygraph.errors import MAX_PROBLEMS, MemoryGraphError, NotFoundError, Problem, ScriptError, Source, Span
-from memorygraph.graph.connection import Connection
 from memorygraph.graph.exports import read_at_rest
 from memorygraph.graph.loads import LoadReport, Provenance
+from memorygraph.graph.namespace import Namespace
 from memorygraph.library import CYPHER
 from memorygraph.memory.entities import Plan, Stored, store_plan
 from memorygraph.memory.reading import read_graph
@@ -51,9 +51,7 @@ class _Lines:
         return source.problem(message, code, Span(column - 1, max(column, len(source.text))))
 
 
-def import_server_memory(
-    connection: Connection, namespace: str, path: str | Path, *, provenance: Provenance | None = None
-) -> LoadReport:
+def import_server_memory(namespace: Namespace, path: str | Path, *, provenance: Provenance | None = None) -> LoadReport:
     """Read a file of the reference memory server into a namespace, in one transaction.
 
     What the namespace has of it already stays as it is. Several entities of one name become one, with a warning.
@@ -71,22 +69,22 @@ def import_server_memory(
     def at(line: int, message: str, code: str) -> Problem:
         return lines.problem(line, message, code)
 
-    return _store(Writer(connection, namespace, provenance), items, at, str(path))
+    return _store(Writer(namespace, provenance), items, at, str(path))
 
 
-def export_server_memory(connection: Connection, namespace: str) -> Iterator[str]:
+def export_server_memory(namespace: Namespace) -> Iterator[str]:
     """The lines of a file for the reference memory server: all entities of a namespace, then all relations.
 
     Raises:
         MemoryGraphError: others wrote all the time while it was read.
         ConnectionError: the server cannot be reached.
     """
-    graph = read_at_rest(connection, namespace, lambda: read_graph(connection, namespace))
+    graph = read_at_rest(namespace, lambda: read_graph(namespace))
     yield from (_line({"type": "entity", **entity.as_dict()}) for entity in graph.entities)
     yield from (_line({"type": "relation", **relation.as_dict()}) for relation in graph.relations)
 
 
-def adopt_neo4j_memory(connection: Connection, namespace: str, *, provenance: Provenance | None = None) -> LoadReport:
+def adopt_neo4j_memory(namespace: Namespace, *, provenance: Provenance | None = None) -> LoadReport:
     """Read the graph of an mcp-neo4j-memory server in the same database into a namespace; the old one stays.
 
     What it has and an entity or a relation has no place for is named in the warnings.
@@ -96,11 +94,11 @@ def adopt_neo4j_memory(connection: Connection, namespace: str, *, provenance: Pr
         MemoryGraphError: something in it can be no entity.
         ConnectionError: the server cannot be reached.
     """
-    found = connection.read(CYPHER["entities/neo4j-memory-entities"]())
+    found = namespace.read(CYPHER["entities/neo4j-memory-entities"]())
     if not found:
         raise NotFoundError("this database has no node with the label Memory, as mcp-neo4j-memory makes them")
     named = [row for row in found if row["name"] not in {None, ""}]
-    relations = connection.read(CYPHER["entities/neo4j-memory-relations"]())
+    relations = namespace.read(CYPHER["entities/neo4j-memory-relations"]())
     ended = [row for row in relations if row["source"] not in {None, ""} and row["target"] not in {None, ""}]
     items = _Items(
         [(1, _adopted(Entity, {**row, "observations": _texts(row["observations"])})) for row in named],
@@ -110,9 +108,7 @@ def adopt_neo4j_memory(connection: Connection, namespace: str, *, provenance: Pr
     _warn(items, f"{len(found) - len(named)} nodes have no name and were left out", len(found) - len(named))
     _warn(items, f"{len(relations) - len(ended)} of their relations too", len(relations) - len(ended))
     _warn(items, f"these properties were left out: {', '.join(others)}", len(others))
-    return _store(
-        Writer(connection, namespace, provenance), items, lambda _, message, code: _general(message, code), None
-    )
+    return _store(Writer(namespace, provenance), items, lambda _, message, code: _general(message, code), None)
 
 
 def _read_lines(lines: _Lines) -> tuple[_Items, list[Problem]]:
@@ -206,7 +202,7 @@ def _store(writer: Writer, items: _Items, at: Callable[[int, str, str], Problem]
                 nodes_created=nodes,
                 edges_created=len(stored.indexes),
                 warnings=tuple(warnings),
-                namespace=writer.namespace,
+                namespace=writer.namespace.name,
                 revision=stored.revision,
                 load_id=stored.load,
             )

@@ -8,8 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
-from memorygraph.graph.connection import Connection
-from memorygraph.library import CYPHER
+from memorygraph.graph.namespace import Namespace
 from memorygraph.llm.model import OpenAIModel
 from memorygraph.memory.local import LocalEmbedder
 
@@ -69,9 +68,7 @@ def configured_embedder() -> Embedder | None:
     return ModelEmbedder(OpenAIModel())
 
 
-def embed_missing(
-    connection: Connection, namespace: str, embedder: Embedder, progress: Callable[[int], None] | None = None
-) -> int:
+def embed_missing(namespace: Namespace, embedder: Embedder, progress: Callable[[int], None] | None = None) -> int:
     """Give a vector to each message and node of a namespace that has none of this embedder; returns how many.
 
     What is done is kept, also when the embedder fails: run again, it goes on from there.
@@ -81,24 +78,22 @@ def embed_missing(
     """
     done = 0
     for kind in ("messages", "nodes"):
-        for rows in _without_vector(connection, namespace, embedder, kind):
+        for rows in _without_vector(namespace, embedder, kind):
             vectors = embedder.embed([row["text"] for row in rows])
             for row, vector in zip(rows, vectors, strict=True):
                 row["vector"] = vector
-            query = CYPHER[f"recall/embed-{kind}"](namespace=namespace, model=embedder.name, rows=rows)
-            connection.write(lambda transaction, query=query: transaction.run(query))  # type: ignore[misc]
+            query = namespace.query(f"recall/embed-{kind}", model=embedder.name, rows=rows)
+            namespace.write(lambda transaction, query=query: transaction.run(query))  # type: ignore[misc]
             done += len(rows)
             if progress is not None:
                 progress(done)
     return done
 
 
-def _without_vector(
-    connection: Connection, namespace: str, embedder: Embedder, kind: str
-) -> Iterator[list[dict[str, Any]]]:
+def _without_vector(namespace: Namespace, embedder: Embedder, kind: str) -> Iterator[list[dict[str, Any]]]:
     after = ""
-    block = CYPHER[f"recall/{kind}-without-vector"]
-    while rows := connection.read(block(namespace=namespace, model=embedder.name, after=after, limit=ROWS)):
+    query = f"recall/{kind}-without-vector"
+    while rows := namespace.read(query, model=embedder.name, after=after, limit=ROWS):
         after = rows[-1]["id"]
         yield [row if "text" in row else {**row, "text": text_of_node(row["name"], row["data"])} for row in rows]
 

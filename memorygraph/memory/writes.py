@@ -21,9 +21,9 @@ from hashlib import blake2b
 from typing import Any
 
 from memorygraph.errors import ConflictError
-from memorygraph.graph.connection import Abandon, Connection, Transaction
+from memorygraph.graph.connection import Abandon
 from memorygraph.graph.loads import COUNTS, NOTHING, UNSAID, Provenance, run_counted
-from memorygraph.graph.search import namespace_token
+from memorygraph.graph.namespace import Namespace, NamespaceTransaction
 from memorygraph.languages.contextscript import is_identifier
 from memorygraph.library import CYPHER
 from memorygraph.query import Query
@@ -105,15 +105,14 @@ class Clash(Exception):  # noqa: N818 - control flow, not an error
 class Writer:
     """Writes into one namespace; the record of each write will say who asked for it."""
 
-    connection: Connection
-    namespace: str
+    namespace: Namespace
     provenance: Provenance | None = None
 
     def run(
         self,
         names: Iterable[str],
         ids: Iterable[str],
-        work: Callable[[Transaction, Opened, str], Any],
+        work: Callable[[NamespaceTransaction, Opened, str], Any],
         foreseen: Foreseen | None = None,
         about: Mapping[str, Any] | None = None,
     ) -> Any:
@@ -124,20 +123,25 @@ class Writer:
         load = uuid.uuid4().hex
         # Nothing is called "": a node without a name is called by its id.
         asked = {"names": list(dict.fromkeys(filter(None, names))), "ids": list(dict.fromkeys(ids))}
-        begin = CYPHER["entities/begin"](namespace=self.namespace, load=load, **asked)
+        begin = self.namespace.query("entities/begin", load=load, **asked)
         if foreseen:
             write = self._write(load, foreseen.rows, self.record(NOTHING, about))
             found = {"foreseen": foreseen.ids, "entities": foreseen.rows.entities}
             begin = CYPHER["entities/foreseen-write"].around(begin, write, **found)
 
-        def unit(transaction: Transaction) -> Any:
+        def unit(transaction: NamespaceTransaction) -> Any:
             [row] = transaction.run(begin)
             return work(transaction, _opened(row), load)
 
-        return self.connection.write(unit)
+        return self.namespace.write(unit)
 
     def store(
-        self, transaction: Transaction, opened: Opened, load: str, rows: Rows, about: Mapping[str, Any] | None = None
+        self,
+        transaction: NamespaceTransaction,
+        opened: Opened,
+        load: str,
+        rows: Rows,
+        about: Mapping[str, Any] | None = None,
     ) -> frozenset[int]:
         """Store the rows, unless they are, and close the write; returns which observations and relations are new.
 
@@ -161,9 +165,9 @@ class Writer:
 
     def _write(self, load: str, rows: Rows, record: Mapping[str, Any] | None) -> Query:
         """The query that stores rows, and, with its record, closes the write."""
-        return CYPHER["entities/write"](
-            namespace=self.namespace,
-            namespace_token=namespace_token(self.namespace),
+        return self.namespace.query(
+            "entities/write",
+            namespace_token=self.namespace.token,
             load=load,
             record=record,
             most=MAX_OF_A_WRITE,
@@ -172,9 +176,9 @@ class Writer:
             relations=rows.relations,
         )
 
-    def stored_before(self, transaction: Transaction, opened: Opened, edges: Sequence[str]) -> frozenset[int]:
+    def stored_before(self, transaction: NamespaceTransaction, opened: Opened, edges: Sequence[str]) -> frozenset[int]:
         """The indexes of those edges that the write stored when it ran before."""
-        [row] = transaction.run(CYPHER["entities/places"](namespace=self.namespace, ids=list(edges)))
+        [row] = transaction.run("entities/places", ids=list(edges))
         start = opened.place(0)
         return frozenset(place - start for place in row["places"] if 0 <= place - start < MAX_OF_A_WRITE)
 
@@ -186,18 +190,18 @@ class Writer:
         Where nothing is found nothing happened, and there is no revision of it.
         """
 
-        def work(transaction: Transaction, opened: Opened, load: str) -> dict[str, int]:
+        def work(transaction: NamespaceTransaction, opened: Opened, load: str) -> dict[str, int]:
             if opened.applied:
                 raise Abandon({name: opened.applied.get(name, 0) for name in COUNTS})
             parameters = rows(opened.ids)
             if not any(parameters.values()):
                 raise Abandon(dict(NOTHING))
-            [found] = transaction.run(CYPHER[query](namespace=self.namespace, **parameters))
+            [found] = transaction.run(query, **parameters)
             counts = run_counted(transaction, self._deletions(found))
             if not any(counts.values()):
                 raise Abandon(counts)
             record = self.record(counts, {"statements": statements})
-            transaction.run(CYPHER["load/record-load"](namespace=self.namespace, load=load, record=record))
+            transaction.run("load/record-load", load=load, record=record)
             return counts
 
         counts: dict[str, int] = self.run(names, (), work)
@@ -206,12 +210,12 @@ class Writer:
     def _deletions(self, found: Mapping[str, list[str]]) -> Iterator[Query]:
         """The queries that delete what was found, as a script that deletes it would: so its history is kept."""
         if found["nodes"]:
-            yield CYPHER["contextscript/delete-nodes"](namespace=self.namespace, ids=found["nodes"])
+            yield self.namespace.query("contextscript/delete-nodes", ids=found["nodes"])
         if found["edges"]:
-            yield CYPHER["contextscript/delete-edges"](namespace=self.namespace, ids=found["edges"])
+            yield self.namespace.query("contextscript/delete-edges", ids=found["edges"])
         if found["emptied"]:
             rows = [{"id": identifier, "set": {"data": ""}} for identifier in found["emptied"]]
-            yield CYPHER["contextscript/change-nodes"](namespace=self.namespace, rows=rows)
+            yield self.namespace.query("contextscript/change-nodes", rows=rows)
 
     def record(self, counts: Mapping[str, int], about: Mapping[str, Any] | None) -> dict[str, Any]:
         """What the record of a write says: who asked for it, what it did, and what else is known `about` it."""

@@ -18,9 +18,9 @@ from memorygraph.budget import Budget
 from memorygraph.context.items import ContextItem, Source
 from memorygraph.context.layers import Prompt
 from memorygraph.errors import MemoryGraphError, ModelError, Problem, ScriptError
-from memorygraph.graph.connection import Transaction
 from memorygraph.graph.elements import Node
 from memorygraph.graph.loads import Loader, LoadReport, Provenance
+from memorygraph.graph.namespace import NamespaceTransaction
 from memorygraph.languages import Program, parse
 from memorygraph.languages.contextscript import Deletion, EdgeDeclaration, NodeDeclaration, Statement
 from memorygraph.llm.completion import Completion, Message
@@ -135,19 +135,19 @@ class ProgramWriter:
         at = datetime.now(UTC).isoformat()
         asked = without_secrets([dict(message) for message in messages], _secrets())
         completion = self.model.complete(asked)
-        call = call_of(self.loader.namespace, self.conversation, asked, completion, at)
-        Recorder(self.loader.connection, self.loader.namespace, self.conversation).record(call)
+        call = call_of(self.loader.namespace.name, self.conversation, asked, completion, at)
+        Recorder(self.loader.namespace, self.conversation).record(call)
         return Said(completion, next(iter(answers_of(call)), None), at)
 
     def _load(self, text: str, said: Said, known: Known) -> tuple[LoadReport | None, tuple[Problem, ...]]:
         """The report of loading a program, or what is wrong with it. A program without statements is not loaded."""
         program = parse(text, LANGUAGE, file=FILE)
         if not program.statements and not program.problems:
-            return LoadReport(FILE, LANGUAGE, 0, namespace=self.loader.namespace), ()
+            return LoadReport(FILE, LANGUAGE, 0, namespace=self.loader.namespace.name), ()
         model = said.completion.model or self.model.name
         provenance = Provenance(by=self.by, model=model, conversation=self.conversation, message=said.message)
 
-        def check(transaction: Transaction) -> list[Problem]:
+        def check(transaction: NamespaceTransaction) -> list[Problem]:
             query = elements_query(self.loader.namespace, [id_ for id_, _, _ in _touched(program)])
             return unseen(program, known, elements_of(transaction.run(query)))
 
@@ -165,7 +165,7 @@ class ProgramWriter:
         ids = {id_ for id_, _, statement in _touched(program) if _may_be_shown(statement, known)}
         if not ids:
             return {}
-        stored = elements_of(self.loader.connection.read(elements_query(self.loader.namespace, ids)))
+        stored = elements_of(self.loader.namespace.read(elements_query(self.loader.namespace, ids)))
         return {id_: element for id_, element in stored.items() if known.shown.get(id_) != element}
 
 

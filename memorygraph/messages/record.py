@@ -187,7 +187,7 @@ class CallWatch:
         try:
             call = RecordedCall(
                 id=uuid.uuid4().hex,
-                namespace=recorder.namespace,
+                namespace=recorder.namespace.name,
                 conversation=recorder.conversation,
                 api=self._api,
                 complete=complete,

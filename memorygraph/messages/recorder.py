@@ -18,7 +18,7 @@ from pathlib import Path
 from threading import Event, Lock, Thread
 
 from memorygraph.errors import ConflictError, ConnectionError, MemoryGraphError, QueryError
-from memorygraph.graph.connection import Connection
+from memorygraph.graph.namespace import Namespace
 from memorygraph.library import CYPHER
 from memorygraph.messages.calls import RESPONSES, Exchange, RecordedAnswer, RecordedCall, exchange_of
 from memorygraph.messages.history import Attachment, MessageEntry, entries_of
@@ -61,11 +61,10 @@ class Recorder:
     platform's folder for user data). Several processes may share it.
     """
 
-    def __init__(self, connection: Connection, namespace: str, conversation: str, folder: Path | None = None) -> None:
-        self.connection = connection
+    def __init__(self, namespace: Namespace, conversation: str, folder: Path | None = None) -> None:
         self.namespace = namespace
         self.conversation = conversation
-        self.spool = Spool(namespace, folder)
+        self.spool = Spool(namespace.name, folder)
         self._jobs: deque[_Job] = deque()
         self._lock = Lock()
         self._flushing = Lock()
@@ -219,16 +218,17 @@ class Recorder:
     def _database_id(self) -> str:
         if self._database is None:
             try:
-                [row] = self.connection.read(CYPHER["records/database-id"]())
+                [row] = self.namespace.connection.read(CYPHER["records/database-id"]())
                 self._database = str(row["id"])
             except QueryError:  # a user without the right to ask; the address is the next best identity
-                self._database = f"{self.connection.uri}/{self.connection.database or ''}"
+                connection = self.namespace.connection
+                self._database = f"{connection.uri}/{connection.database or ''}"
         return self._database
 
     def _write(self, call: RecordedCall) -> None:
         """Store a call; again, it changes nothing."""
         self._database_id()
-        store = Store(self.connection, call.namespace, call.conversation, recalled=call.recalled)
+        store = Store(replace(self.namespace, name=call.namespace), call.conversation, recalled=call.recalled)
         try:
             exchange = exchange_of(call)
             prompt, whole = self._prompt(store, exchange)
@@ -247,8 +247,7 @@ class Recorder:
         given = list(exchange.prompt)
         if exchange.previous is None:
             return given, exchange.whole
-        query = CYPHER["records/find-response"](namespace=self.namespace, response=exchange.previous)
-        found = self.connection.read(query)
+        found = self.namespace.read("records/find-response", response=exchange.previous)
         if not found:
             return given, False
         kept = json.loads(found[0]["body"])["metadata"]

@@ -18,9 +18,8 @@ from datetime import UTC, date, datetime
 from typing import Any
 
 from memorygraph.errors import ConflictError, MemoryGraphError, NotFoundError
-from memorygraph.graph.connection import Abandon, Connection, Transaction
-from memorygraph.graph.search import namespace_token
-from memorygraph.library import CYPHER
+from memorygraph.graph.connection import Abandon
+from memorygraph.graph.namespace import Namespace, NamespaceTransaction
 from memorygraph.messages.findable import conversation_token, said
 from memorygraph.messages.history import Attachment, MessageEntry, Version, VersionChange, seal
 from memorygraph.messages.message import ROOT, Message, chain
@@ -49,39 +48,38 @@ class ConversationInfo:
         return asdict(self)
 
 
-def list_conversations(connection: Connection, namespace: str) -> list[ConversationInfo]:
+def list_conversations(namespace: Namespace) -> list[ConversationInfo]:
     """Every conversation of a namespace, by name."""
-    return [ConversationInfo(**row) for row in connection.read(CYPHER["messages/conversations"](namespace=namespace))]
+    return [ConversationInfo(**row) for row in namespace.read("messages/conversations")]
 
 
-def drop_conversations(connection: Connection, namespace: str) -> None:
+def drop_conversations(namespace: Namespace) -> None:
     """Delete every conversation of a namespace with all its versions and messages, in several transactions."""
-    page = CYPHER["messages/drop-conversations"](namespace=namespace, limit=ROWS)
-    while connection.write(lambda transaction: int(transaction.run(page)[0]["deleted"])):
+    page = namespace.query("messages/drop-conversations", limit=ROWS)
+    while namespace.write(lambda transaction: int(transaction.run(page)[0]["deleted"])):
         pass
 
 
 class Store:
     """One conversation of a namespace in Neo4j; recall finds what was said in it, unless it is not `recalled`."""
 
-    def __init__(self, connection: Connection, namespace: str, name: str, *, recalled: bool = True) -> None:
-        self.connection = connection
+    def __init__(self, namespace: Namespace, name: str, *, recalled: bool = True) -> None:
         self.namespace = namespace
         self.name = name
         self.recalled = recalled
         self._found_by = {
             "conversations": [name] if recalled else None,
-            "namespace_token": f"{namespace_token(namespace)} {conversation_token(namespace, name)}",
+            "namespace_token": f"{namespace.token} {conversation_token(namespace.name, name)}",
         }
 
     def head(self) -> Version | None:
         """The version that was last written, or None while nothing was stored."""
-        rows = self.connection.read(self._query("head", name=self.name))
+        rows = self.namespace.read("messages/head", name=self.name)
         return Version(**rows[0]) if rows else None
 
     def versions(self) -> list[Version]:
         """Every version by its number."""
-        return [Version(**row) for row in self.connection.read(self._query("versions", name=self.name))]
+        return [Version(**row) for row in self.namespace.read("messages/versions", name=self.name)]
 
     def path(self, tip: str) -> list[MessageEntry]:
         """The messages from the first to this one, in one query.
@@ -94,7 +92,7 @@ class Store:
         """
         if tip == ROOT:
             return []
-        rows = self.connection.read(self._query("path", id=tip))
+        rows = self.namespace.read("messages/path", id=tip)
         if not rows:
             raise NotFoundError(f"no message `{tip}` in namespace `{self.namespace}`")
         messages = [Message(body) for body in reversed(rows[0]["bodies"])]
@@ -116,7 +114,7 @@ class Store:
         ahead = rows[:last] if len(rows) > MAX_SENT_CHARACTERS else []
         known = self._store_ahead(ahead)
 
-        def work(transaction: Transaction) -> tuple[Version, frozenset[str]]:
+        def work(transaction: NamespaceTransaction) -> tuple[Version, frozenset[str]]:
             if change.base.length == 0:
                 self._create(transaction, change.base.id)
             if change.at is not None:
@@ -126,7 +124,7 @@ class Store:
             self._attach(transaction, change.attachments)
             return change.result(moved["number"]), frozenset([*sampled, *moved["sampled"]])
 
-        result = self.connection.write(work)
+        result = self.namespace.write(work)
         if isinstance(result, ConflictError):
             raise result
         return result
@@ -134,15 +132,17 @@ class Store:
     def branch(self, base: Version, tip: str, length: int) -> Version:
         """A new version that ends with a message of the version `base`."""
         version = Version()
-        query = self._query("branch-version", name=self.name, version=version.id, tip=tip, length=length)
+        query = self.namespace.query(
+            "messages/branch-version", name=self.name, version=version.id, tip=tip, length=length
+        )
 
-        def work(transaction: Transaction) -> Version:
+        def work(transaction: NamespaceTransaction) -> Version:
             if base.length == 0:
                 self._create(transaction, base.id)
             transaction.run(query)
             return self._stored(transaction, version.id)
 
-        return self.connection.write(work)
+        return self.namespace.write(work)
 
     def add_path(
         self, entries: Sequence[MessageEntry], attachments: Sequence[Attachment] = (), *, response: str | None = None
@@ -153,11 +153,11 @@ class Store:
         """
         tip = entries[-1].id
         ids = [entry.id for entry in reversed(entries)]
-        place = self._query(
-            "find-place", name=self.name, recalled=self.recalled, ids=ids, tip=tip, new_version=Version().id
+        place = self.namespace.query(
+            "messages/find-place", name=self.name, recalled=self.recalled, ids=ids, tip=tip, new_version=Version().id
         )
 
-        def work(transaction: Transaction) -> Version:
+        def work(transaction: NamespaceTransaction) -> Version:
             [found] = transaction.run(place)
             stored, holds = found.pop("stored"), found.pop("holds")
             version = Version(**found)
@@ -170,43 +170,39 @@ class Store:
             self._attach(transaction, attachments, response)
             return version
 
-        return self.connection.write(work)
+        return self.namespace.write(work)
 
     def attach(self, attachments: Sequence[Attachment]) -> None:
         """Keep these beside their stored messages."""
-        self.connection.write(lambda transaction: self._attach(transaction, attachments))
+        self.namespace.write(lambda transaction: self._attach(transaction, attachments))
 
     def attachments(self, ids: Collection[str]) -> list[Attachment]:
         """What is kept beside these messages, in their order, then in the order in which it was stored."""
-        rows = self.connection.read(self._query("attachments", ids=list(ids)))
+        rows = self.namespace.read("messages/attachments", ids=list(ids))
         kept = [Attachment(row["message"], at=row["at"], **json.loads(row["body"])) for row in rows]
         order = {id_: place for place, id_ in enumerate(ids)}
         return sorted(kept, key=lambda attachment: order[attachment.message_id])
 
     def audit(self, version: Version) -> list[StoredMessage]:
         """The messages of a version as they are stored, from its tip back to the first."""
-        rows = self.connection.read(self._query("audit", id=version.tip))
+        rows = self.namespace.read("messages/audit", id=version.tip)
         return [
             StoredMessage(id_, body, {"role": role, "content": content}, [(i, b) for i, b in kept], sampled, sealed)
             for row in rows
             for id_, body, role, content, sampled, sealed, kept in row["messages"]
         ]
 
-    def _query(self, block: str, **parameters: Any) -> Query:
-        return CYPHER[f"messages/{block}"](namespace=self.namespace, **parameters)
+    def _create(self, transaction: NamespaceTransaction, version: str) -> None:
+        transaction.run("messages/create-conversation", name=self.name, recalled=self.recalled, version=version)
 
-    def _create(self, transaction: Transaction, version: str) -> None:
-        query = self._query("create-conversation", name=self.name, recalled=self.recalled, version=version)
-        transaction.run(query)
-
-    def _stored(self, transaction: Transaction, version: str) -> Version:
-        [row] = transaction.run(self._query("version", id=version))
+    def _stored(self, transaction: NamespaceTransaction, version: str) -> Version:
+        [row] = transaction.run("messages/version", id=version)
         return Version(**row)
 
     def _replacement(self, change: VersionChange) -> Query:
         base = change.base
-        return self._query(
-            "replace-version",
+        return self.namespace.query(
+            "messages/replace-version",
             name=self.name,
             version=base.id,
             tip=base.tip,
@@ -215,13 +211,13 @@ class Store:
         )
 
     def _appended(
-        self, transaction: Transaction, change: VersionChange, rows: list[dict[str, Any]]
+        self, transaction: NamespaceTransaction, change: VersionChange, rows: list[dict[str, Any]]
     ) -> dict[str, Any] | None:
         """What became of one new message behind the last, or None where there is more to do, or to be asked."""
         if not change.appends_one:
             return None
-        query = self._query(
-            "append-message",
+        query = self.namespace.query(
+            "messages/append-message",
             name=self.name,
             operation=change.operation,
             version=change.version,
@@ -231,9 +227,11 @@ class Store:
         )
         return next(iter(transaction.run(query)), None)
 
-    def _moved(self, transaction: Transaction, change: VersionChange, rows: list[dict[str, Any]]) -> dict[str, Any]:
-        query = self._query(
-            "change-version",
+    def _moved(
+        self, transaction: NamespaceTransaction, change: VersionChange, rows: list[dict[str, Any]]
+    ) -> dict[str, Any]:
+        query = self.namespace.query(
+            "messages/change-version",
             name=self.name,
             operation=change.operation,
             version=change.version,
@@ -245,16 +243,16 @@ class Store:
         )
         return self._fitting(transaction, change, query)
 
-    def _fitting(self, transaction: Transaction, change: VersionChange, query: Query) -> dict[str, Any]:
+    def _fitting(self, transaction: NamespaceTransaction, change: VersionChange, query: Query) -> dict[str, Any]:
         """The row of a query that changes a version, or out of the transaction if that has moved meanwhile."""
         row = next(iter(transaction.run(query)), {"fits": False, "replaced": False})
         if not row["fits"]:
             raise Abandon(conflict_error(self.name, change.base, replaced=row["replaced"]))
         return row
 
-    def _write(self, transaction: Transaction, rows: list[dict[str, Any]]) -> list[str]:
+    def _write(self, transaction: NamespaceTransaction, rows: list[dict[str, Any]]) -> list[str]:
         pages = [rows[start : start + ROWS] for start in range(0, len(rows), ROWS)]
-        written = [transaction.run(self._query("write-messages", **self._found_by, rows=page)) for page in pages]
+        written = [transaction.run("messages/write-messages", **self._found_by, rows=page) for page in pages]
         return [id_ for [row] in written for id_ in row["sampled"]]
 
     def _store_ahead(self, rows: list[dict[str, Any]]) -> list[str]:
@@ -262,22 +260,24 @@ class Store:
         known: list[str] = []
         for start in range(0, len(rows), ROWS):
             page = [{**row, **_sampled(row["id"], sampled=False)} for row in rows[start : start + ROWS]]
-            query = self._query("write-messages", **self._found_by, rows=page)
-            [written] = self.connection.write(lambda transaction, query=query: transaction.run(query))  # type: ignore[misc]
+            query = self.namespace.query("messages/write-messages", **self._found_by, rows=page)
+            [written] = self.namespace.write(lambda transaction, query=query: transaction.run(query))  # type: ignore[misc]
             known += written["sampled"]
         return known
 
-    def _mark(self, transaction: Transaction, rows: list[dict[str, Any]]) -> list[str]:
+    def _mark(self, transaction: NamespaceTransaction, rows: list[dict[str, Any]]) -> list[str]:
         marked = [{"id": row["id"], "seal": row["seal"]} for row in rows if row["sampled"]]
         for start in range(0, len(marked), ROWS):
-            transaction.run(self._query("mark-sampled", rows=marked[start : start + ROWS]))
+            transaction.run("messages/mark-sampled", rows=marked[start : start + ROWS])
         return [row["id"] for row in marked]
 
-    def _attach(self, transaction: Transaction, attachments: Sequence[Attachment], response: str | None = None) -> None:
+    def _attach(
+        self, transaction: NamespaceTransaction, attachments: Sequence[Attachment], response: str | None = None
+    ) -> None:
         for attachment in attachments:
             self._write(transaction, self._rows(ROOT, attachment.inner))
         if attachments:
-            transaction.run(self._query("attach", rows=[_attachment_row(a, response) for a in attachments]))
+            transaction.run("messages/attach", rows=[_attachment_row(a, response) for a in attachments])
 
     def _rows(self, parent: str, entries: Sequence[MessageEntry]) -> list[dict[str, Any]]:
         parents = [parent, *(entry.id for entry in entries)]

@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Any, ClassVar, TypeAlias
 
 from memorygraph.errors import NotFoundError, Problem, ScriptError, Source
-from memorygraph.graph.connection import Connection
 from memorygraph.graph.loads import Loader, LoadReport, Provenance
+from memorygraph.graph.namespace import Namespace
 from memorygraph.languages import Script, agentscript, convo, parse
-from memorygraph.library import CYPHER
 from memorygraph.query import Query
 from memorygraph.runtime.convo.store import graph_identity, graph_query
 
@@ -38,8 +37,7 @@ class ProgramInfo:
 class ProgramStore(ABC):
     """The programs of one language in one namespace. Each is stored under the name of its file."""
 
-    connection: Connection
-    namespace: str
+    namespace: Namespace
     language: ClassVar[str]
 
     @abstractmethod
@@ -63,7 +61,7 @@ class ProgramStore(ABC):
         Raises:
             ScriptError: the program is wrong, or needs other files; nothing was stored.
         """
-        return Loader(self.connection, self.namespace, self.language).write(
+        return Loader(self.namespace, self.language).write(
             self.queries(program),
             file=program.source.file,
             statements=len(program.statements),
@@ -88,8 +86,7 @@ class AgentScriptStore(ProgramStore):
             raise ScriptError(problems)
         source = program.source
         properties = {**self.properties(source), "source": source.text}
-        store = CYPHER["programs/store-program"]
-        return [store(namespace=self.namespace, id=graph_identity(source), properties=properties)]
+        return [self.namespace.query("programs/store-program", id=graph_identity(source), properties=properties)]
 
 
 class ConvoStore(ProgramStore):
@@ -100,43 +97,44 @@ class ConvoStore(ProgramStore):
     def queries(self, program: convo.Program) -> list[Query]:
         """The queries that store the nodes and routes of a graph, and offer it by its name."""
         source = program.source
-        offer = CYPHER["programs/offer-graph"]
-        offered = offer(namespace=self.namespace, id=graph_identity(source), properties=self.properties(source))
+        id_, properties = graph_identity(source), self.properties(source)
+        offered = self.namespace.query("programs/offer-graph", id=id_, properties=properties)
         return [graph_query(program, self.namespace), offered]
 
 
-def list_programs(connection: Connection, namespace: str) -> list[ProgramInfo]:
+def list_programs(namespace: Namespace) -> list[ProgramInfo]:
     """The stored programs of a namespace, by name; of each name the one that was loaded last."""
-    return [ProgramInfo(**row) for row in connection.read(CYPHER["programs/programs"](namespace=namespace))]
+    return [ProgramInfo(**row) for row in namespace.read("programs/programs")]
 
 
-def find_program(connection: Connection, namespace: str, name: str) -> StoredProgram:
+def find_program(namespace: Namespace, name: str) -> StoredProgram:
     """The program that was last loaded under a name.
 
     Raises:
         NotFoundError: there is none.
     """
-    rows = connection.read(CYPHER["programs/program"](namespace=namespace, name=name))
+    rows = namespace.read("programs/program", name=name)
     if not rows:
-        raise _not_found(connection, namespace, name)
-    program: StoredProgram = parse(rows[0]["source"], rows[0]["language"], file=name)
+        raise _not_found(namespace, name)
+    language: Any = rows[0]["language"]
+    program: StoredProgram = parse(rows[0]["source"], language, file=name)
     return program
 
 
-def forget_program(connection: Connection, namespace: str, name: str) -> None:
+def forget_program(namespace: Namespace, name: str) -> None:
     """Let a program be run by its name no longer; the records of its runs stay.
 
     Raises:
         NotFoundError: there is none.
     """
-    query = CYPHER["programs/forget-program"](namespace=namespace, name=name)
-    [row] = connection.write(lambda transaction: transaction.run(query))
+    query = namespace.query("programs/forget-program", name=name)
+    [row] = namespace.write(lambda transaction: transaction.run(query))
     if not row["forgotten"]:
-        raise _not_found(connection, namespace, name)
+        raise _not_found(namespace, name)
 
 
-def _not_found(connection: Connection, namespace: str, name: str) -> NotFoundError:
-    known = ", ".join(f"`{each.name}`" for each in list_programs(connection, namespace)) or "none"
+def _not_found(namespace: Namespace, name: str) -> NotFoundError:
+    known = ", ".join(f"`{each.name}`" for each in list_programs(namespace)) or "none"
     return NotFoundError(f"no program `{name}` is stored in namespace `{namespace}`; there are: {known}")
 
 

@@ -15,8 +15,7 @@ from uuid import uuid4
 
 from memorygraph.context.items import ContextItem
 from memorygraph.context.rendering import compact
-from memorygraph.graph.connection import Connection
-from memorygraph.library import CYPHER
+from memorygraph.graph.namespace import Namespace
 from memorygraph.llm.recording import answers_of, call_of
 from memorygraph.messages.recorder import Recorder
 from memorygraph.runtime.agentscript.generation import GenerationRecord
@@ -29,13 +28,12 @@ RUNS_PER_TRANSACTION = 5000
 class RunStore:
     """Writes one run into a namespace. `conversation` is the one that keeps its messages."""
 
-    connection: Connection
-    namespace: str
+    namespace: Namespace
     id: str = field(default_factory=lambda: uuid4().hex)
 
     def __post_init__(self) -> None:
         self.conversation = f"run-{self.id}"
-        self._recorder = Recorder(self.connection, self.namespace, self.conversation)
+        self._recorder = Recorder(self.namespace, self.conversation)
         self._writer = Writer(f"the run {self.id}")
         self._order = 0
         self._written: set[str] = set()
@@ -46,9 +44,7 @@ class RunStore:
         Raises:
             ConnectionError: the database cannot be reached.
         """
-        self._run(
-            CYPHER["runs/begin-run"](namespace=self.namespace, id=self.id, properties=stored_properties(properties))
-        )
+        self._run(self.namespace.query("runs/begin-run", id=self.id, properties=stored_properties(properties)))
 
     def add(self, record: GenerationRecord) -> None:
         """Have a generation written."""
@@ -57,25 +53,25 @@ class RunStore:
 
     def end(self, properties: dict[str, Any]) -> None:
         """Have the end written, and wait until everything is."""
-        query = CYPHER["runs/end-run"](namespace=self.namespace, id=self.id, properties=stored_properties(properties))
+        query = self.namespace.query("runs/end-run", id=self.id, properties=stored_properties(properties))
         self._writer.put(lambda: self._run(query))
         self._writer.close()
 
     def _run(self, query: Any) -> None:
-        self.connection.write(lambda transaction: transaction.run(query))
+        self.namespace.write(lambda transaction: transaction.run(query))
 
     def _add(self, order: int, record: GenerationRecord) -> None:
         items = [_item(item) for item in record.prompt.items]
         new = [row if row["id"] not in self._written else {**row, "properties": {}} for row in items]
         calls = [
-            call_of(self.namespace, self.conversation, attempt.messages, attempt.completion, attempt.at)
+            call_of(self.namespace.name, self.conversation, attempt.messages, attempt.completion, attempt.at)
             for attempt in record.attempts
         ]
         for call in calls:
             self._recorder.record(call)
         self._run(
-            CYPHER["runs/record-generation"](
-                namespace=self.namespace,
+            self.namespace.query(
+                "runs/record-generation",
                 run=self.id,
                 order=order,
                 id=record.id,
@@ -88,10 +84,10 @@ class RunStore:
         self._written.update(row["id"] for row in items)
 
 
-def drop_runs(connection: Connection, namespace: str) -> None:
+def drop_runs(namespace: Namespace) -> None:
     """Delete every run of a namespace, in several transactions."""
-    page = CYPHER["runs/drop-runs"](namespace=namespace, limit=RUNS_PER_TRANSACTION)
-    while connection.write(lambda transaction: int(transaction.run(page)[0]["deleted"])):
+    page = namespace.query("runs/drop-runs", limit=RUNS_PER_TRANSACTION)
+    while namespace.write(lambda transaction: int(transaction.run(page)[0]["deleted"])):
         pass
 
 

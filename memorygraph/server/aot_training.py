@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 from memorygraph.graph.connection import Connection
 from memorygraph.graph.elements import find_neighbours, search
 from memorygraph.graph.loads import Loader
+from memorygraph.graph.namespace import Namespace
 from memorygraph.graph.namespaces import list_namespaces
 from memorygraph.graph.schema import apply_schema
 from memorygraph.languages import parse
@@ -94,9 +95,10 @@ def _work(server: TrainingServer) -> None:
         raise RuntimeError("the server of the training has ended")
     with Connection(uri, (USERNAME, server.password())) as connection:
         apply_schema(connection)
-        Loader(connection, "training").load(parse(PROGRAM))
-        search(connection, "training", "first", limit=3)
-        find_neighbours(connection, "training", "a", depth=2)
+        training = Namespace(connection, "training")
+        Loader(training).load(parse(PROGRAM))
+        search(training, "first", limit=3)
+        find_neighbours(training, "a", depth=2)
         list_namespaces(connection)
 
 

@@ -339,9 +339,9 @@ def pieces(values: Sequence[Any], size: int = ROWS) -> Iterator[Sequence[Any]]:
 def fill_ours(graph: MemoryGraph, entities: Sequence[Any], relations: Sequence[Any]) -> None:
     """Write with few large calls of the same functions that the tools call."""
     for part in pieces(entities):
-        create_entities(graph.connection, graph.namespace, [Entity.model_validate(each) for each in part])
+        create_entities(graph.scope, [Entity.model_validate(each) for each in part])
     for part in pieces(relations):
-        create_relations(graph.connection, graph.namespace, [Relation.model_validate(each) for each in part])
+        create_relations(graph.scope, [Relation.model_validate(each) for each in part])
 
 
 def fill_reference(file: Path, entities: Sequence[Any], relations: Sequence[Any]) -> None:

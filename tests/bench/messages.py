@@ -70,7 +70,7 @@ def raw_write(graph: MemoryGraph) -> float:
 def records(graph: MemoryGraph, pairs: int = 100) -> None:
     """The time of recording a call, as a ratio to one raw write: new conversations, and two that go on."""
     with tempfile.TemporaryDirectory() as folder:
-        recorder = Recorder(graph.connection, graph.namespace, "warm", Path(folder))
+        recorder = Recorder(graph.scope, "warm", Path(folder))
         recorder.record(call(graph, "warm", [message(0)], 0))
         for start in (0, 10, 1000):
             name, prompt = f"record-{start}-{uuid.uuid4().hex}", [message(i) for i in range(start)]

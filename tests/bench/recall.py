@@ -89,8 +89,8 @@ def fill(graph: MemoryGraph, messages: Sequence[str], nodes: Sequence[str]) -> N
         for i in range(len(nodes))
     ]
     graph.load("\n".join(lines))
-    index_messages(graph.connection, graph.namespace)
-    embed_missing(graph.connection, graph.namespace, WordVectors())
+    index_messages(graph.scope)
+    embed_missing(graph.scope, WordVectors())
 
 
 def milliseconds(work: Callable[[], Any]) -> float:
@@ -109,12 +109,12 @@ def measure(graph: MemoryGraph, questions: Sequence[str]) -> None:
         ways: dict[str, Callable[[], Any]] = {
             "a query that does nothing": lambda: graph.connection.read(Query(PING)),
             "the vector query alone": lambda alone=alone: graph.connection.read(alone),  # type: ignore[misc]
-            "words": lambda question=question: recall(graph.connection, graph.namespace, question),  # type: ignore[misc]
+            "words": lambda question=question: recall(graph.scope, question),  # type: ignore[misc]
             "words and vectors": lambda question=question, vector=vector: recall(  # type: ignore[misc]
-                graph.connection, graph.namespace, question, embedder=Known(vector)
+                graph.scope, question, embedder=Known(vector)
             ),
             "without steps": lambda question=question, vector=vector: recall(  # type: ignore[misc]
-                graph.connection, graph.namespace, question, embedder=Known(vector), steps=False
+                graph.scope, question, embedder=Known(vector), steps=False
             ),
         }
         for name, work in ways.items():

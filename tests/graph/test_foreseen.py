@@ -65,7 +65,7 @@ def test_what_is_foreseen_is_stored_as_what_is_not(graph: MemoryGraph, twin: Mem
     found = []
     for each, check in ((graph, None), (twin, lambda _transaction: [])):
         each.load(BEFORE)
-        loader = Loader(each.connection, each.namespace)
+        loader = Loader(each.scope)
         report = loader.load(parse(statement + ";"), check=check, provenance=Provenance(by="somebody", model="m"))
         stored = each.query(STORED)
         found.append((_alike(report.as_dict()), _alike(stored), each.export("jsonl")))

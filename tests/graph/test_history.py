@@ -588,13 +588,13 @@ def test_a_context_keeps_its_log_when_what_contextscript_says_of_it_is_undone(gr
 
 
 def test_what_clients_remember_and_forget_has_a_history_and_is_undone(graph: MemoryGraph) -> None:
-    place = (graph.connection, graph.namespace)
+    place = graph.scope
     ada = Entity(name="Ada", entity_type="person", observations=["wrote programs", "liked maths"])
-    create_entities(*place, [ada, Entity(name="Bob", entity_type="person", observations=[])])
-    create_relations(*place, [Relation(source="Ada", target="Bob", relation_type="knows")])
+    create_entities(place, [ada, Entity(name="Bob", entity_type="person", observations=[])])
+    create_relations(place, [Relation(source="Ada", target="Bob", relation_type="knows")])
     states = [graph.at(revision).export() for revision in range(3)]
-    delete_observations(*place, [ObservationDeletion(entity_name="Ada", observations=["liked maths"])])
-    delete_entities(*place, ["Ada"], provenance=Provenance(by="a client"))
+    delete_observations(place, [ObservationDeletion(entity_name="Ada", observations=["liked maths"])])
+    delete_entities(place, ["Ada"], provenance=Provenance(by="a client"))
     assert [(c.revision, c.action, c.by) for c in graph.history("Ada")] == [
         (1, "created", ""),
         (4, "deleted", "a client"),

@@ -101,9 +101,9 @@ def test_an_export_says_what_contextscript_cannot_say_and_which_format_can(graph
         Entity(name="Ada", entity_type="person", observations=[]),
         Entity(name="ACME", entity_type="firm", observations=[]),
     ]
-    create_entities(graph.connection, graph.namespace, people)
+    create_entities(graph.scope, people)
     relation = Relation(source="Ada", target="ACME", relation_type="works at")
-    create_relations(graph.connection, graph.namespace, [relation])
+    create_relations(graph.scope, [relation])
     with pytest.raises(MemoryGraphError, match=r"has the verb 'works at', which cannot be said.*--format jsonl"):
         graph.export()
     lines = [json.loads(line) for line in graph.export("jsonl").splitlines()]

@@ -17,8 +17,8 @@ _RECALLED = (
 def store_names(graph: MemoryGraph) -> None:
     """Store an entity with an observation and a relation, and a node of mcp-neo4j-memory, which is deleted again."""
     entity = Entity(name="names", entity_type="t", observations=["o"])
-    create_entities(graph.connection, graph.namespace, [entity])
-    create_relations(graph.connection, graph.namespace, [Relation(source="names", target="names", relation_type="r")])
+    create_entities(graph.scope, [entity])
+    create_relations(graph.scope, [Relation(source="names", target="names", relation_type="r")])
     graph.query(_FOREIGN, write=True)
     graph.query("MATCH (node:Memory {name: ''}) DELETE node", write=True)
     graph.query(_RECALLED, write=True)

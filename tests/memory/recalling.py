@@ -16,9 +16,9 @@ def say(graph: MemoryGraph, conversation: str, *turns: tuple[str, str], at: date
     history = graph.messages(conversation)
     history.extend({"role": "user", "name": speaker, "content": text} for speaker, text in turns)
     ids = [entry.id for entry in history.entries()]
-    index_messages(graph.connection, graph.namespace)
+    index_messages(graph.scope)
     if at is not None:
-        date_messages(graph.connection, graph.namespace, conversation, dict.fromkeys(ids[-len(turns) :], at))
+        date_messages(graph.scope, conversation, dict.fromkeys(ids[-len(turns) :], at))
     return ids
 
 

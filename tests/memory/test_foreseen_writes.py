@@ -172,10 +172,10 @@ def test_any_sequence_of_operations_stores_what_it_would_store_in_several_querie
 
 
 def test_the_record_of_what_was_foreseen_says_who_asked_for_it(graph: MemoryGraph, ran: list[Query]) -> None:
-    where = graph.connection, graph.namespace
-    memory.create_entities(*where, [entity("A", "x")], provenance=Provenance(by="somebody", model="m"))
+    where = graph.scope
+    memory.create_entities(where, [entity("A", "x")], provenance=Provenance(by="somebody", model="m"))
     wanted = [Observations(entity_name="A", contents=["x", "y"]), Observations(entity_name="A", contents=["z"])]
-    memory.add_observations(*where, wanted, provenance=Provenance(by="somebody else"))
+    memory.add_observations(where, wanted, provenance=Provenance(by="somebody else"))
     assert len(ran) == 2
     records = graph.query(
         "MATCH (load:Load {namespace: $namespace}) WITH load ORDER BY load.revision RETURN load.revision, load.by, "

@@ -50,7 +50,7 @@ def embedder() -> Iterator[Embedder]:
 
 
 def ask(graph: MemoryGraph, text: str, **options: object) -> Recalled:
-    return recall(graph.connection, graph.namespace, text, **options)  # type: ignore[arg-type]
+    return recall(graph.scope, text, **options)  # type: ignore[arg-type]
 
 
 def sources(recalled: Recalled) -> dict[str, str]:
@@ -126,7 +126,7 @@ def test_of_what_fits_equally_well_the_newest_comes_first(graph: MemoryGraph) ->
     ids = say(graph, "home", *[("Ada", f"turn {number} of the talk") for number in range(5)], ("Ada", "the greyhound"))
     talk = say(graph, "hub", ("Ben", "greyhound"))[0]
     times = {id_: datetime(2023, 5, 8 - place, tzinfo=UTC) for place, id_ in enumerate(ids[:5])}
-    date_messages(graph.connection, graph.namespace, "home", times)
+    date_messages(graph.scope, "home", times)
     learn(graph, [("fact", "a violin", [*ids[:5], talk])])
     found = [hit.id for hit in ask(graph, "violin", kinds=("message",), limit=3, steps=True).hits]
     assert found == [talk, ids[0], ids[1]]
@@ -153,8 +153,8 @@ def test_words_and_vectors_are_fused(graph: MemoryGraph, embedder: Embedder) -> 
     say(graph, "a", ("Ada", "a violin"))
     say(graph, "b", ("Ada", "a piano and an old organ"))
     graph.load('Node(node_id="n", name="violin", data="strings");')
-    assert embed_missing(graph.connection, graph.namespace, embedder) == 3
-    assert embed_missing(graph.connection, graph.namespace, embedder) == 0
+    assert embed_missing(graph.scope, embedder) == 3
+    assert embed_missing(graph.scope, embedder) == 0
     found = ask(graph, "the violin", embedder=embedder).hits
     assert {hit.text: hit.source for hit in found} == {
         "strings": "fulltext+vector",
@@ -167,11 +167,11 @@ def test_words_and_vectors_are_fused(graph: MemoryGraph, embedder: Embedder) -> 
 
 def test_a_vector_of_another_model_is_none(graph: MemoryGraph, embedder: Embedder) -> None:
     say(graph, "a", ("Ada", "a violin"))
-    embed_missing(graph.connection, graph.namespace, embedder)
+    embed_missing(graph.scope, embedder)
     with ScriptedModel(dimensions=8) as server, OpenAIModel("m", server.base_url, "", embedding_name="other") as model:
         other = ModelEmbedder(model)
         assert sources(ask(graph, "violin", embedder=other)) == {"a violin": "fulltext"}
-        assert embed_missing(graph.connection, graph.namespace, other) == 1
+        assert embed_missing(graph.scope, other) == 1
         assert sources(ask(graph, "violin", embedder=other)) == {"a violin": "fulltext+vector"}
         assert other.dimensions == 8
 
@@ -184,9 +184,9 @@ def test_namespaces_are_walls_for_words_and_vectors_and_steps(
         for other in others:
             say(other, "talk-1", *[("Ada", f"the violin of {number}") for number in range(60)])  # more than a list
             other.load('Node(node_id="n", name="violin", data="violin");')
-            embed_missing(connection, other.namespace, embedder)
+            embed_missing(other.scope, embedder)
         say(graph, "talk-1", ("Ada", "there was a violin among many other things that nobody wanted"))
-        embed_missing(connection, graph.namespace, embedder)
+        embed_missing(graph.scope, embedder)
         found = ask(graph, "the violin", embedder=embedder, limit=200).hits
         assert [(hit.conversation, hit.source) for hit in found] == [("talk-1", "fulltext+vector")]
         assert ask(MemoryGraph(connection, "nobody"), "the violin", embedder=embedder).hits == ()
@@ -222,13 +222,13 @@ def test_a_question_of_a_time_finds_what_was_said_then(graph: MemoryGraph) -> No
 
 def test_what_was_indexed_is_not_indexed_again(graph: MemoryGraph) -> None:
     say(graph, "a", *TALK)
-    assert index_messages(graph.connection, graph.namespace) == 0
+    assert index_messages(graph.scope) == 0
     history = graph.messages("a")
     history.append({"role": "user", "content": "one more"})
     branch = history.branch(at=2)
     branch.append({"role": "user", "content": "another way"})
-    index_messages(graph.connection, graph.namespace)
-    assert index_messages(graph.connection, graph.namespace) == 0
+    index_messages(graph.scope)
+    assert index_messages(graph.scope) == 0
     assert {"one more", "another way"} <= {hit.text for hit in ask(graph, "one another way more").hits}
 
 
@@ -293,8 +293,8 @@ def test_no_text_is_an_error_of_the_server(graph: MemoryGraph, text: str) -> Non
 
 
 def test_the_query_says_nothing_but_parameters(graph: MemoryGraph) -> None:
-    first = recall_query(graph.namespace, 'a violin") MATCH (n) DETACH DELETE n //')
-    second = recall_query(graph.namespace, "a piano")
+    first = recall_query(graph.scope, 'a violin") MATCH (n) DETACH DELETE n //')
+    second = recall_query(graph.scope, "a piano")
     assert first is not None
     assert second is not None
     assert first.text == second.text

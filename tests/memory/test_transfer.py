@@ -33,7 +33,7 @@ def _text(lines: list[dict[str, Any]]) -> str:
 
 
 def _exported(graph: MemoryGraph) -> str:
-    return "".join(export_server_memory(graph.connection, graph.namespace))
+    return "".join(export_server_memory(graph.scope))
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def _import(graph: MemoryGraph, path: Path) -> Any:
-    return import_server_memory(graph.connection, graph.namespace, path)
+    return import_server_memory(graph.scope, path)
 
 
 def test_a_file_comes_back_as_it_was_and_twice_is_once(graph: MemoryGraph, path: Path) -> None:
@@ -65,10 +65,10 @@ def test_other_ways_to_write_a_file_are_read(graph: MemoryGraph, path: Path, cha
 
 
 def test_what_is_stored_already_is_kept(graph: MemoryGraph, path: Path) -> None:
-    create_entities(graph.connection, graph.namespace, [Entity(name="ada", entity_type="t", observations=["known"])])
+    create_entities(graph.scope, [Entity(name="ada", entity_type="t", observations=["known"])])
     path.write_text(_text(LINES), "utf-8")
     _import(graph, path)
-    [ada] = [each for each in read_graph(graph.connection, graph.namespace).entities if each.name == "ada"]
+    [ada] = [each for each in read_graph(graph.scope).entities if each.name == "ada"]
     assert (ada.entity_type, ada.observations) == ("t", ["known"])
 
 
@@ -92,7 +92,7 @@ def test_each_wrong_line_is_said_with_its_place_and_nothing_is_stored(graph: Mem
     found = [(each.line, each.code) for each in raised.value.problems]
     assert found == [(2, "invalid-json"), *((line, "invalid-value") for line in (4, 5, 6, 7, 8, 9))]
     assert str(raised.value).startswith(f"{path}:2:18: this is no JSON")
-    assert read_graph(graph.connection, graph.namespace).entities == []
+    assert read_graph(graph.scope).entities == []
 
 
 def test_a_relation_without_an_end_is_said_with_its_place(graph: MemoryGraph, path: Path) -> None:
@@ -148,8 +148,8 @@ _SUM = (
 
 def test_a_graph_of_mcp_neo4j_memory_is_adopted_and_stays(graph: MemoryGraph, foreign: str) -> None:
     before = graph.query(_SUM)
-    report = adopt_neo4j_memory(graph.connection, graph.namespace)
-    found = read_graph(graph.connection, graph.namespace)
+    report = adopt_neo4j_memory(graph.scope)
+    found = read_graph(graph.scope)
     assert found.entities == [
         Entity(name="Ann", entity_type="Person", observations=["x", "y", "x"]),
         Entity(name="Ben", entity_type="node", observations=["z"]),
@@ -162,10 +162,10 @@ def test_a_graph_of_mcp_neo4j_memory_is_adopted_and_stays(graph: MemoryGraph, fo
     said = "\n".join(warning.message for warning in report.warnings)
     for part in ("1 nodes have no name", "1 of their relations", "mark, since", "type stays 'Person'"):
         assert part in said
-    assert adopt_neo4j_memory(graph.connection, graph.namespace).revision == 0
+    assert adopt_neo4j_memory(graph.scope).revision == 0
     assert graph.query(_SUM) == before
 
 
 def test_where_there_is_nothing_to_adopt_that_is_said(graph: MemoryGraph) -> None:
     with pytest.raises(NotFoundError, match="no node with the label Memory"):
-        adopt_neo4j_memory(graph.connection, graph.namespace)
+        adopt_neo4j_memory(graph.scope)

@@ -9,6 +9,7 @@ from functools import partial
 import pytest
 
 from memorygraph.graph.connection import Connection
+from memorygraph.graph.namespace import Namespace
 from memorygraph.messages import recorder
 from memorygraph.messages.graph import MessageGraph
 from memorygraph.messages.storage import InMemoryStorage
@@ -29,7 +30,7 @@ def namespace(connection: Connection) -> Iterator[str]:
     """An empty namespace for conversations."""
     name = f"messages-{uuid.uuid4().hex}"
     yield name
-    drop_conversations(connection, name)
+    drop_conversations(Namespace(connection, name))
 
 
 @pytest.fixture(params=["memory", "neo4j"])
@@ -39,7 +40,7 @@ def opened(request: pytest.FixtureRequest) -> Open:
         memory = InMemoryStorage("talk")
         return lambda: MessageGraph(storage=memory)
     connection, namespace = (request.getfixturevalue(name) for name in ("connection", "namespace"))
-    return lambda: MessageGraph(storage=Store(connection, namespace, "talk"))
+    return lambda: MessageGraph(storage=Store(Namespace(connection, namespace), "talk"))
 
 
 @pytest.fixture
@@ -55,4 +56,4 @@ def in_neo4j(connection: Connection, namespace: str) -> Callable[[str], MessageG
 
 
 def _stored(connection: Connection, namespace: str, name: str = "talk") -> MessageGraph:
-    return MessageGraph(storage=Store(connection, namespace, name))
+    return MessageGraph(storage=Store(Namespace(connection, namespace), name))

@@ -8,6 +8,7 @@ import pytest
 
 from memorygraph import MemoryGraph
 from memorygraph.graph.connection import Connection
+from memorygraph.graph.namespace import Namespace
 from memorygraph.messages.store import drop_conversations
 from tests.cli.test_commands import document, memorygraph
 
@@ -18,7 +19,7 @@ def _talk(environment: str, connection: Connection) -> Iterator[None]:
     history.extend([{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello!"}])
     history[0]["content"] = "Good morning"
     yield
-    drop_conversations(connection, environment)
+    drop_conversations(Namespace(connection, environment))
 
 
 def test_conversations_are_read() -> None:

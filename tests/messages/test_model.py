@@ -16,6 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from memorygraph.graph.connection import Connection
+from memorygraph.graph.namespace import Namespace
 from memorygraph.messages.graph import MessageGraph
 from memorygraph.messages.store import Store, drop_conversations
 from tests.examples import examples
@@ -126,9 +127,9 @@ def test_so_it_is_in_neo4j(connection: Connection, edits: list[Edit]) -> None:
     namespace = f"messages-{uuid.uuid4().hex}"
 
     def opened() -> MessageGraph:
-        return MessageGraph(storage=Store(connection, namespace, "talk"))
+        return MessageGraph(storage=Store(Namespace(connection, namespace), "talk"))
 
     try:
         _check(opened(), opened, edits)
     finally:
-        drop_conversations(connection, namespace)
+        drop_conversations(Namespace(connection, namespace))

@@ -14,6 +14,7 @@ import pytest
 
 from memorygraph import ConflictError, MemoryGraph, MemoryGraphError
 from memorygraph.graph.connection import Connection
+from memorygraph.graph.namespace import Namespace
 from memorygraph.llm.completion import ToolCall
 from memorygraph.messages.graph import MessageGraph
 from memorygraph.messages.record import Recorded, record
@@ -35,7 +36,7 @@ class World:
 
     def __init__(self, connection: Connection, namespace: str, folder: Path) -> None:
         self.connection, self.namespace, self.folder = connection, namespace, folder
-        self.recorder = Recorder(connection, namespace, "talk", folder)
+        self.recorder = Recorder(Namespace(connection, namespace), "talk", folder)
 
     def client(self, model: ScriptedModel, **options: Any) -> openai.OpenAI:
         return record(openai.OpenAI(base_url=model.base_url, api_key=KEY, max_retries=0, **options), self.recorder)
@@ -44,11 +45,11 @@ class World:
         return record(openai.AsyncOpenAI(base_url=model.base_url, api_key=KEY, max_retries=0), self.recorder)
 
     def graph(self, version: int | None = None) -> MessageGraph:
-        graph = MessageGraph(storage=Store(self.connection, self.namespace, "talk"))
+        graph = MessageGraph(storage=Store(Namespace(self.connection, self.namespace), "talk"))
         return graph if version is None else graph.checkout(version)
 
     def training(self) -> TrainingData:
-        return training_data(Store(self.connection, self.namespace, "talk"))
+        return training_data(Store(Namespace(self.connection, self.namespace), "talk"))
 
     def versions(self) -> list[list[Any]]:
         """The content of every version."""

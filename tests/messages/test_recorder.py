@@ -21,6 +21,7 @@ import pytest
 
 from memorygraph.errors import ConnectionError
 from memorygraph.graph.connection import Connection, Transaction
+from memorygraph.graph.namespace import Namespace
 from memorygraph.messages import recorder as recorder_module
 from memorygraph.messages.calls import RecordedCall, exchange_of
 from memorygraph.messages.graph import MessageGraph
@@ -108,12 +109,12 @@ def ask(client: openai.OpenAI, text: str) -> str | None:
 
 
 def answers(connection: Connection, namespace: str) -> list[str]:
-    graph = MessageGraph(storage=Store(connection, namespace, "talk"))
+    graph = MessageGraph(storage=Store(Namespace(connection, namespace), "talk"))
     return sorted(str(graph.checkout(v)[-1]["content"]) for v in graph.versions() if v.length)
 
 
 def count_metadata(connection: Connection, namespace: str) -> int:
-    graph = MessageGraph(storage=Store(connection, namespace, "talk"))
+    graph = MessageGraph(storage=Store(Namespace(connection, namespace), "talk"))
     return sum(len(graph.checkout(version).attachments()) for version in graph.versions())
 
 
@@ -140,7 +141,7 @@ def test_what_happens_while_the_database_is_down_is_written_once_when_it_is_back
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    recorder = Recorder(fragile, namespace, "talk", tmp_path)
+    recorder = Recorder(Namespace(fragile, namespace), "talk", tmp_path)
     with ScriptedModel(lambda request: f"re {request.prompt}") as model, client_of(model, recorder) as client:
         monkeypatch.setattr(recorder_module, "PATIENCE_SECONDS", 60.0)  # the first query is the slowest
         assert ask(client, "before") == "re before"
@@ -170,7 +171,7 @@ def test_what_happens_while_the_database_is_down_is_written_once_when_it_is_back
 def test_flush_says_that_the_database_is_down(
     cable: Cable, fragile: Connection, connection: Connection, namespace: str, tmp_path: Path
 ) -> None:
-    recorder = Recorder(fragile, namespace, "talk", tmp_path)
+    recorder = Recorder(Namespace(fragile, namespace), "talk", tmp_path)
     cable.pull()
     with pytest.warns(RecordWarning):
         recorder.record(call_of(namespace))
@@ -187,7 +188,7 @@ def test_another_process_writes_what_a_former_one_left(connection: Connection, n
     for number in range(3):
         spool.add(call_of(namespace, f"left {number}").as_dict())
     (spool.folder / "crashed.part").write_text('{"half": ')
-    recorder = Recorder(connection, namespace, "talk", tmp_path)
+    recorder = Recorder(Namespace(connection, namespace), "talk", tmp_path)
     recorder.record(call_of(namespace, "new"))
     assert recorder.waiting == 0
     assert answers(connection, namespace) == ["re left 0", "re left 1", "re left 2", "re new"]
@@ -196,7 +197,7 @@ def test_another_process_writes_what_a_former_one_left(connection: Connection, n
 def test_a_record_that_was_written_but_not_removed_is_not_doubled(
     connection: Connection, namespace: str, tmp_path: Path
 ) -> None:
-    recorder = Recorder(connection, namespace, "talk", tmp_path)
+    recorder = Recorder(Namespace(connection, namespace), "talk", tmp_path)
     call = call_of(namespace)
     recorder.record(call)
     recorder.spool.add(call.as_dict())
@@ -208,7 +209,7 @@ def test_a_record_that_was_written_but_not_removed_is_not_doubled(
 def test_a_call_takes_three_queries_in_one_transaction(
     connection: Connection, namespace: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    recorder = Recorder(connection, namespace, "talk", tmp_path)
+    recorder = Recorder(Namespace(connection, namespace), "talk", tmp_path)
     recorder.record(call_of(namespace, "first"))
     counts = {"queries": 0, "transactions": 0}
     run, write = Transaction.run, Connection.write
@@ -217,9 +218,9 @@ def test_a_call_takes_three_queries_in_one_transaction(
         counts["queries"] += 1
         return run(transaction, query)
 
-    def counted_write(connection: Connection, *arguments: Any) -> Any:
+    def counted_write(connection: Connection, *arguments: Any, **options: Any) -> Any:
         counts["transactions"] += 1
-        return write(connection, *arguments)
+        return write(connection, *arguments, **options)
 
     monkeypatch.setattr(Transaction, "run", counted_run)
     monkeypatch.setattr(Connection, "write", counted_write)
@@ -243,7 +244,7 @@ def test_a_call_takes_three_queries_in_one_transaction(
 
 def _process(server: Server, namespace: str, folder: Path, name: str) -> None:
     with Connection(*server) as connection:
-        recorder = Recorder(connection, namespace, "talk", folder)
+        recorder = Recorder(Namespace(connection, namespace), "talk", folder)
         for number in range(5):
             recorder.spool.add(call_of(namespace, f"{name} {number}").as_dict())
             recorder.record(call_of(namespace, f"{name} direct {number}"))
@@ -268,14 +269,14 @@ def test_several_processes_share_the_spool(
 
 
 def test_a_record_of_another_database_stays_where_it_is(connection: Connection, namespace: str, tmp_path: Path) -> None:
-    recorder = Recorder(connection, namespace, "talk", tmp_path)
+    recorder = Recorder(Namespace(connection, namespace), "talk", tmp_path)
     recorder.spool.add(call_of(namespace, database="another").as_dict())
     assert recorder.flush() == 0
     assert recorder.waiting == 1
 
 
 def test_what_is_no_message_is_kept_apart(connection: Connection, namespace: str, tmp_path: Path) -> None:
-    recorder = Recorder(connection, namespace, "talk", tmp_path)
+    recorder = Recorder(Namespace(connection, namespace), "talk", tmp_path)
     with pytest.warns(RecordWarning, match="is kept in"):
         recorder.record(call_of(namespace, "\ud800"))
     recorder.spool.add({"id": "of another release"})
@@ -289,7 +290,7 @@ def test_what_is_no_message_is_kept_apart(connection: Connection, namespace: str
 def test_a_warning_that_is_an_error_breaks_no_call(
     cable: Cable, fragile: Connection, namespace: str, tmp_path: Path
 ) -> None:
-    recorder = Recorder(fragile, namespace, "talk", tmp_path)
+    recorder = Recorder(Namespace(fragile, namespace), "talk", tmp_path)
     cable.pull()
     with warnings.catch_warnings(), ScriptedModel("Hello") as model, client_of(model, recorder) as client:
         warnings.simplefilter("error")
@@ -300,7 +301,7 @@ def test_a_warning_that_is_an_error_breaks_no_call(
 def test_an_asynchronous_call_goes_on_while_the_database_is_down(
     cable: Cable, fragile: Connection, namespace: str, tmp_path: Path
 ) -> None:
-    recorder = Recorder(fragile, namespace, "talk", tmp_path)
+    recorder = Recorder(Namespace(fragile, namespace), "talk", tmp_path)
 
     async def run(model: ScriptedModel) -> float:
         longest = last = 0.0
@@ -328,7 +329,7 @@ def test_an_asynchronous_call_goes_on_while_the_database_is_down(
 def test_a_spooled_record_holds_no_key_and_is_its_owners(
     cable: Cable, fragile: Connection, namespace: str, tmp_path: Path
 ) -> None:
-    recorder = Recorder(fragile, namespace, "talk", tmp_path)
+    recorder = Recorder(Namespace(fragile, namespace), "talk", tmp_path)
     cable.pull()
     with ScriptedModel("Hello") as model, client_of(model, recorder) as client, pytest.warns(RecordWarning):
         client.chat.completions.create(
@@ -347,7 +348,7 @@ def test_a_spool_that_cannot_be_written_breaks_no_call(
     cable: Cable, fragile: Connection, namespace: str, tmp_path: Path
 ) -> None:
     (tmp_path / "file").write_text("")
-    recorder = Recorder(fragile, namespace, "talk", tmp_path / "file")
+    recorder = Recorder(Namespace(fragile, namespace), "talk", tmp_path / "file")
     cable.pull()
     warned = pytest.warns(RecordWarning, match="lost")
     with ScriptedModel("Hello") as model, client_of(model, recorder) as client, warned:
@@ -357,7 +358,7 @@ def test_a_spool_that_cannot_be_written_breaks_no_call(
 def test_spooled_calls_keep_their_order_behind_a_response(
     connection: Connection, namespace: str, tmp_path: Path
 ) -> None:
-    recorder = Recorder(connection, namespace, "talk", tmp_path)
+    recorder = Recorder(Namespace(connection, namespace), "talk", tmp_path)
     previous = None
     for number in range(3):
         request = {"model": "m", "input": str(number), "previous_response_id": previous}
@@ -370,7 +371,7 @@ def test_spooled_calls_keep_their_order_behind_a_response(
             call_of(namespace, str(number), api="responses", request=request, response=response).as_dict()
         )
     assert recorder.flush() == 3
-    graph = MessageGraph(storage=Store(connection, namespace, "talk"))
+    graph = MessageGraph(storage=Store(Namespace(connection, namespace), "talk"))
     assert [message["content"] for message in graph] == ["0", "re 0", "1", "re 1", "2", "re 2"]
     assert not any(message.off_policy for message in graph)
 

@@ -13,6 +13,7 @@ from neo4j import exceptions
 
 from memorygraph import ConflictError, MemoryGraphError
 from memorygraph.graph.connection import Connection
+from memorygraph.graph.namespace import Namespace
 from memorygraph.messages.graph import MessageGraph
 from memorygraph.messages.message import ROOT, Message, message_id
 from memorygraph.messages.store import MAX_SENT_CHARACTERS, Store, list_conversations
@@ -87,7 +88,7 @@ def test_conversations_are_listed(connection: Connection, namespace: str, in_neo
     history = in_neo4j("a")
     history.extend(talk(2))
     history[0] = user("edited")
-    listed = [info.as_dict() for info in list_conversations(connection, namespace)]
+    listed = [info.as_dict() for info in list_conversations(Namespace(connection, namespace))]
     assert listed == [
         {"name": "a", "versions": 2, "version": 2, "messages": 2},
         {"name": "b", "versions": 1, "version": 1, "messages": 1},
@@ -96,7 +97,7 @@ def test_conversations_are_listed(connection: Connection, namespace: str, in_neo
 
 def test_namespaces_are_walls(connection: Connection, namespace: str, in_neo4j: InNeo4j) -> None:
     in_neo4j("talk").extend(talk(2))
-    other = MessageGraph(storage=Store(connection, namespace + "-other", "talk"))
+    other = MessageGraph(storage=Store(Namespace(connection, namespace + "-other"), "talk"))
     assert len(other) == 0
     assert not other.stored
 

@@ -64,7 +64,7 @@ class AgentRun:
         given = self.complete_input(function, trace)
         arguments = bind_input(function, given, unit.source)
         text = unit.source.text
-        store = RunStore(self.graph.connection, self.graph.namespace)
+        store = RunStore(self.graph.scope)
         store.begin(
             {
                 "language": "agentscript",

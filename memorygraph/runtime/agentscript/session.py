@@ -44,7 +44,7 @@ class Session:
         self.trace = Trace(self.listener)
         self._models = Models(self.model, mock=self.mock)
         self._loader = UnitLoader(self.folder.resolve(), self.permissions, self.graph)
-        self._store = RunStore(self.graph.connection, self.graph.namespace)
+        self._store = RunStore(self.graph.scope)
         self._store.begin({"language": "agentscript", "agent": NAME, "function": NAME})
         self._interpreter = Interpreter(Generation(self._models, self.trace, MAX_GENERATIONS, self._store.add))
         self._unit = Unit(Source(""), self.folder.resolve())

@@ -67,9 +67,9 @@ class ConvoRun:
     def _kept(self, program: Program) -> KeptRun | None:
         if self.resume is None:
             return None
-        connection, namespace = self.graph.connection, self.graph.namespace
-        wanted = broken_run(connection, namespace, program.source) if self.resume == LAST else self.resume
-        kept = find_run(connection, namespace, wanted)
+        namespace = self.graph.scope
+        wanted = broken_run(namespace, program.source) if self.resume == LAST else self.resume
+        kept = find_run(namespace, wanted)
         if kept.program_hash != graph_identity(program.source):
             raise ConflictError(f"the run `{kept.id}` is one of another program, or of an earlier state of this one")
         if kept.status == "done":
@@ -86,10 +86,10 @@ class ConvoRun:
             "model": self.model,
         }
         told = _tell(self.listener)
-        connection, namespace = self.graph.connection, self.graph.namespace
+        namespace = self.graph.scope
         if kept is None:
-            return ConvoRunStore(connection, namespace, program, properties, told)
-        return ConvoRunStore(connection, namespace, program, properties, told, kept.id, kept.steps)
+            return ConvoRunStore(namespace, program, properties, told)
+        return ConvoRunStore(namespace, program, properties, told, kept.id, kept.steps)
 
 
 def run_graph(graph: Graph, program: Program, request: RunRequest) -> RunResult:

@@ -16,9 +16,8 @@ from typing import Any
 from uuid import uuid4
 
 from memorygraph.errors import MemoryGraphError, NotFoundError, ScriptError, Source
-from memorygraph.graph.connection import Connection
+from memorygraph.graph.namespace import Namespace
 from memorygraph.languages.convo.syntax import Program
-from memorygraph.library import CYPHER
 from memorygraph.llm.recording import answers_of, call_of
 from memorygraph.messages.recorder import Recorder
 from memorygraph.query import Query
@@ -43,7 +42,7 @@ def graph_identity(source: Source) -> str:
     return hashlib.sha256(source.text.encode("utf-8", "surrogateescape")).hexdigest()[:32]
 
 
-def graph_query(program: Program, namespace: str) -> Query:
+def graph_query(program: Program, namespace: Namespace) -> Query:
     """The query that stores a definition.
 
     Raises:
@@ -78,8 +77,8 @@ def graph_query(program: Program, namespace: str) -> Query:
     if any(route["target"] == f"{id_}/{EXIT}" for route in routes) and EXIT not in graph.nodes:
         properties = {"name": EXIT, "description": "the way out of the graph"}
         nodes.append({"id": f"{id_}/{EXIT}", "order": len(nodes), "exit": True, "properties": properties})
-    return CYPHER["convo/write-graph"](
-        namespace=namespace,
+    return namespace.query(
+        "convo/write-graph",
         id=id_,
         properties={"name": name, "file": source.file, "source": source.text},
         nodes=nodes,
@@ -98,8 +97,7 @@ class ConvoRunStore(RunListener):
     `told` is told of each step that is done, `resumed` are the steps that it goes on from.
     """
 
-    connection: Connection
-    namespace: str
+    namespace: Namespace
     program: Program
     properties: dict[str, Any] = field(default_factory=dict)
     told: Callable[[Step], None] = lambda _step: None
@@ -111,17 +109,15 @@ class ConvoRunStore(RunListener):
         self.graph = graph_identity(self.program.source)
         self._journal = Journal(self.id)
         self._writer = Writer(f"the run {self.id}")
-        self._recorder = Recorder(self.connection, self.namespace, self.conversation)
+        self._recorder = Recorder(self.namespace, self.conversation)
         self._orders = {(step.branch, step.index): order for order, step in enumerate(self.resumed)}
         self._answers: dict[tuple[str, int], list[str]] = {}
         self._latest: dict[tuple[str, int], Query] = {}
 
     def started(self, graph: Graph) -> None:  # noqa: ARG002
         """Write the definition and the run, before anything of it happens."""
-        begin = CYPHER["runs/begin-run"](
-            namespace=self.namespace, id=self.id, properties=stored_properties(self.properties)
-        )
-        join = CYPHER["convo/join-graph"](namespace=self.namespace, run=self.id, graph=self.graph)
+        begin = self.namespace.query("runs/begin-run", id=self.id, properties=stored_properties(self.properties))
+        join = self.namespace.query("convo/join-graph", run=self.id, graph=self.graph)
         self._write(graph_query(self.program, self.namespace), begin, join)
         for step in self.resumed:
             self._keep(step)
@@ -129,7 +125,7 @@ class ConvoRunStore(RunListener):
     def called(self, step: Step, call: ModelCall) -> None:
         """Keep a step with a call of a model, and record the call."""
         at = datetime.now(UTC).isoformat()
-        record = call_of(self.namespace, self.conversation, call.messages, call.completion, at)
+        record = call_of(self.namespace.name, self.conversation, call.messages, call.completion, at)
         self._answers.setdefault((step.branch, step.index), []).extend(answers_of(record))
         self._writer.put(lambda: self._recorder.record(record))
         self._keep(step)
@@ -153,7 +149,7 @@ class ConvoRunStore(RunListener):
             "error": result.error,
             "code": result.code,
         }
-        query = CYPHER["runs/end-run"](namespace=self.namespace, id=self.id, properties=stored_properties(end))
+        query = self.namespace.query("runs/end-run", id=self.id, properties=stored_properties(end))
         self._writer.put(lambda: self._write(query))
         self._writer.close()
         self._journal.close(remove=not self._writer.failed)
@@ -172,7 +168,7 @@ class ConvoRunStore(RunListener):
             self._write(query)
 
     def _write(self, *queries: Query) -> None:
-        self.connection.write(lambda transaction: [transaction.run(query) for query in queries])
+        self.namespace.write(lambda transaction: [transaction.run(query) for query in queries])
 
     def _step(self, step: Step, state: str) -> Query:
         key = (step.branch, step.index)
@@ -189,8 +185,8 @@ class ConvoRunStore(RunListener):
             "completed": step.completed,
             "state": state,
         }
-        return CYPHER["convo/write-step"](
-            namespace=self.namespace,
+        return self.namespace.query(
+            "convo/write-step",
             run=self.id,
             id=self._step_id(step.branch, step.index),
             order=order,
@@ -222,13 +218,13 @@ class KeptRun:
     steps: list[Step]
 
 
-def find_run(connection: Connection, namespace: str, id_: str) -> KeptRun:
+def find_run(namespace: Namespace, id_: str) -> KeptRun:
     """A run of a graph, to go on from.
 
     Raises:
         NotFoundError: there is no such run.
     """
-    rows = connection.read(CYPHER["convo/find-run"](namespace=namespace, id=id_))
+    rows = namespace.read("convo/find-run", id=id_)
     if not rows:
         raise NotFoundError(f"no run `{id_}` in namespace `{namespace}`")
     [row] = rows
@@ -241,20 +237,20 @@ def find_run(connection: Connection, namespace: str, id_: str) -> KeptRun:
     return KeptRun(id_, row["status"], row["program_hash"], given, steps)
 
 
-def broken_run(connection: Connection, namespace: str, source: Source) -> str:
+def broken_run(namespace: Namespace, source: Source) -> str:
     """The id of the latest run of a program that has not come to its end.
 
     Raises:
         NotFoundError: there is none.
     """
-    rows = connection.read(CYPHER["convo/broken-run"](namespace=namespace, graph=graph_identity(source)))
+    rows = namespace.read("convo/broken-run", graph=graph_identity(source))
     if not rows:
         raise NotFoundError(f"no run of this program in namespace `{namespace}` was broken off")
     return str(rows[0]["id"])
 
 
-def drop_graphs(connection: Connection, namespace: str) -> None:
+def drop_graphs(namespace: Namespace) -> None:
     """Delete every graph and every step of a namespace, in several transactions."""
-    page = CYPHER["convo/drop-graphs"](namespace=namespace, limit=PAGE)
-    while connection.write(lambda transaction: int(transaction.run(page)[0]["deleted"])):
+    page = namespace.query("convo/drop-graphs", limit=PAGE)
+    while namespace.write(lambda transaction: int(transaction.run(page)[0]["deleted"])):
         pass

@@ -21,8 +21,8 @@ from urllib.parse import unquote
 from memorygraph.context.origins import Stored, stored
 from memorygraph.errors import MemoryGraphError
 from memorygraph.graph.connection import Connection
+from memorygraph.graph.namespace import Namespace
 from memorygraph.languages.contextscript import NodeDeclaration, is_identifier, print_statement
-from memorygraph.library import CYPHER
 from memorygraph.runtime.memories.memory import (
     DEFAULT_LIMIT,
     Filter,
@@ -87,6 +87,7 @@ class Graph(Protocol):
 
     connection: Connection
     namespace: str
+    scope: Namespace
 
     def __init__(self, connection: Connection, namespace: str) -> None: ...
 
@@ -148,20 +149,20 @@ class GraphMemory(ImportedMemory):
     def _records(self, wanted: Filter) -> Iterator[dict[str, Any]]:
         before: str | None = _BEHIND_ALL
         while before is not None:
-            rows = self._read("records", prefix=PREFIX, before=before, text=wanted.text or "", limit=PAGE)
+            rows = self._graph.scope.read(
+                "memories/records", prefix=PREFIX, before=before, text=wanted.text or "", limit=PAGE
+            )
             yield from rows
             before = rows[-1]["id"] if len(rows) == PAGE else None
 
     def _other_nodes(self, wanted: Filter) -> Iterator[dict[str, Any]]:
         after: str | None = None if wanted.kind is not None else ""
         while after is not None:
-            rows = self._read("other-nodes", prefix=PREFIX, after=after, text=wanted.text or "", limit=PAGE)
+            rows = self._graph.scope.read(
+                "memories/other-nodes", prefix=PREFIX, after=after, text=wanted.text or "", limit=PAGE
+            )
             yield from rows
             after = rows[-1]["id"] if len(rows) == PAGE else None
-
-    def _read(self, block: str, **parameters: Any) -> list[dict[str, Any]]:
-        query = CYPHER[f"memories/{block}"](namespace=self._graph.namespace, **parameters)
-        return self._graph.connection.read(query)
 
 
 def _recalled(hit: RecalledNode) -> dict[str, Any]:

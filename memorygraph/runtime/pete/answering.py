@@ -11,11 +11,10 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from memorygraph.graph.connection import Transaction
 from memorygraph.graph.loads import Loaded, Loader, Written
+from memorygraph.graph.namespace import NamespaceTransaction
 from memorygraph.languages.pete.reading import Reader
 from memorygraph.languages.pete.syntax import Command, Feedback, Piece, Value
-from memorygraph.library import CYPHER
 from memorygraph.runtime.pete.faculties import Faculties
 from memorygraph.runtime.pete.store import LANGUAGE, LogStore
 
@@ -57,7 +56,7 @@ def command_in(text: str) -> Command | None:
 
 def pending_in(store: LogStore, log: int) -> list[Pending]:
     """The commands of a log that can be answered, in their order."""
-    rows = store.connection.read(CYPHER["pete_feedback/pending"](namespace=store.namespace, log=log))
+    rows = store.namespace.read("pete_feedback/pending", log=log)
     return [Pending(row["id"], row["text"]) for row in rows]
 
 
@@ -65,14 +64,14 @@ def answer(store: LogStore, pending: Pending, faculties: Faculties) -> Answered:
     """Call a command, and write what it gives behind it."""
     feedback = faculties.answer(pending.command)
     piece = feedback_piece(feedback)
-    query = CYPHER["pete_feedback/answer"](
-        namespace=store.namespace, id=pending.id, text=piece.text, value=json.dumps(feedback, ensure_ascii=False)
+    query = store.namespace.query(
+        "pete_feedback/answer", id=pending.id, text=piece.text, value=json.dumps(feedback, ensure_ascii=False)
     )
 
-    def write(transaction: Transaction, _stored: object) -> Written:
+    def write(transaction: NamespaceTransaction, _stored: object) -> Written:
         return Written({"nodes_updated": len(transaction.run(query))})
 
-    report = Loader(store.connection, store.namespace, LANGUAGE).store(Loaded(None, 1, write))
+    report = Loader(store.namespace, LANGUAGE).store(Loaded(None, 1, write))
     return Answered(feedback, piece.text if report.nodes_updated else "")
 
 

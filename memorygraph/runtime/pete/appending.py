@@ -17,11 +17,10 @@ from memorygraph.compiler.pete import (
     key_of,
     needs_of,
 )
-from memorygraph.graph.connection import Transaction
 from memorygraph.graph.loads import NOTHING, run_counted
-from memorygraph.graph.search import MAX_TERM, name_query, namespace_token
+from memorygraph.graph.namespace import NamespaceTransaction
+from memorygraph.graph.search import MAX_TERM, name_query
 from memorygraph.languages.pete.syntax import Piece
-from memorygraph.library import CYPHER
 from memorygraph.query import Query
 from memorygraph.runtime.pete.inference import Answers, Goal, ask
 
@@ -42,22 +41,21 @@ class Appender:
 
     def __init__(
         self,
-        transaction: Transaction,
-        namespace: str,
+        transaction: NamespaceTransaction,
         log: int | None,
         *,
         live: bool,
         answered: Answered | None = None,
     ) -> None:
         self._transaction = transaction
-        self._namespace = namespace
+        self._namespace = transaction.namespace
         self._known = Known()
         self._answered = answered
         self._live = live
         self.counts = dict(NOTHING)
         self.answers: list[Answers] = []
         if log is not None and not live:
-            [called] = transaction.run(self._query("called-faculties", log=log))
+            [called] = transaction.run("pete/called-faculties", log=log)
             self._known.faculties.update(called["faculties"])
         self.compiler = Compiler([] if log is None else self._stack(log), self._known, log=log, live=live)
 
@@ -77,12 +75,12 @@ class Appender:
                 self.compiler.question = None
         self._flush()
         if self.compiler.last_address:
-            self._run(self._query("give-out-addresses", last=self.compiler.last_address))
+            self._run(self._namespace.query("pete/give-out-addresses", last=self.compiler.last_address))
 
     def _ask(self, question: Asked) -> None:
         self._flush()
         goal = Goal.from_dict(question.goal)
-        found = ask(self._transaction.run, self._namespace, goal)
+        found = ask(self._transaction.run, goal)
         self.answers.append(found)
         names = self._names({node for answer in found.answers for node in answer.bindings.values()})
         variables = [name for name in (goal.subject.variable, goal.object.variable) if name is not None]
@@ -96,22 +94,19 @@ class Appender:
             self.compiler.add(self._answered(found, names))
 
     def _names(self, nodes: set[str]) -> dict[str, str]:
-        rows = self._transaction.run(self._query("find-addresses", ids=sorted(nodes))) if nodes else []
+        rows = self._transaction.run("pete/find-addresses", ids=sorted(nodes)) if nodes else []
         return {row["id"]: row["name"] for row in rows}
 
     def _flush(self) -> None:
-        for query in self.compiler.queries(self._namespace, namespace_token(self._namespace)):
+        for query in self.compiler.queries(self._namespace.name, self._namespace.token):
             self._run(query)
 
     def _run(self, query: Query) -> None:
         for name, count in run_counted(self._transaction, [query]).items():
             self.counts[name] += count
 
-    def _query(self, name: str, **parameters: Any) -> Query:
-        return CYPHER[f"pete/{name}"](namespace=self._namespace, **parameters)
-
     def _stack(self, log: int) -> list[Open]:
-        rows = self._transaction.run(self._query("open-contexts", log=log))
+        rows = self._transaction.run("pete/open-contexts", log=log)
         return [
             Open(
                 row["address"],
@@ -125,12 +120,12 @@ class Appender:
     def _look_up(self, needs: Needs) -> None:
         known = self._known
         keys = list(needs.concepts)
-        for row in self._transaction.run(self._query("find-concepts", keys=keys)):
+        for row in self._transaction.run("pete/find-concepts", keys=keys):
             known.concepts[row["key"]] = Bound(row["id"], row["name"])
         missing = [key for key in keys if key not in known.concepts]
         self._look_up_names({key: needs.concepts[key] for key in missing})
         addresses = sorted(needs.addresses)
-        found = self._transaction.run(self._query("find-addresses", ids=[id_of(address) for address in addresses]))
+        found = self._transaction.run("pete/find-addresses", ids=[id_of(address) for address in addresses])
         for row in found:
             known.addresses[int(row["id"].rpartition("-")[2])] = Bound(row["id"], row["name"])
         known.contexts = {int(row["id"].rpartition("-")[2]) for row in found if row["context"]}
@@ -141,20 +136,20 @@ class Appender:
         if not wanted:
             return
         rows = [
-            {"key": key, "names": [text, key], "terms": name_query(_beginning(text), self._namespace)}
+            {"key": key, "names": [text, key], "terms": name_query(_beginning(text), self._namespace.name)}
             for key, text in wanted.items()
         ]
-        for row in self._transaction.run(self._query("find-names", rows=rows)):
+        for row in self._transaction.run("pete/find-names", rows=rows):
             if key_of(row["name"] or "") == row["key"]:
                 self._known.concepts.setdefault(row["key"], Bound(row["id"], row["name"]))
 
     def _free(self, count: int) -> list[int]:
         """Addresses that nothing has, not even a node that another language gave such an id."""
-        rows = self._transaction.run(self._query("last-address"))
+        rows = self._transaction.run("pete/last-address")
         first, free = (int(rows[0]["last"]) if rows else 0) + 1, list[int]()
         while len(free) < count:
             batch = range(first, first + count - len(free))
-            rows = self._transaction.run(self._query("taken-ids", ids=[id_of(number) for number in batch]))
+            rows = self._transaction.run("pete/taken-ids", ids=[id_of(number) for number in batch])
             taken = {row["id"] for row in rows}
             free += [number for number in batch if id_of(number) not in taken]
             first = batch.stop

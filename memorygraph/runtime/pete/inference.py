@@ -15,11 +15,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from memorygraph.graph.namespace import RunQuery
 from memorygraph.runtime.pete.clauses import Clause, Environment, Pair, Pattern, Predicate, Use
 from memorygraph.runtime.pete.goals import Answer, Answers, Goal, Proof, RuleGoals, Term, explain, id_order
-from memorygraph.runtime.pete.knowledge import MAX_RULES, Knowledge, Run
+from memorygraph.runtime.pete.knowledge import MAX_RULES, Knowledge
 
-__all__ = ["Answer", "Answers", "Goal", "Proof", "RuleGoals", "Run", "Term", "ask", "explain"]
+__all__ = ["Answer", "Answers", "Goal", "Proof", "RuleGoals", "Term", "ask", "explain"]
 
 MAX_FACTS = 100_000
 # Each answer of a goal goes to each partial proof that waits for it: this bounds how often, for each goal allowed.
@@ -114,7 +115,7 @@ class _Met(Exception):  # noqa: N818 - control flow, not an error
     """A bound on all the work was met."""
 
 
-def ask(run: Run, namespace: str, goal: Goal, *, depth: int = 8, most: int = 100, most_goals: int = 10_000) -> Answers:
+def ask(run: RunQuery, goal: Goal, *, depth: int = 8, most: int = 100, most_goals: int = 10_000) -> Answers:
     """The nodes of which a goal holds, each with its shortest proof, in the order of `id_order`.
 
     `depth` bounds how deep rules nest in a proof (0: only facts), `most` the answers, `most_goals` how often a goal
@@ -123,7 +124,7 @@ def ask(run: Run, namespace: str, goal: Goal, *, depth: int = 8, most: int = 100
     Raises:
         MemoryGraphError: a stored rule cannot be read.
     """
-    knowledge = Knowledge(run, namespace, goal, depth + 1)  # one more, to know what the depth leaves out
+    knowledge = Knowledge(run, goal, depth + 1)  # one more, to know what the depth leaves out
     search = _Search(knowledge, goal, depth, most, most_goals)
     search.solve()
     return search.answers()

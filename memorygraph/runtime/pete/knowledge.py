@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
 
 from memorygraph.errors import MemoryGraphError
-from memorygraph.library import CYPHER
-from memorygraph.query import Query
+from memorygraph.graph.namespace import RunQuery
 from memorygraph.runtime.pete.clauses import Clause, Pair, Pattern, Predicate
 from memorygraph.runtime.pete.goals import Goal, RuleGoals
 
 MAX_RULES = 1_000
-
-Run: TypeAlias = Callable[[Query], list[dict[str, Any]]]
 
 
 class Fact(NamedTuple):
@@ -28,9 +25,9 @@ class Fact(NamedTuple):
 class Knowledge:
     """A namespace as one question sees it: the rules that can be reached from its goal, and any facts."""
 
-    def __init__(self, run: Run, namespace: str, goal: Goal, nesting: int) -> None:
+    def __init__(self, run: RunQuery, goal: Goal, nesting: int) -> None:
         """Read the rules that a proof can use in which so many nest; `all_rules` is false if there are too many."""
-        self._run, self._namespace = run, namespace
+        self._run = run
         self._forms: dict[str, dict[str, None]] = {}
         self._rules: dict[Predicate, list[Clause]] = {}
         self.all_rules = True
@@ -55,12 +52,12 @@ class Knowledge:
             }
             for number, pattern in enumerate(patterns)
         ]
-        found = self._read("facts", rows=rows, limit=limit)
+        found = self._run("pete_questions/facts", rows=rows, limit=limit)
         return [Fact(row["goal"], (row["subject"], row["object"]), row["edge"], row["surface"]) for row in found]
 
     def names(self, nodes: Iterable[str]) -> dict[str, str]:
         """The names of nodes, of those that have one."""
-        rows = self._read("names", ids=sorted(nodes))
+        rows = self._run("pete_questions/names", ids=sorted(nodes))
         return {row["id"]: row["name"] for row in rows if row["name"]}
 
     def _read_rules(self, predicates: set[Predicate], nesting: int) -> None:
@@ -68,7 +65,7 @@ class Knowledge:
         left = MAX_RULES
         for _ in range(nesting):
             rows = [predicate._asdict() for predicate in sorted(predicates)]
-            found = self._read("rules", rows=rows, limit=left + 1)
+            found = self._run("pete_questions/rules", rows=rows, limit=left + 1)
             self.all_rules = self.all_rules and len(found) <= left
             self._rules.update((predicate, []) for predicate in predicates)
             predicates = {predicate for row in found[:left] for predicate in self._keep(_rule(row))}
@@ -86,9 +83,6 @@ class Knowledge:
 
     def _spell(self, goal: Goal) -> None:
         self._forms.setdefault(goal.lemma, {goal.lemma: None}).update(dict.fromkeys(goal.forms))
-
-    def _read(self, block: str, **parameters: Any) -> list[dict[str, Any]]:
-        return self._run(CYPHER[f"pete_questions/{block}"](namespace=self._namespace, **parameters))
 
 
 def _rule(row: dict[str, Any]) -> RuleGoals:

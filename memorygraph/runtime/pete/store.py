@@ -13,10 +13,9 @@ from typing import Any, NamedTuple
 
 from memorygraph.compiler.pete import Mistake, id_of, pieces_of
 from memorygraph.errors import ConflictError, NotFoundError, Problem, ScriptError, Source, Span
-from memorygraph.graph.connection import Connection, Transaction
 from memorygraph.graph.loads import Loaded, Loader, LoadReport, Provenance, Written
+from memorygraph.graph.namespace import Namespace, NamespaceTransaction
 from memorygraph.languages.pete.syntax import Opening, Piece, Program
-from memorygraph.library import CYPHER
 from memorygraph.query import Query
 from memorygraph.runtime.pete.appending import Answered, Appender, Planner, Wrong
 from memorygraph.runtime.pete.inference import Answers
@@ -47,16 +46,15 @@ class Appended:
 class LogStore:
     """The logs of one namespace."""
 
-    connection: Connection
-    namespace: str
+    namespace: Namespace
 
     def logs(self) -> list[LogInfo]:
         """Every log, by name."""
-        return [LogInfo(**row) for row in self.connection.read(CYPHER["pete/list-logs"](namespace=self.namespace))]
+        return [LogInfo(**row) for row in self.namespace.read("pete/list-logs")]
 
     def find(self, name: str) -> int | None:
         """The address of the outermost context with this name, or None."""
-        rows = self.connection.read(CYPHER["pete/find-root"](namespace=self.namespace, name=name))
+        rows = self.namespace.read("pete/find-root", name=name)
         return int(rows[0]["address"]) if rows else None
 
     def log_of(self, address: int) -> int:
@@ -65,7 +63,7 @@ class LogStore:
         Raises:
             NotFoundError: there is no such context.
         """
-        rows = self.connection.read(CYPHER["pete/find-context"](namespace=self.namespace, id=id_of(address)))
+        rows = self.namespace.read("pete/find-context", id=id_of(address))
         if not rows:
             raise NotFoundError(f"there is no context memory:{address} in namespace `{self.namespace}`")
         return int(rows[0]["log"])
@@ -76,7 +74,7 @@ class LogStore:
         Raises:
             NotFoundError: there is no such log.
         """
-        frames = frames_of(self.connection.read(CYPHER["pete/read-log"](namespace=self.namespace, log=log)))
+        frames = frames_of(self.namespace.read("pete/read-log", log=log))
         if log not in frames:
             raise NotFoundError(f"there is no log memory:{log} in namespace `{self.namespace}`")
         return frames[log]
@@ -103,10 +101,10 @@ class LogStore:
         warnings: list[Mistake] = []
         answers: list[Answers] = []
 
-        def write(transaction: Transaction, _stored: object) -> Written:
+        def write(transaction: NamespaceTransaction, _stored: object) -> Written:
             warnings.clear()
             answers.clear()
-            writer = Appender(transaction, self.namespace, log, live=live, answered=answered)
+            writer = Appender(transaction, log, live=live, answered=answered)
             if stack is not None and [frame.address for frame in writer.compiler.stack] != list(stack):
                 raise ConflictError("the log went on elsewhere meanwhile; nothing was added to it")
             writer.write(pieces)
@@ -115,7 +113,7 @@ class LogStore:
             return Written(writer.counts)
 
         script = Loaded(None, len(pieces), write)
-        report = Loader(self.connection, self.namespace, LANGUAGE).store(script, closing=closing)
+        report = Loader(self.namespace, LANGUAGE).store(script, closing=closing)
         return Appended(report, tuple(warnings), answers[-1] if answers else None)
 
     def load(
@@ -134,9 +132,9 @@ class LogStore:
         pieces = _pieces(program)
         warnings = list(program.warnings)
 
-        def write(transaction: Transaction, _stored: object) -> Written:
+        def write(transaction: NamespaceTransaction, _stored: object) -> Written:
             log, new = self._new(transaction, program, pieces)
-            writer = Appender(transaction, self.namespace, log, live=False)
+            writer = Appender(transaction, log, live=False)
             try:
                 writer.write(new)
             except Wrong as wrong:
@@ -144,7 +142,7 @@ class LogStore:
             return Written(writer.counts, (*warnings, *_problems(writer.compiler.warnings, program.source)))
 
         script = Loaded(program.source.file, len(program.statements), write)
-        return Loader(self.connection, self.namespace, LANGUAGE).store(script, dry_run=dry_run, provenance=provenance)
+        return Loader(self.namespace, LANGUAGE).store(script, dry_run=dry_run, provenance=provenance)
 
     def queries(self, program: Program) -> list[Query]:
         """What `load` would write for a log, as far as its questions can be answered by what is stored now.
@@ -154,26 +152,28 @@ class LogStore:
         """
         pieces = _pieces(program)
 
-        def work(transaction: Transaction) -> list[Query]:
+        def work(transaction: NamespaceTransaction) -> list[Query]:
             log, new = self._new(transaction, program, pieces)
-            writer = Planner(transaction, self.namespace, log, live=False)
+            writer = Planner(transaction, log, live=False)
             try:
                 writer.write(new)
             except Wrong as wrong:
                 raise ScriptError(_problems(wrong.mistakes, program.source)) from wrong
             return writer.planned
 
-        return self.connection.read_with(work)
+        return self.namespace.read_with(work)
 
-    def _new(self, transaction: Transaction, program: Program, pieces: list[Piece]) -> tuple[int | None, list[Piece]]:
+    def _new(
+        self, transaction: NamespaceTransaction, program: Program, pieces: list[Piece]
+    ) -> tuple[int | None, list[Piece]]:
         """The stored log that a program is of, and the pieces that are not stored yet."""
         root = program.items[0]
         assert isinstance(root, Opening)  # noqa: S101 - a log without problems begins so
-        rows = transaction.run(CYPHER["pete/find-root"](namespace=self.namespace, name=root.name))
+        rows = transaction.run("pete/find-root", name=root.name)
         if not rows:
             return None, pieces
         log = int(rows[0]["address"])
-        frame = frames_of(transaction.run(CYPHER["pete/read-log"](namespace=self.namespace, log=log)))[log]
+        frame = frames_of(transaction.run("pete/read-log", log=log))[log]
         stored = frame.text
         ends = set(accumulate(map(len, frame.texts()), initial=-len(frame.lead)))
         position = 0

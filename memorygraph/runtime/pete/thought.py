@@ -16,7 +16,7 @@ from typing import Any, Self
 
 from memorygraph.budget import Budget
 from memorygraph.errors import MemoryGraphError, NotFoundError, Problem
-from memorygraph.graph.connection import Connection
+from memorygraph.graph.namespace import Namespace
 from memorygraph.languages.pete.syntax import Opening, Piece, SensorReport
 from memorygraph.llm.grammars import grammar_field
 from memorygraph.llm.uris import opened
@@ -52,8 +52,8 @@ class Thought:
         print(thought.render(budget="4k"))
     """
 
-    def __init__(self, connection: Connection, namespace: str, name: str, model: str | None = None) -> None:
-        self._store = LogStore(connection, namespace)
+    def __init__(self, namespace: Namespace, name: str, model: str | None = None) -> None:
+        self._store = LogStore(namespace)
         self._name, self._address = self.named(name)
         self._model = model
         self._faculties = Faculties()

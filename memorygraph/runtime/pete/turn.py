@@ -12,7 +12,6 @@ from memorygraph.compiler.pete import id_of
 from memorygraph.errors import Problem
 from memorygraph.languages.pete.gbnf import grammar
 from memorygraph.languages.pete.syntax import Closing, Command, Opening, Piece, Question
-from memorygraph.library import CYPHER
 from memorygraph.llm.completion import Completion
 from memorygraph.llm.model import OpenAIModel
 from memorygraph.llm.recording import answers_of, call_of
@@ -124,9 +123,9 @@ class Turns:
         namespace = self.store.namespace
         raw = json.loads(join_halves(json.dumps(completion.raw, ensure_ascii=False)))
         completion = replace(completion, raw=raw)
-        call = call_of(namespace, self.conversation, messages, completion, at)
-        Recorder(self.store.connection, namespace, self.conversation).record(call)
-        return CYPHER["pete/join-message"](namespace=namespace, id=id_of(current.address), messages=answers_of(call))
+        call = call_of(namespace.name, self.conversation, messages, completion, at)
+        Recorder(self.store.namespace, self.conversation).record(call)
+        return namespace.query("pete/join-message", id=id_of(current.address), messages=answers_of(call))
 
     def store_reply(self, turn: Turn, log: int, stack: Sequence[int], reply: ModelReply, joined: Query) -> Turn:
         """Store what fits, and let the system answer."""

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from memorygraph import MemoryGraph, MemoryGraphError
 from memorygraph.graph.connection import Connection
+from memorygraph.graph.namespace import Namespace
 from memorygraph.languages.pete.lemmas import spellings
 from memorygraph.query import Query
 from memorygraph.runtime.pete.inference import Answers, Goal, RuleGoals, Term, ask, explain
@@ -41,13 +42,13 @@ CREATE (:Node:Rule {namespace: $namespace, id: rule.id, name: rule.name, rule: r
 class World:
     """A namespace, filled as a log would fill it."""
 
-    def __init__(self, connection: Connection, namespace: str) -> None:
-        self.connection, self.namespace = connection, namespace
+    def __init__(self, namespace: Namespace) -> None:
+        self.namespace = namespace
         self.edges, self.rules, self.queries = itertools.count(1), itertools.count(1), 0
 
     def write(self, cypher: str, **parameters: Any) -> None:
-        query = Query(cypher, {"namespace": self.namespace, **parameters})
-        self.connection.write(lambda transaction: transaction.run(query))
+        query = Query(cypher, {"namespace": self.namespace.name, **parameters})
+        self.namespace.write(lambda transaction: transaction.run(query))
 
     def tell(self, *texts: str) -> None:
         self.tell_facts(*map(fact, texts))
@@ -84,14 +85,14 @@ class World:
         ]
         self.write(_TEACH, rules=rows)
 
-    def run(self, query: Query) -> list[dict[str, Any]]:
+    def run(self, query: str | Query, /, **parameters: Any) -> list[dict[str, Any]]:
         self.queries += 1
-        return self.connection.read(query)
+        return self.namespace.read(query, **parameters)
 
     def ask(self, question: str | Goal, **bounds: int) -> Answers:
         asked = goal(question) if isinstance(question, str) else question
         self.queries = 0
-        return ask(self.run, self.namespace, asked, **bounds)
+        return ask(self.run, asked, **bounds)
 
     def bindings(self, question: str, **bounds: int) -> list[dict[str, str]]:
         answers = self.ask(question, **bounds)
@@ -133,7 +134,7 @@ def rule(text: str) -> RuleGoals:
 
 @contextmanager
 def _world(connection: Connection) -> Iterator[World]:
-    world = World(connection, f"test-{uuid.uuid4().hex}")
+    world = World(Namespace(connection, f"test-{uuid.uuid4().hex}"))
     yield world
     world.write("MATCH (node:Node {namespace: $namespace}) WHERE node.id IS NOT NULL DETACH DELETE node")
 
@@ -484,19 +485,19 @@ def test_shared_parts_of_a_proof_are_shown_once(world: World) -> None:
     assert len(repr(answer.proof)) < 1_000
 
 
-def test_a_transaction_can_ask_about_what_it_wrote(world: World, connection: Connection) -> None:
+def test_a_transaction_can_ask_about_what_it_wrote(world: World) -> None:
     world.tell("leo eat meat")
 
     def work(transaction: Any) -> Answers:
         transaction.run(
             Query(
                 "MATCH (node:Node {namespace: $namespace, id: 'meat'}) SET node.name = 'beef'",
-                {"namespace": world.namespace},
+                {"namespace": world.namespace.name},
             )
         )
-        return ask(transaction.run, world.namespace, goal("leo eat _x"))
+        return ask(transaction.run, goal("leo eat _x"))
 
-    [answer] = connection.write(work).answers
+    [answer] = world.namespace.write(work).answers
     assert answer.proof.text == "leo eats beef"
 
 
@@ -505,7 +506,7 @@ def test_contextscript_itself_declares_facts(graph: MemoryGraph) -> None:
         'Node(node_id="leo", name="Leo", data=""); Node(node_id="meat", name="meat", data="");'
         'Edge(edge_id="e", from_node="leo", to_node="meat", verb="eats", weight=1.0);'
     )
-    [answer] = ask(graph.connection.read, graph.namespace, goal("_x eat meat")).answers
+    [answer] = ask(graph.scope.read, goal("_x eat meat")).answers
     assert (answer.bindings, answer.proof.edge, answer.proof.text) == ({"x": "leo"}, "e", "Leo eats meat")
 
 

@@ -42,7 +42,7 @@ def _load(graph: MemoryGraph, name: str, text: str) -> LoadReport:
 
 def _assert_kept(graph: MemoryGraph, text: str) -> None:
     """The stored log goes on as the loaded one, to the byte."""
-    store = LogStore(graph.connection, graph.namespace)
+    store = LogStore(graph.scope)
     name = text.partition("(")[0].split()[1]
     [log] = [log.address for log in store.logs() if log.name == name]
     assert store.read(log).text.startswith(text.strip(" \t\r\n"))

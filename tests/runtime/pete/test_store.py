@@ -39,7 +39,7 @@ LOG = """context main(&travis) {
 
 
 def store_of(graph: MemoryGraph) -> LogStore:
-    return LogStore(graph.connection, graph.namespace)
+    return LogStore(graph.scope)
 
 
 def text_of(graph: MemoryGraph, name: str) -> str:

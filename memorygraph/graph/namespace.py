@@ -1,0 +1,91 @@
+"""A namespace of a database: the value that reads and writes go through, so that none crosses its wall."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+from memorygraph.graph.connection import READ_SECONDS, WRITE_SECONDS, Connection, Transaction
+from memorygraph.graph.search import namespace_token
+from memorygraph.library import CYPHER
+from memorygraph.query import Query
+
+Result = TypeVar("Result")
+Rows = list[dict[str, Any]]
+
+
+class RunQuery(Protocol):
+    """Returns the rows of a query: `Namespace.read`, or `run` of a transaction."""
+
+    def __call__(self, query: str | Query, /, **parameters: Any) -> Rows: ...  # noqa: D102
+
+
+@dataclass(frozen=True)
+class Namespace:
+    """A namespace of a database.
+
+    Wherever a query is expected, it is the name of one in the library, which is given `$namespace` and the other
+    parameters, or a finished `Query`.
+
+    >>> Namespace(connection, "people").read("read/node", id="ada")  # doctest: +SKIP
+    [{'id': 'ada', 'name': 'Ada', 'data': ''}]
+    """
+
+    connection: Connection
+    name: str
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def token(self) -> str:
+        """The word that stands for the namespace in the full-text indexes."""
+        return namespace_token(self.name)
+
+    def query(self, query: str | Query, /, **parameters: Any) -> Query:
+        """A query of the library with its parameters, `$namespace` among them; a `Query` stays as it is."""
+        return query if isinstance(query, Query) else CYPHER[query](namespace=self.name, **parameters)
+
+    def read(self, query: str | Query, /, *, seconds: float = READ_SECONDS, **parameters: Any) -> Rows:
+        """The rows of a query that only reads.
+
+        Raises:
+            QueryError: the query is wrong, writes, or ran longer than `seconds`.
+            ConnectionError: the server cannot be reached.
+        """
+        return self.connection.read(self.query(query, **parameters), seconds=seconds)
+
+    def read_with(self, work: Callable[[NamespaceTransaction], Result], *, seconds: float = READ_SECONDS) -> Result:
+        """Run a unit of work that only reads in one transaction; it runs again after a transient failure."""
+        return self.connection.read_with(lambda opened: work(NamespaceTransaction(opened, self)), seconds=seconds)
+
+    def stream(
+        self, query: str | Query, /, *, seconds: float = READ_SECONDS, **parameters: Any
+    ) -> Generator[dict[str, Any], None, None]:
+        """The rows of a query that only reads, as they come. See `Connection.stream`."""
+        return self.connection.stream(self.query(query, **parameters), seconds=seconds)
+
+    def write(
+        self, work: Callable[[NamespaceTransaction], Result], *, seconds: float = WRITE_SECONDS, repeatable: bool = True
+    ) -> Result:
+        """Run a unit of work in one transaction; it runs again after a transient failure. See `Connection.write`."""
+        return self.connection.write(
+            lambda opened: work(NamespaceTransaction(opened, self)), seconds=seconds, repeatable=repeatable
+        )
+
+
+@dataclass(frozen=True)
+class NamespaceTransaction:
+    """A transaction in progress, inside of a namespace."""
+
+    transaction: Transaction
+    namespace: Namespace
+
+    def run(self, query: str | Query, /, **parameters: Any) -> Rows:
+        """Run a query to its end and return its rows."""
+        return self.transaction.run(self.namespace.query(query, **parameters))
+
+    def rows(self, query: str | Query, /, **parameters: Any) -> Iterator[dict[str, Any]]:
+        """Run a query and give its rows as they come."""
+        return self.transaction.rows(self.namespace.query(query, **parameters))
