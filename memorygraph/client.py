@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from memorygraph.runtime.pete.store import LogInfo
     from memorygraph.runtime.pete.thought import Thought
     from memorygraph.runtime.programs import ProgramInfo, StoredProgram
-    from memorygraph.runtime.result import Listener, RunResult
+    from memorygraph.runtime.runs import Listener, RunResult
 
 MAX_NAMESPACE = 200
 MAX_NEIGHBOURS = 20
@@ -232,7 +232,7 @@ class MemoryGraph:
             ModelError: a model endpoint failed.
         """
         from memorygraph.runtime.permissions import Permissions
-        from memorygraph.runtime.request import RunRequest
+        from memorygraph.runtime.runs import RunRequest
 
         program = _script(source, language)
         request = RunRequest(

@@ -18,8 +18,7 @@ from memorygraph.errors import MemoryGraphError, ModelError
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from memorygraph.runtime.pete.steps import Step
-    from memorygraph.runtime.pete.thought import Thought
+    from memorygraph.runtime.pete.thought import PeteStep, Thought
     from memorygraph.runtime.pete.views import View
 
 _ADDRESS = re.compile(r"(?:memory:)?([0-9]+)")
@@ -218,7 +217,7 @@ def _give(
     thought.faculty(name, ToolFaculty(tool))
 
 
-def _show_step(step: Step) -> None:
+def _show_step(step: PeteStep) -> None:
     for problem in step.problems:
         say(f"sent back to the model: {problem}")
     for warning in step.warnings:

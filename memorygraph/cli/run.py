@@ -20,7 +20,7 @@ from memorygraph.scripts import read_script
 
 if TYPE_CHECKING:
     from memorygraph.languages.agentscript.syntax import Field
-    from memorygraph.runtime.result import Event
+    from memorygraph.runtime.runs import Event
 
 PRETTY = "pretty"
 _SHOWN = 200

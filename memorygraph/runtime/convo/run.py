@@ -13,10 +13,9 @@ from memorygraph.runtime.convo.engine import MAX_STEPS, Engine
 from memorygraph.runtime.convo.steps import ConvoGraphResult, Step
 from memorygraph.runtime.convo.store import ConvoRunStore, KeptRun, broken_run, find_run, graph_identity
 from memorygraph.runtime.convo.values import to_plain
-from memorygraph.runtime.memories import Graph
+from memorygraph.runtime.memories import GraphClient
 from memorygraph.runtime.permissions import Permissions
-from memorygraph.runtime.request import RunRequest
-from memorygraph.runtime.result import Event, Listener, RunResult
+from memorygraph.runtime.runs import Event, Listener, RunRequest, RunResult
 
 LAST = "last"
 
@@ -29,7 +28,7 @@ class ConvoRun:
     run of the program that was broken off.
     """
 
-    graph: Graph
+    graph: GraphClient
     permissions: Permissions = field(default_factory=Permissions)
     model: str | None = None
     max_steps: int = MAX_STEPS
@@ -92,7 +91,7 @@ class ConvoRun:
         return ConvoRunStore(namespace, program, properties, told, kept.id, kept.steps)
 
 
-def run_graph(graph: Graph, program: Program, request: RunRequest) -> RunResult:
+def run_graph(graph: GraphClient, program: Program, request: RunRequest) -> RunResult:
     """Run a node graph as the caller asked."""
     if request.mock or request.agent or request.function:
         raise MemoryGraphError("a node graph is run without --mock, --agent and --function")

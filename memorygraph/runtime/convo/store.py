@@ -27,8 +27,7 @@ from memorygraph.runtime.convo.graph import Graph, Node, graph_of
 from memorygraph.runtime.convo.journal import Journal
 from memorygraph.runtime.convo.steps import ConvoGraphResult, ModelCall, Step
 from memorygraph.runtime.convo.values import to_plain
-from memorygraph.runtime.runs import stored_properties
-from memorygraph.runtime.writer import Writer
+from memorygraph.runtime.runs import RunWriter, stored_properties
 
 PAGE = 5000
 
@@ -108,7 +107,7 @@ class ConvoRunStore(RunListener):
         self.conversation = f"run-{self.id}"
         self.graph = graph_identity(self.program.source)
         self._journal = Journal(self.id)
-        self._writer = Writer(f"the run {self.id}")
+        self._writer = RunWriter(f"the run {self.id}")
         self._recorder = Recorder(self.namespace, self.conversation)
         self._orders = {(step.branch, step.index): order for order, step in enumerate(self.resumed)}
         self._answers: dict[tuple[str, int], list[str]] = {}

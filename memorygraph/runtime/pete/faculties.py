@@ -80,11 +80,12 @@ class ToolFaculty:
 
     def has(self, procedure: str) -> bool:
         """Whether the tool has this method, as far as it can tell."""
-        methods = self._methods
+        methods = self.known_methods
         return not methods or procedure in methods
 
     @cached_property
-    def _methods(self) -> Mapping[str, ToolMethod]:
+    def known_methods(self) -> Mapping[str, ToolMethod]:
+        """The methods that the tool tells; none if it cannot tell."""
         try:
             return self.tool.methods()
         except MemoryGraphError:
@@ -99,11 +100,11 @@ class ToolFaculty:
 
     def describe(self) -> Iterable[str]:
         """Describe each method with what it takes, or only where the tool leads."""
-        for name, method in self._methods.items():
+        for name, method in self.known_methods.items():
             arguments = describe_arguments(method.schema) if method.schema else "[…]"
             about = method.description.strip().partition("\n")[0]
             yield f"{name} {arguments}{f'  // {about}' if about else ''}"
-        if not self._methods:
+        if not self.known_methods:
             yield f"the tool {self.tool.uri}"
 
 

@@ -17,13 +17,12 @@ from memorygraph.llm.model import OpenAIModel
 from memorygraph.llm.recording import answers_of, call_of
 from memorygraph.messages.recorder import Recorder
 from memorygraph.query import Query
-from memorygraph.runtime.pete.answering import answer, feedback_piece, pending_in
-from memorygraph.runtime.pete.appending import Wrong
+from memorygraph.runtime.pete.appending import UnfitPiece
 from memorygraph.runtime.pete.faculties import Faculties, Faculty
-from memorygraph.runtime.pete.inference import Answers, explain
+from memorygraph.runtime.pete.inference import Answers, explain_proof
 from memorygraph.runtime.pete.log import Frame
 from memorygraph.runtime.pete.replies import ModelReply, ReplyReader, join_halves
-from memorygraph.runtime.pete.store import LogStore
+from memorygraph.runtime.pete.store import LogStore, make_feedback
 from memorygraph.runtime.pete.views import View
 
 ANSWERED_ELSEWHERE = "another process has answered the command meanwhile, and that answer stands in the log"
@@ -62,7 +61,7 @@ TRY_AGAIN = (
 
 
 @dataclass(frozen=True)
-class Turn:
+class PeteTurn:
     """The result of one reply of the model: what of it was stored, and what could not be read."""
 
     context: str
@@ -76,7 +75,7 @@ class Turn:
 
 
 @dataclass(frozen=True)
-class Turns:
+class TurnTaker:
     """Lets a model take turns at one log."""
 
     store: LogStore
@@ -86,7 +85,7 @@ class Turns:
     grammar_field: str | None = None
     max_tokens: int | None = None
 
-    def take(self, root: Frame, view: View, problem: Problem | None) -> Turn:
+    def take(self, root: Frame, view: View, problem: Problem | None) -> PeteTurn:
         """Take one turn; `problem` is what was wrong with the one before.
 
         Raises:
@@ -102,7 +101,7 @@ class Turns:
         reply = reader.reply()
         joined = self.record_call(current, messages, completion, at)
         refused = [f"the model refused: {completion.refusal}"] if completion.refusal else []
-        turn = Turn(current.name, view, problem=reply.problem, warnings=(*reply.warnings, *refused))
+        turn = PeteTurn(current.name, view, problem=reply.problem, warnings=(*reply.warnings, *refused))
         return self.store_reply(turn, root.address, stack, reply, joined)
 
     def stream_reply(self, messages: Sequence[Mapping[str, Any]], reader: ReplyReader) -> Completion:
@@ -127,14 +126,14 @@ class Turns:
         Recorder(self.store.namespace, self.conversation).record(call)
         return namespace.query("pete/join-message", id=id_of(current.address), messages=answers_of(call))
 
-    def store_reply(self, turn: Turn, log: int, stack: Sequence[int], reply: ModelReply, joined: Query) -> Turn:
+    def store_reply(self, turn: PeteTurn, log: int, stack: Sequence[int], reply: ModelReply, joined: Query) -> PeteTurn:
         """Store what fits, and let the system answer."""
         depth = len(stack)
         pieces = begin_line(reply.pieces, depth)
         shown: list[str] = []
 
         def answer_question(found: Answers, names: Mapping[str, str]) -> Piece:
-            piece = feedback_piece(shorten_answers(found, names))
+            piece = make_feedback(shorten_answers(found, names))
             shown[:] = [piece.text]
             return piece
 
@@ -142,11 +141,11 @@ class Turns:
             appended = self.store.append(
                 log, pieces, stack=stack, live=True, answered=answer_question, closing=(joined,)
             )
-        except Wrong as wrong:
-            mistake = wrong.mistakes[0]
-            located = reply.problem_at(wrong.number, mistake.message, mistake.code, mistake.span)
+        except UnfitPiece as unfit:
+            mistake = unfit.mistakes[0]
+            located = reply.problem_at(unfit.number, mistake.message, mistake.code, mistake.span)
             turn = replace(turn, problem=located)
-            pieces = pieces[: wrong.number]
+            pieces = pieces[: unfit.number]
             appended = self.store.append(log, pieces, stack=stack, live=True, closing=(joined,))
         written = "".join(piece.text for piece in pieces)
         warnings = (*turn.warnings, *(mistake.message for mistake in appended.warnings))
@@ -159,13 +158,13 @@ class Turns:
             return replace(turn, written=written + shown[0], command=pieces[-1].text.strip(), feedback=feedback)
         return self.answer_command(turn, log, last, pieces[-1].text) if isinstance(last, Command) else turn
 
-    def answer_command(self, turn: Turn, log: int, command: Command, text: str) -> Turn:
+    def answer_command(self, turn: PeteTurn, log: int, command: Command, text: str) -> PeteTurn:
         """Run a command, and write what it gives after it."""
-        waiting = [one for one in pending_in(self.store, log) if one.text == text]
+        waiting = [one for one in self.store.pending(log) if one.text == text]
         name = f"@{command.faculty}, {command.procedure}" if command.faculty else command.procedure
         if not waiting:
             return replace(turn, command=name, warnings=(*turn.warnings, ANSWERED_ELSEWHERE))
-        answered = answer(self.store, waiting[-1], self.faculties)
+        answered = self.store.answer(waiting[-1], self.faculties)
         warnings = turn.warnings if answered.text else (*turn.warnings, ANSWERED_ELSEWHERE)
         written = turn.written + answered.text
         return replace(turn, written=written, command=name, feedback=answered.feedback, warnings=warnings)
@@ -186,7 +185,7 @@ def shorten_answers(found: Answers, names: Mapping[str, str]) -> dict[str, Any]:
         }
     if len(found.answers) > MAX_ANSWERS:
         shown["more"] = len(found.answers) - MAX_ANSWERS
-    return shown | {"proof": explain(first.proof)}
+    return shown | {"proof": explain_proof(first.proof)}
 
 
 def name_node(node: str, names: Mapping[str, str]) -> str:

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from memorygraph import MemoryGraph, ModelError, ScriptError
-from memorygraph.runtime.result import Event
+from memorygraph.runtime.runs import Event
 from memorygraph.scripted.scripted_model import ScriptedModel
 from tests.cases import Case, read_cases
 
