@@ -141,6 +141,7 @@ def wrap_record(identifier: str, at: datetime, record: Any) -> dict[str, Any]:
 def format_time(time: datetime) -> str:
     """Write a time as envelopes have it.
 
+    >>> from datetime import UTC
     >>> format_time(datetime(2026, 1, 2, 3, 4, 5, 6, tzinfo=UTC))
     '2026-01-02T03:04:05.000006Z'
     """

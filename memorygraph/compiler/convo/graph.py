@@ -1,0 +1,268 @@
+"""The graph in a conversation: its nodes, their children, and their routes in the order of the source. Pure.
+
+A node reaches to the next `node`, `nodeEnd`, `goto` or `exitGraph`. Messages outside of the nodes are the conversation
+around the graph. Source: seeds/convo-node-graphs.txt.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
+
+from memorygraph.errors import Source, Span
+from memorygraph.languages.convo import syntax
+
+OUTSIDE = "main"
+"""The id that a `goto` without an id has: no node."""
+
+EXIT = "exit"
+"""The name of the way out of a graph."""
+
+AUTO, NEXT = "auto", "next"
+
+ENDS_OF_A_NODE = frozenset({"node", "nodeEnd", "goto", "exitGraph"})
+ROUTING = frozenset({"to", "from", "exit"})
+
+
+@dataclass(frozen=True)
+class Always:
+    """No condition."""
+
+
+@dataclass(frozen=True)
+class InWords:
+    """A condition in natural language, which a model judges."""
+
+    text: syntax.Template
+
+
+@dataclass(frozen=True)
+class InCode:
+    """A condition in code: the last value decides. Without statements it does not hold."""
+
+    statements: tuple[syntax.Statement, ...]
+
+
+Condition: TypeAlias = Always | InWords | InCode
+
+
+@dataclass(frozen=True)
+class Route:
+    """A way out of a node. `target` is the id of a node, `auto` or `next`, or None where the route is an exit.
+
+    `candidates` are the nodes among which `auto` chooses, where the source names them; `model` judges the condition
+    in place of the run's own; `written` is the route as messages and errors name it.
+    """
+
+    target: str | None
+    condition: Condition
+    candidates: tuple[str, ...] = ()
+    model: str | None = None
+    written: str = ""
+    span: Span = field(default=Span(0, 0), compare=False, repr=False)
+
+    @property
+    def kind(self) -> str:
+        """`always`, `auto`, `natural language` or `code`."""
+        if self.target == AUTO:
+            return "auto"
+        return {Always: "always", InWords: "natural language", InCode: "code"}[type(self.condition)]
+
+    def condition_text(self, source: Source) -> str:
+        """The condition on one line; empty where there is none."""
+        if isinstance(self.condition, Always):
+            return ""
+        written = source.text[self.span.start : self.span.end]
+        if isinstance(self.condition, InWords):
+            parts = (part if isinstance(part, str) else "{{…}}" for part in self.condition.text.parts)
+            written = "".join(parts)
+        elif written.lstrip().startswith("@"):
+            written = written.partition("=")[2]
+        else:
+            written = written.partition("\n")[2]
+        return " ".join(written.split())
+
+
+@dataclass(frozen=True)
+class GraphNode:
+    """A node of the graph: its messages, and its routes."""
+
+    message: syntax.TextMessage
+    children: tuple[syntax.Message, ...]
+    routes: tuple[Route, ...] = ()
+
+    @property
+    def id(self) -> str:
+        """The id by which routes name it."""
+        return id_in(self.message.head)
+
+    @property
+    def description(self) -> str:
+        """The description as the source has it, without its insertions."""
+        return "".join(part for part in self.message.content.parts if isinstance(part, str)).strip()
+
+    @property
+    def functions(self) -> tuple[syntax.FunctionMessage, ...]:
+        """The functions that are tools while this node is the current one."""
+        return functions_of(self.children)
+
+    def tag(self, name: str) -> str | None:
+        """The text of a tag of the node; an empty one where the tag has none, and None where there is no such tag."""
+        return tag_of(self.message, name)
+
+
+@dataclass(frozen=True)
+class NodeGraph:
+    """The nodes by their ids, in the order of the source, and the messages outside of them."""
+
+    nodes: dict[str, GraphNode]
+    outside: tuple[syntax.Message, ...]
+
+    def following(self, id_: str) -> str | None:
+        """The id of the node after another in the source."""
+        return id_after(list(self.nodes), id_)
+
+    def targets(self, node: GraphNode, route: Route) -> list[str]:
+        """The nodes to which a route of a node can lead, or EXIT."""
+        if route.target is None:
+            return [EXIT]
+        if route.target == AUTO:
+            return [id_ for id_ in (route.candidates or self.nodes) if id_ != node.id]
+        return [self.following(node.id) or EXIT] if route.target == NEXT else [route.target]
+
+
+def graph_of(conversation: syntax.Conversation) -> NodeGraph:
+    r"""Find the graph in a conversation.
+
+    >>> from memorygraph.languages import parse
+    >>> program = parse("@to b\n> node a\n  > user\n  {{input}}\n> node b\n> nodeEnd\n> goto a", "convo")
+    >>> graph = graph_of(program.conversation)
+    >>> [(node.id, len(node.children), [route.target for route in node.routes]) for node in graph.nodes.values()]
+    [('a', 1, ['b']), ('b', 0, [])]
+    """
+    parts = list(split_parts(conversation.messages))
+    heads = {id_in(head.head): (head, children) for head, children in reversed(parts) if head is not None}
+    order = list(dict.fromkeys(id_in(head.head) for head, _ in parts if head is not None))
+    routes: dict[str, list[Route]] = {id_: [] for id_ in order}
+    for id_ in order:
+        for source, route in declared_routes(*heads[id_], order):
+            routes.setdefault(source, []).append(route)
+    nodes = {}
+    for id_ in order:
+        head, children = heads[id_]
+        in_order = tuple(sorted(routes[id_], key=lambda route: route.span.start))
+        nodes[id_] = GraphNode(head, tuple(m for m in children if message_role(m) not in ROUTING), in_order)
+    return NodeGraph(nodes, tuple(message for head, messages in parts if head is None for message in messages))
+
+
+def split_parts(
+    messages: Iterable[syntax.Message],
+) -> Iterator[tuple[syntax.TextMessage | None, list[syntax.Message]]]:
+    """Split messages into parts: each node with what belongs to it, and without a head what is between nodes."""
+    head: syntax.TextMessage | None = None
+    inside: list[syntax.Message] = []
+    for message in messages:
+        if message_role(message) not in ENDS_OF_A_NODE:
+            inside.append(message)
+            continue
+        yield head, inside
+        head, inside = None, []
+        if isinstance(message, syntax.TextMessage) and message.role == "node":
+            head = message
+        elif message_role(message) != "nodeEnd":
+            inside.append(message)
+    yield head, inside
+
+
+def id_in(head: str) -> str:
+    """The id in the head of a `node` or a `goto`."""
+    return head.strip() or OUTSIDE
+
+
+def id_after(order: list[str], id_: str) -> str | None:
+    """The id after another one; None after the last, and for an unknown one."""
+    index = order.index(id_) + 1 if id_ in order else len(order)
+    return order[index] if index < len(order) else None
+
+
+def message_role(message: syntax.Message) -> str:
+    """The role of a message, without the `!` of code; a function has none."""
+    return "" if isinstance(message, syntax.FunctionMessage) else message.role.removesuffix("!")
+
+
+def tag_of(message: syntax.Message, name: str) -> str | None:
+    """The text of the last tag of a name, an empty one where it has none; None where there is no such tag."""
+    return next((tag.text or "" for tag in reversed(message.tags) if tag.name == name), None)
+
+
+def functions_of(messages: Iterable[syntax.Message]) -> tuple[syntax.FunctionMessage, ...]:
+    """The functions that messages declare, without recorded calls."""
+    return tuple(m for m in messages if isinstance(m, syntax.FunctionMessage) and m.modifier != "call")
+
+
+# Routes as tags and messages declare them
+
+
+def declared_routes(
+    head: syntax.TextMessage, children: list[syntax.Message], order: list[str]
+) -> Iterator[tuple[str, Route]]:
+    """Read the routes that a node declares, each with the id of the node that it leads out of."""
+    id_, model = id_in(head.head), tag_of(head, "routingModel")
+    for tag in head.tags:
+        if tag.name in ROUTING:
+            name, route = read_tag(tag)
+            yield from direct_route(tag.name, name, replace(route, model=model), id_, order)
+    for message in children:
+        if isinstance(message, (syntax.TextMessage, syntax.CodeMessage)) and message_role(message) in ROUTING:
+            code = isinstance(message, syntax.CodeMessage)
+            route = Route(
+                None,
+                InCode(message.statements) if isinstance(message, syntax.CodeMessage) else in_words(message.content),
+                model=tag_of(message, "routingModel") or model,
+                written=f"> {message_role(message)}{'!' if code else ''} {message.head}".rstrip(),
+                span=message.span,
+            )
+            yield from direct_route(message_role(message), message.head.strip(), route, id_, order)
+
+
+def read_tag(tag: syntax.Tag) -> tuple[str, Route]:
+    """Read a routing tag: the name of its other end, and the route without its ends."""
+    name, text = tag.target or "", (tag.text or "").strip()
+    if tag.name != "exit" and tag.target is None:
+        name, _, text = text.partition(" ")
+    if tag.expression is not None:
+        condition: Condition = InCode((syntax.Statement(tag.expression, span=tag.span),))
+    else:
+        condition = in_words(syntax.Template((text.strip(),) if text.strip() else ()))
+    written = [f"@{tag.name}", tag.target, tag.text, "= …" if tag.expression is not None else None]
+    return name, Route(None, condition, written=" ".join(filter(None, written)), span=tag.span)
+
+
+def in_words(text: syntax.Template) -> Condition:
+    """Read a condition in words; an empty one, or `else`, always holds."""
+    plain = "".join(part if isinstance(part, str) else "{{" for part in text.parts).strip()
+    return Always() if plain in {"", "else"} else InWords(text)
+
+
+def direct_route(kind: str, name: str, route: Route, id_: str, order: list[str]) -> Iterator[tuple[str, Route]]:
+    """Give a route its ends: out of the node that declares it or, with `from`, into it out of others."""
+    if kind == "exit":
+        yield id_, route
+        return
+    target, _, rest = name.partition(" ")
+    if kind == "from":
+        sources = [source for source in order if source != id_]
+        if target != AUTO:
+            sources = [source for source in [id_after(order, id_) if target == NEXT else target] if source is not None]
+        for source in sources:
+            yield source, replace(route, target=id_)
+        return
+    candidates = tuple(rest.replace(",", " ").split())
+    if target == AUTO and not candidates and isinstance(route.condition, InWords):
+        # `auto b c` names its candidates; where a word is not a node, all of them are a condition.
+        parts = route.condition.text.parts
+        words = "".join(part for part in parts if isinstance(part, str)).replace(",", " ").split()
+        if words and set(words) <= set(order):
+            candidates, route = tuple(words), replace(route, condition=Always())
+    yield id_, replace(route, target=target, candidates=candidates)

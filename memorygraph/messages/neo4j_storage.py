@@ -1,0 +1,317 @@
+"""A conversation kept in Neo4j.
+
+A change is one transaction. It names its version and tip, takes the write lock of its conversation, and does
+nothing if that version has moved meanwhile. It also carries a random number. The new message of a plain append
+keeps that number for good; after any other change the version keeps the last 32. So a change whose acknowledgement
+was lost is found when `Connection.write` runs it again, and is never applied twice.
+
+Appending one message is one query, whatever the length of the conversation; recording a call is three.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from memorygraph.errors import ConflictError, MemoryGraphError, NotFoundError
+from memorygraph.graph.connection import Abandon
+from memorygraph.graph.namespace import Namespace, NamespaceTransaction
+from memorygraph.messages.history import Attachment, MessageEntry, Version, VersionChange, seal
+from memorygraph.messages.indexing import conversation_token, indexed_text
+from memorygraph.messages.message import ROOT, Message, chain
+from memorygraph.messages.storage import StoredMessage, conflict_error
+from memorygraph.query import Query
+
+MAX_ROWS_PER_QUERY = 5000
+"""A longer change has several queries, in one transaction."""
+
+MAX_ROWS_PER_CHANGE = 20_000
+"""More messages do not fit into one transaction. They are then stored ahead of the change, where no version leads
+to them; the change itself stays one transaction."""
+
+
+@dataclass(frozen=True)
+class ConversationInfo:
+    """A conversation: the version that was last written, and its number of messages."""
+
+    name: str
+    versions: int
+    version: int
+    messages: int
+
+    def as_dict(self) -> dict[str, Any]:
+        """The value as `--json` prints it."""
+        return asdict(self)
+
+
+def list_conversations(namespace: Namespace) -> list[ConversationInfo]:
+    """Every conversation of a namespace, by name."""
+    return [ConversationInfo(**row) for row in namespace.read("messages/conversations")]
+
+
+def drop_conversations(namespace: Namespace) -> None:
+    """Delete every conversation of a namespace with all its versions and messages, in several transactions."""
+    page = namespace.query("messages/drop-conversations", limit=MAX_ROWS_PER_QUERY)
+    while namespace.write(lambda transaction: int(transaction.run(page)[0]["deleted"])):
+        pass
+
+
+class Neo4jStorage:
+    """One conversation of a namespace in Neo4j; recall finds its messages, unless it is not `recalled`."""
+
+    def __init__(self, namespace: Namespace, name: str, *, recalled: bool = True) -> None:
+        self.namespace = namespace
+        self.name = name
+        self.recalled = recalled
+        self._index_terms = {
+            "conversations": [name] if recalled else None,
+            "namespace_token": f"{namespace.token} {conversation_token(namespace.name, name)}",
+        }
+
+    def head(self) -> Version | None:
+        """The version that was last written, or None while nothing was stored."""
+        rows = self.namespace.read("messages/head", name=self.name)
+        return Version(**rows[0]) if rows else None
+
+    def versions(self) -> list[Version]:
+        """Every version by its number."""
+        return [Version(**row) for row in self.namespace.read("messages/versions", name=self.name)]
+
+    def path(self, tip: str) -> list[MessageEntry]:
+        """The messages from the first to the one with this id, in one query.
+
+        Their ids are computed again, so that no altered message passes for the original.
+
+        Raises:
+            NotFoundError: there is no such message.
+            MemoryGraphError: a message was altered in the database.
+        """
+        if tip == ROOT:
+            return []
+        rows = self.namespace.read("messages/path", id=tip)
+        if not rows:
+            raise NotFoundError(f"no message `{tip}` in namespace `{self.namespace}`")
+        messages = [Message(body) for body in reversed(rows[0]["bodies"])]
+        ids = chain(messages)
+        # The id of the tip covers all messages before it.
+        if ids[-1] != tip:
+            raise MemoryGraphError(
+                f"a message before `{tip}` was altered in the database: `memorygraph messages verify` names it"
+            )
+        return list(map(MessageEntry, ids, messages, reversed(rows[0]["sampled"])))
+
+    def apply(self, change: VersionChange) -> tuple[Version, frozenset[str]]:
+        """Change a version, in one transaction.
+
+        Raises:
+            ConflictError: the version was changed or replaced meanwhile; nothing was changed.
+        """
+        rows = self._rows(change.parent, change.entries)
+        # The last page goes with the query that moves the version, so that a small change is one query.
+        last = max(0, len(rows) - MAX_ROWS_PER_QUERY)
+        ahead = rows[:last] if len(rows) > MAX_ROWS_PER_CHANGE else []
+        known = self._store_ahead(ahead)
+
+        def work(transaction: NamespaceTransaction) -> tuple[Version, frozenset[str]]:
+            # A version without messages may not be stored yet: the first message creates the conversation.
+            if change.base.length == 0:
+                self._create(transaction, change.base.id)
+            if change.at is not None:
+                self._replace(transaction, change)
+            marked = [{"id": row["id"], "seal": row["seal"]} for row in ahead if row["sampled"]]
+            for page in pages_of(marked):
+                transaction.run("messages/mark-sampled", rows=page)
+            sampled = {*known, *(row["id"] for row in marked), *self._write(transaction, rows[len(ahead) : last])}
+            moved = self._append(transaction, change, rows) or self._move(transaction, change, rows[last:])
+            self._attach(transaction, change.attachments)
+            return change.result(moved["number"]), frozenset(sampled.union(moved["sampled"]))
+
+        result = self.namespace.write(work)
+        if isinstance(result, ConflictError):
+            raise result
+        return result
+
+    def branch(self, base: Version, tip: str, length: int) -> Version:
+        """A new version that ends with a message of the version `base`."""
+        version = Version()
+        query = self.namespace.query(
+            "messages/branch-version", name=self.name, version=version.id, tip=tip, length=length
+        )
+
+        def work(transaction: NamespaceTransaction) -> Version:
+            if base.length == 0:
+                self._create(transaction, base.id)
+            transaction.run(query)
+            [row] = transaction.run("messages/version", id=version.id)
+            return Version(**row)
+
+        return self.namespace.write(work)
+
+    def add_path(
+        self, entries: Sequence[MessageEntry], attachments: Sequence[Attachment] = (), *, response: str | None = None
+    ) -> Version:
+        """Put a whole conversation on the version that it fits; run again, it changes nothing.
+
+        Its attachments can also be found by the id that an endpoint gave to its `response`.
+        """
+        tip = entries[-1].id
+        ids = [entry.id for entry in reversed(entries)]
+        place = self.namespace.query(
+            "messages/find-place", name=self.name, recalled=self.recalled, ids=ids, tip=tip, new_version=Version().id
+        )
+
+        def work(transaction: NamespaceTransaction) -> Version:
+            [found] = transaction.run(place)
+            stored, holds = found.pop("stored"), found.pop("holds")
+            version = Version(**found)
+            known = len(ids) - ids.index(stored) if stored else 0
+            # Of the stored messages, only those that count as sampled now may change.
+            rows = [row for i, row in enumerate(self._rows(ROOT, entries)) if i >= known or row["sampled"]]
+            last = len(rows) if holds else max(0, len(rows) - MAX_ROWS_PER_QUERY)
+            self._write(transaction, rows[:last])
+            if not holds:
+                change = VersionChange(version, tip, (), len(ids))
+                version = change.result(self._move(transaction, change, rows[last:])["number"])
+            self._attach(transaction, attachments, response)
+            return version
+
+        return self.namespace.write(work)
+
+    def attach(self, attachments: Sequence[Attachment]) -> None:
+        """Keep attachments of stored messages."""
+        self.namespace.write(lambda transaction: self._attach(transaction, attachments))
+
+    def attachments(self, ids: Collection[str]) -> list[Attachment]:
+        """The attachments of these messages, in their order, then in the order in which they were stored."""
+        rows = self.namespace.read("messages/attachments", ids=list(ids))
+        kept = [Attachment(row["message"], at=row["at"], **json.loads(row["body"])) for row in rows]
+        order = {id_: place for place, id_ in enumerate(ids)}
+        return sorted(kept, key=lambda attachment: order[attachment.message_id])
+
+    def audit(self, version: Version) -> list[StoredMessage]:
+        """The messages of a version as they are stored, from its tip back to the first."""
+        rows = self.namespace.read("messages/audit", id=version.tip)
+        return [
+            StoredMessage(id_, body, {"role": role, "content": content}, [(i, b) for i, b in kept], sampled, sealed)
+            for row in rows
+            for id_, body, role, content, sampled, sealed, kept in row["messages"]
+        ]
+
+    def _create(self, transaction: NamespaceTransaction, version: str) -> None:
+        transaction.run("messages/create-conversation", name=self.name, recalled=self.recalled, version=version)
+
+    def _replace(self, transaction: NamespaceTransaction, change: VersionChange) -> None:
+        base = change.base
+        query = self.namespace.query(
+            "messages/replace-version",
+            name=self.name,
+            version=base.id,
+            tip=base.tip,
+            new_version=change.version,
+            at=change.at,
+        )
+        self._run_fitting(transaction, change, query)
+
+    def _append(
+        self, transaction: NamespaceTransaction, change: VersionChange, rows: list[dict[str, Any]]
+    ) -> dict[str, Any] | None:
+        """Append one message, or return None if the change does more or the version has moved meanwhile."""
+        if not change.appends_one:
+            return None
+        found = transaction.run(
+            "messages/append-message",
+            name=self.name,
+            operation=change.operation,
+            version=change.version,
+            length=change.length,
+            **self._index_terms,
+            **rows[0],
+        )
+        return next(iter(found), None)
+
+    def _move(
+        self, transaction: NamespaceTransaction, change: VersionChange, rows: list[dict[str, Any]]
+    ) -> dict[str, Any]:
+        query = self.namespace.query(
+            "messages/change-version",
+            name=self.name,
+            operation=change.operation,
+            version=change.version,
+            tip=change.base.tip,
+            new_tip=change.new_tip,
+            length=change.length,
+            **self._index_terms,
+            rows=rows,
+        )
+        return self._run_fitting(transaction, change, query)
+
+    def _run_fitting(self, transaction: NamespaceTransaction, change: VersionChange, query: Query) -> dict[str, Any]:
+        """Run a query that changes a version; if that has moved meanwhile, abandon the transaction."""
+        row = next(iter(transaction.run(query)), {"fits": False, "replaced": False})
+        if not row["fits"]:
+            raise Abandon(conflict_error(self.name, change.base, replaced=row["replaced"]))
+        return row
+
+    def _write(self, transaction: NamespaceTransaction, rows: list[dict[str, Any]]) -> list[str]:
+        """Write messages, and return the ids of those that count as sampled."""
+        sampled: list[str] = []
+        for page in pages_of(rows):
+            [row] = transaction.run("messages/write-messages", **self._index_terms, rows=page)
+            sampled += row["sampled"]
+        return sampled
+
+    def _store_ahead(self, rows: list[dict[str, Any]]) -> list[str]:
+        """Store messages before the change that places them; that change says whether they were sampled."""
+        unsampled = [{**row, "sampled": False, "seal": seal(row["id"], sampled=False)} for row in rows]
+        known: list[str] = []
+        for page in pages_of(unsampled):
+            known += self.namespace.write(lambda transaction, page=page: self._write(transaction, page))  # type: ignore[misc]
+        return known
+
+    def _attach(
+        self, transaction: NamespaceTransaction, attachments: Sequence[Attachment], response: str | None = None
+    ) -> None:
+        for attachment in attachments:
+            self._write(transaction, self._rows(ROOT, attachment.inner))
+        rows = [
+            {
+                "id": attachment.id,
+                "message": attachment.message_id,
+                "body": attachment.body,
+                "model": attachment.metadata.get("model"),
+                "length": attachment.metadata.get("length"),
+                "subgraph": attachment.subgraph,
+                "response": response,
+            }
+            for attachment in attachments
+        ]
+        if rows:
+            transaction.run("messages/attach", rows=rows)
+
+    def _rows(self, parent: str, entries: Sequence[MessageEntry]) -> list[dict[str, Any]]:
+        """The rows of messages that follow `parent`."""
+        today = datetime.now(UTC).date()
+        rows = []
+        for entry in entries:
+            rows.append(
+                {
+                    "id": entry.id,
+                    "parent": parent,
+                    "body": entry.message.body,
+                    "role": entry.message.role,
+                    "content": entry.message.text,
+                    "said": indexed_text(entry.message, today) if self.recalled else None,
+                    "sampled": entry.sampled,
+                    "seal": seal(entry.id, sampled=entry.sampled),
+                }
+            )
+            parent = entry.id
+        return rows
+
+
+def pages_of(rows: Sequence[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
+    """Rows in pages that one query takes."""
+    return (list(rows[i : i + MAX_ROWS_PER_QUERY]) for i in range(0, len(rows), MAX_ROWS_PER_QUERY))
