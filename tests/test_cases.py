@@ -25,7 +25,7 @@ from memorygraph.llm.completion import ToolCall
 from memorygraph.query import Query
 from memorygraph.runtime.convo.controller import execute_convo_graph
 from memorygraph.runtime.pete.store import LogStore
-from memorygraph.runtime.result import Event
+from memorygraph.runtime.runs import Event
 from memorygraph.scripted.replies import Reply, Request
 from tests.cases import PLACE, Case, read_cases
 from tests.runtime.convo.model import scripted
