@@ -25,8 +25,8 @@ def inside(folder: Path, path: str, *, anywhere: bool) -> Path:
         Refused: the path leaves the folder.
         MemoryGraphError: the text cannot be a path.
     """
-    target = resolve(folder / path, path)
-    if not anywhere and not target.is_relative_to(resolve(folder, str(folder))):
+    target = resolve_path(folder / path, path)
+    if not anywhere and not target.is_relative_to(resolve_path(folder, str(folder))):
         raise Refused(
             f"`{path}` leads out of the script's folder {folder}; allow files elsewhere with "
             '`--allow-tool file` (in Python: allow_tools=["file"])'
@@ -43,14 +43,14 @@ def within(root: Path, path: str) -> Path:
     parts = path.replace("\\", "/").split("/")
     if not path or ".." in parts or path.startswith(("/", "\\")) or Path(path).drive:
         raise MemoryGraphError(f"`{path}` is no path below the tool's folder; write one such as `notes/today.txt`")
-    root = resolve(root, str(root))
-    target = resolve(root / path, path)
+    root = resolve_path(root, str(root))
+    target = resolve_path(root / path, path)
     if not target.is_relative_to(root):
         raise MemoryGraphError(f"`{path}` is a link that leads out of the tool's folder")
     return target
 
 
-def resolve(path: Path, written: str) -> Path:
+def resolve_path(path: Path, written: str) -> Path:
     """Follow every link on a path, which is shown as it was written if that fails."""
     try:
         return path.resolve()

@@ -28,7 +28,7 @@ from memorygraph.runtime.memories.memory import (
     Filter,
     ImportedMemory,
     MemoryResult,
-    format_time,
+    format_timestamp,
     read_limit,
     read_record,
     wrap_record,
@@ -188,5 +188,5 @@ def read_envelope(row: dict[str, Any]) -> dict[str, Any]:
         except (ValueError, RecursionError):
             value = None
         record = value if isinstance(value, dict) else record
-    at = format_time(datetime.strptime(match[1], TIME_FORMAT).replace(tzinfo=UTC)) if match else None
+    at = format_timestamp(datetime.strptime(match[1], TIME_FORMAT).replace(tzinfo=UTC)) if match else None
     return {"id": row["id"], "created_at": at, "updated_at": at, "record": record}

@@ -36,7 +36,7 @@ CODES_WITHOUT_CONTEXT = frozenset({"invalid-number", "encoding", "unbound-variab
 
 
 @dataclass(frozen=True)
-class ModelReply:
+class PeteReply:
     """What counts of a reply; it ends at the first thing that the system has to answer.
 
     `ends` are the places in `text` where the pieces end.
@@ -105,7 +105,7 @@ class ReplyReader:
             if not self._kept:
                 self.fail_at_rest(CUT_OFF, "cut-off")
 
-    def reply(self) -> ModelReply:
+    def reply(self) -> PeteReply:
         """What counts of the reply so far."""
         problem = self._problem or (None if self._stopped else self._reader.problem)
         if not self._stopped and problem is None:
@@ -113,7 +113,7 @@ class ReplyReader:
         if self._unwrapper.repeated:
             self.warn(REPEATED_LOG)
         shown = replace(problem, file=REPLY_FILE) if problem else None
-        return ModelReply(tuple(self._kept), tuple(self._ends), "".join(self._text), shown, tuple(self._warnings))
+        return PeteReply(tuple(self._kept), tuple(self._ends), "".join(self._text), shown, tuple(self._warnings))
 
     def keep(self, pieces: Iterable[tuple[Item | Feedback, str]]) -> None:
         """Keep what a model may write, up to the first thing that is wrong or that the system has to answer."""

@@ -21,7 +21,7 @@ from memorygraph.runtime.pete.appending import UnfitPiece
 from memorygraph.runtime.pete.faculties import Faculties, Faculty
 from memorygraph.runtime.pete.inference import Answers, explain_proof
 from memorygraph.runtime.pete.log import Frame
-from memorygraph.runtime.pete.replies import ModelReply, ReplyReader, join_halves
+from memorygraph.runtime.pete.replies import PeteReply, ReplyReader, join_halves
 from memorygraph.runtime.pete.store import LogStore, make_feedback
 from memorygraph.runtime.pete.views import View
 
@@ -126,7 +126,7 @@ class TurnTaker:
         Recorder(self.store.namespace, self.conversation).record(call)
         return namespace.query("pete/join-message", id=id_of(current.address), messages=answers_of(call))
 
-    def store_reply(self, turn: PeteTurn, log: int, stack: Sequence[int], reply: ModelReply, joined: Query) -> PeteTurn:
+    def store_reply(self, turn: PeteTurn, log: int, stack: Sequence[int], reply: PeteReply, joined: Query) -> PeteTurn:
         """Store what fits, and let the system answer."""
         depth = len(stack)
         pieces = begin_line(reply.pieces, depth)
