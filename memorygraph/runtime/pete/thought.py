@@ -18,6 +18,7 @@ from typing import Any, Self
 from memorygraph.budget import Budget
 from memorygraph.errors import MemoryGraphError, NotFoundError, Problem
 from memorygraph.graph.namespace import Namespace
+from memorygraph.languages.pete.items import RESERVED
 from memorygraph.languages.pete.syntax import Opening, Piece, SensorReport
 from memorygraph.llm.grammars import grammar_field
 from memorygraph.llm.uris import opened
@@ -32,7 +33,6 @@ ATTEMPTS = 3
 VIEWS = "view"  # the faculty with which the model asks for what is out of its view
 
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
-RESERVED = frozenset(["context", "that", "tl", "not", "and", "or", "but", "true", "false", "null", "memory"])
 ADDRESS = re.compile(r"memory:([0-9]+)")
 
 
