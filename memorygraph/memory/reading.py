@@ -10,7 +10,7 @@ from __future__ import annotations
 import binascii
 import json
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Protocol
@@ -19,10 +19,8 @@ from memorygraph.context.tokens import count_tokens, cut_tokens
 from memorygraph.errors import MemoryGraphError
 from memorygraph.graph.connection import READ_SECONDS, Read
 from memorygraph.graph.namespace import Namespace
-from memorygraph.library import CYPHER
 from memorygraph.memory.searching import searches
 from memorygraph.memory.values import Entity, Relation
-from memorygraph.query import Query
 
 MIN_TOKENS = 200
 WHOLE_SECONDS = 600.0
@@ -182,13 +180,13 @@ class _Some:
         limit: int,
         *,
         names: Sequence[str] = (),
-        search: Query | None = None,
+        search: Mapping[str, str] | None = None,
     ) -> _Some:
         """The entities of these names, or those that a search finds, with the page from a place on."""
         relation = place if place.relations else Place()
-        query = CYPHER["entities/open"].around(
-            search,
-            namespace=namespace.name,
+        query = namespace.query(
+            "entities/open",
+            **{"search": None, "text": None, "parts": None, "terms": None, **(search or {})},
             names=list(names),
             start=MAX_ROWS if place.relations else max(place.arrival, 0),
             arrival=relation.arrival,

@@ -8,9 +8,7 @@ from typing import NamedTuple
 
 from memorygraph.graph.namespace import Namespace
 from memorygraph.graph.search import lucene_query
-from memorygraph.query import Query
 
-MAX_HITS = 50
 MAX_PARTS = 8
 MAX_PART = 40  # what is longer than any word asks too much of Lucene
 
@@ -18,12 +16,12 @@ MAX_PART = 40  # what is longer than any word asks too much of Lucene
 _PART = re.compile("(?P<before>(?<=[ \\t\\n]))?(?P<part>[A-Za-z0-9]+)(?P<after>(?=[ \\t\\n]))?")
 
 
-def searches(namespace: Namespace, text: str) -> Iterator[Query]:
-    """The queries whose `ids` are the entities that a text leads to, if the one before them found none."""
+def searches(namespace: Namespace, text: str) -> Iterator[dict[str, str]]:
+    """The searches that `entities/open` takes, each of them for the case that the one before it found nothing."""
     yield _containing(namespace, text)
     terms = lucene_query(text, namespace.name)
     if terms is not None:
-        yield namespace.query("entities/ids-with-words", terms=terms, limit=MAX_HITS)
+        yield {"search": "ids-with-words", "terms": terms}
 
 
 class _Part(NamedTuple):
@@ -56,11 +54,11 @@ def parts_of(text: str) -> list[_Part]:
     return [part for part in parts if len(part.text) > 1] or parts  # one letter leads nearly everywhere
 
 
-def _containing(namespace: Namespace, text: str) -> Query:
+def _containing(namespace: Namespace, text: str) -> dict[str, str]:
     parts = parts_of(text)
     if not parts:
-        return namespace.query("entities/ids-containing", text=text)
+        return {"search": "ids-containing", "text": text}
     token = namespace.token
     clauses = " ".join(f"+(name:{part.term} kind:{part.term} data:{part.term})" for part in parts)
     terms = f'+namespace_token:"{token}" {clauses}'
-    return namespace.query("entities/ids-containing-parts", text=text, parts=terms)
+    return {"search": "ids-containing-parts", "text": text, "parts": terms}

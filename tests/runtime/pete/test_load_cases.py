@@ -13,7 +13,8 @@ from collections.abc import Iterable
 import pytest
 
 from memorygraph import MemoryGraph, Problem, ScriptError
-from memorygraph.graph.loads import COUNTS, LoadReport
+from memorygraph.graph.loads import LoadReport
+from memorygraph.graph.writes import COUNTS
 from memorygraph.runtime.pete.store import LogStore
 from tests.cases import Case, read_cases
 from tests.runtime.pete.stored import elements, lines
