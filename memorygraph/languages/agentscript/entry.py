@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from memorygraph.errors import ScriptError, Source
 from memorygraph.languages.agentscript import syntax
-from memorygraph.languages.agentscript.errors import explained
+from memorygraph.languages.agentscript.errors import explain
 from memorygraph.languages.agentscript.reading import BUILDS, GRAMMAR
 from memorygraph.languages.engine.machine import Stopped
 
@@ -28,7 +28,7 @@ def read_entry(source: Source) -> list[syntax.Import | syntax.Agent] | list[synt
     while position < len(source.text):
         result = GRAMMAR.read(source.text, rule, BUILDS, position)
         if isinstance(result, Stopped):
-            finding = explained(source, result, position)
+            finding = explain(source, result, position)
             raise ScriptError([source.problem(finding.message, finding.code, finding.span)])
         pieces.append(result.value)
         position = result.end

@@ -1,26 +1,22 @@
-"""Where the reading of a program stopped, said so that a person, or a model that tries again, knows what to do."""
+"""Syntax errors of AgentScript: its words for what was expected, and what it knows about what was found."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from memorygraph.errors import Source, Span
 from memorygraph.languages.agentscript.names import suggestion
-from memorygraph.languages.engine.findings import Finding, character, clipped
-from memorygraph.languages.engine.machine import Stopped
-
-TOO_DEEP = "this is nested too deep; name a part of it: `part = …`"
+from memorygraph.languages.engine.explain import Explainer, Group, Optional, Place, not_closed, unclosed_text
+from memorygraph.languages.engine.findings import Finding, clipped
 
 _VALUE = frozenset({"Variable", "String", "Numeral", "Truth", "None", "generate", "not", "{", "["})
 _STATEMENT = _VALUE | {"use", "return", "repeat", "for", "loop", "if", "model", "Setting"}
-# Tokens that stand for something larger: where the first ones may come, that may come.
-_GROUPS = (
-    ({"use"}, "a statement", _STATEMENT),
-    ({"Variable"}, "a value", _VALUE),
-    ({"func", "model"}, "a func or a setting (model, role, description)", {"main", "func", "model", "Setting"}),
+GROUPS = (
+    Group({"use"}, "a statement", _STATEMENT),
+    Group({"Variable"}, "a value", _VALUE),
+    Group({"func", "model"}, "a func or a setting (model, role, description)", {"main", "func", "model", "Setting"}),
 )
-# What may always go on where a value has ended, and says nothing about what is missing.
+# What may follow a finished value says nothing about what is missing.
 _CONTINUATIONS = {"or", "and", "Equality", ",", "Assign"}
 _SUFFIXES = {".", "(", "["}
 _NAMES = {
@@ -36,7 +32,6 @@ _NAMES = {
     "Assign": "`=`",
 }
 _COMPARED = "values are compared with `==` and `!=` only, and `<` is a limit"
-# What is known about what was found, by how it reads.
 _HINTS = tuple(
     (re.compile(pattern), hint)
     for pattern, hint in (
@@ -84,69 +79,49 @@ _PIECE = re.compile(
 _STATEMENT_TEXT = re.compile(r"(?:[=:(,\[]|\b(?:use|return|role|description|from))[ \t]*+\Z")
 
 
-def explained(source: Source, stop: Stopped, start: int) -> Finding:
-    """What is wrong with a piece of a program that begins at `start`."""
-    text, offset = source.text, stop.offset
-    if stop.deep:
-        return Finding(TOO_DEEP, "nesting-too-deep", Span(offset, offset + 1))
-    opened = _open_text(text, start, stop)
-    if opened is not None:
-        line_end = text.find("\n", opened, opened + 100)
-        message = f"this text is not closed: its second `{text[opened]}` is missing"
-        return Finding(message, "syntax", Span(opened, line_end if line_end > 0 else opened + 1))
-    expected = _expected(stop.expected)
-    message = f"expected {_either(expected)} but "
-    if offset >= len(text):
-        span = Span(max(stop.before.end - 1, 0), max(stop.before.end, 1))
-        bracket = _open_bracket(text, start, offset)
-        hint = f"; {_unclosed(source, bracket)}" if bracket is not None else ""
-        return Finding(f"{message}the text ends{hint}", "syntax", span)
-    word = _WORD.match(text, offset, offset + 100)
-    found = word[0] if word else text[offset]
-    message += f"found {f'`{clipped(found)}`' if len(found) > 1 else character(found)}"
-    hint = _hint(source, stop, start, found)
-    return Finding(message + hint, "syntax", Span(offset, offset + len(found)))
+class AgentScriptExplainer(Explainer):
+    """Explains syntax errors in programs."""
+
+    word = _WORD
+    pieces = _PIECE
+    names = _NAMES
+    groups = GROUPS
+    optional = (Optional((), _CONTINUATIONS), Optional({"."}, _SUFFIXES))
+    hints = _HINTS
+
+    def too_deep(self, place: Place) -> str:  # noqa: ARG002
+        """Name a part."""
+        return "this is nested too deep; name a part of it: `part = …`"
+
+    def explain_special(self, place: Place) -> Finding | None:
+        """A text that is not closed."""
+        quote = _unclosed_quote(place)
+        return None if quote is None else unclosed_text(place.text, quote)
+
+    def hints_for(self, place: Place) -> Iterable[str]:
+        """What to do, by the place, by a word before an open brace, or by what was found."""
+        bracket = self.open_bracket(place)
+        if not place.found:
+            return [] if bracket is None else [not_closed(place.source, bracket)]
+        found, expected = place.found, place.stop.expected
+        known = _by_place(expected, place.before, found)
+        if not known and expected == (":",):
+            known = _by_brace(place.text, bracket)
+        hints = [hint for hint in [known or self.known_hint(place)] if hint]
+        closes = found in {"func", "agent", "import", "main", "}", ")", "]"} and "import" not in expected
+        if closes and bracket is not None and _PAIRS[place.text[bracket]] != found:
+            hints.append(not_closed(place.source, bracket))
+        if not hints and found[0].isalpha():
+            near = suggestion(found, [name for name in expected if name.islower()])
+            return [near.removeprefix("; ")] if near else []
+        return hints
 
 
-def _expected(names: tuple[str, ...]) -> list[str]:
-    """What would have fitted, in the words of the language."""
-    left = set(names)
-    said = []
-    for begins, name, members in _GROUPS:
-        if begins <= left:
-            left -= members
-            said.append(name)
-    for more in (_CONTINUATIONS, _SUFFIXES if "." in left else set()):
-        if said or left - more:
-            left -= more
-    return [*said, *(_NAMES.get(name, f"`{name}`") for name in names if name in left)]
-
-
-def _either(options: list[str]) -> str:
-    return " or ".join(filter(None, [", ".join(options[:-1]), *options[-1:]]))
-
-
-def _hint(source: Source, stop: Stopped, start: int, found: str) -> str:
-    """The end of the message: what to do, as far as it can be told."""
-    text, offset = source.text, stop.offset
-    before = text[slice(*stop.before)]
-    hint = _by_place(stop.expected, before, found)
-    if not hint and ":" in stop.expected and len(stop.expected) == 1:
-        hint = _by_brace(source, start, offset)
-    for pattern, known in _HINTS:
-        if not hint and pattern.match(text, offset):
-            hint = known
-    if found in {"func", "agent", "import", "main", "}", ")", "]"} and "import" not in stop.expected:
-        bracket = _open_bracket(text, start, offset)
-        if bracket is not None and _PAIRS[text[bracket]] != found:
-            hint += ("; " if hint else "") + _unclosed(source, bracket)
-    if hint:
-        return f"; {hint}"
-    return suggestion(found, [name for name in stop.expected if name.islower()]) if found[0].isalpha() else ""
+explain = AgentScriptExplainer().explain
 
 
 def _by_place(expected: tuple[str, ...], before: str, found: str) -> str:
-    """What is known from what was expected, and what stands before it."""
+    """The hint for what was expected, and for the token before it."""
     wanted, hint = set(expected), ""
     if before == "else" and found == "if":
         hint = "write else { if … { … } }"
@@ -165,12 +140,11 @@ def _by_place(expected: tuple[str, ...], before: str, found: str) -> str:
     return hint
 
 
-def _by_brace(source: Source, start: int, offset: int) -> str:
-    """What is known if a brace was taken for an object: mostly a word before it is no keyword."""
-    brace = _open_bracket(source.text, start, offset)
+def _by_brace(text: str, brace: int | None) -> str:
+    """The hint for a brace that was taken for an object: mostly, the word before it is no keyword."""
     if brace is None:
         return ""
-    line = source.text[source.text.rfind("\n", 0, brace) + 1 : brace]
+    line = text[text.rfind("\n", 0, brace) + 1 : brace]
     word = _WORD.search(line)
     if word is None:
         return ""
@@ -181,31 +155,16 @@ def _by_brace(source: Source, start: int, offset: int) -> str:
     return "" if known else f"there is no `{clipped(word[0])}`{near}"
 
 
-def _unclosed(source: Source, bracket: int) -> str:
-    return "`{}` at {}:{} is not closed".format(source.text[bracket], *source.position(bracket))
-
-
-def _open_bracket(text: str, start: int, end: int) -> int | None:
-    """The innermost bracket that is open at the end of a stretch."""
-    brackets: list[int] = []
-    for piece in _PIECE.finditer(text, start, end):
-        if piece["bracket"] and piece[0] in "{([":
-            brackets.append(piece.start())
-        elif piece["bracket"] and brackets:
-            brackets.pop()
-    return brackets[-1] if brackets else None
-
-
-def _open_text(text: str, start: int, stop: Stopped) -> int | None:
+def _unclosed_quote(place: Place) -> int | None:
     """Where a text begins whose second quote is missing.
 
-    Mostly there is another quote behind it, which opens the next text: then the first one ends where a text
-    begins, or in the middle of a word, and goes over lines.
+    Mostly another quote follows, which opens the next text. Then the first text ends where a text begins, or in the
+    middle of a word, and goes over lines.
     """
-    unclosed = text[stop.offset : stop.offset + 1] in {'"', "'"} and not _PIECE.match(text, stop.offset)
-    if unclosed:
-        return next((opened for opened in _swallowing(text, start, stop.offset)), stop.offset)
-    before, end = stop.before
+    text, offset = place.text, place.offset
+    if text[offset : offset + 1] in {'"', "'"} and not _PIECE.match(text, offset):
+        return next(_swallowing(text, place.start, offset), offset)
+    before, end = place.stop.before
     if text[before : before + 1] in {'"', "'"} and "\n" in text[before:end]:
         return next(_swallowing(text, before, end), None)
     return None

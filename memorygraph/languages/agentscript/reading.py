@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from memorygraph.errors import MAX_PROBLEMS, Source, Span
 from memorygraph.languages.agentscript import syntax
 from memorygraph.languages.agentscript.checks import check_program
-from memorygraph.languages.agentscript.errors import explained
+from memorygraph.languages.agentscript.errors import explain
 from memorygraph.languages.engine.findings import Finding, half_characters, problems_of
 from memorygraph.languages.engine.machine import Build, Fields, Machine, Read, Stopped
 
@@ -59,7 +59,7 @@ def _syntax_errors(source: Source, first: Stopped) -> list[Finding]:
     result: Read | Stopped = first
     while True:
         if isinstance(result, Stopped):
-            found = explained(source, result, position)
+            found = explain(source, result, position)
             # What begins a line may be the rest of something that was read further the first time.
             if not findings or found.span.start > findings[-1].span.start:
                 findings.append(found)

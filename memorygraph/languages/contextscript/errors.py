@@ -1,149 +1,116 @@
-"""Where textX stopped, said so that a person, or a model that tries again, knows what to write instead."""
+"""Syntax errors of ContextScript: its words for what was expected, and what it knows about what was found."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
-from typing import NamedTuple
 
 from memorygraph.errors import Span
 from memorygraph.languages.contextscript.syntax import GRAMMAR, KEYWORDS
-from memorygraph.languages.engine.findings import Finding, character, clipped, half_character
+from memorygraph.languages.engine.explain import CODE, Explainer, Place, either, show, unclosed_text
+from memorygraph.languages.engine.findings import Finding, clipped, half_character
 
 _QUOTED = GRAMMAR.token("Quoted")
-_WORD = re.compile(r"[^\W]+(?:[-.+][^\W]+)*")
 _ASSIGNED = re.compile(r"[\w-]+\s*=\s*\Z")
+_BLANKS = "only spaces, tabs and line breaks may stand between the parts of a statement"
 _NAMES = {"Name": "the name of an argument", "Quoted": "a text in double quotes", "Bare": "a number"}
-_HINTS = {
-    **dict.fromkeys("\u201c\u201d\u201e\u00ab\u00bb", 'write a straight double quote, `"`'),
-    **dict.fromkeys("\u2018\u2019", 'texts stand in straight double quotes, `"`'),
-    "'": 'texts stand in double quotes, `"`',
-    "`": "write the script alone, without Markdown around it",
-    "/": "comments begin with `#`",
-    "\\": "a backslash has a meaning only inside a text; remove it",
-    "\ufeff": "remove this byte order mark; it may only stand at the very start",
-}
-_INVISIBLE = {"\u200b", "\u200c", "\u200d", "\u2060"}
-_EMPTY = {";": "the statement before it has already ended; remove it"}
+_HINTS = tuple(
+    (re.compile(pattern), hint)
+    for pattern, hint in (
+        ("[\u201c\u201d\u201e\u00ab\u00bb]", 'write a straight double quote, `"`'),
+        ("[\u2018\u2019]", 'texts stand in straight double quotes, `"`'),
+        ("'", 'texts stand in double quotes, `"`'),
+        ("`", "write the script alone, without Markdown around it"),
+        ("/", "comments begin with `#`"),
+        (r"\\", "a backslash has a meaning only inside a text; remove it"),
+        ("\ufeff", "remove this byte order mark; it may only stand at the very start"),
+        ("[\\s\u200b\u200c\u200d\u2060]", _BLANKS),
+    )
+)
 
 
-class SyntaxStop(NamedTuple):
-    """Where the reading of a statement stopped: `tokens` are the spans of its code and strings so far."""
+class ContextScriptExplainer(Explainer):
+    """Explains a syntax error in a statement: `tokens` are its texts and its code, `limit` is how far one may go."""
 
-    text: str
-    start: int
-    limit: int
-    offset: int
-    expected: tuple[str, ...]
-    tokens: list[Span]
+    word = re.compile(r"[^\W]+(?:[-.+][^\W]+)*")
+    names = _NAMES
+    hints = _HINTS
+
+    def __init__(self, tokens: Sequence[Span], limit: int) -> None:
+        self._tokens = tokens
+        self._limit = limit
+
+    def explain_special(self, place: Place) -> Finding | None:
+        """A text that is not closed, half a character, no statement at all, or what is missing at the end of a line."""
+        text, offset = place.text, place.offset
+        before = self._before(place)
+        quote = self._unclosed_quote(place, before)
+        if quote is not None:
+            if self._limit < len(text) and quote == offset:
+                message = 'this text does not end within 16 MiB: its second `"` is missing, or it is too large'
+                return Finding(message, "too-large", Span(quote, quote + 1))
+            return unclosed_text(text, quote, "unclosed-string")
+        if "\ud800" <= place.found[:1] <= "\udfff":
+            return Finding(half_character(place.found), "encoding", self.span(place))
+        if offset == place.start:
+            return self._explain_beginning(place)
+        end = min(before.end, offset) if before else offset
+        if before and (not place.found or "\n" in text[end:offset] or place.stop.expected == (";",)):
+            # What is missing belongs after the token before, and not where the next line goes on.
+            last = clipped(text[max(before.start, end - 20) : end][-20:])
+            message = f"expected {self.expected(place.stop.expected)} here, after `{last}`, but {show(place.found)}"
+            return Finding(message, CODE, Span(end, end + 1))
+        return None
+
+    def hints_for(self, place: Place) -> Iterable[str]:
+        """What to do, by what was found, and by the character before it."""
+        known, expected = self.known_hint(place), place.stop.expected
+        before = self._before(place)
+        last = place.text[min(before.end, place.offset) - 1] if before else ""
+        if not known and expected == ("Name",) and last == "," and place.found == ")":
+            known = "remove the comma before it, or write another argument"
+        elif not known and "," in expected and last != '"' and self.word.match(place.found):
+            known = "a text of several words stands in double quotes"
+        return filter(None, [known])
+
+    def _explain_beginning(self, place: Place) -> Finding:
+        """What is wrong where a statement should begin."""
+        found = place.found
+        by_lower = {keyword.lower(): keyword for keyword in KEYWORDS.values()}
+        near = get_close_matches(found[:64].lower(), list(by_lower), n=1)
+        if found in KEYWORDS.values():
+            message = f"expected `(` after `{found}`"
+        elif near:
+            message = f"expected a statement but found `{clipped(found)}`; did you mean `{by_lower[near[0]]}`?"
+        else:
+            listed = either([f"`{keyword}(…)`" for keyword in KEYWORDS.values()])
+            empty = "the statement before it has already ended; remove it" if found == ";" else ""
+            hint = self.known_hint(place) or empty
+            message = f"expected a statement, {listed}, but {show(found)}" + (f"; {hint}" if hint else "")
+        return Finding(message, CODE, self.span(place))
+
+    def _unclosed_quote(self, place: Place, before: Span | None) -> int | None:
+        """Where a text begins whose second quote is missing.
+
+        Mostly another quote follows, which opens the next text. Then the first text ends in `argument =`.
+        """
+        text, offset = place.text, place.offset
+        if text.startswith('"', offset) and not _QUOTED.match(text, offset, self._limit):
+            return offset
+        if before is not None and text[before.start] == '"' and 1 < before.end - before.start <= offset - before.start:
+            inside = text[max(before.start + 1, before.end - 200) : before.end - 1]
+            return before.start if _ASSIGNED.search(inside) else None
+        return None
+
+    def _before(self, place: Place) -> Span | None:
+        """The text, or the stretch of code, before a place."""
+        before = [span for span in self._tokens if span.start < place.offset]
+        return before[-1] if before else None
 
 
-def too_large(stop: SyntaxStop) -> Finding:
-    """The statement goes on beyond what is read of one."""
+def too_large(text: str, start: int) -> Finding:
+    """A statement goes on beyond what is read of one."""
     message = "this statement is too large: one holds at most 16 MiB, and 32 KiB outside its texts and comments"
-    return Finding(message, "too-large", _found_span(stop._replace(offset=stop.start)))
-
-
-def explain(stop: SyntaxStop) -> Finding:
-    """What is wrong, and where."""
-    opening = _unclosed(stop)
-    if opening is not None:
-        if stop.limit < len(stop.text) and opening == stop.offset:
-            message = 'this text does not end within 16 MiB: its second `"` is missing, or it is too large'
-            return Finding(message, "too-large", Span(opening, opening + 1))
-        line_end = stop.text.find("\n", opening, opening + 100)
-        span = Span(opening, line_end if line_end > 0 else opening + 1)
-        return Finding('this text is not closed: its second `"` is missing', "unclosed-string", span)
-    if stop.offset < len(stop.text) and "\ud800" <= stop.text[stop.offset] <= "\udfff":
-        message = half_character(stop.text[stop.offset])
-        return Finding(message, "encoding", Span(stop.offset, stop.offset + 1))
-    if stop.offset == stop.start:
-        return _no_statement(stop)
-    return _unexpected(stop)
-
-
-def _unclosed(stop: SyntaxStop) -> int | None:
-    """The offset of the quote that opens a text without an end.
-
-    Mostly the text does end, at the quote that opens the next one; then it ends in `argument =`.
-    """
-    if stop.text.startswith('"', stop.offset) and not _QUOTED.match(stop.text, stop.offset, stop.limit):
-        return stop.offset
-    before = _before(stop)
-    if before is not None and stop.text[before.start] == '"' and before.end - before.start > 1:
-        inside = stop.text[max(before.start + 1, before.end - 200) : before.end - 1]
-        if before.end <= stop.offset and _ASSIGNED.search(inside):
-            return before.start
-    return None
-
-
-def _no_statement(stop: SyntaxStop) -> Finding:
-    span = _found_span(stop)
-    found = stop.text[span.start : span.end]
-    listed = _either([f"`{keyword}(…)`" for keyword in KEYWORDS.values()])
-    by_lower = {keyword.lower(): keyword for keyword in KEYWORDS.values()}
-    near = get_close_matches(found[:64].lower(), list(by_lower), n=1)
-    if found in KEYWORDS.values():
-        message = f"expected `(` after `{found}`"
-    elif near:
-        message = f"expected a statement but found `{clipped(found)}`; did you mean `{by_lower[near[0]]}`?"
-    else:
-        message = f"expected a statement, {listed}, but found {_shown(found)}"
-        hint = _hint(stop.text, stop.offset) or _EMPTY.get(found, "")
-        message += f"; {hint}" if hint else ""
-    return Finding(message, "syntax", span)
-
-
-def _unexpected(stop: SyntaxStop) -> Finding:
-    text, offset = stop.text, stop.offset
-    wanted = _either([_NAMES.get(name, f"`{name}`") for name in stop.expected])
-    before = _before(stop)
-    at_end = offset >= len(text)
-    found = "the text ends" if at_end else f"found {_shown(text[slice(*_found_span(stop))])}"
-    previous_end = min(before.end, offset) if before else offset
-    if before and (at_end or "\n" in text[previous_end:offset] or stop.expected == (";",)):
-        # What is missing belongs behind what stands before, not where the next line goes on.
-        last = clipped(text[max(before.start, previous_end - 20) : previous_end][-20:])
-        message = f"expected {wanted} here, after `{last}`, but {found}"
-        return Finding(message, "syntax", Span(previous_end, previous_end + 1))
-    hint = _advice(stop, before)
-    message = f"expected {wanted} but {found}" + (f"; {hint}" if hint else "")
-    return Finding(message, "syntax", _found_span(stop))
-
-
-def _advice(stop: SyntaxStop, before: Span | None) -> str:
-    known = _hint(stop.text, stop.offset)
-    if known:
-        return known
-    last = stop.text[min(before.end, stop.offset) - 1] if before else ""
-    if stop.expected == ("Name",) and last == "," and stop.text.startswith(")", stop.offset):
-        return "remove the comma before it, or write another argument"
-    if "," in stop.expected and last != '"' and _WORD.match(stop.text, stop.offset):
-        return "a text of several words stands in double quotes"
-    return ""
-
-
-def _before(stop: SyntaxStop) -> Span | None:
-    """The token, or the stretch of code, before the place where reading stopped."""
-    before = [span for span in stop.tokens if span.start < stop.offset]
-    return before[-1] if before else None
-
-
-def _found_span(stop: SyntaxStop) -> Span:
-    word = _WORD.match(stop.text, stop.offset, min(stop.offset + 100, len(stop.text)))
-    return Span(stop.offset, word.end() if word else min(stop.offset + 1, len(stop.text)))
-
-
-def _shown(found: str) -> str:
-    return character(found) if len(found) == 1 else f"`{clipped(found)}`"
-
-
-def _hint(text: str, offset: int) -> str:
-    char = text[offset : offset + 1]
-    if char.isspace() or char in _INVISIBLE:
-        return "only spaces, tabs and line breaks may stand between the parts of a statement"
-    return _HINTS.get(char, "")
-
-
-def _either(options: list[str]) -> str:
-    return " or ".join(filter(None, [", ".join(options[:-1]), *options[-1:]]))
+    word = ContextScriptExplainer.word.match(text, start, min(start + 100, len(text)))
+    return Finding(message, "too-large", Span(start, word.end() if word else start + 1))

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from memorygraph.errors import MAX_PROBLEMS, Source, Span
 from memorygraph.languages.contextscript.checks import Builder
-from memorygraph.languages.contextscript.errors import SyntaxStop, explain, too_large
+from memorygraph.languages.contextscript.errors import ContextScriptExplainer, too_large
 from memorygraph.languages.contextscript.syntax import GRAMMAR, KEYWORDS, STATEMENTS, Program, Statement
 from memorygraph.languages.engine.fast_path import RawStatement, derive_pattern
 from memorygraph.languages.engine.findings import Finding, problem_of
@@ -115,8 +115,10 @@ def read_statement(text: str, start: int) -> RawStatement | Unreadable:
     if not isinstance(result, Stopped):
         raw: RawStatement = result.value
         return raw
-    stop = SyntaxStop(text, start, limit, result.offset, result.expected, tokens)
-    finding = explain(stop) if whole or result.offset < end else too_large(stop)
+    if whole or result.offset < end:
+        finding = ContextScriptExplainer(tokens, limit).explain(Source(text), result, start)
+    else:
+        finding = too_large(text, start)
     position = result.offset
     if finding.code == "unclosed-string":
         position = finding.span.start + 1

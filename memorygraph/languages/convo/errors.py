@@ -1,29 +1,27 @@
-"""Where the reading of a conversation stopped, said so that a person, or a model, knows what to do."""
+"""Syntax errors of Convo-Lang: its words for what was expected, and what it knows about what was found."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
 
 from memorygraph.errors import Source, Span
 from memorygraph.languages.convo.syntax import Message
 from memorygraph.languages.convo.unclosed import Opened, open_at
-from memorygraph.languages.engine.findings import Finding, character, clipped
+from memorygraph.languages.engine.explain import CODE, Explainer, Group, Optional, Place, not_closed, unclosed_text
+from memorygraph.languages.engine.findings import Finding
 from memorygraph.languages.engine.machine import Stopped
-
-TOO_DEEP = "this is nested too deep; give a part of it a name: part = …"
 
 _HEADS = frozenset({"CallStart", "FunctionStart", "CodeStart", "TextStart"})
 _TAGS = frozenset({"CodeTagStart", "TagLine"})
 _VALUE = frozenset({"Quote", "DoubleQuote", "HeredocText", "Numeral", "ConstantName", "Callee", "Variable", "{", "["})
 # Tokens that stand for something larger: where all of the first ones may come, that may come.
 _GROUPS = (
-    (frozenset({"Label", "Variable"}), "an argument", _VALUE | {"Label", "Target"}),
-    (frozenset({"Target", "Variable"}), "a statement", _VALUE | {"Target"}),
-    (frozenset({"Variable"}), "a value", _VALUE),
-    (_TAGS, "a tag", _TAGS),
-    (_HEADS, "a message such as `> user`", _HEADS),
+    Group({"Label", "Variable"}, "an argument", _VALUE | {"Label", "Target"}),
+    Group({"Target", "Variable"}, "a statement", _VALUE | {"Target"}),
+    Group({"Variable"}, "a value", _VALUE),
+    Group(_TAGS, "a tag", _TAGS),
+    Group(_HEADS, "a message such as `> user`", _HEADS),
 )
 _NAMES = {
     "Label": "a key",
@@ -74,32 +72,78 @@ _EMPTY_HEAD = re.compile(r">[ \t]*+(?:\r?\n|\Z)")
 _BLANK = re.compile(r"[ \t]*")
 
 
-class _Place(NamedTuple):
-    """Where something is wrong: what stands there, and what was open."""
+class ConvoExplainer(Explainer):
+    """Explains syntax errors in a message, or in a `plain` text without heads."""
 
-    stop: Stopped
-    opened: Opened
-    found: str
+    word = _WORD
+    names = _NAMES
+    groups = _GROUPS
+    optional = (Optional((), _ALWAYS),)
+    hints = _HINTS
+    nothing_expected = "a message such as `> user`"
+
+    def __init__(self, *, plain: bool) -> None:
+        self._plain = plain
+        self._opened = Opened()
+
+    def too_deep(self, place: Place) -> str:  # noqa: ARG002
+        """Name a part."""
+        return "this is nested too deep; give a part of it a name: part = …"
+
+    def explain_special(self, place: Place) -> Finding | None:
+        """A text that is not closed, or a tag that the end of its line cuts off."""
+        text, offset = place.text, place.offset
+        self._opened = opened = open_at(text, place.start, offset, plain=self._plain)
+        dashes = text.startswith("---", offset) and "HeredocText" in place.stop.expected
+        quote = offset if dashes else opened.quote
+        if quote is not None:
+            return _unclosed_text(text, quote, opened.broken)
+        line_end = text.find("\n", opened.tag) if opened.tag is not None else -1
+        return self._cut_tag(place, line_end) if 0 <= line_end < offset else None
+
+    def hints_for(self, place: Place) -> Iterable[str]:
+        """What to do about what was found, and which bracket is open."""
+        return filter(None, (self._hint(place), self._open_hint(place)))
+
+    def _cut_tag(self, place: Place, line_end: int) -> Finding:
+        end = min(max(place.stop.before.end, 1), line_end)
+        expected = self.expected(name for name in place.stop.expected if name not in _HEADS | _TAGS)
+        message = f"expected {expected} but the line ends; a tag is one line"
+        if self._opened.brackets:
+            message += f"; {self._not_closed(place)}"
+        return Finding(message, CODE, Span(end - 1, end))
+
+    def _hint(self, place: Place) -> str:
+        text, offset, expected, opened = place.text, place.offset, place.stop.expected, self._opened
+        if text.startswith(">", offset) and _begins_line(text, offset):
+            return "" if opened.brackets else _head_hint(text, offset)
+        if place.found in {")", "]", "}"}:
+            inside = not opened.brackets or opened.brackets[-1] in opened.insertions
+            return f"this `{place.found}` closes nothing; remove it" if inside else ""
+        if "TextStart" in expected and "Target" not in expected:
+            return "a text belongs to a message; write a head above it, such as `> user`"
+        known = self.known_hint(place)
+        if not known and "Label" in expected and "Variable" not in expected and place.found:
+            return "a map has keys: { key: value }"
+        return known
+
+    def _open_hint(self, place: Place) -> str:
+        """The open bracket, where nothing else explains the error."""
+        if not self._opened.brackets:
+            return ""
+        inserts = self._opened.brackets[-1] in self._opened.insertions
+        ends = not place.found or (place.found in {")", "]", "}"} and not inserts)
+        begins = place.found in {">", "@"} and _begins_line(place.text, place.offset)
+        return self._not_closed(place) if ends or begins else ""
+
+    def _not_closed(self, place: Place) -> str:
+        at = self._opened.brackets[-1]
+        return not_closed(place.source, at, "{{" if at in self._opened.insertions else "")
 
 
-def explained(source: Source, stop: Stopped, start: int, *, plain: bool = False) -> Finding:
+def explain(source: Source, stop: Stopped, start: int, *, plain: bool = False) -> Finding:
     """What is wrong with a message that begins at `start`; a `plain` text has no head."""
-    text, offset = source.text, stop.offset
-    if stop.deep:
-        return Finding(TOO_DEEP, "nesting-too-deep", Span(offset, offset + 1))
-    opened = open_at(text, start, offset, plain=plain)
-    quote = offset if text.startswith("---", offset) and "HeredocText" in stop.expected else opened.quote
-    if quote is not None:
-        return _unclosed_text(text, quote, opened.broken)
-    line_end = text.find("\n", opened.tag) if opened.tag is not None else -1
-    if opened.tag is not None and 0 <= line_end < offset:
-        return _cut_tag(source, stop, opened, line_end)
-    place = _Place(stop, opened, _found(text, offset))
-    message = f"expected {_either(_expected(stop.expected))} but {_shown(place.found)}"
-    hints = filter(None, (_hint(source, place), _unclosed(source, place)))
-    end = offset + max(1, len(place.found))
-    span = Span(offset, end) if place.found else Span(max(stop.before.end - 1, 0), max(stop.before.end, 1))
-    return Finding("; ".join([message, *hints]), "syntax", span)
+    return ConvoExplainer(plain=plain).explain(source, stop, start)
 
 
 def misplaced(messages: Iterable[Message], source: Source) -> Iterator[Finding]:
@@ -108,15 +152,15 @@ def misplaced(messages: Iterable[Message], source: Source) -> Iterator[Finding]:
     for message in messages:
         for tag in message.tags:
             if not _begins_line(text, tag.span.start):
-                yield Finding("a tag begins a line; write it above the message", "syntax", _first(text, tag.span))
+                yield Finding("a tag begins a line; write it above the message", CODE, _first(text, tag.span))
             line_end = text.find("\n", *tag.span)
             if line_end >= 0:
                 hint = "a tag is one line; put what is long into a variable or a function"
-                yield Finding(f"this tag goes over lines; {hint}", "syntax", Span(tag.span.start, line_end))
+                yield Finding(f"this tag goes over lines; {hint}", CODE, Span(tag.span.start, line_end))
         place = message.span.start
         if text.startswith(">", place) and not _begins_line(text, place):
             hint = "there are no operators: to compare, write gt(a b)"
-            yield Finding(f"`>` begins a message only at the start of a line; {hint}", "syntax", Span(place, place + 1))
+            yield Finding(f"`>` begins a message only at the start of a line; {hint}", CODE, Span(place, place + 1))
 
 
 def _begins_line(text: str, place: int) -> bool:
@@ -135,69 +179,13 @@ def _unclosed_text(text: str, quote: int, broken: int | None) -> Finding:
     """A text that is still open where the file ends, or where a message seems to begin."""
     if broken is not None:
         message = f"this text ends inside a word; in it, write `\\{text[broken]}`"
-        return Finding(message, "syntax", Span(broken, broken + 1))
-    line_end = text.find("\n", quote, quote + 100)
-    end = line_end if line_end > 0 else quote + 1
+        return Finding(message, CODE, Span(broken, broken + 1))
+    finding = unclosed_text(text, quote)
     if text.startswith("---", quote):
-        message = "this text between dashes is not closed: write a line of as many dashes below it"
-    else:
-        message = f"this text is not closed: its second `{text[quote]}` is missing"
-    return Finding(message, "syntax", Span(quote, end))
-
-
-def _cut_tag(source: Source, stop: Stopped, opened: Opened, line_end: int) -> Finding:
-    """A tag that the end of its line cuts off."""
-    end = min(max(stop.before.end, 1), line_end)
-    expected = _either(_expected(tuple(name for name in stop.expected if name not in _HEADS | _TAGS)))
-    message = f"expected {expected} but the line ends; a tag is one line"
-    if opened.brackets:
-        message += f"; {_not_closed(source, opened)}"
-    return Finding(message, "syntax", Span(end - 1, end))
-
-
-def _found(text: str, offset: int) -> str:
-    word = _WORD.match(text, offset, offset + 100)
-    return word[0] if word else text[offset : offset + 1]
-
-
-def _shown(found: str) -> str:
-    if not found:
-        return "the text ends"
-    return f"found {f'`{clipped(found)}`' if len(found) > 1 else character(found)}"
-
-
-def _expected(names: tuple[str, ...]) -> list[str]:
-    """What would have fitted, in the words of the language."""
-    left = set(names)
-    if left - _ALWAYS:
-        left -= _ALWAYS
-    said = []
-    for begins, name, members in _GROUPS:
-        if begins <= left:
-            left -= members
-            said.append(name)
-    others = dict.fromkeys(_NAMES.get(name, f"`{name}`") for name in names if name in left)
-    return [*said, *others] or ["a message such as `> user`"]
-
-
-def _either(options: list[str]) -> str:
-    return " or ".join(filter(None, [", ".join(options[:-1]), *options[-1:]]))
-
-
-def _hint(source: Source, place: _Place) -> str:
-    """What to do, as far as it can be told."""
-    text, offset = source.text, place.stop.offset
-    if text.startswith(">", offset) and _begins_line(text, offset):
-        return "" if place.opened.brackets else _head_hint(text, offset)
-    if place.found in {")", "]", "}"}:
-        inside = not place.opened.brackets or place.opened.brackets[-1] in place.opened.insertions
-        return f"this `{place.found}` closes nothing; remove it" if inside else ""
-    if "TextStart" in place.stop.expected and "Target" not in place.stop.expected:
-        return "a text belongs to a message; write a head above it, such as `> user`"
-    known = next((hint for pattern, hint in _HINTS if pattern.match(text, offset)), "")
-    if not known and "Label" in place.stop.expected and "Variable" not in place.stop.expected and place.found:
-        return "a map has keys: { key: value }"
-    return known
+        return finding._replace(
+            message="this text between dashes is not closed: write a line of as many dashes below it"
+        )
+    return finding
 
 
 def _head_hint(text: str, offset: int) -> str:
@@ -205,24 +193,3 @@ def _head_hint(text: str, offset: int) -> str:
     if _EMPTY_HEAD.match(text, offset):
         return f"a message has a role, such as `> user`; {escaped}"
     return f"a line that begins with `>` is the head of a message; {escaped}"
-
-
-def _unclosed(source: Source, place: _Place) -> str:
-    """What is said of an open bracket where no other thing explains the error."""
-    if not place.opened.brackets:
-        return ""
-    at = place.opened.brackets[-1]
-    opening = _bracket(source.text, at, place.opened)
-    text, offset = source.text, place.stop.offset
-    ends = not place.found or (place.found in {")", "]", "}"} and opening != "{{")
-    begins = place.found in {">", "@"} and _begins_line(text, offset)
-    return _not_closed(source, place.opened) if ends or begins else ""
-
-
-def _bracket(text: str, at: int, opened: Opened) -> str:
-    return "{{" if at in opened.insertions else text[at]
-
-
-def _not_closed(source: Source, opened: Opened) -> str:
-    at = opened.brackets[-1]
-    return "`{}` at {}:{} is not closed".format(_bracket(source.text, at, opened), *source.position(at))

@@ -13,7 +13,7 @@ from memorygraph.errors import MAX_PROBLEMS, Source, Span
 from memorygraph.languages.convo import syntax
 from memorygraph.languages.convo.builtins import BUILT_IN
 from memorygraph.languages.convo.checks import check_conversation
-from memorygraph.languages.convo.errors import explained, misplaced
+from memorygraph.languages.convo.errors import explain, misplaced
 from memorygraph.languages.convo.text import BLANKS, content_parts, heredoc_text, quoted_parts, unquoted
 from memorygraph.languages.engine.findings import Finding, half_characters, problems_of
 from memorygraph.languages.engine.machine import Build, Fields, Machine, Read, Stopped
@@ -68,7 +68,7 @@ def _syntax_errors(source: Source, first: Stopped, builds: Mapping[str, Build], 
     result: Read | Stopped = first
     while position is not None and isinstance(result, Stopped):
         start = 0 if plain else _message_start(text, position, result.offset, builds)
-        findings.append(explained(source, result, start, plain=plain))
+        findings.append(explain(source, result, start, plain=plain))
         position = _next_message(text, max(_next_line(text, result, findings[-1].span), start + 1))
         if plain or position is None or len(findings) > MAX_PROBLEMS:
             break

@@ -6,7 +6,7 @@ from memorygraph.errors import Problem, Source, Span
 from memorygraph.languages.engine.findings import problem_of
 from memorygraph.languages.engine.machine import Stopped
 from memorygraph.languages.pete import syntax
-from memorygraph.languages.pete.errors import explained
+from memorygraph.languages.pete.errors import explain
 from memorygraph.languages.pete.items import BLANKS, builds_for, read_item
 from memorygraph.languages.pete.scanning import Scanner
 
@@ -124,5 +124,5 @@ class Reader:
         begin = len(self._before)
         source = Source(self._before + text, first_line=self._line)
         before = Span(*(place + begin for place in stop.before))
-        finding = explained(source, stop._replace(offset=stop.offset + begin, before=before), begin)
+        finding = explain(source, stop._replace(offset=stop.offset + begin, before=before), begin)
         self.problem = problem_of(finding, source)

@@ -1,28 +1,28 @@
-"""Where the reading of a log stopped, said so that a person, or the model that wrote it, knows what to do."""
+"""Syntax errors of PETE: its words for what was expected, and what it knows about what was found."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from memorygraph.errors import Source, Span
-from memorygraph.languages.engine.findings import Finding, character, clipped
+from memorygraph.languages.engine.explain import CODE, MAX_WORD, Explainer, Group, Place, not_closed, show
+from memorygraph.languages.engine.findings import Finding, clipped
 from memorygraph.languages.engine.machine import Stopped
 from memorygraph.languages.pete.items import MAX_NESTING
 from memorygraph.languages.pete.syntax import Closing, Item
-
-TOO_DEEP = f"this is nested more than {MAX_NESTING} levels deep; "
 
 _JSON = frozenset({"String", "Number", "Constant", "{", "["})
 _ARGUMENT = _JSON | {"Handle", "Unknown", "Address", "that"}
 _STATEMENT = _ARGUMENT | {"Thought", "Report", "tl;dr", "context", "Note", "Faculty", "Identifier"}
 # Tokens that stand for something larger: where the first ones may come, that may come.
 _GROUPS = (
-    ({"Thought"}, "a statement", _STATEMENT),
-    ({"Unknown"}, "a handle, a variable or a value", _ARGUMENT),
-    ({"Constant"}, "a JSON value", _JSON),
-    ({"Negator"}, "a predicate", {"Identifier"}),
-    ({"Address", "Description"}, "`/* … */`, `memory:` with a number, or an abbreviated context", {"context"}),
-    ({".", "?"}, "`.`, `?` or `if`", {".", "?", "If", "Conjunction"}),
+    Group({"Thought"}, "a statement", _STATEMENT),
+    Group({"Unknown"}, "a handle, a variable or a value", _ARGUMENT),
+    Group({"Constant"}, "a JSON value", _JSON),
+    Group({"Negator"}, "a predicate", {"Identifier"}),
+    Group({"Address", "Description"}, "`/* … */`, `memory:` with a number, or an abbreviated context", {"context"}),
+    Group({".", "?"}, "`.`, `?` or `if`", {".", "?", "If", "Conjunction"}),
 )
 _NAMES = {
     "Identifier": "a name",
@@ -33,6 +33,7 @@ _NAMES = {
     "Conjunction": "`and`",
 }
 _RESERVED = "context|that|tl|not|and|or|but|true|false|null|memory"
+_RULE_ENDS = "a rule ends with a full stop"
 _STATEMENTS = "`@[…]` annotates, and `@faculty, procedure {…}` calls"
 # What is known about what was found, by how it reads.
 _HINTS = tuple(
@@ -65,33 +66,50 @@ _HINTS = tuple(
 _FOUND = re.compile(r"[&_@]?[^\W_][\w']*|>>|!!|/\*|//|```")
 _TEXT = re.compile(r'"(?:[^"\\\x00-\x1f]++|\\(?:["\\/bfnrt]|u[0-9A-Fa-f]{4}))*+')
 _PIECE = re.compile(
-    r'"(?:[^"\\]++|\\.)*+"|/\*[^*]*+(?:\*(?!/)[^*]*+)*+\*/|//[^\n]*+|!![^\n]*+|@\[[^\]]*+\]|([{}()\[\]])'
+    r'"(?:[^"\\]++|\\.)*+"|/\*[^*]*+(?:\*(?!/)[^*]*+)*+\*/|//[^\n]*+|!![^\n]*+|@\[[^\]]*+\]|(?P<bracket>[{}()\[\]])'
 )
 
 
-def explained(source: Source, stop: Stopped, start: int) -> Finding:
-    """What is wrong with the item that begins at `start`."""
-    text, offset = source.text, stop.offset
-    if stop.deep:
-        flatter = "give a part of it a handle: &part = /* … */" if text[offset] == "t" else "write it flatter"
-        return Finding(TOO_DEEP + flatter, "nesting-too-deep", Span(offset, offset + 1))
-    unclosed = _unclosed_token(text, offset)
-    if unclosed is not None:
-        return unclosed
-    message = f"expected {_either(_expected(stop.expected))} but "
-    if offset >= len(text):
-        span = Span(max(stop.before.end - 1, 0), max(stop.before.end, 1))
-        bracket = _open_bracket(text, start, offset)
-        place = "{}:{}".format(*source.position(bracket)) if bracket is not None else ""
-        hint = f"; `{text[bracket]}` at {place} is not closed" if bracket is not None else _missing(stop.expected)
-        return Finding(f"{message}the text ends{hint}", "syntax", span)
-    found = _found(text, offset)
-    hint = _hint(text, stop, found)
-    message += f"found {f'`{clipped(found)}`' if len(found) > 1 else character(found)}{hint}"
-    if "." in stop.expected and "\n" in text[stop.before.end : offset]:
-        # A full stop is missed where it should stand, and not where the next line begins.
-        return Finding(message, "syntax", Span(stop.before.end - 1, stop.before.end))
-    return Finding(message, "syntax", Span(offset, offset + len(found)))
+class PeteExplainer(Explainer):
+    """Explains syntax errors in logs."""
+
+    word = _FOUND
+    pieces = _PIECE
+    names = _NAMES
+    groups = _GROUPS
+    hints = _HINTS
+
+    def too_deep(self, place: Place) -> str:
+        """Make it flatter, or give a part of it a handle."""
+        flatter = "give a part of it a handle: &part = /* … */" if place.found[0] == "t" else "write it flatter"
+        return f"this is nested more than {MAX_NESTING} levels deep; {flatter}"
+
+    def explain_special(self, place: Place) -> Finding | None:
+        """A text or a description that is not closed."""
+        return _unclosed_token(place.text, place.offset)
+
+    def hints_for(self, place: Place) -> Iterable[str]:
+        """What to do, by the place, or by what was found."""
+        expected = set(place.stop.expected)
+        missing = ""
+        if "." in expected:
+            missing = "a fact ends with a full stop, a question with `?`" if "?" in expected else _RULE_ENDS
+        if not place.found:
+            bracket = self.open_bracket(place)
+            known = not_closed(place.source, bracket) if bracket is not None else ""
+        else:
+            known = _by_place(expected, place.before, place.found) or self.known_hint(place)
+        return filter(None, [known or missing])
+
+    def span(self, place: Place) -> Span:
+        """A full stop is missed where it should stand, and not where the next line begins."""
+        end = place.stop.before.end
+        if place.found and "." in place.stop.expected and "\n" in place.text[end : place.offset]:
+            return Span(end - 1, end)
+        return super().span(place)
+
+
+explain = PeteExplainer().explain
 
 
 def beginning(source: Source, stop: Stopped) -> Finding:
@@ -99,27 +117,21 @@ def beginning(source: Source, stop: Stopped) -> Finding:
     text, offset = source.text, stop.offset
     if offset >= len(text):
         message = "a log begins with a context, and this one is empty; write: context main() {"
-        return Finding(message, "syntax", Span(max(offset - 1, 0), max(offset, 1)))
-    found = _found(text, offset)
+        return Finding(message, CODE, Span(max(offset - 1, 0), max(offset, 1)))
+    word = _FOUND.match(text, offset, offset + MAX_WORD)
+    found = word[0] if word else text[offset]
     hint = "write the log alone, without Markdown around it" if found == "```" else "write: context main() {"
-    shown = f"`{clipped(found)}`" if len(found) > 1 else character(found)
-    return Finding(
-        f"a log begins with a context but found {shown}; {hint}", "syntax", Span(offset, offset + len(found))
-    )
+    message = f"a log begins with a context but {show(found)}; {hint}"
+    return Finding(message, CODE, Span(offset, offset + len(found)))
 
 
 def outside(source: Source, item: Item, closing: Item) -> Finding:
-    """What is wrong with an item behind the outermost context."""
+    """What is wrong with an item after the outermost context."""
     place = "{}:{}".format(*source.position(closing.span.start))
     if isinstance(item, Closing):
-        return Finding(f"this `}}` closes no context; the outermost one ended at {place}", "syntax", item.span)
+        return Finding(f"this `}}` closes no context; the outermost one ended at {place}", CODE, item.span)
     message = f"nothing stands behind the outermost context, which ended at {place}; remove that `}}`, or what follows"
-    return Finding(message, "syntax", item.span)
-
-
-def _found(text: str, offset: int) -> str:
-    found = _FOUND.match(text, offset, offset + 100)
-    return found[0] if found else text[offset]
+    return Finding(message, CODE, item.span)
 
 
 def _unclosed_token(text: str, offset: int) -> Finding | None:
@@ -128,7 +140,7 @@ def _unclosed_token(text: str, offset: int) -> Finding | None:
         if text.find("*/", offset + 2) >= 0:
             return None
         message = "this `/*` is not closed: its `*/` is missing"
-        return Finding(message, "syntax", Span(offset, offset + 2))
+        return Finding(message, CODE, Span(offset, offset + 2))
     begun = _TEXT.match(text, offset)
     if begun is None or text.startswith('"', begun.end()):
         return None
@@ -137,42 +149,13 @@ def _unclosed_token(text: str, offset: int) -> Finding | None:
         escape = text[end : end + 2]
         known = r"\" \\ \/ \b \f \n \r \t and \u with four digits"
         message = f"the escape `{clipped(escape)}` is not known; JSON has {known}"
-        return Finding(message, "syntax", Span(end, end + 2))
+        return Finding(message, CODE, Span(end, end + 2))
     message = 'this text is not closed: its second `"` is missing; a line break in it is written `\\n`'
-    return Finding(message, "syntax", Span(offset, end))
-
-
-def _expected(names: tuple[str, ...]) -> list[str]:
-    """What would have fitted, in the words of the language."""
-    left = set(names)
-    said = []
-    for begins, name, members in _GROUPS:
-        if begins <= left:
-            left -= begins | members
-            said.append(name)
-    return [*said, *(_NAMES.get(name, f"`{name}`") for name in names if name in left)]
-
-
-def _either(options: list[str]) -> str:
-    return " or ".join(filter(None, [", ".join(options[:-1]), *options[-1:]]))
-
-
-def _missing(expected: tuple[str, ...]) -> str:
-    question = ", a question with `?`" if "?" in expected else ""
-    return f"; a {'fact' if question else 'rule'} ends with a full stop{question}" if "." in expected else ""
-
-
-def _hint(text: str, stop: Stopped, found: str) -> str:
-    """The end of the message: what to do, as far as it can be told."""
-    hint = _by_place(set(stop.expected), text[slice(*stop.before)], found)
-    for pattern, known in _HINTS:
-        if not hint and pattern.match(text, stop.offset):
-            hint = known
-    return f"; {hint}" if hint else _missing(stop.expected)
+    return Finding(message, CODE, Span(offset, end))
 
 
 def _by_place(expected: set[str], before: str, found: str) -> str:  # noqa: PLR0911 - one for each place
-    """What is known from what was expected, and what stands before it."""
+    """The hint for what was expected, and for the token before it."""
     if found in {">>", "memory"} or found.startswith(("#", "`")):
         return ""
     if expected == {"{", "["}:
@@ -192,14 +175,3 @@ def _by_place(expected: set[str], before: str, found: str) -> str:  # noqa: PLR0
     if expected in ({"String"}, {"String", "}"}):
         return "the keys of an object stand in double quotes, and no comma stands behind the last"
     return ""
-
-
-def _open_bracket(text: str, start: int, end: int) -> int | None:
-    """The innermost bracket that is open at the end of a stretch."""
-    brackets: list[int] = []
-    for piece in _PIECE.finditer(text, start, end):
-        if piece[1] and piece[1] in "{([":
-            brackets.append(piece.start())
-        elif piece[1] and brackets:
-            brackets.pop()
-    return brackets[-1] if brackets else None

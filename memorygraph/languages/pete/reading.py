@@ -10,7 +10,7 @@ from memorygraph.languages.engine.machine import Read, Stopped
 from memorygraph.languages.pete import syntax
 from memorygraph.languages.pete.checks import check_program
 from memorygraph.languages.pete.continuation import Reader
-from memorygraph.languages.pete.errors import beginning, explained, outside
+from memorygraph.languages.pete.errors import beginning, explain, outside
 from memorygraph.languages.pete.items import BLANKS, GRAMMAR, builds_for, read_item
 
 __all__ = ["GRAMMAR", "MAX_CHARACTERS", "Reader", "read_items", "read_program"]
@@ -92,7 +92,7 @@ class _Log:
 
     def _after(self, stop: Stopped, position: int) -> int | None:
         """Say what is wrong with the item at a position, and where reading goes on."""
-        self.findings.append(explained(self._source, stop, position))
+        self.findings.append(explain(self._source, stop, position))
         self._depth += _HEAD.match(self._source.text, position) is not None
         return self._resume(stop.offset, position) if len(self.findings) <= MAX_PROBLEMS else None
 
