@@ -28,9 +28,9 @@ from memorygraph.graph.schema import apply_schema
 from memorygraph.languages import LANGUAGES, Script, language_of, parse, parse_batches
 from memorygraph.languages.contextscript import Deletion, Program
 from memorygraph.messages.graph import MessageGraph
+from memorygraph.messages.neo4j_storage import ConversationInfo, Neo4jStorage, drop_conversations, list_conversations
 from memorygraph.messages.record import Client, record
 from memorygraph.messages.recorder import Recorder
-from memorygraph.messages.store import ConversationInfo, Store, drop_conversations, list_conversations
 from memorygraph.query import Query
 from memorygraph.scripts import open_script, read_script
 from memorygraph.server.embedded import EmbeddedServer
@@ -42,8 +42,7 @@ if TYPE_CHECKING:
     from memorygraph.languages.agentscript.syntax import Field
     from memorygraph.memory.chat import Chat
     from memorygraph.memory.evaluation import Evaluation
-    from memorygraph.memory.recall import Kind, Recalled
-    from memorygraph.memory.recaller import Recaller
+    from memorygraph.memory.recall import Kind, Recalled, Recaller
     from memorygraph.memory.remember import Remembered
     from memorygraph.runtime.pete.store import LogInfo
     from memorygraph.runtime.pete.thought import Thought
@@ -383,7 +382,7 @@ class MemoryGraph:
 
     @cached_property
     def _recaller(self) -> Recaller:
-        from memorygraph.memory.recaller import Recaller
+        from memorygraph.memory.recall import Recaller
 
         return Recaller(self.scope)
 
@@ -399,9 +398,10 @@ class MemoryGraph:
             MemoryGraphError: the folder has no conversations, or a file is none.
             ModelError: the embedding model failed.
         """
-        from memorygraph.memory.evaluation import evaluate
+        from memorygraph.memory.evaluation import evaluate_recall
 
-        return evaluate(self.connection, Path(folder), facts=facts, embedder=self._recaller.embedder, progress=progress)
+        embedder = self._recaller.embedder
+        return evaluate_recall(self.connection, Path(folder), facts=facts, embedder=embedder, progress=progress)
 
     def query(
         self, cypher: str, parameters: dict[str, Any] | None = None, *, write: bool = False
@@ -553,7 +553,7 @@ class MemoryGraph:
         """
         if not name:
             raise MemoryGraphError("a conversation has a name, and this is empty")
-        return MessageGraph(storage=Store(self.scope, name))
+        return MessageGraph(storage=Neo4jStorage(self.scope, name))
 
     def conversations(self) -> list[ConversationInfo]:
         """Every conversation of the namespace, by name."""
@@ -601,9 +601,9 @@ class MemoryGraph:
             ScriptError: no program was right; `.problems` are those of the last. Nothing was stored.
             ModelError: no model is configured, or its endpoint failed; nothing was stored.
         """
-        from memorygraph.memory.remember import remember
+        from memorygraph.memory.remember import remember_text
 
-        return remember(
+        return remember_text(
             self.scope,
             text,
             model,

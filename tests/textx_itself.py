@@ -1,4 +1,4 @@
-"""What textX itself makes of a text in a nested language, and what the machine makes of it: both must be the same."""
+"""What textX itself makes of a text, and what the machine makes of it: both must be the same."""
 
 from __future__ import annotations
 
@@ -34,6 +34,6 @@ def textx_stops_at(language: str, text: str) -> int | None:
 
 def machine_stops_at(language: str, text: str) -> int | None:
     """Where the machine cannot go on; None where it reads the whole text."""
-    machine: Machine = import_module(f"memorygraph.languages.{language}.reading").GRAMMAR
+    machine: Machine = import_module(f"memorygraph.languages.{language}.reading").MACHINE
     result = machine.read(text, "Program", dict.fromkeys(machine.rules, lambda *_: None), whole=True)
     return getattr(result, "offset", None)

@@ -363,7 +363,7 @@ RETURN collect(id) AS ids;
 
 // name: ids-containing-parts
 // The same, where the words of the text lead to what may contain it. Parameters: namespace, text, parts (a Lucene query
-// made by memorygraph.memory.searching).
+// made by memorygraph.memory.page_sources).
 CALL db.index.fulltext.awaitEventuallyConsistentIndexRefresh()
 CALL db.index.fulltext.queryNodes('entity_text', $parts) YIELD node
 WITH node

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from memorygraph.graph.loads import LoadReport
-    from memorygraph.memory.chat import Chat, Turn
+    from memorygraph.memory.chat import Chat, ChatTurn
 
 HELP = """\
 Type a message; what the model remembers of it is shown below its answer.
@@ -125,7 +125,7 @@ def chat(
     with settings.connect() as graph:
         talk = graph.chat(conversation, model, attempts=attempts, budget=budget, history=history)
         say(f"conversation {conversation}; :help says how, :quit ends")
-        turns: list[Turn] = []
+        turns: list[ChatTurn] = []
         try:
             _talk(settings, talk, turns, as_json=as_json)
         except KeyboardInterrupt:
@@ -134,7 +134,7 @@ def chat(
             print_json([turn.as_dict() for turn in turns])
 
 
-def _talk(settings: Settings, talk: Chat, turns: list[Turn], *, as_json: bool) -> None:
+def _talk(settings: Settings, talk: Chat, turns: list[ChatTurn], *, as_json: bool) -> None:
     while (typed := _typed()) is not None:
         if typed == ":recalled":
             say(_recalled(turns))
@@ -162,7 +162,7 @@ def _typed() -> str | None:
     return None if line == ":quit" else line
 
 
-def _show(settings: Settings, turn: Turn, *, as_json: bool) -> None:
+def _show(settings: Settings, turn: ChatTurn, *, as_json: bool) -> None:
     if turn.answer:
         click.echo(plain(turn.answer), err=as_json)
     if turn.report is not None:
@@ -174,7 +174,7 @@ def _show(settings: Settings, turn: Turn, *, as_json: bool) -> None:
             say(str(problem))
 
 
-def _recalled(turns: list[Turn]) -> str:
+def _recalled(turns: list[ChatTurn]) -> str:
     if not turns or not turns[-1].recalled:
         return "nothing was recalled"
     return "\n".join(f"{hit.label} ({hit.source}, {hit.score:.2f}): {hit.content}" for hit in turns[-1].recalled)

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from memorygraph.mcp_server.tools import Answer, Arguments, Budgeted, Tool, provenance
-from memorygraph.memory import entities as memory
-from memorygraph.memory.reading import Graph, as_json
+from memorygraph.memory.entities import Entities
+from memorygraph.memory.pages import EntityGraph, as_json
 from memorygraph.memory.values import (
     AddedObservations,
     Entity,
@@ -159,19 +159,19 @@ class Neo4jGraphAnswer(_PageAnswer):
 
 
 def _create_entities(graph: MemoryGraph, given: EntitiesArguments) -> Answer:
-    created, outcomes = memory.create_entities(graph.scope, given.entities, provenance=provenance())
+    created, outcomes = Entities(graph.scope, provenance()).create(given.entities)
     said = [outcome.as_dict() for outcome in outcomes] if len(created) < len(given.entities) else []
     return _array("entities", [entity.as_dict() for entity in created], said)
 
 
 def _create_relations(graph: MemoryGraph, given: RelationsArguments) -> Answer:
-    created, outcomes = memory.create_relations(graph.scope, given.relations, provenance=provenance())
+    created, outcomes = Entities(graph.scope, provenance()).relate(given.relations)
     said = [outcome.as_dict() for outcome in outcomes] if len(created) < len(given.relations) else []
     return _array("relations", [relation.as_dict() for relation in created], said)
 
 
 def _add_observations(graph: MemoryGraph, given: ObservationsArguments) -> Answer:
-    added = memory.add_observations(graph.scope, given.observations, provenance=provenance())
+    added = Entities(graph.scope, provenance()).observe(given.observations)
     return _array("results", [each.as_dict() for each in added], [])
 
 
@@ -181,17 +181,17 @@ def _array(name: str, values: list[dict[str, Any]], outcomes: list[dict[str, Any
 
 
 def _delete_entities(graph: MemoryGraph, given: EntityDeletionsArguments) -> Answer:
-    memory.delete_entities(graph.scope, given.entity_names, provenance=provenance())
+    Entities(graph.scope, provenance()).delete(given.entity_names)
     return _done("Entities deleted successfully")
 
 
 def _delete_observations(graph: MemoryGraph, given: ObservationDeletionsArguments) -> Answer:
-    memory.delete_observations(graph.scope, given.deletions, provenance=provenance())
+    Entities(graph.scope, provenance()).delete_observations(given.deletions)
     return _done("Observations deleted successfully")
 
 
 def _delete_relations(graph: MemoryGraph, given: RelationDeletionsArguments) -> Answer:
-    memory.delete_relations(graph.scope, given.relations, provenance=provenance())
+    Entities(graph.scope, provenance()).delete_relations(given.relations)
     return _done("Relations deleted successfully")
 
 
@@ -199,27 +199,27 @@ def _done(message: str) -> Answer:
     return Answer(message, {"success": True, "message": message})
 
 
-def _read(graph: MemoryGraph, given: PageArguments) -> Graph:
-    return memory.read_graph(graph.scope, **_page(given))
+def _read(graph: MemoryGraph, given: PageArguments) -> EntityGraph:
+    return Entities(graph.scope).read_graph(**_page(given))
 
 
-def _search(graph: MemoryGraph, given: SearchArguments) -> Graph:
-    return memory.search_nodes(graph.scope, given.query, **_page(given))
+def _search(graph: MemoryGraph, given: SearchArguments) -> EntityGraph:
+    return Entities(graph.scope).search(given.query, **_page(given))
 
 
-def _open(graph: MemoryGraph, given: NamesArguments) -> Graph:
-    return memory.open_nodes(graph.scope, given.names, **_page(given))
+def _open(graph: MemoryGraph, given: NamesArguments) -> EntityGraph:
+    return Entities(graph.scope).open(given.names, **_page(given))
 
 
 def _page(given: PageArguments) -> dict[str, Any]:
     return {"max_tokens": given.max_tokens, "cursor": given.cursor, "names_only": given.names_only}
 
 
-def _as_reference(read: Callable[[MemoryGraph, Any], Graph]) -> Callable[[MemoryGraph, Any], Answer]:
+def _as_reference(read: Callable[[MemoryGraph, Any], EntityGraph]) -> Callable[[MemoryGraph, Any], Answer]:
     return lambda graph, given: Answer.of(read(graph, given).as_dict())
 
 
-def _as_neo4j(read: Callable[[MemoryGraph, Any], Graph]) -> Callable[[MemoryGraph, Any], Answer]:
+def _as_neo4j(read: Callable[[MemoryGraph, Any], EntityGraph]) -> Callable[[MemoryGraph, Any], Answer]:
     def run(graph: MemoryGraph, given: Any) -> Answer:
         found = read(graph, given)
         entities = [

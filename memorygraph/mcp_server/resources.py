@@ -13,8 +13,8 @@ from mcp_types import Resource, ResourceTemplate
 
 from memorygraph.mcp_server.graph_tools import ShowConversationArguments, show_conversation
 from memorygraph.mcp_server.tools import DEFAULT_TOKENS
-from memorygraph.memory.entities import open_nodes, read_graph
-from memorygraph.memory.reading import as_json
+from memorygraph.memory.entities import Entities
+from memorygraph.memory.pages import as_json
 
 if TYPE_CHECKING:
     from memorygraph.client import MemoryGraph
@@ -86,15 +86,15 @@ class Readable:
 
 
 def _graph(graph: MemoryGraph) -> str:
-    return as_json(read_graph(graph.scope, max_tokens=GRAPH_TOKENS).as_dict())
+    return as_json(Entities(graph.scope).read_graph(max_tokens=GRAPH_TOKENS).as_dict())
 
 
 def _overview(graph: MemoryGraph) -> str:
-    return as_json(read_graph(graph.scope, max_tokens=DEFAULT_TOKENS, names_only=True).as_dict())
+    return as_json(Entities(graph.scope).read_graph(max_tokens=DEFAULT_TOKENS, names_only=True).as_dict())
 
 
 def _entity(graph: MemoryGraph, name: str) -> str:
-    return as_json(open_nodes(graph.scope, [name], max_tokens=DEFAULT_TOKENS).as_dict())
+    return as_json(Entities(graph.scope).open([name], max_tokens=DEFAULT_TOKENS).as_dict())
 
 
 def _node(graph: MemoryGraph, id: str) -> str:  # noqa: A002 - the part of the URI

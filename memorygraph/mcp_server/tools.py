@@ -20,8 +20,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from memorygraph.context.tokens import count_tokens
 from memorygraph.errors import MemoryGraphError
 from memorygraph.graph.loads import Provenance
-from memorygraph.memory.reading import MIN_TOKENS, as_json
-from memorygraph.memory.transfer import explain
+from memorygraph.memory.pages import MIN_TOKENS, as_json
+from memorygraph.memory.transfer import explain_invalid
 
 if TYPE_CHECKING:
     from memorygraph.client import MemoryGraph
@@ -103,7 +103,7 @@ class Tool:
         try:
             answer = self.run(graph, self.arguments.model_validate(arguments))
         except ValidationError as error:
-            return failure(f"the arguments do not fit: {explain(error)}")
+            return failure(f"the arguments do not fit: {explain_invalid(error)}")
         except MemoryGraphError as error:
             return failure(str(error))
         except Exception as error:

@@ -1,4 +1,4 @@
-"""Examines the endpoint for models and the embedding model, without a request that costs anything."""
+"""Examination of the endpoint for models and of the embedding model, without a request that costs money."""
 
 from __future__ import annotations
 
@@ -19,29 +19,23 @@ NEEDED_BY = "`remember`, `chat`, `run` and `pete` need one, and nothing else doe
 
 
 def examine_models() -> list[Finding]:
-    """Examine what models are asked through, as the environment has it."""
-    return examined({"model endpoint": _endpoint, "embedding model": _embedding})
+    """Examine the endpoint for models and the embedding model that the environment names."""
+    return examined({"model endpoint": examine_endpoint, "embedding model": examine_embedding})
 
 
-def _endpoint() -> Sequence[Finding]:
+def examine_endpoint() -> Sequence[Finding]:
+    """Examine the endpoint for models."""
     name, chosen = "model endpoint", os.environ.get("MEMORYGRAPH_MODEL")
     configured = os.environ.get("OPENAI_BASE_URL") or os.environ.get("OPENAI_API_KEY")
     if not configured and "://" not in (chosen or ""):
         step = "set OPENAI_BASE_URL or OPENAI_API_KEY, and MEMORYGRAPH_MODEL, when you want one"
         return [Finding(name, ok=True, detail=f"none is configured: {NEEDED_BY}", next_step=step)]
     with opened(chosen) as model:
-        place = _place(model)
-        try:
-            names = model.offered(ANSWER_S)
-        except ModelError as error:
-            return [_failed(name, place, error)]
-        if not chosen:
-            step = "name one of them with MEMORYGRAPH_MODEL, or with --model"
-            return [Finding(name, ok=True, detail=f"{_told(place, names)}; none is chosen", next_step=step)]
-        return [_chosen(name, place, names, model.name, "MEMORYGRAPH_MODEL")]
+        return [examine_choice(name, model, model.name if chosen else None, "MEMORYGRAPH_MODEL")]
 
 
-def _embedding() -> Sequence[Finding]:
+def examine_embedding() -> Sequence[Finding]:
+    """Examine the embedding model."""
     name, variable = "embedding model", "MEMORYGRAPH_EMBEDDING_MODEL"
     embedder = configured_embedder()
     if embedder is None:
@@ -54,34 +48,25 @@ def _embedding() -> Sequence[Finding]:
             return [Finding(name, ok=False, detail=f"it needs {' and '.join(missing)}", next_step=step)]
         return [Finding(name, ok=True, detail=f"{embedder.name}, on this machine, {embedder.dimensions} numbers")]
     with OpenAIModel() as model:
-        try:
-            return [_chosen(name, _place(model), model.offered(ANSWER_S), model.embedding_name, variable)]
-        except ModelError as error:
-            return [_failed(name, _place(model), error)]
+        return [examine_choice(name, model, model.embedding_name, variable)]
 
 
-def _failed(name: str, place: str, error: ModelError) -> Finding:
-    """A finding with what the error means, without what the endpoint has said: it may repeat what it was sent."""
-    return Finding(name, ok=False, detail=f"{place}: {str(error).partition(' (')[0]}")
-
-
-def _chosen(name: str, place: str, names: list[str] | None, chosen: str, variable: str) -> Finding:
-    """Judge a choice by the list of an endpoint. That it is not listed need not mean that it is not there."""
-    detail = f"{_told(place, names)}; {chosen} is chosen"
+def examine_choice(name: str, model: OpenAIModel, chosen: str | None, variable: str) -> Finding:
+    """Ask an endpoint for its models, and compare the chosen one with the list, which need not name all."""
+    url = urlsplit(model.base_url or f"https://{OPENAI_HOST}")
+    # The rest of the URL may hold a password.
+    place = f"{url.scheme}://{url.hostname}{f':{url.port}' if url.port else ''}"
+    try:
+        names = model.offered(ANSWER_S)
+    except ModelError as error:
+        # What stands in parentheses is the endpoint's own text, which may repeat what it was sent.
+        return Finding(name, ok=False, detail=f"{place}: {str(error).partition(' (')[0]}")
+    listed = "does not list its models" if names is None else f"lists {len(names)} models"
+    detail = f"{place} answers, and {listed}; {chosen or 'none'} is chosen"
+    if chosen is None:
+        step = "name one of them with MEMORYGRAPH_MODEL, or with --model"
+        return Finding(name, ok=True, detail=detail, next_step=step)
     if names is None or chosen in names:
         return Finding(name, ok=True, detail=detail)
-    return Finding(
-        name, ok=True, detail=f"{detail}, and not among them", next_step=f"check {variable}, if asking it fails"
-    )
-
-
-def _told(place: str, names: list[str] | None) -> str:
-    if names is None:
-        return f"{place} answers, and does not list its models"
-    return f"{place} answers, and lists {len(names)} models"
-
-
-def _place(model: OpenAIModel) -> str:
-    """Where an endpoint is, without what else its URL may hold."""
-    parts = urlsplit(model.base_url or f"https://{OPENAI_HOST}")
-    return f"{parts.scheme}://{parts.hostname}{f':{parts.port}' if parts.port else ''}"
+    step = f"check {variable}, if asking it fails"
+    return Finding(name, ok=True, detail=f"{detail}, and not among them", next_step=step)

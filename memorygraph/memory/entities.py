@@ -1,27 +1,23 @@
 """The operations of a memory server: entities with observations and relations, by their names.
 
-Each write is one transaction and the next revision of its namespace; where it changes nothing, there is none. What is
-acknowledged is stored, and nothing that is stored is overwritten.
-
->>> from memorygraph import MemoryGraph
->>> with MemoryGraph.connect() as mg:  # doctest: +SKIP
-...     create_entities(mg.scope, [Entity(name="Ada", type="person", observations=["likes tea"])])
-...     open_nodes(mg.scope, ["Ada"]).entities[0].observations
-['likes tea']
+Each write is one transaction and the next revision of its namespace, or no revision if it changes nothing. Whatever is
+acknowledged is stored, and nothing stored is overwritten.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, replace
 from itertools import chain
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from memorygraph.errors import MemoryGraphError, NotFoundError
 from memorygraph.graph.connection import Abandon
 from memorygraph.graph.loads import Provenance
 from memorygraph.graph.namespace import Namespace, NamespaceTransaction
-from memorygraph.memory.reading import Graph, open_nodes, read_graph, search_nodes
+from memorygraph.memory.page_sources import PageRequest
+from memorygraph.memory.pages import EntityGraph
 from memorygraph.memory.values import (
     AddedObservations,
     Entity,
@@ -43,82 +39,62 @@ from memorygraph.memory.writes import (
     with_other_ids,
 )
 
-__all__ = [
-    "AddedObservations",
-    "CreatedEntities",
-    "CreatedRelations",
-    "Entity",
-    "EntityOutcome",
-    "Graph",
-    "ObservationDeletion",
-    "Observations",
-    "Relation",
-    "RelationOutcome",
-    "add_observations",
-    "create_entities",
-    "create_relations",
-    "delete_entities",
-    "delete_observations",
-    "delete_relations",
-    "open_nodes",
-    "read_graph",
-    "search_nodes",
-]
-
 MAX_MISSING = 20  # names in one error
-MAX_FORESEEN = 100  # things of a write; of more, the round trip is a small part, and they may have to be sent twice
+MAX_FORESEEN = 100  # rows; for more, the round trip is a small part, and they may have to be sent twice
 
-Outcome = TypeVar("Outcome")
+Result = TypeVar("Result")
 
 
 class CreatedEntities(NamedTuple):
-    """The entities that are new, and what became of each that was asked for."""
+    """The new entities, and the outcome for each entity of the request."""
 
     entities: list[Entity]
     outcomes: list[EntityOutcome]
 
 
 class CreatedRelations(NamedTuple):
-    """The relations that are new, and what became of each that was asked for."""
+    """The new relations, and the outcome for each relation of the request."""
 
     relations: list[Relation]
     outcomes: list[RelationOutcome]
 
 
-class Stored(NamedTuple):
-    """What a write stored: the indexes of the observations and relations that are new, its revision and its id."""
+class StoredWrite(NamedTuple):
+    """The indexes of the new observations and relations of a write, its revision and its id."""
 
     indexes: frozenset[int] = frozenset()
     revision: int = 0
     load: str = ""
 
 
-class Plan:
-    """What a write is to store, on what it found. The index of each thing is its place in what was asked for."""
+class EntityPlan:
+    """The rows of a write, planned on the entities that it has found. An index is a place in the request."""
 
-    def __init__(self, opened: Opened, salts: Mapping[int, int], most: int = MAX_OF_A_WRITE) -> None:
+    def __init__(self, opened: Opened, salts: Mapping[int, int], max_things: int = MAX_OF_A_WRITE) -> None:
         self.rows = Rows()
         self.ids: dict[str, str] = {name: ids[0] for name, ids in opened.ids.items()}
         self._opened = opened
         self._salts = salts
-        self._most = most
+        self._max_things = max_things
         self._used = set(opened.taken)
         self._next = 0
         self._related: set[tuple[str, str, str]] = set()
 
-    def _index(self) -> int:
-        if self._next >= self._most:
-            raise MemoryGraphError(f"at most {self._most} things can be stored at once")
+    def next_index(self) -> int:
+        """The index of the next entity, observation or relation."""
+        if self._next >= self._max_things:
+            raise MemoryGraphError(f"at most {self._max_things} things can be stored at once")
         self._next += 1
         return self._next - 1
 
-    def _numbered(self, index: int, number: int) -> tuple[int, ...]:
+    def number_parts(self, index: int, number: int) -> tuple[int, ...]:
+        """The parts of an id that tell equal texts apart, and avoid ids that clashed before."""
         number = number * 1000 + self._salts.get(index, 0)
         return (number,) if number else ()
 
-    def entity(self, name: str, kind: str) -> bool:
-        """Store an entity unless there is one; returns whether it is new."""
-        index = self._index()
+    def add_entity(self, name: str, kind: str) -> bool:
+        """Plan an entity unless it exists; returns whether it is new."""
+        index = self.next_index()
         if name in self.ids:
             return self._opened.arrivals.get(self.ids[name]) == self._opened.place(index)
         identifier = next((each for each in entity_ids(name) if each not in self._used), None)
@@ -130,253 +106,292 @@ class Plan:
         return True
 
     def observe(self, name: str, text: str, number: int = 0) -> int:
-        """Store an observation of an entity; `number` tells those of the same text apart. Returns its index."""
-        index = self._index()
-        parts: tuple[str | int, ...] = (self.ids[name], text, *self._numbered(index, number))
+        """Plan an observation of an entity, and return its index; `number` tells those of the same text apart."""
+        index = self.next_index()
+        parts: tuple[str | int, ...] = (self.ids[name], text, *self.number_parts(index, number))
         ids = {"id": hashed_id("observation", *parts), "edge": hashed_id("observed", *parts)}
         self.rows.observations.append({**ids, "entity": self.ids[name], "data": text, "index": index})
         return index
 
     def relate(self, relation: Relation) -> int:
-        """Store a relation, unless this write does already; returns its index."""
-        index = self._index()
+        """Plan a relation, unless the plan has it already; returns its index."""
+        index = self.next_index()
         ends = (self.ids[relation.source], relation.relation_type, self.ids[relation.target])
         if ends not in self._related:
             self._related.add(ends)
-            identifier = hashed_id("relation", *ends, *self._numbered(index, 0))
+            identifier = hashed_id("relation", *ends, *self.number_parts(index, 0))
             row = {"id": identifier, "source": ends[0], "target": ends[2], "verb": ends[1], "index": index}
             self.rows.relations.append(row)
         return index
 
     def missing(self, names: Iterable[str]) -> list[str]:
-        """Those of the names that no entity has, stored or in this plan."""
+        """The names that no entity has, stored or in this plan."""
         return [name for name in dict.fromkeys(names) if name not in self.ids]
 
+    def require(self, names: Iterable[str]) -> None:
+        """Refuse names that no entity has.
+
+        Raises:
+            NotFoundError: there are such names; the error says which.
+        """
+        missing = self.missing(names)
+        if missing:
+            told = "; ".join(f"Entity with name {name} not found" for name in missing[:MAX_MISSING])
+            more = len(missing) - MAX_MISSING
+            raise NotFoundError(f"{told}; and {more} more" if more > 0 else told)
+
     def edges(self) -> list[str]:
-        """The ids of the edges that this stores."""
+        """The ids of the edges in this plan."""
         return [row["edge"] for row in self.rows.observations] + [row["id"] for row in self.rows.relations]
+
+
+PlanBuilder: TypeAlias = Callable[[EntityPlan], Callable[[StoredWrite], Result]]
+"""Plans a write, and returns the function that reports what was stored."""
 
 
 def store_plan(
     writer: Writer,
     names: Iterable[str],
-    plan: Callable[[Plan], Callable[[Stored], Outcome]],
+    build: PlanBuilder[Result],
     *,
     statements: int,
     file: str | None = None,
-) -> Outcome:
-    """Run one write: `plan` says what to store, and what came of it once the indexes of what is new are known."""
+) -> Result:
+    """Store what `build` plans, in one write, and return the report that it makes of the stored write."""
     ids = {name: entity_ids(name) for name in names}
     about = {"statements": statements, "file": file}
 
-    def run(salts: Mapping[int, int]) -> Outcome:
-        def work(transaction: NamespaceTransaction, opened: Opened, load: str) -> Outcome:
-            made = Plan(opened, salts)
-            outcome = plan(made)
+    def run(salts: Mapping[int, int]) -> Result:
+        def work(transaction: NamespaceTransaction, opened: Opened, load: str) -> Result:
+            plan = EntityPlan(opened, salts)
+            report = build(plan)
             if opened.applied:
-                before = writer.stored_before(transaction, opened, made.edges())
-                raise Abandon(outcome(Stored(before, opened.applied["revision"], load)))
-            if not made.rows:
-                raise Abandon(outcome(Stored()))
-            new = writer.store(transaction, opened, load, made.rows, about)
-            if not new and not made.rows.entities:
-                raise Abandon(outcome(Stored()))
-            return outcome(Stored(new, opened.revision, load))
+                before = writer.stored_before(transaction, opened, plan.edges())
+                raise Abandon(report(StoredWrite(before, opened.applied["revision"], load)))
+            if not plan.rows:
+                raise Abandon(report(StoredWrite()))
+            new = writer.store(transaction, opened, load, plan.rows, about)
+            if not new and not plan.rows.entities:
+                raise Abandon(report(StoredWrite()))
+            return report(StoredWrite(new, opened.revision, load))
 
-        result: Outcome = writer.run(ids, chain(*ids.values()), work, _foreseen(ids, salts, plan), about)
+        result: Result = writer.run(ids, chain(*ids.values()), work, plan_unseen(ids, salts, build), about)
         return result
 
-    outcome: Outcome = with_other_ids(run)
-    return outcome
+    result: Result = with_other_ids(run)
+    return result
 
 
-def _foreseen(ids: Ids, salts: Mapping[int, int], plan: Callable[[Plan], object]) -> Foreseen | None:
-    """What a small write stores, where it can be planned without looking.
+def plan_unseen(ids: Ids, salts: Mapping[int, int], build: PlanBuilder[Any]) -> Foreseen | None:
+    """Plan a small write before anything was read, if that is possible.
 
-    It can if it creates the entities that are missing, or else if none is, and each has the best of its ids.
+    It is if all entities are missing and the write creates them, or if all exist, each with the first of its ids.
     """
     for found in ({}, ids):
-        made = Plan(Opened(ids=found), salts, MAX_FORESEEN)
+        plan = EntityPlan(Opened(ids=found), salts, MAX_FORESEEN)
         with suppress(MemoryGraphError):
-            plan(made)
-            return Foreseen(made.ids, made.rows) if made.rows else None
+            build(plan)
+            return Foreseen(plan.ids, plan.rows) if plan.rows else None
     return None
 
 
-def create_entities(
-    namespace: Namespace, entities: Sequence[Entity], *, provenance: Provenance | None = None
-) -> CreatedEntities:
-    """Create entities; what is said of one that exists is added to it.
+@dataclass(frozen=True)
+class Entities:
+    """The entities of a namespace, with their observations and relations, by their names.
 
-    Raises:
-        ConnectionError: the server cannot be reached.
+    The records of its writes are attributed to `provenance`.
+
+    >>> from memorygraph import MemoryGraph
+    >>> with MemoryGraph.connect() as mg:  # doctest: +SKIP
+    ...     mg.entities.create([Entity(name="Ada", type="person", observations=["likes tea"])])
+    ...     mg.entities.open(["Ada"]).entities[0].observations
+    ['likes tea']
     """
-    wanted = _by_name(entities)
 
-    def plan(made: Plan) -> Callable[[Stored], CreatedEntities]:
-        new = {name: made.entity(name, kind) for name, (kind, _) in wanted.items()}
-        given = {name: [(made.observe(name, text), text) for text in texts] for name, (_, texts) in wanted.items()}
+    namespace: Namespace
+    provenance: Provenance | None = None
 
-        def outcome(stored: Stored) -> CreatedEntities:
-            added = {name: [text for index, text in texts if index in stored.indexes] for name, texts in given.items()}
-            return CreatedEntities(
-                [Entity(name=n, entity_type=wanted[n][0], observations=added[n]) for n in wanted if new[n]],
-                [_entity_outcome(name, new[name], added[name]) for name in wanted],
-            )
+    def attributed_to(self, provenance: Provenance | None) -> Entities:
+        """The same entities, with writes whose records name another author."""
+        return replace(self, provenance=provenance)
 
-        return outcome
+    def create(self, entities: Sequence[Entity]) -> CreatedEntities:
+        """Create entities; the observations of one that exists are added to it.
 
-    return store_plan(Writer(namespace, provenance), wanted, plan, statements=len(entities))
+        Raises:
+            ConnectionError: the server cannot be reached.
+        """
+        types: dict[str, str] = {}
+        texts: dict[str, dict[str, None]] = {}
+        for entity in entities:
+            types.setdefault(entity.name, entity.entity_type)
+            texts.setdefault(entity.name, {}).update(dict.fromkeys(entity.observations))
 
+        def build(plan: EntityPlan) -> Callable[[StoredWrite], CreatedEntities]:
+            new = {name: plan.add_entity(name, kind) for name, kind in types.items()}
+            given = {name: [(plan.observe(name, text), text) for text in texts[name]] for name in types}
 
-def _by_name(entities: Sequence[Entity]) -> dict[str, tuple[str, dict[str, None]]]:
-    """The type and the observations of each name; the first type counts."""
-    wanted: dict[str, tuple[str, dict[str, None]]] = {}
-    for entity in entities:
-        texts = wanted.setdefault(entity.name, (entity.entity_type, {}))[1]
-        texts.update(dict.fromkeys(entity.observations))
-    return wanted
+            def report(stored: StoredWrite) -> CreatedEntities:
+                created, outcomes = [], []
+                for name, kind in types.items():
+                    added = [text for index, text in given[name] if index in stored.indexes]
+                    word = "created" if new[name] else "merged" if added else "unchanged"
+                    outcomes.append(EntityOutcome(name=name, outcome=word, added_observations=added))
+                    if new[name]:
+                        created.append(Entity(name=name, entity_type=kind, observations=added))
+                return CreatedEntities(created, outcomes)
 
+            return report
 
-def _entity_outcome(name: str, new: bool, added: list[str]) -> EntityOutcome:  # noqa: FBT001
-    word = "created" if new else "merged" if added else "unchanged"
-    return EntityOutcome(name=name, outcome=word, added_observations=added)
+        return self._store(types, build, len(entities))
 
+    def relate(self, relations: Sequence[Relation]) -> CreatedRelations:
+        """Create relations between entities that exist.
 
-def create_relations(
-    namespace: Namespace, relations: Sequence[Relation], *, provenance: Provenance | None = None
-) -> CreatedRelations:
-    """Create relations between entities that exist.
+        Raises:
+            NotFoundError: an end is missing; nothing was stored.
+            ConnectionError: the server cannot be reached.
+        """
+        names = [name for relation in relations for name in (relation.source, relation.target)]
 
-    Raises:
-        NotFoundError: an end is missing; nothing was stored.
-        ConnectionError: the server cannot be reached.
-    """
-    names = [name for relation in relations for name in (relation.source, relation.target)]
+        def build(plan: EntityPlan) -> Callable[[StoredWrite], CreatedRelations]:
+            plan.require(names)
+            indexes = [plan.relate(relation) for relation in relations]
 
-    def plan(made: Plan) -> Callable[[Stored], CreatedRelations]:
-        _require(made, names)
-        indexes = [made.relate(relation) for relation in relations]
-
-        def outcome(stored: Stored) -> CreatedRelations:
-            new = [index in stored.indexes for index in indexes]
-            return CreatedRelations(
-                [relation for relation, created in zip(relations, new, strict=True) if created],
-                [
-                    RelationOutcome.model_validate({**each.as_dict(), "outcome": "created" if created else "exists"})
-                    for each, created in zip(relations, new, strict=True)
-                ],
-            )
-
-        return outcome
-
-    return store_plan(Writer(namespace, provenance), names, plan, statements=len(relations))
-
-
-def add_observations(
-    namespace: Namespace,
-    observations: Sequence[Observations],
-    *,
-    provenance: Provenance | None = None,
-) -> list[AddedObservations]:
-    """Add observations to entities that exist; returns what was new, in the order of what was asked for.
-
-    Raises:
-        NotFoundError: an entity is missing; nothing was stored.
-        ConnectionError: the server cannot be reached.
-    """
-    names = [wanted.entity_name for wanted in observations]
-
-    def plan(made: Plan) -> Callable[[Stored], list[AddedObservations]]:
-        _require(made, names)
-        seen: set[tuple[str, str]] = set()
-        given: list[list[tuple[int, str]]] = []
-        for wanted in observations:
-            texts = [text for text in dict.fromkeys(wanted.contents) if (wanted.entity_name, text) not in seen]
-            seen.update((wanted.entity_name, text) for text in texts)
-            given.append([(made.observe(wanted.entity_name, text), text) for text in texts])
-
-        def outcome(stored: Stored) -> list[AddedObservations]:
-            return [
-                AddedObservations(
-                    entity_name=name, added_observations=[text for index, text in texts if index in stored.indexes]
+            def report(stored: StoredWrite) -> CreatedRelations:
+                new = [index in stored.indexes for index in indexes]
+                words = ["created" if created else "exists" for created in new]
+                return CreatedRelations(
+                    [relation for relation, created in zip(relations, new, strict=True) if created],
+                    [
+                        RelationOutcome.model_validate({**relation.as_dict(), "outcome": word})
+                        for relation, word in zip(relations, words, strict=True)
+                    ],
                 )
-                for name, texts in zip(names, given, strict=True)
-            ]
 
-        return outcome
+            return report
 
-    return store_plan(Writer(namespace, provenance), names, plan, statements=len(observations))
+        return self._store(names, build, len(relations))
 
+    def observe(self, observations: Sequence[Observations]) -> list[AddedObservations]:
+        """Add observations to entities that exist; returns the new ones, in the order of the request.
 
-def _require(made: Plan, names: Iterable[str]) -> None:
-    missing = made.missing(names)
-    if missing:
-        said = "; ".join(f"Entity with name {name} not found" for name in missing[:MAX_MISSING])
-        more = len(missing) - MAX_MISSING
-        raise NotFoundError(f"{said}; and {more} more" if more > 0 else said)
+        Raises:
+            NotFoundError: an entity is missing; nothing was stored.
+            ConnectionError: the server cannot be reached.
+        """
+        names = [wanted.entity_name for wanted in observations]
 
+        def build(plan: EntityPlan) -> Callable[[StoredWrite], list[AddedObservations]]:
+            plan.require(names)
+            seen: set[tuple[str, str]] = set()
+            given: list[list[tuple[int, str]]] = []
+            for wanted in observations:
+                texts = [text for text in dict.fromkeys(wanted.contents) if (wanted.entity_name, text) not in seen]
+                seen.update((wanted.entity_name, text) for text in texts)
+                given.append([(plan.observe(wanted.entity_name, text), text) for text in texts])
 
-def delete_entities(
-    namespace: Namespace, names: Sequence[str], *, provenance: Provenance | None = None
-) -> dict[str, int]:
-    """Delete entities with their observations and relations; missing ones are passed over. Returns the counts.
+            def report(stored: StoredWrite) -> list[AddedObservations]:
+                new = [[text for index, text in texts if index in stored.indexes] for texts in given]
+                return [
+                    AddedObservations(entity_name=name, added_observations=texts)
+                    for name, texts in zip(names, new, strict=True)
+                ]
 
-    Raises:
-        ConnectionError: the server cannot be reached.
-    """
+            return report
 
-    def rows(found: Ids) -> dict[str, list[Any]]:
-        return {"ids": [identifier for ids in found.values() for identifier in ids]}
+        return self._store(names, build, len(observations))
 
-    return Writer(namespace, provenance).delete(names, "entities/find-entities", rows, len(names))
+    def delete(self, names: Sequence[str]) -> dict[str, int]:
+        """Delete entities with their observations and relations; missing ones are ignored. Returns the counts.
 
+        Raises:
+            ConnectionError: the server cannot be reached.
+        """
 
-def delete_observations(
-    namespace: Namespace,
-    deletions: Sequence[ObservationDeletion],
-    *,
-    provenance: Provenance | None = None,
-) -> dict[str, int]:
-    """Delete observations by their texts; missing ones are passed over. Returns the counts.
+        def rows(found: Ids) -> dict[str, list[Any]]:
+            return {"ids": [identifier for ids in found.values() for identifier in ids]}
 
-    Raises:
-        ConnectionError: the server cannot be reached.
-    """
-    texts: dict[str, dict[str, None]] = {}
-    for deletion in deletions:
-        texts.setdefault(deletion.entity_name, {}).update(dict.fromkeys(deletion.observations))
+        return self._writer.delete(names, "entities/find-entities", rows, len(names))
 
-    def rows(found: Ids) -> dict[str, list[Any]]:
-        return {
-            "rows": [
-                {"entity": identifier, "texts": list(texts[name])}
-                for name, ids in found.items()
-                for identifier in ids
-                if texts[name]
-            ]
-        }
+    def delete_observations(self, deletions: Sequence[ObservationDeletion]) -> dict[str, int]:
+        """Delete observations by their texts; missing ones are ignored. Returns the counts.
 
-    return Writer(namespace, provenance).delete(texts, "entities/find-observations", rows, len(deletions))
+        Raises:
+            ConnectionError: the server cannot be reached.
+        """
+        texts: dict[str, dict[str, None]] = {}
+        for deletion in deletions:
+            texts.setdefault(deletion.entity_name, {}).update(dict.fromkeys(deletion.observations))
 
+        def rows(found: Ids) -> dict[str, list[Any]]:
+            wanted = {name: list(texts[name]) for name in found if texts[name]}
+            return {"rows": [{"entity": id_, "texts": each} for name, each in wanted.items() for id_ in found[name]]}
 
-def delete_relations(
-    namespace: Namespace, relations: Sequence[Relation], *, provenance: Provenance | None = None
-) -> dict[str, int]:
-    """Delete relations; missing ones are passed over. Returns the counts.
+        return self._writer.delete(texts, "entities/find-observations", rows, len(deletions))
 
-    Raises:
-        ConnectionError: the server cannot be reached.
-    """
-    names = [name for relation in relations for name in (relation.source, relation.target)]
+    def delete_relations(self, relations: Sequence[Relation]) -> dict[str, int]:
+        """Delete relations; missing ones are ignored. Returns the counts.
 
-    def rows(found: Ids) -> dict[str, list[Any]]:
-        return {
-            "rows": [
-                {"sources": found[each.source], "targets": found[each.target], "verb": each.relation_type}
-                for each in relations
-                if each.source in found and each.target in found
-            ]
-        }
+        Raises:
+            ConnectionError: the server cannot be reached.
+        """
+        names = [name for relation in relations for name in (relation.source, relation.target)]
 
-    return Writer(namespace, provenance).delete(names, "entities/find-relations", rows, len(relations))
+        def rows(found: Ids) -> dict[str, list[Any]]:
+            return {
+                "rows": [
+                    {"sources": found[each.source], "targets": found[each.target], "verb": each.relation_type}
+                    for each in relations
+                    if each.source in found and each.target in found
+                ]
+            }
+
+        return self._writer.delete(names, "entities/find-relations", rows, len(relations))
+
+    def read_graph(
+        self, *, max_tokens: int | None = None, cursor: str | None = None, names_only: bool = False
+    ) -> EntityGraph:
+        """All entities and relations, or a page of them; with `names_only` just the names and types of entities.
+
+        Raises:
+            MemoryGraphError: the cursor is invalid.
+            ConnectionError: the server cannot be reached.
+        """
+        return PageRequest(self.namespace, max_tokens, cursor, names_only=names_only).read_graph()
+
+    def open(
+        self,
+        names: Sequence[str],
+        *,
+        max_tokens: int | None = None,
+        cursor: str | None = None,
+        names_only: bool = False,
+    ) -> EntityGraph:
+        """The entities of these names, and the relations that begin or end at one of them.
+
+        Raises:
+            MemoryGraphError: the cursor is invalid.
+            ConnectionError: the server cannot be reached.
+        """
+        return PageRequest(self.namespace, max_tokens, cursor, names_only=names_only).open_names(names)
+
+    def search(
+        self, text: str, *, max_tokens: int | None = None, cursor: str | None = None, names_only: bool = False
+    ) -> EntityGraph:
+        """The entities whose name, type or observations contain the text in any case, and the relations at them.
+
+        If none does, they are those that any of its words finds, best first. Any text is a valid search.
+
+        Raises:
+            MemoryGraphError: the cursor is invalid.
+            ConnectionError: the server cannot be reached.
+        """
+        return PageRequest(self.namespace, max_tokens, cursor, names_only=names_only).search(text)
+
+    @property
+    def _writer(self) -> Writer:
+        return Writer(self.namespace, self.provenance)
+
+    def _store(self, names: Iterable[str], build: PlanBuilder[Result], count: int) -> Result:
+        return store_plan(self._writer, names, build, statements=count)

@@ -1,8 +1,8 @@
-"""How much of the evidence recall finds, on conversations in the LoCoMo format.
+"""The evidence recall of `recall`, on conversations in the LoCoMo format.
 
-Each conversation is stored in a namespace of its own, and each question asked there; what counts is the share of the
-turns that answer it among the first 5, 10 and 20. What a question's answer and evidence are is looked at after all
-questions were ranked, and never before.
+Each conversation is stored in a namespace of its own, and each question is asked there. Its figures are the shares of
+the turns that answer it among the first 5, 10 and 20. Answers and evidence are read only after all questions of a
+conversation were ranked.
 
 The format: one JSON file a conversation, with lists `session_1`, `session_2` … of turns `{speaker, dia_id, text}`,
 `session_1_date_time` (`1:56 pm on 8 May, 2023`), `session_1_observation` (for each speaker a list of `[fact, dia_id]`),
@@ -26,12 +26,11 @@ from memorygraph.errors import MemoryGraphError
 from memorygraph.graph.connection import Connection
 from memorygraph.graph.namespace import Namespace
 from memorygraph.graph.namespaces import drop_namespace
-from memorygraph.memory.indexing import date_messages
-from memorygraph.memory.recall import recall
+from memorygraph.memory.recall import recall_hits
 from memorygraph.memory.vectors import Embedder, embed_missing
-from memorygraph.messages.findable import MONTHS
 from memorygraph.messages.graph import MessageGraph
-from memorygraph.messages.store import Store, drop_conversations
+from memorygraph.messages.indexing import MONTHS, date_messages
+from memorygraph.messages.neo4j_storage import Neo4jStorage, drop_conversations
 
 DEPTHS = (5, 10, 20)
 CONVERSATION = "conversation"
@@ -40,7 +39,7 @@ _TURN_ID = re.compile(r"\bD\d+:\d+\b")
 _TIME = re.compile(r"(\d{1,2}):(\d\d) ([ap])m on (\d{1,2}) ([A-Z][a-z]+), (\d{4})")
 
 
-class Turn(NamedTuple):
+class ConversationTurn(NamedTuple):
     """One turn of a conversation."""
 
     id: str
@@ -49,7 +48,7 @@ class Turn(NamedTuple):
     at: datetime
 
 
-class Fact(NamedTuple):
+class SpeakerFact(NamedTuple):
     """A statement about a speaker, and the turns that it was learnt from."""
 
     text: str
@@ -57,15 +56,15 @@ class Fact(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """What answers a question, and of which kind it is."""
+    """The turns that answer a question, and its category."""
 
     turns: frozenset[str]
     category: str
 
 
 @dataclass(frozen=True)
-class Recall:
-    """The shares of the evidence among the first 5, 10 and 20, in percent, on average over the questions."""
+class RecallFigures:
+    """The share of the evidence among the first 5, 10 and 20 hits, in percent, as a mean over the questions."""
 
     questions: int
     recall_at_5: float
@@ -84,10 +83,10 @@ class Recall:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """The figures of all questions, and of those of each category."""
+    """The figures of all questions, and of each category."""
 
-    total: Recall
-    categories: Mapping[str, Recall]
+    total: RecallFigures
+    categories: Mapping[str, RecallFigures]
     facts: bool
     embedder: str | None
 
@@ -101,7 +100,7 @@ class Evaluation:
         }
 
 
-def evaluate(
+def evaluate_recall(
     connection: Connection,
     folder: Path,
     *,
@@ -109,56 +108,58 @@ def evaluate(
     embedder: Embedder | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Evaluation:
-    """Measure recall on a folder of conversations, with or without the facts that they bring along.
+    """Measure recall on a folder of conversations, with or without the facts that come with them.
 
-    `progress` is called with the number of questions done, and of all. What is stored for it is deleted again.
+    `progress` is called with the number of questions done, and of all. All that is stored for it is deleted again.
 
     Raises:
-        MemoryGraphError: the folder has no conversations, or a file is none.
+        MemoryGraphError: the folder has no conversations, or a file is in another format.
         ModelError: the embedder failed.
     """
     files = sorted(folder.glob("*.json"))
-    total = sum(len(questions_of(document)) for document in _documents(files))
+    total = sum(len(questions_of(document)) for document in read_documents(files))
     if not total:
         raise MemoryGraphError(f"no conversation with questions in `{folder}`: it needs *.json in the LoCoMo format")
     done = 0
-    results: list[tuple[Evidence, Sequence[str]]] = []
+    judged: list[tuple[Evidence, Sequence[str]]] = []
     with ExitStack() as stored:
-        # All are stored before the first is asked: how rare a word is depends on all that the index holds.
-        places = [
-            stored.enter_context(_stored(connection, document, facts, embedder)) for document in _documents(files)
+        # All are stored before the first question: how rare a word is depends on the whole index.
+        conversations = [
+            stored.enter_context(store_conversation(connection, document, facts, embedder))
+            for document in read_documents(files)
         ]
-        for document, place in zip(_documents(files), places, strict=True):
+        for document, conversation in zip(read_documents(files), conversations, strict=True):
             rankings = []
-            for ranking in _ranked(document, place, embedder):
+            for ranking in rank_turns(document, conversation, embedder):
                 rankings.append(ranking)
                 done += 1
                 if progress is not None:
                     progress(done, total)
-            # Only now is it read what the answers are.
-            results += zip(evidence_of(document), rankings, strict=True)
-    return _figures(results, facts=facts, embedder=embedder)
+            # No earlier: nothing of an answer may have an influence on a ranking.
+            judged += zip(evidence_of(document), rankings, strict=True)
+    figures, categories = mean_figures(judged)
+    return Evaluation(figures, categories, facts, None if embedder is None else embedder.name)
 
 
-def turns_of(document: Mapping[str, Any]) -> list[Turn]:
+def turns_of(document: Mapping[str, Any]) -> list[ConversationTurn]:
     """The turns of a conversation, in their order."""
     sessions = document.get("conversation", document)
-    turns: list[Turn] = []
-    for number in _sessions(sessions, ""):
-        at = _time(sessions.get(f"session_{number}_date_time", ""))
+    turns: list[ConversationTurn] = []
+    for number in session_numbers(sessions, ""):
+        at = parse_session_time(sessions.get(f"session_{number}_date_time", ""))
         turns += [
-            Turn(str(turn["dia_id"]), str(turn["speaker"]), str(turn["text"]), at)
+            ConversationTurn(str(turn["dia_id"]), str(turn["speaker"]), str(turn["text"]), at)
             for turn in sessions[f"session_{number}"]
         ]
     return turns
 
 
-def facts_of(document: Mapping[str, Any]) -> list[Fact]:
-    """What the conversation brings along of statements about its speakers."""
+def facts_of(document: Mapping[str, Any]) -> list[SpeakerFact]:
+    """The statements about its speakers that come with a conversation."""
     observations = document.get("observation", document)
     return [
-        Fact(str(text), tuple(_TURN_ID.findall(str(turns))))
-        for number in _sessions(observations, "_observation")
+        SpeakerFact(str(text), tuple(_TURN_ID.findall(str(turns))))
+        for number in session_numbers(observations, "_observation")
         for stated in observations[f"session_{number}_observation"].values()
         for text, turns in stated
     ]
@@ -170,7 +171,7 @@ def questions_of(document: Mapping[str, Any]) -> list[str]:
 
 
 def evidence_of(document: Mapping[str, Any]) -> list[Evidence]:
-    """The evidence of each question; turns that are not there are no evidence."""
+    """The evidence of each question, without turns that the conversation lacks."""
     known = {turn.id for turn in turns_of(document)}
     return [
         Evidence(frozenset(_TURN_ID.findall(str(item.get("evidence")))) & known, str(item["category"]))
@@ -178,103 +179,95 @@ def evidence_of(document: Mapping[str, Any]) -> list[Evidence]:
     ]
 
 
-def _documents(files: Sequence[Path]) -> Iterator[dict[str, Any]]:
+def read_documents(files: Sequence[Path]) -> Iterator[dict[str, Any]]:
+    """Read conversations one by one, and check their format.
+
+    Raises:
+        MemoryGraphError: a file is in another format.
+    """
     for file in files:
         try:
             document = json.loads(file.read_text("utf-8"))
             turns_of(document), facts_of(document), evidence_of(document)
         except (ValueError, KeyError, TypeError, AttributeError, OSError) as error:
-            raise MemoryGraphError(f"`{file}` is no conversation in the LoCoMo format: {error!r}") from error
+            raise MemoryGraphError(f"`{file}` is not a conversation in the LoCoMo format: {error!r}") from error
         yield document
 
 
-def _sessions(holder: Mapping[str, Any], suffix: str) -> list[int]:
+def session_numbers(holder: Mapping[str, Any], suffix: str) -> list[int]:
+    """The numbers in the keys `session_N` with a suffix."""
     found = (re.fullmatch(rf"session_(\d+){suffix}", key) for key in holder)
     return sorted(int(match[1]) for match in found if match)
 
 
-def _time(text: str) -> datetime:
+def parse_session_time(text: str) -> datetime:
     """The time of a session, as the data set writes it; English, whatever the locale."""
     match = _TIME.fullmatch(text)
     if match is None or match[5] not in MONTHS:
-        raise ValueError(f"{text!r} is no time like '1:56 pm on 8 May, 2023'")
+        raise ValueError(f"{text!r} is not a time like '1:56 pm on 8 May, 2023'")
     hour = int(match[1]) % 12 + (12 if match[3] == "p" else 0)
     return datetime(int(match[6]), MONTHS.index(match[5]) + 1, int(match[4]), hour, int(match[2]), tzinfo=UTC)
 
 
-class Place(NamedTuple):
-    """Where a conversation is stored, and which turn each of its messages is."""
+class StoredConversation(NamedTuple):
+    """The namespace of a conversation, and the turn of each of its messages."""
 
     namespace: Namespace
     turns: Mapping[str, str]
 
 
 @contextmanager
-def _stored(
+def store_conversation(
     connection: Connection,
     document: Mapping[str, Any],
     facts: bool,  # noqa: FBT001 - as it was asked for
     embedder: Embedder | None,
-) -> Iterator[Place]:
-    """Store a conversation in a namespace of its own, until it was asked."""
+) -> Iterator[StoredConversation]:
+    """Store a conversation in a namespace of its own, and delete it at the end."""
     namespace = Namespace(connection, f"evaluate-{uuid.uuid4().hex}")
     turns = turns_of(document)
     try:
-        ids = _store(namespace, turns, facts_of(document) if facts else [])
+        history = MessageGraph(storage=Neo4jStorage(namespace, CONVERSATION))
+        history.extend({"role": "user", "name": turn.speaker, "content": turn.text} for turn in turns)
+        ids = [entry.id for entry in history.entries()]
+        date_messages(namespace, CONVERSATION, dict(zip(ids, (turn.at for turn in turns), strict=True)))
+        messages = {turn.id: id_ for turn, id_ in zip(turns, ids, strict=True)}
+        rows = [
+            {"id": f"fact-{i}", "data": fact.text, "messages": [messages[id_] for id_ in fact.turns if id_ in messages]}
+            for i, fact in enumerate(facts_of(document) if facts else [])
+        ]
+        namespace.write(lambda transaction: transaction.run("recall/learn", namespace_token=namespace.token, rows=rows))
         if embedder is not None:
             embed_missing(namespace, embedder)
-        yield Place(namespace, dict(zip(ids, (turn.id for turn in turns), strict=True)))
+        yield StoredConversation(namespace, dict(zip(ids, (turn.id for turn in turns), strict=True)))
     finally:
         drop_conversations(namespace)
         drop_namespace(namespace)
 
 
-def _ranked(document: Mapping[str, Any], place: Place, embedder: Embedder | None) -> Iterator[list[str]]:
-    """For each question the turns that recall finds, the best first."""
-    ended = turns_of(document)[-1].at
+def rank_turns(
+    document: Mapping[str, Any], stored: StoredConversation, embedder: Embedder | None
+) -> Iterator[list[str]]:
+    """The turns that recall finds for each question, best first."""
+    at = turns_of(document)[-1].at
     for question in questions_of(document):
-        found = recall(
-            place.namespace,
-            question,
-            limit=max(DEPTHS),
-            embedder=embedder,
-            at=ended,
-            kinds=("message",),
-        )
-        yield [place.turns[hit.id] for hit in found.hits]
+        found = recall_hits(stored.namespace, question, limit=max(DEPTHS), embedder=embedder, at=at, kinds=("message",))
+        yield [stored.turns[hit.id] for hit in found.hits]
 
 
-def _store(namespace: Namespace, turns: Sequence[Turn], facts: Sequence[Fact]) -> list[str]:
-    """Store a conversation with the facts, and return the ids of its messages."""
-    history = MessageGraph(storage=Store(namespace, CONVERSATION))
-    history.extend({"role": "user", "name": turn.speaker, "content": turn.text} for turn in turns)
-    ids = [entry.id for entry in history.entries()]
-    date_messages(namespace, CONVERSATION, dict(zip(ids, (turn.at for turn in turns), strict=True)))
-    places = {turn.id: id_ for turn, id_ in zip(turns, ids, strict=True)}
-    rows = [
-        {"id": f"fact-{number}", "data": fact.text, "messages": [places[turn] for turn in fact.turns if turn in places]}
-        for number, fact in enumerate(facts)
-    ]
-    namespace.write(lambda transaction: transaction.run("recall/learn", namespace_token=namespace.token, rows=rows))
-    return ids
+def mean_figures(
+    judged: Sequence[tuple[Evidence, Sequence[str]]],
+) -> tuple[RecallFigures, dict[str, RecallFigures]]:
+    """The figures of all questions, from their evidence and rankings, and those of each category."""
 
+    def mean(some: Sequence[tuple[Evidence, Sequence[str]]]) -> RecallFigures:
+        shares = [
+            sum(len(evidence.turns.intersection(ranking[:depth])) / len(evidence.turns) for evidence, ranking in some)
+            for depth in DEPTHS
+        ]
+        return RecallFigures(len(some), *(100 * share / max(1, len(some)) for share in shares))
 
-def _figures(
-    results: Sequence[tuple[Evidence, Sequence[str]]], *, facts: bool, embedder: Embedder | None
-) -> Evaluation:
-    judged = [(evidence, ranking) for evidence, ranking in results if evidence.turns]
+    # The data set has questions whose evidence is missing: they count for nothing.
+    judged = [(evidence, ranking) for evidence, ranking in judged if evidence.turns]
     categories = sorted({evidence.category for evidence, _ in judged})
-    return Evaluation(
-        _average(judged),
-        {name: _average([one for one in judged if one[0].category == name]) for name in categories},
-        facts,
-        None if embedder is None else embedder.name,
-    )
-
-
-def _average(judged: Sequence[tuple[Evidence, Sequence[str]]]) -> Recall:
-    shares = [
-        sum(len(evidence.turns.intersection(ranking[:depth])) / len(evidence.turns) for evidence, ranking in judged)
-        for depth in DEPTHS
-    ]
-    return Recall(len(judged), *(100 * share / max(1, len(judged)) for share in shares))
+    return mean(judged), {name: mean([each for each in judged if each[0].category == name]) for name in categories}

@@ -1,12 +1,12 @@
-"""How the lists that recall is made of become one: reciprocal rank fusion, and steps along the graph.
+"""Fusing the lists of recall into one: reciprocal rank fusion, and steps along the graph.
 
-What stands at place p of a list gets 1 / (CONSTANT + p) from it (Cormack, Clarke and Büttcher, 2009). Their constant of
-60 makes the places of a list almost equal, so that what two lists hold somewhere beats what one list puts first; on
-the questions of LoCoMo that is worse than words alone. With a small constant the first places decide.
+Place p of a list gives the score 1 / (CONSTANT + p) (Cormack, Clarke and Büttcher, 2009). Their constant of 60 makes
+the places of a list almost equal: a hit anywhere in two lists beats the first of one. On the questions of LoCoMo that
+is worse than words alone. With a small constant the first places decide.
 
-The answer to what a message asks stands in the next one, and what `it` means in the one before: so a message gives a
-part of its score to those around it. A node gives all of it to the message that it was learnt from, and half to what
-is one edge away, by the weight of the edge.
+The answer to a message is in the next one, and the meaning of `it` in the one before: so a message gives a part of its
+score to its neighbours. A node gives all of its score to the message that it was learnt from, and half of it over an
+edge, by the weight of the edge.
 
 All of these were chosen on three conversations (26, 30 and 41) and measured on the seven others.
 """
@@ -17,38 +17,37 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 CONSTANT = 2
-"""Of reciprocal rank fusion."""
+"""The constant of reciprocal rank fusion."""
 
 DEPTH = 50
-"""How many entries of each list count, if no more are wanted."""
+"""The number of entries of each list that count, unless more hits are asked for."""
 
 NEAR = 0.4
-"""What a message gives to the one before it and the one behind it."""
+"""The share of a message's score for the one before it and the one after it."""
 
 FAR = 0.3
-"""What it gives to the next but one."""
+"""The share for the next but one."""
 
 EDGE = 0.5
-"""What a node gives over an edge of the weight one."""
+"""The share of a node's score over an edge of the weight one."""
 
 LEARNT = 1.0
-"""What a node gives to the message that it was learnt from."""
+"""The share for the message that a node was learnt from."""
 
 REACH = 50
-"""What stands behind this place in all of its lists goes no steps: it would give too little to be seen."""
+"""A hit after this place in all of its lists goes no steps: its shares would be too small to matter."""
 
 FAN = 20
-"""From one hit at most so many steps of a kind are taken: a node with a thousand edges says little by each."""
-
+"""The number of steps of a kind from one hit: each edge of a node with a thousand says little."""
 
 NEVER = 1000.0
-"""A score that nothing has."""
+"""A score that no hit reaches."""
 
 
-def weights(limit: int, *, steps: bool) -> dict[str, Any]:
-    """The parameters of the query; without steps only what was found itself counts.
+def fusion_parameters(limit: int, *, steps: bool) -> dict[str, Any]:
+    """The parameters of the query; without steps, only hits by their own words or meaning count.
 
-    >>> weights(20, steps=False)["least"] > 4 / (CONSTANT + 1)
+    >>> fusion_parameters(20, steps=False)["least"] > 4 / (CONSTANT + 1)
     True
     """
     return {
@@ -64,7 +63,7 @@ def weights(limit: int, *, steps: bool) -> dict[str, Any]:
 
 
 def source_of(ways: Sequence[str] | None, edges: Sequence[Mapping[str, Any]]) -> str:
-    """How something was found: by its own words or vector if at all, else over an edge, else beside a message.
+    """The source of a hit: its own words or vector if any, else an edge, else a neighbouring message.
 
     >>> source_of(["vector", "fulltext"], [{"verb": "is"}]), source_of(None, [{"verb": "is"}]), source_of(None, [])
     ('fulltext+vector', 'edge', 'neighbour')
@@ -73,7 +72,7 @@ def source_of(ways: Sequence[str] | None, edges: Sequence[Mapping[str, Any]]) ->
 
 
 def heaviest_verb(edges: Sequence[Mapping[str, Any]]) -> str | None:
-    """The verb of the edge of the greatest weight; none where something was learnt from what led to it.
+    """The verb of the heaviest edge, or None for a message that a node was learnt from.
 
     >>> heaviest_verb([{"verb": "saw", "weight": 0.1}, {"verb": "wrote", "weight": 0.9}])
     'wrote'

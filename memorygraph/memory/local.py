@@ -1,10 +1,11 @@
 """Vectors made on this machine: a small BERT-like sentence model from a folder, with numpy and without torch.
 
-The folder is what such models are given out as: `config.json`, `tokenizer.json` and `model.safetensors`, for example
-that of all-MiniLM-L6-v2. None comes with this package, and none is ever downloaded: whoever names a folder has chosen
-to trust it, and only numbers are read from it, no code. It needs the extra `local`: `pip install memorygraph[local]`.
+The folder holds `config.json`, `tokenizer.json` and `model.safetensors`, as such models are published: for example
+all-MiniLM-L6-v2. None comes with this package, and none is ever downloaded; only numbers are read from the folder, no
+code. It needs the extra `local`: `pip install memorygraph[local]`. The usual library for this is
+`sentence-transformers`; it brings torch along, a gigabyte, for the forward pass below.
 
-A text is what its tokens mean on average, cut behind `MAX_TOKENS` of them, as a vector of length 1.
+The vector of a text is the mean of the vectors of its first `MAX_TOKENS` tokens, scaled to length 1.
 """
 
 from __future__ import annotations
@@ -24,21 +25,21 @@ Floats: TypeAlias = Any
 Integers: TypeAlias = Any
 
 MAX_TOKENS = 256
-BATCH = 32
-NEEDED = ("config.json", "tokenizer.json", "model.safetensors")
+BATCH_TEXTS = 32
+FILES = ("config.json", "tokenizer.json", "model.safetensors")
 
 
 class LocalEmbedder:
-    """A sentence model in a folder; it is read when it is first used.
+    """A sentence model in a folder, read on first use.
 
     Raises:
         ModelError: the folder holds no such model, or the extra `local` is not installed.
     """
 
     def __init__(self, folder: Path) -> None:
-        missing = [name for name in NEEDED if not (folder / name).is_file()]
+        missing = [name for name in FILES if not (folder / name).is_file()]
         if missing:
-            raise ModelError(f"`{folder}` holds no sentence model: there is no {' and no '.join(missing)}")
+            raise ModelError(f"`{folder}` is not the folder of a sentence model: it lacks {' and '.join(missing)}")
         self._folder = folder
         self.name = f"local:{folder.name}"
         self._config: dict[str, Any] = json.loads((folder / "config.json").read_text("utf-8"))
@@ -52,13 +53,15 @@ class LocalEmbedder:
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
         """A vector for each text, in their order."""
-        tokens = [encoding.ids for encoding in self._tokenizer.encode_batch([_whole(text) for text in texts])]
+        # Halves of surrogate pairs have no bytes in UTF-8.
+        whole = [text.encode("utf-8", "replace").decode("utf-8") for text in texts]
+        tokens = [encoding.ids for encoding in self._tokenizer.encode_batch(whole)]
         vectors: list[list[float]] = [[]] * len(tokens)
         # Texts of about one length need the least padding.
         order = sorted(range(len(tokens)), key=lambda place: len(tokens[place]))
-        for start in range(0, len(order), BATCH):
-            places = order[start : start + BATCH]
-            for place, vector in zip(places, self._vectors([tokens[place] for place in places]), strict=True):
+        for start in range(0, len(order), BATCH_TEXTS):
+            places = order[start : start + BATCH_TEXTS]
+            for place, vector in zip(places, self.encode([tokens[place] for place in places]), strict=True):
                 vectors[place] = vector.tolist()
         return vectors
 
@@ -80,40 +83,44 @@ class LocalEmbedder:
         except ImportError as error:
             raise ModelError("a local model needs more: pip install 'memorygraph[local]'") from error
 
-    def _vectors(self, batch: list[list[int]]) -> Floats:
+    def encode(self, batch: list[list[int]]) -> Floats:
+        """The vectors of texts that are lists of token ids."""
         import numpy as np  # type: ignore[import-not-found, unused-ignore]
 
         width = max(map(len, batch))
         ids = np.array([[*tokens, *[0] * (width - len(tokens))] for tokens in batch])
         mask = np.array([[1.0] * len(tokens) + [0.0] * (width - len(tokens)) for tokens in batch], np.float32)
-        hidden = self._embedded(ids)
+        hidden = self.embed_tokens(ids)
         for layer in range(self._config["num_hidden_layers"]):
-            hidden = self._layer(f"encoder.layer.{layer}.", hidden, mask)
+            hidden = self.apply_layer(f"encoder.layer.{layer}.", hidden, mask)
         total = (hidden * mask[:, :, None]).sum(axis=1) / mask.sum(axis=1, keepdims=True)
         vectors: Floats = total / np.linalg.norm(total, axis=1, keepdims=True)
         return vectors
 
-    def _embedded(self, ids: Integers) -> Floats:
+    def embed_tokens(self, ids: Integers) -> Floats:
+        """The first hidden states: words, places and kinds of tokens."""
         weights = self._weights
         words = weights["embeddings.word_embeddings.weight"][ids]
         places = weights["embeddings.position_embeddings.weight"][: ids.shape[1]]
         kinds = weights["embeddings.token_type_embeddings.weight"][0]
-        return self._normed("embeddings.LayerNorm.", words + places + kinds)
+        return self.normalize("embeddings.LayerNorm.", words + places + kinds)
 
-    def _layer(self, name: str, hidden: Floats, mask: Floats) -> Floats:
-        attended = self._dense(name + "attention.output.dense.", self._attention(name, hidden, mask))
-        hidden = self._normed(name + "attention.output.LayerNorm.", hidden + attended)
-        inner = _gelu(self._dense(name + "intermediate.dense.", hidden))
-        return self._normed(name + "output.LayerNorm.", hidden + self._dense(name + "output.dense.", inner))
+    def apply_layer(self, name: str, hidden: Floats, mask: Floats) -> Floats:
+        """The hidden states after one layer of the transformer."""
+        attended = self.project(name + "attention.output.dense.", self.attend(name, hidden, mask))
+        hidden = self.normalize(name + "attention.output.LayerNorm.", hidden + attended)
+        inner = gelu(self.project(name + "intermediate.dense.", hidden))
+        return self.normalize(name + "output.LayerNorm.", hidden + self.project(name + "output.dense.", inner))
 
-    def _attention(self, name: str, hidden: Floats, mask: Floats) -> Floats:
+    def attend(self, name: str, hidden: Floats, mask: Floats) -> Floats:
+        """Multi-head self-attention, where padding is masked."""
         import numpy as np  # type: ignore[import-not-found, unused-ignore]
 
         heads = self._config["num_attention_heads"]
         size = self.dimensions // heads
 
         def split(part: str) -> Floats:
-            dense = self._dense(f"{name}attention.self.{part}.", hidden)
+            dense = self.project(f"{name}attention.self.{part}.", hidden)
             return dense.reshape(*dense.shape[:2], heads, size).transpose(0, 2, 1, 3)
 
         scores = split("query") @ split("key").transpose(0, 1, 3, 2) / np.float32(math.sqrt(size))
@@ -123,11 +130,13 @@ class LocalEmbedder:
         mixed = (scores @ split("value")).transpose(0, 2, 1, 3)
         return mixed.reshape(*mixed.shape[:2], -1)
 
-    def _dense(self, name: str, values: Floats) -> Floats:
+    def project(self, name: str, values: Floats) -> Floats:
+        """A dense layer: multiply by its weights, and add its bias."""
         result: Floats = values @ self._weights[name + "weight"].T + self._weights[name + "bias"]
         return result
 
-    def _normed(self, name: str, values: Floats) -> Floats:
+    def normalize(self, name: str, values: Floats) -> Floats:
+        """Layer normalization."""
         import numpy as np  # type: ignore[import-not-found, unused-ignore]
 
         centred = values - values.mean(axis=-1, keepdims=True)
@@ -137,7 +146,7 @@ class LocalEmbedder:
 
 
 def read_safetensors(file: Path) -> dict[str, Floats]:
-    """The tensors of 32-bit numbers in a file of the safetensors format, which are not copied.
+    """The 32-bit tensors in a file of the safetensors format, mapped and not copied.
 
     The file is 8 bytes of length, a header in JSON of that length, and the numbers.
 
@@ -153,21 +162,18 @@ def read_safetensors(file: Path) -> dict[str, Floats]:
         header: dict[str, Any] = json.loads(bytes(content[8:start]))
         header.pop("__metadata__", None)
         return {
-            name.removeprefix("bert."): _tensor(np, content[start:], entry)
+            name.removeprefix("bert."): np.frombuffer(
+                content[start + entry["data_offsets"][0] : start + entry["data_offsets"][1]], dtype="<f4"
+            ).reshape(entry["shape"])
             for name, entry in header.items()
             if entry["dtype"] == "F32"
         }
     except (ValueError, KeyError, TypeError) as error:
-        raise ModelError(f"`{file}` is no file of weights: {error}") from error
+        raise ModelError(f"`{file}` does not hold weights in the safetensors format: {error}") from error
 
 
-def _tensor(numpy: Any, content: memoryview, entry: dict[str, Any]) -> Any:
-    first, last = entry["data_offsets"]
-    return numpy.frombuffer(content[first:last], dtype="<f4").reshape(entry["shape"])
-
-
-def _gelu(values: Floats) -> Floats:
-    """The exact form: x/2 (1 + erf(x/√2)), with erf as in Abramowitz and Stegun 7.1.26, exact to 1.5e-7."""
+def gelu(values: Floats) -> Floats:
+    """The exact GELU, x/2 (1 + erf(x/√2)), with erf as in Abramowitz and Stegun 7.1.26, exact to 1.5e-7."""
     import numpy as np  # type: ignore[import-not-found, unused-ignore]
 
     scaled = np.abs(values) * np.float32(math.sqrt(0.5))
@@ -176,8 +182,3 @@ def _gelu(values: Floats) -> Floats:
     erf = np.copysign(1 - series * np.exp(-scaled * scaled), values)
     result: Floats = (values * (1 + erf) * 0.5).astype(np.float32)
     return result
-
-
-def _whole(text: str) -> str:
-    """The text without halves of surrogate pairs, which have no bytes."""
-    return text.encode("utf-8", "replace").decode("utf-8")

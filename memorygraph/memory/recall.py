@@ -1,43 +1,47 @@
-"""Recall: what a text brings to mind, in one query to the database.
+"""Recall: the nodes and messages that a text brings to mind, in one query to the database.
 
-Messages and nodes are found by their words and, where there is an embedder, by their meaning; the lists are fused, and
-what is found points on to what stands beside it (memorygraph.memory.fusion). The namespace is a wall inside each
-index, so that what others have stored neither is found nor takes the place of what is.
+Messages and nodes are found by their words and, with an embedder, by their meaning; the lists are fused, and each hit
+leads on to its neighbours (memorygraph.memory.fusion). The namespace is a wall inside each index, so that no hit of
+another namespace is found, or takes the place of one.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from datetime import datetime
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from decimal import Decimal
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple, TypedDict, Unpack
 
 from memorygraph.budget import Budget
-from memorygraph.context.items import ContextItem
+from memorygraph.context.items import ContextItem, Source, build_items
+from memorygraph.context.origins import StoredText
+from memorygraph.context.tokens import count_tokens
 from memorygraph.graph.namespace import Namespace
-from memorygraph.memory.fitting import Found, fit, shown
-from memorygraph.memory.fusion import heaviest_verb, source_of, weights
-from memorygraph.memory.vectors import Embedder
+from memorygraph.memory.fusion import fusion_parameters, heaviest_verb, source_of
+from memorygraph.memory.vectors import Embedder, configured_embedder, embed_missing
 from memorygraph.memory.words import message_query, node_query, words_of
+from memorygraph.messages.indexing import index_messages
 from memorygraph.messages.message import Message
 from memorygraph.query import Query
 
 Kind = Literal["node", "message"]
+KINDS: tuple[Kind, ...] = ("node", "message")
 LABELS = {"node": "Node", "message": "Message"}
-LIMIT = 20
+MAX_HITS = 20
 _HALF_PAIR = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True)
 class RecallHit:
-    """Something that was recalled, how it was found, and how well it fits; a higher score is better.
+    """A node or a message that was recalled; a higher score is better.
 
-    `source` is `fulltext`, `vector` or both with a plus where its own words or meaning fit; `edge` where it is one
-    edge away from what does, or is the message that a node was learnt from; and `neighbour` where it is a message
-    near one that does. Over an edge there is its `verb`, that of the heaviest if there are several. A node has a
-    `name`; a message has a `role`, the `speaker` where one is named, the `conversation` and when it was said.
+    `source` is `fulltext`, `vector` or both with a plus for a hit by its own words or meaning, `edge` for one that is
+    an edge away from such a hit or is the message that a node was learnt from, and `neighbour` for a message near one.
+    A hit over an edge has the `verb` of the heaviest. A node has a `name`; a message has a `role`, the `name` of its
+    speaker where there is one, the `conversation` and the time.
     """
 
     id: str
@@ -53,36 +57,48 @@ class RecallHit:
 
     @property
     def label(self) -> str:
-        """What says in a prompt where this comes from."""
+        """The label of the hit in a prompt."""
         if self.kind == "node":
             return f"node {self.id}"
-        said = f"{self.name or self.role}" + (f" on {self.at[:10]}" if self.at else "")
-        return f"message of {said}" + (f" in {self.conversation}" if self.conversation else "")
+        speaker = f"{self.name or self.role}" + (f" on {self.at[:10]}" if self.at else "")
+        return f"message of {speaker}" + (f" in {self.conversation}" if self.conversation else "")
 
     @property
     def content(self) -> str:
-        """What it says in a prompt."""
+        """The text of the hit in a prompt."""
         return "\n".join(filter(None, [self.name, self.text])) if self.kind == "node" else self.text
 
     def as_dict(self) -> dict[str, Any]:
         """The value as `--json` prints it."""
         return {key: value for key, value in asdict(self).items() if value is not None}
 
+    @classmethod
+    def of(cls, row: dict[str, Any]) -> RecallHit:
+        """Read a row of the query."""
+        source = source_of(row["ways"], row["edges"])
+        verb = heaviest_verb(row["edges"]) if source == "edge" else None
+        found = {"id": row["id"], "score": row["score"], "source": source, "verb": verb}
+        if not row["is_message"]:
+            return cls(kind="node", text=row["data"] or "", name=row["name"], **found)
+        message = Message(row["body"])
+        place = {"conversation": row["conversation"], "at": row["at"]}
+        return cls(kind="message", text=message.text, name=message.name, role=message.role, **place, **found)
+
 
 @dataclass(frozen=True)
 class Recalled:
-    """What a text brought to mind, best first; as a text it is what a prompt gets, within its budget."""
+    """The hits of a recall, best first; as a text they are those that a prompt gets, within its budget."""
 
     hits: tuple[RecallHit, ...]
     budget: Budget | None = None
 
     @cached_property
     def context(self) -> tuple[ContextItem, ...]:
-        """The hits as items of a prompt, each with its label, as many as fit the budget; the last may be clipped."""
-        return fit((Found(hit.id, hit.label, hit.content) for hit in self.hits), self.budget)
+        """As many hits as fit the budget, as labelled items of a prompt; the last may be clipped."""
+        return fit_passages((Passage(hit.id, hit.label, hit.content) for hit in self.hits), self.budget)
 
     def __str__(self) -> str:
-        return shown(self.context)
+        return render_items(self.context)
 
     def as_dict(self) -> dict[str, Any]:
         """The value as `--json` prints it."""
@@ -93,83 +109,149 @@ class Recalled:
         }
 
 
-def recall(
+class RecallOptions(TypedDict, total=False):
+    """The options of a recall; see `recall_query`."""
+
+    limit: int
+    at: datetime | None
+    kinds: Sequence[Kind]
+    conversation: str | None
+    steps: bool
+
+
+def recall_hits(
     namespace: Namespace,
     text: str,
     *,
-    limit: int = LIMIT,
     budget: Budget | None = None,
     embedder: Embedder | None = None,
-    at: datetime | None = None,
-    kinds: Sequence[Kind] = ("node", "message"),
-    conversation: str | None = None,
-    steps: bool = True,
+    **options: Unpack[RecallOptions],
 ) -> Recalled:
-    """What a text brings to mind in a namespace; any text can be asked.
-
-    `at` is when it is asked, for what it says of time (`last week`). `conversation` leaves only its messages, and any
-    node. Without `steps` there is only what fits by itself.
+    """The nodes and messages of a namespace that a text brings to mind; any text is a valid question.
 
     Raises:
         ModelError: the embedder failed.
         ConnectionError: the server cannot be reached.
     """
-    query = recall_query(
-        namespace,
-        text,
-        limit=limit,
-        embedder=embedder,
-        at=at,
-        kinds=kinds,
-        conversation=conversation,
-        steps=steps,
-    )
-    rows = [] if query is None else namespace.read(query)
-    return Recalled(tuple(_hit(row) for row in rows), budget)
+    query = recall_query(namespace, text, embedder=embedder, **options)
+    return Recalled(tuple(map(RecallHit.of, namespace.read(query) if query else ())), budget)
 
 
 def recall_query(
     namespace: Namespace,
     text: str,
     *,
-    limit: int = LIMIT,
     embedder: Embedder | None = None,
+    limit: int = MAX_HITS,
     at: datetime | None = None,
-    kinds: Sequence[Kind] = ("node", "message"),
+    kinds: Sequence[Kind] = KINDS,
     conversation: str | None = None,
     steps: bool = True,
 ) -> Query | None:
-    """The query of a recall, or None where a text says nothing that could be found."""
-    words = words_of(text)
-    if not words or limit < 1 or not kinds:
+    """The query of a recall, or None for a text without words.
+
+    `at` is the time of the question, for words such as `last week`. `conversation` keeps only the messages of one,
+    and any node. Without `steps` there are only hits by their own words or meaning.
+    """
+    if not words_of(text) or limit < 1 or not kinds:
         return None
-    vectors = [] if embedder is None else embedder.embed([_HALF_PAIR.sub("\ufffd", text)])
     return namespace.query(
         "recall/recall",
         message_terms=message_query(text, namespace.name, conversation, at),
         node_terms=node_query(text, namespace.name),
-        vectors=vectors,
+        vectors=[] if embedder is None else embedder.embed([_HALF_PAIR.sub("\ufffd", text)]),
         model=None if embedder is None else embedder.name,
         kinds=[LABELS[kind] for kind in kinds],
         conversation=conversation,
         limit=limit,
-        **weights(limit, steps=steps),
+        **fusion_parameters(limit, steps=steps),
     )
 
 
-def _hit(row: dict[str, Any]) -> RecallHit:
-    source = source_of(row["ways"], row["edges"])
-    verb = heaviest_verb(row["edges"]) if source == "edge" else None
-    place = {"id": row["id"], "score": row["score"], "source": source, "verb": verb}
-    if not row["is_message"]:
-        return RecallHit(kind="node", text=row["data"] or "", name=row["name"], **place)
-    message = Message(row["body"])
-    return RecallHit(
-        kind="message",
-        text=message.text,
-        name=message.name,
-        role=message.role,
-        conversation=row["conversation"],
-        at=row["at"],
-        **place,
-    )
+class Recaller:
+    """Recalls from one namespace, by words and, where an embedding model is configured, by meaning.
+
+    Messages of an earlier release are indexed before the first recall. With an embedder, whatever lacks a vector gets
+    one before each recall; without one, a recall is one query.
+    """
+
+    def __init__(self, namespace: Namespace) -> None:
+        self._namespace = namespace
+        self._indexed = False
+
+    @cached_property
+    def embedder(self) -> Embedder | None:
+        """The embedder that MEMORYGRAPH_EMBEDDING_MODEL names, if it is set.
+
+        Raises:
+            ModelError: there is no such embedder.
+        """
+        return configured_embedder()
+
+    def __call__(self, text: str, *, budget: Budget | None, at: datetime | None, **options: Any) -> Recalled:
+        """Recall by a text; `at` is by default now.
+
+        Raises:
+            ModelError: the embedding model failed.
+        """
+        # Once for each client: what is stored from now on is indexed as it is stored.
+        if not self._indexed:
+            index_messages(self._namespace)
+            self._indexed = True
+        if self.embedder is not None:
+            embed_missing(self._namespace, self.embedder)
+        at = at or datetime.now(UTC)
+        return recall_hits(self._namespace, text, budget=budget, embedder=self.embedder, at=at, **options)
+
+
+class Passage(NamedTuple):
+    """A text for a prompt, with its label and the id of its node or message."""
+
+    id: str
+    label: str
+    text: str
+
+
+def fit_passages(passages: Iterable[Passage], budget: Budget | None) -> tuple[ContextItem, ...]:
+    """The items of a context within a budget, labels included: the first ones whole, and only the last clipped.
+
+    >>> items = fit_passages([Passage("a", "node a", "one two"), Passage("b", "node b", "three")], Budget.parse("35"))
+    >>> print(render_items(items))
+    [0] node a:
+    one two
+    [1] node b:
+    thr
+    """
+    items: list[ContextItem] = []
+    left = 0 if budget is None else budget.limit
+    for passage in passages:
+        item = item_of(passage, len(items), None)
+        if budget is not None:
+            left -= count_units(("\n" if items else "") + render_items([item]), budget)
+            if left < 0:
+                room = left + count_units(item.text, budget)
+                if room > 0:
+                    clipped = Budget(Decimal(room), "t" if budget.in_tokens else "")
+                    items.append(item_of(passage, len(items), clipped))
+                break
+        items.append(item)
+    # Tokens are counted part by part, and the whole can be one more than its parts.
+    while budget is not None and items and count_units(render_items(items), budget) > budget.limit:
+        items.pop()
+    return tuple(items)
+
+
+def render_items(items: Iterable[ContextItem]) -> str:
+    """The items under their labels, as a prompt shows them."""
+    return "\n".join(f"[{item.index}] {item.source}:\n{item.text}" for item in items)
+
+
+def item_of(passage: Passage, index: int, budget: Budget | None) -> ContextItem:
+    """The item of a passage, clipped to a budget."""
+    [item] = build_items([Source(passage.label, StoredText(passage.text, [passage.id]), budget)])
+    return replace(item, index=index)
+
+
+def count_units(text: str, budget: Budget) -> int:
+    """The length of a text in the unit of a budget: tokens or characters."""
+    return count_tokens(text) if budget.in_tokens else len(text)

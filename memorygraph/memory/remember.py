@@ -1,44 +1,97 @@
-"""Remember: a model writes down what a text says, as a ContextScript program that is checked before it is loaded."""
+"""Remember: a model writes down what a text says, as a ContextScript program that is checked before it is loaded.
+
+A wrong program goes back to the model with its located errors, and nothing of it is stored. It may only change what
+the model was shown, as it was then, and only delete what was recalled. Both are checked in the transaction of the
+load: of two models that change the same thing, the second is shown the change of the first.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from datetime import datetime
-from typing import Any
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any, TypeAlias
 
 from memorygraph.budget import Budget
 from memorygraph.context.items import ContextItem, Source
 from memorygraph.context.layers import Prompt
-from memorygraph.errors import MemoryGraphError, Problem, ScriptError
-from memorygraph.graph.loads import Loader, LoadReport
-from memorygraph.graph.namespace import Namespace
+from memorygraph.errors import MemoryGraphError, ModelError, Problem, ScriptError
+from memorygraph.graph.loads import Loader, LoadReport, Provenance
+from memorygraph.graph.namespace import Namespace, NamespaceTransaction
+from memorygraph.languages import parse
+from memorygraph.llm.completion import Completion, Message
+from memorygraph.llm.model import Model
+from memorygraph.llm.recording import answers_of, call_of
 from memorygraph.llm.uris import opened
-from memorygraph.memory.answers import read_program
-from memorygraph.memory.known import Known, items_of, known_about
-from memorygraph.memory.recall import RecallHit
-from memorygraph.memory.rules import REMEMBER, WRITE_TEXT
+from memorygraph.memory.answers import ParsedAnswer, explain_unfinished, read_program_answer
+from memorygraph.memory.prompts import LANGUAGE, REMEMBER, WRITE_AGAIN, WRITE_TEXT
+from memorygraph.memory.recall import Passage, RecallHit, fit_passages
+from memorygraph.memory.shown import ShownMemory, number_items, print_element, read_elements, show_memory, touched_ids
 from memorygraph.memory.vectors import Embedder
-from memorygraph.memory.writing import ATTEMPTS, Outcome, ProgramWriter
+from memorygraph.messages.calls import without_secrets
+from memorygraph.messages.recorder import Recorder
+
+AnswerReader: TypeAlias = Callable[[str], ParsedAnswer]
 
 CONVERSATION = "remember"
 BUDGET = "2k"
+ATTEMPTS = 3
+FILE = "<program>"
+CORRECTION_BUDGET = Budget.parse("20k")  # for what is stored under the ids of a program that is sent back
+MAX_PROBLEMS_TOLD = 20
+
+_SECRETS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "NEO4J_PASSWORD")
+MIN_SECRET_CHARACTERS = 12  # a shorter one may be a word of the text
+
+
+@dataclass(frozen=True)
+class ModelReply:
+    """One reply of a model: the completion, the id of the message that keeps it, and when the model was asked."""
+
+    completion: Completion
+    message: str | None
+    at: str
+
+    @property
+    def text(self) -> str:
+        """The text of the reply."""
+        return self.completion.content or ""
+
+
+@dataclass(frozen=True)
+class WrittenProgram:
+    """The last program of a model, its answer, and the report of loading the program.
+
+    `report` is None if no program was right; then `problems` are those of the last one, and `error` says why the model
+    could not be asked again, if that failed. `former` are the problems of the programs that were sent back.
+    """
+
+    answer: str
+    program: str
+    report: LoadReport | None
+    attempts: int
+    reply: ModelReply
+    problems: tuple[Problem, ...] = ()
+    former: tuple[Problem, ...] = ()
+    error: ModelError | None = None
 
 
 class NotWrittenError(ScriptError):
     """A model has not written a good program; nothing was stored. `problems` are those of its last `program`."""
 
-    def __init__(self, outcome: Outcome) -> None:
-        super().__init__(list(outcome.problems))
-        self.program = outcome.program
-        self.attempts = outcome.attempts
+    def __init__(self, written: WrittenProgram) -> None:
+        super().__init__(list(written.problems))
+        self.program = written.program
+        self.attempts = written.attempts
 
 
 @dataclass(frozen=True)
 class Remembered:
-    """What was remembered: the program, what loading it has changed, and what the model knew before.
+    """What was remembered: the program, the report of loading it, and what the model was shown before.
 
-    Where there was nothing to remember, nothing was loaded, and the report has no `load_id`. `problems` are those of
-    the programs that were sent back before, in so many `attempts` altogether.
+    Without anything to remember nothing was loaded, and the report has no `load_id`. `problems` are those of the
+    programs that were sent back, in `attempts` attempts altogether.
     """
 
     program: str
@@ -70,7 +123,7 @@ class Remembered:
         }
 
 
-def remember(
+def remember_text(
     namespace: Namespace,
     text: str,
     model: str | None = None,
@@ -81,8 +134,8 @@ def remember(
 ) -> Remembered:
     """Let a model write down what a text says, and load its program in one transaction.
 
-    What the memory holds about it already is shown to the model within the budget. A program that is wrong goes
-    back, with its errors, and the model has so many attempts.
+    The model is shown what the memory holds about the text, within the budget. A wrong program goes back with its
+    errors, and the model has `attempts` attempts.
 
     Raises:
         NotWrittenError: no program was right; nothing was stored.
@@ -93,30 +146,31 @@ def remember(
     limit = Budget.parse(budget) if isinstance(budget, str) else budget
     with opened(model) as asked:
         writer = ProgramWriter(Loader(namespace), asked, CONVERSATION, "remember", attempts)
-        known = known_about(namespace, text, limit, embedder=embedder, fits=_is_node)
-        outcome = writer.write(_prompt(known, text).messages(), known, read_program, read_program)
-        name = asked.name
-    if outcome.error is not None:
-        raise outcome.error
-    if outcome.report is None:
-        raise NotWrittenError(outcome)
+        shown = show_memory(namespace, text, limit, embedder=embedder, accept=lambda hit: hit.kind == "node")
+        messages = build_prompt(REMEMBER, WRITE_TEXT, shown, "text to remember", text).messages()
+        written = writer.write(messages, shown, read_program_answer, read_program_answer)
+        name = written.reply.completion.model or asked.name
+    if written.error is not None:
+        raise written.error
+    if written.report is None:
+        raise NotWrittenError(written)
     return Remembered(
-        program=outcome.program,
-        report=outcome.report,
-        attempts=outcome.attempts,
-        problems=outcome.former,
-        recalled=known.hits,
-        model=outcome.said.completion.model or name,
-        conversation=CONVERSATION,
-        message=outcome.said.message,
+        written.program,
+        written.report,
+        written.attempts,
+        written.former,
+        shown.hits,
+        name,
+        CONVERSATION,
+        written.reply.message,
     )
 
 
 def check_text(text: str) -> None:
-    """Refuse what no model can be told.
+    """Refuse a text that no model can be told.
 
     Raises:
-        MemoryGraphError: the text is empty, or is no Unicode text.
+        MemoryGraphError: the text is empty, or is not valid Unicode.
     """
     if not text.strip():
         raise MemoryGraphError("there is nothing in this text")
@@ -126,15 +180,108 @@ def check_text(text: str) -> None:
         raise MemoryGraphError(f"the text is not UTF-8 at its character {error.start + 1}") from None
 
 
-def sources_of(label: str, text: str) -> list[Source]:
-    """What a prompt holds beside what is recalled: the day, and the text."""
-    return [Source("today", f"{datetime.now().astimezone():%Y-%m-%d}"), Source(label, text)]
+def build_prompt(rules: str, task: str, shown: ShownMemory, label: str, text: str) -> Prompt:
+    """The prompt with the rules, what is shown of the memory, the day, and the text that the task is about."""
+    sources = [Source("today", f"{datetime.now().astimezone():%Y-%m-%d}"), Source(label, text)]
+    items = (*shown.items, *number_items(sources, len(shown.items)))
+    return Prompt(rules, items, task.format(index=items[-1].index))
 
 
-def _prompt(known: Known, text: str) -> Prompt:
-    items: tuple[ContextItem, ...] = (*known.items, *items_of(sources_of("text to remember", text), len(known.items)))
-    return Prompt(REMEMBER, items, WRITE_TEXT.format(index=items[-1].index))
+@dataclass(frozen=True)
+class ProgramWriter:
+    """Asks a model for programs, and loads them. `conversation` keeps the prompts and the replies."""
+
+    loader: Loader
+    model: Model
+    conversation: str
+    by: str
+    attempts: int
+
+    def __post_init__(self) -> None:
+        if self.attempts < 1:
+            raise MemoryGraphError(f"a model has at least one attempt, and not {self.attempts}")
+
+    def write(
+        self, messages: Sequence[Message], shown: ShownMemory, read: AnswerReader, read_again: AnswerReader
+    ) -> WrittenProgram:
+        """Let the model answer, and load its program in one transaction.
+
+        `read` finds the program in the first answer, and `read_again` in those that correct it.
+
+        Raises:
+            ModelError: the endpoint failed before there was an answer; nothing was stored.
+            ConnectionError: the database cannot be reached.
+        """
+        dialogue = list(messages)
+        written = self.attempt(dialogue, shown, read, None)
+        # Shown what its program collided with, the model can take it into account.
+        while written.problems and written.error is None and written.attempts < self.attempts:
+            stored = shown.read_unseen(self.loader.namespace, parse(written.program, LANGUAGE))
+            passages = [Passage(id_, f"stored as {id_}", print_element(each)) for id_, each in stored.items()]
+            items = fit_passages(passages, CORRECTION_BUDGET)
+            whole = {item.origins[0] for item in items if not item.clipped}
+            shown = shown.with_elements({id_: each for id_, each in stored.items() if id_ in whole})
+            # Endpoints refuse an assistant's message without a text.
+            text = written.reply.text if written.reply.text.strip() else "(nothing)"
+            dialogue += [{"role": "assistant", "content": text}, ask_for_correction(written.problems, items)]
+            written = self.attempt(dialogue, shown, read_again, written)
+        return written
+
+    def attempt(
+        self, dialogue: Sequence[Message], shown: ShownMemory, read: AnswerReader, before: WrittenProgram | None
+    ) -> WrittenProgram:
+        """Ask the model once, and load its program."""
+        try:
+            reply = self.ask(dialogue)
+        except ModelError as error:
+            if before is None:
+                raise
+            return replace(before, error=error)
+        answer = read(reply.text)
+        problems = explain_unfinished(reply.completion) or answer.problems
+        report, problems = (None, problems) if problems else self.load(answer.program, reply, shown)
+        return WrittenProgram(
+            answer=before.answer if before and before.answer else answer.text,
+            program=answer.program,
+            report=report,
+            attempts=before.attempts + 1 if before else 1,
+            reply=reply,
+            problems=problems,
+            former=(*before.former, *before.problems) if before else (),
+        )
+
+    def ask(self, messages: Sequence[Message]) -> ModelReply:
+        """Ask the model, and keep the call in the message graph."""
+        at = datetime.now(UTC).isoformat()
+        # Keys and passwords of memorygraph itself are told to no model, even if a user has pasted one into a text.
+        secrets = [value for name in _SECRETS if len(value := os.environ.get(name, "")) >= MIN_SECRET_CHARACTERS]
+        asked = without_secrets([dict(message) for message in messages], secrets)
+        completion = self.model.complete(asked)
+        call = call_of(self.loader.namespace.name, self.conversation, asked, completion, at)
+        Recorder(self.loader.namespace, self.conversation).record(call)
+        return ModelReply(completion, next(iter(answers_of(call)), None), at)
+
+    def load(self, text: str, reply: ModelReply, shown: ShownMemory) -> tuple[LoadReport | None, tuple[Problem, ...]]:
+        """Load a program, and return the report or the problems. One without statements is not loaded."""
+        program = parse(text, LANGUAGE, file=FILE)
+        if not program.statements and not program.problems:
+            return LoadReport(FILE, LANGUAGE, 0, namespace=self.loader.namespace.name), ()
+        model = reply.completion.model or self.model.name
+        provenance = Provenance(by=self.by, model=model, conversation=self.conversation, message=reply.message)
+
+        def check(transaction: NamespaceTransaction) -> list[Problem]:
+            return shown.check(program, read_elements(transaction.run, [id_ for id_, _, _ in touched_ids(program)]))
+
+        try:
+            return self.loader.load(program, provenance=provenance, check=check), ()
+        except ScriptError as error:
+            return None, tuple(error.problems)
 
 
-def _is_node(hit: RecallHit) -> bool:
-    return hit.kind == "node"
+def ask_for_correction(problems: Sequence[Problem], shown: Sequence[ContextItem]) -> Message:
+    """The message that tells a model what is wrong with its program."""
+    told = [str(problem) for problem in problems[:MAX_PROBLEMS_TOLD]]
+    if len(problems) > MAX_PROBLEMS_TOLD:
+        told.append(f"and {len(problems) - MAX_PROBLEMS_TOLD} more")
+    wrong = number_items([Source("what is wrong with your program", "\n".join(told))], len(shown))
+    return {"role": "user", "content": Prompt("", (*shown, *wrong), WRITE_AGAIN).user}

@@ -1,21 +1,23 @@
-"""What a text says of time, as the words that stand in what was said then.
+"""The days, months and years in a text, in the words of the messages of that time.
 
-What was said carries its day (`Ada (8 May 2023): …`), and so a day is found like any word. This says the days
-that a text means in that form: `2023-05-08` and `May 8th, 2023` as they are, `yesterday` and `last week` counted from
-when it is asked.
+The indexed text of a message carries its day (`Ada (8 May 2023): …`), so a day is found like any word. The days of a
+question come out in that form: `2023-05-08` and `May 8th, 2023` as they are, `yesterday` and `last week` counted from
+the time of the question. A general date parser would not do: it gives one date, and `last week` asks for seven.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import date, datetime, timedelta
 
-from memorygraph.messages.findable import MONTHS, day
+from memorygraph.messages.indexing import MONTHS, day_text
 
 DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
 _MONTH = "|".join([*MONTHS, "Sept", *(month[:3] for month in MONTHS)])
+_MONTH_NUMBERS = {month[:3].casefold(): number for number, month in enumerate(MONTHS, start=1)}
 _ISO = re.compile(r"\b(\d{4})-(\d\d)-(\d\d)\b")
 _MONTH_FIRST = re.compile(rf"\b({_MONTH})\.? (\d{{1,2}})(?:st|nd|rd|th)?,? (\d{{4}})\b", re.IGNORECASE)
 _DAY_FIRST = re.compile(rf"\b(\d{{1,2}})(?:st|nd|rd|th)? (?:of )?({_MONTH})\.?,? (\d{{4}})\b", re.IGNORECASE)
@@ -36,65 +38,50 @@ _SAID = re.compile(rf"\b({'|'.join(_RELATIVE)})\b", re.IGNORECASE)
 
 
 def times_meant(text: str, at: datetime | None) -> list[str]:
-    """The days, months and years that a text means, as they stand in what was said then.
+    """The days, months and years that a text refers to, as indexed messages write them.
 
-    Without `at`, when it is asked, `yesterday` means nothing.
+    `at` is the time of the question; without it, `yesterday` is ignored.
 
     >>> times_meant("What was on 2023-05-08?", None)
     ['8 May 2023']
     >>> times_meant("Where was she last month, and yesterday?", datetime(2023, 1, 1))
     ['31 December 2022', 'December 2022']
     """
-    found = [*_named(text), *(_relative(text, at.date()) if at is not None else ())]
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys([*find_dates(text), *(find_relative_times(text, at.date()) if at is not None else ())]))
 
 
-def _named(text: str) -> Iterator[str]:
-    for match in _ISO.finditer(text):
-        yield from _checked(int(match[1]), int(match[2]), int(match[3]))
-    for match in _MONTH_FIRST.finditer(text):
-        yield from _checked(int(match[3]), _month(match[1]), int(match[2]))
-    for match in _DAY_FIRST.finditer(text):
-        yield from _checked(int(match[3]), _month(match[2]), int(match[1]))
+def find_dates(text: str) -> Iterator[str]:
+    """The dates in a text."""
+    found = [(match[1], match[2], match[3]) for match in _ISO.finditer(text)]
+    found += [(match[3], match[1], match[2]) for match in _MONTH_FIRST.finditer(text)]
+    found += [(match[3], match[2], match[1]) for match in _DAY_FIRST.finditer(text)]
+    for year, name, number in found:
+        month = int(name) if name.isdigit() else _MONTH_NUMBERS[name[:3].casefold()]
+        with suppress(ValueError):  # there is no such day
+            yield day_text(date(int(year), month, int(number)))
 
 
-def _month(name: str) -> int:
-    return next(place for place, month in enumerate(MONTHS, 1) if month.lower().startswith(name[:3].lower()))
-
-
-def _checked(year: int, month: int, number: int) -> Iterator[str]:
-    try:
-        yield day(date(year, month, number))
-    except ValueError:  # there is no such day
-        return
-
-
-def _relative(text: str, today: date) -> Iterator[str]:
+def find_relative_times(text: str, today: date) -> Iterator[str]:
+    """The days, months and years in a text that count from today."""
     spans = [_RELATIVE[match[1].lower()] for match in _SAID.finditer(text)]
     spans += [(match[2].lower(), _NUMBERS.get(match[1].lower()) or int(match[1])) for match in _AGO.finditer(text)]
+    # Days before weeks before months: the most exact terms come first.
     for unit, before in sorted(spans, key=lambda span: ("day", "week", "month", "year").index(span[0])):
-        yield from _span(unit, before, today)
+        yield from times_before(today, unit, before)
     for match in _LAST_DAY.finditer(text):
         wanted = DAYS.index(match[1].capitalize())
-        yield from _back(today, (today.weekday() - wanted - 1) % 7 + 1)
+        yield from times_before(today, "day", (today.weekday() - wanted - 1) % 7 + 1)
 
 
-def _span(unit: str, before: int, today: date) -> Iterator[str]:
-    """A day, each day of a week from Monday on, a month, or a year that lies so many units back."""
-    if unit == "day":
-        yield from _back(today, before)
-    elif unit == "week":
-        for weekday in range(7):
-            yield from _back(today, today.weekday() - weekday + 7 * before)
+def times_before(today: date, unit: str, before: int) -> Iterator[str]:
+    """The day, the days of the week from Monday on, the month, or the year `before` units ago."""
+    if unit in {"day", "week"}:
+        monday = today.weekday() + 7 * before
+        for days in [before] if unit == "day" else range(monday, monday - 7, -1):
+            with suppress(OverflowError):  # before the year 1
+                yield day_text(today - timedelta(days=days))
     elif unit == "month":
         months = today.year * 12 + today.month - 1 - before
         yield f"{MONTHS[months % 12]} {months // 12}"
     else:
         yield str(today.year - before)
-
-
-def _back(today: date, days: int) -> Iterator[str]:
-    try:
-        yield day(today - timedelta(days=days))
-    except OverflowError:  # before the year 1
-        return

@@ -1,7 +1,7 @@
 """Entities, observations and relations as values, in the words of both memory servers that people use.
 
-Each model reads `from` and `source`, `to` and `target`, `entityType` and `type`, `contents` and `observations`; what
-it writes is the first of each pair.
+Each model reads `from` and `source`, `to` and `target`, `entityType` and `type`, `contents` and `observations`, and
+writes the first of each pair.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from pydantic import AliasChoices, BaseModel, ConfigDict, Field, StringConstrain
 
 from memorygraph.languages.contextscript import MAX_NAME
 
-# Any limit makes pydantic look into the text, and refuse half characters, which Neo4j could not store.
+# With any limit, pydantic looks into the text and refuses half characters, which Neo4j cannot store.
 Text = Annotated[str, StringConstraints(min_length=0)]
 Name = Annotated[str, StringConstraints(min_length=1, max_length=MAX_NAME)]
 
 
-class Value(BaseModel):
-    """A value that is named in one of the two dialects; what it does not know is passed over."""
+class EntityValue(BaseModel):
+    """A value in either dialect of a memory server; keys that it does not know are ignored."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", serialize_by_alias=True, populate_by_name=True)
 
@@ -27,8 +27,8 @@ class Value(BaseModel):
         return self.model_dump(by_alias=True)
 
 
-class Entity(Value):
-    """Somebody or something, with what was observed of it.
+class Entity(EntityValue):
+    """A person or a thing, with the observations of it.
 
     >>> Entity.model_validate({"name": "Ada", "type": "person"}).as_dict()
     {'name': 'Ada', 'entityType': 'person', 'observations': []}
@@ -45,7 +45,7 @@ class Entity(Value):
     )
 
 
-class Relation(Value):
+class Relation(EntityValue):
     """A directed relation between two entities, in active voice.
 
     >>> Relation.model_validate({"source": "Ada", "target": "Bob", "relationType": "knows"}).as_dict()
@@ -65,8 +65,8 @@ class Relation(Value):
     relation_type: Text = Field(description="The type of the relation", alias="relationType")
 
 
-class Observations(Value):
-    """What is to be added to an entity."""
+class Observations(EntityValue):
+    """Observations to add to an entity."""
 
     entity_name: Name = Field(description="The name of the entity to add the observations to", alias="entityName")
     contents: list[Text] = Field(
@@ -76,8 +76,8 @@ class Observations(Value):
     )
 
 
-class ObservationDeletion(Value):
-    """What is to be taken from an entity."""
+class ObservationDeletion(EntityValue):
+    """Observations to delete from an entity."""
 
     entity_name: Name = Field(description="The name of the entity containing the observations", alias="entityName")
     observations: list[Text] = Field(
@@ -87,23 +87,23 @@ class ObservationDeletion(Value):
     )
 
 
-class AddedObservations(Value):
-    """What was new of what was to be added to an entity."""
+class AddedObservations(EntityValue):
+    """The observations of a request that are new."""
 
     entity_name: str = Field(alias="entityName")
     added_observations: list[str] = Field(alias="addedObservations")
 
 
-class EntityOutcome(Value):
-    """What became of one entity that was to be created: `created`, `merged` into one that exists, or `unchanged`."""
+class EntityOutcome(EntityValue):
+    """The outcome for one entity of a request: `created`, `merged` into one that exists, or `unchanged`."""
 
     name: str
     outcome: str
     added_observations: list[str] = Field(alias="addedObservations")
 
 
-class RelationOutcome(Value):
-    """What became of one relation that was to be created: `created`, or it `exists` already."""
+class RelationOutcome(EntityValue):
+    """The outcome for one relation of a request: `created`, or it `exists` already."""
 
     source: str = Field(alias="from")
     target: str = Field(alias="to")

@@ -1,4 +1,4 @@
-"""Vectors: what a text means, as numbers, where an embedding model is configured."""
+"""Vectors of texts, where an embedding model is configured."""
 
 from __future__ import annotations
 
@@ -12,12 +12,11 @@ from memorygraph.graph.namespace import Namespace
 from memorygraph.llm.model import OpenAIModel
 from memorygraph.memory.local import LocalEmbedder
 
-ROWS = 256
-"""So many texts are embedded and written at a time."""
+MAX_ROWS_PER_QUERY = 256
 
 
 class Embedder(Protocol):
-    """What makes vectors of texts. Vectors are compared only with those of an embedder of the same name."""
+    """Makes vectors of texts, which are compared only with those of an embedder of the same name."""
 
     @property
     def name(self) -> str:
@@ -48,7 +47,7 @@ class ModelEmbedder:
         return len(self._model.embed(["length"])[0])
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        """A vector for each text, in their order. An empty text, which endpoints refuse, is taken for a blank."""
+        """A vector for each text, in their order; an empty text, which endpoints refuse, counts as a blank."""
         return self._model.embed([text or " " for text in texts])
 
 
@@ -58,27 +57,28 @@ def configured_embedder() -> Embedder | None:
     A name with a path in it (`./models/minilm`, `/models/minilm`, `~/minilm`) is the folder of a local model.
 
     Raises:
-        ModelError: there is no such folder, or the endpoint's URL or key cannot be one.
+        ModelError: there is no such folder, or the endpoint's URL or key is invalid.
     """
     name = os.environ.get("MEMORYGRAPH_EMBEDDING_MODEL")
     if not name:
         return None
+    # A name of a model may have a slash in it, such as `org/model`; a folder begins like this.
     if name.startswith(("/", "./", "../", "~")):
         return LocalEmbedder(Path(name).expanduser())
     return ModelEmbedder(OpenAIModel())
 
 
 def embed_missing(namespace: Namespace, embedder: Embedder, progress: Callable[[int], None] | None = None) -> int:
-    """Give a vector to each message and node of a namespace that has none of this embedder; returns how many.
+    """Give a vector of this embedder to each message and node of a namespace that lacks one; returns how many.
 
-    What is done is kept, also when the embedder fails: run again, it goes on from there.
+    When the embedder fails, the vectors before that are kept: run again, it goes on from there.
 
     Raises:
         ModelError: the embedder failed.
     """
     done = 0
     for kind in ("messages", "nodes"):
-        for rows in _without_vector(namespace, embedder, kind):
+        for rows in texts_without_vector(namespace, embedder, kind):
             vectors = embedder.embed([row["text"] for row in rows])
             for row, vector in zip(rows, vectors, strict=True):
                 row["vector"] = vector
@@ -90,16 +90,17 @@ def embed_missing(namespace: Namespace, embedder: Embedder, progress: Callable[[
     return done
 
 
-def _without_vector(namespace: Namespace, embedder: Embedder, kind: str) -> Iterator[list[dict[str, Any]]]:
+def texts_without_vector(namespace: Namespace, embedder: Embedder, kind: str) -> Iterator[list[dict[str, Any]]]:
+    """Pages of the messages or nodes without a vector, each with its `id` and `text`."""
     after = ""
     query = f"recall/{kind}-without-vector"
-    while rows := namespace.read(query, model=embedder.name, after=after, limit=ROWS):
+    while rows := namespace.read(query, model=embedder.name, after=after, limit=MAX_ROWS_PER_QUERY):
         after = rows[-1]["id"]
         yield [row if "text" in row else {**row, "text": text_of_node(row["name"], row["data"])} for row in rows]
 
 
 def text_of_node(name: str, data: str) -> str:
-    """What a node says, as it is embedded.
+    """The text of a node, as it is embedded.
 
     >>> text_of_node("Ada", "wrote a program"), text_of_node("", "an observation")
     ('Ada: wrote a program', 'an observation')

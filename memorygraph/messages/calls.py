@@ -156,6 +156,7 @@ def message_of(given: Any) -> Message:
     calls = message.pop("tool_calls", None)
     if calls:
         message["tool_calls"] = [normalize_tool_call(call) for call in calls]
+        # Some endpoints answer a call with an empty text, and others with none.
         if message.get("content") in ("", []):
             del message["content"]
     if isinstance(message.get("audio"), Mapping):

@@ -224,6 +224,7 @@ class MessageGraph(ConversationReader, MutableSequence[Any]):
             attached += tuple(Draft.of(entries[-1].message, metadata=metadata).attachments(entries[-1].id))
         with self._lock:
             version = self._storage.add_path(entries, attached)
+            # The list follows its own version only; one that has shown nothing yet takes the first.
             if self._known is None or self._known.length == 0 or version.id == self._known.id:
                 self._known, self._entries = version, None
             return version
@@ -234,6 +235,7 @@ class MessageGraph(ConversationReader, MutableSequence[Any]):
             missing = self.unanswered_tool_calls()
 
             def mend(slots: list[Slot]) -> None:
+                # From the end, so that no insertion shifts a place that is still to come.
                 for call in reversed(missing):
                     slots.insert(call.place, Draft(call.result(content)))
 
@@ -261,11 +263,13 @@ class MessageGraph(ConversationReader, MutableSequence[Any]):
             edit(slots)
             change = change_of(self.version, old, [slot.message for slot in slots])
             if change is None:
+                # The same messages, but an equal draft may have brought attachments.
                 attached = attachments_of(slots, [entry.id for entry in old], ())
                 if attached:
                     self._writable()
                     self._storage.attach(attached)
                 return
+            # After an edit the same messages have other ids, and their attachments move along.
             kept = old[: len(slots) - len(change.entries)]
             ids = [entry.id for entry in (*kept, *change.entries)]
             placed = zip(slots, ids, strict=True)
@@ -280,6 +284,7 @@ class MessageGraph(ConversationReader, MutableSequence[Any]):
         except ConflictError:
             self.refresh()
             raise
+        # A message that another conversation knows as sampled counts as sampled here, too.
         entries = [MessageEntry(entry.id, entry.message, entry.id in sampled) for entry in change.entries]
         if self._entries is not None:
             self._entries[change.length - len(entries) :] = entries
@@ -309,7 +314,7 @@ class Draft:
             if not isinstance(metadata, Mapping):
                 raise TypeError(f"the metadata of a message is a dict, and this is {metadata!r}")
             metadata = plain_copy(metadata)
-            canonical_json(metadata)
+            canonical_json(metadata)  # refuse what JSON cannot hold before anything is stored
         if subgraph is not None and not isinstance(subgraph, MessageGraph):
             subgraph = MessageGraph(subgraph)
         return cls(message, metadata, subgraph)

@@ -197,6 +197,7 @@ def change_of(version: Version, old: Sequence[MessageEntry], new: Sequence[Messa
     """
     messages = [entry.message for entry in old]
     at = first_difference(messages, new)
+    # Equal messages after equal messages have equal ids: there is nothing to change.
     if at == len(old) == len(new):
         return None
     parent = old[at - 1].id if at else ROOT
@@ -210,6 +211,7 @@ def difference(old: Sequence[Message], new: Sequence[Message]) -> Diff:
     before, after = old[at:], new[at:]
     removed: list[tuple[int, Message]] = []
     added: list[tuple[int, Message]] = []
+    # autojunk would take messages that repeat, such as "ok", for noise.
     for tag, i, j, k, m in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
         if tag != "equal":
             removed += [(at + n, before[n]) for n in range(i, j)]

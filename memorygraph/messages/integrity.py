@@ -72,7 +72,7 @@ def explain_fault(stored: StoredMessage, parent: str) -> str | None:
     try:
         message = Message.of(json.loads(stored.body))
     except (TypeError, ValueError):
-        return "its body is no message any more"
+        return "its body is not a message any more"
     # The hash is that of the stored text: an equal JSON value in other bytes is wrong too.
     if message_id(Message(stored.body), parent) != stored.id:
         return "its content, or the message before it, is not what its id is the hash of"
@@ -81,7 +81,7 @@ def explain_fault(stored: StoredMessage, parent: str) -> str | None:
     if wrong:
         return f"its readable {wrong[0]} is not what its body says"
     if stored.seal not in (None, seal(stored.id, sampled=stored.sampled)):
-        return "whether a model gave it is not what was stored with it"
+        return "its mark of a sampled answer was altered"
     if any(Attachment(stored.id, **json.loads(body)).id != id_ for id_, body in stored.attachments):
         return "its metadata is not what its id is the hash of"
     return None

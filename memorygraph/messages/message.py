@@ -19,6 +19,7 @@ ROOT = ""
 ATTACHED_KEYS = ("metadata", "subgraph")
 """The keys that are kept beside a message, and are no part of its identity."""
 
+# A domain keeps the hash of a message apart from all other hashes; changing it would change every stored id.
 _DOMAIN = b"memorygraph message 1"
 _ENCODER = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 _KEYS = ("role", "content", "name", "tool_calls", "tool_call_id")
@@ -162,9 +163,10 @@ def canonical_json(value: Any) -> str:
     try:
         check_keys(value)
         text = _ENCODER.encode(value)
+        # JSON writes half of a surrogate pair, and UTF-8 does not.
         text.encode()
     except UnicodeEncodeError as error:
-        raise ValueError(f"a message holds half of a surrogate pair, which is no text: {error}") from error
+        raise ValueError(f"a message holds half of a surrogate pair, which UTF-8 cannot write: {error}") from error
     except RecursionError as error:
         raise ValueError("a message is nested too deeply") from error
     return text

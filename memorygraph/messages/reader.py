@@ -88,6 +88,7 @@ class ConversationReader:
             known, self._known, self._entries = self._known, None, None
             versions = self._storage.versions()
             current = next((version for version in versions if known and version.id == known.id), None)
+            # Others may have replaced the version repeatedly since: show the last of them.
             while current is not None and current.replaced and not self._read_only:
                 current = next(version for version in versions if version.replaces == current.number)
             self._known = current
@@ -159,7 +160,7 @@ class ConversationReader:
         found = type(self)(
             storage=self._storage, version=Version(number=0, tip=tip, length=len(entries)), read_only=True
         )
-        found._entries = entries  # noqa: SLF001 - one of our own
+        found._entries = entries  # noqa: SLF001 - this class, and the path is read already
         return found
 
     def attachments(self, *, deep: bool = False) -> list[Attachment]:

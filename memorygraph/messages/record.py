@@ -54,6 +54,7 @@ def record(client: Client, recorder: Recorder) -> Client:
         raise TypeError(f"record takes a client such as openai.OpenAI() or openai.AsyncOpenAI(), and not a {kind}")
     original: Any = client
     recorded = original.copy()
+    # A subclass keeps `isinstance` and every attribute; a wrapper would keep neither.
     recorded.__class__ = make_recorded_class(original.__class__)
     recorded.recorder = recorder
     result: Client = recorded
@@ -65,6 +66,7 @@ def make_recorded_class(base: Any) -> Any:
     """Derive a class of clients whose `post` is recorded."""
 
     def copy(self: Any, **options: Any) -> Any:
+        # `with_options` and the clients that derive from this one are recorded, too.
         copied = base.copy(self, **options)
         copied.recorder = self.recorder
         return copied
@@ -103,6 +105,7 @@ class CallWatch:
                 body[key] = plain_json(body[key])
         self._client = client
         self._api = api
+        # The library merges `extra_body` into the body as late as this.
         self._request = plain_json({**body, **dict(options.get("extra_json") or {})})
         self._headers = dict(options.get("headers") or {})
         self._client_parser = options.get("post_parser")
@@ -154,6 +157,7 @@ class CallWatch:
         if http is None:
             self.record(lambda: plain_json(answer if self._answer is None else self._answer), complete=True)
         elif not self._request.get("stream"):
+            # A raw response: its body is read either by now, or later by the caller.
             if getattr(http, "is_closed", True):
                 self.record(lambda: plain_json(http.json()), complete=True)
             else:

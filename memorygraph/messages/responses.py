@@ -52,6 +52,7 @@ def messages_of_items(items: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]
             messages += [*turn.messages(), other]
             turn = AssistantTurn()
             continue
+        # Two messages of a model in a row are two turns; its calls and reasoning belong to the message before.
         if kind == "message" and turn.has_message:
             messages += turn.messages()
             turn = AssistantTurn()
@@ -136,6 +137,7 @@ def response_document(events: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
         if kind in _ENDS:
             return document
         if kind == "response.output_item.done":
+            # A finished item repeats its text as a whole.
             items[event.get("output_index") or 0] = event["item"]
             texts.clear()
         elif kind.endswith(".delta") and isinstance(event.get("delta"), str):

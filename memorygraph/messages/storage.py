@@ -141,6 +141,7 @@ class InMemoryStorage:
         with self._lock:
             self._put(ROOT, entries, attachments)
             tip = entries[-1].id
+            # The three cases, as in Neo4j: a version that holds the path, one that it continues, or a new one.
             holding = [v for v in self._versions.values() if any(entry.id == tip for entry in self.path(v.tip))]
             if holding:
                 return holding[0]
@@ -172,6 +173,7 @@ class InMemoryStorage:
 
     def _put(self, parent: str, entries: Sequence[MessageEntry], attachments: Sequence[Attachment]) -> None:
         for entry in entries:
+            # Once sampled, a message stays sampled: a copy that comes back says less than the original.
             known = self._entries.get(entry.id, entry)
             self._entries[entry.id] = known if known.sampled else entry
             self._parents[entry.id] = parent

@@ -141,6 +141,7 @@ def cover_answers(
     done: set[str] = set()
     for id_, (index, path) in sorted(answers.items(), key=lambda item: -item[1][0]):
         if id_ not in done:
+            # Nothing after the answer belongs to its sample.
             here = path[: index + 1]
             trained = frozenset(e.id for e in here if e.id not in done and tools.get(e.id) == tools[id_])
             done |= trained
@@ -153,6 +154,7 @@ def read_paths(storage: Storage) -> tuple[list[tuple[MessageEntry, ...]], dict[s
     paths: list[tuple[MessageEntry, ...]] = []
     seen: set[str] = set()
     tips = [version.tip for version in storage.versions() if version.tip]
+    # Subagents may have subagents, and share messages with each other.
     while tips:
         tip = tips.pop(0)
         if tip in seen:

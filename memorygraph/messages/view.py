@@ -56,6 +56,7 @@ def _routed(method: Callable[Concatenate[Any, Given], Result]) -> Callable[Conca
             result = method(self, *given, **named)
             root._commit()  # noqa: SLF001
         except BaseException:
+            # The edit was refused: show the message as it is stored.
             root._show(root._message)  # noqa: SLF001
             raise
         return result
@@ -78,6 +79,7 @@ class _View:
         return copy.deepcopy(plain_copy(self), memo)
 
     def __reduce_ex__(self, _: Any) -> Any:
+        # A pickled view would drag its storage along.
         value = plain_copy(self)
         return type(value), (value,)
 
@@ -163,6 +165,7 @@ class MessageView(DictView):
         entry = self._host.replace(self._index, plain_copy(self))
         self._message, self.id, self.off_policy = entry.message, entry.id, entry.off_policy
         if self == entry.message.as_dict():
+            # Views that the caller holds stay in place; only new parts become views.
             self._wrap(self)
         else:
             self._show(entry.message)
@@ -175,6 +178,7 @@ class MessageView(DictView):
     def _wrap(self, part: Part) -> Part:
         """Turn the plain dicts and lists inside into views."""
         items = list(part.items() if isinstance(part, dict) else enumerate(part))
+        # The methods of a view would route this through the branch rule.
         setter = cast(Callable[[Any, Any, Any], None], dict.__setitem__ if isinstance(part, dict) else list.__setitem__)
         for key, item in items:
             if isinstance(item, (DictView, ListView)) and item._root is self:  # noqa: SLF001

@@ -19,7 +19,7 @@ from memorygraph import MemoryGraph
 from memorygraph.languages import parse
 from memorygraph.llm.completion import Completion
 from memorygraph.query import Query
-from memorygraph.runtime.convo import asker
+from memorygraph.runtime.convo import engine
 from memorygraph.scripted.scripted_model import ScriptedModel
 
 LOOP = """
@@ -53,15 +53,15 @@ def steps(graph: MemoryGraph, count: int) -> None:
     """The time of a step without the time of its model."""
     spent: list[float] = []
     marks: list[float] = []
-    complete = asker.ModelAsker.complete
+    complete = engine.ModelAsker.complete
 
-    def timed(self: asker.ModelAsker, *args: Any, **options: Any) -> Completion:
+    def timed(self: engine.ModelAsker, *args: Any, **options: Any) -> Completion:
         started = time.perf_counter()
         completion = complete(self, *args, **options)
         spent.append(time.perf_counter() - started)
         return completion
 
-    setattr(asker.ModelAsker, "complete", timed)  # noqa: B010 - the benchmark's own clock
+    setattr(engine.ModelAsker, "complete", timed)  # noqa: B010 - the benchmark's own clock
     try:
         graph.run(LOOP, language="convo", max_steps=count, listener=lambda *_: marks.append(time.perf_counter()))
     except Exception as error:  # noqa: BLE001 - the loop ends by its limit of steps

@@ -51,7 +51,7 @@ from mcp import StdioServerParameters, stdio_client
 
 from memorygraph import EmbeddedServer, MemoryGraph, Query
 from memorygraph.languages import parse
-from memorygraph.memory.entities import create_entities, create_relations
+from memorygraph.memory.entities import Entities
 from memorygraph.memory.values import Entity, Relation
 
 OURS, REFERENCE, NEO4J_MEMORY = "memorygraph", "server-memory", "mcp-neo4j-memory"
@@ -339,9 +339,9 @@ def pieces(values: Sequence[Any], size: int = ROWS) -> Iterator[Sequence[Any]]:
 def fill_ours(graph: MemoryGraph, entities: Sequence[Any], relations: Sequence[Any]) -> None:
     """Write with few large calls of the same functions that the tools call."""
     for part in pieces(entities):
-        create_entities(graph.scope, [Entity.model_validate(each) for each in part])
+        Entities(graph.scope).create([Entity.model_validate(each) for each in part])
     for part in pieces(relations):
-        create_relations(graph.scope, [Relation.model_validate(each) for each in part])
+        Entities(graph.scope).relate([Relation.model_validate(each) for each in part])
 
 
 def fill_reference(file: Path, entities: Sequence[Any], relations: Sequence[Any]) -> None:

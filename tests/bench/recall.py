@@ -18,10 +18,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from memorygraph import MemoryGraph
-from memorygraph.memory.indexing import index_messages
-from memorygraph.memory.recall import recall
+from memorygraph.memory.recall import recall_hits
 from memorygraph.memory.vectors import embed_missing
 from memorygraph.memory.words import JOINING
+from memorygraph.messages.indexing import index_messages
 from memorygraph.query import Query
 from memorygraph.scripted.embeddings_wire import vector_of
 
@@ -109,11 +109,11 @@ def measure(graph: MemoryGraph, questions: Sequence[str]) -> None:
         ways: dict[str, Callable[[], Any]] = {
             "a query that does nothing": lambda: graph.connection.read(Query(PING)),
             "the vector query alone": lambda alone=alone: graph.connection.read(alone),  # type: ignore[misc]
-            "words": lambda question=question: recall(graph.scope, question),  # type: ignore[misc]
-            "words and vectors": lambda question=question, vector=vector: recall(  # type: ignore[misc]
+            "words": lambda question=question: recall_hits(graph.scope, question),  # type: ignore[misc]
+            "words and vectors": lambda question=question, vector=vector: recall_hits(  # type: ignore[misc]
                 graph.scope, question, embedder=Known(vector)
             ),
-            "without steps": lambda question=question, vector=vector: recall(  # type: ignore[misc]
+            "without steps": lambda question=question, vector=vector: recall_hits(  # type: ignore[misc]
                 graph.scope, question, embedder=Known(vector), steps=False
             ),
         }

@@ -19,7 +19,7 @@ from memorygraph import Change, ConflictError, MemoryGraph, MemoryGraphError, No
 from memorygraph.graph import history
 from memorygraph.graph.connection import Connection
 from memorygraph.languages.contextscript import Statement, print_program
-from memorygraph.memory.entities import create_entities, create_relations, delete_entities, delete_observations
+from memorygraph.memory.entities import Entities
 from memorygraph.memory.values import Entity, ObservationDeletion, Relation
 from tests.conftest import drop
 from tests.examples import examples
@@ -590,11 +590,11 @@ def test_a_context_keeps_its_log_when_what_contextscript_says_of_it_is_undone(gr
 def test_what_clients_remember_and_forget_has_a_history_and_is_undone(graph: MemoryGraph) -> None:
     place = graph.scope
     ada = Entity(name="Ada", entity_type="person", observations=["wrote programs", "liked maths"])
-    create_entities(place, [ada, Entity(name="Bob", entity_type="person", observations=[])])
-    create_relations(place, [Relation(source="Ada", target="Bob", relation_type="knows")])
+    Entities(place).create([ada, Entity(name="Bob", entity_type="person", observations=[])])
+    Entities(place).relate([Relation(source="Ada", target="Bob", relation_type="knows")])
     states = [graph.at(revision).export() for revision in range(3)]
-    delete_observations(place, [ObservationDeletion(entity_name="Ada", observations=["liked maths"])])
-    delete_entities(place, ["Ada"], provenance=Provenance(by="a client"))
+    Entities(place).delete_observations([ObservationDeletion(entity_name="Ada", observations=["liked maths"])])
+    Entities(place, Provenance(by="a client")).delete(["Ada"])
     assert [(c.revision, c.action, c.by) for c in graph.history("Ada")] == [
         (1, "created", ""),
         (4, "deleted", "a client"),

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from memorygraph import AsyncMemoryGraph, MemoryGraph, MemoryGraphError, NotFoundError, QueryError
 from memorygraph.graph.connection import Connection
-from memorygraph.memory.entities import Entity, Relation, create_entities, create_relations
+from memorygraph.memory.entities import Entities
+from memorygraph.memory.values import Entity, Relation
 from tests.conftest import EXAMPLES
 from tests.examples import examples
 
@@ -101,9 +102,9 @@ def test_an_export_says_what_contextscript_cannot_say_and_which_format_can(graph
         Entity(name="Ada", entity_type="person", observations=[]),
         Entity(name="ACME", entity_type="firm", observations=[]),
     ]
-    create_entities(graph.scope, people)
+    Entities(graph.scope).create(people)
     relation = Relation(source="Ada", target="ACME", relation_type="works at")
-    create_relations(graph.scope, [relation])
+    Entities(graph.scope).relate([relation])
     with pytest.raises(MemoryGraphError, match=r"has the verb 'works at', which cannot be said.*--format jsonl"):
         graph.export()
     lines = [json.loads(line) for line in graph.export("jsonl").splitlines()]

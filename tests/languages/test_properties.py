@@ -25,6 +25,7 @@ from memorygraph.languages.contextscript.reading import Parser
 from memorygraph.languages.contextscript.syntax import KEYWORDS
 from memorygraph.languages.engine.fast_path import RawStatement
 from tests.examples import examples
+from tests.textx_itself import machine_stops_at, textx_stops_at
 
 BOTH = pytest.mark.parametrize("strict", [False, True], ids=["default", "strict"])
 
@@ -158,6 +159,21 @@ def test_mutations_have_located_problems_on_both_ways(
 ) -> None:
     text = mutated(laid_out(program, draw), draw)
     is_located(both_ways(text, strict=strict), text)
+
+
+@given(text=garbage)
+def test_textx_stops_at_the_same_place(text: str) -> None:
+    assert_machine_and_textx_agree(text)
+
+
+@given(program=statements(any_text), draw=st.randoms(use_true_random=False))
+def test_textx_stops_at_the_same_place_of_mutations(program: list[Statement], draw: random.Random) -> None:
+    assert_machine_and_textx_agree(laid_out(program, draw))
+    assert_machine_and_textx_agree(mutated(laid_out(program, draw), draw))
+
+
+def assert_machine_and_textx_agree(text: str) -> None:
+    assert machine_stops_at("contextscript", text) == textx_stops_at("contextscript", text)
 
 
 class Dripping(io.StringIO):

@@ -18,7 +18,7 @@ from mcp import MCPError
 
 from memorygraph import EmbeddedServer, MemoryGraph
 from memorygraph.graph.namespace import Namespace
-from memorygraph.memory.entities import read_graph
+from memorygraph.memory.entities import Entities
 from tests.mcp_server.clients import (
     HttpServer,
     Server,
@@ -34,7 +34,7 @@ from tests.mcp_server.clients import (
 
 
 def _names(graph: MemoryGraph) -> list[str]:
-    return sorted(entity.name for entity in read_graph(graph.scope).entities)
+    return sorted(entity.name for entity in Entities(graph.scope).read_graph().entities)
 
 
 def _entity(name: str) -> dict[str, Any]:
@@ -96,7 +96,7 @@ def test_the_same_entity_from_everywhere_is_one_with_all_that_was_said(graph: Me
                 tasks.start_soon(_create, (one, two)[number % 2], entity)
 
     run(work)
-    [entity] = read_graph(graph.scope).entities
+    [entity] = Entities(graph.scope).read_graph().entities
     assert sorted(entity.observations) == sorted(["same", *(f"said {number}" for number in range(20))])
 
 
@@ -127,7 +127,7 @@ def test_of_eight_servers_one_is_killed_and_the_others_go_on(graph: MemoryGraph,
     kept = [name for name in _names(graph) if not name.startswith("victim")]
     assert kept == sorted(f"{index}-{number}" for index in range(7) for number in range(6))
     assert {process.pid for process in psutil.Process().children()} <= before
-    entities = read_graph(graph.scope).entities
+    entities = Entities(graph.scope).read_graph().entities
     assert all(entity.observations == [f"{entity.name} was here"] for entity in entities)
 
 
@@ -166,7 +166,7 @@ def test_eight_servers_that_begin_at_once_share_one_neo4j_that_they_start(home: 
     embedded = EmbeddedServer(home)
     auth = (embedded.status().username, embedded.password())
     with MemoryGraph.connect(embedded.status().bolt_uri, auth, namespace="shared") as graph:
-        entities = read_graph(Namespace(graph.connection, "shared")).entities
+        entities = Entities(Namespace(graph.connection, "shared")).read_graph().entities
     assert sorted(entity.name for entity in entities) == [f"server {number}" for number in range(8)]
     assert all(entity.observations == [f"{entity.name} was here", "and again"] for entity in entities)
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from memorygraph import MemoryGraph
-from memorygraph.memory.entities import Entity, Relation, create_entities, create_relations
+from memorygraph.memory.entities import Entities
+from memorygraph.memory.values import Entity, Relation
 from tests.memory.recalling import learn, say
 
 _FOREIGN = "MERGE (:Memory {name: '', type: '', observations: []})"
@@ -17,8 +18,8 @@ _RECALLED = (
 def store_names(graph: MemoryGraph) -> None:
     """Store an entity with an observation and a relation, and a node of mcp-neo4j-memory, which is deleted again."""
     entity = Entity(name="names", entity_type="t", observations=["o"])
-    create_entities(graph.scope, [entity])
-    create_relations(graph.scope, [Relation(source="names", target="names", relation_type="r")])
+    Entities(graph.scope).create([entity])
+    Entities(graph.scope).relate([Relation(source="names", target="names", relation_type="r")])
     graph.query(_FOREIGN, write=True)
     graph.query("MATCH (node:Memory {name: ''}) DELETE node", write=True)
     graph.query(_RECALLED, write=True)

@@ -8,7 +8,7 @@ from datetime import datetime
 from memorygraph import MemoryGraph
 from memorygraph.graph.search import namespace_token
 from memorygraph.library import CYPHER
-from memorygraph.memory.indexing import date_messages, index_messages
+from memorygraph.messages.indexing import date_messages, index_messages
 
 
 def say(graph: MemoryGraph, conversation: str, *turns: tuple[str, str], at: datetime | None = None) -> list[str]:

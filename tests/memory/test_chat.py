@@ -8,7 +8,7 @@ import pytest
 
 from memorygraph import MemoryGraph, ModelError
 from memorygraph.budget import Budget
-from memorygraph.memory.chat import recent
+from memorygraph.memory.chat import recent_entries
 from memorygraph.messages.history import MessageEntry
 from memorygraph.messages.message import Message
 from memorygraph.scripted.replies import Failure, Request
@@ -151,7 +151,7 @@ def test_what_a_model_sees_of_a_long_conversation() -> None:
     entries = [MessageEntry(str(i), message) for i, message in enumerate(said)]
     starts = set()
     for end in range(0, 100, 2):
-        seen = recent(entries[:end], Budget.parse("300"))
+        seen = recent_entries(entries[:end], Budget.parse("300"))
         assert sum(len(entry.message.text) for entry in seen) <= 300
         assert not seen or (seen[0].message.role, seen[-1].id) == ("user", str(end - 1))
         starts.add(seen[0].id if seen else "")

@@ -16,8 +16,9 @@ from memorygraph.context.tokens import count_tokens
 from memorygraph.graph.connection import Connection, Transaction
 from memorygraph.graph.loads import Provenance
 from memorygraph.graph.namespace import Namespace
-from memorygraph.memory import entities as memory
-from memorygraph.memory.reading import as_json
+from memorygraph.memory import entities as entities_module
+from memorygraph.memory.entities import MAX_FORESEEN, Entities
+from memorygraph.memory.pages import EntityGraph, as_json
 from memorygraph.memory.values import Entity, ObservationDeletion, Observations, Relation
 from memorygraph.query import Query
 from tests.examples import examples
@@ -39,28 +40,28 @@ class Memory:
         self.where = graph.scope
 
     def create(self, *entities: Entity) -> list[str]:
-        return [each.name for each in memory.create_entities(self.where, entities).entities]
+        return [each.name for each in Entities(self.where).create(entities).entities]
 
     def relate(self, *relations: Relation) -> list[Relation]:
-        return memory.create_relations(self.where, relations).relations
+        return Entities(self.where).relate(relations).relations
 
     def add(self, name: str, *texts: str) -> list[str]:
-        [added] = memory.add_observations(self.where, [Observations(entity_name=name, contents=list(texts))])
+        [added] = Entities(self.where).observe([Observations(entity_name=name, contents=list(texts))])
         return added.added_observations
 
     def forget(self, name: str, *texts: str) -> dict[str, int]:
         deletion = ObservationDeletion(entity_name=name, observations=list(texts))
-        return memory.delete_observations(self.where, [deletion])
+        return Entities(self.where).delete_observations([deletion])
 
     def read(self) -> dict[str, Any]:
-        return memory.read_graph(self.where).as_dict()
+        return Entities(self.where).read_graph().as_dict()
 
     def observations(self, name: str) -> list[str]:
-        [found] = memory.open_nodes(self.where, [name]).entities
+        [found] = Entities(self.where).open([name]).entities
         return found.observations
 
     def found(self, query: str) -> list[str]:
-        return [each.name for each in memory.search_nodes(self.where, query).entities]
+        return [each.name for each in Entities(self.where).search(query).entities]
 
     def revision(self) -> int:
         return next((info.revision for info in self.graph.namespaces() if info.name == self.graph.namespace), 0)
@@ -84,8 +85,8 @@ def test_both_dialects_are_read() -> None:
 
 def test_an_entity_that_exists_gets_what_is_new_and_keeps_what_it_has(mem: Memory) -> None:
     assert mem.create(entity("Ada", "likes tea")) == ["Ada"]
-    created, outcomes = memory.create_entities(
-        mem.where, [entity("Ada", "likes tea", "wrote a program", kind="robot"), entity("Bob")]
+    created, outcomes = Entities(mem.where).create(
+        [entity("Ada", "likes tea", "wrote a program", kind="robot"), entity("Bob")]
     )
     assert [each.name for each in created] == ["Bob"]
     assert [(each.name, each.outcome, each.added_observations) for each in outcomes] == [
@@ -118,7 +119,7 @@ def test_an_unknown_entity_fails_the_whole_batch(mem: Memory) -> None:
     mem.create(entity("A"))
     wanted = [Observations(entity_name="A", contents=["x"]), Observations(entity_name="X", contents=["y"])]
     with pytest.raises(NotFoundError, match=r"^Entity with name X not found$"):
-        memory.add_observations(mem.where, wanted)
+        Entities(mem.where).observe(wanted)
     assert mem.observations("A") == []
 
 
@@ -140,7 +141,7 @@ def test_an_observation_can_be_deleted_and_added_again(mem: Memory) -> None:
 def test_an_entity_goes_with_its_observations_and_relations(mem: Memory) -> None:
     mem.create(entity("A", "x"), entity("B", "x"))
     mem.relate(relation("A", "r", "B"), relation("B", "r", "A"))
-    memory.delete_entities(mem.where, ["A", "nobody"])
+    Entities(mem.where).delete(["A", "nobody"])
     assert mem.read() == {
         "entities": [{"name": "B", "entityType": "person", "observations": ["x"]}],
         "relations": [],
@@ -152,8 +153,8 @@ def test_an_entity_goes_with_its_observations_and_relations(mem: Memory) -> None
 def test_deleting_what_is_not_there_is_silent_and_no_revision(mem: Memory) -> None:
     mem.create(entity("A"))
     before = mem.revision()
-    memory.delete_entities(mem.where, ["X"])
-    memory.delete_relations(mem.where, [relation("A", "r", "X"), relation("A", "r", "A")])
+    Entities(mem.where).delete(["X"])
+    Entities(mem.where).delete_relations([relation("A", "r", "X"), relation("A", "r", "A")])
     mem.forget("A", "x")
     mem.forget("X", "x")
     assert mem.revision() == before
@@ -161,10 +162,10 @@ def test_deleting_what_is_not_there_is_silent_and_no_revision(mem: Memory) -> No
 
 def test_nothing_is_called_by_no_name(mem: Memory) -> None:
     mem.graph.load('Node(node_id="n", name="", data="");')
-    memory.delete_entities(mem.where, [""])
-    assert memory.open_nodes(mem.where, [""]).entities == []
+    Entities(mem.where).delete([""])
+    assert Entities(mem.where).open([""]).entities == []
     assert [each["name"] for each in mem.read()["entities"]] == ["n"]
-    memory.delete_entities(mem.where, ["n"])
+    Entities(mem.where).delete(["n"])
     assert mem.read()["entities"] == []
 
 
@@ -173,8 +174,8 @@ def test_an_undo_brings_back_what_was_deleted(mem: Memory) -> None:
     mem.relate(relation("A", "r", "B"))
     before = mem.read()
     mem.forget("A", "x")
-    memory.delete_relations(mem.where, [relation("A", "r", "B")])
-    memory.delete_entities(mem.where, ["A"])
+    Entities(mem.where).delete_relations([relation("A", "r", "B")])
+    Entities(mem.where).delete(["A"])
     for revision in (5, 4, 3):
         mem.graph.undo(revision)
     assert mem.read() == before
@@ -185,7 +186,7 @@ def test_an_undo_brings_back_what_was_deleted(mem: Memory) -> None:
 def test_a_relation_is_deleted_by_its_ends_and_its_type(mem: Memory) -> None:
     mem.create(entity("A"), entity("B"))
     mem.relate(relation("A", "r", "B"), relation("A", "s", "B"), relation("B", "r", "A"))
-    memory.delete_relations(mem.where, [relation("A", "r", "B")])
+    Entities(mem.where).delete_relations([relation("A", "r", "B")])
     left = [(each["from"], each["relationType"], each["to"]) for each in mem.read()["relations"]]
     assert left == [("A", "s", "B"), ("B", "r", "A")]
 
@@ -201,7 +202,7 @@ def test_each_write_is_a_load_with_the_next_revision_and_its_counts(mem: Memory)
     mem.create(entity("A", "x", "y"))
     mem.create(entity("A", "x"))
     mem.relate(relation("A", "r", "A"))
-    memory.delete_entities(mem.where, ["A"], provenance=Provenance(by="a client"))
+    Entities(mem.where, Provenance(by="a client")).delete(["A"])
     loads = mem.graph.query(
         "MATCH (load:Load {namespace: $namespace}) RETURN load.revision AS revision, load.language AS language, "
         "load.nodes_created AS nodes, load.edges_created AS edges, load.nodes_deleted AS nodes_deleted, "
@@ -275,7 +276,7 @@ def test_search_finds_a_part_of_any_text_or_else_its_words(mem: Memory) -> None:
 def test_a_search_or_an_opened_entity_comes_with_relations_at_either_end(mem: Memory) -> None:
     mem.create(entity("A"), entity("B"), entity("C"))
     mem.relate(relation("A", "r", "B"), relation("B", "r", "C"), relation("C", "r", "A"))
-    opened = memory.open_nodes(mem.where, ["A", "nobody", "A"])
+    opened = Entities(mem.where).open(["A", "nobody", "A"])
     assert [each.name for each in opened.entities] == ["A"]
     assert [(each.source, each.target) for each in opened.relations] == [("A", "B"), ("C", "A")]
 
@@ -289,7 +290,7 @@ def test_namespaces_do_not_see_each_other(mem: Memory) -> None:
         assert other.found("") == ["B"]
         with pytest.raises(NotFoundError):
             other.relate(relation("A", "r", "B"))
-        memory.delete_entities(other.where, ["A"])
+        Entities(other.where).delete(["A"])
         assert mem.observations("A") == ["secret"]
     finally:
         other.graph.drop_namespace(other.graph.namespace)
@@ -329,27 +330,27 @@ class _LostOnce(Connection):
         return result
 
 
-@pytest.mark.parametrize("foreseen", [0, memory.MAX_FORESEEN])
+@pytest.mark.parametrize("foreseen", [0, MAX_FORESEEN])
 def test_a_lost_acknowledgement_is_resolved_with_the_same_answer(
     mem: Memory, server: tuple[str, tuple[str, str] | None], foreseen: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(memory, "MAX_FORESEEN", foreseen)
+    monkeypatch.setattr(entities_module, "MAX_FORESEEN", foreseen)
     mem.create(entity("A", "x"))
     with _LostOnce(*server) as connection:
-        created, outcomes = memory.create_entities(
-            Namespace(connection, mem.graph.namespace), [entity("A", "x", "y"), entity("B", "z")]
+        created, outcomes = Entities(Namespace(connection, mem.graph.namespace)).create(
+            [entity("A", "x", "y"), entity("B", "z")]
         )
     assert created == [entity("B", "z")]
     assert [(each.outcome, each.added_observations) for each in outcomes] == [("merged", ["y"]), ("created", ["z"])]
     with _LostOnce(*server) as connection:
         relations = [relation("A", "r", "B"), relation("B", "r", "A")]
-        assert memory.create_relations(Namespace(connection, mem.graph.namespace), relations).relations == relations
+        assert Entities(Namespace(connection, mem.graph.namespace)).relate(relations).relations == relations
     with _LostOnce(*server) as connection:
-        assert memory.delete_entities(Namespace(connection, mem.graph.namespace), ["B"])["nodes_deleted"] == 2
+        assert Entities(Namespace(connection, mem.graph.namespace)).delete(["B"])["nodes_deleted"] == 2
     assert mem.revision() == 4
 
 
-def _pages(read: Callable[[str | None], memory.Graph]) -> tuple[list[Entity], list[Relation], int]:
+def _pages(read: Callable[[str | None], EntityGraph]) -> tuple[list[Entity], list[Relation], int]:
     entities, relations, pages, cursor = [], [], 0, None
     while True:
         page = read(cursor)
@@ -366,16 +367,14 @@ def test_pages_fit_their_budget_and_make_up_the_whole(mem: Memory, search: bool)
     mem.create(*(entity(f"Person {number}", f"has number {number}", "and more") for number in range(60)))
     mem.relate(*(relation(f"Person {number}", "knows", f"Person {(number + 1) % 60}") for number in range(60)))
 
-    def read(cursor: str | None) -> memory.Graph:
+    def read(cursor: str | None) -> EntityGraph:
         options: dict[str, Any] = {"max_tokens": 500, "cursor": cursor}
-        found = (
-            memory.search_nodes(mem.where, "person", **options) if search else memory.read_graph(mem.where, **options)
-        )
+        found = Entities(mem.where).search("person", **options) if search else Entities(mem.where).read_graph(**options)
         assert count_tokens(as_json(found.as_dict())) <= 500
         return found
 
     entities, relations, pages = _pages(read)
-    whole = memory.read_graph(mem.where)
+    whole = Entities(mem.where).read_graph()
     assert (entities, relations) == (whole.entities, whole.relations)
     assert pages > 5
     first = read(None)
@@ -387,7 +386,7 @@ def test_pages_fit_their_budget_and_make_up_the_whole(mem: Memory, search: bool)
 def test_an_entity_that_is_larger_than_a_page_is_read_in_parts(mem: Memory) -> None:
     texts = [f"observation number {number} of many" for number in range(100)]
     mem.create(entity("A", *texts), entity("B", "long " * 2000))
-    entities, _, _ = _pages(lambda cursor: memory.read_graph(mem.where, max_tokens=400, cursor=cursor))
+    entities, _, _ = _pages(lambda cursor: Entities(mem.where).read_graph(max_tokens=400, cursor=cursor))
     assert [text for each in entities if each.name == "A" for text in each.observations] == texts
     [cut] = [text for each in entities if each.name == "B" for text in each.observations]
     assert cut.endswith("tokens left out)")
@@ -396,15 +395,15 @@ def test_an_entity_that_is_larger_than_a_page_is_read_in_parts(mem: Memory) -> N
 def test_an_overview_has_the_names_and_says_what_it_hides(mem: Memory) -> None:
     mem.create(entity("A", "x", "y"), entity("B"))
     mem.relate(relation("A", "r", "B"))
-    found = memory.read_graph(mem.where, names_only=True, max_tokens=1000)
+    found = Entities(mem.where).read_graph(names_only=True, max_tokens=1000)
     assert [(each.name, each.observations) for each in found.entities] == [("A", []), ("B", [])]
     assert found.left_out == {"observations": 2, "relations": 1}
 
 
 @pytest.mark.parametrize("cursor", ["x", "WzFd", "bnVsbA", "é", "WzAsMSwiXHVkODAwIiwwXQ", "W10" * 1000, "[" * 9000])
 def test_what_is_no_cursor_is_refused(mem: Memory, cursor: str) -> None:
-    with pytest.raises(MemoryGraphError, match="this is no cursor"):
-        memory.read_graph(mem.where, cursor=cursor)
+    with pytest.raises(MemoryGraphError, match="invalid cursor"):
+        Entities(mem.where).read_graph(cursor=cursor)
 
 
 NAMES = st.sampled_from(["A", "b", "C c", "é", "ob.ser", "x-y"])
@@ -464,7 +463,7 @@ class Model:
 @given(st.lists(STEPS, max_size=12))
 def test_any_sequence_of_operations_leaves_what_it_should(graph: MemoryGraph, steps: list[tuple[Any, ...]]) -> None:
     mem, model = Memory(graph), Model()
-    memory.delete_entities(mem.where, [each["name"] for each in mem.read()["entities"]])
+    Entities(mem.where).delete([each["name"] for each in mem.read()["entities"]])
     for name, *arguments in steps:
         expected = getattr(model, name)(*arguments)
         try:
@@ -484,11 +483,11 @@ def run_step(mem: Memory, name: str, arguments: list[Any]) -> Any:
     if name == "add":
         return mem.add(arguments[0], *arguments[1])
     if name == "delete":
-        memory.delete_entities(mem.where, arguments[0])
+        Entities(mem.where).delete(arguments[0])
     elif name == "forget":
         mem.forget(arguments[0], *arguments[1])
     else:
-        memory.delete_relations(mem.where, arguments[0])
+        Entities(mem.where).delete_relations(arguments[0])
     return None
 
 
@@ -513,7 +512,7 @@ def test_search_finds_every_text_that_contains_the_query_and_no_other(mem: Memor
 @settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.text(st.characters(codec="utf-8"), max_size=40))
 def test_any_text_is_a_valid_search(graph: MemoryGraph, text: str) -> None:
-    memory.search_nodes(graph.scope, text)
+    Entities(graph.scope).search(text)
 
 
 def test_a_name_as_long_as_allowed_is_stored_and_a_longer_one_refused(mem: Memory) -> None:

@@ -14,7 +14,7 @@ from memorygraph import MemoryGraph
 from memorygraph.errors import MemoryGraphError
 from memorygraph.graph.connection import Connection
 from memorygraph.memory import evaluation
-from memorygraph.memory.evaluation import evaluate, evidence_of, facts_of, questions_of, turns_of
+from memorygraph.memory.evaluation import evaluate_recall, evidence_of, facts_of, questions_of, turns_of
 from tests.memory.recalling import learn, say
 
 CONVERSATIONS = Path(__file__).parent / "conversations"
@@ -37,7 +37,7 @@ def document() -> dict[str, Any]:
 def rankings(connection: Connection, folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     """What is ranked for each question, as turns."""
     seen: list[list[str]] = []
-    ranked = evaluation._ranked
+    ranked = evaluation.rank_turns
 
     def kept(*args: Any, **options: Any) -> Any:
         for ranking in ranked(*args, **options):
@@ -45,20 +45,20 @@ def rankings(connection: Connection, folder: Path, monkeypatch: pytest.MonkeyPat
             yield ranking
 
     with monkeypatch.context() as patched:
-        patched.setattr(evaluation, "_ranked", kept)
-        evaluate(connection, folder, facts=True)
+        patched.setattr(evaluation, "rank_turns", kept)
+        evaluate_recall(connection, folder, facts=True)
     return seen
 
 
 def test_the_figures_of_the_small_conversations(connection: Connection) -> None:
-    words = evaluate(connection, CONVERSATIONS, facts=False).as_dict()
+    words = evaluate_recall(connection, CONVERSATIONS, facts=False).as_dict()
     assert {name: words[name] for name in ("questions", "facts", "embedder")} == {
         "questions": 15,
         "facts": False,
         "embedder": None,
     }
     assert [words[f"recall_at_{depth}"] for depth in (5, 10, 20)] == WORDS
-    facts = evaluate(connection, CONVERSATIONS, facts=True).as_dict()
+    facts = evaluate_recall(connection, CONVERSATIONS, facts=True).as_dict()
     assert [facts[f"recall_at_{depth}"] for depth in (5, 10, 20)] == FACTS
     assert {name: figures["questions"] for name, figures in facts["categories"].items()} == {
         "1": 3,
@@ -89,7 +89,7 @@ def test_evidence_is_read_after_all_of_its_questions_were_ranked(
     connection: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     events: list[str] = []
-    monkeypatch.setattr(evaluation, "_documents", lambda _: [document()])
+    monkeypatch.setattr(evaluation, "read_documents", lambda _: [document()])
     read = evaluation.evidence_of
 
     def seen(value: Any) -> Any:
@@ -97,12 +97,14 @@ def test_evidence_is_read_after_all_of_its_questions_were_ranked(
         return read(value)
 
     monkeypatch.setattr(evaluation, "evidence_of", seen)
-    evaluate(connection, CONVERSATIONS, facts=False, progress=lambda done, total: events.append(f"{done}/{total}"))
+    evaluate_recall(
+        connection, CONVERSATIONS, facts=False, progress=lambda done, total: events.append(f"{done}/{total}")
+    )
     assert events == [*(f"{number}/16" for number in range(1, 17)), "evidence"]
 
 
 def test_nothing_is_left_behind(graph: MemoryGraph) -> None:
-    evaluate(graph.connection, CONVERSATIONS, facts=True)
+    evaluate_recall(graph.connection, CONVERSATIONS, facts=True)
     rows = graph.query("MATCH (n:Node|Message|Namespace) WHERE n.namespace STARTS WITH 'evaluate-' RETURN n")
     assert rows == []
     assert [space for space in graph.namespaces() if space.name.startswith("evaluate-")] == []
@@ -130,7 +132,7 @@ def test_both_layouts_of_a_conversation_say_the_same() -> None:
 def test_a_file_that_is_no_conversation_is_named(connection: Connection, tmp_path: Path, content: str) -> None:
     (tmp_path / "one.json").write_text(content, "utf-8")
     with pytest.raises(MemoryGraphError, match=r"one\.json|no conversation with questions"):
-        evaluate(connection, tmp_path, facts=False)
+        evaluate_recall(connection, tmp_path, facts=False)
 
 
 def test_evidence_that_several_turns_share_one_string_is_read() -> None:

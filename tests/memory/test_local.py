@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from memorygraph.errors import ModelError
-from memorygraph.memory.local import LocalEmbedder, _gelu, read_safetensors
+from memorygraph.memory.local import LocalEmbedder, gelu, read_safetensors
 
 numpy = pytest.importorskip("numpy")
 tokenizers = pytest.importorskip("tokenizers")
@@ -123,7 +123,7 @@ def test_any_text_has_a_vector(folder: Path) -> None:
 def test_gelu_is_the_exact_one() -> None:
     values = numpy.linspace(-6, 6, 101, dtype=numpy.float32)
     exact = [float(x) * (1 + math.erf(float(x) / math.sqrt(2))) / 2 for x in values]
-    assert _gelu(values) == pytest.approx(exact, abs=1e-6)
+    assert gelu(values) == pytest.approx(exact, abs=1e-6)
 
 
 @pytest.mark.parametrize("content", [b"", b"\xff" * 64, (2).to_bytes(8, "little") + b"[]", (4).to_bytes(8, "little")])

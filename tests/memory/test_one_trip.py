@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from memorygraph import MemoryGraph, MemoryGraphError
 from memorygraph.graph.connection import Connection
 from memorygraph.graph.loads import Provenance
-from memorygraph.memory import entities as memory
+from memorygraph.memory import entities as entities_module
+from memorygraph.memory.entities import MAX_FORESEEN, Entities
 from memorygraph.memory.values import Observations
 from memorygraph.memory.writes import entity_ids, hashed_id
 from memorygraph.query import Query
@@ -19,7 +20,7 @@ from tests.conftest import empty_namespace
 from tests.examples import examples
 from tests.memory.test_entities import STEPS, Memory, entity, relation, run_step
 
-MAX = memory.MAX_FORESEEN
+MAX = MAX_FORESEEN
 STORED = """
 MATCH (n:Node|Former|Load {namespace: $namespace}) OPTIONAL MATCH (n)-[r]->(m)
 RETURN labels(n) AS labels, type(r) AS type, m.id AS end, r {.*, namespace: null} AS edge,
@@ -135,7 +136,7 @@ def done(mem: Memory, step: Step) -> object:
 def done_in_several(mem: Memory, step: Step) -> object:
     """The same, where nothing is foreseen."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(memory, "MAX_FORESEEN", 0)
+        patch.setattr(entities_module, "MAX_FORESEEN", 0)
         return done(mem, step)
 
 
@@ -173,9 +174,9 @@ def test_any_sequence_of_operations_stores_what_it_would_store_in_several_querie
 
 def test_the_record_of_what_was_foreseen_says_who_asked_for_it(graph: MemoryGraph, ran: list[Query]) -> None:
     where = graph.scope
-    memory.create_entities(where, [entity("A", "x")], provenance=Provenance(by="somebody", model="m"))
+    Entities(where, Provenance(by="somebody", model="m")).create([entity("A", "x")])
     wanted = [Observations(entity_name="A", contents=["x", "y"]), Observations(entity_name="A", contents=["z"])]
-    memory.add_observations(where, wanted, provenance=Provenance(by="somebody else"))
+    Entities(where, Provenance(by="somebody else")).observe(wanted)
     assert len(ran) == 2
     records = graph.query(
         "MATCH (load:Load {namespace: $namespace}) WITH load ORDER BY load.revision RETURN load.revision, load.by, "

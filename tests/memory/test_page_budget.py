@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memorygraph.memory.reading import _Budget, _cost, _most_bytes, _part
+from memorygraph.memory.pages import PageBudget, as_part, count_part, max_part_bytes
 
 _TEXTS = st.one_of(st.text(max_size=40), st.sampled_from(["tea", "word " * 9, "ä€😀\x85" * 4, "{}[]()\n\t\\"]))
 _RELATIONS = st.fixed_dictionaries({"from": _TEXTS, "to": _TEXTS, "relationType": _TEXTS})
@@ -17,20 +17,20 @@ _VALUES = st.one_of(_TEXTS, _RELATIONS, _ENTITIES)
 
 @given(_VALUES, st.sampled_from([4, 8]))
 def test_a_part_of_a_page_has_no_more_bytes_than_it_is_taken_for(value: Any, indent: int) -> None:
-    assert len(_part(value, indent).encode("utf-8", "replace")) + 2 <= _most_bytes(value, indent)
+    assert len(as_part(value, indent).encode("utf-8", "replace")) + 2 <= max_part_bytes(value, indent)
 
 
 @settings(deadline=None)
 @given(st.lists(_VALUES, max_size=30), st.integers(0, 1000))
 def test_a_budget_takes_as_much_as_if_each_part_was_counted_at_once(values: list[Any], tokens: int) -> None:
-    budget = _Budget(tokens)
+    budget = PageBudget(tokens)
     left = tokens
     for value in values:
-        cost = _cost(value, 4)
-        assert budget.takes(value, 4) == (cost <= left)
+        cost = count_part(value, 4)
+        assert budget.take(value, 4) == (cost <= left)
         left -= cost if cost <= left else 0
     assert budget.left == left
 
 
 def test_a_budget_of_none_takes_everything() -> None:
-    assert _Budget(None).takes("a" * 10_000, 4)
+    assert PageBudget(None).take("a" * 10_000, 4)

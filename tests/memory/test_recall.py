@@ -23,9 +23,9 @@ from memorygraph.errors import ModelError
 from memorygraph.graph.connection import Connection
 from memorygraph.llm.model import OpenAIModel
 from memorygraph.memory.fusion import CONSTANT, EDGE, FAR, LEARNT, NEAR
-from memorygraph.memory.indexing import date_messages, index_messages
-from memorygraph.memory.recall import Recalled, recall, recall_query
+from memorygraph.memory.recall import Recalled, recall_hits, recall_query
 from memorygraph.memory.vectors import Embedder, ModelEmbedder, configured_embedder, embed_missing
+from memorygraph.messages.indexing import date_messages, index_messages
 from memorygraph.query import Query
 from memorygraph.scripted.scripted_model import ScriptedModel
 from tests.examples import examples
@@ -50,7 +50,7 @@ def embedder() -> Iterator[Embedder]:
 
 
 def ask(graph: MemoryGraph, text: str, **options: object) -> Recalled:
-    return recall(graph.scope, text, **options)  # type: ignore[arg-type]
+    return recall_hits(graph.scope, text, **options)  # type: ignore[arg-type]
 
 
 def sources(recalled: Recalled) -> dict[str, str]:

@@ -10,7 +10,7 @@ import pytest
 from memorygraph import MemoryGraph, ModelError, NotFoundError, ScriptError
 from memorygraph.context.labels import reads_as_label
 from memorygraph.errors import MemoryGraphError
-from memorygraph.memory.answers import read_answer, read_program
+from memorygraph.memory.answers import read_chat_answer, read_program_answer
 from memorygraph.memory.remember import NotWrittenError
 from memorygraph.scripted.replies import Failure, Reply, Request
 from tests.memory.endpoints import Endpoint, asked, endpoint_of, fenced
@@ -117,11 +117,11 @@ def test_there_may_be_nothing_to_remember(graph: MemoryGraph, endpoint: Endpoint
     ],
 )
 def test_a_program_is_found_in_what_models_put_around_it(said: str) -> None:
-    assert (read_program(said).program.strip(), read_program(said).problems) == (ADA, ())
+    assert (read_program_answer(said).program.strip(), read_program_answer(said).problems) == (ADA, ())
 
 
 def test_two_programs_are_none() -> None:
-    [problem] = read_program(f"```\n{ADA}\n```\n```\n{ADA}\n```").problems
+    [problem] = read_program_answer(f"```\n{ADA}\n```\n```\n{ADA}\n```").problems
     assert (problem.code, problem.line) == ("several-blocks", 4)
 
 
@@ -140,7 +140,7 @@ def test_two_programs_are_none() -> None:
 def test_the_program_of_an_answer_is_the_marked_block_at_its_end(
     said: str, text: str | None, program: str, code: str | None
 ) -> None:
-    answer = read_answer(said)
+    answer = read_chat_answer(said)
     assert answer.text == (said if text is None else text)
     assert answer.program == program
     assert [problem.code for problem in answer.problems] == ([code] if code else [])

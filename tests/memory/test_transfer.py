@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from memorygraph import MemoryGraph, NotFoundError, ScriptError
-from memorygraph.memory.entities import Entity, Relation, create_entities, read_graph
+from memorygraph.memory.entities import Entities
 from memorygraph.memory.transfer import adopt_neo4j_memory, export_server_memory, import_server_memory
+from memorygraph.memory.values import Entity, Relation
 
 LINES: list[dict[str, Any]] = [
     {
@@ -65,10 +66,10 @@ def test_other_ways_to_write_a_file_are_read(graph: MemoryGraph, path: Path, cha
 
 
 def test_what_is_stored_already_is_kept(graph: MemoryGraph, path: Path) -> None:
-    create_entities(graph.scope, [Entity(name="ada", entity_type="t", observations=["known"])])
+    Entities(graph.scope).create([Entity(name="ada", entity_type="t", observations=["known"])])
     path.write_text(_text(LINES), "utf-8")
     _import(graph, path)
-    [ada] = [each for each in read_graph(graph.scope).entities if each.name == "ada"]
+    [ada] = [each for each in Entities(graph.scope).read_graph().entities if each.name == "ada"]
     assert (ada.entity_type, ada.observations) == ("t", ["known"])
 
 
@@ -91,8 +92,8 @@ def test_each_wrong_line_is_said_with_its_place_and_nothing_is_stored(graph: Mem
         _import(graph, path)
     found = [(each.line, each.code) for each in raised.value.problems]
     assert found == [(2, "invalid-json"), *((line, "invalid-value") for line in (4, 5, 6, 7, 8, 9))]
-    assert str(raised.value).startswith(f"{path}:2:18: this is no JSON")
-    assert read_graph(graph.scope).entities == []
+    assert str(raised.value).startswith(f"{path}:2:18: invalid JSON")
+    assert Entities(graph.scope).read_graph().entities == []
 
 
 def test_a_relation_without_an_end_is_said_with_its_place(graph: MemoryGraph, path: Path) -> None:
@@ -149,7 +150,7 @@ _SUM = (
 def test_a_graph_of_mcp_neo4j_memory_is_adopted_and_stays(graph: MemoryGraph, foreign: str) -> None:
     before = graph.query(_SUM)
     report = adopt_neo4j_memory(graph.scope)
-    found = read_graph(graph.scope)
+    found = Entities(graph.scope).read_graph()
     assert found.entities == [
         Entity(name="Ann", entity_type="Person", observations=["x", "y", "x"]),
         Entity(name="Ben", entity_type="node", observations=["z"]),

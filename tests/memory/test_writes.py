@@ -8,7 +8,7 @@ from typing import Any
 
 from memorygraph import MemoryGraph, Query
 from memorygraph.library import CYPHER
-from memorygraph.memory.entities import add_observations, create_entities, open_nodes
+from memorygraph.memory.entities import Entities
 from memorygraph.memory.values import Entity, Observations
 
 OBSERVED = """
@@ -24,16 +24,16 @@ def observed(graph: MemoryGraph) -> list[dict[str, Any]]:
 
 def test_an_observation_that_lost_its_edge_is_joined_to_its_entity_again(graph: MemoryGraph) -> None:
     where = graph.scope
-    create_entities(where, [Entity(name="Ada", entity_type="person", observations=["likes tea", "likes jam"])])
+    Entities(where).create([Entity(name="Ada", entity_type="person", observations=["likes tea", "likes jam"])])
     lost = observed(graph)[0]
     graph.delete(lost["edge"])
     assert lost not in observed(graph)
     said = Observations(entity_name="Ada", contents=["likes tea", "likes jam", "likes rum"])
-    [added] = add_observations(where, [said])
+    [added] = Entities(where).observe([said])
     assert added.added_observations == [text for text in said.contents if text in (lost["text"], "likes rum")]
     assert lost in observed(graph)
     assert len(observed(graph)) == 3
-    assert sorted(open_nodes(where, ["Ada"]).entities[0].observations) == ["likes jam", "likes rum", "likes tea"]
+    assert sorted(Entities(where).open(["Ada"]).entities[0].observations) == ["likes jam", "likes rum", "likes tea"]
 
 
 def test_what_is_found_by_its_id_or_its_name_is_sought_and_never_scanned_for() -> None:

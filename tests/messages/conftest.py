@@ -12,8 +12,8 @@ from memorygraph.graph.connection import Connection
 from memorygraph.graph.namespace import Namespace
 from memorygraph.messages import recorder
 from memorygraph.messages.graph import MessageGraph
+from memorygraph.messages.neo4j_storage import Neo4jStorage, drop_conversations
 from memorygraph.messages.storage import InMemoryStorage
-from memorygraph.messages.store import Store, drop_conversations
 
 Open = Callable[[], MessageGraph]
 
@@ -40,7 +40,7 @@ def opened(request: pytest.FixtureRequest) -> Open:
         memory = InMemoryStorage("talk")
         return lambda: MessageGraph(storage=memory)
     connection, namespace = (request.getfixturevalue(name) for name in ("connection", "namespace"))
-    return lambda: MessageGraph(storage=Store(Namespace(connection, namespace), "talk"))
+    return lambda: MessageGraph(storage=Neo4jStorage(Namespace(connection, namespace), "talk"))
 
 
 @pytest.fixture
@@ -56,4 +56,4 @@ def in_neo4j(connection: Connection, namespace: str) -> Callable[[str], MessageG
 
 
 def _stored(connection: Connection, namespace: str, name: str = "talk") -> MessageGraph:
-    return MessageGraph(storage=Store(Namespace(connection, namespace), name))
+    return MessageGraph(storage=Neo4jStorage(Namespace(connection, namespace), name))

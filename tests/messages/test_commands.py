@@ -9,7 +9,7 @@ import pytest
 from memorygraph import MemoryGraph
 from memorygraph.graph.connection import Connection
 from memorygraph.graph.namespace import Namespace
-from memorygraph.messages.store import drop_conversations
+from memorygraph.messages.neo4j_storage import drop_conversations
 from tests.cli.test_commands import document, memorygraph
 
 

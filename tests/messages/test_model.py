@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from memorygraph.graph.connection import Connection
 from memorygraph.graph.namespace import Namespace
 from memorygraph.messages.graph import MessageGraph
-from memorygraph.messages.store import Store, drop_conversations
+from memorygraph.messages.neo4j_storage import Neo4jStorage, drop_conversations
 from tests.examples import examples
 
 Messages = list[dict[str, Any]]
@@ -127,7 +127,7 @@ def test_so_it_is_in_neo4j(connection: Connection, edits: list[Edit]) -> None:
     namespace = f"messages-{uuid.uuid4().hex}"
 
     def opened() -> MessageGraph:
-        return MessageGraph(storage=Store(Namespace(connection, namespace), "talk"))
+        return MessageGraph(storage=Neo4jStorage(Namespace(connection, namespace), "talk"))
 
     try:
         _check(opened(), opened, edits)

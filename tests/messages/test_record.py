@@ -17,9 +17,9 @@ from memorygraph.graph.connection import Connection
 from memorygraph.graph.namespace import Namespace
 from memorygraph.llm.completion import ToolCall
 from memorygraph.messages.graph import MessageGraph
+from memorygraph.messages.neo4j_storage import Neo4jStorage
 from memorygraph.messages.record import Recorded, record
 from memorygraph.messages.recorder import Recorder
-from memorygraph.messages.store import Store
 from memorygraph.messages.training import TrainingData, training_data
 from memorygraph.scripted.replies import CutStream, Failure, Replies, Reply, Request, ScriptedAnswer
 from memorygraph.scripted.scripted_model import ScriptedModel
@@ -45,11 +45,11 @@ class World:
         return record(openai.AsyncOpenAI(base_url=model.base_url, api_key=KEY, max_retries=0), self.recorder)
 
     def graph(self, version: int | None = None) -> MessageGraph:
-        graph = MessageGraph(storage=Store(Namespace(self.connection, self.namespace), "talk"))
+        graph = MessageGraph(storage=Neo4jStorage(Namespace(self.connection, self.namespace), "talk"))
         return graph if version is None else graph.checkout(version)
 
     def training(self) -> TrainingData:
-        return training_data(Store(Namespace(self.connection, self.namespace), "talk"))
+        return training_data(Neo4jStorage(Namespace(self.connection, self.namespace), "talk"))
 
     def versions(self) -> list[list[Any]]:
         """The content of every version."""

@@ -25,11 +25,11 @@ from memorygraph.graph.namespace import Namespace
 from memorygraph.messages import recorder as recorder_module
 from memorygraph.messages.calls import RecordedCall, exchange_of
 from memorygraph.messages.graph import MessageGraph
+from memorygraph.messages.neo4j_storage import Neo4jStorage
 from memorygraph.messages.record import record
 from memorygraph.messages.recorder import Recorder, RecordWarning
 from memorygraph.messages.responses import messages_of_items
 from memorygraph.messages.spool import Spool
-from memorygraph.messages.store import Store
 from memorygraph.scripted.scripted_model import ScriptedModel
 
 KEY = "sk-canary-7f3a9c"
@@ -109,12 +109,12 @@ def ask(client: openai.OpenAI, text: str) -> str | None:
 
 
 def answers(connection: Connection, namespace: str) -> list[str]:
-    graph = MessageGraph(storage=Store(Namespace(connection, namespace), "talk"))
+    graph = MessageGraph(storage=Neo4jStorage(Namespace(connection, namespace), "talk"))
     return sorted(str(graph.checkout(v)[-1]["content"]) for v in graph.versions() if v.length)
 
 
 def count_metadata(connection: Connection, namespace: str) -> int:
-    graph = MessageGraph(storage=Store(Namespace(connection, namespace), "talk"))
+    graph = MessageGraph(storage=Neo4jStorage(Namespace(connection, namespace), "talk"))
     return sum(len(graph.checkout(version).attachments()) for version in graph.versions())
 
 
@@ -371,7 +371,7 @@ def test_spooled_calls_keep_their_order_behind_a_response(
             call_of(namespace, str(number), api="responses", request=request, response=response).as_dict()
         )
     assert recorder.flush() == 3
-    graph = MessageGraph(storage=Store(Namespace(connection, namespace), "talk"))
+    graph = MessageGraph(storage=Neo4jStorage(Namespace(connection, namespace), "talk"))
     assert [message["content"] for message in graph] == ["0", "re 0", "1", "re 1", "2", "re 2"]
     assert not any(message.off_policy for message in graph)
 

@@ -16,7 +16,7 @@ from memorygraph.graph.connection import Connection
 from memorygraph.graph.namespace import Namespace
 from memorygraph.messages.graph import MessageGraph
 from memorygraph.messages.message import ROOT, Message, message_id
-from memorygraph.messages.store import MAX_SENT_CHARACTERS, Store, list_conversations
+from memorygraph.messages.neo4j_storage import MAX_ROWS_PER_CHANGE, Neo4jStorage, list_conversations
 from memorygraph.query import Query
 
 InNeo4j = Callable[[str], MessageGraph]
@@ -97,7 +97,7 @@ def test_conversations_are_listed(connection: Connection, namespace: str, in_neo
 
 def test_namespaces_are_walls(connection: Connection, namespace: str, in_neo4j: InNeo4j) -> None:
     in_neo4j("talk").extend(talk(2))
-    other = MessageGraph(storage=Store(Namespace(connection, namespace + "-other"), "talk"))
+    other = MessageGraph(storage=Neo4jStorage(Namespace(connection, namespace + "-other"), "talk"))
     assert len(other) == 0
     assert not other.stored
 
@@ -410,9 +410,9 @@ def test_ten_thousand_messages(in_neo4j: InNeo4j) -> None:
 
 def test_a_change_too_long_for_one_transaction(in_neo4j: InNeo4j, monkeypatch: pytest.MonkeyPatch) -> None:
     """The way of 100,000 messages, gone with few."""
-    assert MAX_SENT_CHARACTERS > 100
-    monkeypatch.setattr("memorygraph.messages.store.MAX_SENT_CHARACTERS", 50)
-    monkeypatch.setattr("memorygraph.messages.store.ROWS", 20)
+    assert MAX_ROWS_PER_CHANGE > 100
+    monkeypatch.setattr("memorygraph.messages.neo4j_storage.MAX_ROWS_PER_CHANGE", 50)
+    monkeypatch.setattr("memorygraph.messages.neo4j_storage.MAX_ROWS_PER_QUERY", 20)
     history, late = in_neo4j("talk"), in_neo4j("talk")
     history.append(user("start"))
     assert len(late) == 1

@@ -237,7 +237,7 @@ def _meaning(raw: Any) -> Any:
 
 def _textx_stops_at_the_same_place(language: str, text: str) -> bool | None:
     """The machine and textX itself read the same; None where it nests deeper than the machine reads."""
-    machine: Machine = import_module(f"memorygraph.languages.{language}.reading").GRAMMAR
+    machine: Machine = import_module(f"memorygraph.languages.{language}.reading").MACHINE
     result: Any = machine.read(text, "Program", dict.fromkeys(machine.rules, lambda *_: None), whole=True)
     if getattr(result, "deep", False):
         return None

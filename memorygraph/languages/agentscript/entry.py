@@ -5,7 +5,7 @@ from __future__ import annotations
 from memorygraph.errors import ScriptError, Source
 from memorygraph.languages.agentscript import syntax
 from memorygraph.languages.agentscript.errors import explain
-from memorygraph.languages.agentscript.reading import BUILDS, GRAMMAR
+from memorygraph.languages.agentscript.reading import BUILDS, MACHINE
 from memorygraph.languages.engine.machine import Stopped
 
 _DECLARING = ("import", "agent", "main")
@@ -24,9 +24,9 @@ def read_entry(source: Source) -> list[syntax.Import | syntax.Agent] | list[synt
     declares = len(words) > 1 and words[0] in _DECLARING and words[1][0] not in "=.(["
     rule = "TopLevel" if declares else "Statement"
     pieces = []
-    position = GRAMMAR.layout_end(source.text, 0)
+    position = MACHINE.layout_end(source.text, 0)
     while position < len(source.text):
-        result = GRAMMAR.read(source.text, rule, BUILDS, position)
+        result = MACHINE.read(source.text, rule, BUILDS, position)
         if isinstance(result, Stopped):
             finding = explain(source, result, position)
             raise ScriptError([source.problem(finding.message, finding.code, finding.span)])

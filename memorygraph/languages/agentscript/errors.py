@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from memorygraph.languages.agentscript.names import suggestion
 from memorygraph.languages.engine.explain import Explainer, Group, Optional, Place, not_closed, unclosed_text
-from memorygraph.languages.engine.findings import Finding, clipped
+from memorygraph.languages.engine.findings import Finding, shorten
 
 _VALUE = frozenset({"Variable", "String", "Numeral", "Truth", "None", "generate", "not", "{", "["})
 _STATEMENT = _VALUE | {"use", "return", "repeat", "for", "loop", "if", "model", "Setting"}
@@ -152,7 +152,7 @@ def _by_brace(text: str, brace: int | None) -> str:
         return f"there is no `{word[0]}`; write {_OTHER_WORDS[word[0]]}"
     near = suggestion(word[0], _BLOCK_WORDS)
     known = word[0] in _BLOCK_WORDS or not near
-    return "" if known else f"there is no `{clipped(word[0])}`{near}"
+    return "" if known else f"there is no `{shorten(word[0])}`{near}"
 
 
 def _unclosed_quote(place: Place) -> int | None:

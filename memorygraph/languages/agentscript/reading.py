@@ -11,10 +11,10 @@ from memorygraph.errors import MAX_PROBLEMS, Source, Span
 from memorygraph.languages.agentscript import syntax
 from memorygraph.languages.agentscript.checks import check_program
 from memorygraph.languages.agentscript.errors import explain
-from memorygraph.languages.engine.findings import Finding, half_characters, problems_of
+from memorygraph.languages.engine.findings import Finding, find_surrogates, locate_problems
 from memorygraph.languages.engine.machine import Build, Fields, Machine, Read, Stopped
 
-GRAMMAR = Machine.from_file(Path(__file__).with_name("grammar.tx"))
+MACHINE = Machine.from_file(Path(__file__).with_name("grammar.tx"))
 
 MAX_CHARACTERS = 2**18  # characters of a program, some 7,000 lines
 MAIN_AGENT, MAIN_FUNCTION = "__main_agent", "__main"
@@ -33,7 +33,7 @@ def read_program(text: str, file: str | None = None, *, strict: bool = False) ->
     """A program, and everything that can be found wrong with it before it runs."""
     source = Source(text.removeprefix("\ufeff"), file)
     statements, findings = _read(source)
-    return syntax.Program(source, statements, problems_of(findings, source))
+    return syntax.Program(source, statements, locate_problems(findings, source))
 
 
 def _read(source: Source) -> tuple[tuple[syntax.Import | syntax.Agent, ...], list[Finding]]:
@@ -44,8 +44,8 @@ def _read(source: Source) -> tuple[tuple[syntax.Import | syntax.Agent, ...], lis
             f"this program is too large; one has at most {MAX_CHARACTERS:,} characters. Import large texts: import file"
         )
         return (), [Finding(message, "program-too-large", Span(0, 1))]
-    halves = half_characters(text)
-    result = GRAMMAR.read(text, "Program", BUILDS, whole=True)
+    halves = find_surrogates(text)
+    result = MACHINE.read(text, "Program", BUILDS, whole=True)
     if isinstance(result, Read):
         return result.value, halves or check_program(result.value, source)
     return (), halves or _syntax_errors(source, result)
@@ -67,17 +67,17 @@ def _syntax_errors(source: Source, first: Stopped) -> list[Finding]:
             following = _NEXT.search(text, max(line, position + 1))
             if following is None or len(findings) > MAX_PROBLEMS:
                 return findings
-            position, inside = GRAMMAR.layout_end(text, following.start()), following["member"] is not None
+            position, inside = MACHINE.layout_end(text, following.start()), following["member"] is not None
         else:
             position = result.end
         while text.startswith("}", position):
-            position, inside = GRAMMAR.layout_end(text, position + 1), False
+            position, inside = MACHINE.layout_end(text, position + 1), False
         if position == len(text):
             return findings
         # Braces may be missing, or too many, so that a function may well be next where no agent seems to be open.
         inside = inside or _MEMBER.match(text, position) is not None
         rule = "TopLevel" if not inside else "Function" if _MEMBER.match(text, position) else "Config"
-        result = GRAMMAR.read(text, rule, BUILDS, position)
+        result = MACHINE.read(text, rule, BUILDS, position)
 
 
 def _unquoted(token: str) -> str:

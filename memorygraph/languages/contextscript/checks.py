@@ -18,7 +18,7 @@ from memorygraph.errors import MAX_PROBLEMS, Span
 from memorygraph.languages.contextscript.syntax import KEYWORDS, MAX_ID, MAX_NAME, STATEMENTS, Bare, Spelling, Statement
 from memorygraph.languages.contextscript.tokens import TokenError, Tokens
 from memorygraph.languages.engine.fast_path import RawStatement
-from memorygraph.languages.engine.findings import Finding, character, clipped, half_character
+from memorygraph.languages.engine.findings import Finding, explain_surrogate, name_character, shorten
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -90,7 +90,7 @@ class Builder:
         meant = self._meant(rule, name)
         hint = f"; did you mean `{meant}`?" if meant else ""
         listed = ", ".join(f"`{argument}`" for argument in self._fields[rule])
-        return f"`{KEYWORDS[rule]}` has no argument `{clipped(name)}`{hint} (its arguments: {listed})"
+        return f"`{KEYWORDS[rule]}` has no argument `{shorten(name)}`{hint} (its arguments: {listed})"
 
     def _meant(self, rule: str, name: str) -> str | None:
         """The argument that an unknown name probably stands for."""
@@ -126,17 +126,17 @@ def _reason(token: str, kind: str, spelling: Spelling | None) -> TokenError | No
     """What pydantic found, and at which character of the token."""
     surrogate = _SURROGATE.search(token)
     if kind == "string_unicode" and surrogate:
-        return TokenError(half_character(surrogate[0]), "encoding", surrogate.start(), 1)
+        return TokenError(explain_surrogate(surrogate[0]), "encoding", surrogate.start(), 1)
     if kind in {"less_than_equal", "greater_than_equal"}:
         side = "above 1.0" if kind == "less_than_equal" else "below 0.0"
-        message = f"weight {clipped(token)} is {side}; a weight lies between 0.0 and 1.0"
+        message = f"weight {shorten(token)} is {side}; a weight lies between 0.0 and 1.0"
         return TokenError(message, "weight-range")
     if kind == "string_too_long" and spelling is None:
         size = f"{len(token) - 2:,} characters"
         message = f"a name of {size} is too long; {MAX_NAME:,} are the most: put the rest into `data`"
         return TokenError(message, "invalid-name")
     if spelling is None:
-        return TokenError(f"{clipped(token)} does not fit: {kind}", "wrong-type")
+        return TokenError(f"{shorten(token)} does not fit: {kind}", "wrong-type")
     return _misspelt(token, kind, spelling)
 
 
@@ -151,7 +151,7 @@ def _misspelt(token: str, kind: str, spelling: Spelling) -> TokenError:
     fitting = spelling.pattern.match(written)
     offset = fitting.end() if fitting else 0
     verb = "contain" if fitting else "begin with"
-    message = f"{spelling.noun} may not {verb} {character(written[offset])}; {spelling.rule}"
+    message = f"{spelling.noun} may not {verb} {name_character(written[offset])}; {spelling.rule}"
     return TokenError(message, spelling.code, offset + quote, 1)
 
 

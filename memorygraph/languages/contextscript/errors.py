@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from memorygraph.errors import Span
 from memorygraph.languages.contextscript.syntax import GRAMMAR, KEYWORDS
 from memorygraph.languages.engine.explain import CODE, Explainer, Place, either, show, unclosed_text
-from memorygraph.languages.engine.findings import Finding, clipped, half_character
+from memorygraph.languages.engine.findings import Finding, explain_surrogate, shorten
 
 _QUOTED = GRAMMAR.token("Quoted")
 _ASSIGNED = re.compile(r"[\w-]+\s*=\s*\Z")
@@ -52,13 +52,13 @@ class ContextScriptExplainer(Explainer):
                 return Finding(message, "too-large", Span(quote, quote + 1))
             return unclosed_text(text, quote, "unclosed-string")
         if "\ud800" <= place.found[:1] <= "\udfff":
-            return Finding(half_character(place.found), "encoding", self.span(place))
+            return Finding(explain_surrogate(place.found), "encoding", self.span(place))
         if offset == place.start:
             return self._explain_beginning(place)
         end = min(before.end, offset) if before else offset
         if before and (not place.found or "\n" in text[end:offset] or place.stop.expected == (";",)):
             # What is missing belongs after the token before, and not where the next line goes on.
-            last = clipped(text[max(before.start, end - 20) : end][-20:])
+            last = shorten(text[max(before.start, end - 20) : end][-20:])
             message = f"expected {self.expected(place.stop.expected)} here, after `{last}`, but {show(place.found)}"
             return Finding(message, CODE, Span(end, end + 1))
         return None
@@ -82,7 +82,7 @@ class ContextScriptExplainer(Explainer):
         if found in KEYWORDS.values():
             message = f"expected `(` after `{found}`"
         elif near:
-            message = f"expected a statement but found `{clipped(found)}`; did you mean `{by_lower[near[0]]}`?"
+            message = f"expected a statement but found `{shorten(found)}`; did you mean `{by_lower[near[0]]}`?"
         else:
             listed = either([f"`{keyword}(…)`" for keyword in KEYWORDS.values()])
             empty = "the statement before it has already ended; remove it" if found == ";" else ""

@@ -18,7 +18,7 @@ from memorygraph.languages.contextscript.checks import Builder
 from memorygraph.languages.contextscript.errors import ContextScriptExplainer, too_large
 from memorygraph.languages.contextscript.syntax import GRAMMAR, KEYWORDS, STATEMENTS, Program, Statement
 from memorygraph.languages.engine.fast_path import RawStatement, derive_pattern
-from memorygraph.languages.engine.findings import Finding, problem_of
+from memorygraph.languages.engine.findings import Finding, locate_problem
 from memorygraph.languages.engine.machine import Build, Fields, Machine, Stopped
 
 MAX_CHARACTERS = 16 * 2**20  # characters of one statement
@@ -210,7 +210,7 @@ class Parser:
     def program(self, part: Part, source: Source, unread: set[str], dropped: int = 0, reported: int = 0) -> Program:
         """What was read, as a program; `reported` problems of the parts before it are already known."""
         most = MAX_PROBLEMS - reported
-        problems = [problem_of(finding, source) for finding in part.findings[:most]]
+        problems = [locate_problem(finding, source) for finding in part.findings[:most]]
         if len(part.findings) > most:
             message = f"there are more than {MAX_PROBLEMS} problems; the text from here on was not read"
             problems.append(source.problem(message, "too-many-problems", part.findings[most].span))

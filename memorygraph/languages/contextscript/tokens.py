@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from memorygraph.languages.contextscript.syntax import GRAMMAR
-from memorygraph.languages.engine.findings import character, clipped
+from memorygraph.languages.engine.findings import name_character, shorten
 
 _ESCAPES = {'"': '"', "\\": "\\", "n": "\n", "t": "\t"}
 _ESCAPE = re.compile(r"\\([\s\S])")
@@ -42,7 +42,7 @@ class Tokens:
     def text(self, token: str) -> str:
         """The text between double quotes, its escapes resolved."""
         if token[0] != '"':
-            raise TokenError(f'takes text in double quotes: write "{clipped(token)}"', "wrong-type")
+            raise TokenError(f'takes text in double quotes: write "{shorten(token)}"', "wrong-type")
         if (self._strict or "\\" in token) and not self._admits_text(token):
             raise self._refused(token)
         return _unescaped(token)
@@ -55,9 +55,9 @@ class Tokens:
         if self._is_number(token):
             raise TokenError(f"--strict wants digits on both sides of the point: write `{_full(token)}`", "strict")
         if token[0] == '"' and self._is_number(bare):
-            message = f'takes a number without quotes: write {clipped(bare)} instead of "{clipped(bare)}"'
+            message = f'takes a number without quotes: write {shorten(bare)} instead of "{shorten(bare)}"'
             raise TokenError(message, "wrong-type")
-        raise TokenError(f"takes a number such as 0.5, and `{clipped(token)}` is none", "wrong-type")
+        raise TokenError(f"takes a number such as 0.5, and `{shorten(token)}` is none", "wrong-type")
 
     def word(self, token: str) -> str:
         """A word, in double quotes or without."""
@@ -69,11 +69,11 @@ class Tokens:
             for escape in _ESCAPE.finditer(token):
                 if not self._is_text(f'"{escape[0]}"'):
                     hint = r"the escapes are \", \\, \n and \t; write \\ for a backslash"
-                    message = f"the escape `\\` before {character(escape[1])} is not known; {hint}"
+                    message = f"the escape `\\` before {name_character(escape[1])} is not known; {hint}"
                     return TokenError(message, "unknown-escape", escape.start(), 2)
         wrong = {char for char in set(token[1:-1]) if not self._admits_text(f'"{char}"')}
         offset = next(index for index, char in enumerate(token) if index and char in wrong)
-        message = f"--strict does not allow {character(token[offset])} in a string"
+        message = f"--strict does not allow {name_character(token[offset])} in a string"
         return TokenError(message, "strict", offset, 1)
 
 

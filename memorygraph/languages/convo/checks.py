@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 from memorygraph.errors import Source, Span
 from memorygraph.languages.convo import syntax
-from memorygraph.languages.engine.findings import Finding, clipped
+from memorygraph.languages.engine.findings import Finding, shorten
 
 MAX_NESTING = 100  # levels of calls, maps, arrays and insertions, one inside the other
 
@@ -95,7 +95,7 @@ class _Checks:
             if isinstance(message, syntax.TextMessage) and message.role == "node":
                 id_ = message.head or "main"
                 if id_ in self._nodes:
-                    text = f"the node `{clipped(id_)}` is there twice; give one of them another id"
+                    text = f"the node `{shorten(id_)}` is there twice; give one of them another id"
                     first = self._head_span(self._nodes[id_])
                     yield Finding(text, "duplicate-node", self._head_span(message), first)
                 self._nodes.setdefault(id_, message)
@@ -149,9 +149,9 @@ class _Checks:
     def _target(self, target: str, span: Span) -> Iterator[Finding]:
         if not target or target in _MOVING or target in self._nodes or "{{" in target:
             return
-        nodes = ", ".join(f"`{clipped(id_)}`" for id_ in list(self._nodes)[:8])
+        nodes = ", ".join(f"`{shorten(id_)}`" for id_ in list(self._nodes)[:8])
         there = f"the nodes are {nodes}" if nodes else "there are no nodes"
-        yield Finding(f"no node has the id `{clipped(target)}`; {there}", "missing-target", span)
+        yield Finding(f"no node has the id `{shorten(target)}`; {there}", "missing-target", span)
 
     def _functions(self) -> Iterator[Finding]:
         """Names of functions; a node, and what stands in none, are a scope each."""
@@ -163,7 +163,7 @@ class _Checks:
                 seen = {} if role == "node" else outside
             if isinstance(message, syntax.FunctionMessage) and message.modifier not in {"call", "invoke"}:
                 if message.name in seen:
-                    text = f"the function `{clipped(message.name)}` is there twice; give one of them another name"
+                    text = f"the function `{shorten(message.name)}` is there twice; give one of them another name"
                     first = self._first_line(seen[message.name])
                     yield Finding(text, "duplicate-function", self._first_line(message), first)
                 seen.setdefault(message.name, message)
@@ -177,7 +177,7 @@ class _Checks:
         elif words[0] in _ROLES or (message.modifier and message.modifier not in syntax.MODIFIERS):
             known = ", ".join(sorted(syntax.MODIFIERS))
             text = (
-                f"`> {clipped(' '.join(map(str, words)))}(` is read as a function; write text on the line below the"
+                f"`> {shorten(' '.join(map(str, words)))}(` is read as a function; write text on the line below the"
                 f" head, or one of these before a function's name: {known}"
             )
             yield Finding(text, "invalid-function", self._first_line(message))
@@ -187,7 +187,7 @@ class _Checks:
         names: dict[str, Span] = {}
         for parameter in message.parameters:
             if parameter.name in names:
-                text = f"the parameter `{clipped(parameter.name)}` is there twice; give one another name"
+                text = f"the parameter `{shorten(parameter.name)}` is there twice; give one another name"
                 place = self._first(parameter.span, parameter.name)
                 yield Finding(text, "duplicate-parameter", place, names[parameter.name])
             names.setdefault(parameter.name, self._first(parameter.span, parameter.name))

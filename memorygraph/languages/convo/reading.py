@@ -15,10 +15,10 @@ from memorygraph.languages.convo.builtins import BUILT_IN
 from memorygraph.languages.convo.checks import check_conversation
 from memorygraph.languages.convo.errors import explain, misplaced
 from memorygraph.languages.convo.text import BLANKS, content_parts, heredoc_text, quoted_parts, unquoted
-from memorygraph.languages.engine.findings import Finding, half_characters, problems_of
+from memorygraph.languages.engine.findings import Finding, find_surrogates, locate_problems
 from memorygraph.languages.engine.machine import Build, Fields, Machine, Read, Stopped
 
-GRAMMAR = Machine.from_file(Path(__file__).with_name("grammar.tx"), "Plain")
+MACHINE = Machine.from_file(Path(__file__).with_name("grammar.tx"), "Plain")
 
 MAX_CHARACTERS = 2**18  # characters of a conversation, some 7,000 lines
 
@@ -37,7 +37,7 @@ def read_program(text: str, file: str | None = None, *, strict: bool = False) ->
     source = Source(text.removeprefix("\ufeff"), file)
     messages, findings = _read(source)
     return syntax.Program(
-        source, syntax.Conversation(messages, span=Span(0, len(source.text))), problems_of(findings, source)
+        source, syntax.Conversation(messages, span=Span(0, len(source.text))), locate_problems(findings, source)
     )
 
 
@@ -47,12 +47,12 @@ def _read(source: Source) -> tuple[tuple[syntax.Message, ...], list[Finding]]:
     if len(text) > MAX_CHARACTERS:
         message = f"this file is too large; a conversation has at most {MAX_CHARACTERS:,} characters"
         return (), [Finding(message, "program-too-large", Span(0, 1))]
-    halves = half_characters(text)
+    halves = find_surrogates(text)
     if halves:
         return (), halves
     builds = builds_of(text)
     plain = _HEAD.search(text) is None
-    result = GRAMMAR.read(text, "Plain" if plain else "Program", builds, whole=True, layout=not plain)
+    result = MACHINE.read(text, "Plain" if plain else "Program", builds, whole=True, layout=not plain)
     if isinstance(result, Stopped):
         return (), _syntax_errors(source, result, builds, plain=plain)
     messages: tuple[syntax.Message, ...] = result.value
@@ -72,14 +72,14 @@ def _syntax_errors(source: Source, first: Stopped, builds: Mapping[str, Build], 
         position = _next_message(text, max(_next_line(text, result, findings[-1].span), start + 1))
         if plain or position is None or len(findings) > MAX_PROBLEMS:
             break
-        result = GRAMMAR.read(text, "Program", builds, position, whole=True)
+        result = MACHINE.read(text, "Program", builds, position, whole=True)
     return findings
 
 
 def _message_start(text: str, position: int, stop: int, builds: Mapping[str, Build]) -> int:
     """Where the message begins that reading stopped in."""
     while True:
-        result = GRAMMAR.read(text, "Message", builds, position)
+        result = MACHINE.read(text, "Message", builds, position)
         if isinstance(result, Stopped) or result.end > stop or not _BOUNDARY.match(text, result.end):
             return position
         position = result.end
@@ -268,7 +268,7 @@ class _Texts:
         self._text = text
 
     def insertion(self, fields: Fields, span: Span) -> syntax.Insertion:
-        end = GRAMMAR.layout_end(self._text, span.end) + len("}}")
+        end = MACHINE.layout_end(self._text, span.end) + len("}}")
         return syntax.Insertion(tuple(fields.get("statements", ())), span=Span(span.start, end))
 
     def template(self, fields: Fields, span: Span) -> syntax.Template:

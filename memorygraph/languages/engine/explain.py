@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 from memorygraph.errors import Source, Span
-from memorygraph.languages.engine.findings import Finding, character, clipped
+from memorygraph.languages.engine.findings import Finding, name_character, shorten
 from memorygraph.languages.engine.machine import Stopped
 
 CODE = "syntax"
@@ -147,7 +147,7 @@ def show(found: str) -> str:
     """What was found, in a sentence."""
     if not found:
         return "the text ends"
-    return f"found {character(found) if len(found) == 1 else f'`{clipped(found)}`'}"
+    return f"found {name_character(found) if len(found) == 1 else f'`{shorten(found)}`'}"
 
 
 def not_closed(source: Source, place: int, bracket: str = "") -> str:

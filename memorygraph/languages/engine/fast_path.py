@@ -66,13 +66,13 @@ def derive_pattern(grammar: Grammar, arguments: Mapping[str, int]) -> StatementP
     alternatives = []
     first = 2
     for name, most in arguments.items():
-        alternatives.append(_pattern(grammar, grammar.rules[name].body, most))
+        alternatives.append(derive_expression(grammar, grammar.rules[name].body, most))
         rules.update((first + 2 * index + 1, (name, first)) for index in range(most))
         first += 2 * most
     return StatementPattern(re.compile(f"{grammar.layout}()(?>{'|'.join(alternatives)})", re.MULTILINE), rules)
 
 
-def _pattern(grammar: Grammar, expression: Expression, most: int) -> str:
+def derive_expression(grammar: Grammar, expression: Expression, most: int) -> str:
     """The pattern of an expression; repetitions are written out, so that each round has its groups."""
     match expression:
         case Token(pattern):
@@ -80,16 +80,16 @@ def _pattern(grammar: Grammar, expression: Expression, most: int) -> str:
         case Assigned(_, False, Token(pattern)):
             return f"{grammar.layout}((?>{pattern}))"
         case Assigned(_, _, Reference(rule)) | Reference(rule):
-            return _pattern(grammar, grammar.rules[rule].body, most)
+            return derive_expression(grammar, grammar.rules[rule].body, most)
         case Choice(options) if all(isinstance(option, Assigned) for option in options):
             # Alternatives of one attribute share its group.
             tokens = [f"(?>{option.value.pattern})" for option in options]  # type: ignore[union-attr]
             return f"{grammar.layout}({'|'.join(tokens)})"
         case Sequence(parts):
-            return "".join(_pattern(grammar, part, most) for part in parts)
+            return "".join(derive_expression(grammar, part, most) for part in parts)
         case Repetition(item, least, None, separator):
-            repeated = _pattern(grammar, item, most)
-            between = _pattern(grammar, separator, most) if separator else ""
+            repeated = derive_expression(grammar, item, most)
+            between = derive_expression(grammar, separator, most) if separator else ""
             following = ""
             for _ in range(most - 1):
                 following = f"(?>{between}{repeated}{following})?+"

@@ -13,13 +13,13 @@ MAX_MESSAGE = 500
 _HALF = re.compile("[\ud800-\udfff]")
 
 
-def clipped(text: str, width: int = 40) -> str:
+def shorten(text: str, width: int = 40) -> str:
     """A piece of a script as a message shows it: short, and on one line."""
     short = text if len(text) <= width else text[: width - 1] + "…"
     return "".join(c if c.isprintable() else "·" for c in short)
 
 
-def character(char: str) -> str:
+def name_character(char: str) -> str:
     """How a message names a character."""
     named = {
         " ": "a space",
@@ -36,15 +36,15 @@ def character(char: str) -> str:
     return f"{kind}U+{ord(char):04X}"
 
 
-def half_character(char: str) -> str:
+def explain_surrogate(char: str) -> str:
     r"""Why a surrogate cannot be stored; Python reads a byte that is no UTF-8 as one of U+DC80 to U+DCFF.
 
-    >>> half_character(b"\xff".decode("utf-8", "surrogateescape"))
+    >>> explain_surrogate(b"\xff".decode("utf-8", "surrogateescape"))
     'the byte 0xFF is not UTF-8; save the script as UTF-8'
     """
     if "\udc80" <= char <= "\udcff":
         return f"the byte 0x{ord(char) - 0xDC00:02X} is not UTF-8; save the script as UTF-8"
-    return f"{character(char)} is half a character, and cannot be stored"
+    return f"{name_character(char)} is half a character, and cannot be stored"
 
 
 class Finding(NamedTuple):
@@ -56,24 +56,24 @@ class Finding(NamedTuple):
     first: Span | None = None
 
 
-def problem_of(finding: Finding, source: Source) -> Problem:
+def locate_problem(finding: Finding, source: Source) -> Problem:
     """A finding at its place in a source."""
     message = finding.message
     if finding.first is not None:
         message += "; the first is at {}:{}".format(*source.position(finding.first.start))
-    return source.problem(clipped(message, MAX_MESSAGE), finding.code, finding.span)
+    return source.problem(shorten(message, MAX_MESSAGE), finding.code, finding.span)
 
 
-def problems_of(findings: Sequence[Finding], source: Source) -> tuple[Problem, ...]:
+def locate_problems(findings: Sequence[Finding], source: Source) -> tuple[Problem, ...]:
     """Findings at their places, as many as anybody reads."""
-    problems = [problem_of(finding, source) for finding in findings[:MAX_PROBLEMS]]
+    problems = [locate_problem(finding, source) for finding in findings[:MAX_PROBLEMS]]
     if len(findings) > MAX_PROBLEMS:
         message = f"there are more than {MAX_PROBLEMS} problems; these are the first ones"
         problems.append(source.problem(message, "too-many-problems", findings[MAX_PROBLEMS].span))
     return tuple(problems)
 
 
-def half_characters(text: str) -> list[Finding]:
+def find_surrogates(text: str) -> list[Finding]:
     """The halves of surrogate pairs in a text, which no encoding can write."""
     found = islice(_HALF.finditer(text), MAX_PROBLEMS + 1)
-    return [Finding(half_character(half[0]), "encoding", Span(*half.span())) for half in found]
+    return [Finding(explain_surrogate(half[0]), "encoding", Span(*half.span())) for half in found]

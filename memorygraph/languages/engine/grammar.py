@@ -157,28 +157,31 @@ def read_grammar(path: Path, *roots: str) -> Grammar:
         rule = waiting.pop()
         if rule.rule_name not in rules:
             is_node = rule._tx_class._tx_type == RULE_COMMON  # noqa: SLF001 - textX's documented names
-            rules[rule.rule_name] = Rule(rule.rule_name, is_node, _lower_body(rule, waiting))
-    tokens = {name: _pattern(rule) for name, rule in defined.items() if isinstance(rule, arpeggio.Match)}
+            rules[rule.rule_name] = Rule(rule.rule_name, is_node, lower_body(rule, waiting))
+    tokens = {name: pattern_of(rule) for name, rule in defined.items() if isinstance(rule, arpeggio.Match)}
     return Grammar(path, rules, tokens, re.escape(parser.ws), tokens.get("Comment"))
 
 
-def _lower(expression: arpeggio.ParsingExpression, waiting: list[arpeggio.ParsingExpression]) -> Expression:
+def lower(expression: arpeggio.ParsingExpression, waiting: list[arpeggio.ParsingExpression]) -> Expression:
     """A parsing expression without textX in it; the rules that it refers to are added to those `waiting`."""
     if isinstance(expression, arpeggio.Match):
-        return Token(_pattern(expression), _name(expression))
+        # A keyword is a pattern with a fixed text; any other pattern has the name of its rule.
+        fixed = isinstance(expression, arpeggio.StrMatch) or expression.to_match != expression.to_match_regex
+        return Token(pattern_of(expression), str(expression.to_match if fixed else expression.rule_name))
     if expression.root and not expression.rule_name.startswith("__asgn"):
         waiting.append(expression)
         return Reference(expression.rule_name)
-    return _lower_body(expression, waiting)
+    return lower_body(expression, waiting)
 
 
-def _lower_body(expression: arpeggio.ParsingExpression, waiting: list[arpeggio.ParsingExpression]) -> Expression:
+def lower_body(expression: arpeggio.ParsingExpression, waiting: list[arpeggio.ParsingExpression]) -> Expression:
+    """What an expression consists of; textX marks the assignment of an attribute at the expression around its value."""
     attribute = getattr(expression, "_attr_name", None)
     if attribute is None:
-        parts = [_lower(node, waiting) for node in expression.nodes]
+        parts = [lower(node, waiting) for node in expression.nodes]
     else:
         many = expression.rule_name in {"__asgn_zeroormore", "__asgn_oneormore"}
-        parts = [_assign(attribute, expression.nodes[0], waiting, many=many)]
+        parts = [lower_assignment(attribute, expression.nodes[0], waiting, many=many)]
     match expression:
         case arpeggio.Not() if isinstance(parts[0], Token):
             return Absent(parts[0])
@@ -189,24 +192,24 @@ def _lower_body(expression: arpeggio.ParsingExpression, waiting: list[arpeggio.P
         case arpeggio.Optional():
             return Repetition(parts[0], 0, most=1)
         case arpeggio.OneOrMore() | arpeggio.ZeroOrMore():
-            separator = _lower(expression.sep, waiting) if expression.sep else None
+            separator = lower(expression.sep, waiting) if expression.sep else None
             if separator is None or isinstance(separator, Token):
                 return Repetition(parts[0], int(isinstance(expression, arpeggio.OneOrMore)), separator=separator)
     raise NotImplementedError(f"the engine cannot read {expression.name}")
 
 
-def _assign(
+def lower_assignment(
     attribute: str, value: arpeggio.ParsingExpression, waiting: list[arpeggio.ParsingExpression], *, many: bool
 ) -> Expression:
     """The value of an attribute: a token, one of several, or what a rule reads."""
     if isinstance(value, arpeggio.OrderedChoice) and all(isinstance(node, arpeggio.Match) for node in value.nodes):
-        options = [_assign(attribute, node, waiting, many=many) for node in value.nodes]
+        options = [lower_assignment(attribute, node, waiting, many=many) for node in value.nodes]
         return Choice(tuple(options))
-    lowered = _lower(value, waiting)
+    lowered = lower(value, waiting)
     return Assigned(attribute, many, lowered) if isinstance(lowered, Token | Reference) else lowered
 
 
-def _pattern(match: arpeggio.Match) -> str:
+def pattern_of(match: arpeggio.Match) -> str:
     """The pattern of a token; one that would mean something else inside a larger pattern is refused."""
     if isinstance(match, arpeggio.StrMatch):
         return re.escape(str(match.to_match))
@@ -217,9 +220,3 @@ def _pattern(match: arpeggio.Match) -> str:
     ):
         raise NotImplementedError(f"no pattern for {match.name}")
     return str(match.to_match_regex)
-
-
-def _name(match: arpeggio.Match) -> str:
-    """How messages call a token: by its text, or by the name of its rule."""
-    fixed = isinstance(match, arpeggio.StrMatch) or match.to_match != match.to_match_regex
-    return str(match.to_match if fixed else match.rule_name)

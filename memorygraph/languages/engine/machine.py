@@ -52,16 +52,17 @@ Fields: TypeAlias = dict[str, Any]
 Build: TypeAlias = Callable[[Fields, Span], Any]
 
 
-# What the machine can do; the operands are in brackets.
-TOKEN = 0  # read a token (its pattern, an attribute or None, whether that has many, its name)
-CALL = 1  # (where the rule begins, its name)
-TRY = 2  # what follows may fail (fallback, lookahead, expected tokens)
+# The instructions of the machine, with their operands. Plain numbers and tuples: one loop over them is the fastest that
+# Python can do, and it decides how long a large program takes to read.
+TOKEN = 0  # read a token (pattern, attribute or None, whether that has many, name)
+CALL = 1  # read a rule (its first instruction, its name)
+TRY = 2  # try what follows (fallback, lookahead, expected tokens)
 RETURN = 3
-DONE = 4  # what was tried has succeeded (the next instruction)
-OPEN = 5  # a node begins (its rule)
-CLOSE = 6  # a node ends (its rule)
-ASSIGN = 7  # the node read last belongs to the open one (attribute, whether that has many)
-ABSENT = 8  # fail if this token is next (its pattern)
+DONE = 4  # the attempt succeeded (next instruction)
+OPEN = 5  # begin a node (rule)
+CLOSE = 6  # end a node (rule)
+ASSIGN = 7  # give the last node to the open one (attribute, whether that has many)
+ABSENT = 8  # fail if a token is next (pattern)
 END = 9
 
 Code: TypeAlias = list[tuple[Any, ...]]
@@ -73,83 +74,85 @@ def compile_rules(rules: Mapping[str, Rule]) -> tuple[Code, dict[str, int]]:
     starts: dict[str, int] = {}
     for name, rule in rules.items():
         starts[name] = len(code)
-        body = _instructions(rule.body, len(code) + rule.node)
+        body = compile_expression(rule.body, len(code) + rule.node)
         code += [(OPEN, name), *body, (CLOSE, name)] if rule.node else body
         code.append((RETURN,))
-    linked = [(CALL, starts[step[1]], step[1]) if step[0] == CALL else step for step in code]
-    return [_guarded(linked, at) if step[0] == TRY else step for at, step in enumerate(linked)], starts
+    code = [(CALL, starts[step[1]], step[1]) if step[0] == CALL else step for step in code]
+    for at, step in enumerate(code):
+        if step[0] == TRY:
+            # Most attempts fail at once. One look at the first tokens is cheaper than to enter each of their rules.
+            tokens = sorted(first_tokens(code, at + 1))
+            pattern = "|".join(f"(?:{code[token][1].__self__.pattern})" for token in tokens)
+            code[at] = (TRY, step[1], matcher(pattern), frozenset(tokens))
+    return code, starts
 
 
-def _guarded(code: Code, at: int) -> tuple[Any, ...]:
-    """An attempt that is skipped unless one of its first tokens is next."""
-    tokens = sorted(_first_tokens(code, at + 1))
-    pattern = "|".join(f"(?:{code[token][1].__self__.pattern})" for token in tokens)
-    return TRY, code[at][1], re.compile(pattern, re.MULTILINE).match, frozenset(tokens)
+def matcher(pattern: str) -> Callable[..., re.Match[str] | None]:
+    """What matches a token at a place."""
+    return re.compile(pattern, re.MULTILINE).match
 
 
-def _first_tokens(code: Code, at: int) -> set[int]:
-    """The instructions for the tokens that can be read first, from an instruction on."""
+def first_tokens(code: Code, at: int) -> set[int]:
+    """The places of the instructions for those tokens that can be read first from an instruction on."""
     step = code[at]
     if step[0] == TOKEN:
         return {at}
     if step[0] == CALL:
-        return _first_tokens(code, step[1])
+        return first_tokens(code, step[1])
     if step[0] == TRY:
-        return _first_tokens(code, at + 1) | _first_tokens(code, step[1])
+        return first_tokens(code, at + 1) | first_tokens(code, step[1])
     if step[0] in {OPEN, ABSENT}:
-        return _first_tokens(code, at + 1)
+        return first_tokens(code, at + 1)
     raise NotImplementedError("no attempt may succeed without reading anything")
 
 
-def _instructions(expression: Expression, at: int) -> Code:  # noqa: PLR0911 - one for each kind
-    """The instructions for an expression, which begin at this place; rules are called by name."""
+def compile_expression(expression: Expression, at: int) -> Code:  # noqa: PLR0911 - one for each kind
+    """The instructions for an expression, from place `at` on; rules are still called by name."""
     match expression:
         case Token():
-            return [_token(expression, None, many=False)]
+            return [(TOKEN, matcher(expression.pattern), None, False, expression.name)]
         case Absent():
-            return [(ABSENT, re.compile(expression.token.pattern, re.MULTILINE).match)]
+            return [(ABSENT, matcher(expression.token.pattern))]
         case Reference():
             return [(CALL, expression.rule)]
-        case Assigned(attribute, many, Token() as token):
-            return [_token(token, attribute, many=many)]
+        case Assigned(attribute, many, Token(pattern, name)):
+            return [(TOKEN, matcher(pattern), attribute, many, name)]
         case Assigned(attribute, many, Reference(rule)):
             return [(CALL, rule), (ASSIGN, attribute, many)]
         case Sequence():
             code: Code = []
             for part in expression.parts:
-                code += _instructions(part, at + len(code))
+                code += compile_expression(part, at + len(code))
             return code
         case Choice():
-            return _choice(expression.options, at)
+            return compile_choice(expression.options, at)
         case Repetition():
-            return _repetition(expression, at)
+            return compile_repetition(expression, at)
     raise NotImplementedError(f"no instructions for {expression}")
 
 
-def _token(token: Token, attribute: str | None, *, many: bool) -> tuple[Any, ...]:
-    return TOKEN, re.compile(token.pattern, re.MULTILINE).match, attribute, many, token.name
-
-
-def _choice(options: tuple[Expression, ...], at: int) -> Code:
+def compile_choice(options: tuple[Expression, ...], at: int) -> Code:
+    """Try one option after the other; the last one is no attempt, since nothing is left after it."""
     if len(options) == 1:
-        return _instructions(options[0], at)
-    first = _instructions(options[0], at + 1)
+        return compile_expression(options[0], at)
+    first = compile_expression(options[0], at + 1)
     rest_at = at + len(first) + 2
-    rest = _choice(options[1:], rest_at)
+    rest = compile_choice(options[1:], rest_at)
     return [(TRY, rest_at), *first, (DONE, rest_at + len(rest)), *rest]
 
 
-def _repetition(repetition: Repetition, at: int) -> Code:
+def compile_repetition(repetition: Repetition, at: int) -> Code:
+    """Try the item, or the separator and the item, until the attempt fails."""
     item, separator = repetition.item, repetition.separator
     if repetition.most == 1:
-        code = _instructions(item, at + 1)
+        code = compile_expression(item, at + 1)
         after = at + len(code) + 2
         return [(TRY, after), *code, (DONE, after)]
     if separator and not repetition.least:
-        return _repetition(Repetition(Repetition(item, 1, separator=separator), 0, most=1), at)
-    first = _instructions(item, at) if repetition.least else []
+        return compile_repetition(Repetition(Repetition(item, 1, separator=separator), 0, most=1), at)
+    first = compile_expression(item, at) if repetition.least else []
     head = at + len(first) + 1
-    more = _instructions(Sequence((separator, item)) if separator else item, head)
+    more = compile_expression(Sequence((separator, item)) if separator else item, head)
     return [*first, (TRY, head + len(more) + 1), *more, (DONE, head - 1)]
 
 
@@ -195,17 +198,17 @@ class Machine:
         Nothing at or after the `limit` is looked at. With `whole`, the rule must reach the end of the text. Without
         `layout`, the blanks and comments at the position belong to what is read.
         """
-        run = _Run(self._code, text, self.layout, limit)
+        run = MachineRun(self._code, text, self.layout, limit)
         start = self.layout_end(text, position) if layout else position
-        end = run.match(self._starts[rule], start)
+        end = run.run(self._starts[rule], start)
         if end is None or (whole and end < len(text)):
             names = dict.fromkeys(str(self._code[at][4]) for at in sorted(run.misses))
             before = run.ends.get(run.furthest, (start, start))
             return Stopped(run.furthest, tuple(names), Span(*before), run.deep)
-        return Read(_built(text, run.captures, builds), end)
+        return Read(build_tree(text, run.captures, builds), end)
 
 
-class _Run:
+class MachineRun:
     """One run of the machine over a text.
 
     Positions are those after layout; `ends` maps each to the span of the token before it. `furthest` is the last
@@ -223,7 +226,7 @@ class _Run:
         self.misses: set[int] = set()
         self.deep = False
 
-    def match(self, at: int, position: int) -> int | None:  # noqa: C901, PLR0912, PLR0915 - one loop is fastest
+    def run(self, at: int, position: int) -> int | None:  # noqa: C901, PLR0912, PLR0915 - one loop is fastest
         """Run from an instruction on; the position after what was read, or None where it does not fit."""
         code, text, limit = self._code, self._text, self._limit
         captures, ends, layout = self.captures, self.ends, self._layout
@@ -245,10 +248,10 @@ class _Run:
                     start, position = position, layout(text, end, limit).end()
                     ends[position] = (start, end)
                     continue
-                self._missed(position, {at - 1})
+                self.miss(position, {at - 1})
             elif op is TRY:
                 if step[2](text, position, limit) is None:
-                    self._missed(position, step[3])
+                    self.miss(position, step[3])
                     at = step[1]
                 else:
                     stack.append((step[1], position, len(captures)))
@@ -281,7 +284,7 @@ class _Run:
                 return position
             elif step[1](text, position, limit) is None:
                 continue
-            # What was tried last has failed.
+            # Back to the last attempt; the calls since then have failed with it.
             while stack and stack[-1][1] < 0:
                 _, called_at, called = stack.pop()
                 failed.add((called, ~called_at))
@@ -290,7 +293,8 @@ class _Run:
             at, position, count = stack.pop()
             del captures[count:]
 
-    def _missed(self, position: int, tokens: Set[int]) -> None:
+    def miss(self, position: int, tokens: Set[int]) -> None:
+        """Note tokens that were expected; only those at the furthest position explain an error."""
         if position > self.furthest:
             self.furthest = position
             self.misses = set(tokens)
@@ -298,8 +302,8 @@ class _Run:
             self.misses |= tokens
 
 
-def _built(text: str, captures: Iterable[tuple[Any, ...]], builds: Mapping[str, Build]) -> Any:
-    """Build the value of what was captured: a node is built when it is closed, after all that is in it."""
+def build_tree(text: str, captures: Iterable[tuple[Any, ...]], builds: Mapping[str, Build]) -> Any:
+    """Build the value of what was captured, from the innermost nodes outwards."""
     last: Any = None
     open_nodes: list[tuple[int, Fields]] = []
     for op, name, *details in captures:

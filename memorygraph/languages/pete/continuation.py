@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from memorygraph.errors import Problem, Source, Span
-from memorygraph.languages.engine.findings import problem_of
+from memorygraph.languages.engine.findings import locate_problem
 from memorygraph.languages.engine.machine import Stopped
 from memorygraph.languages.pete import syntax
 from memorygraph.languages.pete.errors import explain
@@ -125,4 +125,4 @@ class Reader:
         source = Source(self._before + text, first_line=self._line)
         before = Span(*(place + begin for place in stop.before))
         finding = explain(source, stop._replace(offset=stop.offset + begin, before=before), begin)
-        self.problem = problem_of(finding, source)
+        self.problem = locate_problem(finding, source)

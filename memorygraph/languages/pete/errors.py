@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from memorygraph.errors import Source, Span
 from memorygraph.languages.engine.explain import CODE, MAX_WORD, Explainer, Group, Place, not_closed, show
-from memorygraph.languages.engine.findings import Finding, clipped
+from memorygraph.languages.engine.findings import Finding, shorten
 from memorygraph.languages.engine.machine import Stopped
 from memorygraph.languages.pete.items import MAX_NESTING
 from memorygraph.languages.pete.syntax import Closing, Item
@@ -148,7 +148,7 @@ def _unclosed_token(text: str, offset: int) -> Finding | None:
     if text.startswith("\\", end):
         escape = text[end : end + 2]
         known = r"\" \\ \/ \b \f \n \r \t and \u with four digits"
-        message = f"the escape `{clipped(escape)}` is not known; JSON has {known}"
+        message = f"the escape `{shorten(escape)}` is not known; JSON has {known}"
         return Finding(message, CODE, Span(end, end + 2))
     message = 'this text is not closed: its second `"` is missing; a line break in it is written `\\n`'
     return Finding(message, CODE, Span(offset, end))
@@ -165,9 +165,9 @@ def _by_place(expected: set[str], before: str, found: str) -> str:  # noqa: PLR0
     if expected == {"("}:
         return "a context has parentheses, even without handles: context cool() {"
     if "Handle" in expected and ")" in expected and found[0].isalpha():
-        return f"handles begin with `&`: &{clipped(found)}"
+        return f"handles begin with `&`: &{shorten(found)}"
     if expected == {","} and before.startswith("@"):
-        return f"write: {clipped(before)}, procedure {{…}}"
+        return f"write: {shorten(before)}, procedure {{…}}"
     if {"Address", "Description"} <= expected:
         return "a concept is described: &heat = /* the heat in the lab */"
     if "=" in expected and found in {".", "?"}:

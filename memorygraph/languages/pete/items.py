@@ -11,7 +11,7 @@ from memorygraph.errors import Span
 from memorygraph.languages.engine.machine import Build, Fields, Machine, Read, Stopped
 from memorygraph.languages.pete import syntax
 
-GRAMMAR = Machine.from_file(Path(__file__).with_name("grammar.tx"), "Item")
+MACHINE = Machine.from_file(Path(__file__).with_name("grammar.tx"), "Item")
 
 BLANKS = " \t\r\n"
 _ANSWERED = frozenset({syntax.Command, syntax.Question})
@@ -23,7 +23,7 @@ _BRACKET = re.compile(r'"(?:[^"\\]++|\\.)*+"|([\[{])|([\]}])')
 
 def read_item(text: str, builds: Mapping[str, Build], position: int, rule: str = "Item") -> Read | Stopped:
     """The item at a position, or where it could not be read; what nests too deep is not read."""
-    result = GRAMMAR.read(text, rule, builds, position)
+    result = MACHINE.read(text, rule, builds, position)
     if isinstance(result, Read) and type(result.value) in _ANSWERED:
         result = _broken_end(text, builds, result) or result
     if isinstance(result, Read):
@@ -62,7 +62,7 @@ def _broken_end(text: str, builds: Mapping[str, Build], read: Read) -> Stopped |
     bare = isinstance(item, syntax.Command) and item.arguments is None and text[read.end : read.end + 1] in {"{", "["}
     if not bare and not text.startswith(">>", read.end):
         return None
-    end = GRAMMAR.read(text, "Structure" if bare else "Feedback", builds, read.end)
+    end = MACHINE.read(text, "Structure" if bare else "Feedback", builds, read.end)
     return end if isinstance(end, Stopped) else None
 
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 
 from memorygraph.errors import MAX_PROBLEMS, Source, Span
-from memorygraph.languages.engine.findings import Finding, half_characters, problems_of
+from memorygraph.languages.engine.findings import Finding, find_surrogates, locate_problems
 from memorygraph.languages.engine.machine import Read, Stopped
 from memorygraph.languages.pete import syntax
 from memorygraph.languages.pete.checks import check_program
 from memorygraph.languages.pete.continuation import Reader
 from memorygraph.languages.pete.errors import beginning, explain, outside
-from memorygraph.languages.pete.items import BLANKS, GRAMMAR, builds_for, read_item
+from memorygraph.languages.pete.items import BLANKS, MACHINE, builds_for, read_item
 
-__all__ = ["GRAMMAR", "MAX_CHARACTERS", "Reader", "read_items", "read_program"]
+__all__ = ["MACHINE", "MAX_CHARACTERS", "Reader", "read_items", "read_program"]
 
 MAX_CHARACTERS = 2**24  # characters of a log
 
@@ -35,9 +35,9 @@ def read_program(text: str, file: str | None = None, *, strict: bool = False) ->
     source = Source(text.removeprefix("\ufeff"), file)
     items, findings = read_items(source)
     if findings:
-        return syntax.Program(source, items, problems_of(findings, source))
+        return syntax.Program(source, items, locate_problems(findings, source))
     problems, warnings = check_program(items, source)
-    return syntax.Program(source, items, problems_of(problems, source), problems_of(warnings, source))
+    return syntax.Program(source, items, locate_problems(problems, source), locate_problems(warnings, source))
 
 
 def read_items(source: Source) -> tuple[tuple[syntax.Item, ...], list[Finding]]:
@@ -49,7 +49,7 @@ def read_items(source: Source) -> tuple[tuple[syntax.Item, ...], list[Finding]]:
         return (), [Finding(message, "program-too-large", Span(0, 1))]
     log = _Log(source)
     log.read()
-    return tuple(log.items), half_characters(source.text) or log.findings
+    return tuple(log.items), find_surrogates(source.text) or log.findings
 
 
 class _Log:
@@ -65,7 +65,7 @@ class _Log:
         """Read all that can be read."""
         text = self._source.text
         builds = builds_for(text)
-        position: int | None = GRAMMAR.layout_end(text, 0)
+        position: int | None = MACHINE.layout_end(text, 0)
         first = read_item(text, builds, position or 0, "Opening")
         if isinstance(first, Stopped):
             position = self._first(first, position or 0)
@@ -103,7 +103,7 @@ class _Log:
         if line <= position or text[line:offset].strip(BLANKS):
             line = text.find("\n", offset) + 1 or len(text)
         following = _NEXT.search(text, line)
-        return GRAMMAR.layout_end(text, following.start()) if following else None
+        return MACHINE.layout_end(text, following.start()) if following else None
 
     def _take(self, item: syntax.Item) -> None:
         """Count an item, which may stand where none can; after an error nobody knows."""

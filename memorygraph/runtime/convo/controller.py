@@ -1,29 +1,33 @@
-"""Runs a graph from its source to its result: as a function, and with the events of its life."""
+"""Ways to run a graph from its source to its result: a function, a template with values, a controller with events."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import dataclasses
+import re
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from functools import partial
 from queue import SimpleQueue
 from threading import Barrier, BrokenBarrierError, Thread
 from types import TracebackType
 from typing import Any, Literal, Self, Unpack
 
-from memorygraph.errors import MemoryGraphError
+from memorygraph.errors import MemoryGraphError, ScriptError, Span
 from memorygraph.languages import parse
+from memorygraph.languages.convo import syntax
 from memorygraph.runtime.convo.engine import Engine, RunListener, RunOptions
-from memorygraph.runtime.convo.graph import Graph
-from memorygraph.runtime.convo.placeholders import filled
-from memorygraph.runtime.convo.steps import ConvoGraphResult, ModelCall, Step
+from memorygraph.runtime.convo.steps import ConvoGraphResult, ConvoStep
+from memorygraph.runtime.convo.values import render_value
 
 State = Literal["ready", "running", "stopped"]
 EventName = Literal["started", "step_started", "called", "tool_called", "step_completed", "ended"]
 EVENTS = ("started", "step_started", "called", "tool_called", "step_completed", "ended")
 
+PLACEHOLDER = re.compile(r"\$\{\s*([A-Za-z_]\w*)\s*\}")
+
 
 def convo_graph(source: str, options: RunOptions | None = None, /, **values: Any) -> Any:
-    r"""The output of the graph in a source, or None where it failed. `${name}` in the source stands for a value.
+    r"""Run the graph in a source; give its output, or None where it failed. `${name}` stands for a value.
 
     A value is data wherever it stands: nothing in it is read as Convo.
 
@@ -34,11 +38,11 @@ def convo_graph(source: str, options: RunOptions | None = None, /, **values: Any
         ScriptError: the source is wrong, or has a placeholder without a value.
     """
     given = options or {}
-    return Engine(filled(parse(source, "convo", file=given.get("file")), values), **given).run().value
+    return Engine(fill_placeholders(parse(source, "convo", file=given.get("file")), values), **given).run().value
 
 
 def execute_convo_graph(source: str, **options: Unpack[RunOptions]) -> ConvoGraphResult:
-    r"""Run the graph in a source. What fails is told by the result.
+    r"""Run the graph in a source; an error is part of the result.
 
     >>> execute_convo_graph("> user\n3\n> node a\n  > double(x: number) -> (mul(x 2))\n> goto a").value
     6
@@ -50,9 +54,9 @@ def execute_convo_graph(source: str, **options: Unpack[RunOptions]) -> ConvoGrap
 
 
 class ConvoGraphController:
-    r"""Runs a graph, and tells what happens to any number of listeners, in their order.
+    r"""Runs a graph, and tells any number of listeners of its events, in their order.
 
-    Its state is `ready`, then `running`, then `stopped`. A listener that raises fails the run; `dispose` ends it
+    The state is `ready`, then `running`, then `stopped`. A listener that raises fails the run; `dispose` ends it
     before its next call.
 
     >>> visited = []
@@ -68,7 +72,10 @@ class ConvoGraphController:
     def __init__(self, source: str, **options: Unpack[RunOptions]) -> None:
         given = options.get("listener")
         self._listeners: list[RunListener] = [given] if given else []
-        self._engine = Engine.of(source, **{**options, "listener": _Relay(self)})
+        relay = RunListener()
+        for event in EVENTS:
+            setattr(relay, event, partial(self.tell, event))
+        self._engine = Engine.of(source, **{**options, "listener": relay})
         self.state: State = "ready"
         self.result: ConvoGraphResult | None = None
 
@@ -87,7 +94,7 @@ class ConvoGraphController:
         return main.steps[-1].index if main and main.steps else -1
 
     def subscribe(self, listener: RunListener) -> None:
-        """Tell a listener what happens, after those that came before it."""
+        """Add a listener, which hears of each event after the earlier ones."""
         self._listeners.append(listener)
 
     def on(self, event: EventName, callback: Callable[..., None]) -> None:
@@ -103,33 +110,33 @@ class ConvoGraphController:
         self._listeners.append(listener)
 
     def run(self) -> ConvoGraphResult:
-        """Run the graph to its end; the same result again where it has run.
+        """Run the graph to its end; a second call gives the same result.
 
         Raises:
             MemoryGraphError: it is running.
         """
         if self.result is None:
-            self._require_idle()
+            self.require_idle()
             self.state = "running"
             self.result = self._engine.run()
             self.state = "stopped"
         return self.result
 
-    def steps(self) -> Iterator[Step]:
-        """Run the graph, and give each step when it is completed. The graph goes on when the next is asked for.
+    def steps(self) -> Iterator[ConvoStep]:
+        """Run the graph; give each step when it is complete. The graph goes on when the next one is asked for.
 
         Leaving the loop ends the run.
 
         Raises:
             MemoryGraphError: it is running.
         """
-        self._require_idle()
-        completed: SimpleQueue[Step | None] = SimpleQueue()
+        self.require_idle()
+        completed: SimpleQueue[ConvoStep | None] = SimpleQueue()
         asked = Barrier(2)
 
-        def give(step: Step) -> None:
+        def give(step: ConvoStep) -> None:
             completed.put(step)
-            with suppress(BrokenBarrierError):  # nobody asks any more
+            with suppress(BrokenBarrierError):  # the caller has left the loop
                 asked.wait()
 
         def run() -> None:
@@ -150,7 +157,12 @@ class ConvoGraphController:
             asked.abort()
             runner.join()
 
-    def _require_idle(self) -> None:
+    def require_idle(self) -> None:
+        """Refuse a second run at the same time.
+
+        Raises:
+            MemoryGraphError: the graph is running.
+        """
         if self.state == "running":
             raise MemoryGraphError("this graph is running already")
 
@@ -166,26 +178,31 @@ class ConvoGraphController:
             getattr(listener, event)(*about)
 
 
-@dataclass
-class _Relay(RunListener):
-    """Passes on what an engine tells."""
+def fill_placeholders(program: syntax.Program, values: Mapping[str, Any]) -> syntax.Program:
+    """Replace the placeholders `${name}` of a parsed program by values, which are always data.
 
-    controller: ConvoGraphController
+    Raises:
+        ScriptError: a placeholder has no value.
+    """
+    source = program.source
+    missing = [match for match in PLACEHOLDER.finditer(source.text) if match[1] not in values]
+    if missing:
+        raise ScriptError(
+            [
+                source.problem(f"`{match[0]}` has no value: give {match[1]}=…", "missing-value", Span(*match.span()))
+                for match in missing
+            ]
+        )
+    texts = {name: render_value(value) for name, value in values.items()}
 
-    def started(self, graph: Graph) -> None:
-        self.controller.tell("started", graph)
+    def fill(part: Any) -> Any:
+        if isinstance(part, str):
+            return PLACEHOLDER.sub(lambda match: texts[match[1]], part)
+        if isinstance(part, syntax.Syntax):
+            names = (field.name for field in dataclasses.fields(part) if field.name != "span")
+            return dataclasses.replace(part, **{name: fill(getattr(part, name)) for name in names})
+        if isinstance(part, tuple):
+            return tuple(fill(item) for item in part)
+        return part
 
-    def step_started(self, step: Step) -> None:
-        self.controller.tell("step_started", step)
-
-    def called(self, step: Step, call: ModelCall) -> None:
-        self.controller.tell("called", step, call)
-
-    def tool_called(self, step: Step, name: str, arguments: dict[str, Any], result: Any) -> None:
-        self.controller.tell("tool_called", step, name, arguments, result)
-
-    def step_completed(self, step: Step) -> None:
-        self.controller.tell("step_completed", step)
-
-    def ended(self, result: ConvoGraphResult) -> None:
-        self.controller.tell("ended", result)
+    return dataclasses.replace(program, conversation=fill(program.conversation))

@@ -7,20 +7,20 @@ from types import TracebackType
 from typing import Any, Self, Unpack
 
 from memorygraph.runtime.convo.engine import Engine, RunOptions
-from memorygraph.runtime.convo.entry import transcript_text
 from memorygraph.runtime.convo.failure import GraphFailure
-from memorygraph.runtime.convo.steps import ConvoGraphResult, Step
+from memorygraph.runtime.convo.steps import ConvoGraphResult, ConvoStep
+from memorygraph.runtime.convo.transcript import transcript_text
+from memorygraph.runtime.convo.values import render_value
 
 
 @dataclass(frozen=True)
 class ConvoCompletion:
-    """What one completion did: the step that it took, the message that came of it, and where the graph goes on.
+    """The result of one completion: the step that it took, its message, and the next node.
 
-    `message` is the output as text, or the summary where the graph has been left and a summary is wanted; `value` is
-    the output.
+    `message` is the output as text, or the summary at the end of a conversation with one; `value` is the output.
     """
 
-    step: Step
+    step: ConvoStep
     message: str
     value: Any
     next_node: str | None
@@ -51,13 +51,13 @@ class Conversation:
         """Take the next step.
 
         Raises:
-            MemoryGraphError: it failed, or the graph has been left already. `result` says what was done.
+            MemoryGraphError: the step failed, or the graph has been left already. `result` has what was done.
         """
         if self._result is not None:
             raise GraphFailure("the graph has been left already", "no-goto")
         try:
             branch = self._engine.begin()
-            step = branch.step()
+            step = branch.take_step()
         except Exception as error:
             self._result = self._engine.end(error)
             raise
@@ -66,23 +66,23 @@ class Conversation:
             if self._result.failure is not None:
                 raise self._result.failure
         summary = self._result.summary if self._result else None
-        message = branch.scene.written(step.output) if summary is None else summary
+        message = render_value(step.output) if summary is None else summary
         return ConvoCompletion(step, message, step.output, branch.node, branch.exited)
 
     @property
     def result(self) -> ConvoGraphResult:
-        """What has come of the graph; a failed result as long as nothing has."""
+        """The result of the graph; one that failed as long as it has not been left."""
         return self._result or ConvoGraphResult(success=False, error="the graph has not been left", code="unfinished")
 
     @property
     def text(self) -> str:
-        """What the completions have added to the conversation, as Convo."""
+        """The messages that the completions have added to the conversation, as Convo."""
         if self._result is not None:
             return self._result.text
         return transcript_text(self._engine.main.messages) if self._engine.main else ""
 
     def dispose(self) -> None:
-        """Stop what still runs, and close the connections."""
+        """Stop the branches that still run, and close the connections."""
         self._engine.stop()
         if self._result is None:
             self._result = self._engine.end()

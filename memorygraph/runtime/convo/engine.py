@@ -1,7 +1,7 @@
-"""The engine of node graphs: runs a conversation's graph, in one branch or several, and tells what happens.
+"""The engine of node graphs: runs a conversation's graph, in one branch or several, and tells a listener of it.
 
-What a run does is told to its listener as it happens: each call of a model or a function when it is complete, each
-step when it is. From what was told, a run that broke off goes on without repeating any of it.
+The listener hears of each call of a model or a function when it is complete, and of each step when it is. From what it
+heard, a run that was interrupted can be resumed without repeating any call. Source: seeds/convo-node-graphs.txt.
 """
 
 from __future__ import annotations
@@ -14,22 +14,24 @@ from typing import Any, Protocol, TypedDict
 from memorygraph.errors import ScriptError
 from memorygraph.languages import convo, parse
 from memorygraph.llm.completion import Completion
-from memorygraph.runtime.convo.asker import ModelAsker
+from memorygraph.llm.model import OpenAIModel
+from memorygraph.llm.uris import model_of
 from memorygraph.runtime.convo.branch import Branch
-from memorygraph.runtime.convo.entry import Entry, wire_messages
-from memorygraph.runtime.convo.failure import GraphFailure, code_of
-from memorygraph.runtime.convo.graph import Graph, graph_of
+from memorygraph.runtime.convo.failure import GraphFailure
+from memorygraph.runtime.convo.graph import NodeGraph, graph_of
+from memorygraph.runtime.convo.prompts import summary_request
 from memorygraph.runtime.convo.scene import Scene
-from memorygraph.runtime.convo.steps import ConvoGraphResult, ModelCall, Purpose, Step
-from memorygraph.runtime.convo.summary import summary_request
+from memorygraph.runtime.convo.steps import CallPurpose, ConvoGraphResult, ConvoStep, ModelCall
 from memorygraph.runtime.convo.surroundings import Surroundings
+from memorygraph.runtime.convo.transcript import TranscriptEntry, wire_messages
+from memorygraph.runtime.convo.values import render_value
 from memorygraph.runtime.permissions import Permissions
 
 MAX_STEPS = 100
 
 
 class Asker(Protocol):
-    """What calls models. It may be called from several threads at once."""
+    """Calls models, also from several threads at once."""
 
     def complete(
         self,
@@ -40,40 +42,78 @@ class Asker(Protocol):
         response_format: Mapping[str, Any] | None = None,
         model: str | None = None,
     ) -> Completion:
-        """What a model answers; `model` is another one than the run's own."""
+        """Ask a model: the run's own, unless `model` names another one."""
+
+
+class ModelAsker:
+    """Asks the model of a name, or of an address such as `ollama://host:port/model`; by default MEMORYGRAPH_MODEL."""
+
+    def __init__(self, model: str | None = None) -> None:
+        self.default = model
+        self.models: dict[str | None, OpenAIModel] = {}
+        self.lock = Lock()
+
+    def complete(
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        *,
+        tools: Sequence[Mapping[str, Any]] | None = None,
+        tool_choice: str | Mapping[str, Any] | None = None,
+        response_format: Mapping[str, Any] | None = None,
+        model: str | None = None,
+    ) -> Completion:
+        """Ask a model; its connection is kept for the next call.
+
+        Raises:
+            ModelError: no model is configured, or its endpoint failed.
+        """
+        name = model or self.default
+        with self.lock:
+            if name not in self.models:
+                self.models[name] = model_of(name) if name and "://" in name else OpenAIModel(name)
+            asked = self.models[name]
+        extra = {"tool_choice": tool_choice} if tool_choice is not None else None
+        return asked.complete(messages, tools=tools, response_format=response_format, extra=extra)
+
+    def close(self) -> None:
+        """Close the connections."""
+        with self.lock:
+            models, self.models = list(self.models.values()), {}
+        for model in models:
+            model.close()
 
 
 class RunListener:
-    """Is told what happens in a run, one thing at a time, in order. What it raises fails the run.
+    """Hears of the events of a run, one at a time, in order. What it raises fails the run.
 
-    A listener overrides what it wants to hear.
+    A listener overrides the methods of the events that it wants to hear of.
     """
 
-    def started(self, graph: Graph) -> None:
+    def started(self, graph: NodeGraph) -> None:
         """A run begins."""
 
-    def step_started(self, step: Step) -> None:
-        """A step begins: its messages stand, and nothing has been asked yet."""
+    def step_started(self, step: ConvoStep) -> None:
+        """A step begins: its messages are known, and no model has been asked yet."""
 
-    def called(self, step: Step, call: ModelCall) -> None:
+    def called(self, step: ConvoStep, call: ModelCall) -> None:
         """A call of a model is complete. It is one of the step's `calls`."""
 
-    def tool_called(self, step: Step, name: str, arguments: dict[str, Any], result: Any) -> None:
+    def tool_called(self, step: ConvoStep, name: str, arguments: dict[str, Any], result: Any) -> None:
         """A function has given its result. It is the step's `tool`."""
 
-    def step_completed(self, step: Step) -> None:
+    def step_completed(self, step: ConvoStep) -> None:
         """A step is done, and its route is chosen."""
 
     def ended(self, result: ConvoGraphResult) -> None:
-        """The run is over, well or not. A step that failed is the last of the result's steps."""
+        """The run has ended, with success or not. A step that failed is the last of the result's steps."""
 
 
 class RunOptions(TypedDict, total=False):
-    """How a graph is run; every way to run one takes these.
+    """The options of every way to run a graph.
 
     `model` is asked in place of MEMORYGRAPH_MODEL, and `asker` in place of an OpenAI-compatible endpoint. `input` is
-    added as a message of the user before the last `goto`. `resume` are the steps of a run that broke off. `file` is
-    named by errors.
+    added as a message of the user before the last `goto`. `resume` are the steps of an interrupted run. `file` is the
+    name of the source in errors.
     """
 
     model: str | None
@@ -82,7 +122,7 @@ class RunOptions(TypedDict, total=False):
     listener: RunListener | None
     permissions: Permissions
     max_steps: int
-    resume: Iterable[Step]
+    resume: Iterable[ConvoStep]
     summary: bool
     file: str | None
 
@@ -102,7 +142,7 @@ class Engine:
     listener: RunListener | None = None
     permissions: Permissions = field(default_factory=Permissions)
     max_steps: int = MAX_STEPS
-    resume: Iterable[Step] = ()
+    resume: Iterable[ConvoStep] = ()
     summary: bool = False
     file: str | None = None
 
@@ -110,21 +150,19 @@ class Engine:
         if self.program.problems:
             raise ScriptError(list(self.program.problems))
         self.graph = graph_of(self.program.conversation)
-        self._own = ModelAsker(self.model)
-        self._asker: Asker = self.asker or self._own
-        self._telling = RLock()
-        self._counting = Lock()
-        self._steps = 0
-        self._stop = Event()
-        self._said: list[Entry] = []
-        self._summary: str | None = None
-        self._known = {(step.branch, step.index): step for step in self.resume}
-        self._surroundings = Surroundings(Scene(self.program, self.graph, self.permissions), self.graph, self.input)
+        self.surroundings = Surroundings(Scene(self.program, self.graph, self.permissions), self.input)
         self.main: Branch | None = None
+        self.known_steps = {(step.branch, step.index): step for step in self.resume}
+        self.steps_taken = 0
+        self.summary_text: str | None = None
+        self.summary_messages: list[TranscriptEntry] = []
+        self.own_asker = ModelAsker(self.model)
+        self.stopping = Event()
+        self.telling, self.counting = RLock(), Lock()
 
     @classmethod
     def of(cls, source: str, **options: Any) -> Engine:
-        """A run of the graph in a source.
+        """Prepare a run of the graph in a source.
 
         Raises:
             ScriptError: the source is wrong.
@@ -132,89 +170,121 @@ class Engine:
         return cls(parse(source, "convo", file=options.get("file")), **options)
 
     def run(self) -> ConvoGraphResult:
-        """Run the graph to its end. What fails is told by the result, and not raised."""
+        """Run the graph to its end. An error is part of the result, and not raised."""
         try:
             self.begin().run()
         except Exception as error:  # noqa: BLE001 - a run never raises: its result says what happened
             return self.end(error)
-        except BaseException:  # somebody breaks the program off: the other branches end, too
+        except BaseException:  # the user interrupts the program: the other branches end, too
             self.stop()
             raise
         return self.end()
 
     def begin(self) -> Branch:
-        """The first branch, which has not taken a step yet.
+        """Begin the first branch, which takes no step yet.
 
         Raises:
-            GraphFailure: nothing says where the graph begins.
+            GraphFailure: no `goto` says where the graph begins.
         """
         if self.main is None:
             self.tell("started", self.graph)
-            self.main = self._surroundings.begin(self, resumed=bool(self._known))
+            self.main = self.surroundings.begin(self, resumed=bool(self.known_steps))
         return self.main
 
     def end(self, error: Exception | None = None) -> ConvoGraphResult:
-        """The result, after the other branches have come to their ends, and the summary is made."""
-        error = error or self._finish()
+        """End the run: wait for the other branches, make the summary, and give the result."""
+        main = self.main
+        if main is not None and error is None:
+            try:
+                main.join()
+                if self.summary and main.steps and main.exited:
+                    self.summarize(main)
+                error = next((fork.failure for fork in main.all_forks() if fork.failure), None)
+            except Exception as failure:  # noqa: BLE001 - a run never raises: its result says what happened
+                error = failure
         if error is not None:
-            self._break_off()
-        result = self._result(error)
+            self.stop()
+            if main is not None:
+                main.join()
+        result = main.result(error) if main else ConvoGraphResult(success=True)
+        result.summary = self.summary_text
+        result.messages += self.summary_messages
+        if error is not None:
+            result.fail(error)
         try:
             self.tell("ended", result)
         except GraphFailure as failure:
-            result = self._result(failure)
-        self._own.close()
+            result.fail(failure)
+        self.own_asker.close()
         return result
+
+    def summarize(self, main: Branch) -> None:
+        """Ask the model to sum up the run for the user; the request and the summary become messages of the run."""
+        scene = self.surroundings.scene
+        told = summary_request((step.node, scene.describe(step.node), render_value(step.output)) for step in main.steps)
+        messages = wire_messages([*self.surroundings.around, *told])
+        completion = self.ask(main.steps[-1], "summary", "summary", messages, {})
+        self.summary_text = completion.content or ""
+        self.summary_messages = [*told, TranscriptEntry("assistant", self.summary_text), TranscriptEntry("user")]
 
     def stop(self) -> None:
         """Stop the run before its next call or step; safe from any thread."""
-        self._stop.set()
+        self.stopping.set()
+
+    def require_running(self) -> None:
+        """Refuse to go on after `stop`.
+
+        Raises:
+            GraphFailure: the run was stopped.
+        """
+        if self.stopping.is_set():
+            raise GraphFailure("the run was stopped", "stopped")
 
     # For branches
 
-    def known_step(self, branch: str, index: int) -> Step | None:
-        """A step of the run that goes on here."""
-        return self._known.get((branch, index))
+    def known_step(self, branch: str, index: int) -> ConvoStep | None:
+        """Find a step of the run that is resumed."""
+        return self.known_steps.get((branch, index))
 
     def count_step(self) -> None:
-        """Take one of the steps that the graph may take, in all its branches together.
+        """Count a step of any branch.
 
         Raises:
-            GraphFailure: there is none left, or the run was stopped.
+            GraphFailure: the run has taken all its steps, or was stopped.
         """
-        self._require_running()
-        with self._counting:
-            if self._steps >= self.max_steps:
+        self.require_running()
+        with self.counting:
+            if self.steps_taken >= self.max_steps:
                 raise GraphFailure(
                     f"the graph has taken its {self.max_steps} steps without an end; allow more with --max-steps",
                     "max-steps",
                 )
-            self._steps += 1
+            self.steps_taken += 1
 
     def ask(
-        self, step: Step, key: str, purpose: Purpose, messages: list[dict[str, Any]], options: dict[str, Any]
+        self, step: ConvoStep, key: str, purpose: CallPurpose, messages: list[dict[str, Any]], options: dict[str, Any]
     ) -> Completion:
-        """What a model answers; a call that is known to be complete is not made again.
+        """Ask a model; a call that a resumed step holds is not made again.
 
         Raises:
             ModelError: its endpoint failed.
         """
-        known = step.call(key)
+        known = step.find_call(key)
         if known is not None:
             return known.completion
-        self._require_running()
-        completion = self._asker.complete(messages, **options)
+        self.require_running()
+        completion = (self.asker or self.own_asker).complete(messages, **options)
         call = ModelCall(key, purpose, messages, options, completion)
         self.tell("called", step, call, before=lambda: step.calls.append(call))
         return completion
 
     def tell(self, event: str, *about: Any, before: Callable[[], None] | None = None) -> None:
-        """Note something, and tell the listener of it; one thing at a time.
+        """Record an event with `before`, and tell the listener of it; one event at a time.
 
         Raises:
             GraphFailure: the listener raised.
         """
-        with self._telling:
+        with self.telling:
             if before is not None:
                 before()
             if self.listener is None:
@@ -223,49 +293,3 @@ class Engine:
                 getattr(self.listener, event)(*about)
             except Exception as error:
                 raise GraphFailure(f"a listener failed: {type(error).__name__}: {error}", "listener") from error
-
-    # The end
-
-    def _finish(self) -> Exception | None:
-        """Wait for the other branches and make the summary; what went wrong there, if anything did."""
-        main = self.main
-        if main is None:
-            return None
-        try:
-            main.join()
-            if self.summary and main.steps and main.exited:
-                self._summarize(main)
-        except Exception as error:  # noqa: BLE001 - a run never raises: its result says what happened
-            return error
-        return next((fork.failure for fork in main.all_forks() if fork.failure), None)
-
-    def _break_off(self) -> None:
-        """Stop the branches that still run, because one of them failed."""
-        self.stop()
-        if self.main is not None:
-            self.main.join()
-
-    def _summarize(self, main: Branch) -> None:
-        actions = [
-            (step.node, self._surroundings.scene.describe(step.node), main.scene.written(step.output))
-            for step in main.steps
-        ]
-        told = summary_request(actions)
-        messages = wire_messages([*self._surroundings.around, *told])
-        completion = self.ask(main.steps[-1], "summary", "summary", messages, {})
-        self._summary = completion.content or ""
-        self._said = [*told, Entry("assistant", self._summary), Entry("user")]
-
-    def _result(self, error: Exception | None) -> ConvoGraphResult:
-        main = self.main
-        result = main.result(error) if main else ConvoGraphResult(success=error is None)
-        if error is not None:
-            result.success, result.value = False, None
-            result.error, result.code, result.failure = str(error), code_of(error), error
-        result.summary = self._summary
-        result.messages = [*result.messages, *self._said]
-        return result
-
-    def _require_running(self) -> None:
-        if self._stop.is_set():
-            raise GraphFailure("the run was stopped", "stopped")

@@ -1,7 +1,7 @@
 """The graph in a conversation: its nodes, their children, and their routes in the order of the source. Pure.
 
-A node reaches to the next `node`, `nodeEnd`, `goto` or `exitGraph`. What stands in no node is the conversation
-around the graph.
+A node reaches to the next `node`, `nodeEnd`, `goto` or `exitGraph`. Messages outside of the nodes are the conversation
+around the graph. Source: seeds/convo-node-graphs.txt.
 """
 
 from __future__ import annotations
@@ -10,25 +10,19 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
-from memorygraph.errors import Span
-from memorygraph.languages.convo.syntax import (
-    CodeMessage,
-    Conversation,
-    FunctionMessage,
-    Message,
-    Statement,
-    Tag,
-    Template,
-    TextMessage,
-)
+from memorygraph.errors import Source, Span
+from memorygraph.languages.convo import syntax
 
 OUTSIDE = "main"
-"""The id that means: in no node."""
+"""The id that a `goto` without an id has: no node."""
+
+EXIT = "exit"
+"""The name of the way out of a graph."""
 
 AUTO, NEXT = "auto", "next"
 
-_ENDS = frozenset({"node", "nodeEnd", "goto", "exitGraph"})
-_ROUTING = frozenset({"to", "from", "exit"})
+ENDS_OF_A_NODE = frozenset({"node", "nodeEnd", "goto", "exitGraph"})
+ROUTING = frozenset({"to", "from", "exit"})
 
 
 @dataclass(frozen=True)
@@ -37,20 +31,20 @@ class Always:
 
 
 @dataclass(frozen=True)
-class Asked:
+class InWords:
     """A condition in natural language, which a model judges."""
 
-    text: Template
+    text: syntax.Template
 
 
 @dataclass(frozen=True)
-class Computed:
+class InCode:
     """A condition in code: the last value decides. Without statements it does not hold."""
 
-    statements: tuple[Statement, ...]
+    statements: tuple[syntax.Statement, ...]
 
 
-Condition: TypeAlias = Always | Asked | Computed
+Condition: TypeAlias = Always | InWords | InCode
 
 
 @dataclass(frozen=True)
@@ -68,13 +62,34 @@ class Route:
     written: str = ""
     span: Span = field(default=Span(0, 0), compare=False, repr=False)
 
+    @property
+    def kind(self) -> str:
+        """`always`, `auto`, `natural language` or `code`."""
+        if self.target == AUTO:
+            return "auto"
+        return {Always: "always", InWords: "natural language", InCode: "code"}[type(self.condition)]
+
+    def condition_text(self, source: Source) -> str:
+        """The condition on one line; empty where there is none."""
+        if isinstance(self.condition, Always):
+            return ""
+        written = source.text[self.span.start : self.span.end]
+        if isinstance(self.condition, InWords):
+            parts = (part if isinstance(part, str) else "{{…}}" for part in self.condition.text.parts)
+            written = "".join(parts)
+        elif written.lstrip().startswith("@"):
+            written = written.partition("=")[2]
+        else:
+            written = written.partition("\n")[2]
+        return " ".join(written.split())
+
 
 @dataclass(frozen=True)
-class Node:
-    """A step of the graph: what its messages are, and where it leads."""
+class GraphNode:
+    """A node of the graph: its messages, and its routes."""
 
-    message: TextMessage
-    children: tuple[Message, ...]
+    message: syntax.TextMessage
+    children: tuple[syntax.Message, ...]
     routes: tuple[Route, ...] = ()
 
     @property
@@ -83,7 +98,12 @@ class Node:
         return id_in(self.message.head)
 
     @property
-    def functions(self) -> tuple[FunctionMessage, ...]:
+    def description(self) -> str:
+        """The description as the source has it, without its insertions."""
+        return "".join(part for part in self.message.content.parts if isinstance(part, str)).strip()
+
+    @property
+    def functions(self) -> tuple[syntax.FunctionMessage, ...]:
         """The functions that are tools while this node is the current one."""
         return functions_of(self.children)
 
@@ -93,19 +113,27 @@ class Node:
 
 
 @dataclass(frozen=True)
-class Graph:
-    """The nodes by their ids, in the order of the source, and the messages that belong to none."""
+class NodeGraph:
+    """The nodes by their ids, in the order of the source, and the messages outside of them."""
 
-    nodes: dict[str, Node]
-    outside: tuple[Message, ...]
+    nodes: dict[str, GraphNode]
+    outside: tuple[syntax.Message, ...]
 
     def following(self, id_: str) -> str | None:
-        """The node behind another in the source."""
-        return _behind(list(self.nodes), id_)
+        """The id of the node after another in the source."""
+        return id_after(list(self.nodes), id_)
+
+    def targets(self, node: GraphNode, route: Route) -> list[str]:
+        """The nodes to which a route of a node can lead, or EXIT."""
+        if route.target is None:
+            return [EXIT]
+        if route.target == AUTO:
+            return [id_ for id_ in (route.candidates or self.nodes) if id_ != node.id]
+        return [self.following(node.id) or EXIT] if route.target == NEXT else [route.target]
 
 
-def graph_of(conversation: Conversation) -> Graph:
-    r"""The graph in a conversation.
+def graph_of(conversation: syntax.Conversation) -> NodeGraph:
+    r"""Find the graph in a conversation.
 
     >>> from memorygraph.languages import parse
     >>> program = parse("@to b\n> node a\n  > user\n  {{input}}\n> node b\n> nodeEnd\n> goto a", "convo")
@@ -113,20 +141,38 @@ def graph_of(conversation: Conversation) -> Graph:
     >>> [(node.id, len(node.children), [route.target for route in node.routes]) for node in graph.nodes.values()]
     [('a', 1, ['b']), ('b', 0, [])]
     """
-    parts = list(_parts(conversation.messages))
+    parts = list(split_parts(conversation.messages))
     heads = {id_in(head.head): (head, children) for head, children in reversed(parts) if head is not None}
-    ids = [id_in(head.head) for head, _ in parts if head is not None]
-    order = list(dict.fromkeys(ids))
+    order = list(dict.fromkeys(id_in(head.head) for head, _ in parts if head is not None))
     routes: dict[str, list[Route]] = {id_: [] for id_ in order}
     for id_ in order:
-        for source, route in _routes(*heads[id_], order):
+        for source, route in declared_routes(*heads[id_], order):
             routes.setdefault(source, []).append(route)
     nodes = {}
     for id_ in order:
         head, children = heads[id_]
-        found = tuple(sorted(routes[id_], key=lambda route: route.span.start))
-        nodes[id_] = Node(head, tuple(m for m in children if role_of(m) not in _ROUTING), found)
-    return Graph(nodes, tuple(message for head, messages in parts if head is None for message in messages))
+        in_order = tuple(sorted(routes[id_], key=lambda route: route.span.start))
+        nodes[id_] = GraphNode(head, tuple(m for m in children if message_role(m) not in ROUTING), in_order)
+    return NodeGraph(nodes, tuple(message for head, messages in parts if head is None for message in messages))
+
+
+def split_parts(
+    messages: Iterable[syntax.Message],
+) -> Iterator[tuple[syntax.TextMessage | None, list[syntax.Message]]]:
+    """Split messages into parts: each node with what belongs to it, and without a head what is between nodes."""
+    head: syntax.TextMessage | None = None
+    inside: list[syntax.Message] = []
+    for message in messages:
+        if message_role(message) not in ENDS_OF_A_NODE:
+            inside.append(message)
+            continue
+        yield head, inside
+        head, inside = None, []
+        if isinstance(message, syntax.TextMessage) and message.role == "node":
+            head = message
+        elif message_role(message) != "nodeEnd":
+            inside.append(message)
+    yield head, inside
 
 
 def id_in(head: str) -> str:
@@ -134,138 +180,89 @@ def id_in(head: str) -> str:
     return head.strip() or OUTSIDE
 
 
-def role_of(message: Message) -> str:
-    """The role of a message; a function has none."""
-    return "" if isinstance(message, FunctionMessage) else message.role.removesuffix("!")
-
-
-def tag_of(message: Message, name: str) -> str | None:
-    """The text of the last tag of a name, an empty one where it has none; None where there is no such tag."""
-    return next((tag.text or "" for tag in reversed(message.tags) if tag.name == name), None)
-
-
-def functions_of(messages: Iterable[Message]) -> tuple[FunctionMessage, ...]:
-    """The functions that messages declare; recorded calls are none."""
-    return tuple(m for m in messages if isinstance(m, FunctionMessage) and m.modifier != "call")
-
-
-def _parts(messages: Iterable[Message]) -> Iterator[tuple[TextMessage | None, list[Message]]]:
-    """The messages in parts: each node with what belongs to it, and what stands between nodes."""
-    head: TextMessage | None = None
-    inside: list[Message] = []
-    for message in messages:
-        if role_of(message) not in _ENDS:
-            inside.append(message)
-            continue
-        yield head, inside
-        head, inside = None, []
-        if isinstance(message, TextMessage) and message.role == "node":
-            head = message
-        elif role_of(message) != "nodeEnd":
-            inside.append(message)
-    yield head, inside
-
-
-@dataclass(frozen=True)
-class _Declared:
-    """A route as a tag or a message declares it, at its beginning or at its end."""
-
-    kind: str
-    target: str
-    condition: Condition
-    model: str | None
-    written: str
-    span: Span
-
-    def route(self, target: str | None, candidates: tuple[str, ...] = ()) -> Route:
-        """It as a route to a node."""
-        return Route(target, self.condition, candidates, self.model, self.written, self.span)
-
-
-def _routes(head: TextMessage, children: list[Message], order: list[str]) -> Iterator[tuple[str, Route]]:
-    """The routes that a node declares, each with the node that it leads out of."""
-    id_, model = id_in(head.head), tag_of(head, "routingModel")
-    for tag in head.tags:
-        if tag.name in _ROUTING:
-            yield from _directed(_of_tag(tag, model), id_, order)
-    for message in children:
-        if isinstance(message, (TextMessage, CodeMessage)) and role_of(message) in _ROUTING:
-            yield from _directed(_of_message(message, model), id_, order)
-
-
-def _of_tag(tag: Tag, model: str | None) -> _Declared:
-    target, text = _target(tag)
-    if tag.expression is not None:
-        condition: Condition = Computed((Statement(tag.expression, span=tag.span),))
-    else:
-        condition = _asked(Template((text,) if text else ()))
-    return _Declared(tag.name, target, condition, model, _written(tag), tag.span)
-
-
-def _of_message(message: TextMessage | CodeMessage, model: str | None) -> _Declared:
-    code = isinstance(message, CodeMessage)
-    return _Declared(
-        role_of(message),
-        message.head.strip(),
-        Computed(message.statements) if isinstance(message, CodeMessage) else _asked(message.content),
-        tag_of(message, "routingModel") or model,
-        f"> {role_of(message)}{'!' if code else ''} {message.head}".rstrip(),
-        message.span,
-    )
-
-
-def _directed(declared: _Declared, id_: str, order: list[str]) -> Iterator[tuple[str, Route]]:
-    """A declared route out of its node or, where it is declared at its end, out of others."""
-    if declared.kind == "exit":
-        yield id_, declared.route(None)
-        return
-    target, _, rest = declared.target.partition(" ")
-    if declared.kind == "from":
-        for source in _sources(target, id_, order):
-            yield source, declared.route(id_)
-        return
-    names = tuple(rest.replace(",", " ").split())
-    if target == AUTO and not names and isinstance(declared.condition, Asked):
-        names, condition = _restricted(declared.condition, order)
-        declared = replace(declared, condition=condition)
-    yield id_, declared.route(target, names)
-
-
-def _sources(name: str, id_: str, order: list[str]) -> list[str]:
-    """The nodes that a `from` names: `next` is the one behind, and `auto` any other."""
-    if name == AUTO:
-        return [source for source in order if source != id_]
-    source = _behind(order, id_) if name == NEXT else name
-    return [] if source is None else [source]
-
-
-def _restricted(condition: Asked, order: list[str]) -> tuple[tuple[str, ...], Condition]:
-    """The nodes that `auto b c` names; where a word of it is no node, all of it is a condition."""
-    words = "".join(part for part in condition.text.parts if isinstance(part, str)).replace(",", " ").split()
-    return (tuple(words), Always()) if words and set(words) <= set(order) else ((), condition)
-
-
-def _behind(order: list[str], id_: str) -> str | None:
+def id_after(order: list[str], id_: str) -> str | None:
+    """The id after another one; None after the last, and for an unknown one."""
     index = order.index(id_) + 1 if id_ in order else len(order)
     return order[index] if index < len(order) else None
 
 
-def _target(tag: Tag) -> tuple[str, str]:
-    """The target of a routing tag, and the text of its condition."""
-    text = (tag.text or "").strip()
-    if tag.name == "exit" or tag.target is not None:
-        return tag.target or "", text
-    target, _, rest = text.partition(" ")
-    return target, rest.strip()
+def message_role(message: syntax.Message) -> str:
+    """The role of a message, without the `!` of code; a function has none."""
+    return "" if isinstance(message, syntax.FunctionMessage) else message.role.removesuffix("!")
 
 
-def _asked(text: Template) -> Condition:
-    """A condition in words; none at all, or `else`, always holds."""
+def tag_of(message: syntax.Message, name: str) -> str | None:
+    """The text of the last tag of a name, an empty one where it has none; None where there is no such tag."""
+    return next((tag.text or "" for tag in reversed(message.tags) if tag.name == name), None)
+
+
+def functions_of(messages: Iterable[syntax.Message]) -> tuple[syntax.FunctionMessage, ...]:
+    """The functions that messages declare, without recorded calls."""
+    return tuple(m for m in messages if isinstance(m, syntax.FunctionMessage) and m.modifier != "call")
+
+
+# Routes as tags and messages declare them
+
+
+def declared_routes(
+    head: syntax.TextMessage, children: list[syntax.Message], order: list[str]
+) -> Iterator[tuple[str, Route]]:
+    """Read the routes that a node declares, each with the id of the node that it leads out of."""
+    id_, model = id_in(head.head), tag_of(head, "routingModel")
+    for tag in head.tags:
+        if tag.name in ROUTING:
+            name, route = read_tag(tag)
+            yield from direct_route(tag.name, name, replace(route, model=model), id_, order)
+    for message in children:
+        if isinstance(message, (syntax.TextMessage, syntax.CodeMessage)) and message_role(message) in ROUTING:
+            code = isinstance(message, syntax.CodeMessage)
+            route = Route(
+                None,
+                InCode(message.statements) if isinstance(message, syntax.CodeMessage) else in_words(message.content),
+                model=tag_of(message, "routingModel") or model,
+                written=f"> {message_role(message)}{'!' if code else ''} {message.head}".rstrip(),
+                span=message.span,
+            )
+            yield from direct_route(message_role(message), message.head.strip(), route, id_, order)
+
+
+def read_tag(tag: syntax.Tag) -> tuple[str, Route]:
+    """Read a routing tag: the name of its other end, and the route without its ends."""
+    name, text = tag.target or "", (tag.text or "").strip()
+    if tag.name != "exit" and tag.target is None:
+        name, _, text = text.partition(" ")
+    if tag.expression is not None:
+        condition: Condition = InCode((syntax.Statement(tag.expression, span=tag.span),))
+    else:
+        condition = in_words(syntax.Template((text.strip(),) if text.strip() else ()))
+    written = [f"@{tag.name}", tag.target, tag.text, "= …" if tag.expression is not None else None]
+    return name, Route(None, condition, written=" ".join(filter(None, written)), span=tag.span)
+
+
+def in_words(text: syntax.Template) -> Condition:
+    """Read a condition in words; an empty one, or `else`, always holds."""
     plain = "".join(part if isinstance(part, str) else "{{" for part in text.parts).strip()
-    return Always() if plain in {"", "else"} else Asked(text)
+    return Always() if plain in {"", "else"} else InWords(text)
 
 
-def _written(tag: Tag) -> str:
-    target = f" {tag.target}" if tag.target else ""
-    text = f" {tag.text}" if tag.text else ""
-    return f"@{tag.name}{target}{text}{' = …' if tag.expression is not None else ''}"
+def direct_route(kind: str, name: str, route: Route, id_: str, order: list[str]) -> Iterator[tuple[str, Route]]:
+    """Give a route its ends: out of the node that declares it or, with `from`, into it out of others."""
+    if kind == "exit":
+        yield id_, route
+        return
+    target, _, rest = name.partition(" ")
+    if kind == "from":
+        sources = [source for source in order if source != id_]
+        if target != AUTO:
+            sources = [source for source in [id_after(order, id_) if target == NEXT else target] if source is not None]
+        for source in sources:
+            yield source, replace(route, target=id_)
+        return
+    candidates = tuple(rest.replace(",", " ").split())
+    if target == AUTO and not candidates and isinstance(route.condition, InWords):
+        # `auto b c` names its candidates; where a word is not a node, all of them are a condition.
+        parts = route.condition.text.parts
+        words = "".join(part for part in parts if isinstance(part, str)).replace(",", " ").split()
+        if words and set(words) <= set(order):
+            candidates, route = tuple(words), replace(route, condition=Always())
+    yield id_, replace(route, target=target, candidates=candidates)

@@ -1,128 +1,180 @@
-"""What a step asks a model, and what becomes of the answer: its output.
+"""The inference of a step: what it sends to the model, and how its reply becomes the output.
 
 A node without a message of the user and with exactly one function calls that function itself. There is one call of
-the model for a step; what a called function gives is the output, and nothing is asked about it again.
+the model for a step; what a called function gives is the output, and the model is not asked about it again. Source:
+seeds/convo-node-graphs.txt.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from memorygraph.errors import MemoryGraphError, ModelError, ScriptError
-from memorygraph.languages.convo.syntax import FunctionMessage
-from memorygraph.llm.completion import Completion
-from memorygraph.runtime.convo.context import step_context, tool_choice
-from memorygraph.runtime.convo.entry import Entry, recorded, wire_messages
+from memorygraph.languages.convo import syntax
 from memorygraph.runtime.convo.failure import FunctionFailure, GraphFailure
-from memorygraph.runtime.convo.graph import Node, functions_of
-from memorygraph.runtime.convo.json_output import JSON_MODE, asked_for_json, read_output
-from memorygraph.runtime.convo.scene import Scene, Shape
-from memorygraph.runtime.convo.steps import Step, ToolUse
+from memorygraph.runtime.convo.graph import GraphNode, functions_of
+from memorygraph.runtime.convo.prompts import JSON_MODE, ask_for_json, read_typed_reply
+from memorygraph.runtime.convo.steps import ConvoStep, ToolUse
+from memorygraph.runtime.convo.transcript import TranscriptEntry, record_result, wire_messages
 from memorygraph.runtime.convo.values import to_plain
 
 if TYPE_CHECKING:
-    from memorygraph.runtime.convo.engine import Engine
+    from memorygraph.runtime.convo.branch import Branch
+
+INCLUDED_TAG = "includeInNodes"
+FULL_DEPTH = "full"
 
 
 @dataclass(frozen=True)
 class Inference:
-    """The inference of one step."""
+    """The inference of one step of a branch."""
 
-    engine: Engine
-    scene: Scene
-    node: Node
-    step: Step
+    branch: Branch
+    node: GraphNode
+    step: ConvoStep
 
-    def run(self, around: Sequence[Entry], groups: Sequence[Sequence[Entry]], depth: int | None) -> None:
+    def run(self) -> None:
         """Give the step its output.
 
         Raises:
             MemoryGraphError: the model, or a function that it called, failed, or its reply has the wrong type.
         """
-        asked = any(entry.role == "user" for entry in self.step.messages)
-        function = None if asked else _only_one(self.node.functions)
-        if function is not None:
-            self._call(function, lambda: self._first(function))
+        step = self.step
+        depth = read_depth(self.node.tag("contextDepth") or self.branch.scene.default_depth)
+        asked = any(entry.role == "user" for entry in step.messages)
+        # The node calls its only function itself, or its only one that the model is offered.
+        functions = [f for f in self.node.functions if f.modifier != "local"] or list(self.node.functions)
+        if not asked and len(functions) == 1:
+            first = functions[0].parameters[:1]
+            self.call(functions[0], lambda: {parameter.name: step.input for parameter in first})
             return
-        context = step_context(around, groups, self.step.system, self.step.messages, depth)
+        context = step_context(self.branch.around, self.branch.groups, step.system, step.messages, depth)
         messages = wire_messages(context)
-        if not asked and not self.step.system and all(message["role"] != "user" for message in messages):
-            self._pass_on()
-            return
-        self._infer(context, messages)
+        if asked or step.system or any(message["role"] == "user" for message in messages):
+            self.infer(context, messages)
+        else:  # there is nothing to ask: the output is what the node itself says, or its input
+            said = [entry.content for entry in step.messages if entry.role == "assistant" and entry.spoken]
+            step.output = said[-1] if said else step.input
 
-    def _pass_on(self) -> None:
-        """Nothing is asked: the output is what the node itself says, or its input."""
-        said = [entry.content for entry in self.step.messages if entry.role == "assistant" and entry.spoken]
-        self.step.output = said[-1] if said else self.step.input
-
-    def _infer(self, context: list[Entry], messages: list[dict[str, Any]]) -> None:
-        tools = {f.name: f for f in (*functions_of(self.engine.graph.outside), *self.node.functions) if _offered(f)}
-        shape = self.scene.shape(self.node, self.step.messages)
+    def infer(self, context: list[TranscriptEntry], messages: list[dict[str, Any]]) -> None:
+        """Ask the model; its reply, or the function that it calls, gives the output."""
+        scene, step = self.branch.scene, self.step
+        functions = (*functions_of(scene.graph.outside), *self.node.functions)
+        tools = {function.name: function for function in functions if function.modifier != "local"}
+        reply_type = scene.reply_type(self.node, step.messages)
         options: dict[str, Any] = {}
         if tools:
-            options["tools"] = [self.scene.tool(function) for function in tools.values()]
+            options["tools"] = [scene.tool(function) for function in tools.values()]
         choice = tool_choice(next((entry for entry in reversed(context) if entry.spoken), None), list(tools))
         if choice is not None:
             options["tool_choice"] = choice
-        if shape is not None:
-            messages = asked_for_json(messages, shape.schema)
+        if reply_type is not None:
+            messages = ask_for_json(messages, reply_type.schema)
             options["response_format"] = JSON_MODE
-        completion = self.engine.ask(self.step, "inference", "inference", messages, options)
+        completion = self.branch.engine.ask(step, "inference", "inference", messages, options)
         if completion.tool_calls:
             call = completion.tool_calls[0]
             if call.name not in tools:
                 raise GraphFailure(f"the model called `{call.name}`, which is not offered here", "unknown-tool")
-            self._call(function := tools[call.name], lambda: self.scene.arguments(function, call.arguments), call.id)
-        else:
-            self._read(completion, shape)
-
-    def _read(self, completion: Completion, shape: Shape | None) -> None:
+            function = tools[call.name]
+            self.call(function, lambda: scene.arguments(function, call.arguments), call.id)
+            return
         if completion.refusal:
             raise ModelError(f"the model refuses: {completion.refusal}")
         said = completion.content or ""
-        self.step.output = said if shape is None else read_output(said, shape.schema, shape.coerce)
-        self.step.messages = [*self.step.messages, Entry("assistant", said)]
+        step.output = said if reply_type is None else read_typed_reply(said, reply_type)
+        step.messages = [*step.messages, TranscriptEntry("assistant", said)]
 
-    def _call(self, function: FunctionMessage, read: Callable[[], dict[str, Any]], id_: str = "") -> None:
-        """Call a function; a call that is known to be complete is not made again."""
-        if self.step.tool is None:
+    def call(
+        self, function: syntax.FunctionMessage, read_arguments: Callable[[], dict[str, Any]], id_: str = ""
+    ) -> None:
+        """Call a function; a call that a resumed run knows to be complete is not made again."""
+        use = self.step.tool
+        if use is None:
             try:
-                arguments = read()
-                result = self.scene.call(function, arguments)
+                arguments = read_arguments()
+                use = ToolUse(function.name, arguments, self.branch.scene.call(function, arguments))
             except ScriptError as error:
                 raise FunctionFailure(error.problems) from error
             except MemoryGraphError as error:
                 raise GraphFailure(f"the function `{function.name}` failed: {error}", "tool") from error
-            used = ToolUse(function.name, arguments, result)
-            self.engine.tell(
-                "tool_called", self.step, used.name, used.arguments, used.result, before=lambda: self._note(used)
-            )
-        use = self.step.tool
-        assert use is not None  # noqa: S101 - it is noted above
-        self.step.output = recorded(use.result)
+            self.record(use)
+        self.step.output = record_result(use.result)
         self.step.messages = [
             *self.step.messages,
-            Entry("call", name=use.name, arguments=to_plain(use.arguments), id=id_),
-            Entry("result", value=to_plain(self.step.output)),
+            TranscriptEntry("call", name=use.name, arguments=to_plain(use.arguments), id=id_),
+            TranscriptEntry("result", value=to_plain(self.step.output)),
         ]
 
-    def _note(self, use: ToolUse) -> None:
-        self.step.tool = use
-        self.step.variables = self.scene.variables()
+    def record(self, use: ToolUse) -> None:
+        """Record a call of a function in the step, and tell the listener of it, as one event of the run."""
 
-    def _first(self, function: FunctionMessage) -> dict[str, Any]:
-        """The arguments of a function that is called without a model: its first parameter is the input."""
-        return {function.parameters[0].name: self.step.input} if function.parameters else {}
+        def note() -> None:
+            self.step.tool = use
+            self.step.variables = self.branch.scene.variables()
 
-
-def _offered(function: FunctionMessage) -> bool:
-    return function.modifier != "local"
+        self.branch.engine.tell("tool_called", self.step, use.name, use.arguments, use.result, before=note)
 
 
-def _only_one(functions: Sequence[FunctionMessage]) -> FunctionMessage | None:
-    """The function that a node calls itself: the only one that it has, or the only one that is not local."""
-    known = [function for function in functions if _offered(function)] or list(functions)
-    return known[0] if len(known) == 1 else None
+def read_depth(written: object) -> int | None:
+    """Read a context depth, a number of groups of messages; None for `full`, all of them.
+
+    >>> read_depth("3"), read_depth("full"), read_depth(0)
+    (3, None, 1)
+
+    Raises:
+        GraphFailure: it is neither a number nor `full`.
+    """
+    text = str(written).strip()
+    if text == FULL_DEPTH:
+        return None
+    try:
+        return max(1, int(float(text)))
+    except (ValueError, OverflowError):
+        raise GraphFailure(f"a context depth is a number or `full`, and not {text!r}", "context-depth") from None
+
+
+def step_context(
+    around: Iterable[TranscriptEntry],
+    earlier: Sequence[Sequence[TranscriptEntry]],
+    system: Iterable[TranscriptEntry],
+    current: Iterable[TranscriptEntry],
+    depth: int | None,
+) -> list[TranscriptEntry]:
+    """Select the messages that a step sends, in their order.
+
+    Messages around the graph are only sent with the tag `@includeInNodes`. `earlier` are the messages of each earlier
+    step: those within the depth are sent, and of the others those with the tag.
+    """
+    near = len(earlier) if depth is None else min(depth - 1, len(earlier))
+    first = len(earlier) - near
+    context = [entry for entry in around if entry.has_tag(INCLUDED_TAG)]
+    context += system
+    for index, group in enumerate(earlier):
+        context += [entry for entry in group if index >= first or entry.has_tag(INCLUDED_TAG)]
+    return [*context, *current]
+
+
+def tool_choice(last: TranscriptEntry | None, tools: Sequence[str]) -> str | dict[str, object] | None:
+    """Read the choice of a function that the tag `@call` of the last message asks for.
+
+    >>> tool_choice(TranscriptEntry("user", "Hi", ("@call",)), ["f"])
+    'required'
+    >>> tool_choice(TranscriptEntry("user", "Hi", ("@call f",)), ["f"])
+    {'type': 'function', 'function': {'name': 'f'}}
+
+    Raises:
+        GraphFailure: it names a function that is not offered.
+    """
+    if last is None or not last.has_tag("call") or not tools:
+        return None
+    wanted = next(tag for tag in reversed(last.tags) if tag.split()[0] == "@call").partition("@call")[2].strip()
+    if wanted in {"", "required"}:
+        return "required"
+    if wanted in {"auto", "none"}:
+        return wanted
+    if wanted not in tools:
+        raise GraphFailure(f"`@call {wanted}` asks for a function that is not offered here", "unknown-tool")
+    return {"type": "function", "function": {"name": wanted}}

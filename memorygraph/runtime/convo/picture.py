@@ -3,38 +3,43 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
 from memorygraph.errors import Source
 from memorygraph.languages.convo.syntax import Program
-from memorygraph.runtime.convo.conditions import EXIT, condition_of, kind_of, targets_of
-from memorygraph.runtime.convo.graph import Graph, Node, graph_of
+from memorygraph.runtime.convo.graph import EXIT, GraphNode, NodeGraph, graph_of
 
-_JUDGED = {"auto", "natural language"}
+JUDGED_KINDS = {"auto", "natural language"}
 
-_WIDTH, _LINE, _PADDING = 200, 16, 12
-_GAP_X, _GAP_Y, _MARGIN = 60, 90, 40
-_LABEL, _DESCRIPTION = 28, 30
-_STRETCH = 60  # by how much a gap can be larger, because the box above is lower than its neighbours
-_COLORS = {"box": "#eef4fb", "edge": "#7a8ba0", "path": "#d9534f", "text": "#22303f"}
-_MERMAID = {"#": "#35;", '"': "#quot;", "<": "#lt;", ">": "#gt;", "&": "#amp;", "`": "#96;", "\n": "<br/>"}
+# Sizes in pixels, and of texts in characters.
+BOX_WIDTH, LINE_HEIGHT, PADDING = 200, 16, 12
+GAP_X, GAP_Y, MARGIN = 60, 90, 40
+MAX_LABEL, MAX_ABOUT, ABOUT_WIDTH, MAX_ARROW_LABEL = 60, 80, 30, 28
+MAX_STRETCH = 60  # by how much a gap can be larger, where the box above has fewer lines than its neighbours
+COLORS = {"box": "#eef4fb", "edge": "#7a8ba0", "path": "#d9534f", "text": "#22303f"}
+MERMAID_ENTITIES = {"#": "#35;", '"': "#quot;", "<": "#lt;", ">": "#gt;", "&": "#amp;", "`": "#96;", "\n": "<br/>"}
 
 
 @dataclass(frozen=True)
 class Arrow:
-    """A route as it is drawn: `target` is a node or the exit, `label` its condition, `taken` the steps that took it."""
+    """A route as it is drawn: `target` is a node or EXIT, `taken` the numbers of the steps that took it."""
 
     source: str
     target: str
-    label: str
+    condition: str
     kind: str
     taken: tuple[int, ...] = ()
 
+    def label(self, separator: str) -> str:
+        """The steps and the condition as one text."""
+        numbers = ", ".join(map(str, self.taken))
+        return separator.join(filter(None, [numbers, textwrap.shorten(self.condition, MAX_LABEL, placeholder=" …")]))
+
 
 def draw(program: Program, format_: str, path: Sequence[str] = (), *, exited: bool = True) -> str:
-    r"""The picture of a graph. `path` are the nodes that a run went through, and `exited` says that it has ended.
+    r"""Draw a graph. `path` are the nodes that a run went through, and `exited` says that it has ended.
 
     >>> from memorygraph.languages import parse
     >>> print(draw(parse("@to b\n> node a\n> node b\n> goto a", "convo"), "mermaid"))
@@ -45,71 +50,67 @@ def draw(program: Program, format_: str, path: Sequence[str] = (), *, exited: bo
     """
     steps = list(zip(path, [*path[1:], *([EXIT] if exited and path else [])], strict=False))
     graph = graph_of(program.conversation)
-    arrows = _arrows(graph, program.source, steps)
-    return _mermaid(graph, arrows, path) if format_ == "mermaid" else _svg(graph, arrows, path)
+    arrows = arrows_of(graph, program.source, steps)
+    return draw_mermaid(graph, arrows, path) if format_ == "mermaid" else draw_svg(graph, arrows, path)
 
 
-def _arrows(graph: Graph, source: Source, steps: Sequence[tuple[str, str]]) -> list[Arrow]:
-    """The arrows of all routes; what a run did that no route says is drawn, too."""
-    arrows = [arrow for node in graph.nodes.values() for arrow in _of_node(graph, node, source)]
+def arrows_of(graph: NodeGraph, source: Source, steps: Sequence[tuple[str, str]]) -> list[Arrow]:
+    """List the arrows of all routes, and of what a run did that no route says."""
     taken: dict[tuple[str, str], list[int]] = {}
     for number, pair in enumerate(steps, start=1):
         taken.setdefault(pair, []).append(number)
-    drawn = []
-    for arrow in arrows:
-        numbers = taken.pop((arrow.source, arrow.target), [])
-        drawn.append(Arrow(arrow.source, arrow.target, arrow.label, arrow.kind, tuple(numbers)))
-    return drawn + [Arrow(a, b, "", "always", tuple(numbers)) for (a, b), numbers in taken.items()]
+    arrows = []
+    for node in graph.nodes.values():
+        for route in node.routes:
+            condition = route.condition_text(source) or ("auto" if route.kind == "auto" else "")
+            for target in graph.targets(node, route):
+                numbers = taken.pop((node.id, target), [])
+                arrows.append(Arrow(node.id, target, condition, route.kind, tuple(numbers)))
+    return arrows + [Arrow(a, b, "", "always", tuple(numbers)) for (a, b), numbers in taken.items()]
 
 
-def _of_node(graph: Graph, node: Node, source: Source) -> Iterator[Arrow]:
-    for route in node.routes:
-        kind = kind_of(route)
-        label = condition_of(route, source) or ("auto" if kind == "auto" else "")
-        for target in targets_of(graph, node, route):
-            yield Arrow(node.id, target, label, kind)
+def first_paragraph(node: GraphNode) -> str:
+    """The first paragraph of a node's description, on one line."""
+    return " ".join(node.description.partition("\n\n")[0].split())
 
 
-def _about(node: Node) -> str:
-    """The first paragraph of a node's description."""
-    text = "".join(part for part in node.message.content.parts if isinstance(part, str))
-    return " ".join(text.strip().partition("\n\n")[0].split())
+# Mermaid
 
 
-def _mermaid(graph: Graph, arrows: Sequence[Arrow], path: Sequence[str]) -> str:
+def draw_mermaid(graph: NodeGraph, arrows: Sequence[Arrow], path: Sequence[str]) -> str:
+    """Draw a graph in Mermaid's language."""
     names = {id_: f"n{number}" for number, id_ in enumerate(graph.nodes)}
     lines = ["flowchart TD"]
     for id_, node in graph.nodes.items():
-        label = "\n".join(filter(None, [id_, textwrap.shorten(_about(node), 80, placeholder=" …")]))
-        lines.append(f'  {names[id_]}["{_quoted(label)}"]')
+        label = "\n".join(filter(None, [id_, textwrap.shorten(first_paragraph(node), MAX_ABOUT, placeholder=" …")]))
+        lines.append(f'  {names[id_]}["{escape_mermaid(label)}"]')
     if any(arrow.target == EXIT for arrow in arrows):
         names[EXIT] = "exit"
         lines.append('  exit(("exit"))')
     for arrow in arrows:
-        line = "-.->" if arrow.kind in _JUDGED else "-->"
-        label = _label(arrow, " · ")
-        text = f'|"{_quoted(label)}"|' if label else ""
+        line = "-.->" if arrow.kind in JUDGED_KINDS else "-->"
+        label = arrow.label(" · ")
+        text = f'|"{escape_mermaid(label)}"|' if label else ""
         lines.append(f"  {names[arrow.source]} {line}{text} {names.get(arrow.target, 'missing')}")
     taken = [str(number) for number, arrow in enumerate(arrows) if arrow.taken]
     if taken:
-        lines.append(f"  linkStyle {','.join(taken)} stroke:{_COLORS['path']},stroke-width:3px")
+        lines.append(f"  linkStyle {','.join(taken)} stroke:{COLORS['path']},stroke-width:3px")
         visited = dict.fromkeys(names[id_] for id_ in path if id_ in names)
-        lines.append(f"  classDef visited stroke:{_COLORS['path']},stroke-width:3px")
+        lines.append(f"  classDef visited stroke:{COLORS['path']},stroke-width:3px")
         lines.append(f"  class {','.join(visited)} visited")
     return "\n".join(lines)
 
 
-def _quoted(text: str) -> str:
-    return "".join(_MERMAID.get(sign, sign) for sign in text if sign.isprintable() or sign == "\n")
+def escape_mermaid(text: str) -> str:
+    """Escape a text for a label in Mermaid's language."""
+    return "".join(MERMAID_ENTITIES.get(sign, sign) for sign in text if sign.isprintable() or sign == "\n")
 
 
-def _label(arrow: Arrow, separator: str) -> str:
-    numbers = ", ".join(map(str, arrow.taken))
-    return separator.join(filter(None, [numbers, textwrap.shorten(arrow.label, 60, placeholder=" …")]))
+# SVG
 
 
 @dataclass(frozen=True)
-class _Box:
+class NodeBox:
     """Where a node is drawn: the middle of its top, and the lines of its text."""
 
     x: float
@@ -118,11 +119,12 @@ class _Box:
 
     @property
     def height(self) -> float:
-        return _PADDING * 2 + _LINE * len(self.lines)
+        """The height in pixels."""
+        return PADDING * 2 + LINE_HEIGHT * len(self.lines)
 
 
-def _ranks(graph: Graph, arrows: Sequence[Arrow]) -> list[list[str]]:
-    """The nodes in rows: how far each is from the first one; what cannot be reached comes last."""
+def arrange_rows(graph: NodeGraph, arrows: Sequence[Arrow]) -> list[list[str]]:
+    """Arrange the nodes in rows by their distance from the first one; those that it cannot reach come last."""
     row: dict[str, int] = {}
     for start in graph.nodes:
         if start in row:
@@ -139,23 +141,26 @@ def _ranks(graph: Graph, arrows: Sequence[Arrow]) -> list[list[str]]:
     return [ids for ids in rows if ids] + ([[EXIT]] if any(arrow.target == EXIT for arrow in arrows) else [])
 
 
-def _boxes(graph: Graph, rows: Sequence[Sequence[str]]) -> dict[str, _Box]:
-    width = max((len(row) for row in rows), default=1) * (_WIDTH + _GAP_X)
-    boxes: dict[str, _Box] = {}
-    y: float = _MARGIN
+def place_boxes(graph: NodeGraph, rows: Sequence[Sequence[str]]) -> dict[str, NodeBox]:
+    """Place the nodes of each row side by side."""
+    width = max((len(row) for row in rows), default=1) * (BOX_WIDTH + GAP_X)
+    boxes: dict[str, NodeBox] = {}
+    y: float = MARGIN
     for row in rows:
         step = width / len(row)
         for place, id_ in enumerate(row):
-            about = textwrap.wrap(_about(graph.nodes[id_]), _DESCRIPTION)[:3] if id_ in graph.nodes else []
-            boxes[id_] = _Box(_MARGIN + step * (place + 0.5), y, (id_, *about))
-        y += max(boxes[id_].height for id_ in row) + _GAP_Y
+            about = textwrap.wrap(first_paragraph(graph.nodes[id_]), ABOUT_WIDTH)[:3] if id_ in graph.nodes else []
+            boxes[id_] = NodeBox(MARGIN + step * (place + 0.5), y, (id_, *about))
+        y += max(boxes[id_].height for id_ in row) + GAP_Y
     return boxes
 
 
-def _svg(graph: Graph, arrows: Sequence[Arrow], path: Sequence[str]) -> str:
-    boxes = _boxes(graph, _ranks(graph, arrows))
-    width = max((box.x for box in boxes.values()), default=0) + _WIDTH / 2 + _MARGIN * 4
-    height = max((box.y + box.height for box in boxes.values()), default=0) + _MARGIN
+def draw_svg(graph: NodeGraph, arrows: Sequence[Arrow], path: Sequence[str]) -> str:
+    """Draw a graph as SVG."""
+    boxes = place_boxes(graph, arrange_rows(graph, arrows))
+    visited = {*path, *(EXIT for arrow in arrows if arrow.target == EXIT and arrow.taken)}
+    width = max((box.x for box in boxes.values()), default=0) + BOX_WIDTH / 2 + MARGIN * 4
+    height = max((box.y + box.height for box in boxes.values()), default=0) + MARGIN
     pieces = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
         f'viewBox="0 0 {width:.0f} {height:.0f}" font-family="sans-serif" font-size="12">',
@@ -164,53 +169,50 @@ def _svg(graph: Graph, arrows: Sequence[Arrow], path: Sequence[str]) -> str:
         '<path d="M0,0 L8,4 L0,8 z" fill="context-stroke"/></marker></defs>',
         '<rect width="100%" height="100%" fill="#ffffff"/>',
     ]
-    pieces += [_line(arrow, boxes) for arrow in arrows if arrow.target in boxes]
-    pieces += [_drawn(id_, box, visited=id_ in path or (id_ == EXIT and _left(arrows))) for id_, box in boxes.items()]
+    pieces += [draw_arrow(arrow, boxes) for arrow in arrows if arrow.target in boxes]
+    pieces += [draw_box(id_, box, visited=id_ in visited) for id_, box in boxes.items()]
     return "\n".join([*pieces, "</svg>"])
 
 
-def _left(arrows: Sequence[Arrow]) -> bool:
-    return any(arrow.target == EXIT and arrow.taken for arrow in arrows)
-
-
-def _drawn(id_: str, box: _Box, *, visited: bool) -> str:
-    color, thick = (_COLORS["path"], 3) if visited else (_COLORS["edge"], 1)
+def draw_box(id_: str, box: NodeBox, *, visited: bool) -> str:
+    """Draw a node, or the exit, which is round."""
+    color, thick = (COLORS["path"], 3) if visited else (COLORS["edge"], 1)
     radius = box.height / 2 if id_ == EXIT else 8
-    half = box.height if id_ == EXIT else _WIDTH / 2
+    half = box.height if id_ == EXIT else BOX_WIDTH / 2
     texts = "".join(
-        f'<text x="{box.x:.0f}" y="{box.y + _PADDING + _LINE * (number + 0.75):.0f}" text-anchor="middle" '
-        f'fill="{_COLORS["text"]}"{" font-weight=" + chr(34) + "bold" + chr(34) if number == 0 else ""}>'
-        f"{_xml(line)}</text>"
+        f'<text x="{box.x:.0f}" y="{box.y + PADDING + LINE_HEIGHT * (number + 0.75):.0f}" text-anchor="middle" '
+        f'fill="{COLORS["text"]}"{" font-weight=" + chr(34) + "bold" + chr(34) if number == 0 else ""}>'
+        f"{escape_xml(line)}</text>"
         for number, line in enumerate(box.lines)
     )
     return (
         f'<rect x="{box.x - half:.0f}" y="{box.y:.0f}" width="{half * 2:.0f}" height="{box.height:.0f}" '
-        f'rx="{radius:.0f}" fill="{_COLORS["box"]}" stroke="{color}" stroke-width="{thick}"/>{texts}'
+        f'rx="{radius:.0f}" fill="{COLORS["box"]}" stroke="{color}" stroke-width="{thick}"/>{texts}'
     )
 
 
-def _line(arrow: Arrow, boxes: dict[str, _Box]) -> str:
-    """A curve from box to box: downwards to the next row, and around the side where it goes back, or far."""
+def draw_arrow(arrow: Arrow, boxes: dict[str, NodeBox]) -> str:
+    """Draw a curve from box to box: downwards to the next row, and around the side where it goes back, or far."""
     source, target = boxes[arrow.source], boxes[arrow.target]
-    color, thick = (_COLORS["path"], 3) if arrow.taken else (_COLORS["edge"], 1.5)
-    dashes = ' stroke-dasharray="5 4"' if arrow.kind in _JUDGED else ""
+    color, thick = (COLORS["path"], 3) if arrow.taken else (COLORS["edge"], 1.5)
+    dashes = ' stroke-dasharray="5 4"' if arrow.kind in JUDGED_KINDS else ""
     bottom = source.y + source.height
-    if 0 < target.y - bottom < _GAP_Y + _STRETCH:
+    if 0 < target.y - bottom < GAP_Y + MAX_STRETCH:
         bend = (target.y - bottom) / 2
         curve = f"M{source.x:.0f},{bottom:.0f} C{source.x:.0f},{bottom + bend:.0f} "
         curve += f"{target.x:.0f},{target.y - bend:.0f} {target.x:.0f},{target.y:.0f}"
         x, y = source.x + (target.x - source.x) * 0.8, bottom + (target.y - bottom) * 0.65
     else:
-        side = max(box.x for box in boxes.values()) + _WIDTH / 2 + _MARGIN * 2
+        side = max(box.x for box in boxes.values()) + BOX_WIDTH / 2 + MARGIN * 2
         start, end = source.y + source.height / 2, target.y + target.height / 2
-        reached = target.x + (target.height if arrow.target == EXIT else _WIDTH / 2)
-        curve = f"M{source.x + _WIDTH / 2:.0f},{start:.0f} C{side:.0f},{start:.0f} {side:.0f},{end:.0f} "
+        reached = target.x + (target.height if arrow.target == EXIT else BOX_WIDTH / 2)
+        curve = f"M{source.x + BOX_WIDTH / 2:.0f},{start:.0f} C{side:.0f},{start:.0f} {side:.0f},{end:.0f} "
         curve += f"{reached:.0f},{end:.0f}"
-        x, y = side - _MARGIN, (start + end) / 2
-    label = textwrap.shorten(_label(arrow, ": "), _LABEL, placeholder=" …")
+        x, y = side - MARGIN, (start + end) / 2
+    label = textwrap.shorten(arrow.label(": "), MAX_ARROW_LABEL, placeholder=" …")
     text = (
         f'<text x="{x:.0f}" y="{y:.0f}" text-anchor="middle" fill="{color}" stroke="#ffffff" stroke-width="4" '
-        f'paint-order="stroke">{_xml(label)}</text>'
+        f'paint-order="stroke">{escape_xml(label)}</text>'
     )
     return (
         f'<path d="{curve}" fill="none" stroke="{color}" stroke-width="{thick}"{dashes} marker-end="url(#end)"/>'
@@ -218,6 +220,6 @@ def _line(arrow: Arrow, boxes: dict[str, _Box]) -> str:
     )
 
 
-def _xml(text: str) -> str:
-    """A text in SVG: what is no character of XML is left out."""
+def escape_xml(text: str) -> str:
+    """Escape a text for SVG, without the characters that XML does not allow."""
     return escape("".join(sign for sign in text if sign.isprintable()), quote=True)

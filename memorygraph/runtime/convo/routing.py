@@ -1,46 +1,28 @@
-"""Which route wins: the first in the order of the source whose condition holds.
+"""The choice of a route: the first in the order of the source whose condition holds wins.
 
-Conditions in code are computed in order, up to the first that holds; those in words that stand before it are judged
-by a model, all at once. What stands behind an unconditional route is never looked at, but where a node forks.
+Conditions in code are computed in order, up to the first that holds; the conditions in words before it are judged by a
+model, all at once. Routes after an unconditional route are never looked at, except where a node forks. Source:
+seeds/convo-node-graphs.txt.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Any
 
 from memorygraph.runtime.convo.failure import GraphFailure
-from memorygraph.runtime.convo.graph import AUTO, NEXT, Always, Asked, Computed, Graph, Route
-from memorygraph.runtime.convo.json_output import read_object, response_format
+from memorygraph.runtime.convo.graph import AUTO, NEXT, Always, GraphNode, InCode, InWords, Route
+from memorygraph.runtime.convo.prompts import JSON_MODE, choice_prompt, judge_prompt, read_object
+from memorygraph.runtime.convo.steps import ConvoStep
+from memorygraph.runtime.convo.values import render_value, truthy
 
-_MAX_AT_ONCE = 32
+if TYPE_CHECKING:
+    from memorygraph.runtime.convo.branch import Branch
 
-JUDGEMENT = {
-    "type": "object",
-    "properties": {"isTrue": {"type": "boolean", "description": "Whether the condition is true"}},
-    "required": ["isTrue"],
-}
-CHOICE = {
-    "type": "object",
-    "properties": {"nodeId": {"type": "string", "description": "The id of the node to go to"}},
-    "required": ["nodeId"],
-}
-
-
-class Judge(Protocol):
-    """What a choice of routes needs of a run."""
-
-    def compute(self, condition: Computed) -> bool:
-        """Whether a condition in code holds."""
-
-    def words(self, condition: Asked) -> str:
-        """A condition in words, with its insertions."""
-
-    def ask(self, key: str, prompt: str, model: str | None) -> str:
-        """What a model replies to one message; called from several threads at once."""
+MAX_CALLS_AT_ONCE = 32
 
 
 @dataclass(frozen=True)
@@ -53,136 +35,100 @@ class Way:
 
 @dataclass(frozen=True)
 class Crossing:
-    """Where a run stands when it has to choose: the node it is at, its input and output as texts, and the nodes."""
+    """A step of a branch that has its output, and has to choose the routes to go on by."""
 
-    graph: Graph
-    node: str
-    input: str
-    output: str
-    describe: Callable[[str], str]
+    branch: Branch
+    node: GraphNode
+    step: ConvoStep
 
-    def ways(self, judge: Judge, *, fork: bool = False) -> list[Way]:
-        """The way to go, or none; all that hold, in order, where the node forks.
+    def ways(self) -> list[Way]:
+        """Choose the way to go on: none or one; where the node forks all that hold, in order.
 
         Raises:
-            GraphFailure: a model was to choose a node, and named none.
+            GraphFailure: a model was to choose a node, and named another one.
         """
-        routes = self.graph.nodes[self.node].routes
-        last = None if fork else self._first_sure(routes, judge)
-        considered = routes if last is None else routes[: last + 1]
-        held = self._judged(considered, judge, fork=fork)
-        found = []
+        fork = self.node.tag("fork") is not None
+        routes = self.node.routes
+        sure = None if fork else self.find_sure(routes)
+        considered = routes if sure is None else routes[: sure + 1]
+        held = self.judge(considered, fork=fork)
+        ways = []
         for index, route in enumerate(considered):
-            if not (index == last or self._holds(route, index, held, judge, fork=fork)):
-                continue
-            way = self._way(route, index, judge)
+            holds = held[index] if index in held else index == sure or (fork and self.holds(route))
+            way = self.follow(route, index) if holds else None
             if way is not None:
-                found.append(way)
+                ways.append(way)
                 if not fork:
                     break
-        return found
+        return ways
 
-    def _first_sure(self, routes: Sequence[Route], judge: Judge) -> int | None:
-        """The first route that holds without a model's judgement: none behind it can win."""
+    def find_sure(self, routes: Sequence[Route]) -> int | None:
+        """Find the first route that holds without a model's judgement: no later one can win."""
         for index, route in enumerate(routes):
-            match route.condition:
-                case Always() if not self._leads_nowhere(route):
-                    return index
-                case Computed() if judge.compute(route.condition) and not self._leads_nowhere(route):
-                    return index
-                case _:
+            if not isinstance(route.condition, InWords) and self.holds(route):
+                if route.target == AUTO and not self.candidates(route):
                     continue
+                return index
         return None
 
-    @staticmethod
-    def _holds(route: Route, index: int, held: dict[int, bool], judge: Judge, *, fork: bool) -> bool:
-        """Whether a route holds that is not known to be the first sure one."""
-        if isinstance(route.condition, Asked):
-            return held[index]
-        if not fork:
-            return False
-        return isinstance(route.condition, Always) or judge.compute(route.condition)
+    def holds(self, route: Route) -> bool:
+        """Whether the condition of a route holds that no model has to judge."""
+        if isinstance(route.condition, InCode):
+            statements = route.condition.statements
+            return bool(statements) and truthy(self.branch.scene.evaluator.statements(statements))
+        return isinstance(route.condition, Always)
 
-    def _judged(self, routes: Sequence[Route], judge: Judge, *, fork: bool) -> dict[int, bool]:
-        """What models judge of the conditions in words, by the index of the route; all are asked at once."""
+    def judge(self, routes: Sequence[Route], *, fork: bool) -> dict[int, bool]:
+        """Ask models about all conditions in words at once; give their judgements by the index of the route."""
+        output = render_value(self.step.output)
         prompts = {
-            i: judge_prompt(judge.words(route.condition), self.output)
-            for i, route in enumerate(routes)
-            if isinstance(route.condition, Asked)
+            index: judge_prompt(self.branch.scene.text(route.condition.text), output)
+            for index, route in enumerate(routes)
+            if isinstance(route.condition, InWords)
         }
         if not prompts:
             return {}
 
         def ask(index: int) -> bool:
-            reply = judge.ask(f"route {index}", prompts[index], routes[index].model)
+            reply = self.ask(f"route {index}", prompts[index], routes[index].model)
             return read_object(reply).get("isTrue") is True
 
-        with ThreadPoolExecutor(min(len(prompts), _MAX_AT_ONCE), "memorygraph-route") as pool:
+        with ThreadPoolExecutor(min(len(prompts), MAX_CALLS_AT_ONCE), "memorygraph-route") as pool:
             answers = {index: pool.submit(ask, index) for index in prompts}
-        held = {}
+        held = dict.fromkeys(prompts, False)
         for index, answer in answers.items():
             held[index] = answer.result()
-            if held[index] and not fork:  # what is behind it does not matter any more, not even that it failed
-                return dict.fromkeys(prompts, False) | held
+            if held[index] and not fork:  # the later ones do not matter any more, not even whether one failed
+                break
         return held
 
-    def _way(self, route: Route, index: int, judge: Judge) -> Way | None:
+    def ask(self, key: str, prompt: str, model: str | None) -> str:
+        """Ask a model with one message; several threads call this at once."""
+        options: dict[str, Any] = {"response_format": JSON_MODE}
+        if model:
+            options["model"] = model
+        messages = [{"role": "user", "content": prompt}]
+        return self.branch.engine.ask(self.step, key, "routing", messages, options).content or ""
+
+    def candidates(self, route: Route) -> list[str]:
+        """The nodes among which an `auto` route chooses."""
+        return list(route.candidates or (id_ for id_ in self.branch.scene.graph.nodes if id_ != self.node.id))
+
+    def follow(self, route: Route, index: int) -> Way | None:
+        """Find where a route leads: for `auto` a model chooses, unless there is only one candidate."""
         if route.target == NEXT:
-            return Way(route, self.graph.following(self.node))
-        if route.target == AUTO:
-            return self._chosen(route, index, judge)
-        return Way(route, route.target)
-
-    def _candidates(self, route: Route) -> list[str]:
-        return list(route.candidates or (id_ for id_ in self.graph.nodes if id_ != self.node))
-
-    def _leads_nowhere(self, route: Route) -> bool:
-        return route.target == AUTO and not self._candidates(route)
-
-    def _chosen(self, route: Route, index: int, judge: Judge) -> Way | None:
-        """The node that a model chooses; the only one there is needs no choice."""
-        candidates = self._candidates(route)
+            return Way(route, self.branch.scene.graph.following(self.node.id))
+        if route.target != AUTO:
+            return Way(route, route.target)
+        candidates = self.candidates(route)
         if len(candidates) < 2:
             return Way(route, candidates[0]) if candidates else None
-        nodes = {id_: self.describe(id_) for id_ in candidates}
-        prompt = choice_prompt(nodes, self.input, self.output)
-        chosen = read_object(judge.ask(f"auto {index}", prompt, route.model)).get("nodeId")
+        nodes = {id_: self.branch.scene.describe(id_) for id_ in candidates}
+        prompt = choice_prompt(nodes, render_value(self.step.input), render_value(self.step.output))
+        chosen = read_object(self.ask(f"auto {index}", prompt, route.model)).get("nodeId")
         if chosen not in candidates:
             shown = json.dumps(chosen, ensure_ascii=False)
             raise GraphFailure(
                 f"the model was to choose one of the nodes {', '.join(candidates)}, and chose {shown}", "routing"
             )
         return Way(route, chosen)
-
-
-def judge_prompt(condition: str, output: str) -> str:
-    """What a model is asked about a condition."""
-    return f"{condition.strip()}\n\n<OUTPUT_RESULT>\n{output}\n</OUTPUT_RESULT>\n\n{response_format(JUDGEMENT)}"
-
-
-def choice_prompt(nodes: dict[str, str], given: str, output: str) -> str:
-    """What a model is asked that chooses the next node.
-
-    >>> print(choice_prompt({"b": "Bakes", "c": ""}, "dough", "bread").split("</NODES>")[0])
-    Choose the node that should process the output next, based on the descriptions of the nodes.
-    <BLANKLINE>
-    <NODE_INPUT>
-    dough
-    </NODE_INPUT>
-    <BLANKLINE>
-    <OUTPUT_RESULT>
-    bread
-    </OUTPUT_RESULT>
-    <BLANKLINE>
-    <NODES>
-    {"id": "b", "description": "Bakes"}
-    {"id": "c", "description": ""}
-    <BLANKLINE>
-    """
-    lines = (json.dumps({"id": id_, "description": text}, ensure_ascii=False) for id_, text in nodes.items())
-    listed = "\n".join(lines)
-    return (
-        "Choose the node that should process the output next, based on the descriptions of the nodes.\n\n"
-        f"<NODE_INPUT>\n{given}\n</NODE_INPUT>\n\n<OUTPUT_RESULT>\n{output}\n</OUTPUT_RESULT>\n\n"
-        f"<NODES>\n{listed}\n</NODES>\n\n{response_format(CHOICE)}"
-    )

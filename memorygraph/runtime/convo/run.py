@@ -1,17 +1,22 @@
-"""Runs a node graph and keeps its run: from the beginning, or on from where an earlier run was broken off."""
+"""Runs a node graph and stores its run: from the beginning, or from where an interrupted run ended."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 from memorygraph.errors import ConflictError, MemoryGraphError, ProgramError, ScriptError
 from memorygraph.languages.convo.syntax import Program
 from memorygraph.runtime.convo.engine import MAX_STEPS, Engine
-from memorygraph.runtime.convo.steps import ConvoGraphResult, Step
-from memorygraph.runtime.convo.store import ConvoRunStore, KeptRun, broken_run, find_run, graph_identity
+from memorygraph.runtime.convo.steps import ConvoGraphResult, ConvoStep
+from memorygraph.runtime.convo.store import (
+    ConvoRunStore,
+    StoredConvoRun,
+    find_interrupted_run,
+    find_run,
+    graph_identity,
+)
 from memorygraph.runtime.convo.values import to_plain
 from memorygraph.runtime.memories import Graph
 from memorygraph.runtime.permissions import Permissions
@@ -25,8 +30,8 @@ LAST = "last"
 class ConvoRun:
     """How a node graph is run.
 
-    `listener` hears of each step that is done; `resume` is the id of a run to go on with, or `last` for the latest
-    run of the program that was broken off.
+    `listener` hears of each step that is complete; `resume` is the id of a run to go on with, or `last` for the
+    latest interrupted run of the program.
     """
 
     graph: Graph
@@ -42,41 +47,49 @@ class ConvoRun:
         Raises:
             ScriptError: the conversation is wrong, or a statement in it cannot be executed.
             ModelError: the model endpoint failed.
-            ConflictError: the run to go on with is one of another conversation, or is over.
+            ConflictError: the run to go on with is one of another conversation, or has ended.
         """
         if program.problems:
             raise ScriptError(list(program.problems))
-        kept = self._kept(program)
-        store = self._store(program, given, kept)
+        stored = self.find_stored(program)
+        store = self.open_store(program, given, stored)
         engine = Engine(
             program,
             model=self.model,
-            input=kept.input if kept else given,
+            input=stored.input if stored else given,
             listener=store,
             permissions=self.permissions,
             max_steps=self.max_steps,
             resume=store.resumed,
         )
         result = engine.run()
-        if result.failure is not None:
-            raise _raised(result.failure) from result.failure
-        events = [_event(step) for step in _all_steps(result)]
-        steps = [_short(step) for step in _all_steps(result)]
-        return RunResult(to_plain(result.value), events, steps, store.conversation, store.id)
+        failure = result.failure
+        if failure is not None:
+            raise (ProgramError(failure.problems) if isinstance(failure, ScriptError) else failure) from failure
+        steps = all_steps(result)
+        events, summaries = [step_event(step) for step in steps], [summarize_step(step) for step in steps]
+        return RunResult(to_plain(result.value), events, summaries, store.conversation, store.id)
 
-    def _kept(self, program: Program) -> KeptRun | None:
+    def find_stored(self, program: Program) -> StoredConvoRun | None:
+        """Find the run to go on with, if there is to be one.
+
+        Raises:
+            NotFoundError: there is no such run.
+            ConflictError: it is one of another program, or has ended.
+        """
         if self.resume is None:
             return None
         namespace = self.graph.scope
-        wanted = broken_run(namespace, program.source) if self.resume == LAST else self.resume
-        kept = find_run(namespace, wanted)
-        if kept.program_hash != graph_identity(program.source):
-            raise ConflictError(f"the run `{kept.id}` is one of another program, or of an earlier state of this one")
-        if kept.status == "done":
-            raise ConflictError(f"the run `{kept.id}` is done; there is nothing to go on with")
-        return kept
+        id_ = find_interrupted_run(namespace, program.source) if self.resume == LAST else self.resume
+        stored = find_run(namespace, id_)
+        if stored.program_hash != graph_identity(program.source):
+            raise ConflictError(f"the run `{stored.id}` is one of another program, or of an earlier state of this one")
+        if stored.status == "done":
+            raise ConflictError(f"the run `{stored.id}` is done; there is nothing to go on with")
+        return stored
 
-    def _store(self, program: Program, given: Any, kept: KeptRun | None) -> ConvoRunStore:
+    def open_store(self, program: Program, given: Any, stored: StoredConvoRun | None) -> ConvoRunStore:
+        """Open the store of a new run, or of the one to go on with."""
         properties = {
             "language": "convo",
             "file": program.source.file,
@@ -85,11 +98,14 @@ class ConvoRun:
             "input": json.dumps(given, ensure_ascii=False) if given is not None else None,
             "model": self.model,
         }
-        told = _tell(self.listener)
-        namespace = self.graph.scope
-        if kept is None:
-            return ConvoRunStore(namespace, program, properties, told)
-        return ConvoRunStore(namespace, program, properties, told, kept.id, kept.steps)
+
+        def tell(step: ConvoStep) -> None:
+            if self.listener is not None:
+                self.listener(step_event(step), 0)
+
+        if stored is None:
+            return ConvoRunStore(self.graph.scope, program, properties, tell)
+        return ConvoRunStore(self.graph.scope, program, properties, tell, stored.id, stored.steps)
 
 
 def run_graph(graph: Graph, program: Program, request: RunRequest) -> RunResult:
@@ -100,28 +116,21 @@ def run_graph(graph: Graph, program: Program, request: RunRequest) -> RunResult:
     return run(program, request.input)
 
 
-def _tell(listener: Listener | None) -> Callable[[Step], None]:
-    return lambda step: listener(_event(step), 0) if listener else None
+def all_steps(result: ConvoGraphResult) -> list[ConvoStep]:
+    """The steps of the first branch, and then of the forks."""
+    return [*result.steps, *(step for fork in result.forks for step in all_steps(fork))]
 
 
-def _raised(failure: Exception) -> Exception:
-    return ProgramError(failure.problems) if isinstance(failure, ScriptError) else failure
+def step_event(step: ConvoStep) -> Event:
+    """A step as an event of the trace."""
+    return {"kind": "step", "data": to_plain(step.as_dict())}
 
 
-def _all_steps(result: ConvoGraphResult) -> list[Step]:
-    """The steps of the first branch, and then of those that forked off."""
-    return [*result.steps, *(step for fork in result.forks for step in _all_steps(fork))]
-
-
-def _event(step: Step) -> Event:
-    kept: dict[str, Any] = to_plain(step.as_dict())
-    return {"kind": "step", "data": kept}
-
-
-def _short(step: Step) -> dict[str, Any]:
+def summarize_step(step: ConvoStep) -> dict[str, Any]:
+    """The main facts of a step, as the result of a run lists them."""
     route = step.route
-    shown = {"index": step.index, "branch": step.branch, "node": step.node, "input": step.input, "output": step.output}
-    kept: dict[str, Any] = to_plain(
-        {**shown, "route": route.target if route else None, "why": route.why if route else None}
+    facts = {"index": step.index, "branch": step.branch, "node": step.node, "input": step.input, "output": step.output}
+    summary: dict[str, Any] = to_plain(
+        {**facts, "route": route.target if route else None, "why": route.why if route else None}
     )
-    return kept
+    return summary

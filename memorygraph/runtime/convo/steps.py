@@ -1,6 +1,6 @@
 """The record of a run: its steps, their calls of models and functions, and its result. Plain data that JSON can hold.
 
-A step that was interrupted holds the calls that were complete, so that a run which goes on from it repeats none.
+An interrupted step holds the calls that were complete, so that a resumed run repeats none.
 """
 
 from __future__ import annotations
@@ -10,22 +10,23 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal
 
 from memorygraph.llm.completion import Completion, ToolCall, Usage
-from memorygraph.runtime.convo.entry import Entry, transcript_text
+from memorygraph.runtime.convo.failure import code_of
+from memorygraph.runtime.convo.transcript import TranscriptEntry, transcript_text
 from memorygraph.runtime.convo.values import UNDEFINED, to_plain
 
-Purpose = Literal["inference", "routing", "summary"]
+CallPurpose = Literal["inference", "routing", "summary"]
 
 
 @dataclass(frozen=True)
 class ModelCall:
-    """A call of a model: what it was sent, for what, and what it said.
+    """A call of a model: its purpose, what was sent, and the completion.
 
-    `key` tells the calls of one step apart: `inference`, `route 2`, `auto 3`, `summary`. `options` are what was sent
-    beside the messages.
+    `key` tells the calls of one step apart: `inference`, `route 2`, `auto 3`, `summary`. `options` were sent beside
+    the messages.
     """
 
     key: str
-    purpose: Purpose
+    purpose: CallPurpose
     messages: list[dict[str, Any]]
     options: dict[str, Any]
     completion: Completion
@@ -36,7 +37,7 @@ class ModelCall:
 
     @classmethod
     def from_dict(cls, given: Mapping[str, Any]) -> ModelCall:
-        """The call that `as_dict` gave."""
+        """Read a call that `as_dict` gave."""
         said = dict(given["completion"])
         said["tool_calls"] = tuple(ToolCall(**call) for call in said.get("tool_calls") or ())
         said["usage"] = Usage(**said["usage"]) if said.get("usage") else None
@@ -45,7 +46,7 @@ class ModelCall:
 
 @dataclass(frozen=True)
 class ToolUse:
-    """A function that was called, by the model or in its place, and what it gave."""
+    """A call of a function, by the model or in its place, with the result."""
 
     name: str
     arguments: dict[str, Any]
@@ -58,8 +59,8 @@ class ToolUse:
 
 
 @dataclass(frozen=True)
-class Taken:
-    """The route that was taken: to a node, or out of the graph (None). `why` is the route as the source says it.
+class TakenRoute:
+    """The route that a step took: to a node, or out of the graph (None). `why` is the route as the source writes it.
 
     `forks` are the nodes to which other branches went from here.
     """
@@ -73,32 +74,32 @@ class Taken:
         return asdict(self) | {"forks": list(self.forks)}
 
     @classmethod
-    def from_dict(cls, given: Mapping[str, Any]) -> Taken:
-        """The route that `as_dict` gave."""
+    def from_dict(cls, given: Mapping[str, Any]) -> TakenRoute:
+        """Read a route that `as_dict` gave."""
         return cls(given["target"], given["why"], tuple(given.get("forks") or ()))
 
 
 @dataclass
-class Step:
+class ConvoStep:
     """One visit of a node. `index` counts the visits of its branch; `branch` is empty for the first of them.
 
-    `messages` are what the transcript gained, `system` what was sent beside them; `variables` are those of the
-    program then, where JSON can hold them. How far it came: `begun`, its messages stand;
-    `answered`, its output is known; `completed`, its route is chosen. `error` says why it failed.
+    `messages` are added to the transcript, `system` was sent beside them; `variables` are those of the program
+    afterwards, as far as JSON can hold them. Its progress: `begun`, the messages are known; `answered`, the output is
+    known; `completed`, the route is chosen. `error` says why it failed.
     """
 
     index: int
     node: str
     input: Any = UNDEFINED
     branch: str = ""
-    messages: list[Entry] = field(default_factory=list)
-    system: list[Entry] = field(default_factory=list)
+    messages: list[TranscriptEntry] = field(default_factory=list)
+    system: list[TranscriptEntry] = field(default_factory=list)
     begun: bool = False
     answered: bool = False
     calls: list[ModelCall] = field(default_factory=list)
     tool: ToolUse | None = None
     output: Any = UNDEFINED
-    route: Taken | None = None
+    route: TakenRoute | None = None
     variables: dict[str, Any] = field(default_factory=dict)
     error: str | None = None
     completed: bool = False
@@ -116,48 +117,53 @@ class Step:
         }
 
     @classmethod
-    def from_dict(cls, given: Mapping[str, Any]) -> Step:
-        """The step that `as_dict` gave.
+    def from_dict(cls, given: Mapping[str, Any]) -> ConvoStep:
+        """Read a step that `as_dict` gave.
 
-        >>> step = Step(0, "a", input="Hi", messages=[Entry("user", "Hi")], route=Taken(None, "@exit"))
-        >>> Step.from_dict(step.as_dict()) == step
+        >>> step = ConvoStep(0, "a", input="Hi", route=TakenRoute(None, "@exit"))
+        >>> ConvoStep.from_dict(step.as_dict()) == step
         True
         """
         return cls(
             **{
                 **given,
-                "messages": [Entry.from_dict(entry) for entry in given.get("messages") or ()],
-                "system": [Entry.from_dict(entry) for entry in given.get("system") or ()],
+                "messages": [TranscriptEntry.from_dict(entry) for entry in given.get("messages") or ()],
+                "system": [TranscriptEntry.from_dict(entry) for entry in given.get("system") or ()],
                 "calls": [ModelCall.from_dict(call) for call in given.get("calls") or ()],
                 "tool": ToolUse(**given["tool"]) if given.get("tool") else None,
-                "route": Taken.from_dict(given["route"]) if given.get("route") else None,
+                "route": TakenRoute.from_dict(given["route"]) if given.get("route") else None,
             }
         )
 
-    def call(self, key: str) -> ModelCall | None:
-        """The call of a key, where it was made."""
+    def find_call(self, key: str) -> ModelCall | None:
+        """Find the call of a key, if it was made."""
         return next((call for call in self.calls if call.key == key), None)
 
 
 @dataclass
 class ConvoGraphResult:
-    """What a run of a graph gave: the output of its last step, and how it came about.
+    """The result of a run of a graph: the output of its last step, with the steps and the messages.
 
-    `messages` are what the run added to the conversation; `text` is the same as Convo. `exited` says that the graph
-    was left, and not broken off. `forks` are the results of the other branches. `error` and its `code` say why the
-    run failed, and `failure` is the error itself.
+    `messages` are what the run added to the conversation; `text` is the same as Convo. `exited` says that the run
+    left the graph by a route. `forks` are the results of the other branches. `error` and its `code` say why the run
+    failed, and `failure` is the error itself.
     """
 
     success: bool
     value: Any = None
     error: str | None = None
     code: str | None = None
-    steps: list[Step] = field(default_factory=list)
-    messages: list[Entry] = field(default_factory=list)
+    steps: list[ConvoStep] = field(default_factory=list)
+    messages: list[TranscriptEntry] = field(default_factory=list)
     exited: bool = False
     forks: list[ConvoGraphResult] = field(default_factory=list)
     summary: str | None = None
     failure: Exception | None = field(default=None, repr=False, compare=False)
+
+    def fail(self, error: Exception) -> None:
+        """Make it the result of a run that failed."""
+        self.success, self.value = False, None
+        self.error, self.code, self.failure = str(error), code_of(error), error
 
     @property
     def output(self) -> Any:

@@ -1,14 +1,15 @@
-"""Node graphs and their runs in Neo4j, written as they happen, so that a run that was killed can go on.
+"""Node graphs and their runs in Neo4j, written as they happen, so that a run that was killed can be resumed.
 
-The database is written behind the run's back; until it is, a journal on this machine holds what was done. So no
-completed call of a model or a function is ever made again, and no step waits for the database.
+A thread of its own writes to the database; until it has, a journal on this machine holds what was done. So no complete
+call of a model or a function is ever repeated, and no step waits for the database.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,20 +18,19 @@ from uuid import uuid4
 
 from memorygraph.errors import MemoryGraphError, NotFoundError, ScriptError, Source
 from memorygraph.graph.namespace import Namespace
+from memorygraph.home import default_home
 from memorygraph.languages.convo.syntax import Program
 from memorygraph.llm.recording import answers_of, call_of
 from memorygraph.messages.recorder import Recorder
 from memorygraph.query import Query
-from memorygraph.runtime.convo.conditions import EXIT, condition_of, kind_of, targets_of
 from memorygraph.runtime.convo.engine import RunListener
-from memorygraph.runtime.convo.graph import Graph, Node, graph_of
-from memorygraph.runtime.convo.journal import Journal
-from memorygraph.runtime.convo.steps import ConvoGraphResult, ModelCall, Step
+from memorygraph.runtime.convo.graph import EXIT, NodeGraph, graph_of
+from memorygraph.runtime.convo.steps import ConvoGraphResult, ConvoStep, ModelCall
 from memorygraph.runtime.convo.values import to_plain
 from memorygraph.runtime.runs import stored_properties
 from memorygraph.runtime.writer import Writer
 
-PAGE = 5000
+DELETED_AT_ONCE = 5000
 
 
 def graph_identity(source: Source) -> str:
@@ -43,7 +43,7 @@ def graph_identity(source: Source) -> str:
 
 
 def graph_query(program: Program, namespace: Namespace) -> Query:
-    """The query that stores a definition.
+    """Compile a definition to the query that stores it.
 
     Raises:
         ScriptError: the conversation is wrong.
@@ -58,7 +58,7 @@ def graph_query(program: Program, namespace: Namespace) -> Query:
             "id": f"{id_}/{node.id}",
             "order": order,
             "exit": False,
-            "properties": {"name": node.id, "description": _described(node)},
+            "properties": {"name": node.id, "description": node.description},
         }
         for order, node in enumerate(graph.nodes.values())
     ]
@@ -67,12 +67,12 @@ def graph_query(program: Program, namespace: Namespace) -> Query:
             "source": f"{id_}/{node.id}",
             "target": f"{id_}/{target}",
             "order": order,
-            "kind": kind_of(route),
-            "condition": condition_of(route, source),
+            "kind": route.kind,
+            "condition": route.condition_text(source),
         }
         for node in graph.nodes.values()
         for order, route in enumerate(node.routes)
-        for target in targets_of(graph, node, route)
+        for target in graph.targets(node, route)
     ]
     if any(route["target"] == f"{id_}/{EXIT}" for route in routes) and EXIT not in graph.nodes:
         properties = {"name": EXIT, "description": "the way out of the graph"}
@@ -86,23 +86,70 @@ def graph_query(program: Program, namespace: Namespace) -> Query:
     )
 
 
-def _described(node: Node) -> str:
-    return "".join(part for part in node.message.content.parts if isinstance(part, str)).strip()
+class Journal:
+    """The steps of one run as a file of this machine, until all of them are in Neo4j; the last state of a step counts.
+
+    A step is in the file before the run does anything else, and the database is written meanwhile: so a run that was
+    killed knows all that it had done, and no step waits for the database. The file survives the end of the process,
+    but not a loss of power in the same moment: for that a step would have to wait for the disk.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     journal = Journal("r1", Path(folder))
+    ...     journal.append('{"index": 0, "output": null}')
+    ...     journal.append('{"index": 0, "output": "done"}')
+    ...     [state["output"] for state in journal.read()]
+    [None, 'done']
+    """
+
+    def __init__(self, run: str, folder: Path | None = None) -> None:
+        self.path = (folder or default_home() / "runs") / f"{run}.jsonl"
+        self._descriptor: int | None = None
+
+    def append(self, line: str) -> None:
+        """Append a line of JSON; it is in the file when this returns.
+
+        Raises:
+            OSError: the folder cannot be written.
+        """
+        if self._descriptor is None:
+            self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            self._descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        data = memoryview(line.encode("ascii") + b"\n")
+        while data:
+            data = data[os.write(self._descriptor, data) :]
+
+    def read(self) -> Iterator[dict[str, Any]]:
+        """Read what was written, in order, without a line that the end of the process cut off."""
+        try:
+            lines = self.path.read_bytes().split(b"\n")
+        except FileNotFoundError:
+            return
+        for line in lines[:-1]:
+            yield json.loads(line)
+
+    def close(self, *, remove: bool) -> None:
+        """Close the file, and remove it once everything in it is stored."""
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+        if remove:
+            self.path.unlink(missing_ok=True)
 
 
 @dataclass(eq=False)
 class ConvoRunStore(RunListener):
     """Writes one run of a graph into a namespace.
 
-    `told` is told of each step that is done, `resumed` are the steps that it goes on from.
+    `told` is called with each step that is complete; `resumed` are the steps of the run before it was interrupted.
     """
 
     namespace: Namespace
     program: Program
     properties: dict[str, Any] = field(default_factory=dict)
-    told: Callable[[Step], None] = lambda _step: None
+    told: Callable[[ConvoStep], None] = lambda _step: None
     id: str = field(default_factory=lambda: uuid4().hex)
-    resumed: list[Step] = field(default_factory=list)
+    resumed: list[ConvoStep] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.conversation = f"run-{self.id}"
@@ -114,35 +161,35 @@ class ConvoRunStore(RunListener):
         self._answers: dict[tuple[str, int], list[str]] = {}
         self._latest: dict[tuple[str, int], Query] = {}
 
-    def started(self, graph: Graph) -> None:  # noqa: ARG002
+    def started(self, graph: NodeGraph) -> None:  # noqa: ARG002
         """Write the definition and the run, before anything of it happens."""
         begin = self.namespace.query("runs/begin-run", id=self.id, properties=stored_properties(self.properties))
         join = self.namespace.query("convo/join-graph", run=self.id, graph=self.graph)
-        self._write(graph_query(self.program, self.namespace), begin, join)
+        self.write(graph_query(self.program, self.namespace), begin, join)
         for step in self.resumed:
-            self._keep(step)
+            self.keep(step)
 
-    def called(self, step: Step, call: ModelCall) -> None:
-        """Keep a step with a call of a model, and record the call."""
+    def called(self, step: ConvoStep, call: ModelCall) -> None:
+        """Store a step with a call of a model, and record the call."""
         at = datetime.now(UTC).isoformat()
         record = call_of(self.namespace.name, self.conversation, call.messages, call.completion, at)
         self._answers.setdefault((step.branch, step.index), []).extend(answers_of(record))
         self._writer.put(lambda: self._recorder.record(record))
-        self._keep(step)
+        self.keep(step)
 
-    def tool_called(self, step: Step, name: str, arguments: dict[str, Any], result: Any) -> None:  # noqa: ARG002
-        """Keep a step with what a function gave."""
-        self._keep(step)
+    def tool_called(self, step: ConvoStep, name: str, arguments: dict[str, Any], result: Any) -> None:  # noqa: ARG002
+        """Store a step with the result of a function."""
+        self.keep(step)
 
-    def step_completed(self, step: Step) -> None:
-        """Keep a step that is done, with its route."""
-        self._keep(step)
+    def step_completed(self, step: ConvoStep) -> None:
+        """Store a complete step, with its route."""
+        self.keep(step)
         self.told(step)
 
     def ended(self, result: ConvoGraphResult) -> None:
         """Write how the run ended, and wait until everything is written."""
         if not result.success and result.steps:
-            self._keep(result.steps[-1])
+            self.keep(result.steps[-1])
         end = {
             "status": "done" if result.success else "failed",
             "value": to_plain(result.value),
@@ -150,30 +197,36 @@ class ConvoRunStore(RunListener):
             "code": result.code,
         }
         query = self.namespace.query("runs/end-run", id=self.id, properties=stored_properties(end))
-        self._writer.put(lambda: self._write(query))
+        self._writer.put(lambda: self.write(query))
         self._writer.close()
         self._journal.close(remove=not self._writer.failed)
 
-    def _keep(self, step: Step) -> None:
-        """Keep a step as far as it has come: in the journal now, and in Neo4j soon, where only the latest counts."""
+    def keep(self, step: ConvoStep) -> None:
+        """Store the state of a step: in the journal now, and in Neo4j soon, where only the latest state counts."""
         key = (step.branch, step.index)
         state = json.dumps(to_plain(step.as_dict()))
         self._journal.append(state)
-        self._latest[key] = self._step(step, state)
-        self._writer.put(lambda: self._write_latest(key))
+        self._latest[key] = self.step_query(step, state)
 
-    def _write_latest(self, key: tuple[str, int]) -> None:
-        query = self._latest.pop(key, None)
-        if query is not None:
-            self._write(query)
+        def write_latest() -> None:
+            query = self._latest.pop(key, None)
+            if query is not None:
+                self.write(query)
 
-    def _write(self, *queries: Query) -> None:
+        self._writer.put(write_latest)
+
+    def write(self, *queries: Query) -> None:
+        """Run queries in one transaction."""
         self.namespace.write(lambda transaction: [transaction.run(query) for query in queries])
 
-    def _step(self, step: Step, state: str) -> Query:
+    def step_query(self, step: ConvoStep, state: str) -> Query:
+        """Compile the state of a step to the query that stores it, after the step before it."""
         key = (step.branch, step.index)
         order = self._orders.setdefault(key, len(self._orders))
         route = step.route
+        # The first step of a fork follows one of the branch it left; the fork's id is `PARENT/INDEX.NUMBER`.
+        parent, _, fork = step.branch.rpartition("/")
+        branch_before = parent if fork and int(fork.partition(".")[0]) == step.index - 1 else step.branch
         properties = {
             "node": step.node,
             "branch": step.branch,
@@ -188,41 +241,37 @@ class ConvoRunStore(RunListener):
         return self.namespace.query(
             "convo/write-step",
             run=self.id,
-            id=self._step_id(step.branch, step.index),
+            id=self.step_id(step.branch, step.index),
             order=order,
-            before=self._step_id(_branch_before(step), step.index - 1),
+            before=self.step_id(branch_before, step.index - 1),
             node=f"{self.graph}/{step.node}",
             properties=stored_properties(properties),
             messages=list(self._answers.get(key, ())),
             conversation=self.conversation,
         )
 
-    def _step_id(self, branch: str, index: int) -> str:
+    def step_id(self, branch: str, index: int) -> str:
+        """The id of a step in the database."""
         return f"{self.id}/{branch or 'main'}/{index}"
 
 
-def _branch_before(step: Step) -> str:
-    """The branch of the step before: its own, or that which a fork left, whose id is `PARENT/INDEX.NUMBER`."""
-    parent, _, fork = step.branch.rpartition("/")
-    return parent if fork and int(fork.partition(".")[0]) == step.index - 1 else step.branch
-
-
 @dataclass(frozen=True)
-class KeptRun:
-    """A run as it is stored: how far it came, and what it was given."""
+class StoredConvoRun:
+    """A stored run: its status, its steps, and its input."""
 
     id: str
     status: str
     program_hash: str
     input: Any
-    steps: list[Step]
+    steps: list[ConvoStep]
 
 
-def find_run(namespace: Namespace, id_: str) -> KeptRun:
-    """A run of a graph, to go on from.
+def find_run(namespace: Namespace, id_: str) -> StoredConvoRun:
+    """Find a run of a graph, with its steps from the database and from the journal.
 
     Raises:
         NotFoundError: there is no such run.
+        MemoryGraphError: the run is one of another language.
     """
     rows = namespace.read("convo/find-run", id=id_)
     if not rows:
@@ -232,16 +281,16 @@ def find_run(namespace: Namespace, id_: str) -> KeptRun:
         raise MemoryGraphError(f"the run `{id_}` is one of {row['language']}, and cannot be resumed")
     states = [*(json.loads(state) for state in row["states"]), *Journal(id_).read()]
     latest = {(state["branch"], state["index"]): state for state in states}
-    steps = [Step.from_dict(state) for state in latest.values()]
+    steps = [ConvoStep.from_dict(state) for state in latest.values()]
     given = json.loads(row["input"]) if row["input"] is not None else None
-    return KeptRun(id_, row["status"], row["program_hash"], given, steps)
+    return StoredConvoRun(id_, row["status"], row["program_hash"], given, steps)
 
 
-def broken_run(namespace: Namespace, source: Source) -> str:
-    """The id of the latest run of a program that has not come to its end.
+def find_interrupted_run(namespace: Namespace, source: Source) -> str:
+    """Find the latest run of a program that has not ended; give its id.
 
     Raises:
-        NotFoundError: there is none.
+        NotFoundError: there is no such run.
     """
     rows = namespace.read("convo/broken-run", graph=graph_identity(source))
     if not rows:
@@ -251,6 +300,6 @@ def broken_run(namespace: Namespace, source: Source) -> str:
 
 def drop_graphs(namespace: Namespace) -> None:
     """Delete every graph and every step of a namespace, in several transactions."""
-    page = namespace.query("convo/drop-graphs", limit=PAGE)
+    page = namespace.query("convo/drop-graphs", limit=DELETED_AT_ONCE)
     while namespace.write(lambda transaction: int(transaction.run(page)[0]["deleted"])):
         pass

@@ -16,7 +16,7 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic_core import ArgsKwargs, to_jsonable_python
 
 from memorygraph.errors import MemoryGraphError
-from memorygraph.languages.engine.findings import clipped
+from memorygraph.languages.engine.findings import shorten
 from memorygraph.languages.pete.reading import read_program
 from memorygraph.languages.pete.syntax import Command
 from memorygraph.runtime.pete.hearing import without_halves
@@ -135,7 +135,7 @@ def failed(error: BaseException | str) -> dict[str, str]:
         shown = str(error) if isinstance(error, MemoryGraphError | str) else f"{type(error).__name__}: {error}"
     except Exception:  # noqa: BLE001 - a message may be made by any code
         shown = type(error).__name__
-    return {"error": clipped(without_halves(shown), MAX_ERROR)}
+    return {"error": shorten(without_halves(shown), MAX_ERROR)}
 
 
 def _adapter(procedure: Callable[..., Any]) -> TypeAdapter[Any]:

@@ -6,10 +6,10 @@ import pytest
 
 from memorygraph.languages import parse
 from memorygraph.languages.convo.syntax import FunctionMessage, Template
-from memorygraph.runtime.convo.graph import Always, Asked, Computed, Graph, graph_of, role_of
+from memorygraph.runtime.convo.graph import Always, InCode, InWords, NodeGraph, graph_of, message_role
 
 
-def graph(source: str) -> Graph:
+def graph(source: str) -> NodeGraph:
     """The graph in a source, whatever else is wrong with it."""
     return graph_of(parse(source, "convo").conversation)
 
@@ -19,12 +19,12 @@ def test_a_node_ends_where_another_begins_also_an_indented_one() -> None:
         "> user\n1\n> node a\nA\n  > user\n  2\n    > node b\n    > f()\n    > user\n    3\n"
         "> nodeEnd\n> user\n4\n> node c\n> user\n5\n> goto a\n> user\n6\n> exitGraph\n> user\n7"
     )
-    assert {id_: [role_of(m) for m in node.children] for id_, node in found.nodes.items()} == {
+    assert {id_: [message_role(m) for m in node.children] for id_, node in found.nodes.items()} == {
         "a": ["user"],
         "b": ["", "user"],
         "c": ["user"],
     }
-    assert [role_of(m) for m in found.outside] == ["user", "user", "goto", "user", "exitGraph", "user"]
+    assert [message_role(m) for m in found.outside] == ["user", "user", "goto", "user", "exitGraph", "user"]
     assert [f.name for f in found.nodes["b"].functions] == ["f"]
     assert isinstance(found.nodes["b"].children[0], FunctionMessage)
 
@@ -35,15 +35,17 @@ def test_routes_stand_in_the_order_of_the_source() -> None:
         "> from a\nWhen\n@from b\n> node c"
     )
     assert [(route.target, type(route.condition), route.written) for route in found.nodes["b"].routes] == [
-        ("a", Asked, "@from b It is so"),
-        (None, Computed, "@exit = …"),
+        ("a", InWords, "@from b It is so"),
+        (None, InCode, "@exit = …"),
         ("a", Always, "@to a"),
-        ("next", Asked, "@to next Maybe"),
-        ("a", Computed, "> to! a"),
-        (None, Asked, "> exit"),
+        ("next", InWords, "@to next Maybe"),
+        ("a", InCode, "> to! a"),
+        (None, InWords, "> exit"),
         ("c", Always, "@from b"),
     ]
-    assert [(route.target, route.condition) for route in found.nodes["a"].routes] == [("b", Asked(Template(("When",))))]
+    assert [(route.target, route.condition) for route in found.nodes["a"].routes] == [
+        ("b", InWords(Template(("When",))))
+    ]
     assert found.nodes["c"].routes == ()
 
 
@@ -53,7 +55,7 @@ def test_routes_stand_in_the_order_of_the_source() -> None:
         ("auto", (), Always()),
         ("auto b c", ("b", "c"), Always()),
         ("auto b, c", ("b", "c"), Always()),
-        ("auto b if it is so", (), Asked(Template(("b if it is so",)))),
+        ("auto b if it is so", (), InWords(Template(("b if it is so",)))),
     ],
 )
 def test_auto_can_name_its_candidates(written: str, candidates: tuple[str, ...], condition: object) -> None:

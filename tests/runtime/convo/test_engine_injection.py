@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from memorygraph.languages import parse
 from memorygraph.languages.convo import syntax as convo
 from memorygraph.runtime.convo.controller import convo_graph, execute_convo_graph
-from memorygraph.runtime.convo.entry import Entry, recorded, transcript_text
+from memorygraph.runtime.convo.transcript import TranscriptEntry, record_result, transcript_text
 from tests.examples import examples
 from tests.runtime.convo.model import scripted, sent, tool
 
@@ -95,12 +95,12 @@ TEXTS = LINES.map("".join).filter(str.strip)
 @settings(max_examples=examples(300), deadline=None)
 def test_any_text_comes_back_from_a_transcript(one: str, other: str) -> None:
     entries = [
-        Entry("user", one, ("@call",)),
-        Entry("assistant", other),
-        Entry("call", name="f", arguments={"a": one, "b": [{"c": other}]}, id="c1"),
-        Entry("result", value=recorded(other)),
-        Entry("goto", "b"),
-        Entry("exitGraph"),
+        TranscriptEntry("user", one, ("@call",)),
+        TranscriptEntry("assistant", other),
+        TranscriptEntry("call", name="f", arguments={"a": one, "b": [{"c": other}]}, id="c1"),
+        TranscriptEntry("result", value=record_result(other)),
+        TranscriptEntry("goto", "b"),
+        TranscriptEntry("exitGraph"),
     ]
     program = parse(transcript_text(entries), "convo")
     user, assistant, call, result, goto, end = program.conversation.messages
@@ -108,6 +108,6 @@ def test_any_text_comes_back_from_a_transcript(one: str, other: str) -> None:
     assert isinstance(call, convo.FunctionMessage)
     assert isinstance(result, convo.CodeMessage)
     assert call.arguments[0].value == convo.Text(one)
-    assert result.statements[0].value == convo.Text(recorded(other))
+    assert result.statements[0].value == convo.Text(record_result(other))
     assert isinstance(goto, convo.TextMessage)
     assert (goto.head, isinstance(end, convo.TextMessage)) == ("b", True)

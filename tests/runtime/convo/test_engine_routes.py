@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from memorygraph.runtime.convo.asker import ModelAsker
 from memorygraph.runtime.convo.controller import execute_convo_graph
-from memorygraph.runtime.convo.steps import Taken
+from memorygraph.runtime.convo.engine import ModelAsker
+from memorygraph.runtime.convo.steps import TakenRoute
 from memorygraph.scripted.replies import Request, ScriptedAnswer
 from tests.runtime.convo.model import scripted, sent
 
@@ -89,7 +89,7 @@ def test_conditions_are_judged_at_once_and_the_order_of_the_source_decides() -> 
         result = execute_convo_graph(source)
     assert [step.node for step in result.steps] == ["s", "b"]
     assert [call.key for call in result.steps[0].calls] == ["inference", "route 0", "route 1", "route 2"]
-    assert result.steps[0].route == Taken("b", "@to b Two")
+    assert result.steps[0].route == TakenRoute("b", "@to b Two")
 
 
 def test_a_judge_sees_the_condition_and_the_output_and_nothing_else() -> None:
@@ -196,7 +196,7 @@ def test_each_route_that_holds_has_a_branch_with_variables_of_its_own() -> None:
     assert [fork.value for fork in result.forks] == ["[Join [B [Go] 10] 10 x]", "[D [Go] 0]"]
     assert [[step.node for step in fork.steps] for fork in result.forks] == [["b", "join"], ["d"]]
     assert [fork.steps[0].branch for fork in result.forks] == ["0.1", "0.2"]
-    assert result.steps[0].route == Taken("a", "@to a", ("b", "d"))
+    assert result.steps[0].route == TakenRoute("a", "@to a", ("b", "d"))
 
 
 def test_a_branch_that_fails_fails_the_run() -> None:

@@ -12,7 +12,7 @@ from memorygraph.errors import MemoryGraphError, ScriptError
 from memorygraph.runtime.convo.controller import ConvoGraphController, convo_graph, execute_convo_graph
 from memorygraph.runtime.convo.conversation import Conversation
 from memorygraph.runtime.convo.engine import RunListener
-from memorygraph.runtime.convo.steps import ConvoGraphResult, ModelCall, Step
+from memorygraph.runtime.convo.steps import ConvoGraphResult, ConvoStep, ModelCall
 from memorygraph.scripted.replies import Failure, Request, ScriptedAnswer
 from tests.runtime.convo.model import scripted, sent, tool
 
@@ -124,22 +124,22 @@ class Notes(RunListener):
         self.heard: list[str] = []
         self.kept: dict[int, str] = {}
 
-    def step_started(self, step: Step) -> None:
+    def step_started(self, step: ConvoStep) -> None:
         self._note(f"start {step.node}", step)
 
-    def called(self, step: Step, call: ModelCall) -> None:
+    def called(self, step: ConvoStep, call: ModelCall) -> None:
         self._note(f"{call.purpose} {call.key}", step)
 
-    def tool_called(self, step: Step, name: str, arguments: dict[str, Any], result: Any) -> None:
+    def tool_called(self, step: ConvoStep, name: str, arguments: dict[str, Any], result: Any) -> None:
         self._note(f"{name} {arguments} {result}", step)
 
-    def step_completed(self, step: Step) -> None:
+    def step_completed(self, step: ConvoStep) -> None:
         self._note(f"done {step.node}", step)
 
     def ended(self, result: ConvoGraphResult) -> None:
         self.heard.append(f"end {result.value}")
 
-    def _note(self, event: str, step: Step) -> None:
+    def _note(self, event: str, step: ConvoStep) -> None:
         self.heard.append(event)
         self.kept[step.index] = json.dumps(step.as_dict())
 
@@ -221,7 +221,7 @@ def test_a_graph_whose_steps_are_being_read_can_not_be_run_beside() -> None:
 @pytest.mark.parametrize("last", range(len(EVENTS)))
 def test_a_run_that_broke_off_goes_on_without_repeating_a_call(last: int) -> None:
     class Killed(Notes):
-        def _note(self, event: str, step: Step) -> None:
+        def _note(self, event: str, step: ConvoStep) -> None:
             super()._note(event, step)
             if len(self.heard) > last:
                 raise KeyboardInterrupt
@@ -233,7 +233,7 @@ def test_a_run_that_broke_off_goes_on_without_repeating_a_call(last: int) -> Non
         notes = Killed()
         with suppress(KeyboardInterrupt):
             execute_convo_graph(HELLO, listener=notes)
-        kept = [Step.from_dict(json.loads(text)) for text in notes.kept.values()]
+        kept = [ConvoStep.from_dict(json.loads(text)) for text in notes.kept.values()]
         rest = Notes()
         result = execute_convo_graph(HELLO, listener=rest, resume=kept)
         assert as_data(result) == expected
@@ -246,7 +246,7 @@ def test_a_run_that_failed_goes_on_where_it_failed() -> None:
     with scripted([*REPLIES[:1], Failure(400), *REPLIES[1:]]) as model:
         failed = execute_convo_graph(HELLO)
         assert (failed.code, failed.steps[0].output, failed.steps[0].completed) == ("model", "question", False)
-        kept = [Step.from_dict(json.loads(json.dumps(step.as_dict()))) for step in failed.steps]
+        kept = [ConvoStep.from_dict(json.loads(json.dumps(step.as_dict()))) for step in failed.steps]
         result = execute_convo_graph(HELLO, resume=kept)
     assert (result.value, len(model.requests)) == ("bye", 5)
     assert result.text.count("> user\nSort") == 1
@@ -278,7 +278,7 @@ def test_what_a_function_set_is_there_when_the_run_goes_on() -> None:
     class Killed(RunListener):
         kept = ""
 
-        def tool_called(self, step: Step, name: str, arguments: dict[str, Any], result: Any) -> None:
+        def tool_called(self, step: ConvoStep, name: str, arguments: dict[str, Any], result: Any) -> None:
             self.kept = json.dumps(step.as_dict())
             raise KeyboardInterrupt
 
@@ -286,5 +286,5 @@ def test_what_a_function_set_is_there_when_the_run_goes_on() -> None:
     with pytest.raises(KeyboardInterrupt):
         execute_convo_graph(source, listener=killed)
     with scripted("ok") as model:
-        result = execute_convo_graph(source, resume=[Step.from_dict(json.loads(killed.kept))])
+        result = execute_convo_graph(source, resume=[ConvoStep.from_dict(json.loads(killed.kept))])
     assert (result.error, sent(model)) == (None, [[{"role": "user", "content": "B 1"}]])

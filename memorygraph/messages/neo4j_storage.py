@@ -1,10 +1,9 @@
 """A conversation kept in Neo4j.
 
-A change is one transaction. It says which version and which tip it was made on, takes the write lock of its
-conversation, and does nothing if that version has moved meanwhile. It also carries a random number, which the
-new message of a plain append remembers for good, and of any other change its version, the last 32 of them: so a
-change whose acknowledgement was lost is found when it runs again, and is never applied twice. `Connection.write`
-runs it again.
+A change is one transaction. It names its version and tip, takes the write lock of its conversation, and does
+nothing if that version has moved meanwhile. It also carries a random number. The new message of a plain append
+keeps that number for good; after any other change the version keeps the last 32. So a change whose acknowledgement
+was lost is found when `Connection.write` runs it again, and is never applied twice.
 
 Appending one message is one query, whatever the length of the conversation; recording a call is three.
 """
@@ -12,26 +11,26 @@ Appending one message is one query, whatever the length of the conversation; rec
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from memorygraph.errors import ConflictError, MemoryGraphError, NotFoundError
 from memorygraph.graph.connection import Abandon
 from memorygraph.graph.namespace import Namespace, NamespaceTransaction
-from memorygraph.messages.findable import conversation_token, said
 from memorygraph.messages.history import Attachment, MessageEntry, Version, VersionChange, seal
+from memorygraph.messages.indexing import conversation_token, indexed_text
 from memorygraph.messages.message import ROOT, Message, chain
 from memorygraph.messages.storage import StoredMessage, conflict_error
 from memorygraph.query import Query
 
-ROWS = 5000
-"""At most so many messages are written by one query; a longer change has several, in one transaction."""
+MAX_ROWS_PER_QUERY = 5000
+"""A longer change has several queries, in one transaction."""
 
-MAX_SENT_CHARACTERS = 20_000
-"""A change of more messages would not fit into one transaction. The messages are then stored ahead of it, where
-no version leads to them and nobody sees them; the change itself stays one transaction."""
+MAX_ROWS_PER_CHANGE = 20_000
+"""More messages do not fit into one transaction. They are then stored ahead of the change, where no version leads
+to them; the change itself stays one transaction."""
 
 
 @dataclass(frozen=True)
@@ -55,19 +54,19 @@ def list_conversations(namespace: Namespace) -> list[ConversationInfo]:
 
 def drop_conversations(namespace: Namespace) -> None:
     """Delete every conversation of a namespace with all its versions and messages, in several transactions."""
-    page = namespace.query("messages/drop-conversations", limit=ROWS)
+    page = namespace.query("messages/drop-conversations", limit=MAX_ROWS_PER_QUERY)
     while namespace.write(lambda transaction: int(transaction.run(page)[0]["deleted"])):
         pass
 
 
-class Store:
-    """One conversation of a namespace in Neo4j; recall finds what was said in it, unless it is not `recalled`."""
+class Neo4jStorage:
+    """One conversation of a namespace in Neo4j; recall finds its messages, unless it is not `recalled`."""
 
     def __init__(self, namespace: Namespace, name: str, *, recalled: bool = True) -> None:
         self.namespace = namespace
         self.name = name
         self.recalled = recalled
-        self._found_by = {
+        self._index_terms = {
             "conversations": [name] if recalled else None,
             "namespace_token": f"{namespace.token} {conversation_token(namespace.name, name)}",
         }
@@ -82,9 +81,9 @@ class Store:
         return [Version(**row) for row in self.namespace.read("messages/versions", name=self.name)]
 
     def path(self, tip: str) -> list[MessageEntry]:
-        """The messages from the first to this one, in one query.
+        """The messages from the first to the one with this id, in one query.
 
-        Their identities are computed anew from what was read, so that nothing altered is taken for what was said.
+        Their ids are computed again, so that no altered message passes for the original.
 
         Raises:
             NotFoundError: there is no such message.
@@ -97,6 +96,7 @@ class Store:
             raise NotFoundError(f"no message `{tip}` in namespace `{self.namespace}`")
         messages = [Message(body) for body in reversed(rows[0]["bodies"])]
         ids = chain(messages)
+        # The id of the tip covers all messages before it.
         if ids[-1] != tip:
             raise MemoryGraphError(
                 f"a message before `{tip}` was altered in the database: `memorygraph messages verify` names it"
@@ -110,19 +110,24 @@ class Store:
             ConflictError: the version was changed or replaced meanwhile; nothing was changed.
         """
         rows = self._rows(change.parent, change.entries)
-        last = max(0, len(rows) - ROWS)
-        ahead = rows[:last] if len(rows) > MAX_SENT_CHARACTERS else []
+        # The last page goes with the query that moves the version, so that a small change is one query.
+        last = max(0, len(rows) - MAX_ROWS_PER_QUERY)
+        ahead = rows[:last] if len(rows) > MAX_ROWS_PER_CHANGE else []
         known = self._store_ahead(ahead)
 
         def work(transaction: NamespaceTransaction) -> tuple[Version, frozenset[str]]:
+            # A version without messages may not be stored yet: the first message creates the conversation.
             if change.base.length == 0:
                 self._create(transaction, change.base.id)
             if change.at is not None:
-                self._fitting(transaction, change, self._replacement(change))
-            sampled = [*known, *self._mark(transaction, ahead), *self._write(transaction, rows[len(ahead) : last])]
-            moved = self._appended(transaction, change, rows) or self._moved(transaction, change, rows[last:])
+                self._replace(transaction, change)
+            marked = [{"id": row["id"], "seal": row["seal"]} for row in ahead if row["sampled"]]
+            for page in pages_of(marked):
+                transaction.run("messages/mark-sampled", rows=page)
+            sampled = {*known, *(row["id"] for row in marked), *self._write(transaction, rows[len(ahead) : last])}
+            moved = self._append(transaction, change, rows) or self._move(transaction, change, rows[last:])
             self._attach(transaction, change.attachments)
-            return change.result(moved["number"]), frozenset([*sampled, *moved["sampled"]])
+            return change.result(moved["number"]), frozenset(sampled.union(moved["sampled"]))
 
         result = self.namespace.write(work)
         if isinstance(result, ConflictError):
@@ -140,7 +145,8 @@ class Store:
             if base.length == 0:
                 self._create(transaction, base.id)
             transaction.run(query)
-            return self._stored(transaction, version.id)
+            [row] = transaction.run("messages/version", id=version.id)
+            return Version(**row)
 
         return self.namespace.write(work)
 
@@ -149,7 +155,7 @@ class Store:
     ) -> Version:
         """Put a whole conversation on the version that it fits; run again, it changes nothing.
 
-        What is kept beside it can also be found by the id that an endpoint gave to its `response`.
+        Its attachments can also be found by the id that an endpoint gave to its `response`.
         """
         tip = entries[-1].id
         ids = [entry.id for entry in reversed(entries)]
@@ -161,23 +167,25 @@ class Store:
             [found] = transaction.run(place)
             stored, holds = found.pop("stored"), found.pop("holds")
             version = Version(**found)
-            rows = self._new_rows(entries, len(ids) - ids.index(stored) if stored else 0)
-            last = len(rows) if holds else max(0, len(rows) - ROWS)
+            known = len(ids) - ids.index(stored) if stored else 0
+            # Of the stored messages, only those that count as sampled now may change.
+            rows = [row for i, row in enumerate(self._rows(ROOT, entries)) if i >= known or row["sampled"]]
+            last = len(rows) if holds else max(0, len(rows) - MAX_ROWS_PER_QUERY)
             self._write(transaction, rows[:last])
             if not holds:
                 change = VersionChange(version, tip, (), len(ids))
-                version = change.result(self._moved(transaction, change, rows[last:])["number"])
+                version = change.result(self._move(transaction, change, rows[last:])["number"])
             self._attach(transaction, attachments, response)
             return version
 
         return self.namespace.write(work)
 
     def attach(self, attachments: Sequence[Attachment]) -> None:
-        """Keep these beside their stored messages."""
+        """Keep attachments of stored messages."""
         self.namespace.write(lambda transaction: self._attach(transaction, attachments))
 
     def attachments(self, ids: Collection[str]) -> list[Attachment]:
-        """What is kept beside these messages, in their order, then in the order in which it was stored."""
+        """The attachments of these messages, in their order, then in the order in which they were stored."""
         rows = self.namespace.read("messages/attachments", ids=list(ids))
         kept = [Attachment(row["message"], at=row["at"], **json.loads(row["body"])) for row in rows]
         order = {id_: place for place, id_ in enumerate(ids)}
@@ -195,13 +203,9 @@ class Store:
     def _create(self, transaction: NamespaceTransaction, version: str) -> None:
         transaction.run("messages/create-conversation", name=self.name, recalled=self.recalled, version=version)
 
-    def _stored(self, transaction: NamespaceTransaction, version: str) -> Version:
-        [row] = transaction.run("messages/version", id=version)
-        return Version(**row)
-
-    def _replacement(self, change: VersionChange) -> Query:
+    def _replace(self, transaction: NamespaceTransaction, change: VersionChange) -> None:
         base = change.base
-        return self.namespace.query(
+        query = self.namespace.query(
             "messages/replace-version",
             name=self.name,
             version=base.id,
@@ -209,25 +213,26 @@ class Store:
             new_version=change.version,
             at=change.at,
         )
+        self._run_fitting(transaction, change, query)
 
-    def _appended(
+    def _append(
         self, transaction: NamespaceTransaction, change: VersionChange, rows: list[dict[str, Any]]
     ) -> dict[str, Any] | None:
-        """What became of one new message behind the last, or None where there is more to do, or to be asked."""
+        """Append one message, or return None if the change does more or the version has moved meanwhile."""
         if not change.appends_one:
             return None
-        query = self.namespace.query(
+        found = transaction.run(
             "messages/append-message",
             name=self.name,
             operation=change.operation,
             version=change.version,
             length=change.length,
-            **self._found_by,
+            **self._index_terms,
             **rows[0],
         )
-        return next(iter(transaction.run(query)), None)
+        return next(iter(found), None)
 
-    def _moved(
+    def _move(
         self, transaction: NamespaceTransaction, change: VersionChange, rows: list[dict[str, Any]]
     ) -> dict[str, Any]:
         query = self.namespace.query(
@@ -238,81 +243,75 @@ class Store:
             tip=change.base.tip,
             new_tip=change.new_tip,
             length=change.length,
-            **self._found_by,
+            **self._index_terms,
             rows=rows,
         )
-        return self._fitting(transaction, change, query)
+        return self._run_fitting(transaction, change, query)
 
-    def _fitting(self, transaction: NamespaceTransaction, change: VersionChange, query: Query) -> dict[str, Any]:
-        """The row of a query that changes a version, or out of the transaction if that has moved meanwhile."""
+    def _run_fitting(self, transaction: NamespaceTransaction, change: VersionChange, query: Query) -> dict[str, Any]:
+        """Run a query that changes a version; if that has moved meanwhile, abandon the transaction."""
         row = next(iter(transaction.run(query)), {"fits": False, "replaced": False})
         if not row["fits"]:
             raise Abandon(conflict_error(self.name, change.base, replaced=row["replaced"]))
         return row
 
     def _write(self, transaction: NamespaceTransaction, rows: list[dict[str, Any]]) -> list[str]:
-        pages = [rows[start : start + ROWS] for start in range(0, len(rows), ROWS)]
-        written = [transaction.run("messages/write-messages", **self._found_by, rows=page) for page in pages]
-        return [id_ for [row] in written for id_ in row["sampled"]]
+        """Write messages, and return the ids of those that count as sampled."""
+        sampled: list[str] = []
+        for page in pages_of(rows):
+            [row] = transaction.run("messages/write-messages", **self._index_terms, rows=page)
+            sampled += row["sampled"]
+        return sampled
 
     def _store_ahead(self, rows: list[dict[str, Any]]) -> list[str]:
-        """Store messages before the change that places them; that they are answers is said by the change."""
+        """Store messages before the change that places them; that change says whether they were sampled."""
+        unsampled = [{**row, "sampled": False, "seal": seal(row["id"], sampled=False)} for row in rows]
         known: list[str] = []
-        for start in range(0, len(rows), ROWS):
-            page = [{**row, **_sampled(row["id"], sampled=False)} for row in rows[start : start + ROWS]]
-            query = self.namespace.query("messages/write-messages", **self._found_by, rows=page)
-            [written] = self.namespace.write(lambda transaction, query=query: transaction.run(query))  # type: ignore[misc]
-            known += written["sampled"]
+        for page in pages_of(unsampled):
+            known += self.namespace.write(lambda transaction, page=page: self._write(transaction, page))  # type: ignore[misc]
         return known
-
-    def _mark(self, transaction: NamespaceTransaction, rows: list[dict[str, Any]]) -> list[str]:
-        marked = [{"id": row["id"], "seal": row["seal"]} for row in rows if row["sampled"]]
-        for start in range(0, len(marked), ROWS):
-            transaction.run("messages/mark-sampled", rows=marked[start : start + ROWS])
-        return [row["id"] for row in marked]
 
     def _attach(
         self, transaction: NamespaceTransaction, attachments: Sequence[Attachment], response: str | None = None
     ) -> None:
         for attachment in attachments:
             self._write(transaction, self._rows(ROOT, attachment.inner))
-        if attachments:
-            transaction.run("messages/attach", rows=[_attachment_row(a, response) for a in attachments])
+        rows = [
+            {
+                "id": attachment.id,
+                "message": attachment.message_id,
+                "body": attachment.body,
+                "model": attachment.metadata.get("model"),
+                "length": attachment.metadata.get("length"),
+                "subgraph": attachment.subgraph,
+                "response": response,
+            }
+            for attachment in attachments
+        ]
+        if rows:
+            transaction.run("messages/attach", rows=rows)
 
     def _rows(self, parent: str, entries: Sequence[MessageEntry]) -> list[dict[str, Any]]:
-        parents = [parent, *(entry.id for entry in entries)]
+        """The rows of messages that follow `parent`."""
         today = datetime.now(UTC).date()
-        return [self._row(before, entry, today) for before, entry in zip(parents, entries, strict=False)]
-
-    def _new_rows(self, entries: Sequence[MessageEntry], known: int) -> list[dict[str, Any]]:
-        """The rows of a conversation of which so many messages are stored: of these, only what may be news."""
-        rows = self._rows(ROOT, entries)
-        return [row for i, row in enumerate(rows) if i >= known or row["sampled"]]
-
-    def _row(self, parent: str, entry: MessageEntry, today: date) -> dict[str, Any]:
-        message = entry.message
-        return {
-            "id": entry.id,
-            "parent": parent,
-            "body": message.body,
-            "role": message.role,
-            "content": message.text,
-            "said": said(message, today) if self.recalled else None,
-            **_sampled(entry.id, sampled=entry.sampled),
-        }
+        rows = []
+        for entry in entries:
+            rows.append(
+                {
+                    "id": entry.id,
+                    "parent": parent,
+                    "body": entry.message.body,
+                    "role": entry.message.role,
+                    "content": entry.message.text,
+                    "said": indexed_text(entry.message, today) if self.recalled else None,
+                    "sampled": entry.sampled,
+                    "seal": seal(entry.id, sampled=entry.sampled),
+                }
+            )
+            parent = entry.id
+        return rows
 
 
-def _sampled(id_: str, *, sampled: bool) -> dict[str, Any]:
-    return {"sampled": sampled, "seal": seal(id_, sampled=sampled)}
-
-
-def _attachment_row(attachment: Attachment, response: str | None) -> dict[str, Any]:
-    return {
-        "id": attachment.id,
-        "message": attachment.message_id,
-        "body": attachment.body,
-        "model": attachment.metadata.get("model"),
-        "length": attachment.metadata.get("length"),
-        "subgraph": attachment.subgraph,
-        "response": response,
-    }
+def pages_of(rows: Sequence[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
+    """Rows in pages that one query takes."""
+    return (list(rows[i : i + MAX_ROWS_PER_QUERY]) for i in range(0, len(rows), MAX_ROWS_PER_QUERY))

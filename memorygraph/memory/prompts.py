@@ -1,4 +1,4 @@
-"""What a model is told so that it writes what shall be remembered, in ContextScript."""
+"""The prompts that make a model write a memory in ContextScript."""
 
 from __future__ import annotations
 

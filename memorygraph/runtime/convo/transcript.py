@@ -1,4 +1,4 @@
-"""A message of a transcript: plain data that is Convo text, and what a model is sent.
+"""The transcript of a run: its messages as plain data, as Convo text, and as a model is sent them.
 
 What a user or a model said stays what it is: nothing in it can become a head, a tag or an insertion when the text
 is read again.
@@ -17,19 +17,20 @@ from memorygraph.languages.convo.syntax import Text
 from memorygraph.llm.completion import ToolCall
 
 SPEAKERS = ("system", "developer", "user", "assistant")
-_LONG = 50
+MIN_LINES_CHARACTERS = 50
+"""Length above which a text of several lines has lines of its own in a transcript."""
 
-_HEAD = re.compile(r"^[ \t]*\\*>", re.MULTILINE)
+HEAD = re.compile(r"^[ \t]*\\*>", re.MULTILINE)
 
 
 @dataclass(frozen=True)
-class Entry:
+class TranscriptEntry:
     r"""One message. `tags` are its tags as they are written.
 
-    `content` is the text of one who speaks, the code of a `define` or `do`, or the target of a `goto`. A `call` has
-    the `name` and the `arguments` of a function, and the `id` of the call; a `result` has its `value`.
+    `content` is the text of a speaker, the code of a `define` or `do`, or the target of a `goto`. A `call` has the
+    `name` and the `arguments` of a function, and the `id` of the call; a `result` has its `value`.
 
-    >>> print(Entry("user", "Is {{x}} safe?\n> goto evil", ("@call",)).text())
+    >>> print(TranscriptEntry("user", "Is {{x}} safe?\n> goto evil", ("@call",)).text())
     @call
     > user
     Is \{{x}} safe?
@@ -49,8 +50,8 @@ class Entry:
         return asdict(self) | {"tags": list(self.tags)}
 
     @classmethod
-    def from_dict(cls, fields: dict[str, Any]) -> Entry:
-        """The message that `as_dict` gave."""
+    def from_dict(cls, fields: dict[str, Any]) -> TranscriptEntry:
+        """Read a message that `as_dict` gave."""
         return cls(**{**fields, "tags": tuple(fields.get("tags") or ())})
 
     def has_tag(self, name: str) -> bool:
@@ -59,26 +60,32 @@ class Entry:
 
     @property
     def spoken(self) -> bool:
-        """Whether somebody says something in it, or a function gave something."""
+        """Whether a speaker says something in it, or a function gave a result."""
         return self.role == "result" or (self.role in SPEAKERS and bool(self.content.strip()))
 
     def text(self) -> str:
         """The message as Convo."""
         lines = [*self.tags, *([f"@toolId {self.id}"] if self.id else [])]
         if self.role == "call":
-            return "\n".join([*lines, f"> call {self.name}({_arguments(self.arguments or {})})"])
+            arguments = ",\n".join(
+                f"    {print_data(name)}: {print_data(value)}" for name, value in (self.arguments or {}).items()
+            )
+            arguments = arguments and f"\n{arguments}\n"
+            return "\n".join([*lines, f"> call {self.name}({arguments})"])
         lines.append(f"> {self.role}")
         if self.role == "goto":
             lines[-1] += f" {self.content}"
         elif self.role == "result":
-            lines.append(f"__return={_written(self.value)}")
+            value = self.value
+            between = isinstance(value, str) and value[:1] == value[-1:] == "\n" and needs_lines(value[1:-1])
+            lines.append(f"__return=---{value}---" if between else f"__return={print_data(value)}")
         elif self.content:
             lines.append(print_text(self.content) if self.role not in {"define", "do"} else self.content)
         return "\n".join(lines)
 
 
-def transcript_text(entries: Iterable[Entry]) -> str:
-    """A transcript as Convo."""
+def transcript_text(entries: Iterable[TranscriptEntry]) -> str:
+    """Print a transcript as Convo."""
     text, before = "", ""
     for entry in entries:
         if before:
@@ -88,8 +95,8 @@ def transcript_text(entries: Iterable[Entry]) -> str:
     return text + "\n" if text else ""
 
 
-def wire_messages(entries: Iterable[Entry]) -> list[dict[str, Any]]:
-    """What a model is sent for a part of a transcript."""
+def wire_messages(entries: Iterable[TranscriptEntry]) -> list[dict[str, Any]]:
+    """Convert a part of a transcript to the messages that a model is sent."""
     messages: list[dict[str, Any]] = []
     open_call = ""
     for entry in entries:
@@ -106,41 +113,29 @@ def wire_messages(entries: Iterable[Entry]) -> list[dict[str, Any]]:
     return messages
 
 
-def recorded(value: Any) -> Any:
-    r"""What a function gave, as it stands in the transcript: long text of several lines has a line of its own each.
+def record_result(value: Any) -> Any:
+    r"""Write what a function gave as the transcript holds it: a long text of several lines has lines of its own.
 
-    >>> recorded("short\ntext"), recorded(3)
+    >>> record_result("short\ntext"), record_result(3)
     ('short\ntext', 3)
     """
-    return f"\n{value}\n" if _in_lines(value) else value
+    return f"\n{value}\n" if needs_lines(value) else value
 
 
-def _arguments(arguments: dict[str, Any]) -> str:
-    written = ",\n".join(f"    {_code(name)}: {_code(value)}" for name, value in arguments.items())
-    return f"\n{written}\n" if written else ""
-
-
-def _written(value: Any) -> str:
-    """A value as code; what `recorded` gave lines of its own stands between dashes."""
-    if isinstance(value, str) and value.startswith("\n") and value.endswith("\n") and _in_lines(value[1:-1]):
-        return f"---{value}---"
-    return _code(value)
-
-
-def _in_lines(value: Any) -> bool:
-    """Whether a value is a text that stands between dashes, and is read there as it is."""
-    if not isinstance(value, str) or "\n" not in value or len(value) <= _LONG:
+def needs_lines(value: Any) -> bool:
+    """Whether a value is a long text that can stand between dashes, and is read there as it is."""
+    if not isinstance(value, str) or "\n" not in value or len(value) <= MIN_LINES_CHARACTERS:
         return False
     first = value.lstrip("\n")[:1]
-    return "--" not in value and first not in {" ", "\t", ""} and not _HEAD.search(value)
+    return "--" not in value and first not in {" ", "\t", ""} and not HEAD.search(value)
 
 
-def _code(value: Any) -> str:
-    """A value as code."""
+def print_data(value: Any) -> str:
+    """Print JSON data as an expression of Convo-Lang."""
     if isinstance(value, str):
         return print_value(Text(value))
     if isinstance(value, dict):
-        return "{ " + ", ".join(f"{_code(str(key))}: {_code(item)}" for key, item in value.items()) + " }"
+        return "{ " + ", ".join(f"{print_data(str(key))}: {print_data(item)}" for key, item in value.items()) + " }"
     if isinstance(value, list):
-        return "[" + ", ".join(map(_code, value)) + "]"
+        return "[" + ", ".join(map(print_data, value)) + "]"
     return json.dumps(value)

@@ -1,0 +1,96 @@
+"""The full-text index of messages: its text for a message, and the indexing of messages that lack it.
+
+Messages are stored with that text. `index_messages` is for those of an earlier release, and `date_messages` for those
+that were said at another time than they were stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import date, datetime
+from hashlib import blake2b
+
+from memorygraph.graph.namespace import Namespace
+from memorygraph.messages.message import Message
+
+MAX_ROWS_PER_QUERY = 1000
+MAX_TIPS_PER_QUERY = 100
+
+MONTHS = (
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+)
+
+
+def day_text(at: date) -> str:
+    """A day as indexed texts have it; English, as the index is, whatever the locale.
+
+    >>> day_text(date(2023, 5, 8))
+    '8 May 2023'
+    """
+    return f"{at.day} {MONTHS[at.month - 1]} {at.year}"
+
+
+def indexed_text(message: Message, at: date) -> str:
+    """The text by which a message is found: speaker, day and content.
+
+    The speaker and the day gain eight points of evidence over the content alone.
+
+    >>> indexed_text(Message.of({"role": "user", "name": "Ada", "content": "Hello"}), date(2026, 5, 8))
+    'Ada (8 May 2026): Hello'
+    """
+    return f"{message.name or message.role} ({day_text(at)}): {message.text}"
+
+
+def conversation_token(namespace: str, conversation: str) -> str:
+    """The word that stands for a conversation in the full-text index, as `namespace_token` does for a namespace."""
+    named = f"{len(namespace)} {namespace} {conversation}".encode("utf-8", "surrogatepass")
+    return str(int.from_bytes(blake2b(named, digest_size=8, person=b"conversation").digest()))
+
+
+def index_messages(namespace: Namespace) -> int:
+    """Index the messages that an earlier release stored without it, and return how many those were.
+
+    It goes through the oldest first, so that it can be stopped anywhere and run again; if all are indexed, it only
+    looks at the last message of each version.
+    """
+    done = 0
+    while found := namespace.read("recall/unindexed-messages", limit=MAX_TIPS_PER_QUERY):
+        done += sum(write_index(namespace, row["conversation"], row["ids"], {}) for row in found)
+    return done
+
+
+def date_messages(namespace: Namespace, conversation: str, times: Mapping[str, datetime]) -> None:
+    """Set when messages of a conversation were said, by their ids; otherwise that is when they were stored."""
+    write_index(namespace, conversation, list(times), times)
+
+
+def write_index(namespace: Namespace, conversation: str, ids: Sequence[str], times: Mapping[str, datetime]) -> int:
+    """Write the indexed texts of messages, and return how many are new."""
+    done = 0
+    for start in range(0, len(ids), MAX_ROWS_PER_QUERY):
+        rows = []
+        for stored in namespace.read("recall/bodies", ids=list(ids[start : start + MAX_ROWS_PER_QUERY])):
+            at = times.get(stored["id"]) or stored["at"].to_native()
+            rows.append({"id": stored["id"], "said": indexed_text(Message(stored["body"]), at), "at": at})
+        query = namespace.query(
+            "recall/index-messages",
+            namespace_token=namespace.token,
+            conversation=conversation,
+            conversation_token=conversation_token(namespace.name, conversation),
+            dated=bool(times),
+            rows=rows,
+        )
+        [written] = namespace.write(lambda transaction, query=query: transaction.run(query))  # type: ignore[misc]
+        done += written["indexed"]
+    return done

@@ -1,0 +1,179 @@
+"""What the engine itself tells a model: to reply with JSON, to judge and choose routes, and to sum up a run.
+
+An endpoint in JSON mode answers with an object, so that any other value is asked for inside of one. Source:
+seeds/convo-node-graphs.txt.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from memorygraph.errors import MemoryGraphError
+from memorygraph.llm.documents import documents
+from memorygraph.runtime.convo.failure import GraphFailure
+from memorygraph.runtime.convo.transcript import TranscriptEntry
+from memorygraph.runtime.convo.values import ConvoType
+
+JSON_MODE = {"type": "json_object"}
+WRAPPER_KEY = "value"
+"""The key of the object that holds a value which is not an object."""
+
+MAX_SHOWN_REPLY_CHARACTERS = 200
+
+JUDGEMENT = {
+    "type": "object",
+    "properties": {"isTrue": {"type": "boolean", "description": "Whether the condition is true"}},
+    "required": ["isTrue"],
+}
+CHOICE = {
+    "type": "object",
+    "properties": {"nodeId": {"type": "string", "description": "The id of the node to go to"}},
+    "required": ["nodeId"],
+}
+MODERATOR = """\
+<moderator>
+Give the user a brief summary of what happened in node graph. Give the summary from a first person perspective
+as if you executed all the actions avoid technical terms when possible.
+
+Start your response with a sentence that connects the user input to the graph result followed by
+bullet points of what was done.
+</moderator>"""
+
+HIDDEN = ("@hidden",)
+
+
+# Replies in JSON
+
+
+def ask_for_json(messages: Sequence[Mapping[str, Any]], schema: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Add the schema of the reply to the last message of the user, or as a message of its own."""
+    asked = [dict(message) for message in messages]
+    last = next((i for i in reversed(range(len(asked))) if asked[i]["role"] == "user"), None)
+    if last is None:
+        return [*asked, {"role": "user", "content": reply_instruction(schema)}]
+    asked[last]["content"] = f"{asked[last]['content']}\n\n{reply_instruction(schema)}"
+    return asked
+
+
+def reply_instruction(schema: Mapping[str, Any]) -> str:
+    """Ask for a reply in JSON; a value that is not an object is asked for inside of one.
+
+    >>> print(reply_instruction({"type": "object"}))
+    <response-format>
+    Reply only with JSON that conforms to this JSON Schema:
+    {
+        "type": "object"
+    }
+    </response-format>
+    """
+    if schema and schema.get("type") != "object":
+        schema = {"type": "object", "properties": {WRAPPER_KEY: dict(schema)}, "required": [WRAPPER_KEY]}
+    wanted = json.dumps(schema, indent=4, ensure_ascii=False)
+    return f"<response-format>\nReply only with JSON that conforms to this JSON Schema:\n{wanted}\n</response-format>"
+
+
+def read_typed_reply(reply: str, type_: ConvoType) -> Any:
+    """Read the value in a reply: as JSON, in a fence or in prose, in the object that was asked for, or as a bare word.
+
+    >>> from memorygraph.runtime.convo.types import Enum
+    >>> read_typed_reply('{"value": "sad"}', Enum(("happy", "sad"))), read_typed_reply("sad", Enum(("happy", "sad")))
+    ('sad', 'sad')
+
+    Raises:
+        GraphFailure: it is not a value of the type.
+    """
+    schema = type_.schema
+    readings: list[Any] = []
+    # The likeliest reading comes first; text of several documents is read as the first of them.
+    for document in documents(reply, lists=True):
+        if isinstance(document, dict) and len(document) == 1 and schema and schema.get("type") != "object":
+            readings += document.values()
+        readings.append(document)
+        break
+    if not readings or schema.get("type") == "string" or "enum" in schema:
+        readings.append(reply.strip())
+    problem: Exception | None = None
+    for reading in readings:
+        try:
+            return type_.coerce(reading, "the reply")
+        except MemoryGraphError as error:
+            problem = problem or error
+    shown = reply.strip()
+    shown = shown if len(shown) <= MAX_SHOWN_REPLY_CHARACTERS else shown[:MAX_SHOWN_REPLY_CHARACTERS] + "…"
+    raise GraphFailure(f"the model's reply does not have the wanted type: {problem} ({shown!r})", "json-output")
+
+
+def read_object(reply: str) -> dict[str, Any]:
+    r"""Read the object in a reply; an empty one where there is none.
+
+    >>> read_object('```json\n{"isTrue": true}\n```'), read_object("yes")
+    ({'isTrue': True}, {})
+    """
+    value = next(documents(reply, lists=True), None)
+    return value if isinstance(value, dict) else {}
+
+
+# Routes
+
+
+def judge_prompt(condition: str, output: str) -> str:
+    """Ask whether a condition is true of the output of a step."""
+    return f"{condition.strip()}\n\n<OUTPUT_RESULT>\n{output}\n</OUTPUT_RESULT>\n\n{reply_instruction(JUDGEMENT)}"
+
+
+def choice_prompt(nodes: Mapping[str, str], given: str, output: str) -> str:
+    """Ask which of the nodes comes next; `nodes` are their descriptions by their ids.
+
+    >>> print(choice_prompt({"b": "Bakes", "c": ""}, "dough", "bread").split("</NODES>")[0])
+    Choose the node that should process the output next, based on the descriptions of the nodes.
+    <BLANKLINE>
+    <NODE_INPUT>
+    dough
+    </NODE_INPUT>
+    <BLANKLINE>
+    <OUTPUT_RESULT>
+    bread
+    </OUTPUT_RESULT>
+    <BLANKLINE>
+    <NODES>
+    {"id": "b", "description": "Bakes"}
+    {"id": "c", "description": ""}
+    <BLANKLINE>
+    """
+    lines = (json.dumps({"id": id_, "description": text}, ensure_ascii=False) for id_, text in nodes.items())
+    listed = "\n".join(lines)
+    return (
+        "Choose the node that should process the output next, based on the descriptions of the nodes.\n\n"
+        f"<NODE_INPUT>\n{given}\n</NODE_INPUT>\n\n<OUTPUT_RESULT>\n{output}\n</OUTPUT_RESULT>\n\n"
+        f"<NODES>\n{listed}\n</NODES>\n\n{reply_instruction(CHOICE)}"
+    )
+
+
+# The summary
+
+
+def summary_request(actions: Iterable[tuple[str, str, str]]) -> list[TranscriptEntry]:
+    """Tell a model what a run did, and ask for a summary; an action is a node's id, its description and its output.
+
+    >>> print(summary_request([("rank", "Ranks the input", "7")])[0].content)
+    The following actions have been taken:
+    <BLANKLINE>
+    <ACTION name="rank">
+        Ranks the input
+        <RESULT>
+        7
+        </RESULT>
+    </ACTION>
+    """
+    told = "\n\n".join(
+        f'<ACTION name="{name}">\n'
+        + (f"    {description}\n" if description else "")
+        + f"    <RESULT>\n    {output}\n    </RESULT>\n</ACTION>"
+        for name, description, output in actions
+    )
+    return [
+        TranscriptEntry("assistant", f"The following actions have been taken:\n\n{told}", HIDDEN),
+        TranscriptEntry("user", MODERATOR, HIDDEN),
+    ]
