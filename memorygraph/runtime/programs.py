@@ -5,15 +5,15 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any, ClassVar, TypeAlias
 
-from memorygraph.errors import NotFoundError, Problem, ScriptError, Source
+from memorygraph.compiler.agentscript import compile_agentscript
+from memorygraph.compiler.convo import compile_convo
+from memorygraph.errors import NotFoundError
 from memorygraph.graph.loads import Loader, LoadReport, Provenance
 from memorygraph.graph.namespace import Namespace
 from memorygraph.languages import Script, agentscript, convo, parse
 from memorygraph.query import Query
-from memorygraph.runtime.convo.store import graph_identity, graph_query
 
 StoredProgram: TypeAlias = agentscript.Program | convo.Program
 
@@ -69,11 +69,6 @@ class ProgramStore(ABC):
             provenance=provenance,
         )
 
-    def properties(self, source: Source) -> dict[str, Any]:
-        """What is stored of every program: its name, its file and its language."""
-        name = Path(source.file).stem if source.file else graph_identity(source)[:8]
-        return {"name": name, "file": source.file, "language": self.language}
-
 
 class AgentScriptStore(ProgramStore):
     """The AgentScript programs of a namespace."""
@@ -82,11 +77,7 @@ class AgentScriptStore(ProgramStore):
 
     def queries(self, program: agentscript.Program) -> list[Query]:
         """The query that stores a program; one that needs files beside it is refused."""
-        if problems := [*program.problems, *_needs(program)]:
-            raise ScriptError(problems)
-        source = program.source
-        properties = {**self.properties(source), "source": source.text}
-        return [self.namespace.query("programs/store-program", id=graph_identity(source), properties=properties)]
+        return compile_agentscript(program, self.namespace.name)
 
 
 class ConvoStore(ProgramStore):
@@ -96,10 +87,7 @@ class ConvoStore(ProgramStore):
 
     def queries(self, program: convo.Program) -> list[Query]:
         """The queries that store the nodes and routes of a graph, and offer it by its name."""
-        source = program.source
-        id_, properties = graph_identity(source), self.properties(source)
-        offered = self.namespace.query("programs/offer-graph", id=id_, properties=properties)
-        return [graph_query(program, self.namespace), offered]
+        return compile_convo(program, self.namespace.name)
 
 
 def list_programs(namespace: Namespace) -> list[ProgramInfo]:
@@ -136,16 +124,3 @@ def forget_program(namespace: Namespace, name: str) -> None:
 def _not_found(namespace: Namespace, name: str) -> NotFoundError:
     known = ", ".join(f"`{each.name}`" for each in list_programs(namespace)) or "none"
     return NotFoundError(f"no program `{name}` is stored in namespace `{namespace}`; there are: {known}")
-
-
-def _needs(program: agentscript.Program) -> list[Problem]:
-    """What a program would look for in its folder, which a stored one has not."""
-    return [
-        program.source.problem(
-            f"a stored program stands alone, and `{each.uri}` is a file beside it; `memorygraph run FILE` finds it",
-            "needs-files",
-            each.span,
-        )
-        for each in program.statements
-        if isinstance(each, agentscript.Import) and each.kind in {"file", "agent"}
-    ]

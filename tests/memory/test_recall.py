@@ -341,5 +341,5 @@ def test_the_environment_names_the_embedder(monkeypatch: pytest.MonkeyPatch, tmp
     assert isinstance(embedder := configured_embedder(), ModelEmbedder)
     assert embedder.name == "some-model"
     monkeypatch.setenv("MEMORYGRAPH_EMBEDDING_MODEL", str(tmp_path))
-    with pytest.raises(ModelError, match=r"no config\.json"):
+    with pytest.raises(ModelError, match=r"it lacks config\.json"):
         configured_embedder()

@@ -112,13 +112,13 @@ class Sentences:
 
 
 def _programs(language: str) -> list[str]:
-    """What the cases and the examples hold in a language: the sections of programs, and what follows a title."""
+    """What the cases and the examples hold in a language: the sections that are programs."""
     extension = LANGUAGES[language].extension
     programs = [path.read_text("utf-8") for path in sorted((TESTS.parent / "examples").glob(f"*{extension}"))]
     for file in sorted((TESTS / "cases" / language).rglob("*.*")):
         for part in re.split(r"^(?==== |--)", file.read_text("utf-8"), flags=re.MULTILINE):
             head, _, text = part.partition("\n")
-            if head.startswith("=== ") or head.removeprefix("-- ") in SOURCES:
+            if head.removeprefix("-- ") in SOURCES:
                 programs.append(text.strip("\n"))
     found = sorted({program for program in programs if 0 < len(program) < MAX_CHARACTERS})
     assert len(found) > 10, language

@@ -95,7 +95,7 @@ class AgentScriptExplainer(Explainer):
 
     def explain_special(self, place: Place) -> Finding | None:
         """A text that is not closed."""
-        quote = _unclosed_quote(place)
+        quote = find_unclosed_quote(place)
         return None if quote is None else unclosed_text(place.text, quote)
 
     def hints_for(self, place: Place) -> Iterable[str]:
@@ -104,9 +104,9 @@ class AgentScriptExplainer(Explainer):
         if not place.found:
             return [] if bracket is None else [not_closed(place.source, bracket)]
         found, expected = place.found, place.stop.expected
-        known = _by_place(expected, place.before, found)
+        known = hint_by_place(expected, place.before, found)
         if not known and expected == (":",):
-            known = _by_brace(place.text, bracket)
+            known = hint_by_brace(place.text, bracket)
         hints = [hint for hint in [known or self.known_hint(place)] if hint]
         closes = found in {"func", "agent", "import", "main", "}", ")", "]"} and "import" not in expected
         if closes and bracket is not None and _PAIRS[place.text[bracket]] != found:
@@ -120,7 +120,7 @@ class AgentScriptExplainer(Explainer):
 explain = AgentScriptExplainer().explain
 
 
-def _by_place(expected: tuple[str, ...], before: str, found: str) -> str:
+def hint_by_place(expected: tuple[str, ...], before: str, found: str) -> str:
     """The hint for what was expected, and for the token before it."""
     wanted, hint = set(expected), ""
     if before == "else" and found == "if":
@@ -140,7 +140,7 @@ def _by_place(expected: tuple[str, ...], before: str, found: str) -> str:
     return hint
 
 
-def _by_brace(text: str, brace: int | None) -> str:
+def hint_by_brace(text: str, brace: int | None) -> str:
     """The hint for a brace that was taken for an object: mostly, the word before it is no keyword."""
     if brace is None:
         return ""
@@ -155,7 +155,7 @@ def _by_brace(text: str, brace: int | None) -> str:
     return "" if known else f"there is no `{shorten(word[0])}`{near}"
 
 
-def _unclosed_quote(place: Place) -> int | None:
+def find_unclosed_quote(place: Place) -> int | None:
     """Where a text begins whose second quote is missing.
 
     Mostly another quote follows, which opens the next text. Then the first text ends where a text begins, or in the
@@ -163,14 +163,15 @@ def _unclosed_quote(place: Place) -> int | None:
     """
     text, offset = place.text, place.offset
     if text[offset : offset + 1] in {'"', "'"} and not _PIECE.match(text, offset):
-        return next(_swallowing(text, place.start, offset), offset)
+        return next(find_swallowing_texts(text, place.start, offset), offset)
     before, end = place.stop.before
     if text[before : before + 1] in {'"', "'"} and "\n" in text[before:end]:
-        return next(_swallowing(text, before, end), None)
+        return next(find_swallowing_texts(text, before, end), None)
     return None
 
 
-def _swallowing(text: str, start: int, end: int) -> Iterator[int]:
+def find_swallowing_texts(text: str, start: int, end: int) -> Iterator[int]:
+    """Where texts begin that go over lines, and end in a way that shows that a quote before is missing."""
     for piece in _PIECE.finditer(text, start, end):
         inside = piece["text"]
         if inside and "\n" in inside:

@@ -9,15 +9,15 @@ from memorygraph.errors import MAX_PROBLEMS, Source
 from memorygraph.languages.contextscript.reading import MACHINE, Parser, Part, Unreadable, parser_for
 from memorygraph.languages.contextscript.syntax import Program
 
-_BATCH_TEXT = 4 * 2**20  # characters after which a batch is closed, however few statements it has
-_CHUNK = 2**17  # characters that are read at a time, at least
-_MAX_LINE = 2**16  # characters of a line that are kept around a batch, for its columns and its messages
+MAX_BATCH_CHARACTERS = 4 * 2**20  # after which a batch is closed, however few statements it has
+MIN_READ_CHARACTERS = 2**17
+MAX_LINE_CHARACTERS = 2**16  # that are kept around a batch, for its columns and its messages
 
 
-class _Buffer:
-    """What is held of the stream: it begins with a line, so that lines and columns can be told.
+class StreamBuffer:
+    """The part of a stream that is held. It begins where a line does, so that places have lines and columns.
 
-    Only of a line longer than `_MAX_LINE` the beginning is given up, and its columns count from there.
+    Of a line longer than `MAX_LINE_CHARACTERS`, the beginning is dropped; its columns count from there.
     """
 
     def __init__(self, stream: TextIO) -> None:
@@ -28,38 +28,39 @@ class _Buffer:
         self.ended = False
         self.grow()
         if self.text.startswith("\ufeff"):
-            self._cut(1)
+            self.cut(1)
 
     def grow(self) -> None:
-        """Read on; the more is still held, the more, so that reading again takes linear time in all."""
-        more = self._stream.read(max(_CHUNK, len(self.text)))
+        """Read on, at least as much as is held: so rereading an unfinished statement takes linear time in all."""
+        more = self._stream.read(max(MIN_READ_CHARACTERS, len(self.text)))
         self.ended = not more
         self.text += more
 
     def drop(self, position: int) -> int:
-        """Give up the lines before a position, and return where the position is then."""
+        """Drop the lines before a position, and return the position after that."""
         line = self.text.rfind("\n", 0, position) + 1
-        if position - line > _MAX_LINE:
+        if position - line > MAX_LINE_CHARACTERS:
             line = position
         self.first_line += self.text.count("\n", 0, line)
-        self._cut(line)
+        self.cut(line)
         return position - line
 
     def shorten_layout(self, position: int) -> None:
-        """Of blanks or a comment, of any length, that go on beyond the buffer, keep only how they begin."""
-        if len(self.text) - position > _MAX_LINE:
+        """Keep only the beginning of blanks or a comment that go on beyond the buffer."""
+        if len(self.text) - position > MAX_LINE_CHARACTERS:
             kept = self.text[:position] + self.text[position:].lstrip()[:1]
             self.dropped += len(self.text) - len(kept)
             self.text = kept
 
     def through_line(self, position: int) -> str:
         """The text through the end of a position's line."""
-        while not self.ended and self.text.find("\n", position) < 0 and len(self.text) - position < _MAX_LINE:
+        while not self.ended and self.text.find("\n", position) < 0 and len(self.text) - position < MAX_LINE_CHARACTERS:
             self.grow()
-        end = self.text.find("\n", position, position + _MAX_LINE)
-        return self.text[: end if end >= 0 else position + _MAX_LINE]
+        end = self.text.find("\n", position, position + MAX_LINE_CHARACTERS)
+        return self.text[: end if end >= 0 else position + MAX_LINE_CHARACTERS]
 
-    def _cut(self, length: int) -> None:
+    def cut(self, length: int) -> None:
+        """Drop characters from the front."""
         self.text = self.text[length:]
         self.dropped += length
 
@@ -71,29 +72,25 @@ class Batches:
         self._parser = parser
         self._size = size
         self._file = file
-        self._buffer = _Buffer(stream)
+        self._buffer = StreamBuffer(stream)
         self._unread: set[str] = set()
         self._findings = 0
 
     def __iter__(self) -> Iterator[Program]:
         """At least one program, and none without statements or problems after it."""
+        buffer = self._buffer
         position, first, done = 0, True, False
         while not done:
-            part = Part(self._buffer.drop(position))
-            done = self._fill(part)
+            part = Part(buffer.drop(position))
+            done = self.fill(part)
             if first or part.statements or part.findings:
-                yield self._program(part)
+                source = Source(buffer.through_line(part.end), self._file, buffer.first_line)
+                yield self._parser.program(part, source, self._unread, buffer.dropped, self._findings)
+                self._findings += len(part.findings)
             position, first = part.end, False
 
-    def _program(self, part: Part) -> Program:
-        text = self._buffer.through_line(part.end)
-        source = Source(text, self._file, self._buffer.first_line)
-        program = self._parser.program(part, source, self._unread, self._buffer.dropped, self._findings)
-        self._findings += len(part.findings)
-        return program
-
-    def _fill(self, part: Part) -> bool:
-        """Read statements until the batch is full; whether the stream, or the reading of it, is at its end."""
+    def fill(self, part: Part) -> bool:
+        """Read statements until the batch is full; return whether nothing more can be read."""
         buffer, parser, start = self._buffer, self._parser, part.end
         while True:
             for item in parser.reader.read(buffer.text, part.end, complete=buffer.ended):
@@ -102,16 +99,16 @@ class Batches:
                     return True
                 if self._findings + len(part.findings) > MAX_PROBLEMS:
                     return True
-                if len(part.statements) >= self._size or part.end - start > _BATCH_TEXT:
+                if len(part.statements) >= self._size or part.end - start > MAX_BATCH_CHARACTERS:
                     return False
             if buffer.ended:
                 return True
             if not part.statements and not part.findings:
-                start = part.end = self._past_layout(part.end)
+                start = part.end = self.skip_layout(part.end)
             buffer.grow()
 
-    def _past_layout(self, position: int) -> int:
-        """Give up the lines of layout before the next statement."""
+    def skip_layout(self, position: int) -> int:
+        """Drop the lines of layout before the next statement."""
         buffer = self._buffer
         end = MACHINE.layout_end(buffer.text, position)
         open_end = end == len(buffer.text)

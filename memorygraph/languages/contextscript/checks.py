@@ -1,13 +1,13 @@
 """Raw statements to typed ones: the arguments that a class takes, their tokens, and pydantic's validation.
 
-A statement that is right takes the short way (`Builder.statement`). One that is not goes through
-`Builder.problems`, which asks the same three for everything that is wrong with it.
+A correct statement takes the short way (`Builder.build`). A wrong one goes through `Builder.find_problems`, which asks
+the same three for everything that is wrong with it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from difflib import get_close_matches
 from itertools import islice
 from typing import Any, NamedTuple, get_args
@@ -20,10 +20,11 @@ from memorygraph.languages.contextscript.tokens import TokenError, Tokens
 from memorygraph.languages.engine.fast_path import RawStatement
 from memorygraph.languages.engine.findings import Finding, explain_surrogate, name_character, shorten
 
-_SURROGATE = re.compile("[\ud800-\udfff]")
+SURROGATE = re.compile("[\ud800-\udfff]")
+MAX_NAME_COMPARED = 64  # characters of an unknown name that are compared with the known ones
 
 
-class _Field(NamedTuple):
+class ArgumentField(NamedTuple):
     """What a field's annotation says about its tokens."""
 
     read: Callable[[str], Any]
@@ -36,15 +37,19 @@ class Builder:
     def __init__(self, *, strict: bool) -> None:
         tokens = Tokens(strict=strict)
         self._classes = {cls.__name__: cls for cls in STATEMENTS}
-        self._fields = {cls.__name__: _fields(cls, tokens) for cls in STATEMENTS}
+        self._fields = {cls.__name__: read_fields(cls, tokens) for cls in STATEMENTS}
+        # Scripts repeat a few lists of arguments; how to read the tokens of each is looked up once.
         self._readers: dict[tuple[str, tuple[str, ...]], list[Callable[[str], Any]]] = {}
 
-    def statement(self, raw: RawStatement) -> Statement | None:
+    def build(self, raw: RawStatement) -> Statement | None:
         """The typed statement, or None if anything is wrong with it."""
         rule, span, names, tokens, _, _ = raw
-        readers = self._readers.get((rule, names)) or self._readers_of(rule, names)
+        readers = self._readers.get((rule, names))
         if readers is None:
-            return None
+            fields = self._fields[rule]
+            if len(set(names)) < len(names) or not fields.keys() >= set(names):
+                return None
+            readers = self._readers[rule, names] = [fields[name].read for name in names]
         try:
             values = {name: read(token) for name, read, token in zip(names, readers, tokens, strict=True)}
             values["span"] = span
@@ -52,79 +57,86 @@ class Builder:
         except (TokenError, ValidationError):
             return None
 
-    def _readers_of(self, rule: str, names: tuple[str, ...]) -> list[Callable[[str], Any]] | None:
-        """How to read the tokens of these arguments; None for a list of them that is wrong in itself."""
-        fields = self._fields[rule]
-        if len(set(names)) < len(names) or not fields.keys() >= set(names):
-            return None
-        readers = self._readers[rule, names] = [fields[name].read for name in names]
-        return readers
-
-    def problems(self, raw: RawStatement) -> list[Finding]:
+    def find_problems(self, raw: RawStatement) -> list[Finding]:
         """Everything that is wrong with a statement, in the order of its text."""
+        fields = self._fields[raw.rule]
         values: dict[str, Any] = {}
-        findings = list(islice(self._read(raw, values), MAX_PROBLEMS + 1))
+        findings = list(islice(read_values(raw, fields, values), MAX_PROBLEMS + 1))
         try:
             self._classes[raw.rule].model_validate(values)
         except ValidationError as error:
             for detail in error.errors(include_url=False, include_context=True):
-                findings += self._explained(raw, str(detail["loc"][0]), detail["type"])
+                findings += explain_invalid(raw, fields, str(detail["loc"][0]), detail["type"])
         return sorted(findings, key=lambda finding: finding.span)
 
-    def _read(self, raw: RawStatement, values: dict[str, Any]) -> Iterator[Finding]:
-        """Read the tokens into values, and yield what is wrong with names and tokens."""
-        for index, (name, token) in enumerate(zip(raw.names, raw.tokens, strict=True)):
-            field = self._fields[raw.rule].get(name)
-            if field is None:
-                yield Finding(self._unknown(raw.rule, name), "unknown-argument", raw.name_span(index))
-            elif name in raw.names[:index]:
-                first = raw.name_span(raw.names.index(name))
-                yield Finding(f"`{name}` is given twice", "duplicate-argument", raw.name_span(index), first)
-            else:
-                try:
-                    values[name] = field.read(token)
-                except TokenError as error:
-                    yield _finding(error, name, raw.token_span(index))
 
-    def _unknown(self, rule: str, name: str) -> str:
-        meant = self._meant(rule, name)
-        hint = f"; did you mean `{meant}`?" if meant else ""
-        listed = ", ".join(f"`{argument}`" for argument in self._fields[rule])
-        return f"`{KEYWORDS[rule]}` has no argument `{shorten(name)}`{hint} (its arguments: {listed})"
+Fields = Mapping[str, ArgumentField]
 
-    def _meant(self, rule: str, name: str) -> str | None:
-        """The argument that an unknown name probably stands for."""
-        allowed = list(self._fields[rule])
-        near = get_close_matches(name[:64].lower(), allowed, n=1) or (allowed if len(allowed) == 1 else [])
-        return near[0] if near else None
 
-    def _explained(self, raw: RawStatement, name: str, kind: str) -> Iterator[Finding]:
-        """A finding of pydantic in the words of the language."""
-        if kind == "missing":
-            # An argument that is there, but was misnamed or has a wrong token, has its own finding.
-            if name in raw.names or name in {self._meant(raw.rule, given) for given in raw.names}:
-                return
-            keyword = KEYWORDS[raw.rule]
-            span = Span(raw.span.start, raw.span.start + len(keyword))
-            yield Finding(f"`{keyword}` needs the argument `{name}`", "missing-argument", span)
+def read_fields(cls: type[Statement], tokens: Tokens) -> dict[str, ArgumentField]:
+    """How the arguments of a class are read, by name."""
+    fields = {}
+    for name in cls.arguments():
+        info = cls.model_fields[name]
+        parts = [*annotation_parts(info.annotation), *info.metadata]
+        read = tokens.number if float in parts else tokens.word if Bare in parts else tokens.text
+        spelling = next((part for part in parts if isinstance(part, Spelling)), None)
+        fields[name] = ArgumentField(read, spelling)
+    return fields
+
+
+def annotation_parts(annotation: Any) -> Iterator[Any]:
+    """The types and the metadata in an annotation, however deep."""
+    yield annotation
+    for part in get_args(annotation):
+        yield from annotation_parts(part)
+
+
+def read_values(raw: RawStatement, fields: Fields, values: dict[str, Any]) -> Iterator[Finding]:
+    """Read the tokens into values, and yield what is wrong with names and tokens."""
+    for index, (name, token) in enumerate(zip(raw.names, raw.tokens, strict=True)):
+        field = fields.get(name)
+        if field is None:
+            meant = guess_argument(fields, name)
+            hint = f"; did you mean `{meant}`?" if meant else ""
+            listed = ", ".join(f"`{argument}`" for argument in fields)
+            message = f"`{KEYWORDS[raw.rule]}` has no argument `{shorten(name)}`{hint} (its arguments: {listed})"
+            yield Finding(message, "unknown-argument", raw.name_span(index))
+        elif name in raw.names[:index]:
+            first = raw.name_span(raw.names.index(name))
+            yield Finding(f"`{name}` is given twice", "duplicate-argument", raw.name_span(index), first)
+        else:
+            try:
+                values[name] = field.read(token)
+            except TokenError as error:
+                yield error.finding(name, raw.token_span(index))
+
+
+def guess_argument(fields: Fields, name: str) -> str | None:
+    """The argument that an unknown name probably stands for."""
+    allowed = list(fields)
+    near = get_close_matches(name[:MAX_NAME_COMPARED].lower(), allowed, n=1)
+    near = near or (allowed if len(allowed) == 1 else [])
+    return near[0] if near else None
+
+
+def explain_invalid(raw: RawStatement, fields: Fields, name: str, kind: str) -> Iterator[Finding]:
+    """A finding of pydantic about an argument, in the words of the language."""
+    if kind == "missing":
+        # An argument that is there, but was misnamed or has a wrong token, has its own finding.
+        if name in raw.names or name in {guess_argument(fields, given) for given in raw.names}:
             return
-        index = raw.names.index(name)
-        span = raw.token_span(index)
-        error = _reason(raw.tokens[index], kind, self._fields[raw.rule][name].spelling)
-        if error is not None:
-            yield _finding(error, name, span)
+        keyword = KEYWORDS[raw.rule]
+        span = Span(raw.span.start, raw.span.start + len(keyword))
+        yield Finding(f"`{keyword}` needs the argument `{name}`", "missing-argument", span)
+        return
+    index = raw.names.index(name)
+    yield explain_value(raw.tokens[index], kind, fields[name].spelling).finding(name, raw.token_span(index))
 
 
-def _finding(error: TokenError, name: str, token: Span) -> Finding:
-    start = token.start + error.offset
-    end = token.end if error.length is None else start + error.length
-    message = f"`{name}` {error.message}" if error.code == "wrong-type" else error.message
-    return Finding(message, error.code, Span(start, end))
-
-
-def _reason(token: str, kind: str, spelling: Spelling | None) -> TokenError | None:
-    """What pydantic found, and at which character of the token."""
-    surrogate = _SURROGATE.search(token)
+def explain_value(token: str, kind: str, spelling: Spelling | None) -> TokenError:
+    """What pydantic found wrong with a token, and at which of its characters."""
+    surrogate = SURROGATE.search(token)
     if kind == "string_unicode" and surrogate:
         return TokenError(explain_surrogate(surrogate[0]), "encoding", surrogate.start(), 1)
     if kind in {"less_than_equal", "greater_than_equal"}:
@@ -137,10 +149,11 @@ def _reason(token: str, kind: str, spelling: Spelling | None) -> TokenError | No
         return TokenError(message, "invalid-name")
     if spelling is None:
         return TokenError(f"{shorten(token)} does not fit: {kind}", "wrong-type")
-    return _misspelt(token, kind, spelling)
+    return explain_spelling(token, kind, spelling)
 
 
-def _misspelt(token: str, kind: str, spelling: Spelling) -> TokenError:
+def explain_spelling(token: str, kind: str, spelling: Spelling) -> TokenError:
+    """Why a token is not spelt as its pattern demands, at the first wrong character."""
     quote = int(token[0] == '"')
     written = token[quote : len(token) - quote]
     if not written:
@@ -153,21 +166,3 @@ def _misspelt(token: str, kind: str, spelling: Spelling) -> TokenError:
     verb = "contain" if fitting else "begin with"
     message = f"{spelling.noun} may not {verb} {name_character(written[offset])}; {spelling.rule}"
     return TokenError(message, spelling.code, offset + quote, 1)
-
-
-def _fields(cls: type[Statement], tokens: Tokens) -> dict[str, _Field]:
-    fields = {}
-    for name in cls.arguments():
-        info = cls.model_fields[name]
-        parts = [*_parts(info.annotation), *info.metadata]
-        read = tokens.number if float in parts else tokens.word if Bare in parts else tokens.text
-        spelling = next((part for part in parts if isinstance(part, Spelling)), None)
-        fields[name] = _Field(read, spelling)
-    return fields
-
-
-def _parts(annotation: Any) -> Iterator[Any]:
-    """The types and the metadata in an annotation, however deep."""
-    yield annotation
-    for part in get_args(annotation):
-        yield from _parts(part)

@@ -110,7 +110,7 @@ class Reader:
 def read_statement(text: str, start: int) -> RawStatement | Unreadable:
     """Let the machine read the statement that begins at a place, or explain what is wrong with it."""
     limit = min(len(text), start + MAX_CHARACTERS)
-    tokens, end, whole = _extent(text, start, limit)
+    tokens, end, whole = measure_statement(text, start, limit)
     result = MACHINE.read(text, "Statement", _BUILDS, start, limit=end)
     if not isinstance(result, Stopped):
         raw: RawStatement = result.value
@@ -129,8 +129,11 @@ def read_statement(text: str, start: int) -> RawStatement | Unreadable:
     return Unreadable(finding, Span(start, min(skipped_end + 1, limit)), last=skipped_end >= limit)
 
 
-def _extent(text: str, start: int, limit: int) -> tuple[list[Span], int, bool]:
-    """The texts and the code of a statement, where it ends, and whether that is all of it."""
+def measure_statement(text: str, start: int, limit: int) -> tuple[list[Span], int, bool]:
+    """The texts and the code of a statement, where it ends, and whether that is all of it.
+
+    A limit for code keeps errors small: without it, a file of garbage would be one statement of 16 MiB.
+    """
     tokens: list[Span] = []
     room = MAX_CODE
     for piece in _PIECE.finditer(text, start, limit):
@@ -146,7 +149,9 @@ def _extent(text: str, start: int, limit: int) -> tuple[list[Span], int, bool]:
     return tokens, limit, limit == len(text)
 
 
-def _raw_statement(rule: str) -> Build:
+def build_statement(rule: str) -> Build:
+    """What the machine makes of the statements of a rule."""
+
     def build(fields: Fields, span: Span) -> RawStatement:
         names, tokens, places = zip(*fields["arguments"], strict=True)
         spans = [span for pair in places for span in pair]
@@ -155,13 +160,13 @@ def _raw_statement(rule: str) -> Build:
     return build
 
 
-def _argument(fields: Fields, span: Span) -> tuple[str, str, tuple[Span, Span]]:
+def build_argument(fields: Fields, span: Span) -> tuple[str, str, tuple[Span, Span]]:
     """The name and the token of an argument, and where they stand: at its two ends."""
     name, token = fields["name"], fields["value"]
     return name, token, (Span(span.start, span.start + len(name)), Span(span.end - len(token), span.end))
 
 
-_BUILDS = {"Argument": _argument, **{rule: _raw_statement(rule) for rule in KEYWORDS}}
+_BUILDS = {"Argument": build_argument, **{rule: build_statement(rule) for rule in KEYWORDS}}
 
 
 @dataclass
@@ -198,12 +203,12 @@ class Parser:
             start, part.end = item.skipped
             unread.update(_ID.findall(text, start, min(part.end, start + MAX_UNREAD)))
             return
-        statement = self._builder.statement(item)
+        statement = self._builder.build(item)
         part.end = item.span.end
         if statement is not None:
             part.statements.append(statement)
             return
-        part.findings += self._builder.problems(item)
+        part.findings += self._builder.find_problems(item)
         words = (token.strip('"') for token in item.tokens)
         unread.update(word for word in words if _ID.fullmatch(word))
 

@@ -48,16 +48,16 @@ _VERB = Spelling(
 )
 
 
-def _rust(spelling: Spelling) -> str:
+def pattern_for_pydantic(spelling: Spelling) -> str:
     """The pattern for pydantic, whose engine never goes back and so has no possessive quantifiers."""
     return f"^(?:{spelling.pattern.pattern.replace('*+', '*')})$"
 
 
-Identifier = Annotated[str, StringConstraints(pattern=_rust(_ID), max_length=MAX_ID), _ID]
+Identifier = Annotated[str, StringConstraints(pattern=pattern_for_pydantic(_ID), max_length=MAX_ID), _ID]
 # An id where one is used. Any text may stand there: people and models write a name where an id belongs, and only
 # the compiler, which knows the names, can say which id was meant.
 Reference = Annotated[str, StringConstraints(min_length=1, max_length=MAX_ID), _ID]
-Verb = Annotated[str, StringConstraints(pattern=_rust(_VERB), max_length=MAX_ID), _VERB]
+Verb = Annotated[str, StringConstraints(pattern=pattern_for_pydantic(_VERB), max_length=MAX_ID), _VERB]
 # Any limit makes pydantic look into the text, and refuse half characters, which Neo4j could not store.
 Text = Annotated[str, StringConstraints(min_length=0)]
 Name = Annotated[str, StringConstraints(min_length=0, max_length=MAX_NAME)]

@@ -1,14 +1,15 @@
-"""The tokens of a dialect: the text of a value becomes the value, or an error at the very character."""
+"""The tokens of a dialect: the text of a value becomes the value, or an error at the wrong character."""
 
 from __future__ import annotations
 
 import re
 
+from memorygraph.errors import Span
 from memorygraph.languages.contextscript.syntax import GRAMMAR
-from memorygraph.languages.engine.findings import name_character, shorten
+from memorygraph.languages.engine.findings import Finding, name_character, shorten
 
-_ESCAPES = {'"': '"', "\\": "\\", "n": "\n", "t": "\t"}
-_ESCAPE = re.compile(r"\\([\s\S])")
+ESCAPES = {'"': '"', "\\": "\\", "n": "\n", "t": "\t"}
+ESCAPE = re.compile(r"\\([\s\S])")
 
 
 class TokenError(Exception):
@@ -21,9 +22,16 @@ class TokenError(Exception):
         self.offset = offset
         self.length = length
 
+    def finding(self, name: str, token: Span) -> Finding:
+        """The error at its place: in the token of the argument `name`."""
+        start = token.start + self.offset
+        end = token.end if self.length is None else start + self.length
+        message = f"`{name}` {self.message}" if self.code == "wrong-type" else self.message
+        return Finding(message, self.code, Span(start, end))
+
 
 class Tokens:
-    r"""How one dialect of a language reads its tokens.
+    r"""How one dialect reads its tokens.
 
     >>> Tokens(strict=False).text(r'"two\nlines"')
     'two\nlines'
@@ -44,8 +52,10 @@ class Tokens:
         if token[0] != '"':
             raise TokenError(f'takes text in double quotes: write "{shorten(token)}"', "wrong-type")
         if (self._strict or "\\" in token) and not self._admits_text(token):
-            raise self._refused(token)
-        return _unescaped(token)
+            raise self.refuse(token)
+        if "\\" not in token:
+            return token[1:-1]
+        return ESCAPE.sub(lambda escape: ESCAPES[escape[1]], token[1:-1])
 
     def number(self, token: str) -> float:
         """A number, without quotes."""
@@ -53,7 +63,10 @@ class Tokens:
             return float(token)
         bare = token.strip('"')
         if self._is_number(token):
-            raise TokenError(f"--strict wants digits on both sides of the point: write `{_full(token)}`", "strict")
+            sign, digits = ("-", token[1:]) if token.startswith("-") else ("", token)
+            whole, _, fraction = digits.partition(".")
+            full = f"{sign}{whole or '0'}.{fraction or '0'}"
+            raise TokenError(f"--strict wants digits on both sides of the point: write `{full}`", "strict")
         if token[0] == '"' and self._is_number(bare):
             message = f'takes a number without quotes: write {shorten(bare)} instead of "{shorten(bare)}"'
             raise TokenError(message, "wrong-type")
@@ -63,10 +76,10 @@ class Tokens:
         """A word, in double quotes or without."""
         return self.text(token) if token[0] == '"' else token
 
-    def _refused(self, token: str) -> TokenError:
-        """The first character, or escape, of a text that the dialect does not have."""
+    def refuse(self, token: str) -> TokenError:
+        """The error for the first character, or escape, of a text that the dialect does not have."""
         if not self._strict:
-            for escape in _ESCAPE.finditer(token):
+            for escape in ESCAPE.finditer(token):
                 if not self._is_text(f'"{escape[0]}"'):
                     hint = r"the escapes are \", \\, \n and \t; write \\ for a backslash"
                     message = f"the escape `\\` before {name_character(escape[1])} is not known; {hint}"
@@ -75,16 +88,3 @@ class Tokens:
         offset = next(index for index, char in enumerate(token) if index and char in wrong)
         message = f"--strict does not allow {name_character(token[offset])} in a string"
         return TokenError(message, "strict", offset, 1)
-
-
-def _unescaped(token: str) -> str:
-    if "\\" not in token:
-        return token[1:-1]
-    return _ESCAPE.sub(lambda escape: _ESCAPES[escape[1]], token[1:-1])
-
-
-def _full(number: str) -> str:
-    """A number of the default dialect with digits on both sides of its point."""
-    sign, digits = ("-", number[1:]) if number.startswith("-") else ("", number)
-    whole, _, fraction = digits.partition(".")
-    return f"{sign}{whole or '0'}.{fraction or '0'}"

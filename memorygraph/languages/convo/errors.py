@@ -32,9 +32,8 @@ _NAMES = {
     "QuoteRest": "`}}`",
     "PlainRest": "`}}`",
 }
-_ALWAYS = frozenset(
-    {"Note", "Separator", "ParameterType", "{{"}
-)  # what may stand nearly everywhere, and is not missing
+# These may stand nearly everywhere, so that they are never what is missing.
+_ALWAYS = frozenset({"Note", "Separator", "ParameterType", "{{"})
 _OPERATORS = "there are no operators; write {}"
 # What is known about what was found, by how it reads.
 _HINTS = tuple(
@@ -97,26 +96,28 @@ class ConvoExplainer(Explainer):
         dashes = text.startswith("---", offset) and "HeredocText" in place.stop.expected
         quote = offset if dashes else opened.quote
         if quote is not None:
-            return _unclosed_text(text, quote, opened.broken)
+            return explain_unclosed_text(text, quote, opened.broken)
         line_end = text.find("\n", opened.tag) if opened.tag is not None else -1
-        return self._cut_tag(place, line_end) if 0 <= line_end < offset else None
+        return self.explain_cut_tag(place, line_end) if 0 <= line_end < offset else None
 
     def hints_for(self, place: Place) -> Iterable[str]:
         """What to do about what was found, and which bracket is open."""
-        return filter(None, (self._hint(place), self._open_hint(place)))
+        return filter(None, (self.hint(place), self.hint_for_bracket(place)))
 
-    def _cut_tag(self, place: Place, line_end: int) -> Finding:
+    def explain_cut_tag(self, place: Place, line_end: int) -> Finding:
+        """A tag that the end of its line cuts off."""
         end = min(max(place.stop.before.end, 1), line_end)
         expected = self.expected(name for name in place.stop.expected if name not in _HEADS | _TAGS)
         message = f"expected {expected} but the line ends; a tag is one line"
         if self._opened.brackets:
-            message += f"; {self._not_closed(place)}"
+            message += f"; {self.bracket_not_closed(place)}"
         return Finding(message, CODE, Span(end - 1, end))
 
-    def _hint(self, place: Place) -> str:
+    def hint(self, place: Place) -> str:
+        """What to do about what was found."""
         text, offset, expected, opened = place.text, place.offset, place.stop.expected, self._opened
-        if text.startswith(">", offset) and _begins_line(text, offset):
-            return "" if opened.brackets else _head_hint(text, offset)
+        if text.startswith(">", offset) and begins_line(text, offset):
+            return "" if opened.brackets else hint_for_head(text, offset)
         if place.found in {")", "]", "}"}:
             inside = not opened.brackets or opened.brackets[-1] in opened.insertions
             return f"this `{place.found}` closes nothing; remove it" if inside else ""
@@ -127,16 +128,17 @@ class ConvoExplainer(Explainer):
             return "a map has keys: { key: value }"
         return known
 
-    def _open_hint(self, place: Place) -> str:
+    def hint_for_bracket(self, place: Place) -> str:
         """The open bracket, where nothing else explains the error."""
         if not self._opened.brackets:
             return ""
         inserts = self._opened.brackets[-1] in self._opened.insertions
         ends = not place.found or (place.found in {")", "]", "}"} and not inserts)
-        begins = place.found in {">", "@"} and _begins_line(place.text, place.offset)
-        return self._not_closed(place) if ends or begins else ""
+        begins = place.found in {">", "@"} and begins_line(place.text, place.offset)
+        return self.bracket_not_closed(place) if ends or begins else ""
 
-    def _not_closed(self, place: Place) -> str:
+    def bracket_not_closed(self, place: Place) -> str:
+        """Which bracket is not closed."""
         at = self._opened.brackets[-1]
         return not_closed(place.source, at, "{{" if at in self._opened.insertions else "")
 
@@ -147,35 +149,36 @@ def explain(source: Source, stop: Stopped, start: int, *, plain: bool = False) -
 
 
 def misplaced(messages: Iterable[Message], source: Source) -> Iterator[Finding]:
-    """What reads well, but does not stand where it may: heads and tags begin a line, and a tag is one line."""
+    """What is read, but stands in the wrong place: heads and tags begin a line, and a tag is one line."""
     text = source.text
     for message in messages:
         for tag in message.tags:
-            if not _begins_line(text, tag.span.start):
-                yield Finding("a tag begins a line; write it above the message", CODE, _first(text, tag.span))
+            if not begins_line(text, tag.span.start):
+                yield Finding("a tag begins a line; write it above the message", CODE, first_line(text, tag.span))
             line_end = text.find("\n", *tag.span)
             if line_end >= 0:
                 hint = "a tag is one line; put what is long into a variable or a function"
                 yield Finding(f"this tag goes over lines; {hint}", CODE, Span(tag.span.start, line_end))
         place = message.span.start
-        if text.startswith(">", place) and not _begins_line(text, place):
+        if text.startswith(">", place) and not begins_line(text, place):
             hint = "there are no operators: to compare, write gt(a b)"
             yield Finding(f"`>` begins a message only at the start of a line; {hint}", CODE, Span(place, place + 1))
 
 
-def _begins_line(text: str, place: int) -> bool:
+def begins_line(text: str, place: int) -> bool:
+    """Whether only blanks stand before a place in its line."""
     line = text.rfind("\n", 0, place) + 1
     found = _BLANK.match(text, line, place)
     return found is not None and found.end() == place
 
 
-def _first(text: str, span: Span) -> Span:
+def first_line(text: str, span: Span) -> Span:
     """The first line of a stretch."""
     line_end = text.find("\n", *span)
     return Span(span.start, line_end) if line_end >= 0 else span
 
 
-def _unclosed_text(text: str, quote: int, broken: int | None) -> Finding:
+def explain_unclosed_text(text: str, quote: int, broken: int | None) -> Finding:
     """A text that is still open where the file ends, or where a message seems to begin."""
     if broken is not None:
         message = f"this text ends inside a word; in it, write `\\{text[broken]}`"
@@ -188,7 +191,8 @@ def _unclosed_text(text: str, quote: int, broken: int | None) -> Finding:
     return finding
 
 
-def _head_hint(text: str, offset: int) -> str:
+def hint_for_head(text: str, offset: int) -> str:
+    """What to do about a line that begins with `>`."""
     escaped = r"in a text, write `\>` at the start of a line"
     if _EMPTY_HEAD.match(text, offset):
         return f"a message has a role, such as `> user`; {escaped}"

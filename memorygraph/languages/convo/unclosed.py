@@ -1,6 +1,6 @@
-"""What is open at a place of a conversation: brackets, insertions, texts. Only messages of errors need it.
+"""What is open at a place of a conversation: brackets, insertions, texts. Only error messages need it.
 
-A small scanner of its own, since the place may be one where the grammar could not go on.
+It has a scanner of its own, since the place may be one where the grammar cannot go on.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ class Opened(NamedTuple):
     broken: int | None = None
 
 
-class _Scanner:
-    """Goes from the start of a message to a place. The stack has what is open: its kind, and where it begins."""
+class OpenScanner:
+    """Goes from the start of a message to a place. `stack` has the kind and the start of what is open."""
 
     def __init__(self, text: str, start: int, end: int, *, plain: bool) -> None:
         self.text, self.end = text, end
@@ -52,16 +52,18 @@ class _Scanner:
         self.broken: int | None = None
 
     def run(self) -> None:
+        """Scan up to the place, or to a text that is not closed."""
         while self.position < self.end and self.quote is None:
             kind = self.stack[-1][0] if self.stack else ""
             if kind == "'":
-                self._quoted()
+                self.read_quoted()
             elif kind == "text":
-                self._text()
+                self.read_text()
             else:
-                self._code()
+                self.read_code()
 
-    def _quoted(self) -> None:
+    def read_quoted(self) -> None:
+        """Read on in a text in single quotes, up to its end or an insertion."""
         start = self.stack[-1][1]
         found = _QUOTED.match(self.text, self.position)
         stop = found["stop"] if found else ""
@@ -70,11 +72,12 @@ class _Scanner:
             self.stack.append(("{{", self.position - 2))
         elif stop == "'":
             self.stack.pop()
-            self._suspect(start)
+            self.suspect(start)
         else:
             self.quote = start
 
-    def _text(self) -> None:
+    def read_text(self) -> None:
+        """Read on in the text of a message, up to its end or an insertion."""
         found = _TEXT.match(self.text, self.position, self.end + 2)
         self.position = found.end() if found else self.end
         if found and found["stop"] == "{{":
@@ -82,7 +85,8 @@ class _Scanner:
         else:
             self.position = self.end
 
-    def _code(self) -> None:
+    def read_code(self) -> None:
+        """Read one token of code."""
         found = _CODE.match(self.text, self.position)
         if found is None:
             self.position = self.end
@@ -90,21 +94,22 @@ class _Scanner:
         start, self.position = found.span()
         match found.lastgroup:
             case "double" if _WHOLE.fullmatch(found[0]):
-                self._suspect(start)
+                self.suspect(start)
             case "double":
                 self.quote = start
             case "dashes":
-                self._dashes(start, found[0])
+                self.read_dashes(start, found[0])
             case "single":
                 self.stack.append(("'", start))
             case "open":
                 self.stack.append((found[0], start))
             case "close":
-                self._close(found[0])
+                self.close(found[0])
             case "tag" | "head" if not self.stack:
-                self._begin(start, head=found.lastgroup == "head")
+                self.begin(start, head=found.lastgroup == "head")
 
-    def _dashes(self, start: int, dashes: str) -> None:
+    def read_dashes(self, start: int, dashes: str) -> None:
+        """Read a text between dashes."""
         count = min(len(dashes), 5)
         closing = re.compile(rf"[^\n]*?-{{{count}}}|[\s\S]*?\n[ \t]*+-{{{count}}}")
         found = closing.match(self.text, self.position)
@@ -115,27 +120,29 @@ class _Scanner:
             while self.text.startswith("-", self.position):
                 self.position += 1
 
-    def _close(self, bracket: str) -> None:
+    def close(self, bracket: str) -> None:
+        """Close the innermost bracket, if this one closes it; in code, `}}` may be two braces."""
         if bracket == "}}" and not (self.stack and self.stack[-1][0] == "{{"):
             self.position -= 1
             bracket = "}"
         if self.stack and self.stack[-1][0] == _CLOSES[bracket]:
             self.stack.pop()
 
-    def _begin(self, start: int, *, head: bool) -> None:
+    def begin(self, start: int, *, head: bool) -> None:
+        """Begin a tag, or a message with its head."""
         self.tag = None if head else start
         found = _TEXT_HEAD.match(self.text, start) if head else None
         if found is not None:
             self.position = found.end()
             self.stack.append(("text", start))
         elif head:
-            # A role such as `to!` and the target behind it are no code.
+            # A role such as `to!` and the target after it are no code.
             line = _LINE.match(self.text, start)
             bracket = self.text.find("(", start, line.end() if line else start)
             self.position = bracket if bracket >= 0 else line.end() if line else self.end
 
-    def _suspect(self, start: int) -> None:
-        """A text that goes on over the head of a message, or ends inside a word, has lost its second quote."""
+    def suspect(self, start: int) -> None:
+        """Suspect a text that goes over the head of a message, or ends inside a word: it lost its second quote."""
         inside = self.text[start : self.position]
         if "\n" in inside and (_HEAD_INSIDE.search(inside) or _WORD.match(self.text, self.position)):
             self.quote = start
@@ -149,7 +156,7 @@ def open_at(text: str, start: int, end: int, *, plain: bool) -> Opened:
     >>> open_at("> user\nHi {{f(x", 0, 15, plain=False).brackets
     (10, 13)
     """
-    scanner = _Scanner(text, start, end, plain=plain)
+    scanner = OpenScanner(text, start, end, plain=plain)
     scanner.run()
     stack = [one for one in scanner.stack if one[0] not in {"text", "'"}]
     quote = scanner.quote

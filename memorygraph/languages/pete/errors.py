@@ -86,7 +86,7 @@ class PeteExplainer(Explainer):
 
     def explain_special(self, place: Place) -> Finding | None:
         """A text or a description that is not closed."""
-        return _unclosed_token(place.text, place.offset)
+        return explain_unclosed_token(place.text, place.offset)
 
     def hints_for(self, place: Place) -> Iterable[str]:
         """What to do, by the place, or by what was found."""
@@ -98,7 +98,7 @@ class PeteExplainer(Explainer):
             bracket = self.open_bracket(place)
             known = not_closed(place.source, bracket) if bracket is not None else ""
         else:
-            known = _by_place(expected, place.before, place.found) or self.known_hint(place)
+            known = hint_by_place(expected, place.before, place.found) or self.known_hint(place)
         return filter(None, [known or missing])
 
     def span(self, place: Place) -> Span:
@@ -134,7 +134,7 @@ def outside(source: Source, item: Item, closing: Item) -> Finding:
     return Finding(message, CODE, item.span)
 
 
-def _unclosed_token(text: str, offset: int) -> Finding | None:
+def explain_unclosed_token(text: str, offset: int) -> Finding | None:
     """A text or a description that begins at a place, and does not end."""
     if text.startswith("/*", offset):
         if text.find("*/", offset + 2) >= 0:
@@ -154,7 +154,7 @@ def _unclosed_token(text: str, offset: int) -> Finding | None:
     return Finding(message, CODE, Span(offset, end))
 
 
-def _by_place(expected: set[str], before: str, found: str) -> str:  # noqa: PLR0911 - one for each place
+def hint_by_place(expected: set[str], before: str, found: str) -> str:  # noqa: PLR0911 - one for each place
     """The hint for what was expected, and for the token before it."""
     if found in {">>", "memory"} or found.startswith(("#", "`")):
         return ""

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from threading import Thread, current_thread
 from typing import TYPE_CHECKING, Any
 
+from memorygraph.compiler.convo.graph import GraphNode
 from memorygraph.runtime.convo.failure import GraphFailure
-from memorygraph.runtime.convo.graph import GraphNode
 from memorygraph.runtime.convo.inference import Inference
 from memorygraph.runtime.convo.routing import Crossing
 from memorygraph.runtime.convo.scene import Scene, Visit

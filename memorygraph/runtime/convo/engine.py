@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from threading import Event, Lock, RLock
 from typing import Any, Protocol, TypedDict
 
+from memorygraph.compiler.convo.graph import NodeGraph, graph_of
 from memorygraph.errors import ScriptError
 from memorygraph.languages import convo, parse
 from memorygraph.llm.completion import Completion
@@ -18,7 +19,6 @@ from memorygraph.llm.model import OpenAIModel
 from memorygraph.llm.uris import model_of
 from memorygraph.runtime.convo.branch import Branch
 from memorygraph.runtime.convo.failure import GraphFailure
-from memorygraph.runtime.convo.graph import NodeGraph, graph_of
 from memorygraph.runtime.convo.prompts import summary_request
 from memorygraph.runtime.convo.scene import Scene
 from memorygraph.runtime.convo.steps import CallPurpose, ConvoGraphResult, ConvoStep, ModelCall

@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from memorygraph.compiler.convo.graph import GraphNode, functions_of
 from memorygraph.errors import MemoryGraphError, ModelError, ScriptError
 from memorygraph.languages.convo import syntax
 from memorygraph.runtime.convo.failure import FunctionFailure, GraphFailure
-from memorygraph.runtime.convo.graph import GraphNode, functions_of
 from memorygraph.runtime.convo.prompts import JSON_MODE, ask_for_json, read_typed_reply
 from memorygraph.runtime.convo.steps import ConvoStep, ToolUse
 from memorygraph.runtime.convo.transcript import TranscriptEntry, record_result, wire_messages

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
+from memorygraph.compiler.convo.graph import EXIT, GraphNode, NodeGraph, graph_of
 from memorygraph.errors import Source
 from memorygraph.languages.convo.syntax import Program
-from memorygraph.runtime.convo.graph import EXIT, GraphNode, NodeGraph, graph_of
 
 JUDGED_KINDS = {"auto", "natural language"}
 

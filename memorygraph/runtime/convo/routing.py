@@ -13,8 +13,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from memorygraph.compiler.convo.graph import AUTO, NEXT, Always, GraphNode, InCode, InWords, Route
 from memorygraph.runtime.convo.failure import GraphFailure
-from memorygraph.runtime.convo.graph import AUTO, NEXT, Always, GraphNode, InCode, InWords, Route
 from memorygraph.runtime.convo.prompts import JSON_MODE, choice_prompt, judge_prompt, read_object
 from memorygraph.runtime.convo.steps import ConvoStep
 from memorygraph.runtime.convo.values import render_value, truthy

@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
+from memorygraph.compiler.identity import program_id
 from memorygraph.errors import ConflictError, MemoryGraphError, ProgramError, ScriptError
 from memorygraph.languages.convo.syntax import Program
 from memorygraph.runtime.convo.engine import MAX_STEPS, Engine
@@ -15,7 +16,6 @@ from memorygraph.runtime.convo.store import (
     StoredConvoRun,
     find_interrupted_run,
     find_run,
-    graph_identity,
 )
 from memorygraph.runtime.convo.values import to_plain
 from memorygraph.runtime.memories import Graph
@@ -82,7 +82,7 @@ class ConvoRun:
         namespace = self.graph.scope
         id_ = find_interrupted_run(namespace, program.source) if self.resume == LAST else self.resume
         stored = find_run(namespace, id_)
-        if stored.program_hash != graph_identity(program.source):
+        if stored.program_hash != program_id(program.source):
             raise ConflictError(f"the run `{stored.id}` is one of another program, or of an earlier state of this one")
         if stored.status == "done":
             raise ConflictError(f"the run `{stored.id}` is done; there is nothing to go on with")
@@ -94,7 +94,7 @@ class ConvoRun:
             "language": "convo",
             "file": program.source.file,
             "program": program.source.text,
-            "program_hash": graph_identity(program.source),
+            "program_hash": program_id(program.source),
             "input": json.dumps(given, ensure_ascii=False) if given is not None else None,
             "model": self.model,
         }

@@ -7,10 +7,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
+from memorygraph.compiler.convo.graph import GraphNode, NodeGraph, functions_of
 from memorygraph.errors import ScriptError, Span
 from memorygraph.languages.convo import syntax
 from memorygraph.runtime.convo.evaluator import Evaluator
-from memorygraph.runtime.convo.graph import GraphNode, NodeGraph, functions_of
 from memorygraph.runtime.convo.scope import Environment
 from memorygraph.runtime.convo.tools import read_arguments, tool_schema
 from memorygraph.runtime.convo.transcript import SPEAKERS, TranscriptEntry

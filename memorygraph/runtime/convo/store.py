@@ -6,7 +6,6 @@ call of a model or a function is ever repeated, and no step waits for the databa
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from collections.abc import Callable, Iterator
@@ -16,7 +15,10 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from memorygraph.errors import MemoryGraphError, NotFoundError, ScriptError, Source
+from memorygraph.compiler.convo import compile_graph
+from memorygraph.compiler.convo.graph import EXIT, NodeGraph
+from memorygraph.compiler.identity import program_id
+from memorygraph.errors import MemoryGraphError, NotFoundError, Source
 from memorygraph.graph.namespace import Namespace
 from memorygraph.home import default_home
 from memorygraph.languages.convo.syntax import Program
@@ -24,66 +26,12 @@ from memorygraph.llm.recording import answers_of, call_of
 from memorygraph.messages.recorder import Recorder
 from memorygraph.query import Query
 from memorygraph.runtime.convo.engine import RunListener
-from memorygraph.runtime.convo.graph import EXIT, NodeGraph, graph_of
 from memorygraph.runtime.convo.steps import ConvoGraphResult, ConvoStep, ModelCall
 from memorygraph.runtime.convo.values import to_plain
 from memorygraph.runtime.runs import stored_properties
 from memorygraph.runtime.writer import Writer
 
 DELETED_AT_ONCE = 5000
-
-
-def graph_identity(source: Source) -> str:
-    """The id of a definition: the hash of its source.
-
-    >>> graph_identity(Source("> user"))[:8]
-    '19b0720e'
-    """
-    return hashlib.sha256(source.text.encode("utf-8", "surrogateescape")).hexdigest()[:32]
-
-
-def graph_query(program: Program, namespace: Namespace) -> Query:
-    """Compile a definition to the query that stores it.
-
-    Raises:
-        ScriptError: the conversation is wrong.
-    """
-    if program.problems:
-        raise ScriptError(list(program.problems))
-    graph, source = graph_of(program.conversation), program.source
-    id_ = graph_identity(source)
-    name = Path(source.file).stem if source.file else id_[:8]
-    nodes = [
-        {
-            "id": f"{id_}/{node.id}",
-            "order": order,
-            "exit": False,
-            "properties": {"name": node.id, "description": node.description},
-        }
-        for order, node in enumerate(graph.nodes.values())
-    ]
-    routes = [
-        {
-            "source": f"{id_}/{node.id}",
-            "target": f"{id_}/{target}",
-            "order": order,
-            "kind": route.kind,
-            "condition": route.condition_text(source),
-        }
-        for node in graph.nodes.values()
-        for order, route in enumerate(node.routes)
-        for target in graph.targets(node, route)
-    ]
-    if any(route["target"] == f"{id_}/{EXIT}" for route in routes) and EXIT not in graph.nodes:
-        properties = {"name": EXIT, "description": "the way out of the graph"}
-        nodes.append({"id": f"{id_}/{EXIT}", "order": len(nodes), "exit": True, "properties": properties})
-    return namespace.query(
-        "convo/write-graph",
-        id=id_,
-        properties={"name": name, "file": source.file, "source": source.text},
-        nodes=nodes,
-        routes=routes,
-    )
 
 
 class Journal:
@@ -153,7 +101,7 @@ class ConvoRunStore(RunListener):
 
     def __post_init__(self) -> None:
         self.conversation = f"run-{self.id}"
-        self.graph = graph_identity(self.program.source)
+        self.graph = program_id(self.program.source)
         self._journal = Journal(self.id)
         self._writer = Writer(f"the run {self.id}")
         self._recorder = Recorder(self.namespace, self.conversation)
@@ -165,7 +113,7 @@ class ConvoRunStore(RunListener):
         """Write the definition and the run, before anything of it happens."""
         begin = self.namespace.query("runs/begin-run", id=self.id, properties=stored_properties(self.properties))
         join = self.namespace.query("convo/join-graph", run=self.id, graph=self.graph)
-        self.write(graph_query(self.program, self.namespace), begin, join)
+        self.write(compile_graph(self.program, self.namespace.name), begin, join)
         for step in self.resumed:
             self.keep(step)
 
@@ -292,7 +240,7 @@ def find_interrupted_run(namespace: Namespace, source: Source) -> str:
     Raises:
         NotFoundError: there is no such run.
     """
-    rows = namespace.read("convo/broken-run", graph=graph_identity(source))
+    rows = namespace.read("convo/broken-run", graph=program_id(source))
     if not rows:
         raise NotFoundError(f"no run of this program in namespace `{namespace}` was broken off")
     return str(rows[0]["id"])

@@ -10,10 +10,10 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from memorygraph.compiler.convo.graph import OUTSIDE, id_in, message_role
 from memorygraph.languages.convo import syntax
 from memorygraph.runtime.convo.branch import Branch
 from memorygraph.runtime.convo.failure import GraphFailure
-from memorygraph.runtime.convo.graph import OUTSIDE, id_in, message_role
 from memorygraph.runtime.convo.scene import Scene, Visit
 from memorygraph.runtime.convo.transcript import SPEAKERS, TranscriptEntry
 from memorygraph.runtime.convo.values import UNDEFINED

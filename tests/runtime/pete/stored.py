@@ -59,6 +59,9 @@ RETURN labels(node) AS labels, properties(node) AS properties,
                         + coalesce(toString(other.id), '') AS shown ORDER BY shown } AS edges
 ORDER BY properties.id
 """
+TABLES = ("facts", "said", "nodes", "contexts", "entries", "bindings", "fields")
+"""The sections of a case that `lines` shows."""
+
 _SHOWN = ("sensor", "value", "faculty", "procedure", "arguments", "address", "mentions", "binds")
 
 

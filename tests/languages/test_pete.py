@@ -1,80 +1,23 @@
-"""PETE ⇒ syntax or problems, as data: the files in tests/cases/pete/parse and …/check.
-
-A case is a line `=== title`, a source, a line `--`, and what must come out: the problems, as `LINE:COLUMN CODE:
-message` with the stretch of the source that the caret shows, then the warnings likewise, and in `parse`, where there
-are no problems, the items. The source stands behind `context main(&a, &b, &c) {` and a line break, and its lines are
-counted from there; with ` | log` in the title it is a whole log. With ` | escaped` it is written with Python's escapes.
-"""
+"""PETE beyond its cases: open logs, lemmas, and how problems are reported."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
 from memorygraph.client import MemoryGraph
-from memorygraph.errors import MemoryGraphError, Problem
+from memorygraph.errors import MemoryGraphError
 from memorygraph.languages import parse, parse_batches
 from memorygraph.languages.pete.lemmas import lemma_of
-from memorygraph.languages.pete.syntax import Program
+from tests.cases import read_cases
 
-CASES = Path(__file__).parents[1] / "cases" / "pete"
-FRAME = "context main(&a, &b, &c) {\n"
 CODES = "syntax nesting-too-deep unknown-ref unbound-variable several-tldr invalid-number encoding"
 
 
-class Case(NamedTuple):
-    """One case of a case file; the source is a whole log, or the beginning of the frame's body."""
-
-    source: str
-    whole: bool
-    expected: str
-
-    def program(self) -> Program:
-        return parse(self.source if self.whole else FRAME + self.source, "pete")
-
-    def outcome(self, *, items: bool) -> str:
-        program = self.program()
-        lines = [*self.shown(program.problems), *self.shown(program.warnings, "warning ")]
-        if items and not program.problems:
-            lines += map(repr, program.items if self.whole else program.items[1:])
-        return "\n".join(lines)
-
-    def shown(self, problems: Iterable[Problem], kind: str = "") -> Iterator[str]:
-        above = 0 if self.whole else FRAME.count("\n")
-        for p in problems:
-            marked = p.source_line[p.column - 1 : p.column - 1 + p.length].encode("utf-8", "backslashreplace").decode()
-            yield f"{kind}{p.line - above}:{p.column} {p.code}: {p.message} [{marked}]"
-
-
-def cases(folder: str) -> Iterator[Any]:
-    """Every case below a folder."""
-    for path in sorted((CASES / folder).glob("*.txt")):
-        for text in re.split(r"^=== ", path.read_text("utf-8"), flags=re.MULTILINE)[1:]:
-            header, _, body = text.partition("\n")
-            title, *options = header.split(" | ")
-            source, _, expected = f"\n{body}".partition("\n--\n")
-            source = re.sub(r"@@(.*?)\*(\d+)@@", lambda found: found[1] * int(found[2]), source[1:])
-            if "escaped" in options:
-                source = source.encode("latin-1", "backslashreplace").decode("unicode_escape")
-            yield pytest.param(Case(source, "log" in options, expected.strip()), id=f"{path.stem}: {title}")
-
-
-@pytest.mark.parametrize("case", [*cases("parse")])
-def test_syntax(case: Case) -> None:
-    assert case.outcome(items=True) == case.expected
-
-
-@pytest.mark.parametrize("case", [*cases("check")])
-def test_checks(case: Case) -> None:
-    assert case.outcome(items=False) == case.expected
-
-
 def test_every_code_has_a_case_and_nothing_else_is_said() -> None:
-    programs = [parameters.values[0].program() for folder in ("parse", "check") for parameters in cases(folder)]
+    cases = [*read_cases("pete/parse"), *read_cases("pete/check")]
+    programs = [case.values[0].parse() for case in cases]
     assert {p.code for program in programs for p in (*program.problems, *program.warnings)} == {*CODES.split()}
 
 

@@ -1,16 +1,8 @@
-"""Convo ⇒ syntax or problems, as data: the files in tests/cases/convo/parse and …/check.
-
-A case is a line `=== title`, a source, a line `--`, and what must come out: the problems, as `LINE:COLUMN CODE:
-message`, and where there are none, the messages, one a line. With ` | escaped` in the title the source is written
-with Python's escapes.
-"""
+"""Convo beyond its cases: what is printed is read again, the seed's examples, and how problems are reported."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any, NamedTuple
 
 import pytest
 
@@ -19,69 +11,25 @@ from memorygraph.errors import MemoryGraphError, Problem, Source
 from memorygraph.languages import parse, parse_batches
 from memorygraph.languages.convo.checks import check_conversation
 from memorygraph.languages.convo.printing import print_conversation, print_message
-from memorygraph.languages.convo.syntax import CodeMessage, FunctionMessage, Program, Syntax, Template, TextMessage
+from memorygraph.languages.convo.syntax import CodeMessage, FunctionMessage, Template, TextMessage
+from tests.cases import FOLDER, Case, read_cases
 
-CASES = Path(__file__).parents[1] / "cases" / "convo"
-SEED = (CASES / "seed.txt").read_text("utf-8")
+SEED = (FOLDER / "convo" / "review" / "seed.txt").read_text("utf-8")
 CODES = """
 syntax duplicate-node missing-target orphaned-route invalid-route-tag duplicate-function duplicate-parameter
 invalid-function invalid-head invalid-tag invalid-context-depth invalid-json-tag invalid-number
 """
 
 
-class Case(NamedTuple):
-    """One case of a case file."""
-
-    source: str
-    expected: str
-
-    def program(self) -> Program:
-        return parse(self.source, "convo")
-
-    def outcome(self) -> str:
-        program = self.program()
-        problems = [f"{p.line}:{p.column} {p.code}: {p.message}" for p in program.problems]
-        return "\n".join(problems or map(shown, program.conversation.messages))
-
-
-def cases(folder: str) -> Iterator[Any]:
-    """Every case below a folder."""
-    for path in sorted((CASES / folder).glob("*.txt")):
-        for text in re.split(r"^=== ", path.read_text("utf-8"), flags=re.MULTILINE)[1:]:
-            header, _, body = text.partition("\n")
-            title, *options = header.split(" | ")
-            source, _, expected = f"\n{body}".partition("\n--\n")
-            source = source[1:]
-            if "escaped" in options:
-                source = source.encode("latin-1", "backslashreplace").decode("unicode_escape")
-            yield pytest.param(Case(source, expected.strip()), id=f"{path.stem}: {title}")
-
-
-def shown(syntax: Any) -> str:
-    """Syntax on one line, without what is empty."""
-    if isinstance(syntax, tuple):
-        return f"[{', '.join(map(shown, syntax))}]"
-    if not isinstance(syntax, Syntax):
-        return repr(syntax)
-    given = {name: value for name, value in vars(syntax).items() if name != "span"}
-    fields = [f"{name}={shown(value)}" for name, value in given.items() if value not in (None, (), "", False)]
-    return f"{type(syntax).__name__}({', '.join(fields)})"
-
-
-@pytest.mark.parametrize("case", [*cases("parse"), *cases("check")])
-def test_case(case: Case) -> None:
-    assert case.outcome() == case.expected
-
-
-@pytest.mark.parametrize("case", [*cases("parse")])
+@pytest.mark.parametrize("case", read_cases("convo/parse"))
 def test_what_is_read_is_printed_and_read_again(case: Case) -> None:
-    conversation = case.program().conversation
+    conversation = case.parse().conversation
     assert parse(print_conversation(conversation.messages), "convo").conversation == conversation
 
 
 def test_every_code_has_a_case_and_nothing_else_is_said() -> None:
-    sources = [case.values[0] for folder in ("check", "parse") for case in cases(folder)]
-    said = {problem.code for source in sources for problem in source.program().problems}
+    cases = [*read_cases("convo/check"), *read_cases("convo/parse")]
+    said = {problem.code for case in cases for problem in case.values[0].parse().problems}
     assert said == set(CODES.split())
 
 
