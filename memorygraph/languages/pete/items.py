@@ -8,10 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from memorygraph.errors import Span
+from memorygraph.languages.engine.grammar import read_grammar
 from memorygraph.languages.engine.machine import Build, Fields, Machine, Read, Stopped
 from memorygraph.languages.pete import syntax
 
-MACHINE = Machine.from_file(Path(__file__).with_name("grammar.tx"), "Item")
+GRAMMAR = read_grammar(Path(__file__).with_name("grammar.tx"), "Item")
+MACHINE = Machine(GRAMMAR.rules, GRAMMAR.layout)
+# The words that are no names: those that the pattern of a name looks out for.
+RESERVED = frozenset(re.findall(r"[a-z]+(?=[|)])", GRAMMAR.tokens["Identifier"].partition(")(?!")[0] + ")"))
 
 BLANKS = " \t\r\n"
 _ANSWERED = frozenset({syntax.Command, syntax.Question})
