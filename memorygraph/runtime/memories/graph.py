@@ -18,7 +18,7 @@ from itertools import chain, islice
 from typing import Any, Literal, Protocol
 from urllib.parse import unquote
 
-from memorygraph.context.origins import Stored, stored
+from memorygraph.context.origins import StoredObject, stored
 from memorygraph.errors import MemoryGraphError
 from memorygraph.graph.connection import Connection
 from memorygraph.graph.namespace import Namespace
@@ -115,7 +115,7 @@ class GraphMemory(ImportedMemory):
         ]
         return MemoryResult([self.with_origin(entry) for entry in entries], count=len(entries))
 
-    def with_origin(self, fields: Mapping[str, Any]) -> Stored:
+    def with_origin(self, fields: Mapping[str, Any]) -> StoredObject:
         """Mark a value with the node that it comes from."""
         return stored(fields, [self._before_id + fields["id"]])
 

@@ -20,8 +20,8 @@ from memorygraph.errors import MemoryGraphError, NotFoundError, Problem
 from memorygraph.graph.namespace import Namespace
 from memorygraph.languages.pete.items import RESERVED
 from memorygraph.languages.pete.syntax import Opening, Piece, SensorReport
-from memorygraph.llm.grammars import grammar_field
-from memorygraph.llm.uris import opened
+from memorygraph.llm.model import grammar_field
+from memorygraph.llm.uris import open_model
 from memorygraph.runtime.pete.faculties import Faculties, Faculty, PythonFaculty, describe_failure, to_log_data
 from memorygraph.runtime.pete.log import Frame, LogEntry
 from memorygraph.runtime.pete.store import LogStore, read_command
@@ -226,7 +226,7 @@ class Thought:
         """
         limit = Budget.parse(budget) if isinstance(budget, str) else budget
         settled = self._prepare()
-        with opened(model or self._model) as asked:
+        with open_model(model or self._model) as asked:
             taker = TurnTaker(
                 self._store,
                 asked,
