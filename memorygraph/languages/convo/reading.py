@@ -11,14 +11,17 @@ from typing import Any
 
 from memorygraph.errors import MAX_PROBLEMS, Source, Span
 from memorygraph.languages.convo import syntax
-from memorygraph.languages.convo.builtins import BUILT_IN
 from memorygraph.languages.convo.checks import check_conversation
 from memorygraph.languages.convo.errors import explain, misplaced
 from memorygraph.languages.convo.text import BLANKS, content_parts, heredoc_text, quoted_parts, unquoted
 from memorygraph.languages.engine.findings import Finding, find_surrogates, locate_problems
+from memorygraph.languages.engine.grammar import read_grammar
 from memorygraph.languages.engine.machine import Build, Fields, Machine, Read, Stopped
 
-MACHINE = Machine.from_file(Path(__file__).with_name("grammar.tx"), "Plain")
+GRAMMAR = read_grammar(Path(__file__).with_name("grammar.tx"), "Plain")
+MACHINE = Machine(GRAMMAR.rules, GRAMMAR.layout)
+BUILT_IN = frozenset(GRAMMAR.tokens["BuiltIn"].split("|"))
+"""The functions that are built in: a file may not define them anew."""
 
 MAX_CHARACTERS = 2**18  # characters of a conversation, some 7,000 lines
 

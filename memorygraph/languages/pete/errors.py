@@ -9,7 +9,7 @@ from memorygraph.errors import Source, Span
 from memorygraph.languages.engine.explain import CODE, MAX_WORD, Explainer, Group, Place, not_closed, show
 from memorygraph.languages.engine.findings import Finding, shorten
 from memorygraph.languages.engine.machine import Stopped
-from memorygraph.languages.pete.items import MAX_NESTING
+from memorygraph.languages.pete.items import MAX_NESTING, RESERVED
 from memorygraph.languages.pete.syntax import Closing, Item
 
 _JSON = frozenset({"String", "Number", "Constant", "{", "["})
@@ -32,7 +32,6 @@ _NAMES = {
     "Description": "`/* … */`",
     "Conjunction": "`and`",
 }
-_RESERVED = "context|that|tl|not|and|or|but|true|false|null|memory"
 _RULE_ENDS = "a rule ends with a full stop"
 _STATEMENTS = "`@[…]` annotates, and `@faculty, procedure {…}` calls"
 # What is known about what was found, by how it reads.
@@ -48,7 +47,7 @@ _HINTS = tuple(
         (r"'", "texts stand in double quotes"),
         (r"memory\b", "an address is `memory:` and its number, without blanks: memory:42"),
         (r"tl\b|TL;DR|tldr\b", "write: tl;dr /* … */"),
-        (rf"[&_@]?(?:{_RESERVED})\b", "this word means something else, and is no name"),
+        (rf"[&_@]?(?:{'|'.join(sorted(RESERVED))})\b", "this word means something else, and is no name"),
         (r"@\[[ \t\r\n]*\]", "an annotation says something: @[time: 12:30]"),
         (r"@\[", "this `@[` is not closed: its `]` is missing"),
         (r"@", _STATEMENTS),

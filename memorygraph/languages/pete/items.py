@@ -8,10 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from memorygraph.errors import Span
+from memorygraph.languages.engine.grammar import read_grammar
 from memorygraph.languages.engine.machine import Build, Fields, Machine, Read, Stopped
 from memorygraph.languages.pete import syntax
 
-MACHINE = Machine.from_file(Path(__file__).with_name("grammar.tx"), "Item")
+GRAMMAR = read_grammar(Path(__file__).with_name("grammar.tx"), "Item")
+MACHINE = Machine(GRAMMAR.rules, GRAMMAR.layout)
+RESERVED = frozenset(GRAMMAR.tokens["Reserved"].split("|"))
+"""The words that are no names."""
 
 BLANKS = " \t\r\n"
 _ANSWERED = frozenset({syntax.Command, syntax.Question})

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from memorygraph.languages.pete.items import RESERVED
+
 _BLANKS = re.compile(r"[ \t\r\n]*+")
 # What is inside of a token that is not yet whole, as far as it is there; it leaves what ends it, or may end it.
 _GOES_ON = {
@@ -21,8 +23,7 @@ _GOES_ON = {
 }
 _ENDS = {"description": "*/", "text": '"', "note": "]"}
 _BEGIN = {"//": "line", "!!": "line", "/*": "description", "@[": "note"}
-_RESERVED = frozenset(["context", "that", "tl", "not", "and", "or", "but", "true", "false", "null", "memory"])
-_MAX_RESERVED = 7
+_MAX_RESERVED = max(map(len, RESERVED))
 
 
 class _Step(NamedTuple):
@@ -134,7 +135,7 @@ class Scanner:
             return _Step(at) if at > start else None
         self.inside = ""
         if inside == "word" and self._count == 1 and self._kind.isalpha() and not self._valued:
-            self._kind = self._word if self._word in _RESERVED else "word"
+            self._kind = self._word if self._word in RESERVED else "word"
         whole = text.startswith(end, at)
         cut = inside in {"line", "description", "note"} or not whole
         at += len(end) if whole else 0

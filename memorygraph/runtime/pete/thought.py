@@ -17,6 +17,7 @@ from typing import Any, Self
 from memorygraph.budget import Budget
 from memorygraph.errors import MemoryGraphError, NotFoundError, Problem
 from memorygraph.graph.namespace import Namespace
+from memorygraph.languages.pete.items import RESERVED
 from memorygraph.languages.pete.syntax import Opening, Piece, SensorReport
 from memorygraph.llm.grammars import grammar_field
 from memorygraph.llm.uris import opened
@@ -33,7 +34,6 @@ ATTEMPTS = 3
 VIEWS = "view"  # the faculty with which the model asks for what is out of its view
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
-_RESERVED = frozenset(["context", "that", "tl", "not", "and", "or", "but", "true", "false", "null", "memory"])
 _ADDRESS = re.compile(r"memory:([0-9]+)")
 
 
@@ -331,5 +331,5 @@ def _indented(piece: Piece, depth: int) -> Piece:
 def _require_name(name: str, what: str, otherwise: str = "") -> None:
     if not _NAME.fullmatch(name):
         raise MemoryGraphError(f"{what} named by letters, digits and `_`{otherwise}, and this is {name!r}")
-    if name in _RESERVED:
+    if name in RESERVED:
         raise MemoryGraphError(f"{what} named by a word that means nothing else, and `{name}` is reserved")
