@@ -85,7 +85,7 @@ def unquote(token: str) -> str:
     return _ESCAPE.sub(lambda found: _ESCAPES.get(found[1], found[1]), token[1:-1])
 
 
-def parse_number(numeral: str) -> int | float:
+def parse_numeral(numeral: str) -> int | float:
     """The number before the suffix."""
     found = _DIGITS.match(numeral)
     value = float(found[0] if found else 0)
@@ -209,7 +209,7 @@ BUILDS: Mapping[str, Build] = {
     "Index": build_index,
     "Generate": lambda fields, span: syntax.Generate(tuple(fields.get("options", ())), fields["shape"], span=span),
     "Text": lambda fields, span: syntax.Text(unquote(fields["value"]), span=span),
-    "Number": lambda fields, span: syntax.Number(fields["text"], parse_number(fields["text"]), span=span),
+    "Number": lambda fields, span: syntax.Number(fields["text"], parse_numeral(fields["text"]), span=span),
     "Boolean": lambda fields, span: syntax.Boolean(fields["value"] == "true", span=span),
     "Nothing": lambda _, span: syntax.Nothing(span=span),
     "Name": build_same(syntax.Name, "name"),

@@ -57,13 +57,13 @@ def read_messages(source: Source) -> tuple[tuple[syntax.Message, ...], list[Find
     plain = _HEAD.search(text) is None
     result = MACHINE.read(text, "Plain" if plain else "Program", builds, whole=True, layout=not plain)
     if isinstance(result, Stopped):
-        return (), find_syntax_errors(source, result, builds, plain=plain)
+        return (), find_message_errors(source, result, builds, plain=plain)
     messages: tuple[syntax.Message, ...] = result.value
     wrong = list(misplaced(messages, source))
     return (() if wrong else messages), wrong or check_conversation(messages, source, BUILT_IN)
 
 
-def find_syntax_errors(source: Source, first: Stopped, builds: Mapping[str, Build], *, plain: bool) -> list[Finding]:
+def find_message_errors(source: Source, first: Stopped, builds: Mapping[str, Build], *, plain: bool) -> list[Finding]:
     """What is wrong: after an error, reading goes on with the next message."""
     text = source.text
     findings: list[Finding] = []
@@ -204,7 +204,7 @@ def build_code_tag(fields: Fields, span: Span) -> syntax.Tag:
     return syntax.Tag(name, None, target, fields["expression"], span=span)
 
 
-def build_statement(fields: Fields, span: Span) -> syntax.Statement:
+def build_code_statement(fields: Fields, span: Span) -> syntax.Statement:
     """Build a `Statement` from its fields."""
     return syntax.Statement(fields["value"], _path(fields.get("path")), _described(fields), span=span)
 
@@ -215,13 +215,13 @@ def build_argument(fields: Fields, span: Span) -> syntax.Argument:
     return syntax.Argument(fields["value"], label, "optional" in fields, path, _described(fields), span=span)
 
 
-def build_parameter(fields: Fields, span: Span) -> syntax.Parameter:
+def build_function_parameter(fields: Fields, span: Span) -> syntax.Parameter:
     """Build a `Parameter` from its fields."""
     name = _label(fields["name"]) or ""
     return syntax.Parameter(name, "optional" in fields, fields.get("type"), _described(fields), span=span)
 
 
-def build_items(cls: type[Any], name: str) -> Build:
+def build_tuple_of(cls: type[Any], name: str) -> Build:
     """A class that holds all items of one attribute."""
 
     def build(fields: Fields, span: Span) -> Any:
@@ -325,8 +325,8 @@ _BUILDS: Mapping[str, Build] = {
     "CodeMessage": build_code_message,
     "CodeTag": build_code_tag,
     "TextTag": build_text_tag,
-    "Parameter": build_parameter,
-    "Statement": build_statement,
+    "Parameter": build_function_parameter,
+    "Statement": build_code_statement,
     "Argument": build_argument,
     "Entry": build_argument,
     "Item": build_argument,
@@ -336,8 +336,8 @@ _BUILDS: Mapping[str, Build] = {
     "Constant": lambda fields, span: syntax.Constant(fields["name"], span=span),
     "Call": lambda fields, span: syntax.Call(_path(fields["name"]), tuple(fields.get("arguments", ())), span=span),
     "Reference": lambda fields, span: syntax.Reference(_path(fields["path"]), span=span),
-    "Map": build_items(syntax.Map, "entries"),
-    "Array": build_items(syntax.Array, "items"),
+    "Map": build_tuple_of(syntax.Map, "entries"),
+    "Array": build_tuple_of(syntax.Array, "items"),
 }
 
 

@@ -166,7 +166,7 @@ def build_command(fields: Fields, span: Span) -> syntax.Command:
     )
 
 
-def build_same(cls: type[Any], *names: str) -> Build:
+def build_of_fields(cls: type[Any], *names: str) -> Build:
     """A class whose attributes are those of its rule, in this order."""
 
     def build(fields: Fields, span: Span) -> Any:
@@ -183,9 +183,9 @@ _BUILDS: Mapping[str, Build] = {
     "Abbreviation": build_abbreviation,
     "LineComment": lambda fields, span: syntax.Comment(fields["text"][2:].rstrip("\r"), span=span),
     "SensorReport": lambda fields, span: syntax.SensorReport(fields["text"][2:].rstrip("\r"), span=span),
-    "Tldr": build_same(syntax.Tldr, "text"),
+    "Tldr": build_of_fields(syntax.Tldr, "text"),
     "Annotation": lambda fields, span: syntax.Annotation(fields["text"][2:-1].strip(BLANKS), span=span),
-    "Instantiation": build_same(syntax.Instantiation, "ref", "value"),
+    "Instantiation": build_of_fields(syntax.Instantiation, "ref", "value"),
     "Sentence": build_sentence,
     "Said": lambda *_: (syntax.Fact,),
     "Asked": lambda fields, _: (syntax.Question, fields.get("feedback")),
@@ -194,7 +194,7 @@ _BUILDS: Mapping[str, Build] = {
     "AndPredication": lambda fields, _: (fields["conjunction"], fields["predication"]),
     "Abstraction": lambda fields, span: syntax.Abstraction(*join_predications(fields, "predication"), span=span),
     "Command": build_command,
-    "Feedback": build_same(syntax.Feedback, "data"),
+    "Feedback": build_of_fields(syntax.Feedback, "data"),
     "Ref": lambda fields, span: syntax.Ref(fields["name"][1:], span=span),
     "Variable": lambda fields, span: syntax.Variable(fields["name"][1:], span=span),
     "Memory": build_memory,
