@@ -1,12 +1,41 @@
-"""How many examples a property test draws: all of them in the whole check, and a few in an ordinary run."""
+"""How much the tests try: little in an ordinary run, more in the whole check, very much with MEMORYGRAPH_TEST_LONG.
+
+Property tests draw the same examples each time with CI=true, so that a check is about the change alone.
+"""
 
 from __future__ import annotations
 
 import os
 
-FEWEST = 12
+from hypothesis import settings
+
+PROFILES = {"ordinary": 12, "whole": 100, "long": 1000}
+"""For each kind of run, of a hundred examples those that it draws."""
+
+FEWEST = 10
+
+
+def profile() -> str:
+    """The kind of this run, which is also the profile of hypothesis."""
+    if "MEMORYGRAPH_TEST_LONG" in os.environ:
+        return "long"
+    return "whole" if "MEMORYGRAPH_TEST_LARGE" in os.environ or os.environ.get("CI") == "true" else "ordinary"
+
+
+def load_profile() -> None:
+    """Register the profiles with hypothesis, and use that of this run; how to repeat a failure is printed."""
+    for name, percent in PROFILES.items():
+        settings.register_profile(
+            name, max_examples=percent, deadline=None, print_blob=True, derandomize=os.environ.get("CI") == "true"
+        )
+    settings.load_profile(profile())
 
 
 def examples(count: int) -> int:
-    """So many with MEMORYGRAPH_TEST_LARGE, and otherwise a quarter of them."""
-    return count if os.environ.get("MEMORYGRAPH_TEST_LARGE") else max(FEWEST, count // 4)
+    """How many examples a test draws in this run that draws so many in the whole check."""
+    return max(FEWEST, count * PROFILES[profile()] // 100)
+
+
+def amount(*, ordinary: int, whole: int, long: int) -> int:
+    """How many of something that takes its time."""
+    return {"ordinary": ordinary, "whole": whole, "long": long}[profile()]

@@ -9,7 +9,6 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from click.testing import CliRunner
 
-from memorygraph import MemoryGraph
 from memorygraph.cli import cli
 from memorygraph.graph.connection import Connection
 from memorygraph.library import CYPHER, cypher_folder, read_blocks
@@ -20,20 +19,10 @@ SAVED = saved_queries()
 FILES = sorted((cypher_folder() / "browser").glob("*.cypher"))
 GRASS = (cypher_folder() / "browser" / "memorygraph.grass").read_text("utf-8")
 VALUES = {"revision": 1, "context": 1, "a": 1, "b": 2}
-TWO_STEPS = (
-    "@to b = eq(1 1)\n> node a\n > do\n  add(1 1)\n> node b\n > do\n  add(1 2)\n> nodeEnd\n> user\nHi\n> goto a\n"
-)
 # These keep the books, and are no part of what a user looks at.
 UNSEEN = {"Checkpoint", "Migration", "FormerEntry", "Memory"}
 
 
-@pytest.fixture(scope="module")
-def names(connection: Connection) -> None:
-    """The database has seen every name that the queries mention, or it would warn of them."""
-    MemoryGraph(connection, "names-of-browser").run(TWO_STEPS, language="convo")
-
-
-@pytest.mark.usefixtures("names")
 @pytest.mark.parametrize("saved", SAVED.values(), ids=list(SAVED))
 def test_a_saved_query_is_documented_and_planned_on_indexes(connection: Connection, saved: SavedQuery) -> None:
     about, _, parameters = saved.block.documentation.partition(" Parameters: ")

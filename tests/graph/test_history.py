@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import time
-import uuid
 from collections.abc import Callable
 from datetime import UTC, datetime
 from itertools import pairwise
@@ -21,9 +20,9 @@ from memorygraph.graph.connection import Connection
 from memorygraph.languages.contextscript import Statement, print_program
 from memorygraph.memory.entities import Entities
 from memorygraph.memory.values import Entity, ObservationDeletion, Relation
-from tests.conftest import drop
 from tests.examples import examples
 from tests.graph.test_model import TEXTS, Model, expected, statements
+from tests.shared_neo4j import new_namespace
 
 AB = 'Node(node_id="a", name="A", data="1"); Node(node_id="b", name="B", data="2");'
 E = 'Edge(edge_id="e", from_node="a", to_node="b", verb="v", weight=0.5);'
@@ -352,18 +351,15 @@ def test_undo_and_a_load_at_the_same_time_take_turns(graph: MemoryGraph) -> None
 
 def test_namespaces_are_walls_of_the_past_too(graph: MemoryGraph, connection: Connection) -> None:
     other = MemoryGraph(connection, graph.namespace + "-other")
-    try:
-        for each in (graph, other):
-            each.load(AB + E)
-            each.load('Node(node_id="a", name="A2"); del(id="e");')
-        kept = other.export()
-        graph.undo(2)
-        graph.purge()
-        assert other.export() == kept
-        assert _formers(other) == 2
-        assert _actions(other.history("e")) == [(1, "created"), (2, "deleted")]
-    finally:
-        other.drop_namespace(other.namespace)
+    for each in (graph, other):
+        each.load(AB + E)
+        each.load('Node(node_id="a", name="A2"); del(id="e");')
+    kept = other.export()
+    graph.undo(2)
+    graph.purge()
+    assert other.export() == kept
+    assert _formers(other) == 2
+    assert _actions(other.history("e")) == [(1, "created"), (2, "deleted")]
 
 
 # Purge
@@ -492,26 +488,23 @@ def _accepted(work: Callable[[], Any]) -> bool:
 def test_every_revision_is_that_of_a_model_which_keeps_them_all(
     connection: Connection, steps: list[list[Statement] | int], purged: int
 ) -> None:
-    graph = MemoryGraph(connection, f"history-{uuid.uuid4().hex}")
+    graph = MemoryGraph(connection, new_namespace())
     model = Timeline()
-    try:
-        for step in steps:
-            last = len(model.states) - 1
-            if isinstance(step, list):
-                text = print_program(step)
-                assert _accepted(lambda text=text: graph.load(text)) == model.load(step)  # type: ignore[misc]
-            elif last:
-                revision = last - step % last
-                assert _accepted(lambda r=revision: graph.undo(r)) == model.undo(revision)  # type: ignore[misc]
-            assert graph.export() == expected(model.states[-1])
+    for step in steps:
         last = len(model.states) - 1
-        assert [graph.at(r).export() for r in range(last + 1)] == [expected(state) for state in model.states]
-        assert {i: _history(graph, i) for i in "abcde"} == {i: model.changes(i) for i in "abcde"}
-        first = min(purged, last)
-        graph.purge(before=first)
-        assert [graph.at(r).export() for r in range(first, last + 1)] == list(map(expected, model.states[first:]))
-    finally:
-        drop(graph)
+        if isinstance(step, list):
+            text = print_program(step)
+            assert _accepted(lambda text=text: graph.load(text)) == model.load(step)  # type: ignore[misc]
+        elif last:
+            revision = last - step % last
+            assert _accepted(lambda r=revision: graph.undo(r)) == model.undo(revision)  # type: ignore[misc]
+        assert graph.export() == expected(model.states[-1])
+    last = len(model.states) - 1
+    assert [graph.at(r).export() for r in range(last + 1)] == [expected(state) for state in model.states]
+    assert {i: _history(graph, i) for i in "abcde"} == {i: model.changes(i) for i in "abcde"}
+    first = min(purged, last)
+    graph.purge(before=first)
+    assert [graph.at(r).export() for r in range(first, last + 1)] == list(map(expected, model.states[first:]))
 
 
 # What other languages have stored

@@ -98,17 +98,14 @@ def test_a_dry_run_reports_exactly_and_stores_nothing(graph: MemoryGraph) -> Non
 
 def test_namespaces_are_walls(graph: MemoryGraph, connection: Connection) -> None:
     other = MemoryGraph(connection, graph.namespace + "-other")
-    try:
-        graph.load('Node(node_id="a", name="here", data="only here"); Node(node_id="b", name="", data="");')
-        other.load('Node(node_id="a", name="there", data="only there");')
-        assert (graph.node("a").name, other.node("a").name) == ("here", "there")
-        assert [hit.node.name for hit in graph.search("only")] == ["here"]
-        with pytest.raises(ScriptError):
-            other.load('Edge(edge_id="e", from_node="b", to_node="b", verb="v", weight=0);')
-        graph.delete("a")
-        assert other.node("a").name == "there"
-    finally:
-        other.drop_namespace(other.namespace)
+    graph.load('Node(node_id="a", name="here", data="only here"); Node(node_id="b", name="", data="");')
+    other.load('Node(node_id="a", name="there", data="only there");')
+    assert (graph.node("a").name, other.node("a").name) == ("here", "there")
+    assert [hit.node.name for hit in graph.search("only")] == ["here"]
+    with pytest.raises(ScriptError):
+        other.load('Edge(edge_id="e", from_node="b", to_node="b", verb="v", weight=0);')
+    graph.delete("a")
+    assert other.node("a").name == "there"
 
 
 def _together(*works: Callable[[], Any]) -> list[Any]:

@@ -6,7 +6,6 @@ refused by the database too, and change nothing.
 
 from __future__ import annotations
 
-import uuid
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,8 +21,8 @@ from memorygraph.languages.contextscript import (
     Statement,
     print_program,
 )
-from tests.conftest import drop
 from tests.examples import examples
+from tests.shared_neo4j import new_namespace
 
 IDS = st.sampled_from(["a", "b", "c", "d", "e"])
 TEXTS = st.one_of(st.sampled_from(["", "A", "x y"]), st.text(max_size=5))
@@ -114,17 +113,14 @@ def _load(graph: MemoryGraph, text: str, *, strict: bool) -> list[Problem]:
 
 
 def _check(connection: Connection, programs: list[list[Statement]], *, strict: bool) -> None:
-    graph = MemoryGraph(connection, f"model-{uuid.uuid4().hex}")
+    graph = MemoryGraph(connection, new_namespace())
     model = Model()
-    try:
-        for program in programs:
-            after = model.run(program)
-            problems = _load(graph, print_program(program), strict=strict)
-            assert (after is None) == bool(problems), problems
-            model = after or model
-            assert graph.export() == expected(model)
-    finally:
-        drop(graph)
+    for program in programs:
+        after = model.run(program)
+        problems = _load(graph, print_program(program), strict=strict)
+        assert (after is None) == bool(problems), problems
+        model = after or model
+        assert graph.export() == expected(model)
 
 
 _SETTINGS = settings(

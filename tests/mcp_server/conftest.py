@@ -13,10 +13,9 @@ from tests.mcp_server.clients import HttpServer, environment_of, http_command
 
 
 @pytest.fixture
-def other(graph: MemoryGraph) -> Iterator[MemoryGraph]:
+def other(graph: MemoryGraph) -> MemoryGraph:
     """Another namespace, as empty."""
-    with empty_namespace(graph.connection) as other:
-        yield other
+    return empty_namespace(graph.connection)
 
 
 def _serve(server: tuple[str, tuple[str, str] | None], *arguments: str) -> Iterator[HttpServer]:

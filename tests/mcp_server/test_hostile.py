@@ -10,12 +10,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from memorygraph import MemoryGraph
-from tests.conftest import drop
 from tests.examples import examples
 from tests.mcp_server.clients import Server, Session, over_stdio, text_of
+from tests.shared_neo4j import new_namespace
 
 FUZZ = settings(max_examples=examples(15), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
+NAMESPACE = new_namespace()
 # The ordinary and the hostile searches at which full text has failed elsewhere.
 SEARCHES = [
     "foo AND",
@@ -69,16 +70,8 @@ FORGERIES = [
 
 @pytest.fixture(scope="module")
 def session(server: Server) -> Iterator[Session]:
-    with Session(over_stdio(server, "hostile")) as session:
+    with Session(over_stdio(server, NAMESPACE)) as session:
         yield session
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _empty(server: Server) -> Iterator[None]:
-    yield
-    uri, auth = server
-    with MemoryGraph.connect(uri, auth, namespace="hostile") as graph:
-        drop(graph)
 
 
 JSON = st.recursive(
@@ -211,7 +204,7 @@ def test_a_stored_program_is_run_by_its_name_within_the_same_walls(session: Sess
     source = "main agent { main func(input { a number }) { return input.a } }"
     away = 'import memory M from "neo4j://another" main agent { main func() { return 1 } }'
     uri, auth = server
-    with MemoryGraph.connect(uri, auth, namespace="hostile") as graph:
+    with MemoryGraph.connect(uri, auth, namespace=NAMESPACE) as graph:
         graph.load(source, "agentscript", file="pick.as")
         graph.load(away, "agentscript", file="away.as")
     listed = session.call("list_programs", {}).structured_content

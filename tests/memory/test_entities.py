@@ -283,17 +283,14 @@ def test_a_search_or_an_opened_entity_comes_with_relations_at_either_end(mem: Me
 
 def test_namespaces_do_not_see_each_other(mem: Memory) -> None:
     other = Memory(MemoryGraph(mem.graph.connection, mem.graph.namespace + "-other"))
-    try:
-        mem.create(entity("A", "secret"))
-        other.create(entity("B"))
-        assert other.found("secret") == []
-        assert other.found("") == ["B"]
-        with pytest.raises(NotFoundError):
-            other.relate(relation("A", "r", "B"))
-        Entities(other.where).delete(["A"])
-        assert mem.observations("A") == ["secret"]
-    finally:
-        other.graph.drop_namespace(other.graph.namespace)
+    mem.create(entity("A", "secret"))
+    other.create(entity("B"))
+    assert other.found("secret") == []
+    assert other.found("") == ["B"]
+    with pytest.raises(NotFoundError):
+        other.relate(relation("A", "r", "B"))
+    Entities(other.where).delete(["A"])
+    assert mem.observations("A") == ["secret"]
 
 
 def test_twenty_writers_at_once_lose_nothing(mem: Memory) -> None:

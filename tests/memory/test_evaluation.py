@@ -15,18 +15,8 @@ from memorygraph.errors import MemoryGraphError
 from memorygraph.graph.connection import Connection
 from memorygraph.memory import evaluation
 from memorygraph.memory.evaluation import evaluate_recall, evidence_of, facts_of, questions_of, turns_of
-from tests.memory.recalling import learn, say
 
 CONVERSATIONS = Path(__file__).parent / "conversations"
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _names(server: tuple[str, tuple[str, str] | None], connection: Connection) -> None:
-    """Store each name that recall uses once: the server warns of those that it has never seen."""
-    with Connection(*server) as plain:
-        graph = MemoryGraph(plain, "names")
-        [first, *_] = say(graph, "names-of-recall", ("Ada", "Hello"))
-        learn(graph, [("fact", "Ada says hello.", [first])])
 
 
 def document() -> dict[str, Any]:
@@ -103,6 +93,7 @@ def test_evidence_is_read_after_all_of_its_questions_were_ranked(
     assert events == [*(f"{number}/16" for number in range(1, 17)), "evidence"]
 
 
+@pytest.mark.alone
 def test_nothing_is_left_behind(graph: MemoryGraph) -> None:
     evaluate_recall(graph.connection, CONVERSATIONS, facts=True)
     rows = graph.query("MATCH (n:Node|Message|Namespace) WHERE n.namespace STARTS WITH 'evaluate-' RETURN n")

@@ -166,10 +166,10 @@ def test_what_is_foreseen_is_one_query_and_stored_as_what_is_not(
 def test_any_sequence_of_operations_stores_what_it_would_store_in_several_queries(
     connection: Connection, steps: list[Step]
 ) -> None:
-    with empty_namespace(connection) as graph, empty_namespace(connection) as twin:
-        for step in steps:
-            assert done(Memory(graph), step) == done_in_several(Memory(twin), step), step
-        assert all_of(graph) == all_of(twin)
+    graph, twin = empty_namespace(connection), empty_namespace(connection)
+    for step in steps:
+        assert done(Memory(graph), step) == done_in_several(Memory(twin), step), step
+    assert all_of(graph) == all_of(twin)
 
 
 def test_the_record_of_what_was_foreseen_says_who_asked_for_it(graph: MemoryGraph, ran: list[Query]) -> None:

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import json
-import uuid
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -30,6 +29,7 @@ from memorygraph.query import Query
 from memorygraph.scripted.scripted_model import ScriptedModel
 from tests.examples import examples
 from tests.memory.recalling import learn, say
+from tests.shared_neo4j import new_namespace
 
 TALK = [
     ("Ada", "I moved into the flat above the bakery."),
@@ -179,20 +179,16 @@ def test_a_vector_of_another_model_is_none(graph: MemoryGraph, embedder: Embedde
 def test_namespaces_are_walls_for_words_and_vectors_and_steps(
     graph: MemoryGraph, connection: Connection, embedder: Embedder
 ) -> None:
-    others = [MemoryGraph(connection, f"test-{uuid.uuid4().hex}") for _ in range(2)]
-    try:
-        for other in others:
-            say(other, "talk-1", *[("Ada", f"the violin of {number}") for number in range(60)])  # more than a list
-            other.load('Node(node_id="n", name="violin", data="violin");')
-            embed_missing(other.scope, embedder)
-        say(graph, "talk-1", ("Ada", "there was a violin among many other things that nobody wanted"))
-        embed_missing(graph.scope, embedder)
-        found = ask(graph, "the violin", embedder=embedder, limit=200).hits
-        assert [(hit.conversation, hit.source) for hit in found] == [("talk-1", "fulltext+vector")]
-        assert ask(MemoryGraph(connection, "nobody"), "the violin", embedder=embedder).hits == ()
-    finally:
-        for other in others:
-            other.drop_namespace(other.namespace)
+    others = [MemoryGraph(connection, new_namespace()) for _ in range(2)]
+    for other in others:
+        say(other, "talk-1", *[("Ada", f"the violin of {number}") for number in range(60)])  # more than a list
+        other.load('Node(node_id="n", name="violin", data="violin");')
+        embed_missing(other.scope, embedder)
+    say(graph, "talk-1", ("Ada", "there was a violin among many other things that nobody wanted"))
+    embed_missing(graph.scope, embedder)
+    found = ask(graph, "the violin", embedder=embedder, limit=200).hits
+    assert [(hit.conversation, hit.source) for hit in found] == [("talk-1", "fulltext+vector")]
+    assert ask(MemoryGraph(connection, "nobody"), "the violin", embedder=embedder).hits == ()
 
 
 def test_a_conversation_leaves_only_its_messages(graph: MemoryGraph) -> None:
@@ -341,5 +337,5 @@ def test_the_environment_names_the_embedder(monkeypatch: pytest.MonkeyPatch, tmp
     assert isinstance(embedder := configured_embedder(), ModelEmbedder)
     assert embedder.name == "some-model"
     monkeypatch.setenv("MEMORYGRAPH_EMBEDDING_MODEL", str(tmp_path))
-    with pytest.raises(ModelError, match=r"no config\.json"):
+    with pytest.raises(ModelError, match=r"it lacks config\.json"):
         configured_embedder()

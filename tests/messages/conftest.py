@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 
 import pytest
@@ -12,8 +11,9 @@ from memorygraph.graph.connection import Connection
 from memorygraph.graph.namespace import Namespace
 from memorygraph.messages import recorder
 from memorygraph.messages.graph import MessageGraph
-from memorygraph.messages.neo4j_storage import Neo4jStorage, drop_conversations
+from memorygraph.messages.neo4j_storage import Neo4jStorage
 from memorygraph.messages.storage import InMemoryStorage
+from tests.shared_neo4j import new_namespace
 
 Open = Callable[[], MessageGraph]
 
@@ -26,11 +26,9 @@ def _patience(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def namespace(connection: Connection) -> Iterator[str]:
+def namespace() -> str:
     """An empty namespace for conversations."""
-    name = f"messages-{uuid.uuid4().hex}"
-    yield name
-    drop_conversations(Namespace(connection, name))
+    return new_namespace()
 
 
 @pytest.fixture(params=["memory", "neo4j"])

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from memorygraph import MemoryGraph
 from memorygraph.graph.connection import Connection
-from memorygraph.graph.namespace import Namespace
-from memorygraph.messages.neo4j_storage import drop_conversations
 from tests.cli.test_commands import document, memorygraph
 
 
 @pytest.fixture(autouse=True)
-def _talk(environment: str, connection: Connection) -> Iterator[None]:
+def _talk(environment: str, connection: Connection) -> None:
     history = MemoryGraph(connection, environment).messages("talk")
     history.extend([{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello!"}])
     history[0]["content"] = "Good morning"
-    yield
-    drop_conversations(Namespace(connection, environment))
 
 
 def test_conversations_are_read() -> None:

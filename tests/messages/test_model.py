@@ -7,7 +7,6 @@ of messages up to it was once made by appending the answer.
 from __future__ import annotations
 
 import json
-import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,8 +17,9 @@ from hypothesis import strategies as st
 from memorygraph.graph.connection import Connection
 from memorygraph.graph.namespace import Namespace
 from memorygraph.messages.graph import MessageGraph
-from memorygraph.messages.neo4j_storage import Neo4jStorage, drop_conversations
+from memorygraph.messages.neo4j_storage import Neo4jStorage
 from tests.examples import examples
+from tests.shared_neo4j import new_namespace
 
 Messages = list[dict[str, Any]]
 Edit = Callable[[Any], Any]
@@ -124,12 +124,9 @@ def test_in_memory_it_is_the_list_of_the_model(edits: list[Edit]) -> None:
 )
 @given(st.lists(EDITS, min_size=4, max_size=12))
 def test_so_it_is_in_neo4j(connection: Connection, edits: list[Edit]) -> None:
-    namespace = f"messages-{uuid.uuid4().hex}"
+    namespace = new_namespace()
 
     def opened() -> MessageGraph:
         return MessageGraph(storage=Neo4jStorage(Namespace(connection, namespace), "talk"))
 
-    try:
-        _check(opened(), opened, edits)
-    finally:
-        drop_conversations(Namespace(connection, namespace))
+    _check(opened(), opened, edits)

@@ -14,7 +14,6 @@ import random
 import subprocess
 import sys
 import time
-import uuid
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -33,6 +32,7 @@ from memorygraph.languages.convo.printing import print_conversation
 from memorygraph.languages.pete import syntax as pete
 from memorygraph.languages.pete.printing import print_program as print_log
 from tests.mcp_server.clients import Server, Session, over_stdio, text_of
+from tests.shared_neo4j import new_namespace
 from tests.trust.canary import Canary, listening
 from tests.trust.chance import seed
 from tests.trust.fuzzing import is_located
@@ -50,7 +50,7 @@ pairs: dict[str, int] = {}
 
 @pytest.fixture(scope="module")
 def canary(connection: Connection, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Canary]:
-    graph = MemoryGraph(connection, f"canary-{uuid.uuid4().hex}")
+    graph = MemoryGraph(connection, new_namespace())
     canary = Canary(graph, tmp_path_factory.mktemp("canary") / "secret.csv", whole="NEO4J_URI" not in os.environ)
     start = time.monotonic()
     with listening(canary):
@@ -101,10 +101,9 @@ def test_texts_of_nodes(graph: MemoryGraph, canary: Canary, texts: list[str]) ->
     assert graph.at(1).node("n5").data == texts[5]
     graph.undo(2)
     assert graph.export() == exported
-    again = MemoryGraph(graph.connection, f"test-{uuid.uuid4().hex}")
+    again = MemoryGraph(graph.connection, new_namespace())
     again.load(exported)
     assert again.export() == exported
-    again.drop_namespace(again.namespace)
 
 
 ARGUMENTS = {
@@ -354,28 +353,22 @@ def test_arguments_of_commands(
 ) -> None:
     graph = MemoryGraph(connection, environment)
     graph.load(KEPT)
-    try:
-        for text in some:
-            if "\0" in text:  # no argument of a program can hold it
-                continue
-            code, output = printed_by(*COMMANDS[command](text))
-            assert code in {0, 1, 2}, output
-            assert "Traceback" not in output
-            if text != str(canary.secret):  # the file that was asked for by its name
-                canary.says(output.replace(text, ""))
-        assert graph.node("keep").data == "stays"
-    finally:
-        graph.drop_namespace(environment)
+    for text in some:
+        if "\0" in text:  # no argument of a program can hold it
+            continue
+        code, output = printed_by(*COMMANDS[command](text))
+        assert code in {0, 1, 2}, output
+        assert "Traceback" not in output
+        if text != str(canary.secret):  # the file that was asked for by its name
+            canary.says(output.replace(text, ""))
+    assert graph.node("keep").data == "stays"
 
 
 def test_a_file_gets_what_is_stored(environment: str, connection: Connection, texts: list[str]) -> None:
     graph = MemoryGraph(connection, environment)
     graph.load(print_program(NodeDeclaration(node_id=f"n{i}", name=text, data=text) for i, text in enumerate(texts)))
-    try:
-        exported = CliRunner().invoke(cli, ["export"]).stdout_bytes.decode("utf-8")
-        assert exported == graph.export()
-    finally:
-        graph.drop_namespace(environment)
+    exported = CliRunner().invoke(cli, ["export"]).stdout_bytes.decode("utf-8")
+    assert exported == graph.export()
 
 
 ON_A_TERMINAL = [
@@ -400,10 +393,7 @@ def test_a_terminal_gets_nothing_to_obey(
     graph = MemoryGraph(connection, environment)
     graph.load(print_program([NodeDeclaration(node_id="n", name=text, data=text)]))
     graph.messages("c").append({"role": "user", "content": text})
-    try:
-        shown = _on_a_terminal([part.replace("TEXT", text.replace("\0", "")) for part in arguments])
-    finally:
-        graph.drop_namespace(environment)
+    shown = _on_a_terminal([part.replace("TEXT", text.replace("\0", "")) for part in arguments])
     assert "obey" in shown
     assert [character for character in shown if not (character.isprintable() or character in "\r\n\t")] == []
 
@@ -448,11 +438,10 @@ TOOLS: dict[str, Callable[[str], dict[str, Any]]] = {
 
 @pytest.fixture(scope="module")
 def session(server: Server, connection: Connection) -> Iterator[Session]:
-    namespace = f"test-{uuid.uuid4().hex}"
+    namespace = new_namespace()
     with Session(over_stdio(server, namespace)) as session:
         assert not session.call("load_contextscript", {"program": KEPT}).is_error
         yield session
-    MemoryGraph(connection, namespace).drop_namespace(namespace)
 
 
 @pytest.mark.parametrize("tool", TOOLS)

@@ -171,12 +171,9 @@ def test_a_run_goes_on_when_the_database_is_lost(
 def test_nodes_of_another_namespace_are_not_joined(known: MemoryGraph) -> None:
     other = MemoryGraph(known.connection, f"{known.namespace}-other")
     other.load('Node(node_id="moon", name="Guidance computer of another world", data="");')
-    try:
-        program = RECALLS.replace('"neo4j://"', f'"neo4j://{other.namespace}"')
-        result = known.run(program, INPUT)
-        assert "another world" in result.trace[-1]["data"]["context"]["items"][1]["text"]
-        assert result.trace[-1]["data"]["context"]["items"][1]["origins"] == [f"neo4j://{other.namespace}/moon"]
-        joined = "MATCH (:ContextItem {namespace: $namespace})-[:FROM]->(n) RETURN n.id AS id"
-        assert known.query(joined) == []
-    finally:
-        other.drop_namespace(other.namespace)
+    program = RECALLS.replace('"neo4j://"', f'"neo4j://{other.namespace}"')
+    result = known.run(program, INPUT)
+    assert "another world" in result.trace[-1]["data"]["context"]["items"][1]["text"]
+    assert result.trace[-1]["data"]["context"]["items"][1]["origins"] == [f"neo4j://{other.namespace}/moon"]
+    joined = "MATCH (:ContextItem {namespace: $namespace})-[:FROM]->(n) RETURN n.id AS id"
+    assert known.query(joined) == []

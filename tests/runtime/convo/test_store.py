@@ -19,7 +19,7 @@ from memorygraph import ConflictError, MemoryGraph, NotFoundError, ScriptError
 from memorygraph.graph.connection import Connection
 from memorygraph.library import NamedQuery, cypher_folder, read_blocks
 from memorygraph.scripted.replies import Request
-from tests.conftest import EXAMPLES
+from tests.conftest import EXAMPLES, empty_namespace
 from tests.runtime.convo.model import scripted, tool
 
 REVIEW = (EXAMPLES / "product-review.convo").read_text("utf-8")
@@ -117,26 +117,23 @@ def test_loading_stores_the_definition_once(graph: MemoryGraph) -> None:
 
 @pytest.mark.parametrize("block", SAVED.values(), ids=lambda block: block.name)
 def test_saved_queries_are_documented_and_answer(connection: Connection, block: NamedQuery, shop: Shop) -> None:
-    graph = MemoryGraph(connection, "saved-graphs")
+    graph = empty_namespace(connection)
     documented = block.documentation.partition("Parameters: ")[2]
     assert all(parameter in documented for parameter in block.parameters)
-    try:
-        with scripted(POSITIVE):
-            result = graph.run(local(shop), language="convo", allow_hosts=[shop.host])
-        [row] = graph.query("MATCH (g:Graph {namespace: $namespace}) RETURN g.name AS name")
-        given = {
-            "namespace": graph.namespace,
-            "id": result.run,
-            "name": row["name"],
-            "graph": row["name"],
-            "node": "reward",
-        }
-        query = block(**{name: given[name] for name in block.parameters})
-        assert connection.read(query)
-        _, operators = connection.plan(query)
-        assert [name for name, _ in operators if name.endswith("Scan") and "Index" not in name] == []
-    finally:
-        graph.drop_namespace(graph.namespace)
+    with scripted(POSITIVE):
+        result = graph.run(local(shop), language="convo", allow_hosts=[shop.host])
+    [row] = graph.query("MATCH (g:Graph {namespace: $namespace}) RETURN g.name AS name")
+    given = {
+        "namespace": graph.namespace,
+        "id": result.run,
+        "name": row["name"],
+        "graph": row["name"],
+        "node": "reward",
+    }
+    query = block(**{name: given[name] for name in block.parameters})
+    assert connection.read(query)
+    _, operators = connection.plan(query)
+    assert [name for name, _ in operators if name.endswith("Scan") and "Index" not in name] == []
 
 
 RUNNER = """

@@ -456,20 +456,17 @@ class TestGraph:
         other = f"{graph.namespace} other/ü"
         mine = open_memory("Mine", "neo4j://", Path(), graph)
         theirs = open_memory("Theirs", f"neo4j://{graph.namespace}%20other%2F%C3%BC", Path(), graph)
-        try:
-            graph.load('Node(node_id="a", name="wall", data=""); Node(node_id="b", name="", data="");'
-                       'Edge(edge_id="e", from_node="a", to_node="b", verb="v", weight=1.0);')  # fmt: skip
-            call(theirs, "add", {"id": "a", "name": "wall", "data": "theirs"})
-            call(theirs, "add", {"text": "wall"})
-            assert MemoryGraph(graph.connection, other).node("a").data == "theirs"
-            assert [kept["id"] for kept in call(mine, "query")] == ["a", "b"]
-            assert len(call(theirs, "query")) == 2
-            assert [entry["id"] for entry in call(mine, "recall", "wall")] == ["a", "b"]
-            assert {entry["id"] for entry in call(theirs, "recall", "wall")} == {
-                kept["id"] for kept in call(theirs, "query")
-            }
-        finally:
-            graph.drop_namespace(other)
+        graph.load('Node(node_id="a", name="wall", data=""); Node(node_id="b", name="", data="");'
+                   'Edge(edge_id="e", from_node="a", to_node="b", verb="v", weight=1.0);')  # fmt: skip
+        call(theirs, "add", {"id": "a", "name": "wall", "data": "theirs"})
+        call(theirs, "add", {"text": "wall"})
+        assert MemoryGraph(graph.connection, other).node("a").data == "theirs"
+        assert [kept["id"] for kept in call(mine, "query")] == ["a", "b"]
+        assert len(call(theirs, "query")) == 2
+        assert [entry["id"] for entry in call(mine, "recall", "wall")] == ["a", "b"]
+        assert {entry["id"] for entry in call(theirs, "recall", "wall")} == {
+            kept["id"] for kept in call(theirs, "query")
+        }
 
     def test_recall_takes_a_step_along_the_edges(self, memory: ImportedMemory, graph: MemoryGraph) -> None:
         graph.load("""

@@ -6,7 +6,6 @@ import dataclasses
 import itertools
 import json
 import re
-import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeAlias
@@ -22,6 +21,7 @@ from memorygraph.languages.pete.lemmas import spellings
 from memorygraph.query import Query
 from memorygraph.runtime.pete.inference import Answers, Goal, RuleGoals, Term, ask, explain
 from tests.examples import examples
+from tests.shared_neo4j import new_namespace
 
 Fact: TypeAlias = tuple[str, str, str, bool]  # subject, lemma, object, negated
 
@@ -134,7 +134,7 @@ def rule(text: str) -> RuleGoals:
 
 @contextmanager
 def _world(connection: Connection) -> Iterator[World]:
-    world = World(Namespace(connection, f"test-{uuid.uuid4().hex}"))
+    world = World(Namespace(connection, new_namespace()))
     yield world
     world.write("MATCH (node:Node {namespace: $namespace}) WHERE node.id IS NOT NULL DETACH DELETE node")
 

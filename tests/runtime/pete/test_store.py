@@ -65,13 +65,13 @@ def entries(graph: MemoryGraph) -> int:
 @given(data=st.data())
 def test_a_log_is_kept_to_the_byte(connection: Connection, data: st.DataObject) -> None:
     text = data.draw(loadable)
-    with empty_namespace(connection) as graph:
-        graph.load(text, "pete")
-        name = store_of(graph).logs()[0].name
-        assert text_of(graph, name) == text.strip(" \t\r\n")
-        stored = elements(graph)
-        graph.load(text, "pete")
-        assert elements(graph) == stored
+    graph = empty_namespace(connection)
+    graph.load(text, "pete")
+    name = store_of(graph).logs()[0].name
+    assert text_of(graph, name) == text.strip(" \t\r\n")
+    stored = elements(graph)
+    graph.load(text, "pete")
+    assert elements(graph) == stored
 
 
 @pytest.mark.slow
@@ -83,16 +83,16 @@ def test_a_log_that_grows_in_slices_is_the_same_as_at_once(connection: Connectio
     assert isinstance(program, Program)
     ends = [item.span.end for item in program.items]
     slices = [*sorted(data.draw(st.sets(st.sampled_from(ends), max_size=4))), len(text)]
-    with empty_namespace(connection) as once, empty_namespace(connection) as grown:
-        once.load(text, "pete")
-        for end in slices:
-            grown.load(text[:end], "pete")
-        name = store_of(once).logs()[0].name
-        assert text_of(grown, name) == text_of(once, name)
-        for section in ("facts", "said", "contexts", "entries", "bindings", "fields", "nodes"):
-            assert lines(grown, section).count("\n") == lines(once, section).count("\n"), section
-        for section in ("facts", "said", "entries", "fields"):
-            assert lines(grown, section) == lines(once, section), section
+    once, grown = empty_namespace(connection), empty_namespace(connection)
+    once.load(text, "pete")
+    for end in slices:
+        grown.load(text[:end], "pete")
+    name = store_of(once).logs()[0].name
+    assert text_of(grown, name) == text_of(once, name)
+    for section in ("facts", "said", "contexts", "entries", "bindings", "fields", "nodes"):
+        assert lines(grown, section).count("\n") == lines(once, section).count("\n"), section
+    for section in ("facts", "said", "entries", "fields"):
+        assert lines(grown, section) == lines(once, section), section
 
 
 def test_a_file_with_a_mark_and_any_ends_of_lines_is_kept(graph: MemoryGraph) -> None:
@@ -186,17 +186,17 @@ def test_dropping_a_namespace_leaves_no_entry(graph: MemoryGraph) -> None:
 
 
 def test_namespaces_are_walls(connection: Connection) -> None:
-    with empty_namespace(connection) as one, empty_namespace(connection) as two:
-        one.load('Node(node_id="fan", name="fan", data="");')
-        one.load(LOG, "pete")
-        before = elements(one)
-        two.load("context main() { &heat = /* the heat in the lab */ &fan = /* fan */ &heat is 30. _x is 30?", "pete")
-        assert elements(one) == before
-        assert [log.name for log in store_of(two).logs()] == ["main"]
-        assert lines(two, "bindings").splitlines()[-1] == "main &x = the heat in the lab"
-        assert "fan | fan" not in lines(two, "nodes")
-        with pytest.raises(ScriptError, match="there is no memory:7"):
-            two.load("context next() { &a = memory:7 }", "pete")
+    one, two = empty_namespace(connection), empty_namespace(connection)
+    one.load('Node(node_id="fan", name="fan", data="");')
+    one.load(LOG, "pete")
+    before = elements(one)
+    two.load("context main() { &heat = /* the heat in the lab */ &fan = /* fan */ &heat is 30. _x is 30?", "pete")
+    assert elements(one) == before
+    assert [log.name for log in store_of(two).logs()] == ["main"]
+    assert lines(two, "bindings").splitlines()[-1] == "main &x = the heat in the lab"
+    assert "fan | fan" not in lines(two, "nodes")
+    with pytest.raises(ScriptError, match="there is no memory:7"):
+        two.load("context next() { &a = memory:7 }", "pete")
 
 
 HOSTILE = [
@@ -211,19 +211,19 @@ HOSTILE = [
 
 @pytest.mark.parametrize("hostile", HOSTILE)
 def test_hostile_texts_stay_data(connection: Connection, hostile: str) -> None:
-    with empty_namespace(connection) as canary, empty_namespace(connection) as graph:
-        canary.load('Node(node_id="n", name="canary", data="d");')
-        canary.load(LOG, "pete")
-        before = elements(canary)
-        text = (
-            f'context main() {{\n  &a = /* {hostile} */\n  &a has "{hostile}".\n  // {hostile}\n'
-            f'  !! x {hostile}\n  @[key: {hostile.replace("]", "")}]\n  @fan, set {{"{hostile}": "{hostile}"}}\n'
-            f"  &I knows that &a is &a.\n  _x is &a if _x has &a.\n  _y has _z?\n  tl;dr /* {hostile} */\n}}"
-        )
-        graph.load(text, "pete")
-        assert text_of(graph, "main") == text
-        assert hostile in lines(graph, "nodes")
-        assert elements(canary) == before
+    canary, graph = empty_namespace(connection), empty_namespace(connection)
+    canary.load('Node(node_id="n", name="canary", data="d");')
+    canary.load(LOG, "pete")
+    before = elements(canary)
+    text = (
+        f'context main() {{\n  &a = /* {hostile} */\n  &a has "{hostile}".\n  // {hostile}\n'
+        f'  !! x {hostile}\n  @[key: {hostile.replace("]", "")}]\n  @fan, set {{"{hostile}": "{hostile}"}}\n'
+        f"  &I knows that &a is &a.\n  _x is &a if _x has &a.\n  _y has _z?\n  tl;dr /* {hostile} */\n}}"
+    )
+    graph.load(text, "pete")
+    assert text_of(graph, "main") == text
+    assert hostile in lines(graph, "nodes")
+    assert elements(canary) == before
 
 
 @pytest.mark.parametrize("key", ["n", "name", "a" * 100, "a" * 20_000, "namespace_token", "log", "x} DELETE n"])
@@ -327,16 +327,13 @@ def test_a_killed_load_leaves_all_or_nothing(
     statements = "".join(f"\n  &a{n} = /* thing {n} */ &a{n} has {n}." for n in range(1500))
     path.write_text(f"context main() {{{statements}\n  _x has 7?\n}}", "utf-8")
     graph = MemoryGraph(connection, environment)
-    try:
-        for wait in (0.9, 1.6):
-            with subprocess.Popen([sys.executable, "-c", _CLIENT, str(path)], stdout=subprocess.PIPE) as client:
-                assert client.stdout
-                assert client.stdout.readline() == b"ready\n"
-                time.sleep(wait * random.uniform(0.7, 1.3))
-                client.kill()
-            stored = entries(graph), lines(graph, "facts").count("\n"), lines(graph, "nodes").count("\n")
-            assert stored in [(0, 0, 0), (3001, 1499, 2999)]
-        graph.load_file(path)
-        assert text_of(graph, "main") == path.read_text("utf-8")
-    finally:
-        graph.drop_namespace(environment)
+    for wait in (0.9, 1.6):
+        with subprocess.Popen([sys.executable, "-c", _CLIENT, str(path)], stdout=subprocess.PIPE) as client:
+            assert client.stdout
+            assert client.stdout.readline() == b"ready\n"
+            time.sleep(wait * random.uniform(0.7, 1.3))
+            client.kill()
+        stored = entries(graph), lines(graph, "facts").count("\n"), lines(graph, "nodes").count("\n")
+        assert stored in [(0, 0, 0), (3001, 1499, 2999)]
+    graph.load_file(path)
+    assert text_of(graph, "main") == path.read_text("utf-8")

@@ -1,0 +1,119 @@
+"""Stores one of each thing that the package stores.
+
+Neo4j warns about names (labels, types, properties) that its database has never seen, and a warning fails a test: so
+all of them are stored once before the first test.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from memorygraph import MemoryGraph, Provenance
+from memorygraph.graph.connection import Connection
+from memorygraph.library import CYPHER
+from memorygraph.scripted.scripted_model import ScriptedModel
+from tests.memory.names import store_names
+
+_PROGRAM = """
+import llm M from "openai://m"
+import memory Known from "neo4j://"
+main agent A {
+  model M role "r" description "d"
+  main func(input) {
+    use Known.query()
+    return generate({ input: "Go" }) { return { ok boolean } }
+  }
+}
+"""
+
+_TWO_STEPS = (
+    "@to b = eq(1 1)\n> node a\n > do\n  add(1 1)\n> node b\n > do\n  add(1 2)\n> nodeEnd\n> user\nHi\n> goto a\n"
+)
+
+_CONVO = "> node first\n > do\n  add(1 1)\n> nodeEnd\n> user\nHi\n> goto first\n"
+
+_LOG = """
+context names(&a) {
+  @[time: 12:30]
+  !! thermometer {"temperature": 30}
+  @fan, set {"speed": 2} >> {"ok": true}
+  context inner(&a) { &a is that &a likes 3 and &a likes 4. tl;dr /* done */ }
+  _x is _y if _x likes _y.
+  _x is _y?
+  &b = memory:1
+  context gone() = memory:3
+"""
+
+_GRAPH = 'Node(node_id="a", name="", data=""); Edge(edge_id="e", from_node="a", to_node="a", verb="v", weight=0);'
+
+
+_THOUGHT = """
+&a = /* a */ &b = memory:1
+@[time: 12:30]
+&a likes "b". &a doesn't like that &a likes &b and &b likes &a.
+_x likes &a if _x likes &b.
+context inner(&a) { tl;dr /* done */ }
+context gone() = memory:1
+_x likes &a?"""
+
+
+def store_every_name(connection: Connection) -> None:
+    """Store one of each thing, in namespaces whose names begin with `names`."""
+    _store_programs(MemoryGraph(connection, "names"))
+    _store_log(MemoryGraph(connection, "names-of-pete"))
+    _store_thought(MemoryGraph(connection, "names-of-thought"))
+    _store_history(MemoryGraph(connection, "names-of-history"))
+    store_names(MemoryGraph(connection, "names-of-memory"))
+
+
+def _store_programs(graph: MemoryGraph) -> None:
+    graph.load(_GRAPH)
+    checkpoint = {"namespace": graph.namespace, "program": "p", "former": "", "statements": 0}
+    graph.connection.write(lambda transaction: transaction.run(CYPHER["load/save-checkpoint"](**checkpoint)))
+    history = graph.messages("names")
+    history.append({"role": "user", "content": "u"})
+    history.append({"role": "assistant", "content": "a"}, metadata={"model": "m"}, subgraph=[history[0]])
+    history[0]["content"] = "v"
+    graph.run(_PROGRAM, mock=True)
+    graph.run(_CONVO, language="convo")
+    graph.run(_TWO_STEPS, language="convo")
+    graph.load("main agent { main func() { return 1 } }", "agentscript", file="one.as")
+    graph.load(_CONVO, "convo", file="two.convo")
+
+
+def _store_log(graph: MemoryGraph) -> None:
+    if graph.thoughts():
+        return
+    graph.load(_LOG, "pete")
+    graph.messages("names").append({"role": "assistant", "content": "a"})
+    [ends] = graph.query(
+        "MATCH (context:Context {namespace: $namespace}), (message:Message {namespace: $namespace}) "
+        "RETURN context.id AS id, collect(message.id) AS messages LIMIT 1"
+    )
+    joined = CYPHER["pete/join-message"](namespace=graph.namespace, **ends)
+    graph.connection.write(lambda transaction: transaction.run(joined))
+
+
+def _store_thought(graph: MemoryGraph) -> None:
+    if graph.thoughts():
+        return
+    with ScriptedModel([_THOUGHT, "look\n", "}"]) as model, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("OPENAI_BASE_URL", model.base_url)
+        patch.setenv("NO_PROXY", "127.0.0.1")
+        thought = graph.pete("names", "any")
+        thought.sense("thermometer", 30)
+        thought.run(3)
+
+
+def _store_history(graph: MemoryGraph) -> None:
+    if graph.revisions():
+        return
+    graph.messages("names").append({"role": "user", "content": "u"})
+    [message] = graph.query("MATCH (message:Message {namespace: $namespace}) RETURN message.id AS id")
+    graph.load(_GRAPH, provenance=Provenance("b", "m", "c", message["id"]))
+    graph.load('Node(node_id="a", name="b"); Edge(edge_id="e", weight=1);')
+    graph.undo(2)
+    graph.purge(before=1)
+    graph.load(_LOG, "pete")
+    for thought in graph.thoughts():
+        graph.delete(f"memory-{thought.address}")

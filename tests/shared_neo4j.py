@@ -1,0 +1,92 @@
+"""One Neo4j for a whole run of the tests, however many workers run them."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import uuid
+from pathlib import Path
+
+import neo4j
+from filelock import FileLock
+
+from memorygraph import EmbeddedServer
+from memorygraph.graph.connection import Connection
+from memorygraph.graph.schema import apply_schema
+from tests.names import store_every_name
+
+Address = tuple[str, tuple[str, str] | None]
+"""Where Neo4j is, and the name and the password of its user."""
+
+# Workers take it over from the environment of the process that starts them.
+RUN = os.environ.setdefault("MEMORYGRAPH_TEST_RUN", uuid.uuid4().hex[:8])
+
+MIN_FREE_BYTES = 8 * 2**30
+
+_CLEAN_UP = (
+    "MATCH (node) WHERE node.namespace STARTS WITH $prefix OR (node:Namespace AND node.name STARTS WITH $prefix) "
+    "WITH node LIMIT 5000 DETACH DELETE node RETURN count(*) AS deleted"
+)
+
+
+def folder_in_memory() -> Path | None:
+    """Where files are kept in memory, if there is room: each commit would wait for a disk."""
+    memory = Path("/dev/shm")
+    return memory if memory.is_dir() and shutil.disk_usage(memory).free >= MIN_FREE_BYTES else None
+
+
+def new_namespace() -> str:
+    """A name that no other namespace has; what is stored in it need not be deleted."""
+    return f"test-{RUN}-{uuid.uuid4().hex[:16]}"
+
+
+class SharedNeo4j:
+    """The Neo4j of the run that has this folder: that of NEO4J_URI, else an embedded server with data of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._home = folder / "home"
+        self._known = folder / "address.json"
+
+    def address(self) -> Address:
+        """Where it is; the first worker that asks starts it, applies the schema and stores every name."""
+        with FileLock(self._folder / "lock"):
+            if not self._known.exists():
+                uri, auth = _given() or self._start()
+                with Connection(uri, auth) as connection:
+                    apply_schema(connection)
+                    store_every_name(connection)
+                self._known.write_text(json.dumps([uri, auth]), "utf-8")
+        uri, auth = json.loads(self._known.read_text("utf-8"))
+        return uri, tuple(auth) if auth else None
+
+    def stop(self) -> None:
+        """Stop the server of the run; of a server of somebody else, delete all namespaces of the run."""
+        try:
+            if self._home.exists():
+                EmbeddedServer(self._home).down()
+            elif self._known.exists():
+                self._clean_up()
+        finally:
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _clean_up(self) -> None:
+        uri, auth = self.address()
+        with neo4j.GraphDatabase.driver(uri, auth=auth) as driver:
+            while driver.execute_query(_CLEAN_UP, prefix=f"test-{RUN}-").records[0]["deleted"]:
+                pass
+
+    def _start(self) -> Address:
+        """Start the embedded server; its program files are those of the developer's home, and downloaded once."""
+        embedded = EmbeddedServer(self._home, EmbeddedServer().artifacts)
+        status = embedded.up()
+        assert status.bolt_uri
+        return status.bolt_uri, (status.username, embedded.password())
+
+
+def _given() -> Address | None:
+    uri = os.environ.get("NEO4J_URI")
+    password = os.environ.get("NEO4J_PASSWORD")
+    user = os.environ.get("NEO4J_USERNAME", "neo4j")
+    return (uri, (user, password) if password else None) if uri else None
