@@ -49,7 +49,7 @@ Condition: TypeAlias = Always | InWords | InCode
 
 @dataclass(frozen=True)
 class Route:
-    """A way out of a node. `target` is the id of a node, `auto` or `next`, or None where the route is an exit.
+    """A way out of a node: `target` is the id of a node, `auto`, `next`, or None for an exit.
 
     `candidates` are the nodes among which `auto` chooses, where the source names them; `model` judges the condition
     in place of the run's own; `written` is the route as messages and errors name it.
@@ -108,7 +108,7 @@ class GraphNode:
         return functions_of(self.children)
 
     def tag(self, name: str) -> str | None:
-        """The text of a tag of the node; an empty one where the tag has none, and None where there is no such tag."""
+        """The text of a tag of the node: empty for a tag without text, None for a tag that is missing."""
         return tag_of(self.message, name)
 
 
@@ -159,7 +159,7 @@ def graph_of(conversation: syntax.Conversation) -> NodeGraph:
 def split_parts(
     messages: Iterable[syntax.Message],
 ) -> Iterator[tuple[syntax.TextMessage | None, list[syntax.Message]]]:
-    """Split messages into parts: each node with what belongs to it, and without a head what is between nodes."""
+    """Split messages into nodes, each a head and what belongs to it, and parts without a head between them."""
     head: syntax.TextMessage | None = None
     inside: list[syntax.Message] = []
     for message in messages:
@@ -192,7 +192,7 @@ def message_role(message: syntax.Message) -> str:
 
 
 def tag_of(message: syntax.Message, name: str) -> str | None:
-    """The text of the last tag of a name, an empty one where it has none; None where there is no such tag."""
+    """The text of the last tag of a name: empty for a tag without text, None for a tag that is missing."""
     return next((tag.text or "" for tag in reversed(message.tags) if tag.name == name), None)
 
 

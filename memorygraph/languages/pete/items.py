@@ -14,8 +14,8 @@ from memorygraph.languages.pete import syntax
 
 GRAMMAR = read_grammar(Path(__file__).with_name("grammar.tx"), "Item")
 MACHINE = Machine(GRAMMAR.rules, GRAMMAR.layout)
-RESERVED = frozenset(GRAMMAR.tokens["Reserved"].split("|"))
-"""The words that are no names."""
+# The words that are no names: those that the pattern of a name looks out for.
+RESERVED = frozenset(re.findall(r"[a-z]+(?=[|)])", GRAMMAR.tokens["Identifier"].partition(")(?!")[0] + ")"))
 
 BLANKS = " \t\r\n"
 _ANSWERED = frozenset({syntax.Command, syntax.Question})

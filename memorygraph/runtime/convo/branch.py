@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 
 @dataclass
 class Branch:
-    """A run from one node on. `around` are the messages outside of the graph, `groups` those of each visit so far.
+    """A run from one node on.
+
+    `around` are the messages outside of the graph, `groups` those of each visit so far.
 
     `node` is the node of the next step, None after the last; `given` is its input.
     """
@@ -71,7 +73,7 @@ class Branch:
         node = self.find_node(self.node)
         self.engine.count_step()
         index = len(self.groups)
-        step = self.engine.known_step(self.id, index)
+        step = self.engine.known_steps.get((self.id, index))
         if step is None or step.node != node.id:
             step = ConvoStep(index, node.id, self.given, self.id)
         step.error = None

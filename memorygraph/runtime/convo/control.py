@@ -41,7 +41,7 @@ def called_name(item: syntax.Statement | syntax.Argument) -> str | None:
 
 
 @dataclass
-class Block:
+class StatementBlock:
     """Sibling statements, with the evaluator and the scope in which they are executed."""
 
     evaluator: Evaluator
@@ -55,10 +55,10 @@ class Block:
         """The name that a statement calls; None after the last."""
         return called_name(self.items[index]) if index < len(self.items) else None
 
-    def arguments_at(self, index: int) -> Block:
+    def arguments_at(self, index: int) -> StatementBlock:
         """The arguments of the call at an index."""
         value = self.items[index].value
-        return Block(self.evaluator, value.arguments if isinstance(value, syntax.Call) else (), self.scope)
+        return StatementBlock(self.evaluator, value.arguments if isinstance(value, syntax.Call) else (), self.scope)
 
     def execute(self, index: int) -> tuple[Any, int]:
         """Execute the statement at an index; give its value, and the index of the next."""
@@ -122,8 +122,8 @@ class Block:
 # Blocks also take the statements after them, and give the index of the next statement.
 
 
-def execute_if(block: Block, index: int) -> tuple[Any, int]:
-    """Execute `if(c) statement` with its `elif(c) statement` and `else(…)`; give the value of what was executed.
+def execute_if(block: StatementBlock, index: int) -> tuple[Any, int]:
+    """Execute `if(c) statement` with its `elif(c) statement` and `else(…)`; give the value of the branch.
 
     Without a statement after it, it gives whether the condition holds.
     """
@@ -141,7 +141,7 @@ def execute_if(block: Block, index: int) -> tuple[Any, int]:
     return False if alone else UNDEFINED, end
 
 
-def execute_while(block: Block, index: int) -> tuple[Any, int]:
+def execute_while(block: StatementBlock, index: int) -> tuple[Any, int]:
     """Execute `while(c) statement`; give the value of the last round."""
     end, value, rounds = block.body_of_loop("while", index), UNDEFINED, 0
     while all_truthy(block.arguments_at(index)):
@@ -156,7 +156,7 @@ def execute_while(block: Block, index: int) -> tuple[Any, int]:
     return value, end
 
 
-def execute_foreach(block: Block, index: int) -> tuple[Any, int]:
+def execute_foreach(block: StatementBlock, index: int) -> tuple[Any, int]:
     """Execute `foreach(name=in(list)) statement`; the items of a map are maps with `key` and `value`."""
     end, value = block.body_of_loop("foreach", index), UNDEFINED
     head = block.arguments_at(index)
@@ -188,7 +188,7 @@ def list_items(value: Any) -> list[Any]:
     return [*value]
 
 
-BLOCKS: dict[str, Callable[[Block, int], tuple[Any, int]]] = {
+BLOCKS: dict[str, Callable[[StatementBlock, int], tuple[Any, int]]] = {
     "if": execute_if,
     "while": execute_while,
     "foreach": execute_foreach,
@@ -198,7 +198,7 @@ BLOCKS: dict[str, Callable[[Block, int], tuple[Any, int]]] = {
 # Forms take their arguments unevaluated.
 
 
-def all_truthy(arguments: Block) -> bool:
+def all_truthy(arguments: StatementBlock) -> bool:
     """Whether there are values and all count as true; those after one that does not are not evaluated."""
     index, value = 0, False
     while index < len(arguments):
@@ -208,7 +208,7 @@ def all_truthy(arguments: Block) -> bool:
     return truthy(value)
 
 
-def first_truthy(arguments: Block) -> Any:
+def first_truthy(arguments: StatementBlock) -> Any:
     """The first value that counts as true, or else the last one."""
     index, value = 0, UNDEFINED
     while index < len(arguments):
@@ -218,19 +218,19 @@ def first_truthy(arguments: Block) -> Any:
     return value
 
 
-def execute_body(arguments: Block) -> Any:
+def execute_body(arguments: StatementBlock) -> Any:
     """Execute `fn(…)`: a body of its own for `return`, with the variables of the scope around it."""
     if not arguments.items:
         return UNDEFINED
     return arguments.evaluator.body(arguments.items, arguments.scope, arguments.items[0].span)
 
 
-def execute_return(arguments: Block) -> Any:
+def execute_return(arguments: StatementBlock) -> Any:
     """Execute `return(…)`: end the body with the last value."""
     raise ReturnSignal(arguments.execute_all())
 
 
-def execute_break(arguments: Block) -> Any:
+def execute_break(arguments: StatementBlock) -> Any:
     """Execute `break(…)`: end the loop, if there are conditions only where one of them holds."""
     if not arguments.items or truthy(first_truthy(arguments)):
         raise BreakSignal
@@ -240,7 +240,7 @@ def execute_break(arguments: Block) -> Any:
 CASES = ("case", "test", "default")
 
 
-def execute_switch(arguments: Block) -> Any:
+def execute_switch(arguments: StatementBlock) -> Any:
     """Execute `switch(value case(1 2) … test(condition) … default() …)`, or `switch(condition then else)`."""
     if not arguments.items:
         return UNDEFINED
@@ -260,7 +260,7 @@ def execute_switch(arguments: Block) -> Any:
     return UNDEFINED
 
 
-def equals_any(subject: Any, arguments: Block) -> bool:
+def equals_any(subject: Any, arguments: StatementBlock) -> bool:
     """Whether a value is one of others; those after the first that is equal are not evaluated."""
     index = 0
     while index < len(arguments):
@@ -270,7 +270,7 @@ def equals_any(subject: Any, arguments: Block) -> bool:
     return False
 
 
-def change_variable(arguments: Block, name: str) -> Any:
+def change_variable(arguments: StatementBlock, name: str) -> Any:
     """Execute `inc(name)` or `dec(name 2)`: add to a variable, or subtract from it, 1 or the value given."""
     if not 1 <= len(arguments) <= 2 or not isinstance(variable := arguments.items[0].value, syntax.Reference):
         raise ValueProblem(f"`{name}` takes a variable, and by how much", "invalid-arguments")
@@ -286,7 +286,7 @@ def change_variable(arguments: Block, name: str) -> Any:
 class Form:
     """A form; `pure` says that a `define` may hold it."""
 
-    run: Callable[[Block], Any]
+    run: Callable[[StatementBlock], Any]
     pure: bool = True
 
 
@@ -295,7 +295,7 @@ FORMS: dict[str, Form] = {
     "or": Form(first_truthy),
     "inc": Form(lambda arguments: change_variable(arguments, "inc")),
     "dec": Form(lambda arguments: change_variable(arguments, "dec")),
-    "do": Form(Block.execute_all, pure=False),
+    "do": Form(StatementBlock.execute_all, pure=False),
     "fn": Form(execute_body, pure=False),
     "return": Form(execute_return, pure=False),
     "break": Form(execute_break, pure=False),

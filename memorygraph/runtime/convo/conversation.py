@@ -28,7 +28,7 @@ class ConvoCompletion:
 
 
 class Conversation:
-    r"""A conversation with a graph in it; each `complete` visits one node. With `summary` the last one sums up.
+    r"""A conversation with a graph in it; each `complete` visits one node, and may end with a summary.
 
     >>> source = "> user\n3\n@to b\n> node a\n  > f(x: number) -> (mul(x 2))\n> node b\n> goto a"
     >>> conversation, done = Conversation(source, summary=False), False

@@ -46,7 +46,10 @@ class Asker(Protocol):
 
 
 class ModelAsker:
-    """Asks the model of a name, or of an address such as `ollama://host:port/model`; by default MEMORYGRAPH_MODEL."""
+    """Asks the model of a name, or of an address such as `ollama://host:port/model`.
+
+    Without either it is the model of MEMORYGRAPH_MODEL.
+    """
 
     def __init__(self, model: str | None = None) -> None:
         self.default = model
@@ -219,7 +222,7 @@ class Engine:
         return result
 
     def summarize(self, main: Branch) -> None:
-        """Ask the model to sum up the run for the user; the request and the summary become messages of the run."""
+        """Ask the model to sum up the run; the request and the summary become messages of the run."""
         scene = self.surroundings.scene
         told = summary_request((step.node, scene.describe(step.node), render_value(step.output)) for step in main.steps)
         messages = wire_messages([*self.surroundings.around, *told])
@@ -241,10 +244,6 @@ class Engine:
             raise GraphFailure("the run was stopped", "stopped")
 
     # For branches
-
-    def known_step(self, branch: str, index: int) -> ConvoStep | None:
-        """Find a step of the run that is resumed."""
-        return self.known_steps.get((branch, index))
 
     def count_step(self) -> None:
         """Count a step of any branch.

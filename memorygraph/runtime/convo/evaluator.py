@@ -23,9 +23,9 @@ from memorygraph.runtime.convo.control import (
     FORMS,
     MISPLACED,
     NAMES_OF_CONTROL,
-    Block,
     BreakSignal,
     ReturnSignal,
+    StatementBlock,
     called_name,
 )
 from memorygraph.runtime.convo.scope import ConvoScope, Environment
@@ -195,7 +195,7 @@ class Evaluator:
         name = called_name(item)
         try:
             if name in BLOCKS:
-                value, index = BLOCKS[name](Block(self, items, scope), index)
+                value, index = BLOCKS[name](StatementBlock(self, items, scope), index)
             else:
                 value, index = self.evaluate(item.value, scope), index + 1
             if item.path:
@@ -239,13 +239,13 @@ class Evaluator:
         return str(scope.work.spend_on(join_texts(pieces)))
 
     def evaluate_call(self, call: syntax.Call, scope: ConvoScope) -> Any:
-        """Call what a name stands for: a form, a type's constructor, or a function of the engine or conversation."""
+        """Call what a name stands for: a form, a type's constructor, or a function."""
         name = ".".join(call.name)
         scope.work.spend()
         if name in FORMS:
             if not FORMS[name].pure:
                 scope.require_pure(name)
-            return FORMS[name].run(Block(self, call.arguments, scope))
+            return FORMS[name].run(StatementBlock(self, call.arguments, scope))
         if name in CONSTRUCTORS:
             return scope.work.spend_on(CONSTRUCTORS[name](self.entries(call.arguments, scope)))
         if name in self.environment.hooks:

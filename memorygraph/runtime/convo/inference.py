@@ -17,6 +17,7 @@ from memorygraph.languages.convo import syntax
 from memorygraph.runtime.convo.failure import FunctionFailure, GraphFailure
 from memorygraph.runtime.convo.prompts import JSON_MODE, ask_for_json, read_typed_reply
 from memorygraph.runtime.convo.steps import ConvoStep, ToolUse
+from memorygraph.runtime.convo.tools import read_arguments, tool_schema
 from memorygraph.runtime.convo.transcript import TranscriptEntry, record_result, wire_messages
 from memorygraph.runtime.convo.values import to_plain
 
@@ -66,7 +67,7 @@ class Inference:
         reply_type = scene.reply_type(self.node, step.messages)
         options: dict[str, Any] = {}
         if tools:
-            options["tools"] = [scene.tool(function) for function in tools.values()]
+            options["tools"] = [tool_schema(function, scene.evaluator) for function in tools.values()]
         choice = tool_choice(next((entry for entry in reversed(context) if entry.spoken), None), list(tools))
         if choice is not None:
             options["tool_choice"] = choice
@@ -79,7 +80,7 @@ class Inference:
             if call.name not in tools:
                 raise GraphFailure(f"the model called `{call.name}`, which is not offered here", "unknown-tool")
             function = tools[call.name]
-            self.call(function, lambda: scene.arguments(function, call.arguments), call.id)
+            self.call(function, lambda: read_arguments(call.arguments, function, scene.evaluator), call.id)
             return
         if completion.refusal:
             raise ModelError(f"the model refuses: {completion.refusal}")
@@ -87,14 +88,12 @@ class Inference:
         step.output = said if reply_type is None else read_typed_reply(said, reply_type)
         step.messages = [*step.messages, TranscriptEntry("assistant", said)]
 
-    def call(
-        self, function: syntax.FunctionMessage, read_arguments: Callable[[], dict[str, Any]], id_: str = ""
-    ) -> None:
+    def call(self, function: syntax.FunctionMessage, read: Callable[[], dict[str, Any]], id_: str = "") -> None:
         """Call a function; a call that a resumed run knows to be complete is not made again."""
         use = self.step.tool
         if use is None:
             try:
-                arguments = read_arguments()
+                arguments = read()
                 use = ToolUse(function.name, arguments, self.branch.scene.call(function, arguments))
             except ScriptError as error:
                 raise FunctionFailure(error.problems) from error

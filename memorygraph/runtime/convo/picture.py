@@ -124,7 +124,7 @@ class NodeBox:
 
 
 def arrange_rows(graph: NodeGraph, arrows: Sequence[Arrow]) -> list[list[str]]:
-    """Arrange the nodes in rows by their distance from the first one; those that it cannot reach come last."""
+    """Arrange the nodes in rows by their distance from the first one; unreachable ones come last."""
     row: dict[str, int] = {}
     for start in graph.nodes:
         if start in row:
@@ -192,7 +192,7 @@ def draw_box(id_: str, box: NodeBox, *, visited: bool) -> str:
 
 
 def draw_arrow(arrow: Arrow, boxes: dict[str, NodeBox]) -> str:
-    """Draw a curve from box to box: downwards to the next row, and around the side where it goes back, or far."""
+    """Draw a curve from box to box: down to the next row, or around the side."""
     source, target = boxes[arrow.source], boxes[arrow.target]
     color, thick = (COLORS["path"], 3) if arrow.taken else (COLORS["edge"], 1.5)
     dashes = ' stroke-dasharray="5 4"' if arrow.kind in JUDGED_KINDS else ""

@@ -1,4 +1,4 @@
-"""What the engine itself tells a model: to reply with JSON, to judge and choose routes, and to sum up a run.
+"""The engine's own requests to a model: to reply with JSON, to judge and choose routes, and to sum up a run.
 
 An endpoint in JSON mode answers with an object, so that any other value is asked for inside of one. Source:
 seeds/convo-node-graphs.txt.
@@ -75,7 +75,7 @@ def reply_instruction(schema: Mapping[str, Any]) -> str:
 
 
 def read_typed_reply(reply: str, type_: ConvoType) -> Any:
-    """Read the value in a reply: as JSON, in a fence or in prose, in the object that was asked for, or as a bare word.
+    """Read the value in a reply: as JSON, fenced or in prose, in an object with one key, or as a bare word.
 
     >>> from memorygraph.runtime.convo.types import Enum
     >>> read_typed_reply('{"value": "sad"}', Enum(("happy", "sad"))), read_typed_reply("sad", Enum(("happy", "sad")))
@@ -155,7 +155,7 @@ def choice_prompt(nodes: Mapping[str, str], given: str, output: str) -> str:
 
 
 def summary_request(actions: Iterable[tuple[str, str, str]]) -> list[TranscriptEntry]:
-    """Tell a model what a run did, and ask for a summary; an action is a node's id, its description and its output.
+    """Ask for a summary of a run; an action is a node's id, its description and its output.
 
     >>> print(summary_request([("rank", "Ranks the input", "7")])[0].content)
     The following actions have been taken:

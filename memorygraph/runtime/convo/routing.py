@@ -82,7 +82,7 @@ class Crossing:
         """Ask models about all conditions in words at once; give their judgements by the index of the route."""
         output = render_value(self.step.output)
         prompts = {
-            index: judge_prompt(self.branch.scene.text(route.condition.text), output)
+            index: judge_prompt(self.branch.scene.evaluator.template(route.condition.text), output)
             for index, route in enumerate(routes)
             if isinstance(route.condition, InWords)
         }

@@ -12,7 +12,6 @@ from memorygraph.errors import ScriptError, Span
 from memorygraph.languages.convo import syntax
 from memorygraph.runtime.convo.evaluator import Evaluator
 from memorygraph.runtime.convo.scope import Environment
-from memorygraph.runtime.convo.tools import read_arguments, tool_schema
 from memorygraph.runtime.convo.transcript import SPEAKERS, TranscriptEntry
 from memorygraph.runtime.convo.values import UNDEFINED, ConvoType, copy_deeply, to_plain, truthy
 from memorygraph.runtime.permissions import Permissions
@@ -129,13 +128,9 @@ class Scene:
 
     # Texts and messages
 
-    def text(self, template: syntax.Template) -> str:
-        """Render a template."""
-        return self.evaluator.template(template)
-
     def describe(self, node: str) -> str:
         """Render the description of a node."""
-        return self.text(self.graph.nodes[node].message.content) if node in self.graph.nodes else ""
+        return self.evaluator.template(self.graph.nodes[node].message.content) if node in self.graph.nodes else ""
 
     def is_enabled(self, message: syntax.Message) -> bool:
         """Whether the tags `@condition` and `@disabled` let a message take part."""
@@ -149,7 +144,7 @@ class Scene:
 
     def speech(self, message: syntax.TextMessage) -> TranscriptEntry:
         """Render the message of a speaker."""
-        return TranscriptEntry(message.role, self.text(message.content), self.tags(message))
+        return TranscriptEntry(message.role, self.evaluator.template(message.content), self.tags(message))
 
     def recorded_call(self, message: syntax.FunctionMessage) -> TranscriptEntry:
         """Read a call that the conversation already holds."""
@@ -194,19 +189,7 @@ class Scene:
         """The source in a span."""
         return self.program.source.text[span[0] : span[1]].strip()
 
-    # Tools and types
-
-    def tool(self, function: syntax.FunctionMessage) -> dict[str, Any]:
-        """Describe a function as the model is offered it."""
-        return tool_schema(function, self.evaluator)
-
-    def arguments(self, function: syntax.FunctionMessage, said: str) -> dict[str, Any]:
-        """Read the arguments that a model gives to a function, as the types that it takes.
-
-        Raises:
-            MemoryGraphError: they do not fit.
-        """
-        return read_arguments(said, function, self.evaluator)
+    # Functions and types
 
     def call(self, function: syntax.FunctionMessage, arguments: dict[str, Any]) -> Any:
         """Call a function; the result is data that shares nothing with the program.

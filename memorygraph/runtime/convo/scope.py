@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from memorygraph.languages.convo import syntax
 from memorygraph.runtime.convo.types import BASIC
-from memorygraph.runtime.convo.values import UNDEFINED, copy_deeply, get_at_path, require_bounded, set_member
+from memorygraph.runtime.convo.values import UNDEFINED, copy_deeply, read_at_path, require_bounded, set_member
 from memorygraph.runtime.permissions import Permissions
 from memorygraph.runtime.values import ValueProblem
 
@@ -83,7 +83,7 @@ class WorkBudget:
 
 @dataclass
 class ConvoScope:
-    """The scope of an expression: a body with variables of its own, or the conversation (`variables` is None).
+    """The scope of an expression: the body of a function, or the conversation (`variables` is None).
 
     `defining` allows only what a `define` may call. `depth` counts the calls around the expression.
     """
@@ -105,7 +105,7 @@ class ConvoScope:
         return ConvoScope(self.environment, variables, self.defining, self.depth + 1, self.work)
 
     def leave_body(self) -> ConvoScope:
-        """The scope of a type in the head of a function: it sees no variables of a body, and calls no functions."""
+        """The scope of a type in the head of a function: without the variables of a body, and defining."""
         return ConvoScope(self.environment, None, True, self.depth, self.work)
 
     def require_pure(self, name: str) -> None:
@@ -118,15 +118,15 @@ class ConvoScope:
             raise ValueProblem(f"`{name}` cannot be called in a `define`; call it in a `do`", "not-in-define")
 
     def look_up(self, path: Sequence[str]) -> Any:
-        """Read what a path leads to: from a variable of the body, of the conversation, or a type; else undefined."""
+        """Read what a path leads to, from a variable of the body, of the conversation, or a type."""
         name = path[0]
         for variables in (self.variables, self.environment.variables, BASIC):
             if variables is not None and name in variables:
-                return get_at_path(variables[name], path[1:])
+                return read_at_path(variables[name], path[1:])
         return UNDEFINED
 
     def assign(self, path: Sequence[str], value: Any) -> None:
-        """Assign `path = value`: a variable of this scope, or a member of one; missing maps on the way are created.
+        """Assign a variable of this scope, or a member of one; missing maps on the way are created.
 
         Raises:
             ValueProblem: the path leads through a value that is not a map.
@@ -139,7 +139,7 @@ class ConvoScope:
         if holder is UNDEFINED or holder is None:
             own[path[0]] = holder = {}
         for name in path[1:-1]:
-            inner = get_at_path(holder, [name])
+            inner = read_at_path(holder, [name])
             if inner is UNDEFINED or inner is None:
                 set_member(holder, name, inner := {})
             holder = inner

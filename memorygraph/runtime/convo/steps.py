@@ -60,7 +60,9 @@ class ToolUse:
 
 @dataclass(frozen=True)
 class TakenRoute:
-    """The route that a step took: to a node, or out of the graph (None). `why` is the route as the source writes it.
+    """The route that a step took: to a node, or out of the graph (None).
+
+    `why` is the route as the source writes it.
 
     `forks` are the nodes to which other branches went from here.
     """
@@ -81,7 +83,7 @@ class TakenRoute:
 
 @dataclass
 class ConvoStep:
-    """One visit of a node. `index` counts the visits of its branch; `branch` is empty for the first of them.
+    """One visit of a node, by a branch: `branch` is empty for the first, `index` counts its visits.
 
     `messages` are added to the transcript, `system` was sent beside them; `variables` are those of the program
     afterwards, as far as JSON can hold them. Its progress: `begun`, the messages are known; `answered`, the output is

@@ -35,7 +35,7 @@ DELETED_AT_ONCE = 5000
 
 
 class Journal:
-    """The steps of one run as a file of this machine, until all of them are in Neo4j; the last state of a step counts.
+    """The steps of one run as a file of this machine, until all of them are in Neo4j.
 
     A step is in the file before the run does anything else, and the database is written meanwhile: so a run that was
     killed knows all that it had done, and no step waits for the database. The file survives the end of the process,
@@ -150,7 +150,7 @@ class ConvoRunStore(RunListener):
         self._journal.close(remove=not self._writer.failed)
 
     def keep(self, step: ConvoStep) -> None:
-        """Store the state of a step: in the journal now, and in Neo4j soon, where only the latest state counts."""
+        """Store the state of a step: in the journal now, and in Neo4j soon, where the latest state counts."""
         key = (step.branch, step.index)
         state = json.dumps(to_plain(step.as_dict()))
         self._journal.append(state)
@@ -242,7 +242,7 @@ def find_interrupted_run(namespace: Namespace, source: Source) -> str:
     """
     rows = namespace.read("convo/broken-run", graph=program_id(source))
     if not rows:
-        raise NotFoundError(f"no run of this program in namespace `{namespace}` was broken off")
+        raise NotFoundError(f"no run of this program in namespace `{namespace}` was interrupted")
     return str(rows[0]["id"])
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Surroundings:
-    """Reads the messages outside of the nodes, in order. `given` is the input that the caller adds to them.
+    """Reads the messages outside of the nodes, in order; `given` is the input that the caller adds.
 
     `around` is what was said outside of the graph, `groups` what each visit so far has said. `visit` is the visit
     that the messages are in, and `heard` the last thing that was said: the input of the next visit.

@@ -14,7 +14,7 @@ from memorygraph.runtime.values import ValueProblem
 
 
 def tool_schema(function: syntax.FunctionMessage, evaluator: Evaluator) -> dict[str, Any]:
-    """Describe a function as OpenAI's API describes `tools`; comments on it and its parameters are descriptions.
+    """Describe a function as OpenAI's API describes `tools`; comments in its head are descriptions.
 
     >>> from memorygraph.errors import Source
     >>> from memorygraph.runtime.convo.scope import Environment
@@ -33,7 +33,7 @@ def tool_schema(function: syntax.FunctionMessage, evaluator: Evaluator) -> dict[
 def read_arguments(
     given: str | Mapping[str, Any], function: syntax.FunctionMessage, evaluator: Evaluator
 ) -> dict[str, Any]:
-    """Read the arguments that a model gives to a function, as JSON or as a map, as values of its parameters' types.
+    """Read the arguments that a model gives to a function, and convert them to the parameters' types.
 
     What the function has no parameter for is left out.
 

@@ -114,7 +114,7 @@ def wire_messages(entries: Iterable[TranscriptEntry]) -> list[dict[str, Any]]:
 
 
 def record_result(value: Any) -> Any:
-    r"""Write what a function gave as the transcript holds it: a long text of several lines has lines of its own.
+    r"""Convert a result to what the transcript holds: long text of several lines has lines of its own.
 
     >>> record_result("short\ntext"), record_result(3)
     ('short\ntext', 3)

@@ -35,7 +35,7 @@ MAX_SHOWN_VALUES = 20
 
 @dataclass(frozen=True)
 class Basic(ConvoType):
-    """`string`, `number`, `int`, `time`, `boolean`, `any`, `object` or `void`. A time is in milliseconds, as `now`.
+    """`string`, `number`, `int`, `time` in milliseconds, `boolean`, `any`, `object` or `void`.
 
     `convert` gives a value as one of the type, or MISMATCH; `words` are what messages call it.
     """
@@ -88,7 +88,7 @@ class Enum(ConvoType):
         return known if len(self.values) == 1 else f"one of {known}{', …' * (len(self.values) > MAX_SHOWN_VALUES)}"
 
     def coerce(self, value: Any, where: str = "the value") -> Any:
-        """Find the constant that a value is, or says in another type: "5" for 5, 5 for "5", " happy " for "happy"."""
+        """Find the constant that a value is, or is as text: "5" for 5, 5 for "5", " happy " for "happy"."""
         for known in self.values:
             if strict_equal(known, value):
                 return known
@@ -248,7 +248,7 @@ ANY, VOID = BASIC["any"], BASIC["void"]
 
 
 def type_of(value: Any) -> ConvoType:
-    """Read a value as a type: a map is a struct, a list with one item is a list of it, a constant is a literal type.
+    """Read a value as a type: a map is a struct, `[type]` a list, and a constant a literal type.
 
     >>> type_of({"kind": "a", "n": BASIC["int"]}).fields[0].type
     Enum(values=('a',))

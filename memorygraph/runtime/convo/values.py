@@ -119,7 +119,7 @@ def to_json(value: Any) -> str:
 
 
 def to_plain(value: Any) -> Any:
-    """Convert a value to JSON data: undefined is left out of maps and null in lists, and a type is its schema.
+    """Convert a value to JSON data: a type to its schema, undefined in a list to null, and in a map to nothing.
 
     >>> to_plain({"a": UNDEFINED, "b": [UNDEFINED, (1,)]})
     {'b': [None, [1]]}
@@ -180,7 +180,7 @@ def copy_deeply(value: Any) -> Any:
 
 
 def truthy(value: Any) -> bool:
-    """Whether a value counts as true: undefined, null, false, 0, NaN and "" do not; every list and map does.
+    """Whether a value counts as true: all but undefined, null, false, 0, NaN and "".
 
     >>> truthy([]), truthy({}), truthy(""), truthy("0")
     (True, True, False, True)
@@ -229,10 +229,10 @@ def is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-def get_member(value: Any, name: str) -> Any:
-    """Read `value.name`: a key of a map, an item of a list by its number, or `length`; otherwise undefined.
+def read_member(value: Any, name: str) -> Any:
+    """Read `value.name`: a key of a map, an item of a list by its index, or `length`; else undefined.
 
-    >>> get_member({"a": 1}, "a"), get_member(["x"], "0"), get_member(["x"], "length"), get_member("", "__class__")
+    >>> read_member({"a": 1}, "a"), read_member(["x"], "0"), read_member(["x"], "length"), read_member("", "__class__")
     (1, 'x', 1, undefined)
     """
     if isinstance(value, Mapping):
@@ -254,14 +254,14 @@ def item_index(name: str) -> int | None:
     return int(name) if re.fullmatch(r"0|[1-9][0-9]{0,8}", name) else None
 
 
-def get_at_path(value: Any, path: Iterable[str]) -> Any:
+def read_at_path(value: Any, path: Iterable[str]) -> Any:
     """Read what a path leads to in a value; undefined where it leads nowhere.
 
-    >>> get_at_path({"a": [{"b": 1}]}, ["a", "0", "b"]), get_at_path({}, ["a", "b"])
+    >>> read_at_path({"a": [{"b": 1}]}, ["a", "0", "b"]), read_at_path({}, ["a", "b"])
     (1, undefined)
     """
     for name in path:
-        value = get_member(value, name)
+        value = read_member(value, name)
     return value
 
 

@@ -194,7 +194,7 @@ def test_only_a_broken_run_of_the_same_program_is_gone_on_with(graph: MemoryGrap
             graph.run(local(shop), language="convo", resume=result.run)
         with pytest.raises(ConflictError, match="another program"):
             graph.run(REVIEW, language="convo", resume=result.run)
-        with pytest.raises(NotFoundError, match="was broken off"):
+        with pytest.raises(NotFoundError, match="was interrupted"):
             graph.run(local(shop), language="convo", resume="last")
         with pytest.raises(NotFoundError, match="no run `nothing`"):
             graph.run(REVIEW, language="convo", resume="nothing")

@@ -18,8 +18,8 @@ from memorygraph.runtime.convo.values import (
     copy_deeply,
     deep_equal,
     excerpt,
-    get_at_path,
     join_texts,
+    read_at_path,
     render_value,
     require_bounded,
     set_member,
@@ -112,7 +112,7 @@ def test_deep_values(depth: int) -> None:
         value = [value]
     assert render_value(value).startswith("[\n    [")
     assert deep_equal(value, copy_deeply(value))
-    assert get_at_path(value, ["0"] * depth) == 1
+    assert read_at_path(value, ["0"] * depth) == 1
 
 
 @pytest.mark.parametrize("value", [UNDEFINED, None, False, 0, 0.0, -0.0, "", NAN], ids=str)
@@ -183,7 +183,7 @@ def test_a_copy_says_the_same(value: Any) -> None:
     ],
 )
 def test_paths_read_data_only(value: Any, path: str, found: Any) -> None:
-    assert get_at_path(value, path.split(".")) is found or get_at_path(value, path.split(".")) == found
+    assert read_at_path(value, path.split(".")) is found or read_at_path(value, path.split(".")) == found
 
 
 def test_setting_members() -> None:

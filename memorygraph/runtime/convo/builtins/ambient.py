@@ -80,12 +80,12 @@ DATE_FIELD = re.compile("|".join(["'([^']*)'", *sorted(DATE_FIELDS, key=len, rev
 
 
 @builtin("dateTime", pure=False)
-def format_time(layout: Any = UNDEFINED, at: Any = UNDEFINED) -> str:
-    """Format a time, or the present one, in a layout such as `yyyy-MM-dd HH:mm:ss`; by default as in ISO 8601.
+def format_date_time(layout: Any = UNDEFINED, at: Any = UNDEFINED) -> str:
+    """Format a time, or the present one, in a layout such as `yyyy-MM-dd HH:mm:ss`; else as in ISO 8601.
 
     A time is in milliseconds since 1970, or a text as in ISO 8601. Text of a layout stands in single quotes.
 
-    >>> format_time("dd.MM.yy 'at' H:mm", "2024-03-01T09:05:00")
+    >>> format_date_time("dd.MM.yy 'at' H:mm", "2024-03-01T09:05:00")
     '01.03.24 at 9:05'
 
     Raises:

@@ -46,8 +46,8 @@ def apply(name: str, operation: Callable[[Any, Any], Any], left: Any, right: Any
     return result
 
 
-def fold(name: str, operation: Callable[[Any, Any], Any]) -> Callable[..., Any]:
-    """Make an operation on two numbers one on any number of them, from the left; undefined ones are left out."""
+def fold_left(name: str, operation: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+    """Apply an operation to any number of numbers, from the left; undefined ones are left out."""
 
     def fold_numbers(*values: Any) -> Any:
         present = [value for value in values if value is not UNDEFINED]
@@ -88,12 +88,12 @@ def power(left: Any, right: Any) -> Any:
     return left**right
 
 
-add_numbers = fold("add", operator.add)
-subtract = builtin("sub")(fold("sub", operator.sub))
-builtin("mul")(fold("mul", operator.mul))
-builtin("div")(fold("div", divide))
-builtin("mod")(fold("mod", remainder))
-builtin("pow")(fold("pow", power))
+add_numbers = fold_left("add", operator.add)
+subtract = builtin("sub")(fold_left("sub", operator.sub))
+builtin("mul")(fold_left("mul", operator.mul))
+builtin("div")(fold_left("div", divide))
+builtin("mod")(fold_left("mod", remainder))
+builtin("pow")(fold_left("pow", power))
 
 
 @builtin("add")

@@ -15,7 +15,9 @@ from memorygraph.runtime.values import ValueProblem
 
 @builtin("contains")
 def contains(holder: Any, value: Any) -> bool:
-    """Whether a text has a part, a list an item, or a map a key; where only the value is a list, the other way round.
+    """Whether a text has a part, a list an item, or a map a key.
+
+    Where only the value is a list, it is the other way round.
 
     >>> contains("hello", "ell"), contains([1, 2], 2), contains(2, [1, 2]), contains({"a": 1}, "a")
     (True, True, True, True)

@@ -83,7 +83,7 @@ def regex_match(text: Any, pattern: Any) -> bool:
 
 
 def compile_pattern(pattern: str) -> Any:
-    """Compile a pattern of Python's `re` for the package `regex`, whose searches can be given a time limit.
+    """Compile a pattern of Python's `re` for the package `regex`, whose searches take a time limit.
 
     Raises:
         ValueProblem: the pattern is invalid, or asks for too many repetitions.
