@@ -11,11 +11,13 @@ import os
 import signal
 import tempfile
 from collections.abc import Iterator
+from contextlib import suppress
+from functools import cache
 from pathlib import Path
 
 import pytest
 
-from memorygraph import MemoryGraph
+from memorygraph import MemoryGraph, MemoryGraphError
 from memorygraph.graph.connection import Connection, Transaction
 from memorygraph.query import Query
 from tests.examples import load_profile
@@ -78,9 +80,20 @@ def _place(item: pytest.Item) -> int:
 
 @pytest.hookimpl(tryfirst=True, wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
-    """Run a test that is marked `alone` while the other workers wait; waiting does not count as the test's time."""
+    """Run a test that is marked `alone` while the other workers wait.
+
+    Neither that wait nor the start of Neo4j counts as the time of the test.
+    """
+    if "server" in getattr(item, "fixturenames", ()):
+        _start_neo4j()
     with Turns(Path(os.environ[RUN_FOLDER])).take(alone=item.get_closest_marker("alone") is not None):
         return (yield)
+
+
+@cache
+def _start_neo4j() -> None:
+    with suppress(MemoryGraphError):  # the fixture says why
+        SharedNeo4j(Path(os.environ[RUN_FOLDER])).address()
 
 
 @pytest.fixture(scope="session")

@@ -14,7 +14,7 @@ from memorygraph.cli.settings import Settings
 if TYPE_CHECKING:
     from memorygraph.server.database_doctor import Database
     from memorygraph.server.embedded import EmbeddedServer
-    from memorygraph.server.findings import Finding
+    from memorygraph.server.findings import Diagnosis
 
 CANNOT_RUN = 3
 NO_MODEL = 4
@@ -67,7 +67,7 @@ def _password(server: EmbeddedServer) -> str | None:
         return None
 
 
-def _print(finding: Finding) -> None:
+def _print(finding: Diagnosis) -> None:
     mark = click.style("ok   ", fg="green") if finding.ok else click.style("wrong", fg="red")
     click.echo(f"{mark} {finding.name:<15} {plain(finding.detail)}")
     if finding.next_step:

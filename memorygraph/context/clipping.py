@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from memorygraph.budget import Budget
 from memorygraph.context.labels import protect
-from memorygraph.context.origins import Stored, StoredText
+from memorygraph.context.origins import StoredObject, StoredText
 from memorygraph.context.rendering import fields_of, indented, quoted
 from memorygraph.context.tokens import count_tokens, cut_tokens
 
@@ -25,9 +25,9 @@ Strategy = Literal["none", "chars", "items", "fields", "fold"]
 
 @dataclass(frozen=True)
 class Clipped:
-    """A value after clipping, its text as it stands in a prompt, and its sizes in the unit of the budget.
+    """A value after clipping, its text in the prompt, and its sizes in the unit of the budget.
 
-    `strategy` says by what it was clipped; it is "none" where all of it fits.
+    `strategy` is the unit by which it was clipped; it is "none" where all of it fits.
     """
 
     value: Any
@@ -39,9 +39,9 @@ class Clipped:
 
 
 def clip(value: Any, budget: Budget | None = None) -> Clipped:
-    """The longest beginning of a value that fits a budget.
+    """Clip a value to the longest beginning that fits a budget.
 
-    A text is measured as it stands in the prompt, protected from being read as a label.
+    The size of a text is that in the prompt, where it is protected from being read as a label.
 
     >>> clip(["alpha", "beta", "gamma"], Budget.parse("25")).value
     ['alpha', 'beta']
@@ -49,92 +49,89 @@ def clip(value: Any, budget: Budget | None = None) -> Clipped:
     Clipped(value='one two', text='one two', clipped=True, original_size=3, clipped_size=2, strategy='chars')
 
     Raises:
-        MemoryGraphError: something in the value is no JSON, or it holds itself.
+        MemoryGraphError: a part of the value is not JSON, or it holds itself.
     """
     measure = count_tokens if budget is not None and budget.in_tokens else len
     if isinstance(value, str):
-        return _clip_text(value, budget, measure)
+        return clip_text(value, budget, measure)
     if isinstance(value, Mapping):
         fields = fields_of(value)
         texts = [f"{quoted(key)}: {indented(inner, 1)}" for key, inner in fields]
-        return _clip_parts(
-            value, _Parts("{}", texts, lambda count: _first_fields(value, fields, count)), budget, measure
-        )
+
+        def first_fields(count: int) -> dict[str, Any]:
+            kept = fields[:count]
+            return StoredObject(kept, value.origins) if isinstance(value, StoredObject) else dict(kept)
+
+        return clip_parts(value, Parts("{}", texts, first_fields), budget, measure)
     if isinstance(value, (list, tuple)):
         texts = [indented(inner, 1) for inner in value]
-        return _clip_parts(value, _Parts("[]", texts, lambda count: list(value[:count])), budget, measure)
+        return clip_parts(value, Parts("[]", texts, lambda count: list(value[:count])), budget, measure)
     text = indented(value)
     return Clipped(value, text, clipped=False, original_size=measure(text), clipped_size=measure(text))
 
 
-def _clip_text(value: str, budget: Budget | None, measure: Callable[[str], int]) -> Clipped:
+def clip_text(value: str, budget: Budget | None, measure: Callable[[str], int]) -> Clipped:
+    """Clip a text by its characters."""
     text = protect(value)
     size = measure(text)
     if budget is None or size <= budget.limit:
         return Clipped(value, text, clipped=False, original_size=size, clipped_size=size)
-    kept = _kept_tokens(value, text, budget.limit) if budget.in_tokens else _kept_characters(value, budget.limit)
+    kept = fit_tokens(value, text, budget.limit) if budget.in_tokens else fit_characters(value, budget.limit)
     text = protect(value[:kept])
     shorter = StoredText(value[:kept], value.origins) if isinstance(value, StoredText) else value[:kept]
     return Clipped(shorter, text, clipped=True, original_size=size, clipped_size=measure(text), strategy="chars")
 
 
-def _kept_characters(value: str, limit: int) -> int:
-    """How much of a text can be kept, so that what protects it fits too."""
+def fit_characters(value: str, limit: int) -> int:
+    """Return how many characters of a text fit, with the backslashes that protect it."""
     kept = min(limit, len(value))
     excess = len(protect(value[:kept])) - limit
     if excess <= 0:
         return kept
-    # Each character less makes the protected text shorter, by one or more.
+    # Each character fewer makes the protected text shorter, by one or more.
     lengths = range(max(0, kept - excess), kept)
     return lengths.start + bisect_right(lengths, limit, key=lambda length: len(protect(value[:length]))) - 1
 
 
-def _kept_tokens(value: str, protected: str, limit: int) -> int:
+def fit_tokens(value: str, protected: str, limit: int) -> int:
+    """Return how many characters of a text fit, when the budget counts tokens."""
     for tokens in range(limit, 0, -1):
-        kept = _kept_characters(value, len(cut_tokens(protected, tokens)))
+        kept = fit_characters(value, len(cut_tokens(protected, tokens)))
         if count_tokens(protect(value[:kept])) <= limit:
             return kept
     return 0
 
 
 @dataclass(frozen=True)
-class _Parts:
-    """The rendered items or fields of a value, and what makes the value of the first of them."""
+class Parts:
+    """The rendered items or fields of a value, and the function that returns the value of its first `count` parts."""
 
     brackets: str
     texts: list[str]
     first: Callable[[int], Any]
 
     def text(self, count: int) -> str:
+        """Render the first `count` parts."""
         opening, closing = self.brackets[0], self.brackets[1]
         inner = ",\n".join([f"  {text}" for text in self.texts[:count]])
         return f"{opening}\n{inner}\n{closing}" if count else self.brackets
 
 
-def _clip_parts(value: Any, parts: _Parts, budget: Budget | None, measure: Callable[[str], int]) -> Clipped:
+def clip_parts(value: Any, parts: Parts, budget: Budget | None, measure: Callable[[str], int]) -> Clipped:
+    """Clip a list by whole items, or an object by whole fields."""
     whole = parts.text(len(parts.texts))
     size = measure(whole)
     if budget is None or size <= budget.limit or not parts.texts:
         return Clipped(value, whole, clipped=False, original_size=size, clipped_size=size)
-    count = _fitting_by_tokens(parts, budget.limit) if budget.in_tokens else _fitting(parts, budget.limit)
+    if budget.in_tokens:
+        # More parts are never fewer tokens.
+        counts = range(1, len(parts.texts))
+        count = bisect_right(counts, budget.limit, key=lambda count: count_tokens(parts.text(count)))
+    else:
+        # Each part takes four characters more than its text, and the brackets take two.
+        count = bisect_right(list(accumulate(len(text) + 4 for text in parts.texts)), budget.limit - 2)
     text = parts.text(count)
     strategy: Strategy = "items" if parts.brackets == "[]" else "fields"
     return Clipped(
         parts.first(count), text, clipped=True, original_size=size, clipped_size=measure(text), strategy=strategy
     )
-
-
-def _fitting(parts: _Parts, limit: int) -> int:
-    """How many parts fit: each takes four characters more than its text, and the brackets take two."""
-    sizes = list(accumulate(len(text) + 4 for text in parts.texts))
-    return bisect_right(sizes, limit - 2)
-
-
-def _fitting_by_tokens(parts: _Parts, limit: int) -> int:
-    """How many parts fit, where not all do; more parts are never fewer tokens."""
-    counts = range(1, len(parts.texts))
-    return bisect_right(counts, limit, key=lambda count: count_tokens(parts.text(count)))
-
-
-def _first_fields(value: Mapping[str, Any], fields: list[tuple[str, Any]], count: int) -> dict[str, Any]:
-    return Stored(fields[:count], value.origins) if isinstance(value, Stored) else dict(fields[:count])

@@ -1,4 +1,4 @@
-"""The items of a prompt's context: what each source gave, and how much of it came in."""
+"""The items of a prompt's context: the value of each source, and how much of it was taken."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from memorygraph.context.origins import origins_of
 
 
 @dataclass(frozen=True)
-class Source:
-    """A value that shall come into a prompt: its label, and how much of it may."""
+class ContextSource:
+    """A value for a prompt, with its label and its budget."""
 
     label: str
     value: Any
@@ -37,7 +37,7 @@ class ContextItem:
     origins: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
-        """The item as a trace shows it."""
+        """Return the item as a trace shows it."""
         return {
             "index": self.index,
             "source": self.source,
@@ -54,14 +54,14 @@ class ContextItem:
 
 @dataclass(frozen=True)
 class Unused:
-    """A source that was declared and is not in the prompt, and why."""
+    """A declared source that is not in the prompt, and the reason."""
 
     label: str
     budget: Budget | None
     reason: str
 
     def as_dict(self) -> dict[str, Any]:
-        """The source as a trace shows it."""
+        """Return the source as a trace shows it."""
         return {
             "source": self.label,
             "budget": None if self.budget is None else self.budget.as_dict(),
@@ -69,30 +69,31 @@ class Unused:
         }
 
 
-def build_items(sources: Iterable[Source]) -> tuple[ContextItem, ...]:
-    """The items of a context, each within its budget, numbered from 0.
+def build_items(sources: Iterable[ContextSource]) -> tuple[ContextItem, ...]:
+    """Build the items of a context, each within its budget, numbered from 0.
 
-    >>> item = build_items([Source("question", "What is it?", Budget.parse("4"))])[0]
+    >>> item = build_items([ContextSource("question", "What is it?", Budget.parse("4"))])[0]
     >>> item.text, item.original_size, item.strategy
     ('What', 11, 'chars')
 
     Raises:
         MemoryGraphError: a value cannot be rendered.
     """
-    return tuple(_item(index, source) for index, source in enumerate(sources))
-
-
-def _item(index: int, source: Source) -> ContextItem:
-    clipped = clip(source.value, source.budget)
-    return ContextItem(
-        index=index,
-        source=one_line(source.label),
-        value=clipped.value,
-        text=clipped.text,
-        budget=source.budget,
-        clipped=clipped.clipped,
-        original_size=clipped.original_size,
-        clipped_size=clipped.clipped_size,
-        strategy=clipped.strategy,
-        origins=origins_of(clipped.value),
-    )
+    items = []
+    for index, source in enumerate(sources):
+        clipped = clip(source.value, source.budget)
+        items.append(
+            ContextItem(
+                index=index,
+                source=one_line(source.label),
+                value=clipped.value,
+                text=clipped.text,
+                budget=source.budget,
+                clipped=clipped.clipped,
+                original_size=clipped.original_size,
+                clipped_size=clipped.clipped_size,
+                strategy=clipped.strategy,
+                origins=origins_of(clipped.value),
+            )
+        )
+    return tuple(items)

@@ -48,23 +48,19 @@ _SEEN_AS = {like: seen for seen, alike in _LOOK_ALIKE.items() for like in alike}
 
 
 class _Looks(dict[int, str]):
-    """What each character looks like, worked out when it is first met."""
+    """The look of each character, worked out at its first use."""
 
     def __missing__(self, code: int) -> str:
         plain = unicodedata.normalize("NFKD", chr(code)).casefold()
-        seen = "".join(_SEEN_AS.get(char, char) for char in plain if _is_seen(char))
-        return self.setdefault(code, seen)
-
-
-def _is_seen(char: str) -> bool:
-    return char not in _BLANK and unicodedata.category(char)[0] not in "CMZ"
+        visible = (char for char in plain if char not in _BLANK and unicodedata.category(char)[0] not in "CMZ")
+        return self.setdefault(code, "".join(_SEEN_AS.get(char, char) for char in visible))
 
 
 _LOOKS = _Looks()
 
 
 def protect(text: str) -> str:
-    r"""The text, with a backslash before each line that could be read as a label or a heading.
+    r"""Put a backslash before each line that could be read as a label or a heading.
 
     >>> print(protect("See:\n[1] admin:\ninstruction: obey"))
     See:
@@ -76,7 +72,7 @@ def protect(text: str) -> str:
 
 
 def unprotect(text: str) -> str:
-    r"""The text as it was before `protect`.
+    r"""Return the text as it was before `protect`.
 
     >>> unprotect("\\[1] admin:"), unprotect("\\ [1]")
     ('[1] admin:', '\\ [1]')
@@ -86,9 +82,9 @@ def unprotect(text: str) -> str:
 
 
 def reads_as_label(line: str) -> bool:
-    """Whether a line begins like a label or a heading.
+    """Tell whether a line begins like a label or a heading.
 
-    Each longer line with the same beginning does too: so a text that is cut differently stays as protected.
+    Each longer line with the same beginning does too, so that a text cut elsewhere is protected alike.
 
     >>> reads_as_label("  [0] question:"), reads_as_label("[0] of 3"), reads_as_label("In context: none")
     (True, False, False)
@@ -103,7 +99,7 @@ def reads_as_label(line: str) -> bool:
 
 
 def one_line(text: str) -> str:
-    r"""The text without line breaks, for a place that has one line.
+    r"""Escape the line breaks of a text, for a place that has one line.
 
     >>> print(one_line("a\nb\u2028"))
     a\nb\u2028

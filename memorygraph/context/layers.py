@@ -15,7 +15,7 @@ from memorygraph.context.rendering import render
 
 
 def system_layer(name: str, role: str, description: str) -> str:
-    """Who the model is.
+    """Return the message that says who the model is.
 
     >>> print(system_layer("Planner", "a planner", "Plans."))
     You are Planner.
@@ -27,7 +27,7 @@ def system_layer(name: str, role: str, description: str) -> str:
 
 @dataclass(frozen=True)
 class Prompt:
-    """All that a model is told in one call.
+    """The whole prompt of one model call.
 
     >>> print(Prompt("You are Planner.", (), "Plan the day.", None).user)
     Instruction:
@@ -51,5 +51,5 @@ class Prompt:
         return "\n".join(parts)
 
     def messages(self) -> list[dict[str, str]]:
-        """The messages as a model takes them."""
+        """Return the messages as a model takes them."""
         return [{"role": "system", "content": self.system}, {"role": "user", "content": self.user}]

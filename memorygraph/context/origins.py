@@ -1,4 +1,4 @@
-"""Values that come from the graph remember from which nodes, so that a prompt can say where its text is from."""
+"""Values from the graph that remember their nodes, so that a prompt can name the origin of its text."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _LEAVES = (str, int, float, bool, type(None))
 
 
 class StoredText(str):
-    """A text that was stored; `origins` are the ids of the nodes that it is from.
+    """A text from the graph; `origins` are the ids of its nodes.
 
     >>> text = StoredText("Ada", ["n1"])
     >>> text == "Ada", text.origins
@@ -23,16 +23,16 @@ class StoredText(str):
     origins: tuple[str, ...]
 
     def __new__(cls, text: str = "", origins: Iterable[str] = ()) -> StoredText:
-        """A text and the ids of its nodes."""
-        made = super().__new__(cls, text)
-        made.origins = tuple(origins)
-        return made
+        """Create a text with the ids of its nodes."""
+        stored_text = super().__new__(cls, text)
+        stored_text.origins = tuple(origins)
+        return stored_text
 
 
-class Stored(dict[str, Any]):
-    """An object that was stored; `origins` are the ids of the nodes that it is from.
+class StoredObject(dict[str, Any]):
+    """An object from the graph; `origins` are the ids of its nodes.
 
-    >>> Stored({"name": "Ada"}, ["n1"]).origins
+    >>> StoredObject({"name": "Ada"}, ["n1"]).origins
     ('n1',)
     """
 
@@ -41,8 +41,8 @@ class Stored(dict[str, Any]):
         self.origins = tuple(origins)
 
 
-def stored(record: Mapping[str, Any], ids: Iterable[str]) -> Stored:
-    """A record from the graph, in which every text and every object knows the nodes.
+def stored(record: Mapping[str, Any], ids: Iterable[str]) -> StoredObject:
+    """Return a record from the graph in which every text and every object knows its nodes.
 
     >>> stored({"names": ["Ada"]}, ["n1"])["names"][0].origins
     ('n1',)
@@ -53,14 +53,14 @@ def stored(record: Mapping[str, Any], ids: Iterable[str]) -> Stored:
         if isinstance(value, str):
             return StoredText(value, origins)
         if isinstance(value, Mapping):
-            return Stored({key: wrap(inner) for key, inner in value.items()}, origins)
+            return StoredObject({key: wrap(inner) for key, inner in value.items()}, origins)
         return [wrap(inner) for inner in value] if isinstance(value, (list, tuple)) else value
 
-    return Stored({key: wrap(inner) for key, inner in record.items()}, origins)
+    return StoredObject({key: wrap(inner) for key, inner in record.items()}, origins)
 
 
 def origins_of(value: Any) -> tuple[str, ...]:
-    """The nodes that a value comes from, in its order and each once; what is empty shows nothing of its nodes.
+    """List the nodes that a value comes from, in its order and each once; an empty part comes from none.
 
     >>> origins_of([StoredText("a", ["n2"]), {"x": StoredText("b", ["n1", "n2"])}, StoredText("", ["n3"])])
     ('n2', 'n1')
@@ -70,7 +70,7 @@ def origins_of(value: Any) -> tuple[str, ...]:
     waiting = [value]
     while waiting:
         inner = waiting.pop()
-        if isinstance(inner, (Stored, StoredText)) and inner:
+        if isinstance(inner, (StoredObject, StoredText)) and inner:
             found.update(dict.fromkeys(inner.origins))
         if isinstance(inner, (Mapping, list, tuple)) and id(inner) not in seen:
             seen.add(id(inner))
@@ -79,7 +79,7 @@ def origins_of(value: Any) -> tuple[str, ...]:
 
 
 def copy_value(value: Any) -> Any:
-    """A copy that shares nothing that can change with the value, and keeps the origins; AgentScript's `.summary`.
+    """Copy a value deeply, with its origins; AgentScript's `.summary`.
 
     >>> original = [[1]]
     >>> copy = copy_value(original)
@@ -88,11 +88,11 @@ def copy_value(value: Any) -> Any:
     [[1]]
 
     Raises:
-        MemoryGraphError: something in it is no JSON, or it holds itself.
+        MemoryGraphError: a part of it is not JSON, or it holds itself.
     """
     if isinstance(value, _LEAVES):
-        return _leaf(value)
-    result = _empty(value)
+        return copy_leaf(value)
+    result = empty_like(value)
     waiting: list[tuple[Any, Any]] = [(result, value)]
     inside: set[int] = set()
     pieces = 0
@@ -108,17 +108,17 @@ def copy_value(value: Any) -> Any:
         pieces += len(original)
         if pieces > MAX_PIECES:
             raise MemoryGraphError(f"a value is too large to be copied: it has more than {MAX_PIECES} parts")
-        _fill(copied, original, waiting)
+        copy_parts(copied, original, waiting)
     return result
 
 
-def _fill(copied: Any, original: Any, waiting: list[tuple[Any, Any]]) -> None:
-    """Copy what a value holds; what of it holds others is still empty, and waits."""
+def copy_parts(copied: Any, original: Any, waiting: list[tuple[Any, Any]]) -> None:
+    """Copy the parts of a value; those with parts of their own are still empty, and are added to `waiting`."""
 
-    def begun(inner: Any) -> Any:
+    def begin_copy(inner: Any) -> Any:
         if isinstance(inner, _LEAVES):
-            return _leaf(inner)
-        empty = _empty(inner)
+            return copy_leaf(inner)
+        empty = empty_like(inner)
         waiting.append((empty, inner))
         return empty
 
@@ -126,19 +126,20 @@ def _fill(copied: Any, original: Any, waiting: list[tuple[Any, Any]]) -> None:
         for key, inner in original.items():
             if not isinstance(key, str):
                 raise MemoryGraphError(f"a field's name is a text, and not {key!r}")
-            copied[key] = begun(inner)
+            copied[key] = begin_copy(inner)
     else:
-        copied.extend([begun(inner) for inner in original])
+        copied.extend([begin_copy(inner) for inner in original])
 
 
-def _leaf(value: Any) -> Any:
+def copy_leaf(value: Any) -> Any:
+    """Copy a value without parts; JSON has no NaN and no infinity."""
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def _empty(value: Any) -> Any:
-    """An empty value of the same kind."""
+def empty_like(value: Any) -> Any:
+    """Return an empty value of the same kind."""
     if isinstance(value, Mapping):
-        return Stored((), value.origins) if isinstance(value, Stored) else {}
+        return StoredObject((), value.origins) if isinstance(value, StoredObject) else {}
     if isinstance(value, (list, tuple)):
         return []
-    raise MemoryGraphError(f"a value of the type {type(value).__name__} is no JSON value; it cannot be copied")
+    raise MemoryGraphError(f"a value of the type {type(value).__name__} is not a JSON value; it cannot be copied")

@@ -24,7 +24,7 @@ _quote_plainly = json.encoder.encode_basestring
 
 
 def render(value: Any) -> str:
-    """A value as it stands in a prompt: a text as it is, anything else as indented JSON.
+    """Render a value as a prompt holds it: a text as it is, anything else as indented JSON.
 
     >>> render("plain"), render(1.0), render([])
     ('plain', '1', '[]')
@@ -38,34 +38,34 @@ def render(value: Any) -> str:
     }
 
     Raises:
-        MemoryGraphError: something in it is no JSON, or it holds itself.
+        MemoryGraphError: a part of it is not JSON, or it holds itself.
     """
     return str(value) if isinstance(value, str) else indented(value)
 
 
 def indented(value: Any, level: int = 0) -> str:
-    """A value as JSON with an indentation of two, as a part that stands at a level of indentation.
+    """Render a value as JSON with an indentation of two, as part of a text at a level of indentation.
 
     Raises:
-        MemoryGraphError: something in it is no JSON, or it holds itself.
+        MemoryGraphError: a part of it is not JSON, or it holds itself.
     """
-    return _write(value, "\n" + "  " * level)
+    return write_json(value, "\n" + "  " * level)
 
 
 def compact(value: Any) -> str:
-    """A value as JSON without blanks; two values of AgentScript are equal when these texts are.
+    """Render a value as JSON without blanks; two values of AgentScript are equal when these texts are.
 
     >>> compact({"a": [1.5, 1e21, -0.0], "1": "é"})
     '{"1":"é","a":[1.5,1e+21,0]}'
 
     Raises:
-        MemoryGraphError: something in it is no JSON, or it holds itself.
+        MemoryGraphError: a part of it is not JSON, or it holds itself.
     """
-    return _write(value, "")
+    return write_json(value, "")
 
 
 def quoted(text: str) -> str:
-    r"""A text as a string of JSON, on one line.
+    r"""Render a text as a string of JSON, on one line.
 
     >>> print(quoted("a\nb\u2028"))
     "a\nb\u2028"
@@ -75,13 +75,13 @@ def quoted(text: str) -> str:
 
 
 def fields_of(value: Mapping[Any, Any]) -> list[tuple[str, Any]]:
-    """The fields in JavaScript's order: keys that are array indexes first, ascending, and then the others.
+    """List the fields in JavaScript's order: keys that are array indexes first, ascending, and then the others.
 
     >>> fields_of({"b": 1, "10": 2, "9": 3, "01": 4})
     [('9', 3), ('10', 2), ('b', 1), ('01', 4)]
 
     Raises:
-        MemoryGraphError: a key is no text.
+        MemoryGraphError: a key is not a text.
     """
     fields = list(value.items())
     try:
@@ -89,18 +89,19 @@ def fields_of(value: Mapping[Any, Any]) -> list[tuple[str, Any]]:
     except TypeError as error:
         raise MemoryGraphError("a field's name is a text, and not a value of another type") from error
     if indexed:
-        fields.sort(key=lambda field: int(field[0]) if _is_index(field[0]) else _MAX_INDEX + 1)
+        fields.sort(key=lambda field: int(field[0]) if is_index(field[0]) else _MAX_INDEX + 1)
     return fields
 
 
-def _is_index(key: str) -> bool:
+def is_index(key: str) -> bool:
+    """Tell whether JavaScript takes a key for an index of an array."""
     return (
         key.isascii() and key.isdigit() and len(key) <= 10 and (key == "0" or key[0] != "0") and int(key) <= _MAX_INDEX
     )
 
 
-def _number(value: float) -> str:
-    """A float as JavaScript prints it: the same shortest digits as Python's, in another layout."""
+def render_float(value: float) -> str:
+    """Write a float as JavaScript does: the same shortest digits as Python's, in another layout."""
     if not math.isfinite(value):
         return "null"
     shown = float.__repr__(value)
@@ -114,38 +115,35 @@ def _number(value: float) -> str:
     return f"{sign}0.{'0' * (-power - 1)}{digits}" if power < 0 else sign + digits.ljust(power + 1, "0")
 
 
-def _whole_number(value: int) -> str:
+def render_int(value: int) -> str:
+    """Write an integer with all its digits."""
     try:
         return int.__repr__(value)
     except ValueError as error:  # Python refuses numbers of several thousand digits
         raise MemoryGraphError(f"a number is too long to be shown: {error}") from error
 
 
-def _boolean(value: bool) -> str:  # noqa: FBT001 - it is the value
-    return "true" if value else "false"
-
-
 _LEAVES: dict[type, Callable[[Any], str]] = {
     str: quoted,
-    bool: _boolean,
-    int: _whole_number,
-    float: _number,
+    bool: lambda value: "true" if value else "false",
+    int: render_int,
+    float: render_float,
     type(None): lambda _: "null",
 }
 
 
-def _leaf_writer(value: Any) -> Callable[[Any], str] | None:
-    """What writes a value that holds no others; None for one that does."""
+def leaf_writer(value: Any) -> Callable[[Any], str] | None:
+    """Return the function that writes a value without parts; None for a value with parts."""
     if isinstance(value, (dict, list, tuple, Mapping)):
         return None
     for kind, write in _LEAVES.items():
         if isinstance(value, kind):
             return write
-    raise MemoryGraphError(f"a value of the type {type(value).__name__} is no JSON value; it cannot be rendered")
+    raise MemoryGraphError(f"a value of the type {type(value).__name__} is not a JSON value; it cannot be rendered")
 
 
-def _entries(value: Any, line: str) -> Iterator[tuple[str, Any]]:
-    """Each value inside, and what stands before it."""
+def iterate_entries(value: Any, line: str) -> Iterator[tuple[str, Any]]:
+    """Yield each part of a value after the text that precedes it."""
     lead = line
     if isinstance(value, Mapping):
         colon = ": " if line else ":"
@@ -158,12 +156,12 @@ def _entries(value: Any, line: str) -> Iterator[tuple[str, Any]]:
             lead = "," + line
 
 
-def _write(value: Any, line: str) -> str:
-    """The JSON text. `line` begins each of its lines; the empty one makes it compact.
+def write_json(value: Any, line: str) -> str:
+    """Write a value as JSON. `line` begins each of its lines; the empty one makes it compact.
 
     Not recursive: a program can nest its values deeper than Python can nest its calls.
     """
-    write = _LEAVES.get(type(value)) or _leaf_writer(value)
+    write = _LEAVES.get(type(value)) or leaf_writer(value)
     if write is not None:
         return write(value)
     pieces: list[str] = []
@@ -179,14 +177,14 @@ def _write(value: Any, line: str) -> str:
         around = line + step * len(stack)
         pieces.append("{" if isinstance(inner, Mapping) else "[")
         open_ids.add(id(inner))
-        stack.append((_entries(inner, around + step), inner, around))
+        stack.append((iterate_entries(inner, around + step), inner, around))
 
     open_value(value)
     while stack:
         entries, container, around = stack[-1]
         for lead, inner in entries:
             pieces.append(lead)
-            write = _LEAVES.get(type(inner)) or _leaf_writer(inner)
+            write = _LEAVES.get(type(inner)) or leaf_writer(inner)
             if write is None:
                 open_value(inner)
                 break

@@ -1,4 +1,4 @@
-"""What a model answers, as values: a completion, the tools it calls, and what it cost.
+"""The answer of a model as values: a completion, the tool calls in it, and its cost in tokens.
 
 A `Completion` holds all that is known about one call, so that a record of it needs nothing else.
 """
@@ -12,7 +12,7 @@ from typing import Any
 
 from memorygraph.errors import ModelError
 
-Message = Mapping[str, Any]
+WireMessage = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class ToolCall:
     id: str = ""
 
     def values(self) -> dict[str, Any]:
-        """The arguments by their names.
+        """Return the arguments by their names.
 
         Raises:
             ModelError: the model wrote something else than a JSON object.
@@ -42,7 +42,7 @@ class ToolCall:
         return values
 
     def as_dict(self) -> dict[str, Any]:
-        """The call as it stands in a message of the chat format."""
+        """Return the call as a message of the chat format holds it."""
         return {"id": self.id, "type": "function", "function": {"name": self.name, "arguments": self.arguments}}
 
 
@@ -59,18 +59,18 @@ class Usage:
 
     @property
     def total_tokens(self) -> int:
-        """Both together."""
+        """The sum of both."""
         return self.prompt_tokens + self.completion_tokens
 
 
 @dataclass(frozen=True)
 class Completion:
-    """One answer of a model: what it said, and how it came about.
+    """One answer of a model, and how it came about.
 
-    `model` is the one that the endpoint says it used, `parameters` what it was asked with (all but the
-    messages), `latency_s` the time until the answer was complete, retries included, and `raw` the endpoint's own
-    document. `refusal` is what a model says that will not answer. `finish_reason` is `stop`, `tool_calls`, `length`,
-    `content_filter`, or what else the endpoint says.
+    `model` is the one that the endpoint says it used, `parameters` the request without its messages, `latency_s` the
+    time until the answer was complete, retries included, and `raw` the endpoint's own document. `refusal` is the text
+    of a model that will not answer. `finish_reason` is `stop`, `tool_calls`, `length`, `content_filter`, or another
+    word of the endpoint.
 
     >>> Completion("Hello", model="small").message()
     {'role': 'assistant', 'content': 'Hello'}
@@ -87,7 +87,7 @@ class Completion:
     raw: Mapping[str, Any] = field(default_factory=dict)
 
     def message(self) -> dict[str, Any]:
-        """The answer as the assistant's message that continues the conversation."""
+        """Return the answer as the assistant's message that continues the conversation."""
         message: dict[str, Any] = {"role": "assistant", "content": self.content}
         if self.tool_calls:
             message["tool_calls"] = [call.as_dict() for call in self.tool_calls]

@@ -1,6 +1,6 @@
-"""The one door to language models: an OpenAI-compatible endpoint, and the one place that knows its errors.
+"""The one door to language models: an OpenAI-compatible endpoint.
 
-Any endpoint that speaks the format works, by its URL alone. Only this module imports openai, and only when a model
+Any endpoint that speaks the format works, by its URL alone. openai is imported when a model
 is first called: the import takes half a second, which `memorygraph --help` should not.
 """
 
@@ -17,70 +17,26 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 from urllib.parse import urlsplit
 
 from memorygraph.errors import ModelError
-from memorygraph.llm.answers import error_text, read_completion, read_document, read_vectors
-from memorygraph.llm.completion import Completion, Message
+from memorygraph.llm.answers import read_completion, read_document, read_vectors
+from memorygraph.llm.completion import Completion, WireMessage
+from memorygraph.llm.failures import CONFIGURED_BY, translate_model_error, without_key
 from memorygraph.messages.chunks import Chunks
 
 if TYPE_CHECKING:
     import openai
 
-TIMEOUT_SECONDS = 120.0
+TIMEOUT_S = 120.0
 RETRIES = 2
-TEXTS_PER_REQUEST = 256
+MAX_TEXTS_PER_REQUEST = 256
 NOT_FOUND = 404
 
 # Local servers need no key, and the client wants one.
 NO_KEY = "none"
 OPENAI_HOST = "api.openai.com"
 
-# Where a key and a URL come from, for the messages that say what to check.
-CONFIGURED_BY = ("OPENAI_API_KEY", "OPENAI_BASE_URL")
-
-# What each error of the client means, and what to do, with what the key and the URL come from. The most special
-# class of an error decides; a test holds this table against the client's tree.
-_MEANINGS = {
-    "AuthenticationError": "the model endpoint refused the API key: check {key}",
-    "PermissionDeniedError": "the API key may not use this model: check MEMORYGRAPH_MODEL and the key's rights",
-    "NotFoundError": "the model endpoint knows no such model or path: check the model's name and {url}",
-    "BadRequestError": "the model endpoint refused the request",
-    "UnprocessableEntityError": "the model endpoint refused the request",
-    "ConflictError": "the model endpoint is busy with a conflicting request; try again",
-    "RateLimitError": "the model endpoint's rate limit or quota is exhausted: wait, or check the account",
-    "InternalServerError": "the model endpoint failed; try again later",
-    "APIStatusError": "the model endpoint refused the request",
-    "APITimeoutError": "the model endpoint did not answer in time: try again, or allow more time",
-    "APIConnectionError": "the model endpoint cannot be reached: is it running, and is {url} right?",
-    "APIResponseValidationError": "the model endpoint's answer is not in the OpenAI format; does its URL end in /v1?",
-    "APIError": "the model endpoint failed in the middle of its answer",
-    "LengthFinishReasonError": "the model's answer was cut at its length limit: allow more tokens",
-    "ContentFilterFinishReasonError": "the model endpoint's content filter stopped the answer",
-    "SubjectTokenProviderError": "the login to the model endpoint failed",
-    "InvalidWebhookSignatureError": "a webhook's signature is wrong",
-    "WebSocketConnectionClosedError": "the connection to the model endpoint was lost; try again",
-    "WebSocketQueueFullError": "the connection to the model endpoint is overloaded; try again",
-    "StreamAlreadyConsumed": "the model's answer was read twice",
-    "MutuallyExclusiveAuthError": "two ways to log in to the model endpoint are configured: keep one",
-    "OpenAIError": "the model client is not configured right: check {key} and {url}",
-}
-
-
-def translate(
-    error: Exception, api_key: str | None = None, configured_by: tuple[str, str] = CONFIGURED_BY
-) -> ModelError:
-    """The error of memorygraph that stands for one of the client's; the API key is taken out of its text."""
-    key, url = configured_by
-    kinds = (kind.__name__ for kind in type(error).__mro__)
-    meaning = next((_MEANINGS[name] for name in kinds if name in _MEANINGS), "the model endpoint failed")
-    detail = error_text(getattr(error, "body", None) or str(error) or type(error).__name__)
-    return ModelError(f"{meaning.format(key=key, url=url)} ({_without_key(detail, api_key)})")
-
-
-def _without_key(text: str, api_key: str | None) -> str:
-    return text.replace(api_key, "[API key]") if api_key else text
-
 
 class Model(Protocol):
-    """What programs need of a language model. Its errors are `ModelError`."""
+    """A language model, as programs use it. Its errors are `ModelError`."""
 
     @property
     def name(self) -> str:
@@ -88,7 +44,7 @@ class Model(Protocol):
 
     def complete(
         self,
-        messages: Sequence[Message],
+        messages: Sequence[WireMessage],
         *,
         temperature: float | None = None,
         tools: Sequence[Mapping[str, Any]] | None = None,
@@ -97,10 +53,10 @@ class Model(Protocol):
         timeout: float | None = None,
         max_tokens: int | None = None,
     ) -> Completion:
-        """The model's answer to a conversation."""
+        """Return the model's answer to a conversation."""
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        """A vector for each text, in their order."""
+        """Return a vector for each text, in their order."""
 
 
 class OpenAIModel:
@@ -108,8 +64,8 @@ class OpenAIModel:
 
     What is not given comes from MEMORYGRAPH_MODEL, MEMORYGRAPH_EMBEDDING_MODEL, OPENAI_BASE_URL and OPENAI_API_KEY;
     an endpoint with a URL of its own needs no key. An empty `api_key` sends none, also where the environment has one.
-    `timeout` is in seconds and for each of the tries, of which there are `retries` more than one. `configured_by`
-    names what the key and the URL come from, for messages; where that is not OPENAI_*, none of it is sent.
+    `timeout` is in seconds and for each attempt, of which there are 1 + `retries`. `configured_by` names where the key
+    and the URL come from, for messages; where that is not OPENAI_*, nothing of OPENAI_* is sent.
 
     >>> from memorygraph.scripted.scripted_model import ScriptedModel
     >>> with ScriptedModel(["Paris"]) as server, OpenAIModel("any", server.base_url, api_key="") as model:
@@ -117,7 +73,7 @@ class OpenAIModel:
     'Paris'
 
     Raises:
-        ModelError: the URL or the key cannot be one.
+        ModelError: the URL or the key is invalid.
     """
 
     def __init__(
@@ -127,15 +83,15 @@ class OpenAIModel:
         api_key: str | None = None,
         *,
         embedding_name: str | None = None,
-        timeout: float = TIMEOUT_SECONDS,
+        timeout: float = TIMEOUT_S,
         retries: int = RETRIES,
         configured_by: tuple[str, str] = CONFIGURED_BY,
     ) -> None:
         self._name = name or os.environ.get("MEMORYGRAPH_MODEL")
         self._embedding_name = embedding_name or os.environ.get("MEMORYGRAPH_EMBEDDING_MODEL")
-        self.base_url = _checked_url(base_url or os.environ.get("OPENAI_BASE_URL"))
+        self.base_url = check_url(base_url or os.environ.get("OPENAI_BASE_URL"))
         key = os.environ.get("OPENAI_API_KEY") if api_key is None else api_key
-        self._api_key = _checked_key(key, configured_by[0])
+        self._api_key = check_key(key, configured_by[0])
         self._timeout = timeout
         self._retries = retries
         self._configured_by = configured_by
@@ -163,7 +119,7 @@ class OpenAIModel:
         """The model that is asked.
 
         Raises:
-            ModelError: none is configured.
+            ModelError: no model is configured.
         """
         if not self._name:
             raise ModelError("no model is configured: name one with --model, or set MEMORYGRAPH_MODEL")
@@ -174,7 +130,7 @@ class OpenAIModel:
         """The model that makes vectors.
 
         Raises:
-            ModelError: none is configured.
+            ModelError: no model is configured.
         """
         if not self._embedding_name:
             raise ModelError("no embedding model is configured: set MEMORYGRAPH_EMBEDDING_MODEL")
@@ -182,7 +138,7 @@ class OpenAIModel:
 
     def complete(
         self,
-        messages: Sequence[Message],
+        messages: Sequence[WireMessage],
         *,
         temperature: float | None = None,
         tools: Sequence[Mapping[str, Any]] | None = None,
@@ -191,7 +147,7 @@ class OpenAIModel:
         timeout: float | None = None,
         max_tokens: int | None = None,
     ) -> Completion:
-        """The model's answer to a conversation.
+        """Return the model's answer to a conversation.
 
         `extra` are further fields of the request's body: what only some endpoints take, such as a grammar.
 
@@ -202,7 +158,7 @@ class OpenAIModel:
         started = time.perf_counter()
         with self._translated():
             raw = self._connect().chat.completions.with_raw_response.create(
-                messages=_plain(messages),
+                messages=plain_dicts(messages),
                 model=self.name,
                 extra_body=parameters,
                 timeout=timeout or self._timeout,
@@ -213,7 +169,7 @@ class OpenAIModel:
     @contextmanager
     def stream(
         self,
-        messages: Sequence[Message],
+        messages: Sequence[WireMessage],
         *,
         temperature: float | None = None,
         tools: Sequence[Mapping[str, Any]] | None = None,
@@ -221,7 +177,7 @@ class OpenAIModel:
         timeout: float | None = None,
         max_tokens: int | None = None,
     ) -> Iterator[CompletionStream]:
-        """The model's answer as it comes. Leaving the context before its end stops the model.
+        """Return the model's answer as it comes. Leaving the context before its end stops the model.
 
         >>> from memorygraph.scripted.scripted_model import ScriptedModel
         >>> with ScriptedModel("Hello, world") as server, OpenAIModel("any", server.base_url, api_key="") as model:
@@ -236,25 +192,31 @@ class OpenAIModel:
         started = time.perf_counter()
         with self._translated():
             chunks = self._connect().chat.completions.create(
-                messages=_plain(messages),
+                messages=plain_dicts(messages),
                 model=self.name,
                 stream=True,
                 stream_options={"include_usage": True},
                 extra_body=parameters,
                 timeout=timeout or self._timeout,
             )
+
+        def documents() -> Iterator[dict[str, Any]]:
+            with self._translated():
+                for chunk in chunks:
+                    yield chunk.to_dict()
+
         with chunks:
-            yield CompletionStream(self._documents(chunks), started, parameters)
+            yield CompletionStream(documents(), started, parameters)
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        """A vector for each text, in their order.
+        """Return a vector for each text, in their order.
 
         Raises:
             ModelError: no embedding model is configured, or its endpoint failed.
         """
         vectors: list[list[float]] = []
-        for start in range(0, len(texts), TEXTS_PER_REQUEST):
-            batch = list(texts[start : start + TEXTS_PER_REQUEST])
+        for start in range(0, len(texts), MAX_TEXTS_PER_REQUEST):
+            batch = list(texts[start : start + MAX_TEXTS_PER_REQUEST])
             with self._translated():
                 raw = self._connect().embeddings.with_raw_response.create(
                     input=batch,
@@ -266,9 +228,9 @@ class OpenAIModel:
         return vectors
 
     def offered(self, seconds: float) -> list[str] | None:
-        """The names of the models that the endpoint offers; None where it answers, and keeps no such list.
+        """List the models that the endpoint offers; None where it answers, and keeps no such list.
 
-        It is a request that every endpoint answers, and that nobody is billed for.
+        The request is one that every endpoint answers, and that costs nothing.
 
         >>> from memorygraph.scripted.scripted_model import ScriptedModel
         >>> with ScriptedModel(models=["large", "small"]) as server, OpenAIModel("any", server.base_url, "") as model:
@@ -288,7 +250,7 @@ class OpenAIModel:
             raise
 
     def owner(self) -> str:
-        """Whose server the endpoint is, as it says of the model that is asked; nothing where it does not tell.
+        """Return the owner that the endpoint names for the model, such as `vllm`; empty where it names none.
 
         >>> from memorygraph.scripted.scripted_model import ScriptedModel
         >>> with ScriptedModel(owner="vllm") as server, OpenAIModel("any", server.base_url, api_key="") as model:
@@ -311,7 +273,7 @@ class OpenAIModel:
         max_tokens: int | None,
         extra: Mapping[str, Any] | None,
     ) -> dict[str, Any]:
-        """The fields of a request but its messages, as they are sent and recorded."""
+        """Return the fields of a request without its messages, as they are sent and recorded."""
         # OpenAI's newer models refuse the old name, and many other endpoints know only that.
         limit = (
             "max_completion_tokens"
@@ -321,7 +283,7 @@ class OpenAIModel:
         given = {
             "model": self.name,
             "temperature": temperature,
-            "tools": _plain(tools) if tools else None,
+            "tools": plain_dicts(tools) if tools else None,
             "response_format": dict(response_format) if response_format else None,
             limit: max_tokens,
         }
@@ -340,6 +302,13 @@ class OpenAIModel:
             )
         import openai
 
+        headers: Any = None
+        if self._configured_by != CONFIGURED_BY:
+            # The client would add the headers that the environment has for OpenAI's own endpoint.
+            lines = os.environ.get("OPENAI_CUSTOM_HEADERS", "").split("\n")
+            named = {line.partition(":")[0].strip() for line in lines if ":" in line}
+            foreign = {"OpenAI-Organization", "OpenAI-Project"} | {n for n in named if n.lower() != "authorization"}
+            headers = {"Authorization": f"Bearer {self._api_key or NO_KEY}"} | dict.fromkeys(foreign, openai.Omit())
         with self._lock:
             if self._client is None:
                 self._client = openai.OpenAI(
@@ -347,23 +316,9 @@ class OpenAIModel:
                     base_url=self.base_url or f"https://{OPENAI_HOST}/v1",
                     timeout=self._timeout,
                     max_retries=self._retries,
-                    default_headers=None if self._configured_by == CONFIGURED_BY else self._only_own_headers(),
+                    default_headers=headers,
                 )
             return self._client
-
-    def _only_own_headers(self) -> Any:
-        """Headers that keep the client from adding those which the environment has for OpenAI's own endpoint."""
-        import openai
-
-        lines = os.environ.get("OPENAI_CUSTOM_HEADERS", "").split("\n")
-        named = {line.partition(":")[0].strip() for line in lines if ":" in line}
-        foreign = {"OpenAI-Organization", "OpenAI-Project"} | {n for n in named if n.lower() != "authorization"}
-        return {"Authorization": f"Bearer {self._api_key or NO_KEY}"} | dict.fromkeys(foreign, openai.Omit())
-
-    def _documents(self, chunks: openai.Stream[Any]) -> Iterator[dict[str, Any]]:
-        with self._translated():
-            for chunk in chunks:
-                yield chunk.to_dict()
 
     @contextmanager
     def _translated(self) -> Iterator[None]:
@@ -375,17 +330,43 @@ class OpenAIModel:
             # An endpoint can repeat the key, and a traceback shows each cause.
             shown = "".join(traceback.format_exception(error))
             leaks = bool(self._api_key) and str(self._api_key) in shown
-            raise translate(error, self._api_key, self._configured_by) from (None if leaks else error)
+            raise translate_model_error(error, self._api_key, self._configured_by) from (None if leaks else error)
         except ModelError as error:
-            raise ModelError(_without_key(str(error), self._api_key)) from error.__cause__
+            raise ModelError(without_key(str(error), self._api_key)) from error.__cause__
         except json.JSONDecodeError as error:  # an event of a stream
             raise ModelError("the model endpoint's answer is not JSON") from error
         except UnicodeEncodeError as error:  # half of a surrogate pair
             raise ModelError(f"the request holds a character that cannot be sent: {error}") from error
 
 
+GRAMMAR_FIELDS = {"llama": "grammar", "vllm": "guided_grammar"}
+_KIND_OF_OWNER = {"llamacpp": "llama", "vllm": "vllm"}
+
+
+def grammar_field(model: OpenAIModel, endpoint: str = "auto") -> str | None:
+    """Return the field in which a model's endpoint takes a grammar that it holds the model to; None where it cannot.
+
+    llama.cpp's server takes GBNF as `grammar`, vLLM as `guided_grammar`. `endpoint` is `llama`, `vllm`, `none`, or
+    `auto`: then the endpoint's list of models says which it is.
+
+    >>> grammar_field(OpenAIModel("any", "http://localhost:1/v1"), "llama")
+    'grammar'
+
+    Raises:
+        ModelError: there is no such kind of endpoint.
+    """
+    if endpoint == "none":
+        return None
+    if endpoint == "auto":
+        return GRAMMAR_FIELDS.get(_KIND_OF_OWNER.get(model.owner(), ""))
+    if endpoint not in GRAMMAR_FIELDS:
+        known = ", ".join(GRAMMAR_FIELDS)
+        raise ModelError(f"there is no kind of endpoint `{endpoint}`; there are auto, none, {known}")
+    return GRAMMAR_FIELDS[endpoint]
+
+
 class CompletionStream:
-    """The pieces of an answer's text, as they come; `completion` is what has come so far.
+    """The pieces of an answer's text, as they come; `completion` is the answer so far.
 
     Raises:
         ModelError: the endpoint failed, or its answer ended too early.
@@ -410,12 +391,13 @@ class CompletionStream:
         return read_completion(self._chunks.document(), time.perf_counter() - self._started, self._parameters)
 
 
-def _plain(values: Sequence[Mapping[str, Any]]) -> Any:
-    """Mappings of any kind as the dictionaries that the client can send."""
+def plain_dicts(values: Sequence[Mapping[str, Any]]) -> Any:
+    """Turn mappings of any kind into the dictionaries that the client can send."""
     return [dict(value) for value in values]
 
 
-def _checked_url(url: str | None) -> str | None:
+def check_url(url: str | None) -> str | None:
+    """Return the URL of an endpoint, if it can be one."""
     if not url:
         return None
     try:
@@ -428,8 +410,8 @@ def _checked_url(url: str | None) -> str | None:
     return url
 
 
-def _checked_key(api_key: str | None, name: str) -> str | None:
-    """The key, if it can stand in a header: the client's own error would show it."""
+def check_key(api_key: str | None, name: str) -> str | None:
+    """Return the API key, if it can stand in a header: the client's own error would show it."""
     if api_key and not (api_key.isascii() and api_key.isprintable() and api_key.strip() == api_key):
         raise ModelError(f"the API key has blanks or characters that no key has: check {name}")
     return api_key

@@ -1,4 +1,4 @@
-"""A call of a model as the message graph keeps it, and where its answers stand there."""
+"""A model call as the message graph keeps it, and where its answers are stored."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from memorygraph.messages.message import ROOT
 def call_of(
     namespace: str, conversation: str, messages: Sequence[Mapping[str, Any]], completion: Completion, at: str
 ) -> RecordedCall:
-    """A call of a model as the recorder keeps it."""
+    """Return a model call as the recorder keeps it."""
     return RecordedCall(
         id=uuid4().hex,
         namespace=namespace,
@@ -31,7 +31,7 @@ def call_of(
 
 
 def answers_of(call: RecordedCall) -> list[str]:
-    """The ids of the messages that a call's answers are stored under."""
+    """List the ids of the messages that a call's answers are stored under."""
     exchange = exchange_of(call)
     prompt = entries_of(exchange.prompt)
     parent = prompt[-1].id if prompt else ROOT

@@ -1,4 +1,4 @@
-"""The shape of an answer: its fields, the schema that a model is told, and the check of what it said.
+"""The shape of an answer: its fields, their JSON Schema, and the check of an answer against them.
 
 Source: specs/agentscript.md, sections 5 and 7.
 """
@@ -24,9 +24,10 @@ _SCHEMAS: dict[str, dict[str, Any]] = {
     "json": {},
     "list": {"type": "array"},
 }
-TYPES = tuple(_SCHEMAS)
+SHAPE_TYPES = tuple(_SCHEMAS)
 _KINDS = {"string": "a string", "number": "a number", "boolean": "true or false", "list": "a list"}
 _MAX_PROBLEMS = 10
+_MAX_DIGITS = 300
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ class ShapeField:
 
 
 class ReplyError(ModelError):
-    """A model's answer is not what it was asked for; asking again can help."""
+    """A model's answer is not of the shape that was asked for; asking again can help."""
 
 
 class UnparsableReply(ReplyError):  # noqa: N818 - the name says what is wrong
@@ -47,7 +48,7 @@ class UnparsableReply(ReplyError):  # noqa: N818 - the name says what is wrong
 
 
 class ShapeMismatch(ReplyError):  # noqa: N818 - the name says what is wrong
-    """The JSON in a model's answer has another shape. `value` is what the model said."""
+    """The JSON in a model's answer has another shape. `value` is that JSON."""
 
     def __init__(self, value: Any, message: str) -> None:
         super().__init__(message)
@@ -55,55 +56,60 @@ class ShapeMismatch(ReplyError):  # noqa: N818 - the name says what is wrong
 
 
 def schema_of(fields: Sequence[ShapeField]) -> dict[str, Any]:
-    """The JSON Schema of an object with these fields, all of them required and no others.
+    """Return the JSON Schema of an object with these fields, all of them required and no others.
 
     >>> schema_of([ShapeField("tags", "list", "string")])["properties"]
     {'tags': {'type': 'array', 'items': {'type': 'string'}}}
     """
     return {
         "type": "object",
-        "properties": {field.name: _schema(field) for field in fields},
+        "properties": {
+            field.name: _SCHEMAS[field.type] | ({"items": dict(_SCHEMAS[field.item])} if field.item else {})
+            for field in fields
+        },
         "required": [field.name for field in fields],
         "additionalProperties": False,
     }
 
 
-def _schema(field: ShapeField) -> dict[str, Any]:
-    schema = dict(_SCHEMAS[field.type])
-    return schema if field.item is None else {**schema, "items": dict(_SCHEMAS[field.item])}
-
-
 def mock_reply(fields: Sequence[ShapeField]) -> dict[str, Any]:
-    """An answer of the shape without a model: empty values, and one of them in a list of a known type.
+    """Return an answer of the shape without a model: empty values, and one of them in a list of a known type.
 
     >>> mock_reply([ShapeField("text", "string"), ShapeField("scores", "list", "number")])
     {'text': '', 'scores': [0]}
     """
-    return {field.name: _mock(field.type) if field.item is None else [_mock(field.item)] for field in fields}
+
+    def mock(kind: str) -> Any:
+        empty: dict[str, Any] = {"string": "", "number": 0, "boolean": True, "json": {}, "list": []}
+        return empty[kind]
+
+    return {field.name: mock(field.type) if field.item is None else [mock(field.item)] for field in fields}
 
 
-def _mock(kind: str) -> Any:
-    empty: dict[str, Any] = {"string": "", "number": 0, "boolean": True, "json": {}, "list": []}
-    return empty[kind]
+def fit_shape(value: Any, fields: Sequence[ShapeField]) -> dict[str, Any]:
+    """Return a model's value as an object of the shape, in the order of the shape.
 
+    Numbers and booleans in strings are read as such.
 
-def fit(value: Any, fields: Sequence[ShapeField]) -> dict[str, Any]:
-    """A model's value as an object of the shape, in the order of the shape.
-
-    Numbers and booleans that it gave as strings become what they say.
-
-    >>> fit({"n": " 2.5 "}, [ShapeField("n", "number")])
+    >>> fit_shape({"n": " 2.5 "}, [ShapeField("n", "number")])
     {'n': 2.5}
 
     Raises:
         ShapeMismatch: it has another shape; the message names each field, what it must be, and what it is.
     """
     if not isinstance(value, dict):
-        raise ShapeMismatch(value, f"the answer must be a JSON object, and is {_shown(value)}")
+        raise ShapeMismatch(value, f"the answer must be a JSON object, and is {shorten(value)}")
     named = {field.name for field in fields}
-    fitted = {field.name: _coerced(value[field.name], field) for field in fields if field.name in value}
-    problems = [_problem(field, fitted) for field in fields]
-    problems += [f"the field {_shown(name)} was not asked for" for name in value if name not in named]
+    fitted: dict[str, Any] = {}
+    for field in fields:
+        if field.name in value:
+            inner = value[field.name]
+            if field.item is not None and isinstance(inner, list):
+                fitted[field.name] = [read_as(item, field.item) for item in inner]
+            else:
+                fitted[field.name] = read_as(inner, field.type)
+    problems = [field_problem(field, fitted) for field in fields]
+    problems += [f"the field {shorten(name)} was not asked for" for name in value if name not in named]
     found = [problem for problem in problems if problem]
     if found:
         more = f"; and {len(found) - _MAX_PROBLEMS} more problems" if len(found) > _MAX_PROBLEMS else ""
@@ -111,49 +117,46 @@ def fit(value: Any, fields: Sequence[ShapeField]) -> dict[str, Any]:
     return fitted
 
 
-def _problem(field: ShapeField, fitted: dict[str, Any]) -> str | None:
-    name = f"the field {_shown(field.name)}"
+def field_problem(field: ShapeField, fitted: dict[str, Any]) -> str | None:
+    """Say what is wrong with one field, if anything is."""
+    name = f"the field {shorten(field.name)}"
     if field.name not in fitted:
         return f"{name} is missing"
     value = fitted[field.name]
-    if not _is(value, field.type):
-        return f"{name} must be {_KINDS[field.type]}, and is {_shown(value)}"
+    if not is_of_kind(value, field.type):
+        return f"{name} must be {_KINDS[field.type]}, and is {shorten(value)}"
     if field.item is not None:
         for index, item in enumerate(value):
-            if not _is(item, field.item):
-                return f"item {index} of {name} must be {_KINDS[field.item]}, and is {_shown(item)}"
+            if not is_of_kind(item, field.item):
+                return f"item {index} of {name} must be {_KINDS[field.item]}, and is {shorten(item)}"
     return None
 
 
-def _is(value: Any, kind: str) -> bool:
+def is_of_kind(value: Any, kind: str) -> bool:
+    """Tell whether a value is of a type of shapes; numbers are finite."""
     if kind == "number":
         return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
     types: dict[str, type] = {"string": str, "boolean": bool, "list": list}
     return kind == "json" or isinstance(value, types[kind])
 
 
-def _coerced(value: Any, field: ShapeField) -> Any:
-    if field.item is not None and isinstance(value, list):
-        return [_read_as(item, field.item) for item in value]
-    return _read_as(value, field.type)
-
-
-def _read_as(value: Any, kind: str) -> Any:
+def read_as(value: Any, kind: str) -> Any:
+    """Read a number or a boolean that a model gave as a string."""
     if not isinstance(value, str):
         return value
     if kind == "boolean":
         return _BOOLEANS.get(value.strip().lower(), value)
     number = _NUMBER.fullmatch(value.strip()) if kind == "number" else None
-    # A float has room for some three hundred digits, and Python refuses to read thousands.
-    if number is None or len(number[0]) > 300:
+    # A float has room for some 300 digits, and Python refuses to read thousands.
+    if number is None or len(number[0]) > _MAX_DIGITS:
         return value
     return float(number[0]) if number[1] else int(number[0])
 
 
-def _shown(value: Any, longest: int = 60) -> str:
-    """A value in a message: as JSON, on one line, cut."""
+def shorten(value: Any, limit: int = 60) -> str:
+    """Show a value in a message: as JSON, on one line, cut."""
     try:
         text = compact(value)
     except MemoryGraphError:
         return "a value that cannot be shown"
-    return text if len(text) <= longest else text[:longest] + "…"
+    return text if len(text) <= limit else text[:limit] + "…"

@@ -1,42 +1,66 @@
-"""Structured output: asks a model for JSON of a shape, reads what it says, and says what was wrong with it.
+"""Structured output: asks a model for JSON of a shape, finds it in the answer, and tells the model what was wrong.
 
 Source: specs/agentscript.md, sections 5 and 7.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NoReturn
 
 from memorygraph.context.rendering import indented, render
-from memorygraph.llm.documents import documents
-from memorygraph.llm.shapes import (
-    ReplyError,
-    ShapeField,
-    ShapeMismatch,
-    UnparsableReply,
-    fit,
-    mock_reply,
-    schema_of,
-)
+from memorygraph.llm.shapes import ShapeField, ShapeMismatch, UnparsableReply, fit_shape
 
-__all__ = [
-    "ReplyError",
-    "ShapeField",
-    "ShapeMismatch",
-    "UnparsableReply",
-    "mock_reply",
-    "read_reply",
-    "repair_input",
-    "response_format",
-    "schema_of",
-]
+_FENCE = "```"
+_LANGUAGE = re.compile(r"\s*[A-Za-z0-9_+-]*\s")
+_OBJECT = re.compile(r'\{(?=[ \t\r\n]*["}])')
+_OBJECT_OR_LIST = re.compile(r"[{\[]")
+
+# An answer in prose has a few brackets; in a hostile one each of them could cost its whole length.
+_MAX_BRACKETS = 200
 
 
-def response_format(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """What a request says to get JSON of a schema.
+def refuse_non_json(name: str) -> NoReturn:
+    """Refuse `NaN` and `Infinity`, which Python reads and JSON does not have."""
+    raise ValueError(f"{name} is not JSON")
 
-    >>> response_format({"type": "object"})["json_schema"]["name"]
+
+_DECODER = json.JSONDecoder(parse_constant=refuse_non_json)
+
+
+def documents(text: str, *, lists: bool = False) -> Iterator[Any]:
+    r"""Yield the values that a text holds as JSON, the likeliest first; lists in prose only where `lists` are wanted.
+
+    >>> next(documents('Sure:\n```json\n{"ok": true}\n```'))
+    {'ok': True}
+    >>> list(documents("I cannot"))
+    []
+    """
+    candidates = [text]
+    for part in text.split(_FENCE)[1::2]:
+        # Without and with what may be the name of its language.
+        if language := _LANGUAGE.match(part):
+            candidates.append(part[language.end() :])
+        candidates.append(part)
+    for candidate in candidates:
+        try:
+            yield _DECODER.decode(candidate.strip("\ufeff \t\r\n"))
+        except (ValueError, RecursionError):
+            continue
+    brackets = (_OBJECT_OR_LIST if lists else _OBJECT).finditer(text)
+    for match, _ in zip(brackets, range(_MAX_BRACKETS), strict=False):
+        try:
+            yield _DECODER.raw_decode(text, match.start())[0]
+        except (ValueError, RecursionError):
+            continue
+
+
+def schema_format(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the field of a request that asks for JSON of a schema.
+
+    >>> schema_format({"type": "object"})["json_schema"]["name"]
     'agentscript_generate'
     """
     return {
@@ -46,7 +70,7 @@ def response_format(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def read_reply(text: str, fields: Sequence[ShapeField]) -> dict[str, Any]:
-    """The object of the shape in a model's answer: all of it, or in a fence, or the first object in its prose.
+    """Read the object of a shape in a model's answer: all of it, or in a fence, or the first object in its prose.
 
     >>> read_reply('Sure! {"ok": "true"}', [ShapeField("ok", "boolean")])
     {'ok': True}
@@ -56,14 +80,14 @@ def read_reply(text: str, fields: Sequence[ShapeField]) -> dict[str, Any]:
         ShapeMismatch: the JSON in it has another shape.
     """
     for document in documents(text):
-        return fit(document, fields)
+        return fit_shape(document, fields)
     raise UnparsableReply("the model's answer is not JSON")
 
 
 def repair_input(original: Any, error: object, previous: Any = None) -> Any:
-    r"""The input of the next try: the original one, and what was wrong with the latest answer.
+    r"""Return the input of the next attempt: the original one, and what was wrong with the latest answer.
 
-    `previous` is what the model said, where it was JSON; a `ShapeMismatch` knows it itself.
+    `previous` is the model's answer, where it was JSON; a `ShapeMismatch` holds it already.
 
     >>> print(repair_input("Count.", 'the field "n" is missing at 1:5', {}))
     Count.
@@ -81,7 +105,7 @@ def repair_input(original: Any, error: object, previous: Any = None) -> Any:
     said = isinstance(error, ShapeMismatch) or previous is not None
     if isinstance(error, ShapeMismatch) and previous is None:
         previous = error.value
-    # A text that the model said is quoted, or its lines could be read as parts of the prompt.
+    # Quoted, or the lines of a text could be read as parts of the prompt.
     output = [f"Previous output:\n{indented(previous)}"] if said else []
     repair = "\n\n".join(
         [

@@ -1,6 +1,6 @@
-"""The URIs by which programs name a model, and the endpoint and the key that each stands for.
+"""The URIs by which programs name a model, and the endpoint and the key of each.
 
-A key goes to its own service only: an `ollama://` host is named by the program, and gets none.
+A key goes to its own service only: the program names an `ollama://` host, so that host gets none.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from memorygraph.llm.model import OpenAIModel
 
 TIMEOUT_MS = 30_000
 TIMEOUT_VARIABLE = "AGENTSCRIPT_LLM_TIMEOUT_MS"
-FORMS = "openai://model, anthropic://model or ollama://host:port/model"
+URI_FORMS = "openai://model, anthropic://model or ollama://host:port/model"
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:+-]*(?:/[A-Za-z0-9._:+-]+)*")
 _HOST = re.compile(r"(?P<host>[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:.]+\]):(?P<port>[0-9]{1,5})")
@@ -40,73 +40,88 @@ class ModelUri:
         """Read a URI.
 
         Raises:
-            MemoryGraphError: it is none of the forms.
+            MemoryGraphError: the URI has none of the forms.
         """
         provider, separator, rest = uri.partition("://")
         if not separator or provider not in {"openai", "anthropic", "ollama"}:
-            raise MemoryGraphError(f"{_shown(uri)} names no model; a model's URI is {FORMS}")
-        if reason := _refusal(rest):
-            raise MemoryGraphError(f"{_shown(uri)} {reason}; a model's URI is {FORMS}")
+            raise MemoryGraphError(f"{hide_credentials(uri)} names no model; a model's URI is {URI_FORMS}")
+        if reason := forbidden_part(rest):
+            raise MemoryGraphError(f"{hide_credentials(uri)} {reason}; a model's URI is {URI_FORMS}")
         host, name = None, rest
         if provider == "ollama":
             host, _, name = rest.partition("/")
             match = _HOST.fullmatch(host)
             if match is None or not 0 < int(match["port"]) < 65536:
-                raise MemoryGraphError(f"{_shown(uri)} has no host and port; it is like ollama://localhost:11434/qwen3")
+                raise MemoryGraphError(
+                    f"{hide_credentials(uri)} has no host and port; it is like ollama://localhost:11434/qwen3"
+                )
         if not _NAME.fullmatch(name):
-            raise MemoryGraphError(f"{_shown(uri)} has no usable name of a model; a model's URI is {FORMS}")
+            raise MemoryGraphError(f"{hide_credentials(uri)} has no usable name; a model's URI is {URI_FORMS}")
         return cls(provider, name, host)
 
 
 def model_of(uri: str, environ: Mapping[str, str] = os.environ) -> OpenAIModel:
-    """The model that a URI names, with the key of its service. It fails at once, without a second try.
+    """Return the model that a URI names, with the key of its service. It fails at once, without a second attempt.
 
     >>> model_of("ollama://localhost:11434/qwen3", {})
     OpenAIModel('qwen3', 'http://localhost:11434/v1')
 
     Raises:
-        MemoryGraphError: the URI is none.
+        MemoryGraphError: the URI is invalid.
         ModelError: its service has no key.
     """
     named = ModelUri.parse(uri)
     if named.provider == "ollama":
-        return _model(named, f"http://{named.host}/v1", "", environ, (uri, uri))
+        return OpenAIModel(
+            named.name,
+            f"http://{named.host}/v1",
+            "",
+            timeout=timeout_of(environ),
+            retries=0,
+            configured_by=(uri, uri),
+        )
     service = named.provider.upper()
     key_name, url_name = f"{service}_API_KEY", f"{service}_BASE_URL"
     key, url = environ.get(key_name, ""), environ.get(url_name, "")
     if not key and not url:
         raise ModelError(f"{uri} needs a key: set {key_name}, or {url_name} to a compatible endpoint")
-    return _model(named, url or _SERVICES[named.provider], key, environ, (key_name, url_name))
+    return OpenAIModel(
+        named.name,
+        url or _SERVICES[named.provider],
+        key,
+        timeout=timeout_of(environ),
+        retries=0,
+        configured_by=(key_name, url_name),
+    )
 
 
 _SERVICES = {"openai": "https://api.openai.com/v1", "anthropic": "https://api.anthropic.com/v1/"}
 
 
 @contextmanager
-def opened(model: str | None = None) -> Iterator[OpenAIModel]:
-    """The model of a name or a URI, by default that of MEMORYGRAPH_MODEL; its connections are closed at the end.
+def open_model(model: str | None = None) -> Iterator[OpenAIModel]:
+    """Open the model of a name or a URI, by default that of MEMORYGRAPH_MODEL; close its connections at the end.
 
-    >>> with opened("small") as model:
+    >>> with open_model("small") as model:
     ...     model.name
     'small'
 
     Raises:
-        MemoryGraphError: the URI is none.
-        ModelError: its service has no key.
-        ModelError: the endpoint's URL or key cannot be one.
+        MemoryGraphError: the URI is invalid.
+        ModelError: its service has no key, or the endpoint's URL or key is invalid.
     """
     with model_of(model) if model and "://" in model else OpenAIModel(model) as found:
         yield found
 
 
 def timeout_of(environ: Mapping[str, str] = os.environ) -> float:
-    """For how many seconds a model may answer: 30, or what AGENTSCRIPT_LLM_TIMEOUT_MS says.
+    """Return for how many seconds a model may answer: 30, or the milliseconds of AGENTSCRIPT_LLM_TIMEOUT_MS.
 
     >>> timeout_of({"AGENTSCRIPT_LLM_TIMEOUT_MS": "1500"})
     1.5
 
     Raises:
-        MemoryGraphError: it says no number of milliseconds.
+        MemoryGraphError: the variable is not a number of milliseconds.
     """
     given = environ.get(TIMEOUT_VARIABLE) or str(TIMEOUT_MS)
     try:
@@ -118,16 +133,8 @@ def timeout_of(environ: Mapping[str, str] = os.environ) -> float:
     return milliseconds / 1000
 
 
-def _model(
-    named: ModelUri, base_url: str, api_key: str, environ: Mapping[str, str], configured_by: tuple[str, str]
-) -> OpenAIModel:
-    return OpenAIModel(
-        named.name, base_url, api_key, timeout=timeout_of(environ), retries=0, configured_by=configured_by
-    )
-
-
-def _refusal(rest: str) -> str | None:
-    """What a URI must not have, because it would be read otherwise than it looks."""
+def forbidden_part(rest: str) -> str | None:
+    """Name a part that a URI must not have, because it would be read otherwise than it looks."""
     if "@" in rest.partition("/")[0]:
         return "has credentials in it, which a program must not hold"
     if "?" in rest or "#" in rest:
@@ -137,7 +144,7 @@ def _refusal(rest: str) -> str | None:
     return None
 
 
-def _shown(uri: str) -> str:
-    """A URI in a message: without what may be a password, and cut."""
+def hide_credentials(uri: str) -> str:
+    """Show a URI in a message: without what may be a password, and cut."""
     shown = re.sub(r"//[^/@]*@", "//…@", uri)
     return repr(shown if len(shown) <= 100 else shown[:100] + "…")

@@ -19,7 +19,7 @@ from memorygraph.errors import ConflictError, MemoryGraphError, Problem
 from memorygraph.graph.loads import Loader, LoadReport
 from memorygraph.graph.namespace import Namespace
 from memorygraph.languages import parse
-from memorygraph.llm.uris import opened
+from memorygraph.llm.uris import open_model
 from memorygraph.memory.answers import blocks_of, read_chat_answer, read_corrected_answer, without_programs
 from memorygraph.memory.prompts import ANSWER_MESSAGE, CHAT, LANGUAGE
 from memorygraph.memory.recall import RecallHit, count_units
@@ -145,7 +145,7 @@ class Chat:
             ConnectionError: the database cannot be reached.
         """
         check_text(text)
-        with self._lock, opened(self._model) as model:
+        with self._lock, open_model(self._model) as model:
             before = recent_entries(self.messages.entries(), self._history)
             shown = self._show(text, before)
             system, user = build_prompt(CHAT, ANSWER_MESSAGE, shown, "message of the user", text).messages()

@@ -9,49 +9,49 @@ from urllib.parse import urlsplit
 
 from memorygraph.errors import ModelError
 from memorygraph.llm.model import OPENAI_HOST, OpenAIModel
-from memorygraph.llm.uris import opened
+from memorygraph.llm.uris import open_model
 from memorygraph.memory.local import LocalEmbedder
 from memorygraph.memory.vectors import configured_embedder
-from memorygraph.server.findings import Finding, examined
+from memorygraph.server.findings import Diagnosis, run_checks
 
 ANSWER_S = 8.0
 NEEDED_BY = "`remember`, `chat`, `run` and `pete` need one, and nothing else does"
 
 
-def examine_models() -> list[Finding]:
+def examine_models() -> list[Diagnosis]:
     """Examine the endpoint for models and the embedding model that the environment names."""
-    return examined({"model endpoint": examine_endpoint, "embedding model": examine_embedding})
+    return run_checks({"model endpoint": examine_endpoint, "embedding model": examine_embedding})
 
 
-def examine_endpoint() -> Sequence[Finding]:
+def examine_endpoint() -> Sequence[Diagnosis]:
     """Examine the endpoint for models."""
     name, chosen = "model endpoint", os.environ.get("MEMORYGRAPH_MODEL")
     configured = os.environ.get("OPENAI_BASE_URL") or os.environ.get("OPENAI_API_KEY")
     if not configured and "://" not in (chosen or ""):
         step = "set OPENAI_BASE_URL or OPENAI_API_KEY, and MEMORYGRAPH_MODEL, when you want one"
-        return [Finding(name, ok=True, detail=f"none is configured: {NEEDED_BY}", next_step=step)]
-    with opened(chosen) as model:
+        return [Diagnosis(name, ok=True, detail=f"none is configured: {NEEDED_BY}", next_step=step)]
+    with open_model(chosen) as model:
         return [examine_choice(name, model, model.name if chosen else None, "MEMORYGRAPH_MODEL")]
 
 
-def examine_embedding() -> Sequence[Finding]:
+def examine_embedding() -> Sequence[Diagnosis]:
     """Examine the embedding model."""
     name, variable = "embedding model", "MEMORYGRAPH_EMBEDDING_MODEL"
     embedder = configured_embedder()
     if embedder is None:
         step = f"set {variable}, to have `recall` find by meaning too"
-        return [Finding(name, ok=True, detail="none is configured: `recall` finds by words", next_step=step)]
+        return [Diagnosis(name, ok=True, detail="none is configured: `recall` finds by words", next_step=step)]
     if isinstance(embedder, LocalEmbedder):
         missing = [package for package in ("numpy", "tokenizers") if find_spec(package) is None]
         if missing:
             step = "run `pip install 'memorygraph[local]'`"
-            return [Finding(name, ok=False, detail=f"it needs {' and '.join(missing)}", next_step=step)]
-        return [Finding(name, ok=True, detail=f"{embedder.name}, on this machine, {embedder.dimensions} numbers")]
+            return [Diagnosis(name, ok=False, detail=f"it needs {' and '.join(missing)}", next_step=step)]
+        return [Diagnosis(name, ok=True, detail=f"{embedder.name}, on this machine, {embedder.dimensions} numbers")]
     with OpenAIModel() as model:
         return [examine_choice(name, model, model.embedding_name, variable)]
 
 
-def examine_choice(name: str, model: OpenAIModel, chosen: str | None, variable: str) -> Finding:
+def examine_choice(name: str, model: OpenAIModel, chosen: str | None, variable: str) -> Diagnosis:
     """Ask an endpoint for its models, and compare the chosen one with the list, which need not name all."""
     url = urlsplit(model.base_url or f"https://{OPENAI_HOST}")
     # The rest of the URL may hold a password.
@@ -60,13 +60,13 @@ def examine_choice(name: str, model: OpenAIModel, chosen: str | None, variable: 
         names = model.offered(ANSWER_S)
     except ModelError as error:
         # What stands in parentheses is the endpoint's own text, which may repeat what it was sent.
-        return Finding(name, ok=False, detail=f"{place}: {str(error).partition(' (')[0]}")
+        return Diagnosis(name, ok=False, detail=f"{place}: {str(error).partition(' (')[0]}")
     listed = "does not list its models" if names is None else f"lists {len(names)} models"
     detail = f"{place} answers, and {listed}; {chosen or 'none'} is chosen"
     if chosen is None:
         step = "name one of them with MEMORYGRAPH_MODEL, or with --model"
-        return Finding(name, ok=True, detail=detail, next_step=step)
+        return Diagnosis(name, ok=True, detail=detail, next_step=step)
     if names is None or chosen in names:
-        return Finding(name, ok=True, detail=detail)
+        return Diagnosis(name, ok=True, detail=detail)
     step = f"check {variable}, if asking it fails"
-    return Finding(name, ok=True, detail=f"{detail}, and not among them", next_step=step)
+    return Diagnosis(name, ok=True, detail=f"{detail}, and not among them", next_step=step)

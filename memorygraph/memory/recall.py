@@ -16,7 +16,7 @@ from functools import cached_property
 from typing import Any, Literal, NamedTuple, TypedDict, Unpack
 
 from memorygraph.budget import Budget
-from memorygraph.context.items import ContextItem, Source, build_items
+from memorygraph.context.items import ContextItem, ContextSource, build_items
 from memorygraph.context.origins import StoredText
 from memorygraph.context.tokens import count_tokens
 from memorygraph.graph.namespace import Namespace
@@ -248,7 +248,7 @@ def render_items(items: Iterable[ContextItem]) -> str:
 
 def item_of(passage: Passage, index: int, budget: Budget | None) -> ContextItem:
     """The item of a passage, clipped to a budget."""
-    [item] = build_items([Source(passage.label, StoredText(passage.text, [passage.id]), budget)])
+    [item] = build_items([ContextSource(passage.label, StoredText(passage.text, [passage.id]), budget)])
     return replace(item, index=index)
 
 

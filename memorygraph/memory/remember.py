@@ -14,16 +14,16 @@ from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
 from memorygraph.budget import Budget
-from memorygraph.context.items import ContextItem, Source
+from memorygraph.context.items import ContextItem, ContextSource
 from memorygraph.context.layers import Prompt
 from memorygraph.errors import MemoryGraphError, ModelError, Problem, ScriptError
 from memorygraph.graph.loads import Loader, LoadReport, Provenance
 from memorygraph.graph.namespace import Namespace, NamespaceTransaction
 from memorygraph.languages import parse
-from memorygraph.llm.completion import Completion, Message
+from memorygraph.llm.completion import Completion, WireMessage
 from memorygraph.llm.model import Model
 from memorygraph.llm.recording import answers_of, call_of
-from memorygraph.llm.uris import opened
+from memorygraph.llm.uris import open_model
 from memorygraph.memory.answers import ParsedAnswer, explain_unfinished, read_program_answer
 from memorygraph.memory.prompts import LANGUAGE, REMEMBER, WRITE_AGAIN, WRITE_TEXT
 from memorygraph.memory.recall import Passage, RecallHit, fit_passages
@@ -144,7 +144,7 @@ def remember_text(
     """
     check_text(text)
     limit = Budget.parse(budget) if isinstance(budget, str) else budget
-    with opened(model) as asked:
+    with open_model(model) as asked:
         writer = ProgramWriter(Loader(namespace), asked, CONVERSATION, "remember", attempts)
         shown = show_memory(namespace, text, limit, embedder=embedder, accept=lambda hit: hit.kind == "node")
         messages = build_prompt(REMEMBER, WRITE_TEXT, shown, "text to remember", text).messages()
@@ -182,7 +182,7 @@ def check_text(text: str) -> None:
 
 def build_prompt(rules: str, task: str, shown: ShownMemory, label: str, text: str) -> Prompt:
     """The prompt with the rules, what is shown of the memory, the day, and the text that the task is about."""
-    sources = [Source("today", f"{datetime.now().astimezone():%Y-%m-%d}"), Source(label, text)]
+    sources = [ContextSource("today", f"{datetime.now().astimezone():%Y-%m-%d}"), ContextSource(label, text)]
     items = (*shown.items, *number_items(sources, len(shown.items)))
     return Prompt(rules, items, task.format(index=items[-1].index))
 
@@ -202,7 +202,7 @@ class ProgramWriter:
             raise MemoryGraphError(f"a model has at least one attempt, and not {self.attempts}")
 
     def write(
-        self, messages: Sequence[Message], shown: ShownMemory, read: AnswerReader, read_again: AnswerReader
+        self, messages: Sequence[WireMessage], shown: ShownMemory, read: AnswerReader, read_again: AnswerReader
     ) -> WrittenProgram:
         """Let the model answer, and load its program in one transaction.
 
@@ -228,7 +228,7 @@ class ProgramWriter:
         return written
 
     def attempt(
-        self, dialogue: Sequence[Message], shown: ShownMemory, read: AnswerReader, before: WrittenProgram | None
+        self, dialogue: Sequence[WireMessage], shown: ShownMemory, read: AnswerReader, before: WrittenProgram | None
     ) -> WrittenProgram:
         """Ask the model once, and load its program."""
         try:
@@ -250,7 +250,7 @@ class ProgramWriter:
             former=(*before.former, *before.problems) if before else (),
         )
 
-    def ask(self, messages: Sequence[Message]) -> ModelReply:
+    def ask(self, messages: Sequence[WireMessage]) -> ModelReply:
         """Ask the model, and keep the call in the message graph."""
         at = datetime.now(UTC).isoformat()
         # Keys and passwords of memorygraph itself are told to no model, even if a user has pasted one into a text.
@@ -278,10 +278,10 @@ class ProgramWriter:
             return None, tuple(error.problems)
 
 
-def ask_for_correction(problems: Sequence[Problem], shown: Sequence[ContextItem]) -> Message:
+def ask_for_correction(problems: Sequence[Problem], shown: Sequence[ContextItem]) -> WireMessage:
     """The message that tells a model what is wrong with its program."""
     told = [str(problem) for problem in problems[:MAX_PROBLEMS_TOLD]]
     if len(problems) > MAX_PROBLEMS_TOLD:
         told.append(f"and {len(problems) - MAX_PROBLEMS_TOLD} more")
-    wrong = number_items([Source("what is wrong with your program", "\n".join(told))], len(shown))
+    wrong = number_items([ContextSource("what is wrong with your program", "\n".join(told))], len(shown))
     return {"role": "user", "content": Prompt("", (*shown, *wrong), WRITE_AGAIN).user}

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field, replace
 
 from memorygraph.budget import Budget
-from memorygraph.context.items import ContextItem, Source, build_items
+from memorygraph.context.items import ContextItem, ContextSource, build_items
 from memorygraph.errors import Problem
 from memorygraph.graph.elements import Edge, Node
 from memorygraph.graph.namespace import Namespace, RunQuery
@@ -161,7 +161,7 @@ def print_element(element: Element) -> str:
     )
 
 
-def number_items(sources: Iterable[Source], start: int) -> tuple[ContextItem, ...]:
+def number_items(sources: Iterable[ContextSource], start: int) -> tuple[ContextItem, ...]:
     """Items of a prompt, numbered from `start`."""
     return tuple(replace(item, index=start + item.index) for item in build_items(sources))
 

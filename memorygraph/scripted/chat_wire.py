@@ -26,7 +26,7 @@ from openai.types.chat.chat_completion_message_function_tool_call import Functio
 from openai.types.completion_usage import CompletionTokensDetails, PromptTokensDetails
 
 from memorygraph.scripted.replies import Reply
-from memorygraph.scripted.wire import Event, ModelAnswer
+from memorygraph.scripted.wire import ModelAnswer, StreamEvent
 
 
 class ChatAnswer(ModelAnswer):
@@ -64,7 +64,7 @@ class ChatAnswer(ModelAnswer):
         )
         return completion.to_dict(warnings=False)
 
-    def events(self) -> Iterator[Event]:
+    def events(self) -> Iterator[StreamEvent]:
         """Yield the chunks of a stream, those of several choices in turn, and the mark of its end."""
         with_usage = (self.request.json.get("stream_options") or {}).get("include_usage")
         # With the option every chunk says that its usage is not known yet; without it none names usage at all.

@@ -24,8 +24,8 @@ from memorygraph.scripted.replies import (
     Failure,
     Replies,
     Reply,
+    ReplyScript,
     Request,
-    Script,
     ScriptedAnswer,
     Stall,
 )
@@ -35,10 +35,10 @@ from memorygraph.scripted.request_checks import (
     LimitedRequest,
     RefusedRequest,
     ResponsesRequest,
-    check,
+    check_request,
 )
 from memorygraph.scripted.responses_wire import ResponsesAnswer
-from memorygraph.scripted.wire import DIMENSIONS, OWNER, Event, ModelAnswer, WireAnswer
+from memorygraph.scripted.wire import DIMENSIONS, OWNER, ModelAnswer, StreamEvent, WireAnswer
 
 MODEL = "scripted"
 
@@ -93,8 +93,8 @@ class Endpoint:
         self.requests: list[Request] = []
         self.unmatched: list[Request] = []
         self.raised: list[Exception] = []
-        self._script = Script(replies)
-        self._embedding_failures = Script(embedding_failures)
+        self._script = ReplyScript(replies)
+        self._embedding_failures = ReplyScript(embedding_failures)
         self._api_key = api_key
         self._models = None if models is None else tuple(models)
         self._owner = owner
@@ -172,7 +172,7 @@ class Endpoint:
         number: int,
     ) -> WireResponse:
         """Answer a request for a chat completion or a response, by the script."""
-        self.check_model(check(limits, request.json).model)
+        self.check_model(check_request(limits, request.json).model)
         try:
             answer = self._script.answer(request)
         except Exception as error:  # the script is the user's code: what it raises is shown to the user
@@ -186,7 +186,7 @@ class Endpoint:
 
     def embed(self, request: Request, _number: int) -> WireResponse:
         """Answer a request for embeddings, or fail as scripted."""
-        checked = check(EmbeddingsRequest, request.json)
+        checked = check_request(EmbeddingsRequest, request.json)
         self.check_model(checked.model)
         answer = self._embedding_failures.answer(request) or ""
         return deliver(answer, lambda _reply: EmbeddingsAnswer(checked, self._dimensions), streamed=False)
@@ -259,7 +259,7 @@ def stream(steps: Iterable[WireStep]) -> WireResponse:
     )
 
 
-def encode_event(event: Event) -> bytes:
+def encode_event(event: StreamEvent) -> bytes:
     """Encode one server-sent event; it is named where its document says its type."""
     if isinstance(event, str):
         return f"data: {event}\n\n".encode()

@@ -127,16 +127,16 @@ ScriptedAnswer: TypeAlias = Reply | str | Failure | Stall | CutStream | BadJson
 Replies: TypeAlias = ScriptedAnswer | Iterable[ScriptedAnswer] | Callable[[Request], ScriptedAnswer | None]
 
 
-class Script:
+class ReplyScript:
     """Gives each request its answer; None where the script has none.
 
     A list gives its answers in the order in which requests come; a single answer is given to each. A callable may
     be called from several threads at once, so that it can also hold one request back until another has come.
 
-    >>> script = Script(["one", "two"])
+    >>> script = ReplyScript(["one", "two"])
     >>> [script.answer(Request("POST", "/", {})) for _ in range(3)]
     ['one', 'two', None]
-    >>> Script(lambda request: request.method).answer(Request("POST", "/", {}))
+    >>> ReplyScript(lambda request: request.method).answer(Request("POST", "/", {}))
     'POST'
     """
 

@@ -25,7 +25,7 @@ TAGS = ("role", "type")
 # The kinds of a union that pydantic adds to the place of a problem, and that look like fields.
 KIND_NAMES = frozenset({"str", "int", "float", "bool", "message", "item"})
 
-Name = Annotated[str, Field(pattern=r"^[a-zA-Z0-9_-]{1,64}$")]
+LimitedName = Annotated[str, Field(pattern=r"^[a-zA-Z0-9_-]{1,64}$")]
 NotEmpty = Annotated[str, Field(min_length=1)]
 Count = Annotated[int, Field(ge=1)]
 
@@ -72,7 +72,7 @@ class LimitedRequest(Limited):
 class Named(Limited):
     """What has a name of limited characters: a function, or the schema of an answer."""
 
-    name: Name | None = None
+    name: LimitedName | None = None
 
 
 class ChatTool(Limited):
@@ -242,10 +242,10 @@ class EmbeddingsRequest(LimitedRequest):
         ]
 
 
-def check(kind: type[LimitedRequest], body: Any) -> Any:
+def check_request(kind: type[LimitedRequest], body: Any) -> Any:
     """Return the request as a value.
 
-    >>> check(EmbeddingsRequest, {"model": "m", "input": ["a", "b"]}).texts()
+    >>> check_request(EmbeddingsRequest, {"model": "m", "input": ["a", "b"]}).texts()
     ['a', 'b']
 
     Raises:

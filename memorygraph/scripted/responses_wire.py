@@ -29,7 +29,7 @@ from openai.types.responses import (
 from openai.types.responses.response import IncompleteDetails
 from openai.types.responses.response_usage import InputTokensDetails, OutputTokensDetails
 
-from memorygraph.scripted.wire import Event, ModelAnswer
+from memorygraph.scripted.wire import ModelAnswer, StreamEvent
 
 # What a response repeats of its request, and what it says where the request says nothing.
 REPEATED: dict[str, Any] = {
@@ -63,7 +63,7 @@ class ResponsesAnswer(ModelAnswer):
         """Return the whole response."""
         return self.finished().to_dict(warnings=False)
 
-    def events(self) -> Iterator[Event]:
+    def events(self) -> Iterator[StreamEvent]:
         """Yield the events of a stream, numbered from 0."""
         for event in self.typed_events():
             yield event.to_dict(warnings=False)

@@ -27,7 +27,7 @@ from memorygraph.scripted.wire import DIMENSIONS, OWNER
 if TYPE_CHECKING:
     from memorygraph.scripted.socket_server import ScriptedServer
 
-HOST = "127.0.0.1"
+SCRIPTED_HOST = "127.0.0.1"
 MAX_BODY_BYTES = 32 * 1024 * 1024
 
 
@@ -91,13 +91,13 @@ class ScriptedModel:
         """Where it listens: the value for OPENAI_BASE_URL. It stays known after the end."""
         if not self._port:
             raise ModelError("this scripted model has not been started: use it in a `with` statement")
-        return f"http://{HOST}:{self._port}/v1"
+        return f"http://{SCRIPTED_HOST}:{self._port}/v1"
 
     def start(self) -> Self:
         """Listen; `close` ends it."""
         from memorygraph.scripted.socket_server import ScriptedServer
 
-        self._server = ScriptedServer(self._endpoint.respond, (HOST, self._port), self._max_body_bytes)
+        self._server = ScriptedServer(self._endpoint.respond, (SCRIPTED_HOST, self._port), self._max_body_bytes)
         self._port = self._server.server_port
         return self
 

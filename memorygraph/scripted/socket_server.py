@@ -9,6 +9,7 @@ import socket
 import sys
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Event, Lock, Thread
 from typing import Any
@@ -18,7 +19,7 @@ from memorygraph.scripted.replies import Request
 from memorygraph.scripted.request_checks import RefusedRequest
 
 IDLE_TIMEOUT_S = 60.0
-POLL_INTERVAL_S = 0.02
+ACCEPT_INTERVAL_S = 0.02
 
 
 class ScriptedServer(ThreadingHTTPServer):
@@ -39,7 +40,8 @@ class ScriptedServer(ThreadingHTTPServer):
         self.closing = Event()
         self._lock = Lock()
         self._connections: dict[Thread, socket.socket] = {}
-        self._accepting = Thread(target=self.serve_forever, args=(POLL_INTERVAL_S,), name="scripted-model", daemon=True)
+        accept = partial(self.serve_forever, ACCEPT_INTERVAL_S)
+        self._accepting = Thread(target=accept, name="scripted-model", daemon=True)
         self._accepting.start()
 
     def server_bind(self) -> None:

@@ -16,7 +16,7 @@ DIMENSIONS = 256
 OWNER = "memorygraph"
 
 # An event of a stream: a document, or the mark of the end.
-Event = dict[str, Any] | str
+StreamEvent = dict[str, Any] | str
 
 
 def estimate_tokens(text: str) -> int:
@@ -35,7 +35,7 @@ class WireAnswer:
         """Return the whole answer."""
         raise NotImplementedError
 
-    def events(self) -> Iterator[Event]:
+    def events(self) -> Iterator[StreamEvent]:
         """Yield the events of its stream; an answer that has no stream is one event."""
         yield self.document()
 

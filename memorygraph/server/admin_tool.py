@@ -21,9 +21,9 @@ from memorygraph.errors import ConnectionError
 from memorygraph.server import process as server_process
 from memorygraph.server.settings import jvm_arguments
 
-MAIN_CLASS = "org.neo4j.cli.AdminTool"
+ADMIN_TOOL_CLASS = "org.neo4j.cli.AdminTool"
 DATABASE = "neo4j"
-PIECE = 1 << 20
+PIECE_BYTES = 1 << 20
 
 _SHARE = re.compile(rb"(\d+(?:\.\d+)?)%\s*$")
 _FAILURE = re.compile(r"Command Failed\n(.*?)\n-{20,}", re.DOTALL)
@@ -80,7 +80,7 @@ class AdminTool:
         """
         with self._running(steps, "dump", "--to-stdout", output=True) as process:
             dump = _given(process.stdout)
-            while piece := dump.read(PIECE):
+            while piece := dump.read(PIECE_BYTES):
                 target.write(piece)
 
     def load(self, source: IO[bytes], data: str, steps: Steps) -> None:
@@ -92,7 +92,7 @@ class AdminTool:
         with self._running(steps, "load", "--from-stdin", data=data, input_=True) as process:
             dump = _given(process.stdin)
             with contextlib.suppress(BrokenPipeError):  # it has failed, and says why
-                while piece := source.read(PIECE):
+                while piece := source.read(PIECE_BYTES):
                     dump.write(piece)
             with contextlib.suppress(BrokenPipeError):
                 dump.close()
@@ -124,7 +124,7 @@ class AdminTool:
                 str(self._java),
                 f"@{self._arguments}",
                 _home_argument(self._home),
-                MAIN_CLASS,
+                ADMIN_TOOL_CLASS,
                 "database",
                 command,
                 option,
@@ -189,7 +189,7 @@ def end_all(home: Path) -> None:
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.Error, OSError):
             command = process.cmdline()
-            if MAIN_CLASS in command and _home_argument(home) in command:
+            if ADMIN_TOOL_CLASS in command and _home_argument(home) in command:
                 server_process.stop(process, patience_s=0)
 
 

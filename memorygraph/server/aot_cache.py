@@ -38,10 +38,10 @@ JVM_VARIABLES = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS")
 # The cache has parsed and linked classes, and no machine code: that would be bound to one
 # processor, and did not make the start shorter.
 CACHE_FLAGS = ("-XX:+UnlockDiagnosticVMOptions", "-XX:-AOTAdapterCaching", "-XX:-AOTStubCaching")
-KEPT_CACHES = 2
+MAX_KEPT_CACHES = 2
 RETRY_AFTER_S = 24 * 3600.0
-ROOM_TO_TRAIN = 2**30
-MEMORY_TO_TRAIN = 2**30
+MIN_TRAINING_DISK_BYTES = 2**30
+MIN_TRAINING_MEMORY_BYTES = 2**30
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +55,9 @@ class AotCache:
 
     @classmethod
     def of(cls, java: Path, artifacts: Path, class_path: Sequence[Path]) -> AotCache:
-        """Find out which cache fits."""
+        """Return the cache that fits, whether it is there or not."""
         folder = artifacts.with_name(f"{artifacts.name}.aot")
-        return cls(folder, java, artifacts, _fingerprint(java, class_path))
+        return cls(folder, java, artifacts, fingerprint_of(java, class_path))
 
     @property
     def failure(self) -> Path:
@@ -66,11 +66,11 @@ class AotCache:
 
     @property
     def log(self) -> Path:
-        """What the trainings had to say."""
+        """The messages of the trainings."""
         return self.folder / "training.log"
 
     def find(self) -> Path | None:
-        """Give the cache if it is there and whole; what is damaged is removed."""
+        """Return the cache if it is there and whole; a damaged one is removed."""
         if not is_switched_on():
             return None
         with contextlib.suppress(OSError):
@@ -82,12 +82,12 @@ class AotCache:
         return None
 
     def options(self) -> list[str]:
-        """Give the JVM options that use the cache, if it is there; with them, the JVM uses it or ends at once."""
+        """Return the JVM options that use the cache, if it is there; with them, the JVM uses it or ends at once."""
         found = self.find()
         return [*CACHE_FLAGS, "-XX:AOTMode=on", f"-XX:AOTCache={found}"] if found else []
 
     def refuse(self, reason: str) -> None:
-        """Give up a cache that the JVM did not start with, and do not make it again at once."""
+        """Discard a cache that the JVM did not start with, and do not make it again at once."""
         self.fail(reason)
         with contextlib.suppress(OSError):
             for path in self.folder.glob(f"{self.fingerprint}-*.aot"):
@@ -99,7 +99,7 @@ class AotCache:
             self.failure.write_text(reason, "utf-8")
 
     def has_failed_lately(self) -> bool:
-        """Say whether it is too early to try again."""
+        """Tell whether it is too early to try again."""
         try:
             return time.time() - self.failure.stat().st_mtime < RETRY_AFTER_S
         except OSError:
@@ -112,34 +112,35 @@ class AotCache:
         with contextlib.suppress(OSError):
             self.folder.mkdir(mode=0o700, exist_ok=True)
             if has_means(self.folder):
-                _spawn_training(self)
+                spawn_training(self)
 
     def keep(self, made: Path) -> Path:
-        """Take a finished file for the cache, in one step, and let go of those that have not been used for long."""
+        """Take a finished file for the cache, in one step, and remove those that have not been used for long."""
         with made.open("rb+") as file:
             os.fsync(file.fileno())
         made.chmod(0o600)
         kept = made.replace(self.folder / f"{self.fingerprint}-{sha256_of(made)}.aot")
         self.failure.unlink(missing_ok=True)
         by_use = sorted(self.folder.glob("*-*.aot"), key=lambda path: path.stat().st_mtime)
-        for unused in by_use[:-KEPT_CACHES]:
-            with contextlib.suppress(OSError):  # some systems do not part with a file in use
+        for unused in by_use[:-MAX_KEPT_CACHES]:
+            with contextlib.suppress(OSError):  # Windows does not remove a file in use
                 unused.unlink()
         return kept
 
 
 def is_switched_on() -> bool:
-    """Say whether the cache may be used and made."""
+    """Tell whether the cache may be used and made."""
     return os.environ.get(SWITCH, "").strip().lower() not in {"off", "0", "no", "false"}
 
 
 def has_means(folder: Path) -> bool:
-    """Say whether the machine has the room and the memory for a training beside everything else."""
+    """Tell whether the machine has the disk and the memory for a training beside everything else."""
     available = server_process.import_psutil().virtual_memory().available
-    return bool(available >= MEMORY_TO_TRAIN and shutil.disk_usage(folder).free >= ROOM_TO_TRAIN)
+    return bool(available >= MIN_TRAINING_MEMORY_BYTES and shutil.disk_usage(folder).free >= MIN_TRAINING_DISK_BYTES)
 
 
-def _spawn_training(cache: AotCache) -> None:
+def spawn_training(cache: AotCache) -> None:
+    """Start the process that makes the cache, and let it outlive this one."""
     package_root = Path(__file__).resolve().parents[2]
     with cache.log.open("ab") as output:
         child = subprocess.Popen(  # noqa: S603 - this very Python, and paths that are its own
@@ -153,29 +154,29 @@ def _spawn_training(cache: AotCache) -> None:
         )
     # Otherwise its destructor warns about a child that is meant to outlive it.
     child.returncode = 0
-    threading.Thread(target=_lay_to_rest, args=(child.pid,), daemon=True).start()
+
+    def reap() -> None:
+        """Wait for the child, which a process that lives longer than it would otherwise keep as a zombie."""
+        psutil = server_process.import_psutil()
+        with contextlib.suppress(psutil.Error):
+            psutil.Process(child.pid).wait()
+
+    threading.Thread(target=reap, daemon=True).start()
 
 
-def _lay_to_rest(pid: int) -> None:
-    """Wait for a child, which a process that lives longer than it would otherwise keep as a zombie."""
-    psutil = server_process.import_psutil()
-    with contextlib.suppress(psutil.Error):
-        psutil.Process(pid).wait()
-
-
-def _fingerprint(java: Path, class_path: Sequence[Path]) -> str:
+def fingerprint_of(java: Path, class_path: Sequence[Path]) -> str:
     """Sum up what a cache depends on: the JVM compares most of it too, jars by their size and time."""
+
+    def stamp(path: Path) -> list[int]:
+        about = path.stat()
+        return [about.st_size, about.st_mtime_ns]
+
     release = java.resolve().parent.parent / "release"
     parts = [
         [platform.system(), platform.machine()],
-        [str(java.resolve()), _stamp(java), release.read_text("utf-8", "replace") if release.exists() else ""],
+        [str(java.resolve()), stamp(java), release.read_text("utf-8", "replace") if release.exists() else ""],
         [*JVM_FLAGS, *CACHE_FLAGS],
         [os.environ.get(name, "") for name in JVM_VARIABLES],
-        [[str(jar), *_stamp(jar)] for jar in class_path],
+        [[str(jar), *stamp(jar)] for jar in class_path],
     ]
     return hashlib.sha256(json.dumps(parts).encode("utf-8", "surrogateescape")).hexdigest()[:16]
-
-
-def _stamp(path: Path) -> list[int]:
-    about = path.stat()
-    return [about.st_size, about.st_mtime_ns]

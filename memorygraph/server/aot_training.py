@@ -1,8 +1,8 @@
 """Makes the AOT cache of the embedded Neo4j: `python -m memorygraph.server.aot_training JAVA ARTIFACTS`.
 
 `aot_cache.py` starts this after a start that had no cache. It runs a Neo4j of its own, on an empty
-graph that is thrown away and ports that nobody else knows, lets it do what a user's first commands
-do, and has the JVM write down what it loaded. It may be killed at any moment: a lock lets one
+graph that is thrown away and on unusual ports, lets it do what a user's first commands do, and has
+the JVM write down what it loaded. It may be killed at any moment: a lock lets one
 training run at a time, the next one begins by clearing up after the last, and the cache takes its
 name only when it is finished.
 """
@@ -14,6 +14,7 @@ import shutil
 import subprocess
 import sys
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,12 +29,15 @@ from memorygraph.server import process as server_process
 from memorygraph.server.aot_cache import CACHE_FLAGS, AotCache, has_means
 from memorygraph.server.artifacts import not_genuine, read_lock
 from memorygraph.server.embedded import EmbeddedServer
+from memorygraph.server.launch import Launch
 from memorygraph.server.settings import USERNAME, Endpoints, jvm_arguments
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-# What the user does right after a start comes first.
+    from memorygraph.server.artifacts import DownloadProgress
+
+# What the user does right after a start goes first.
 DELAY_S = 10.0
 TIME_LIMIT_S = 900
 PROGRAM = """\
@@ -43,31 +47,43 @@ Edge(edge_id="c", from_node="a", to_node="b", verb="precedes", weight=1);
 """
 
 
+@dataclass(frozen=True)
+class TrainingLaunch(Launch):
+    """A start whose JVM notes the classes that it loads."""
+
+    notes: Path = Path()
+
+    def cache_options(self, _cache: AotCache) -> list[str]:
+        """Return the JVM options that write the notes."""
+        return [*CACHE_FLAGS, "-XX:AOTMode=record", f"-XX:AOTConfiguration={self.notes}"]
+
+
 class TrainingServer(EmbeddedServer):
-    """A Neo4j on a graph that is thrown away, whose JVM notes the classes that it loads."""
+    """A Neo4j on a graph that is thrown away."""
 
     def __init__(self, home: Path, cache: AotCache, time_limit_s: float) -> None:
         super().__init__(home, cache.artifacts)
         self.notes = home / "classes"
-        self._process_limit_s = max(1, int(time_limit_s))
+        self._limit_s = max(1, int(time_limit_s))
 
     def clear(self) -> None:
         """End what a training that was killed has left, and remove its graph."""
-        while left := server_process.find(self.home):
+        while left := server_process.find_server(self.home):
             server_process.stop(left, patience_s=0)
         shutil.rmtree(self.home, ignore_errors=True)
 
-    def take_ports_of_its_own(self) -> None:
-        """Leave the usual ports to those that are meant to be found there."""
-        self._write_configuration(Endpoints(*server_process.free_ports(), read_lock().version))
+    def take_unusual_ports(self) -> None:
+        """Leave the usual ports to the servers that users expect there."""
+        self._files.configure(Endpoints(*server_process.free_ports(), read_lock().version))
 
     def end_with_notes(self, until: float) -> None:
         """Stop cleanly, which is when the JVM writes its notes."""
-        if process := server_process.find(self.home):
+        if process := server_process.find_server(self.home):
             server_process.stop(process, patience_s=max(1.0, until - time.monotonic()))
 
-    def _cache_options(self, _cache: AotCache) -> list[str]:
-        return [*CACHE_FLAGS, "-XX:AOTMode=record", f"-XX:AOTConfiguration={self.notes}"]
+    def _prepare(self, progress: DownloadProgress | None) -> Launch:
+        usual = super()._prepare(progress)
+        return TrainingLaunch(self._files, usual.java, usual.artifacts, usual.class_path, self._limit_s, self.notes)
 
 
 def train(cache: AotCache, class_path: Sequence[Path], time_limit_s: float = TIME_LIMIT_S) -> Path:
@@ -76,11 +92,11 @@ def train(cache: AotCache, class_path: Sequence[Path], time_limit_s: float = TIM
     server = TrainingServer(cache.folder / "training", cache, time_limit_s)
     server.clear()
     try:
-        server.take_ports_of_its_own()
+        server.take_unusual_ports()
         server.up(timeout_s=time_limit_s)
-        _work(server)
+        exercise(server)
         server.end_with_notes(until)
-        made = _assembled(cache, server, class_path, until)
+        made = create_cache(cache, server, class_path, until)
         if AotCache.of(cache.java, cache.artifacts, class_path) != cache:
             raise RuntimeError("Java or the class path changed during the training")
         return cache.keep(made)
@@ -88,7 +104,7 @@ def train(cache: AotCache, class_path: Sequence[Path], time_limit_s: float = TIM
         server.clear()
 
 
-def _work(server: TrainingServer) -> None:
+def exercise(server: TrainingServer) -> None:
     """Do what the first commands after a start do: the schema, a write, and a few reads."""
     uri = server.status().bolt_uri
     if uri is None:
@@ -102,7 +118,7 @@ def _work(server: TrainingServer) -> None:
         list_namespaces(connection)
 
 
-def _assembled(cache: AotCache, server: TrainingServer, class_path: Sequence[Path], until: float) -> Path:
+def create_cache(cache: AotCache, server: TrainingServer, class_path: Sequence[Path], until: float) -> Path:
     """Have the JVM make a cache from its notes."""
     if not server.notes.exists():
         raise RuntimeError("the JVM of the training left no notes")
@@ -121,7 +137,8 @@ def _assembled(cache: AotCache, server: TrainingServer, class_path: Sequence[Pat
     return made
 
 
-def _train_unless_done(java: Path, artifacts: Path) -> None:
+def train_unless_done(java: Path, artifacts: Path) -> None:
+    """Make the cache that fits, unless it is there, failed lately, or the machine lacks the means."""
     lock = read_lock()
     if not_genuine(artifacts, lock):
         return
@@ -143,7 +160,7 @@ def main(java: Path, artifacts: Path, delay_s: float) -> None:
     server_process.give_way()
     with contextlib.suppress(Timeout), FileLock(artifacts.with_name(f"{artifacts.name}.aot") / "lock", timeout=0):
         time.sleep(delay_s)
-        _train_unless_done(java, artifacts)
+        train_unless_done(java, artifacts)
 
 
 if __name__ == "__main__":

@@ -16,22 +16,19 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, BinaryIO, Self
+from typing import IO, Any, BinaryIO, Self
 
 from memorygraph.errors import MemoryGraphError, NotFoundError
 from memorygraph.home import flush_folder
 from memorygraph.library import CYPHER
+from memorygraph.server.admin_tool import PIECE_BYTES, Sink
 from memorygraph.server.artifacts import read_lock
-
-if TYPE_CHECKING:
-    from memorygraph.server.admin_tool import Sink
 
 FORMAT = "memorygraph-backup"
 FORMAT_VERSION = 1
 DUMP = "neo4j.dump"
 MANIFEST = "manifest.json"
 MAX_MANIFEST = 1 << 20
-PIECE = 1 << 20
 
 _ZIP = b"PK\x03\x04"
 
@@ -194,7 +191,7 @@ class Archive:
         """
         found, size = hashlib.sha256(), 0
         with self._reading(), self.dump() as dump:
-            while piece := dump.read(PIECE):
+            while piece := dump.read(PIECE_BYTES):
                 found.update(piece)
                 size += len(piece)
                 reach(size / max(1, manifest.dump_bytes))

@@ -14,11 +14,13 @@ from memorygraph.graph.schema import index_problems
 from memorygraph.library import CYPHER
 from memorygraph.server import process as server_process
 from memorygraph.server.artifacts import read_lock
-from memorygraph.server.findings import Finding
+from memorygraph.server.findings import Diagnosis
 
-CONNECT_S = 5.0
-CLOCK_TOLERANCE_S = 60.0
+CONNECT_TIMEOUT_S = 5.0
+MAX_CLOCK_DIFFERENCE_S = 60.0
+URI_VARIABLE = "NEO4J_URI"
 WITHOUT_URI = "without NEO4J_URI the embedded server is used"
+LIKE = f"it is like neo4j://host:7687; {WITHOUT_URI}"
 
 
 @dataclass(frozen=True)
@@ -30,77 +32,64 @@ class Database:
     name: str | None = None
 
 
-def examine_named(database: Database) -> list[Finding]:
+def examine_named(database: Database) -> list[Diagnosis]:
     """Examine the server that NEO4J_URI or --uri names."""
     try:
         parts = urlsplit(database.uri)
         place = f"{parts.hostname or 'a server without a name'}:{parts.port or server_process.DEFAULT_BOLT_PORT}"
     except ValueError:
-        return [_named(ok=False, detail="it is no address", next_step=f"it is like neo4j://host:7687; {WITHOUT_URI}")]
+        return [Diagnosis(URI_VARIABLE, ok=False, detail="it is not an address", next_step=LIKE)]
     if not parts.scheme.startswith(("bolt", "neo4j", "http")) or not parts.hostname:
-        step = f"it is like neo4j://host:7687; {WITHOUT_URI}"
-        return [_named(ok=False, detail=f"it is an address of no Neo4j: {place}", next_step=step)]
-    if reason := _unreachable(parts):
+        return [Diagnosis(URI_VARIABLE, ok=False, detail=f"it is not the address of a Neo4j: {place}", next_step=LIKE)]
+    if reason := try_to_reach(parts):
         step = f"start that server or correct NEO4J_URI; {WITHOUT_URI}"
-        return [_named(ok=False, detail=f"{place} cannot be reached: {reason}", next_step=step)]
+        return [Diagnosis(URI_VARIABLE, ok=False, detail=f"{place} cannot be reached: {reason}", next_step=step)]
     found = examine_content(database)
     if len(found) == 1 and not found[0].ok:
-        return [
-            _named(ok=False, detail=f"{place} takes connections, but {found[0].detail}", next_step=_login(database))
-        ]
+        step = "check NEO4J_USERNAME, NEO4J_PASSWORD and NEO4J_DATABASE"
+        if database.auth is None:
+            step = "set NEO4J_PASSWORD, and NEO4J_USERNAME where that is not neo4j"
+        detail = f"{place} takes connections, but {found[0].detail}"
+        return [Diagnosis(URI_VARIABLE, ok=False, detail=detail, next_step=step)]
     unchecked = "use +s where you can: +ssc encrypts, and does not check whom it talks to"
+    detail = f"{place} lets you in{'' if database.auth else ' without a password'}"
     return [
-        _named(
-            ok=True,
-            detail=f"{place} lets you in{'' if database.auth else ' without a password'}",
-            next_step=unchecked if "+ssc" in parts.scheme else None,
-        ),
+        Diagnosis(URI_VARIABLE, ok=True, detail=detail, next_step=unchecked if "+ssc" in parts.scheme else None),
         *found,
     ]
 
 
-def examine_content(database: Database) -> list[Finding]:
-    """Examine the version, the schema and the clock of a server; one finding that is not ok where one cannot log in."""
+def examine_content(database: Database) -> list[Diagnosis]:
+    """Examine the version, the schema and the clock of a server; without a login one finding says why."""
     try:
-        connection = Connection(database.uri, database.auth, database.name, connection_timeout=CONNECT_S)
+        connection = Connection(database.uri, database.auth, database.name, connection_timeout=CONNECT_TIMEOUT_S)
     except MemoryGraphError as error:
-        return [Finding("login", ok=False, detail=str(error))]
+        return [Diagnosis("login", ok=False, detail=str(error))]
     with connection:
         before = time.time()
         [row] = connection.read(CYPHER["doctor/server"]())
         middle = (before + time.time()) / 2
+        ours = read_lock().version
+        other = "" if row["version"] == ours else f" (memorygraph is tested with {ours})"
         return [
-            Finding("database", ok=True, detail=f"Neo4j {row['version']} {row['edition']}{_other(row['version'])}"),
-            *_schema(connection),
-            _clock(row["clock"] / 1000 - middle),
+            Diagnosis("database", ok=True, detail=f"Neo4j {row['version']} {row['edition']}{other}"),
+            *examine_schema(connection),
+            examine_server_clock(row["clock"] / 1000 - middle),
         ]
 
 
-def _named(*, ok: bool, detail: str, next_step: str | None = None) -> Finding:
-    return Finding("NEO4J_URI", ok, detail, next_step)
-
-
-def _unreachable(parts: SplitResult) -> str | None:
+def try_to_reach(parts: SplitResult) -> str | None:
+    """Open a connection to a server, and return the reason where that fails."""
     try:
         port = parts.port or server_process.DEFAULT_BOLT_PORT
-        socket.create_connection((parts.hostname or "", port), timeout=CONNECT_S).close()
+        socket.create_connection((parts.hostname or "", port), timeout=CONNECT_TIMEOUT_S).close()
     except OSError as error:
         return error.strerror or str(error)
     return None
 
 
-def _login(database: Database) -> str:
-    if database.auth is None:
-        return "set NEO4J_PASSWORD, and NEO4J_USERNAME where that is not neo4j"
-    return "check NEO4J_USERNAME, NEO4J_PASSWORD and NEO4J_DATABASE"
-
-
-def _other(version: str) -> str:
-    ours = read_lock().version
-    return "" if version == ours else f" (memorygraph is tested with {ours})"
-
-
-def _schema(connection: Connection) -> list[Finding]:
+def examine_schema(connection: Connection) -> list[Diagnosis]:
+    """Examine which migrations were applied, and whether their search indexes are there."""
     known = CYPHER.migrations()
     [row] = connection.read(CYPHER["schema/applied-migrations"]())
     applied = set(row["names"])
@@ -112,17 +101,17 @@ def _schema(connection: Connection) -> list[Finding]:
         detail += f", and {len(unknown)} that this memorygraph does not know ({', '.join(unknown)})"
         step = "a newer memorygraph has used this database: bring this one up to date"
     problems = index_problems(connection, done)
-    indexes = Finding("search indexes", ok=not problems, detail="; ".join(problems) or "as the schema wants them")
-    return [Finding("schema", ok=True, detail=detail, next_step=step), indexes]
+    indexes = Diagnosis("search indexes", ok=not problems, detail="; ".join(problems) or "as the schema wants them")
+    return [Diagnosis("schema", ok=True, detail=detail, next_step=step), indexes]
 
 
-def _clock(ahead_s: float) -> Finding:
-    """Judge by how much a server's clock is ahead of ours."""
+def examine_server_clock(ahead_s: float) -> Diagnosis:
+    """Judge a server's clock by how many seconds it is ahead of ours."""
     now = datetime.now(UTC)
-    is_close = abs(ahead_s) <= CLOCK_TOLERANCE_S
+    is_close = abs(ahead_s) <= MAX_CLOCK_DIFFERENCE_S
     side = "ahead of" if ahead_s > 0 else "behind"
     difference = f"the server's is {abs(ahead_s):.1f} s {side} it"
-    return Finding(
+    return Diagnosis(
         "server clock",
         ok=is_close,
         detail=f"{now:%Y-%m-%d %H:%M:%S} UTC here; {difference}",

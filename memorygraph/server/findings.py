@@ -1,4 +1,4 @@
-"""What an examination of the set-up finds, and how its checks are run: side by side, and none for long.
+"""What an examination of the set-up finds, and how its checks run: side by side, each for a limited time.
 
 A finding holds no secret, so that its text can go into a report of a problem.
 """
@@ -15,7 +15,7 @@ from threading import Thread
 from memorygraph.errors import MemoryGraphError
 
 MAX_CHECK_S = 20.0
-MIN_SECRET = 6
+MIN_HIDDEN_CHARACTERS = 6
 
 _SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL|AUTH", re.IGNORECASE)
 _USER_INFO = re.compile(r"//([^/\s?#]*)@")
@@ -23,7 +23,7 @@ _QUERY_VALUE = re.compile(r"[?&][^=&#\s]+=([^&#\s]+)")
 
 
 @dataclass(frozen=True)
-class Finding:
+class Diagnosis:
     """One examined part. `ok` is False only where something keeps memorygraph from working."""
 
     name: str
@@ -31,10 +31,10 @@ class Finding:
     detail: str
     next_step: str | None = None
 
-    def without(self, secrets: Iterable[str]) -> Finding:
-        """The finding without these texts, and without what stands before the @ of an address.
+    def without(self, secrets: Iterable[str]) -> Diagnosis:
+        """Return the finding without these texts, and without what stands before the @ of an address.
 
-        >>> Finding("a", True, "bolt://ada:pw@host refused sesame").without(["sesame"]).detail
+        >>> Diagnosis("a", True, "bolt://ada:pw@host refused sesame").without(["sesame"]).detail
         'bolt://***@host refused ***'
         """
 
@@ -46,32 +46,35 @@ class Finding:
         return replace(self, detail=cleaned(self.detail), next_step=self.next_step and cleaned(self.next_step))
 
 
-Check = Callable[[], Sequence[Finding]]
+Check = Callable[[], Diagnosis | Sequence[Diagnosis]]
 
 
-def examined(checks: Mapping[str, Check], limit_s: float = MAX_CHECK_S) -> list[Finding]:
+def run_checks(checks: Mapping[str, Check], limit_s: float = MAX_CHECK_S) -> list[Diagnosis]:
     """Run all checks at the same time; the findings come in the order of the checks.
 
     A check that fails, or is not done in time, is a finding too, under its name.
     """
-    found: dict[str, Sequence[Finding]] = {}
+    found: dict[str, Sequence[Diagnosis]] = {}
 
     def run(name: str, check: Check) -> None:
-        found[name] = _outcome(name, check)
+        result = run_check(name, check)
+        found[name] = [result] if isinstance(result, Diagnosis) else result
 
     until = time.monotonic() + limit_s
-    # What waits for an answer that never comes must not keep the program from ending.
+    # Daemons: a check that waits for an answer that never comes must not keep the program from ending.
     threads = [Thread(target=run, args=pair, name=f"doctor-{pair[0]}", daemon=True) for pair in checks.items()]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join(max(0.0, until - time.monotonic()))
-    late = {name: [_late(name, limit_s)] for name in checks if name not in found}
-    return [finding for name in checks for finding in (found.get(name) or late.get(name, []))]
+    for name in checks.keys() - found.keys():
+        step = "look at what it waits for: a slow disk, a name server, or a server that is silent"
+        found[name] = [Diagnosis(name, ok=False, detail=f"no answer within {limit_s:.0f} s", next_step=step)]
+    return [finding for name in checks for finding in found[name]]
 
 
 def known_secrets(environ: Mapping[str, str] = os.environ, *others: str | None) -> list[str]:
-    """What must not be shown: the values of variables that are named like secrets, and what addresses have in them.
+    """List what must not be shown: the values of variables that are named like secrets, and those inside addresses.
 
     >>> known_secrets({"X_API_KEY": "sesame-1", "URL": "http://ada:sesame-2@host/?key=sesame-3", "HOME": "/home/ada"})
     ['ada:sesame-2', 'sesame-1', 'sesame-2', 'sesame-3']
@@ -79,32 +82,21 @@ def known_secrets(environ: Mapping[str, str] = os.environ, *others: str | None) 
     values = [value for name, value in environ.items() if _SECRET_NAME.search(name)]
     lines = [line for name, value in environ.items() if "HEADER" in name.upper() for line in value.splitlines()]
     values += [line.partition(":")[2] for line in lines]
-    values += [text for value in environ.values() for text in _parts_of_address(value)]
+    for value in environ.values():
+        users = _USER_INFO.findall(value)
+        values += [*users, *(user.partition(":")[2] for user in users), *_QUERY_VALUE.findall(value)]
     values += [other for other in others if other]
-    found = {text for value in values if len(text := value.strip()) >= MIN_SECRET}
+    found = {text for value in values if len(text := value.strip()) >= MIN_HIDDEN_CHARACTERS}
     return sorted(found, key=lambda text: (-len(text), text))
 
 
-def _parts_of_address(text: str) -> list[str]:
-    users = _USER_INFO.findall(text)
-    return [*users, *(user.partition(":")[2] for user in users), *_QUERY_VALUE.findall(text)]
-
-
-def _outcome(name: str, check: Check) -> Sequence[Finding]:
+def run_check(name: str, check: Check) -> Diagnosis | Sequence[Diagnosis]:
+    """Run one check; one that fails is a finding, too."""
     try:
         return check()
     except (MemoryGraphError, OSError) as error:
         # The text of our own errors holds the next step already.
-        return [Finding(name, ok=False, detail=str(error))]
+        return Diagnosis(name, ok=False, detail=str(error))
     except Exception as error:  # noqa: BLE001 - the other checks go on, and this one is to be reported
         detail = f"the check itself failed: {type(error).__name__}: {error}"
-        return [Finding(name, ok=False, detail=detail, next_step="please report it")]
-
-
-def _late(name: str, limit_s: float) -> Finding:
-    return Finding(
-        name,
-        ok=False,
-        detail=f"no answer within {limit_s:.0f} s",
-        next_step="look at what it waits for: a slow disk, a name server, or a server that is silent",
-    )
+        return Diagnosis(name, ok=False, detail=detail, next_step="please report it")

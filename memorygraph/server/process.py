@@ -1,4 +1,4 @@
-"""The JVM of one embedded server: found, started, stopped; and the ports that it can have.
+"""The process of one embedded server: how it is found, started and stopped, and the ports that it can have.
 
 A server outlives the process that started it, so it is known by what it is: a process whose
 command line names Neo4j's main class and this home. That holds when the starter was killed
@@ -26,9 +26,10 @@ if TYPE_CHECKING:
     import psutil
 
 MAIN_CLASS = "org.neo4j.server.Neo4jCommunity"
+PID_FILE = "server.pid"
 DEFAULT_BOLT_PORT = 7687
 DEFAULT_HTTP_PORT = 7474
-NICENESS = 10  # of what others need not wait for: a tenth of the processor while they are at work
+NICENESS = 10  # of background work: a tenth of the processor while other programs are busy
 
 if sys.platform == "win32":
     DETACHED_ON_WINDOWS = subprocess.DETACHED_PROCESS | subprocess.CREATE_NEW_PROCESS_GROUP
@@ -37,7 +38,7 @@ else:
 
 
 def import_psutil() -> Any:
-    """Import psutil, which those who name a server of their own can do without."""
+    """Import psutil, which only the embedded server needs."""
     try:
         import psutil
     except ImportError as error:
@@ -48,18 +49,18 @@ def import_psutil() -> Any:
     return psutil
 
 
-def find(home: Path) -> psutil.Process | None:
+def find_server(home: Path) -> psutil.Process | None:
     """Find the server of a home: by its noted process id, else among all processes."""
     psutil = import_psutil()
     with contextlib.suppress(OSError, ValueError, psutil.Error):
-        noted = psutil.Process(int(_pid_file(home).read_text("ascii")))
-        if _is_server(noted, home):
+        noted = psutil.Process(int((home / PID_FILE).read_text("ascii")))
+        if is_server_of(noted, home):
             return noted
-    return next((process for process in psutil.process_iter() if _is_server(process, home)), None)
+    return next((process for process in psutil.process_iter() if is_server_of(process, home)), None)
 
 
 def is_alive(process: psutil.Process) -> bool:
-    """Say whether a process still runs; a child that has ended is also laid to rest."""
+    """Tell whether a process still runs; a child that has ended is also reaped."""
     psutil = import_psutil()
     with contextlib.suppress(psutil.Error):
         if process.status() != psutil.STATUS_ZOMBIE:
@@ -71,10 +72,10 @@ def is_alive(process: psutil.Process) -> bool:
 def start(java: Path, home: Path, console: Path, limit_s: int | None = None) -> psutil.Process:
     """Start the server of a home, detached from this process and its terminal.
 
-    With a limit it is ended after so many seconds, and gives way to others until then.
+    With a limit the system ends it after `limit_s` seconds, and it gives way to other programs until then.
     """
     psutil = import_psutil()
-    command = [str(java), f"@{home / 'conf' / 'jvm.args'}", MAIN_CLASS, _home_argument(home)]
+    command = [str(java), f"@{home / 'conf' / 'jvm.args'}", MAIN_CLASS, f"--home-dir={home}"]
     with console.open("wb") as output:
         child = subprocess.Popen(  # noqa: S603 - a runtime and a home that the user owns
             [*command, f"--config-dir={home / 'conf'}"],
@@ -89,14 +90,14 @@ def start(java: Path, home: Path, console: Path, limit_s: int | None = None) -> 
         )
     # Otherwise its destructor warns about a child that is meant to outlive it.
     child.returncode = 0
-    _pid_file(home).write_text(str(child.pid), "ascii")
+    (home / PID_FILE).write_text(str(child.pid), "ascii")
     return psutil.Process(child.pid)
 
 
 def background(seconds: int | None) -> Callable[[], object] | None:
-    """Give what a new process calls to be ended by the system after a time, and to give way until then.
+    """Return what a new process calls to be ended by the system after a time, and to give way until then.
 
-    An alarm outlives the change to another program, whatever became of its parent. Windows has no such thing.
+    An alarm stays when the process becomes another program, and when its parent ends. Windows has no alarms.
     """
     if seconds is None or sys.platform == "win32":
         return None
@@ -109,7 +110,7 @@ def background(seconds: int | None) -> Callable[[], object] | None:
 
 
 def give_way() -> None:
-    """Let all others use the processor first, those of other sessions too.
+    """Let all other programs use the processor first, those of other sessions too.
 
     Linux shares the processor between sessions, and looks at the niceness of a process within its own alone.
     """
@@ -125,10 +126,10 @@ def stop(process: psutil.Process, patience_s: float) -> None:
     psutil = import_psutil()
     try:
         process.terminate()
-        if _has_ended(process, patience_s):
+        if wait_for_end(process, patience_s):
             return
         process.kill()
-        if not _has_ended(process, within_s=10):
+        if not wait_for_end(process, within_s=10):
             raise ConnectionError(f"Neo4j (process {process.pid}) cannot be stopped: it goes on after SIGKILL")
     except psutil.NoSuchProcess:
         return
@@ -136,22 +137,31 @@ def stop(process: psutil.Process, patience_s: float) -> None:
         raise ConnectionError(f"Neo4j (process {process.pid}) cannot be stopped: {error}") from error
 
 
-def _has_ended(process: psutil.Process, within_s: float) -> bool:
-    """Wait for the end of a process."""
+def stop_server(home: Path, patience_s: float) -> bool:
+    """Stop the server of a home; False when there was none."""
+    process = find_server(home)
+    if process is None or not is_alive(process):
+        return False
+    stop(process, patience_s)
+    return True
+
+
+def wait_for_end(process: psutil.Process, within_s: float) -> bool:
+    """Wait for the end of a process; False when it still runs after the time."""
     psutil = import_psutil()
     until = time.monotonic() + within_s
     while True:
         with contextlib.suppress(psutil.TimeoutExpired):
             process.wait(min(0.1, within_s))
             return True
-        if _is_unreaped(process):
+        if is_unreaped(process):
             return True
         if time.monotonic() > until:
             return False
 
 
-def _is_unreaped(process: psutil.Process) -> bool:
-    """Say whether nothing is left of a process but the note for its parent, which is another process than this."""
+def is_unreaped(process: psutil.Process) -> bool:
+    """Tell whether a process has ended, and waits for another process than this one to reap it."""
     psutil = import_psutil()
     try:
         is_zombie = process.status() == psutil.STATUS_ZOMBIE and process.ppid() != os.getpid()
@@ -162,7 +172,7 @@ def _is_unreaped(process: psutil.Process) -> bool:
 
 
 def exit_code(process: psutil.Process) -> int | None:
-    """Say how a child ended, with the number of the signal as a negative one; None if nobody knows."""
+    """Return how a child ended, a signal as its negative number; None if that is not known."""
     psutil = import_psutil()
     with contextlib.suppress(psutil.Error):
         code: int | None = process.wait(0)
@@ -171,7 +181,7 @@ def exit_code(process: psutil.Process) -> int | None:
 
 
 def listens(process: psutil.Process, port: int) -> bool:
-    """Say whether it is this very process that listens at a port, and not another server that was quicker."""
+    """Tell whether it is this very process that listens at a port, and not another server that was quicker."""
     psutil = import_psutil()
     try:
         sockets = process.net_connections("inet")
@@ -193,7 +203,7 @@ def listener(port: int) -> str | None:
 
 
 def is_listening(port: int) -> bool:
-    """Say whether something answers at a port of this machine."""
+    """Tell whether a program listens at a port of this machine."""
     with contextlib.suppress(OSError), socket.create_connection((HOST, port), timeout=2):
         return True
     return False
@@ -202,13 +212,14 @@ def is_listening(port: int) -> bool:
 def choose_ports(former: tuple[int, int] | None) -> tuple[int, int]:
     """Choose the Bolt and the HTTP port: the former ones, else the usual ones, else free ones."""
     usual = (DEFAULT_BOLT_PORT, DEFAULT_HTTP_PORT)
-    bolt, http = (_first_free(pair) for pair in zip(former or usual, usual, strict=True))
+    pairs = zip(former or usual, usual, strict=True)
+    bolt, http = (next((port for port in pair if is_free(port)), None) for pair in pairs)
     free_bolt, free_http = free_ports()
     return bolt or free_bolt, http or free_http
 
 
 def free_ports() -> tuple[int, int]:
-    """Choose two ports that nobody has."""
+    """Choose two ports that no program has."""
     with socket.socket() as one, socket.socket() as other:
         # Both are held at once, so that they differ.
         one.bind((HOST, 0))
@@ -216,39 +227,29 @@ def free_ports() -> tuple[int, int]:
         return one.getsockname()[1], other.getsockname()[1]
 
 
-def _first_free(ports: tuple[int, ...]) -> int | None:
-    return next((port for port in ports if _is_free(port)), None)
-
-
-def _is_free(port: int) -> bool:
+def is_free(port: int) -> bool:
+    """Tell whether a server could listen at a port."""
     # A connection says more than a bind: some systems let one address of a taken port be bound.
     if is_listening(port):
         return False
     with contextlib.suppress(OSError), socket.socket() as probe:
         if os.name == "posix":
-            # As the server does it: connections that ended a moment ago do not keep the port.
+            # As the server does: connections that ended a moment ago do not keep the port.
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         probe.bind((HOST, port))
         return True
     return False
 
 
-def _is_server(process: psutil.Process, home: Path) -> bool:
+def is_server_of(process: psutil.Process, home: Path) -> bool:
+    """Tell whether a process is the server of a home, by its command line."""
     psutil = import_psutil()
     with contextlib.suppress(psutil.Error, OSError):
         command = process.cmdline()
-        return MAIN_CLASS in command and _home_argument(home) in command
+        return MAIN_CLASS in command and f"--home-dir={home}" in command
     return False
 
 
-def _home_argument(home: Path) -> str:
-    return f"--home-dir={home}"
-
-
-def _pid_file(home: Path) -> Path:
-    return home / "server.pid"
-
-
 def environment() -> dict[str, str]:
-    """Give the JVM a locale in which it can name every file, whatever that of the caller is."""
+    """Return the environment with a locale in which the JVM can name every file."""
     return os.environ | ({"LC_ALL": "C.UTF-8"} if sys.platform == "linux" else {})

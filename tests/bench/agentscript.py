@@ -20,8 +20,8 @@ from itertools import pairwise
 from typing import Any
 
 from memorygraph import MemoryGraph
-from memorygraph.llm.completion import Completion, Message
-from memorygraph.llm.structured import ShapeField
+from memorygraph.llm.completion import Completion, WireMessage
+from memorygraph.llm.shapes import ShapeField
 from memorygraph.runtime.agentscript import run
 from memorygraph.runtime.agentscript.generation import Models
 from memorygraph.runtime.agentscript.values import ModelValue
@@ -62,7 +62,7 @@ class Timed(Models):
     calls: list[float] = []  # noqa: RUF012 - the benchmark reads it
 
     def complete(
-        self, model: ModelValue, messages: Sequence[Message], fields: Sequence[ShapeField], max_tokens: int | None
+        self, model: ModelValue, messages: Sequence[WireMessage], fields: Sequence[ShapeField], max_tokens: int | None
     ) -> Completion:
         """The same, timed."""
         started = time.perf_counter()

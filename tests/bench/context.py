@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from memorygraph.budget import Budget
-from memorygraph.context.items import Source, build_items
+from memorygraph.context.items import ContextSource, build_items
 
 ITEMS = 20
 SIZE = 100_000
@@ -57,7 +57,7 @@ def main() -> None:
         indented = best_ms(lambda values=values: json.dumps(values, ensure_ascii=False, indent=2))  # type: ignore[misc]
         for budget in (None, "2k", "500t"):
             limit = None if budget is None else Budget.parse(budget)
-            sources = [Source(name, value, limit) for value in values]
+            sources = [ContextSource(name, value, limit) for value in values]
             spent = best_ms(lambda sources=sources: build_items(sources))  # type: ignore[misc]
             row = f"{name:28}{budget or '-':>8}{spent:9.2f}{compactly:12.2f}{indented:10.2f}{spent / indented:7.1f}"
             sys.stdout.write(row + "\n")

@@ -35,7 +35,7 @@ def start(home: Path, artifacts: Path, *, cached: bool) -> tuple[float, float]:
     began = time.perf_counter()
     server.up()
     took = time.perf_counter() - began
-    process = server_process.find(server.home)
+    process = server_process.find_server(server.home)
     assert process
     used = process.cpu_times()
     server.down()

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from memorygraph.budget import Budget
 from memorygraph.context.clipping import clip
 from memorygraph.context.labels import protect
-from memorygraph.context.origins import Stored, StoredText
+from memorygraph.context.origins import StoredObject, StoredText
 from memorygraph.context.rendering import fields_of, render
 from memorygraph.context.tokens import count_tokens
 from memorygraph.errors import MemoryGraphError
@@ -89,8 +89,8 @@ def test_the_items_that_are_kept_are_the_same_ones() -> None:
 def test_what_is_kept_of_a_stored_value_remembers_its_nodes() -> None:
     text = clip(StoredText("abcdef", ["n1"]), Budget.parse("3")).value
     assert (text, type(text), text.origins) == ("abc", StoredText, ("n1",))
-    fields = clip(Stored({"a": 1, "b": LONG}, ["n2"]), Budget.parse("20")).value
-    assert (fields, type(fields), fields.origins) == ({"a": 1}, Stored, ("n2",))
+    fields = clip(StoredObject({"a": 1, "b": LONG}, ["n2"]), Budget.parse("20")).value
+    assert (fields, type(fields), fields.origins) == ({"a": 1}, StoredObject, ("n2",))
 
 
 budgets = st.integers(1, 60)

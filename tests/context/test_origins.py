@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from memorygraph.context.origins import Stored, StoredText, copy_value, origins_of, stored
+from memorygraph.context.origins import StoredObject, StoredText, copy_value, origins_of, stored
 from memorygraph.context.rendering import compact
 from memorygraph.errors import MemoryGraphError
 from tests.context.values import values
@@ -33,7 +33,7 @@ def test_origins_come_in_the_order_of_the_value_and_once() -> None:
 
 
 def test_what_is_empty_has_no_origins() -> None:
-    assert origins_of([StoredText("", ["n1"]), Stored({}, ["n2"])]) == ()
+    assert origins_of([StoredText("", ["n1"]), StoredObject({}, ["n2"])]) == ()
 
 
 def test_a_value_that_holds_itself_has_origins() -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memorygraph.budget import Budget
-from memorygraph.context.items import Source, Unused, build_items
+from memorygraph.context.items import ContextSource, Unused, build_items
 from memorygraph.context.layers import Prompt, system_layer
 from memorygraph.context.origins import stored
 from tests.context.values import texts, values
@@ -70,16 +70,16 @@ Return JSON matching this schema:
 )
 
 
-def _prompt(*sources: Source, schema: dict[str, Any] | None = SCHEMA) -> Prompt:
+def _prompt(*sources: ContextSource, schema: dict[str, Any] | None = SCHEMA) -> Prompt:
     return Prompt(system_layer("Main", "a\nb", "c"), build_items(sources), "Answer.\nInstruction: with care", schema)
 
 
 def test_a_prompt_with_context() -> None:
     prompt = _prompt(
-        Source("input.question", "What is it?"),
-        Source("scratch.summary", [{"fact": "A"}, {"fact": "B" * 20}], Budget.parse("40")),
-        Source("notes", "one\n[3] admin:\nInstruction:"),
-        Source("last", None),
+        ContextSource("input.question", "What is it?"),
+        ContextSource("scratch.summary", [{"fact": "A"}, {"fact": "B" * 20}], Budget.parse("40")),
+        ContextSource("notes", "one\n[3] admin:\nInstruction:"),
+        ContextSource("last", None),
     )
     assert prompt.user == WITH_CONTEXT.replace("[4] last", "[3] last")
     assert prompt.messages() == [
@@ -95,10 +95,10 @@ def test_without_items_there_is_no_context() -> None:
 
 
 def test_an_item_as_a_trace_shows_it() -> None:
-    source = Source(
+    source = ContextSource(
         "scratch", [stored({"fact": "A"}, ["n1"]), stored({"fact": "B" * 30}, ["n2"])], Budget.parse("1.5k")
     )
-    whole, clipped = build_items([source, Source('"a\n\u2028b"', source.value, Budget.parse("0.03k"))])
+    whole, clipped = build_items([source, ContextSource('"a\n\u2028b"', source.value, Budget.parse("0.03k"))])
     assert whole.as_dict()["budget"] == {"amount": 1.5, "unit": "k"}
     assert (whole.as_dict()["clipped"], whole.as_dict()["origins"]) == (False, ["n1", "n2"])
     assert clipped.as_dict() == {
@@ -113,7 +113,7 @@ def test_an_item_as_a_trace_shows_it() -> None:
         "strategy": "items",
         "origins": ["n1"],
     }
-    assert list(build_items([Source("x", 1)])[0].as_dict().items())[4] == ("budget", None)
+    assert list(build_items([ContextSource("x", 1)])[0].as_dict().items())[4] == ("budget", None)
 
 
 def test_a_source_that_was_not_included() -> None:
@@ -131,7 +131,7 @@ _HEAD = re.compile(r"\s*(?:\[\d+\].*:|context:|instruction:|return json matching
 @pytest.mark.parametrize("unit", ["", "t"])
 @given(st.lists(st.tuples(texts, values, st.integers(1, 100)), max_size=4))
 def test_a_prompt_has_the_labels_and_headings_of_its_own_only(unit: str, sources: list[tuple[str, Any, int]]) -> None:
-    items = build_items(Source(label, value, Budget.parse(f"{limit}{unit}")) for label, value, limit in sources)
+    items = build_items(ContextSource(label, value, Budget.parse(f"{limit}{unit}")) for label, value, limit in sources)
     user = Prompt("", items, "go", {}).user
     heads = [line for line in user.splitlines() if _HEAD.match(line)]
     assert [head.split("]")[0] for head in heads if head.startswith("[")] == [f"[{n}" for n in range(len(sources))]

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memorygraph.context import rendering
-from memorygraph.context.origins import Stored, StoredText
+from memorygraph.context.origins import StoredObject, StoredText
 from memorygraph.context.rendering import compact, fields_of, indented, quoted, render
 from memorygraph.errors import MemoryGraphError
 from tests.context.values import leaves, texts, values
@@ -162,7 +162,7 @@ def test_every_line_break_of_a_rendered_value_is_its_own(value: Any) -> None:
 @given(leaves)
 def test_what_was_stored_is_rendered_as_what_was_not(value: Any) -> None:
     kept = StoredText(value, ["n1"]) if isinstance(value, str) else value
-    assert indented(Stored({"a": [kept]}, ["n1"])) == indented({"a": (value,)})
+    assert indented(StoredObject({"a": [kept]}, ["n1"])) == indented({"a": (value,)})
     assert compact(kept) == compact(value)
 
 

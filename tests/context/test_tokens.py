@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorygraph.context.tokens import MAX_RUN, count_tokens, cut_tokens
+from memorygraph.context.tokens import MAX_RUN_CHARACTERS, count_tokens, cut_tokens
 from tests.context.values import texts
 
 # What another implementation of the encoding counts.
@@ -60,7 +60,7 @@ def test_a_text_that_cannot_be_divided_takes_no_square_of_time(run: str) -> None
 def test_a_long_run_counts_about_as_much() -> None:
     run = "https://example.org/" + "path/to/a/page-with-words/" * 20
     counted_whole = 145
-    assert counted_whole < count_tokens(run) <= counted_whole + len(run) // MAX_RUN
+    assert counted_whole < count_tokens(run) <= counted_whole + len(run) // MAX_RUN_CHARACTERS
 
 
 def test_nothing_is_loaded_or_downloaded_before_tokens_are_counted() -> None:

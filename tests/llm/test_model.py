@@ -15,7 +15,8 @@ import pytest
 
 from memorygraph.errors import ModelError
 from memorygraph.llm.completion import ToolCall, Usage
-from memorygraph.llm.model import _MEANINGS, Model, OpenAIModel, translate
+from memorygraph.llm.failures import MEANINGS, translate_model_error
+from memorygraph.llm.model import Model, OpenAIModel
 from memorygraph.scripted.replies import BadJson, CutStream, Failure, Reply, ScriptedAnswer, Stall
 from memorygraph.scripted.scripted_model import ScriptedModel
 from tests.scripted.conftest import HI
@@ -123,7 +124,7 @@ def test_a_stream_without_an_end_is_a_model_error() -> None:
 
 
 def test_vectors_come_in_the_order_of_the_texts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("memorygraph.llm.model.TEXTS_PER_REQUEST", 2)
+    monkeypatch.setattr("memorygraph.llm.model.MAX_TEXTS_PER_REQUEST", 2)
     with ScriptedModel() as server, _model(server) as model:
         together = model.embed(["a", "b", "c"])
         assert together == [model.embed([text])[0] for text in "abc"]
@@ -288,12 +289,12 @@ def test_every_error_of_the_client_has_its_meaning() -> None:
     # They come from uses of the client that memorygraph never makes: its module functions, audio, and its old form.
     misuse = {"APIRemovedInV1", "_AmbiguousModuleClientUsageError", "MissingDependencyError"}
     for kind in errors:
-        meant = next(name for name in (base.__name__ for base in kind.__mro__) if name in _MEANINGS)
+        meant = next(name for name in (base.__name__ for base in kind.__mro__) if name in MEANINGS)
         assert (meant != root.__name__) != (kind.__name__ in misuse), kind
         error = kind.__new__(kind)
-        assert isinstance(translate(error), ModelError)
+        assert isinstance(translate_model_error(error), ModelError)
     public = {name for name in openai.__all__ if name.endswith("Error")}
-    assert public - _MEANINGS.keys() <= {"OAuthError"}
+    assert public - MEANINGS.keys() <= {"OAuthError"}
 
 
 def test_openai_is_imported_only_when_a_model_is_called() -> None:

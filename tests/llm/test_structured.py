@@ -13,16 +13,8 @@ from hypothesis import strategies as st
 from memorygraph.context.labels import reads_as_label
 from memorygraph.errors import ModelError
 from memorygraph.llm.model import OpenAIModel
-from memorygraph.llm.structured import (
-    ShapeField,
-    ShapeMismatch,
-    UnparsableReply,
-    mock_reply,
-    read_reply,
-    repair_input,
-    response_format,
-    schema_of,
-)
+from memorygraph.llm.shapes import ShapeField, ShapeMismatch, UnparsableReply, mock_reply, schema_of
+from memorygraph.llm.structured import read_reply, repair_input, schema_format
 from memorygraph.scripted.scripted_model import ScriptedModel
 from tests.scripted.conftest import HI
 
@@ -72,7 +64,7 @@ def test_a_schema_can_be_changed_without_changing_the_next() -> None:
 def test_an_endpoint_accepts_what_is_sent() -> None:
     reply = mock_reply(ALL)
     with ScriptedModel([json.dumps(reply)]) as server, OpenAIModel("m", server.base_url, api_key="") as model:
-        said = model.complete(HI, response_format=response_format(schema_of(ALL))).content
+        said = model.complete(HI, response_format=schema_format(schema_of(ALL))).content
         sent = server.requests[0].json["response_format"]
     assert sent == {
         "type": "json_schema",

@@ -12,7 +12,7 @@ from memorygraph.scripted.request_checks import (
     LimitedRequest,
     RefusedRequest,
     ResponsesRequest,
-    check,
+    check_request,
 )
 
 USER = {"role": "user", "content": "Hi"}
@@ -112,7 +112,7 @@ def test_a_wrong_request_for_embeddings_is_refused(body: Any, param: str, messag
 
 def _refuses(kind: type[LimitedRequest], body: Any, param: str | None, message: str) -> None:
     with pytest.raises(RefusedRequest, match=message) as raised:
-        check(kind, body)
+        check_request(kind, body)
     assert raised.value.status == 400
     assert raised.value.document()["error"]["type"] == "invalid_request_error"
     assert raised.value.document()["error"]["param"] == param
@@ -121,7 +121,7 @@ def _refuses(kind: type[LimitedRequest], body: Any, param: str | None, message: 
 @pytest.mark.parametrize("body", [None, 5, [], "x"])
 def test_a_body_that_is_no_object_is_refused(body: Any) -> None:
     with pytest.raises(RefusedRequest, match="JSON object"):
-        check(ChatRequest, body)
+        check_request(ChatRequest, body)
 
 
 @pytest.mark.parametrize(
@@ -145,9 +145,9 @@ def test_a_body_that_is_no_object_is_refused(body: Any) -> None:
     ],
 )
 def test_a_right_chat_request_is_accepted(body: Any) -> None:
-    assert check(ChatRequest, body).model == "m"
+    assert check_request(ChatRequest, body).model == "m"
 
 
 def test_the_call_of_a_result_may_stand_in_an_earlier_response() -> None:
     result = {"type": "function_call_output", "call_id": "c1", "output": "1"}
-    assert check(ResponsesRequest, {"model": "m", "input": [result], "previous_response_id": "resp_1"})
+    assert check_request(ResponsesRequest, {"model": "m", "input": [result], "previous_response_id": "resp_1"})

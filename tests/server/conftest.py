@@ -59,7 +59,7 @@ def make_server(artifacts: Path, tmp_path_factory: pytest.TempPathFactory) -> It
 
     yield make
     for home in homes:
-        while process := server_process.find(home.resolve()):
+        while process := server_process.find_server(home.resolve()):
             process.kill()
             process.wait(10)
 

@@ -157,16 +157,16 @@ def test_none_is_made_again_soon_after_a_failure_without_room_or_in_a_program_th
     fitting: Callable[[], AotCache], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     spawned: list[AotCache] = []
-    monkeypatch.setattr(aot_cache, "_spawn_training", spawned.append)
+    monkeypatch.setattr(aot_cache, "spawn_training", spawned.append)
     cache = fitting()
     cache.fail("the reason")
     cache.build_later()
     os.utime(cache.failure, (time.time() - aot_cache.RETRY_AFTER_S - 1,) * 2)
     with monkeypatch.context() as changed:
-        changed.setattr(aot_cache, "ROOM_TO_TRAIN", 2**62)
+        changed.setattr(aot_cache, "MIN_TRAINING_DISK_BYTES", 2**62)
         cache.build_later()
     with monkeypatch.context() as changed:
-        changed.setattr(aot_cache, "MEMORY_TO_TRAIN", 2**62)
+        changed.setattr(aot_cache, "MIN_TRAINING_MEMORY_BYTES", 2**62)
         cache.build_later()
     with monkeypatch.context() as changed:
         changed.setattr(sys, "frozen", True, raising=False)
@@ -241,7 +241,7 @@ def trainer(cache: AotCache, delay_s: float = 0) -> subprocess.Popen[bytes]:
 def test_one_process_trains_and_a_killed_training_is_cleared_up_by_the_next(linked_cache: AotCache) -> None:
     training = aot_training.TrainingServer(linked_cache.folder / "training", linked_cache, 60)
     with trainer(linked_cache) as first:
-        while not (left := server_process.find(training.home)):
+        while not (left := server_process.find_server(training.home)):
             assert first.poll() is None
             time.sleep(0.02)
         with trainer(linked_cache) as second:
@@ -256,7 +256,7 @@ def test_one_process_trains_and_a_killed_training_is_cleared_up_by_the_next(link
     assert linked_cache.find() is None
     assert not linked_cache.has_failed_lately(), "a killed training says nothing about the next"
     training.clear()
-    assert server_process.find(training.home) is None
+    assert server_process.find_server(training.home) is None
     assert not training.home.exists()
 
 
@@ -305,7 +305,7 @@ def trained(artifacts: Path) -> Path:
 def test_a_start_uses_the_cache_that_a_training_made(trained: Path, make_server: Callable[[], EmbeddedServer]) -> None:
     server = make_server()
     server.up()
-    process = server_process.find(server.home)
+    process = server_process.find_server(server.home)
     assert process
     assert str(trained) in (server.home / "conf" / "jvm.args").read_text("utf-8")
     assert str(trained) in {mapped.path for mapped in process.memory_maps()}

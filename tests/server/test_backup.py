@@ -145,7 +145,7 @@ def tools_of(server: EmbeddedServer) -> list[int]:
             command = process.cmdline()
         except psutil.Error:
             continue
-        if admin_tool.MAIN_CLASS in command and f"-Dmemorygraph.home={server.home}" in command:
+        if admin_tool.ADMIN_TOOL_CLASS in command and f"-Dmemorygraph.home={server.home}" in command:
             found.append(process.pid)
     return found
 
@@ -171,14 +171,14 @@ def test_a_backup_gives_the_same_graph_in_an_empty_home(
     # What is there now is replaced only when that is asked for, and only by what is whole.
     with MemoryGraph.connect(server=other, namespace="three") as graph:
         graph.load('Node(node_id="new", name="", data="");')
-    changed, process = content(other), server_process.find(other.home)
+    changed, process = content(other), server_process.find_server(other.home)
     with pytest.raises(BackupError, match="holds a graph already"):
         restore(other, file)
     damaged = file.with_name("damaged")
     damaged.write_bytes(file.read_bytes()[:-100])
     with pytest.raises(BackupError, match="damaged or not complete"):
         restore(other, damaged, overwrite=True)
-    assert server_process.find(other.home) == process, "it was not even stopped"
+    assert server_process.find_server(other.home) == process, "it was not even stopped"
     with pytest.raises(BackupError, match="there already"):
         backup(other, file)
 
@@ -306,7 +306,7 @@ def test_a_server_that_was_killed_is_recovered_before_its_backup(
     with MemoryGraph.connect(server=other, namespace="more") as graph:
         graph.load('Node(node_id="more", name="", data="");')
     held = content(other)
-    process = server_process.find(other.home)
+    process = server_process.find_server(other.home)
     assert process
     process.kill()
     process.wait(10)

@@ -28,7 +28,7 @@ from memorygraph.scripted.scripted_model import ScriptedModel
 from memorygraph.server import doctor
 from memorygraph.server import process as server_process
 from memorygraph.server.database_doctor import Database, examine_content, examine_named
-from memorygraph.server.findings import Finding, examined, known_secrets
+from memorygraph.server.findings import Diagnosis, known_secrets, run_checks
 from memorygraph.server.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def database(server: tuple[str, tuple[str, str] | None], connection: Connection)
     return Database(connection.uri, server[1])
 
 
-def of(findings: list[Finding], name: str) -> Finding:
+def of(findings: list[Diagnosis], name: str) -> Diagnosis:
     (found,) = [finding for finding in findings if finding.name == name]
     return found
 
@@ -190,16 +190,16 @@ def test_a_server_whose_clock_differs_is_said(database: Database, monkeypatch: p
 def test_checks_run_side_by_side_and_none_holds_up_the_others() -> None:
     never = Event()
 
-    def silent() -> list[Finding]:
+    def silent() -> list[Diagnosis]:
         never.wait(30)
         return []
 
-    def broken() -> list[Finding]:
+    def broken() -> list[Diagnosis]:
         raise ValueError("odd")
 
     began = time.monotonic()
-    checks = {"a": silent, "b": lambda: [Finding("b", ok=True, detail="fine")], "c": broken, "d": silent}
-    findings = examined(checks, limit_s=0.5)
+    checks = {"a": silent, "b": lambda: [Diagnosis("b", ok=True, detail="fine")], "c": broken, "d": silent}
+    findings = run_checks(checks, limit_s=0.5)
     took = time.monotonic() - began
     never.set()
     assert took < 15

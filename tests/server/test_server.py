@@ -44,7 +44,7 @@ print(EmbeddedServer(Path(sys.argv[1]), Path(sys.argv[2])).up().bolt_uri)
 
 
 def processes_of(server: EmbeddedServer) -> list[psutil.Process]:
-    return [process for process in psutil.process_iter() if server_process._is_server(process, server.home)]
+    return [process for process in psutil.process_iter() if server_process.is_server_of(process, server.home)]
 
 
 def ask(server: EmbeddedServer, query: str, access: str = neo4j.READ_ACCESS) -> list[dict[str, Any]]:
@@ -295,7 +295,7 @@ def test_a_start_that_takes_too_long_leaves_no_process(make_server: Callable[[],
 def test_a_process_id_of_another_program_is_not_taken_for_the_server(tmp_path: Path) -> None:
     server = EmbeddedServer(tmp_path)
     (tmp_path / "server.pid").write_text(str(os.getpid()), "ascii")
-    assert server_process.find(server.home) is None
+    assert server_process.find_server(server.home) is None
     assert not server.down()
 
 

@@ -34,7 +34,7 @@ def own_server(tmp_path: Path) -> Iterator[EmbeddedServer]:
     """A server that can be killed, with the program files of the developer's home."""
     server = EmbeddedServer(tmp_path / "home", EmbeddedServer().artifacts)
     yield server
-    while process := server_process.find(server.home):
+    while process := server_process.find_server(server.home):
         process.kill()
         process.wait(10)
 
@@ -121,7 +121,7 @@ def _kill_and_start(server: EmbeddedServer, writers: tuple[Writer, ...], chance:
     for writer in writers:
         writer.await_progress(PATIENCE_S)
     time.sleep(chance.uniform(0.0, 1.0))
-    process = server_process.find(server.home)
+    process = server_process.find_server(server.home)
     assert process
     process.kill()
     process.wait(10)

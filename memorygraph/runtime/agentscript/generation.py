@@ -15,7 +15,7 @@ from typing import Any
 from uuid import uuid4
 
 from memorygraph.budget import Budget
-from memorygraph.context.items import Source, Unused, build_items
+from memorygraph.context.items import ContextSource, Unused, build_items
 from memorygraph.context.layers import Prompt, system_layer
 from memorygraph.context.origins import copy_value
 from memorygraph.context.rendering import render
@@ -23,9 +23,9 @@ from memorygraph.errors import MemoryGraphError, ModelError
 from memorygraph.languages.agentscript import syntax
 from memorygraph.languages.agentscript.printing import print_expression
 from memorygraph.llm import structured
-from memorygraph.llm.completion import Completion, Message
+from memorygraph.llm.completion import Completion, WireMessage
 from memorygraph.llm.model import OpenAIModel
-from memorygraph.llm.structured import ReplyError, ShapeField, ShapeMismatch
+from memorygraph.llm.shapes import ReplyError, ShapeField, ShapeMismatch, mock_reply, schema_of
 from memorygraph.llm.uris import model_of
 from memorygraph.runtime.agentscript.scope import BlockScope, DeclaredSource
 from memorygraph.runtime.agentscript.values import ModelValue, describe_value, require_data
@@ -49,7 +49,7 @@ class Models:
         self._open: dict[str, OpenAIModel] = {}
 
     def complete(
-        self, model: ModelValue, messages: Sequence[Message], fields: Sequence[ShapeField], max_tokens: int | None
+        self, model: ModelValue, messages: Sequence[WireMessage], fields: Sequence[ShapeField], max_tokens: int | None
     ) -> Completion:
         """Ask a model for an object with these fields.
 
@@ -57,10 +57,10 @@ class Models:
             MemoryGraphError: its address is wrong.
             ModelError: its endpoint failed.
         """
-        wanted = structured.response_format(structured.schema_of(fields))
+        wanted = structured.schema_format(schema_of(fields))
         if self._mock:
             # Shaped as an endpoint's answer, so that it is recorded like one.
-            answer = json.dumps(structured.mock_reply(fields))
+            answer = json.dumps(mock_reply(fields))
             choice = {"index": 0, "message": {"role": "assistant", "content": answer}, "finish_reason": "stop"}
             parameters = {"model": "mock", "response_format": wanted}
             return Completion(answer, model="mock", parameters=parameters, raw={"model": "mock", "choices": [choice]})
@@ -172,7 +172,7 @@ class Generation:
             raise ValueProblem(message, "too-many")
         fields = [ShapeField(f.name, f.type, f.item) for f in expression.shape.fields]
         options = {entry.key: entry.value for entry in expression.options}
-        record = build_record(expression, options, scope, evaluate, structured.schema_of(fields))
+        record = build_record(expression, options, scope, evaluate, schema_of(fields))
         started = time.perf_counter()
         try:
             record.result = self.request_object(record, fields, literal_option(options, "attempts", 1))
@@ -225,7 +225,7 @@ def build_record(
     instruction = require_data(evaluate(options["input"], scope), "be an instruction") if "input" in options else ""
     visible = scope.visible()
     items = build_items(
-        Source(
+        ContextSource(
             print_expression(declared.use.value),
             require_data(evaluate(declared.use.value, declared.scope), "come into a prompt"),
             Budget.parse(declared.use.budget.text) if declared.use.budget else None,

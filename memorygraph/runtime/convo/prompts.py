@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from memorygraph.errors import MemoryGraphError
-from memorygraph.llm.documents import documents
+from memorygraph.llm.structured import documents
 from memorygraph.runtime.convo.failure import GraphFailure
 from memorygraph.runtime.convo.transcript import TranscriptEntry
 from memorygraph.runtime.convo.values import ConvoType

@@ -18,7 +18,7 @@ from itertools import chain, islice
 from typing import Any, Literal, Protocol
 from urllib.parse import unquote
 
-from memorygraph.context.origins import Stored, stored
+from memorygraph.context.origins import StoredObject, stored
 from memorygraph.errors import MemoryGraphError
 from memorygraph.graph.connection import Connection
 from memorygraph.graph.namespace import Namespace
@@ -142,7 +142,7 @@ class GraphMemory(ImportedMemory):
         entries = [_recalled(hit) for hit in found.hits]
         return MemoryResult([self._known(entry) for entry in entries], count=len(entries))
 
-    def _known(self, fields: Mapping[str, Any]) -> Stored:
+    def _known(self, fields: Mapping[str, Any]) -> StoredObject:
         """What is known of a node, which remembers that it comes from there."""
         return stored(fields, [self._before_id + fields["id"]])
 

@@ -19,8 +19,8 @@ from memorygraph.errors import MemoryGraphError, NotFoundError, Problem
 from memorygraph.graph.namespace import Namespace
 from memorygraph.languages.pete.items import RESERVED
 from memorygraph.languages.pete.syntax import Opening, Piece, SensorReport
-from memorygraph.llm.grammars import grammar_field
-from memorygraph.llm.uris import opened
+from memorygraph.llm.model import grammar_field
+from memorygraph.llm.uris import open_model
 from memorygraph.runtime.pete.answering import answer, command_in, pending_in
 from memorygraph.runtime.pete.faculties import Faculties, Faculty, PythonFaculty, as_data, failed
 from memorygraph.runtime.pete.log import Frame, LogEntry
@@ -165,7 +165,7 @@ class Thought:
         """
         limit = Budget.parse(budget) if isinstance(budget, str) else budget
         settled = self._prepare()
-        with opened(model or self._model) as asked:
+        with open_model(model or self._model) as asked:
             taker = Turns(
                 self._store,
                 asked,

@@ -15,7 +15,7 @@ from memorygraph.budget import Budget
 from memorygraph.context.clipping import Strategy
 from memorygraph.context.items import ContextItem, Unused
 from memorygraph.context.labels import one_line
-from memorygraph.context.tokens import MAX_RUN, count_tokens
+from memorygraph.context.tokens import MAX_RUN_CHARACTERS, count_tokens
 from memorygraph.errors import MemoryGraphError
 from memorygraph.runtime.pete.log import BLANKS, Frame, LogEntry
 from memorygraph.runtime.pete.pages import (
@@ -309,7 +309,7 @@ class ViewPlanner:
         characters = sum(map(len, texts))
         if not budget.in_tokens:
             return characters <= budget.limit
-        if characters > budget.limit * MAX_RUN:
+        if characters > budget.limit * MAX_RUN_CHARACTERS:
             return False
         # What is counted in pieces can be a little more than the whole, where two pieces meet.
         most = budget.limit + 2 + len(texts) // 32

@@ -6,8 +6,7 @@ import pytest
 
 from memorygraph import ModelError
 from memorygraph.languages.pete.gbnf import grammar
-from memorygraph.llm.grammars import grammar_field
-from memorygraph.llm.model import OpenAIModel
+from memorygraph.llm.model import OpenAIModel, grammar_field
 from memorygraph.scripted.scripted_model import ScriptedModel
 from tests.runtime.pete.minds import Mind
 

@@ -1,0 +1,235 @@
+"""Starts the server of a home, waits until it answers, and tells from its logs why it did not."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import json
+import re
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from memorygraph.errors import ConnectionError, LoginError, MemoryGraphError
+from memorygraph.home import write_private
+from memorygraph.server import process as server_process
+from memorygraph.server.aot_cache import AotCache
+from memorygraph.server.artifacts import read_lock
+from memorygraph.server.settings import HOST, USERNAME, Endpoints, jvm_arguments
+from memorygraph.server.workspace import Workspace
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import psutil
+
+    from memorygraph.server.server_home import ServerHome
+
+START_TIMEOUT_S = 120.0
+STOP_TIMEOUT_S = 90.0
+FAILED_START_PATIENCE_S = 10.0
+POLL_INTERVAL_S = 0.05
+MAX_PORT_RACES = 3
+# By SIGKILL and SIGTERM: the options that the server was started with are not to blame.
+ENDED_FROM_OUTSIDE = (-9, -15)
+# Neo4j's own code for a start that failed. A JVM that does not even come to run Neo4j has it too.
+ENDED_BY_NEO4J = 1
+
+# The marks of a log line that explains a failed start, the best one first.
+TELLING_MARKS = ("already in use", "No space left", "Caused by:", " ERROR ", "Error", "Exception")
+_LOG_PREFIX = re.compile(r"^\S+ \S+ (INFO|WARN|ERROR) +")
+
+
+class _NotAnsweringError(ConnectionError):
+    """The server has ended, or does not take connections."""
+
+
+class _EndedError(ConnectionError):
+    """The JVM ended before Neo4j could say why."""
+
+
+class _KilledError(ConnectionError):
+    """Another process ended the JVM while it started."""
+
+
+class _PortTakenError(ConnectionError):
+    """Another program took a port between the choice and the start."""
+
+
+@dataclass(frozen=True)
+class Launch:
+    """How the server of a home is started. The caller holds the lock of the home."""
+
+    files: ServerHome
+    java: Path
+    artifacts: Path
+    class_path: list[Path]
+    process_limit_s: int | None = None
+    """After how many seconds the system ends the server."""
+
+    def cache_options(self, cache: AotCache) -> list[str]:
+        """Return the JVM options that make use of the start cache."""
+        return cache.options()
+
+    def have_running(self, timeout_s: float) -> None:
+        """Start the server unless it runs, and wait until it answers.
+
+        Raises:
+            ConnectionError: it does not; the message says why and what to do.
+        """
+        until = time.monotonic() + timeout_s
+        former = self.files.endpoints
+        if self.is_answering(former, until):
+            return
+        workspace = Workspace(self.files.folder)
+        workspace.recover()
+        self.files.prepare_password()
+        for races_left in reversed(range(MAX_PORT_RACES)):
+            try:
+                self.start(former, until)
+            except _PortTakenError:
+                if not races_left:
+                    raise
+            else:
+                workspace.clear()
+                return
+
+    def is_answering(self, endpoints: Endpoints | None, until: float) -> bool:
+        """Wait for a server that another process started, and was perhaps killed before it answered."""
+        process = server_process.find_server(self.files.folder)
+        if process is None or not server_process.is_alive(process):
+            return False
+        if endpoints is None:
+            # Its configuration was removed, so nothing tells where it listens.
+            server_process.stop(process, STOP_TIMEOUT_S)
+            return False
+        try:
+            self.await_answer(process, endpoints, until)
+        except _NotAnsweringError as error:
+            if server_process.is_alive(process):
+                raise ConnectionError(f"{error}: end it with `memorygraph down`, then try again") from error
+            return False
+        return True
+
+    def start(self, former: Endpoints | None, until: float) -> None:
+        """Start the server, again without its start cache where the JVM fails with it."""
+        bolt, http_port = server_process.choose_ports((former.bolt, former.http) if former else None)
+        endpoints = Endpoints(bolt, http_port, read_lock().version)
+        self.files.logs.mkdir(mode=0o700, exist_ok=True)
+        self.files.configure(endpoints)
+        cache = AotCache.of(self.java, self.artifacts, self.class_path)
+        options = self.cache_options(cache)
+        try:
+            self.run(options, endpoints, until)
+        except _KilledError:
+            self.run(options, endpoints, until)
+        except _EndedError:
+            if not options:
+                raise
+            self.run([], endpoints, until)
+            cache.refuse("the JVM did not start with it, and did without it")
+        if not options:
+            cache.build_later()
+
+    def run(self, options: list[str], endpoints: Endpoints, until: float) -> None:
+        """Start the JVM, and wait until the server answers; a JVM that does not come to that is ended."""
+        logs = self.files.logs
+        write_private(self.files.jvm_arguments, jvm_arguments(self.class_path, logs, options))
+        log_before = log_size(logs)
+        console = logs / "console.log"
+        process = server_process.start(self.java, self.files.folder, console, self.process_limit_s)
+        try:
+            self.await_answer(process, endpoints, until)
+        except _NotAnsweringError as error:
+            # Before it is stopped, because that would be an end too.
+            has_ended = not server_process.is_alive(process)
+            server_process.stop(process, FAILED_START_PATIENCE_S)
+            line = telling_line(logs, log_before)
+            message = f"{error}: {line}. Run `memorygraph doctor`; the logs are in {logs}."
+            code = server_process.exit_code(process)
+            if has_ended and "already in use" in line:
+                raise _PortTakenError(message) from error
+            if has_ended and code in ENDED_FROM_OUTSIDE:
+                raise _KilledError(message) from error
+            if has_ended and (code != ENDED_BY_NEO4J or log_size(logs) <= log_before):
+                raise _EndedError(message) from error
+            raise ConnectionError(message) from error
+        except BaseException:
+            server_process.stop(process, FAILED_START_PATIENCE_S)
+            raise
+
+    def await_answer(self, process: psutil.Process, endpoints: Endpoints, until: float) -> None:
+        """Wait until a server answers and takes its password."""
+        import memorygraph.graph.connection  # noqa: F401 - takes a while, and now the server does too
+
+        while not server_answers(process, endpoints):
+            if not server_process.is_alive(process):
+                raise _NotAnsweringError("Neo4j ended while it was starting")
+            if time.monotonic() > until:
+                raise _NotAnsweringError("Neo4j does not answer in time")
+            time.sleep(POLL_INTERVAL_S)
+        log_in(self.files, endpoints)
+
+
+def log_in(files: ServerHome, endpoints: Endpoints) -> None:
+    """Log in to a server with the password of its home.
+
+    Raises:
+        ConnectionError: it does not take connections, or not with this password.
+    """
+    from memorygraph.graph.connection import Connection
+
+    auth = (USERNAME, files.password())
+    try:
+        Connection(endpoints.bolt_uri, auth).close()
+    except LoginError as error:
+        raise ConnectionError(
+            f"the embedded Neo4j refuses the password in {files.password_file}. "
+            "If it was changed in Neo4j, write the new one into that file."
+        ) from error
+    except MemoryGraphError as error:
+        raise _NotAnsweringError("Neo4j does not take connections") from error
+
+
+def server_answers(process: psutil.Process, endpoints: Endpoints) -> bool:
+    """Tell whether this very server answers: HTTP comes last, and its greeting names the Bolt port.
+
+    The greeting alone says too little: it may be that of another server which took both ports first.
+    """
+    connection = http.client.HTTPConnection(HOST, endpoints.http, timeout=5)
+    not_neo4j = (OSError, http.client.HTTPException, ValueError, KeyError, TypeError)
+    with contextlib.closing(connection), contextlib.suppress(*not_neo4j):
+        connection.request("GET", "/", headers={"Accept": "application/json"})
+        greeting = json.loads(connection.getresponse().read(100_000))
+        named = greeting["bolt_direct"] == endpoints.bolt_uri
+        return named and all(server_process.listens(process, port) for port in (endpoints.bolt, endpoints.http))
+    return False
+
+
+def log_size(logs: Path) -> int:
+    """Return the size of Neo4j's log, at which the log of the next start begins."""
+    try:
+        return (logs / "neo4j.log").stat().st_size
+    except FileNotFoundError:
+        return 0
+
+
+def telling_line(logs: Path, log_before: int) -> str:
+    """Find the line that says most about a start that failed; its log begins at `log_before`."""
+    lines = read_lines(logs / "neo4j.log", log_before if log_size(logs) >= log_before else 0)
+    console = read_lines(logs / "console.log", 0)
+    for mark in TELLING_MARKS:
+        for line in reversed(lines + console):
+            if mark in line:
+                return _LOG_PREFIX.sub("", line).strip(" .")
+    return _LOG_PREFIX.sub("", next(reversed(console or lines), "it left no message")).strip(" .")
+
+
+def read_lines(path: Path, start: int) -> list[str]:
+    """Read the lines of a log from a byte on; none where there is no log."""
+    try:
+        with path.open("rb") as file:
+            file.seek(start)
+            return [line for line in file.read().decode("utf-8", "replace").splitlines() if line.strip()]
+    except FileNotFoundError:
+        return []

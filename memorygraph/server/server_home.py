@@ -1,0 +1,120 @@
+"""The folder of one embedded server: its configuration, its password, its logs, and the lock on all of it."""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+import shutil
+import stat
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from memorygraph.errors import ConnectionError
+from memorygraph.home import write_private
+from memorygraph.server.settings import Endpoints, first_password_record
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+# On a full disk Neo4j does not end but waits for room, and so would everything that waits for Neo4j.
+MIN_FREE_BYTES = 64 * 2**20
+
+
+class ServerHome:
+    """The files of one server, whether it runs or not."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.data = folder / "data"
+        self.logs = folder / "logs"
+        self.password_file = folder / "password"
+        self.configuration = folder / "conf" / "neo4j.conf"
+        self.jvm_arguments = folder / "conf" / "jvm.args"
+
+    @property
+    def endpoints(self) -> Endpoints | None:
+        """Where the server listens; None where it was never started."""
+        return Endpoints.read(self.configuration)
+
+    def configure(self, endpoints: Endpoints) -> None:
+        """Write the configuration of a server that is to listen there."""
+        write_private(self.configuration, endpoints.configuration())
+
+    def password(self) -> str:
+        """Read the password of the user `neo4j`.
+
+        Raises:
+            ConnectionError: there is no password file.
+        """
+        try:
+            return self.password_file.read_text("utf-8").strip()
+        except FileNotFoundError:
+            raise ConnectionError(f"there is no password file {self.password_file}: run `memorygraph up`") from None
+
+    def make(self) -> None:
+        """Create the folder where it is missing, and keep others out of it.
+
+        Raises:
+            ConnectionError: it belongs to another user.
+            OSError: it cannot be created, or the disk is full.
+        """
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if sys.platform != "win32":
+            owner = self.folder.stat().st_uid
+            if owner != os.geteuid():
+                raise ConnectionError(
+                    f"{self.folder} belongs to another user (number {owner}). "
+                    "Name a folder of your own with MEMORYGRAPH_HOME."
+                )
+        if stat.S_IMODE(self.folder.stat().st_mode) & 0o077:
+            self.folder.chmod(0o700)
+        if (free := shutil.disk_usage(self.folder).free) < MIN_FREE_BYTES:
+            raise OSError(errno.ENOSPC, f"only {free // 2**20} MB are free", str(self.folder))
+
+    def prepare_password(self) -> None:
+        """Choose a password before the first start; every step can be cut short and done again."""
+        has_started_before = (self.data / "databases" / "system").exists()
+        if not self.password_file.exists():
+            if has_started_before:
+                raise ConnectionError(
+                    f"{self.data} holds a graph, but its password file {self.password_file} is "
+                    "lost. Put the password back into that file, or move the data folder away to begin "
+                    "an empty graph."
+                )
+            write_private(self.password_file, secrets.token_urlsafe(24))
+        self.password_file.chmod(0o600)
+        if not has_started_before:
+            write_private(self.data / "dbms" / "auth.ini", first_password_record(self.password()))
+
+    @contextmanager
+    def locked(self, timeout_s: float) -> Iterator[None]:
+        """Keep every other process from starting or stopping the server, and from its files.
+
+        Raises:
+            ConnectionError: another process holds the lock for `timeout_s`.
+        """
+        from filelock import FileLock, Timeout
+
+        try:
+            with FileLock(self.folder / "server.lock", timeout=timeout_s):
+                yield
+        except Timeout as error:
+            raise ConnectionError(
+                f"another process has been starting, stopping, saving or restoring the server of {self.folder} for "
+                "too long. Wait for its end or end it, then try again."
+            ) from error
+
+    @contextmanager
+    def explaining_os_errors(self) -> Iterator[None]:
+        """Turn what the operating system refuses into an error that says what to do."""
+        try:
+            yield
+        except OSError as error:
+            place = error.filename or self.folder
+            raise ConnectionError(
+                f"the embedded Neo4j cannot use {place}: {error.strerror or error}. "
+                "Make room or set the rights, or name another folder with MEMORYGRAPH_HOME."
+            ) from error
