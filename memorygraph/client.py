@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TextIO
 
 from memorygraph.budget import Budget
-from memorygraph.errors import MemoryGraphError, NotFoundError, Problem
+from memorygraph.errors import MemoryGraphError, NotFoundError, Problem, Source
 from memorygraph.graph import elements, exports
 from memorygraph.graph.batches import load_batches
 from memorygraph.graph.connection import READ_SECONDS, Connection
@@ -26,7 +26,7 @@ from memorygraph.graph.namespaces import NamespaceInfo, drop_namespace, list_nam
 from memorygraph.graph.readonly import check_nesting, check_reads_only
 from memorygraph.graph.schema import apply_schema
 from memorygraph.languages import LANGUAGES, Script, language_of, parse, parse_batches
-from memorygraph.languages.contextscript import Deletion, Program, print_statement
+from memorygraph.languages.contextscript import Deletion, Program
 from memorygraph.messages.graph import MessageGraph
 from memorygraph.messages.neo4j_storage import ConversationInfo, Neo4jStorage, drop_conversations, list_conversations
 from memorygraph.messages.record import Client, record
@@ -442,7 +442,7 @@ class MemoryGraph:
             NotFoundError: there is no such id.
         """
         self.element(identifier)
-        return self.load(print_statement(Deletion(id=identifier)))
+        return self._loader.load(Program(Source(""), (Deletion(id=identifier),)))
 
     def export(self, format: str = "contextscript") -> str:  # noqa: A002 - the name users type
         """The whole namespace as `contextscript`, which loads back to the same graph, `jsonl` or `graphml`.

@@ -16,7 +16,8 @@ import pytest
 
 from memorygraph import MemoryGraph, ModelError, Problem, ScriptError
 from memorygraph.compiler import Stored, compile_program
-from memorygraph.graph.loads import COUNTS, LoadReport
+from memorygraph.graph.loads import LoadReport
+from memorygraph.graph.writes import COUNTS
 from memorygraph.languages import LANGUAGES, parse
 from memorygraph.languages.agentscript.printing import print_program
 from memorygraph.languages.convo.syntax import Syntax

@@ -17,9 +17,9 @@ from memorygraph.compiler.pete import (
     key_of,
     needs_of,
 )
-from memorygraph.graph.loads import NOTHING, run_counted
 from memorygraph.graph.namespace import NamespaceTransaction
 from memorygraph.graph.search import MAX_TERM, name_query
+from memorygraph.graph.writes import NOTHING, run_counted
 from memorygraph.languages.pete.syntax import Piece
 from memorygraph.query import Query
 from memorygraph.runtime.pete.inference import Answers, Goal, ask
