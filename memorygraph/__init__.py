@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from memorygraph.query import Query
     from memorygraph.runtime.convo.controller import ConvoGraphController, convo_graph, execute_convo_graph
     from memorygraph.runtime.convo.conversation import Conversation
-    from memorygraph.runtime.result import RunResult
+    from memorygraph.runtime.runs import RunResult
     from memorygraph.server.embedded import EmbeddedServer
 
 __all__ = [
@@ -98,7 +98,7 @@ _HOMES = {
     "memorygraph.query": ("Query",),
     "memorygraph.runtime.convo.controller": ("ConvoGraphController", "convo_graph", "execute_convo_graph"),
     "memorygraph.runtime.convo.conversation": ("Conversation",),
-    "memorygraph.runtime.result": ("RunResult",),
+    "memorygraph.runtime.runs": ("RunResult",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -29,7 +29,7 @@ from memorygraph.query import Query
 from memorygraph.runtime.pete.store import LogInfo
 from memorygraph.runtime.pete.thought import Thought
 from memorygraph.runtime.programs import ProgramInfo, StoredProgram
-from memorygraph.runtime.result import Listener, RunResult
+from memorygraph.runtime.runs import Listener, RunResult
 from memorygraph.server.embedded import EmbeddedServer
 
 Progress = Callable[[int], None]

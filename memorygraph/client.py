@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TextIO
 
 from memorygraph.budget import Budget
-from memorygraph.errors import MemoryGraphError, NotFoundError, Problem
+from memorygraph.errors import MemoryGraphError, NotFoundError, Problem, Source
 from memorygraph.graph import elements, exports
 from memorygraph.graph.batches import load_batches
 from memorygraph.graph.connection import READ_SECONDS, Connection
@@ -26,7 +26,7 @@ from memorygraph.graph.namespaces import NamespaceInfo, drop_namespace, list_nam
 from memorygraph.graph.readonly import check_nesting, check_reads_only
 from memorygraph.graph.schema import apply_schema
 from memorygraph.languages import LANGUAGES, Script, language_of, parse, parse_batches
-from memorygraph.languages.contextscript import Deletion, Program, print_statement
+from memorygraph.languages.contextscript import Deletion, Program
 from memorygraph.messages.graph import MessageGraph
 from memorygraph.messages.neo4j_storage import ConversationInfo, Neo4jStorage, drop_conversations, list_conversations
 from memorygraph.messages.record import Client, record
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from memorygraph.runtime.pete.store import LogInfo
     from memorygraph.runtime.pete.thought import Thought
     from memorygraph.runtime.programs import ProgramInfo, StoredProgram
-    from memorygraph.runtime.result import Listener, RunResult
+    from memorygraph.runtime.runs import Listener, RunResult
 
 MAX_NAMESPACE = 200
 MAX_NEIGHBOURS = 20
@@ -232,7 +232,7 @@ class MemoryGraph:
             ModelError: a model endpoint failed.
         """
         from memorygraph.runtime.permissions import Permissions
-        from memorygraph.runtime.request import RunRequest
+        from memorygraph.runtime.runs import RunRequest
 
         program = _script(source, language)
         request = RunRequest(
@@ -443,7 +443,7 @@ class MemoryGraph:
             NotFoundError: there is no such id.
         """
         self.element(identifier)
-        return self.load(print_statement(Deletion(id=identifier)))
+        return self._loader.load(Program(Source(""), (Deletion(id=identifier),)))
 
     def export(self, format: str = "contextscript") -> str:  # noqa: A002 - the name users type
         """The whole namespace as `contextscript`, which loads back to the same graph, `jsonl` or `graphml`.

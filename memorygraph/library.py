@@ -3,6 +3,9 @@
 A block starts with `// name: create-nodes`; the comment lines below it are its documentation, which
 names its parameters. It ends at the semicolon that ends a line. So each file also runs in Neo4j Browser.
 
+A line of a block that ends in `// include: file/name` is replaced by the text of that block. The line itself returns
+the same columns, so that the file runs without it.
+
 >>> CYPHER["load/record-load"].parameters == {"namespace", "load", "record"}
 True
 """
@@ -11,7 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -20,7 +23,7 @@ from memorygraph.query import Query
 
 _NAME = re.compile(r"^// name: (?P<name>\S+)$", re.MULTILINE)
 _LANGUAGE = "CYPHER 25\n"
-_STAND_IN = re.compile(r"^ *RETURN .* // stands for .*$", re.MULTILINE)
+_INCLUDE = " // include: "
 PARAMETER = re.compile(r"\$([a-z_]+)")
 
 
@@ -56,21 +59,6 @@ class NamedQuery:
             raise TypeError(f"{self.name} ({self.file.name}:{self.line}): parameters {wrong} do not match")
         return Query(self.text, parameters)
 
-    def around(self, *queries: Query | None, **parameters: Any) -> Query:
-        """The query that has others in the places that its text keeps for them, so that all take one round trip.
-
-        Such a place is a line that ends in `// stands for ...`: it returns the same columns as what goes there. It
-        stays as it is where None is given for it. The queries share their parameters.
-        """
-        given = iter(queries)
-
-        def filled(place: re.Match[str]) -> str:
-            query = next(given)
-            return query.text.removeprefix(_LANGUAGE) if query else place[0]
-
-        values = {name: value for query in queries if query for name, value in query.parameters.items()}
-        return Query(_STAND_IN.sub(filled, self.text), {**values, **self(**parameters).parameters})
-
 
 class Library(Mapping[str, NamedQuery]):
     """The blocks by `file/name`, read at the first use."""
@@ -81,7 +69,8 @@ class Library(Mapping[str, NamedQuery]):
     @cached_property
     def _queries(self) -> dict[str, NamedQuery]:
         files = sorted((self._folder / "queries").glob("*.cypher"))
-        return {f"{file.stem}/{query.name}": query for file in files for query in read_blocks(file)}
+        blocks = {f"{file.stem}/{query.name}": query for file in files for query in read_blocks(file)}
+        return {name: replace(query, text=_include(query.text, blocks)) for name, query in blocks.items()}
 
     def __getitem__(self, name: str) -> NamedQuery:
         return self._queries[name]
@@ -108,6 +97,12 @@ def read_blocks(file: Path) -> Iterator[NamedQuery]:
         documentation = " ".join(line.removeprefix("//").strip() for line in lines if line.startswith("//"))
         [cypher] = _statements("\n".join(lines))
         yield NamedQuery(mark["name"], cypher, documentation, file, text.count("\n", 0, mark.start()) + 1)
+
+
+def _include(text: str, blocks: Mapping[str, NamedQuery]) -> str:
+    """The text of a block with the blocks that it includes."""
+    lines = (line.partition(_INCLUDE) for line in text.splitlines())
+    return "\n".join(blocks[name].text.removeprefix(_LANGUAGE) if mark else line for line, mark, name in lines)
 
 
 def _statements(text: str) -> list[str]:

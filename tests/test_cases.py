@@ -16,7 +16,8 @@ import pytest
 
 from memorygraph import MemoryGraph, ModelError, Problem, ScriptError
 from memorygraph.compiler import Stored, compile_program
-from memorygraph.graph.loads import COUNTS, LoadReport
+from memorygraph.graph.loads import LoadReport
+from memorygraph.graph.writes import COUNTS
 from memorygraph.languages import LANGUAGES, parse
 from memorygraph.languages.agentscript.printing import print_program
 from memorygraph.languages.convo.syntax import Syntax
@@ -25,7 +26,7 @@ from memorygraph.llm.completion import ToolCall
 from memorygraph.query import Query
 from memorygraph.runtime.convo.controller import execute_convo_graph
 from memorygraph.runtime.pete.store import LogStore
-from memorygraph.runtime.result import Event
+from memorygraph.runtime.runs import Event
 from memorygraph.scripted.replies import Reply, Request
 from tests.cases import PLACE, Case, read_cases
 from tests.runtime.convo.model import scripted

@@ -126,20 +126,20 @@ FOREACH (record IN CASE WHEN $record IS NULL THEN [] ELSE [$record] END |
 )
 RETURN observed + related AS stored, changed + moved AS clashes;
 
-// name: foreseen-write
-// A write in one round trip: open it, and store all of it, if each name is that of one entity, which has the id that
-// was foreseen, or of none, and it is to be created under an id that nothing has. Else `stored` is null, and nothing but
-// the opening was done. Parameters: foreseen (a map of the names to their ids), entities (those that are created where
-// there is none).
+// name: begin-and-write
+// A write in one round trip: begin it, and store all of it, if each name is that of one entity, which has the expected
+// id, or of none, and it is to be created under an id that nothing has. Otherwise `stored` is null, and the write has
+// only begun. Parameters: those of begin and of write (namespace, namespace_token, load, names, ids, record, most,
+// entities, observations, relations), expected (a map of the names to their ids).
 CYPHER 25
-RETURN 1 AS revision, null AS applied, [] AS found, [] AS taken // stands for begin
+RETURN 1 AS revision, null AS applied, [] AS found, [] AS taken // include: entities/begin
 NEXT
 CALL (applied, found, taken) {
   WHEN applied IS NULL
-    AND all(entity IN found WHERE entity.id = $foreseen[entity.name])
-    AND size(found) + size([row IN $entities WHERE NOT row.id IN taken]) = size(keys($foreseen))
+    AND all(entity IN found WHERE entity.id = $expected[entity.name])
+    AND size(found) + size([row IN $entities WHERE NOT row.id IN taken]) = size(keys($expected))
   THEN {
-    RETURN [] AS stored, [] AS clashes // stands for write
+    RETURN [] AS stored, [] AS clashes // include: entities/write
   }
   ELSE {
     RETURN null AS stored, null AS clashes
@@ -261,9 +261,22 @@ RETURN COUNT { MATCH (node:Entity {namespace: $namespace}) WHERE node.arrival >=
 // name: open
 // A page of the entities of these names, in the order in which they came, or of those that a search finds, in its order,
 // with the relations at any of them: from one entity and one relation on. `ids` are all the entities. Where these are
-// more than a page holds, their relations are not looked for. Parameters: namespace, names, start, arrival, id, limit.
+// more than a page holds, their relations are not looked for. Parameters: namespace, names, start, arrival, id, limit,
+// search (the name of the block below that searches, or null) and what these take: text, parts, terms.
+CYPHER 25
 CALL () {
-  RETURN [] AS ids // stands for a search
+  WHEN $search = 'ids-containing' THEN {
+    RETURN [] AS ids // include: entities/ids-containing
+  }
+  WHEN $search = 'ids-containing-parts' THEN {
+    RETURN [] AS ids // include: entities/ids-containing-parts
+  }
+  WHEN $search = 'ids-with-words' THEN {
+    RETURN [] AS ids // include: entities/ids-with-words
+  }
+  ELSE {
+    RETURN [] AS ids
+  }
 }
 CALL () {
   UNWIND $names AS name
@@ -350,7 +363,7 @@ RETURN collect(id) AS ids;
 
 // name: ids-containing-parts
 // The same, where the words of the text lead to what may contain it. Parameters: namespace, text, parts (a Lucene query
-// made by memorygraph.memory.searching).
+// made by memorygraph.memory.page_sources).
 CALL db.index.fulltext.awaitEventuallyConsistentIndexRefresh()
 CALL db.index.fulltext.queryNodes('entity_text', $parts) YIELD node
 WITH node

@@ -55,18 +55,12 @@ WITH node ORDER BY node.id
 RETURN toLower(node.name) AS wanted, head(collect([node.id, node.name])) AS found;
 
 // name: record-load
-// Close a load: leave its record, which also proves that it was committed. What the load's last query changed is
-// added to the counts: that query can take the place of what stands for it here, so that both take one round trip.
-// Parameters: namespace, load, record (a map: language, file, statements, the counts of the report so far, and what is
-// known of who asked for it: by, model, conversation, and the id of the message).
-CYPHER 25
-RETURN {} AS counts // stands for the last query
-NEXT
+// Close a load: leave its record, which also proves that it was committed. Parameters: namespace, load, record (a map:
+// language, file, statements, the counts of the report, and who asked for it: by, model, conversation, and the id of
+// the message).
 MATCH (namespace:Namespace {name: $namespace})
 CREATE (load:Load {namespace: $namespace, id: $load, revision: namespace.revision, at: datetime()})
-SET load += $record
-FOREACH (name IN keys(counts) | SET load[name] = load[name] + counts[name])
-RETURN counts;
+SET load += $record;
 
 // name: join-message
 // The message in which a load was asked for. Parameters: namespace, load, message.
@@ -74,24 +68,53 @@ MATCH (load:Load {namespace: $namespace, id: $load})
 MATCH (message:Message {namespace: $namespace, id: $message})
 CREATE (load)-[:ASKED_IN]->(message);
 
-// name: foreseen-load
-// A load in one round trip: open it, and where what is stored is one of two things that could be foreseen, write its
-// only batch for that, with its record. Else `counts` is null, and nothing but the opening was done.
-// Parameters: first and second (what is foreseen: maps of nodes and edges as begin-load returns them, or null).
+// name: load-node
+// A load of one node in one round trip: begin it, and where what is stored is as in one of two cases, write the node and
+// the record. Otherwise `counts` is null, and the load has only begun. Parameters: namespace, namespace_token, load, ids,
+// rows, record (its counts are 0), absent and present (what begin-load returns in each case: maps of nodes and edges, or
+// null where the program does not fit the case).
 CYPHER 25
-RETURN 1 AS revision, null AS applied, [] AS nodes, [] AS edges // stands for begin-load
+RETURN 1 AS revision, null AS applied, [] AS nodes, [] AS edges // include: load/begin-load
 NEXT
 CALL (applied, nodes, edges) {
-  WHEN applied IS NULL AND nodes = $first.nodes AND edges = $first.edges THEN {
-    RETURN {} AS counts // stands for a batch and its record
+  WHEN applied IS NULL AND nodes = $absent.nodes AND edges = $absent.edges THEN {
+    RETURN {} AS counts // include: contextscript/create-nodes
   }
-  WHEN applied IS NULL AND nodes = $second.nodes AND edges = $second.edges THEN {
-    RETURN {} AS counts // stands for a batch and its record
+  WHEN applied IS NULL AND nodes = $present.nodes AND edges = $present.edges THEN {
+    RETURN {} AS counts // include: contextscript/change-nodes
   }
   ELSE {
     RETURN null AS counts
   }
 }
+FOREACH (counted IN CASE WHEN counts IS NULL THEN [] ELSE [counts] END |
+  CREATE (load:Load {namespace: $namespace, id: $load, revision: revision, at: datetime()})
+  SET load += $record
+  SET load += counted
+)
+RETURN revision, applied, nodes, edges, counts;
+
+// name: load-edge
+// The same for one edge. Parameters: namespace, load, ids, rows, record, absent, present.
+CYPHER 25
+RETURN 1 AS revision, null AS applied, [] AS nodes, [] AS edges // include: load/begin-load
+NEXT
+CALL (applied, nodes, edges) {
+  WHEN applied IS NULL AND nodes = $absent.nodes AND edges = $absent.edges THEN {
+    RETURN {} AS counts // include: contextscript/create-edges
+  }
+  WHEN applied IS NULL AND nodes = $present.nodes AND edges = $present.edges THEN {
+    RETURN {} AS counts // include: contextscript/change-edges
+  }
+  ELSE {
+    RETURN null AS counts
+  }
+}
+FOREACH (counted IN CASE WHEN counts IS NULL THEN [] ELSE [counts] END |
+  CREATE (load:Load {namespace: $namespace, id: $load, revision: revision, at: datetime()})
+  SET load += $record
+  SET load += counted
+)
 RETURN revision, applied, nodes, edges, counts;
 
 // name: checkpoints

@@ -18,7 +18,7 @@ from memorygraph.errors import MemoryGraphError, ModelError
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from memorygraph.runtime.pete.steps import Step
+    from memorygraph.runtime.pete.thought import PeteStep
     from memorygraph.runtime.pete.views import View
 
 _ADDRESS = re.compile(r"(?:memory:)?([0-9]+)")
@@ -216,7 +216,7 @@ ENDS = {
 }
 
 
-def print_step(step: Step) -> None:
+def print_step(step: PeteStep) -> None:
     """Print what a step has written, and on stderr what was wrong with it."""
     for problem in step.problems:
         say(f"sent back to the model: {problem}")

@@ -12,7 +12,7 @@ from memorygraph.cli.output import say
 from memorygraph.errors import MemoryGraphError
 
 if TYPE_CHECKING:
-    from memorygraph.runtime.result import Event
+    from memorygraph.runtime.runs import Event
 
 PRETTY = "pretty"
 MAX_SHOWN = 200  # characters of a value

@@ -133,7 +133,7 @@ def _changes(changes: Mapping[str, dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _parts(rows: Sequence[Any]) -> Iterator[list[Any]]:
-    """Rows in parts that fit one message to the server: so many rows, and so many characters."""
+    """Split rows into parts that fit one message to the server, by their number and their characters."""
     part: list[Any] = []
     characters = 0
     for row in rows:

@@ -14,7 +14,8 @@ from hashlib import sha256
 
 from memorygraph.compiler import compile_program
 from memorygraph.errors import MAX_PROBLEMS, Problem, ScriptError
-from memorygraph.graph.loads import COUNTS, Loader, LoadReport, Provenance
+from memorygraph.graph.loads import Loader, LoadReport, Provenance
+from memorygraph.graph.writes import COUNTS
 from memorygraph.languages.contextscript import Program, Statement, print_statement
 from memorygraph.query import Query
 

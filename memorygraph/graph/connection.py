@@ -17,13 +17,14 @@ import random
 import re
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from typing import Any, Self, TypeVar, cast
 
 import neo4j
 from neo4j import exceptions, graph
 
 from memorygraph.errors import ConflictError, ConnectionError, LoginError, MemoryGraphError, QueryError
+from memorygraph.graph.driver_internals import bound_answer, bound_silence, connect, pipeline_begin
 from memorygraph.query import Query
 
 READ_SECONDS = 30.0
@@ -173,42 +174,10 @@ def _done(work: Callable[[Transaction], Result], transaction: neo4j.ManagedTrans
         raise _FailedWork(error) from error
 
 
-@contextmanager
-def _answering(connected: neo4j.Session | neo4j.Transaction, seconds: float) -> Iterator[None]:
-    """Give the server so long to answer, whatever it sends meanwhile. The driver has no option for it."""
-    socket = getattr(connected._connection, "socket", None)  # noqa: SLF001
-    if socket is None:  # HTTP has timeouts of its own
-        yield
-        return
-    socket.set_read_deadline(seconds)
-    try:
-        yield
-    finally:
-        socket.set_read_deadline(None)
-
-
-def _begin(session: neo4j.Session, seconds: float) -> neo4j.Transaction:
-    """Begin a transaction together with its first query: one round trip less, of three in a simple read.
-
-    The driver does so in its own `execute_query`, and has no option for it.
-    """
-    with getattr(session, "_pipelined_begin", nullcontext()):
+def begin_with_first_query(session: neo4j.Session, seconds: float) -> neo4j.Transaction:
+    """Begin a transaction of at most this many seconds, without a round trip of its own."""
+    with pipeline_begin(session):
         return session.begin_transaction(timeout=seconds)
-
-
-def _bound_silence(driver: neo4j.Driver) -> None:
-    """Let the connections of a driver fail when their server is silent. The driver has no option for it."""
-    pool = driver._pool  # noqa: SLF001
-    opener = pool.opener
-
-    def open_bounded(address: Any, auth_manager: Any, deadline: Any) -> Any:
-        connection = opener(address, auth_manager, min(deadline, type(deadline)(OPENING_SECONDS)))
-        if socket := getattr(connection, "socket", None):
-            asked = socket.get_read_timeout()
-            socket.set_read_timeout(SILENCE_SECONDS if asked is None else min(asked, SILENCE_SECONDS))
-        return connection
-
-    pool.opener = open_bounded
 
 
 class Connection:
@@ -239,7 +208,7 @@ class Connection:
         }
         with _translated():
             self._driver = neo4j.GraphDatabase.driver(uri, auth=auth, **options)
-        _bound_silence(self._driver)
+        bound_silence(self._driver, OPENING_SECONDS, SILENCE_SECONDS)
         try:
             with _translated():
                 self._driver.verify_connectivity()
@@ -282,8 +251,8 @@ class Connection:
         with (
             _translated(),
             self._session(neo4j.READ_ACCESS) as session,
-            _begin(session, seconds) as transaction,
-            _answering(transaction, seconds + ANSWER_SECONDS),
+            begin_with_first_query(session, seconds) as transaction,
+            bound_answer(transaction, seconds + ANSWER_SECONDS),
         ):
             yield from Transaction(transaction).rows(query)
 
@@ -328,9 +297,9 @@ class Connection:
     def _read_once(self, query: Query, seconds: float) -> list[dict[str, Any]]:
         """Run a query as a transaction of its own, whose end takes no round trip."""
         with self._session(neo4j.READ_ACCESS) as session:
-            # Before the query, part of whose answer comes while it is sent. The driver has no method for it.
-            cast(Any, session)._connect(neo4j.READ_ACCESS)  # noqa: SLF001
-            with _answering(session, seconds + ANSWER_SECONDS):
+            # Part of the answer comes while the query is sent.
+            connect(session, neo4j.READ_ACCESS)
+            with bound_answer(session, seconds + ANSWER_SECONDS):
                 with _values_checked():
                     result = session.run(neo4j.Query(query.text, timeout=seconds), dict(query.parameters))
                 return list(_rows(result))
@@ -338,8 +307,8 @@ class Connection:
     def _read_with_once(self, work: Callable[[Transaction], Result], seconds: float) -> Result:
         with (
             self._session(neo4j.READ_ACCESS) as session,
-            _begin(session, seconds) as transaction,
-            _answering(transaction, seconds + ANSWER_SECONDS),
+            begin_with_first_query(session, seconds) as transaction,
+            bound_answer(transaction, seconds + ANSWER_SECONDS),
         ):
             result = _done(work, transaction)
             transaction.commit()
@@ -348,7 +317,7 @@ class Connection:
     def _write_once(self, work: Callable[[Transaction], Result], seconds: float) -> Result:
         with (
             self._session(neo4j.WRITE_ACCESS) as session,
-            _begin(session, seconds) as transaction,
+            begin_with_first_query(session, seconds) as transaction,
         ):
             try:
                 result = _done(work, transaction)

@@ -16,8 +16,8 @@ from typing import Any, Literal, TextIO, TypeVar
 from memorygraph.errors import MemoryGraphError, NotFoundError
 from memorygraph.graph.elements import Edge, Node
 from memorygraph.graph.exports import written
-from memorygraph.graph.loads import COUNTS
 from memorygraph.graph.namespace import Namespace, NamespaceTransaction
+from memorygraph.graph.writes import COUNTS
 
 PAGE = 1000
 FORMERS_PER_TRANSACTION = 10_000

@@ -13,19 +13,18 @@ that says.
 from __future__ import annotations
 
 import time
-import uuid
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
 
 from memorygraph.compiler import Compiled, Stored, compile_program, mentioned
 from memorygraph.errors import Problem, ScriptError
 from memorygraph.graph.connection import Abandon
-from memorygraph.graph.foreseen import Case, foreseen, opening
 from memorygraph.graph.namespace import Namespace, NamespaceTransaction
+from memorygraph.graph.one_trip import OneTrip, plan_one_trip
+from memorygraph.graph.writes import COUNTS, NOTHING, OpenWrite, run_counted, write_revision
 from memorygraph.languages.contextscript import Program
-from memorygraph.library import CYPHER
 from memorygraph.query import Query
 
 
@@ -58,11 +57,6 @@ class LoadReport:
         return {**asdict(self), "warnings": [warning.as_dict() for warning in self.warnings]}
 
 
-COUNTS = tuple(name for name in (f.name for f in fields(LoadReport)) if name.startswith(("nodes_", "edges_")))
-
-NOTHING = dict.fromkeys(COUNTS, 0)
-
-
 @dataclass(frozen=True)
 class Provenance:
     """Who asked for a load: a user or a model, in a conversation, by the message of this id."""
@@ -73,33 +67,30 @@ class Provenance:
     message: str | None = None
 
 
-UNSAID = Provenance()
+def build_record(
+    language: str, provenance: Provenance | None, *, file: str | None = None, statements: int = 0
+) -> dict[str, Any]:
+    """The record of a write that has changed nothing yet: what it was, and who asked for it."""
+    asked = asdict(provenance or Provenance())
+    return {"language": language, "file": file, "statements": statements, **NOTHING, **asked}
 
 
 class Written(NamedTuple):
-    """What a load changed, by the names of the report, and what it warns of.
-
-    `last` is a query that it has still to run, which returns its counts: the record of the load goes with it.
-    """
+    """What a load changed, by the names of the report, and what it warns of."""
 
     counts: Mapping[str, int]
     warnings: tuple[Problem, ...] = ()
-    last: Query | None = None
 
 
 class Loaded(NamedTuple):
-    """What a load stores: the file and the number of its statements, and what writes it in the transaction.
+    """What a load stores: the file and the number of its statements, and the function that writes it.
 
-    `write` is given what is stored of the ids that were asked for. Where it raises, nothing is stored. Where that is
-    one of the `cases`, the query of the case writes it, and `write` is not called. `progress` is told how many rows
-    such a query, or the last one of `write`, has written.
+    `write` is given what is stored of the ids that were asked for. Where it raises, nothing is stored.
     """
 
     file: str | None
     statements: int
     write: Callable[[NamespaceTransaction, Stored], Written]
-    progress: Callable[[int], None] | None = None
-    cases: Sequence[Case] = ()
 
 
 @dataclass(frozen=True)
@@ -129,26 +120,33 @@ class Loader:
             ConnectionError: the server cannot be reached.
         """
         ids = mentioned(program)
-        found: list[Compiled] = []
+        wrong: list[Compiled] = []
 
         def write(transaction: NamespaceTransaction, stored: Stored) -> Written:
-            compiled = self._compile(program, stored)
+            compiled = self.compile(program, stored)
             if compiled.problems:
-                found[:] = [compiled]
+                wrong[:] = [compiled]
                 raise ScriptError(list(compiled.problems))
             if check is not None and (problems := check(transaction)):
                 raise ScriptError(list(problems))
-            *queries, last = compiled.queries or (None,)
-            return Written(run_counted(transaction, queries, progress), compiled.warnings, last)
+            return Written(run_counted(transaction, compiled.queries, progress), compiled.warnings)
 
-        cases = [] if check else foreseen(program, partial(self._compile, program))
-        script = Loaded(program.source.file, len(program.statements), write, progress, cases)
+        one_trip = None if check else plan_one_trip(program, partial(self.compile, program), self.namespace.token)
+        script = Loaded(program.source.file, len(program.statements), write)
         try:
-            return self.store(script, ids, dry_run=dry_run, closing=closing, provenance=provenance)
+            return self.store(
+                script,
+                ids,
+                dry_run=dry_run,
+                closing=closing,
+                provenance=provenance,
+                one_trip=one_trip,
+                progress=progress,
+            )
         except ScriptError as error:
-            if not found:
+            if not wrong:
                 raise
-            raise ScriptError(self._explained(program, ids, found[0])) from error
+            raise ScriptError(self.explain(program, ids, wrong[0])) from error
 
     def write(
         self,
@@ -166,7 +164,7 @@ class Loader:
         """
 
         def write_all(transaction: NamespaceTransaction, _stored: Stored) -> Written:
-            return Written(run_counted(transaction, queries[:-1]), last=queries[-1])
+            return Written(run_counted(transaction, queries))
 
         return self.store(Loaded(file, statements, write_all), dry_run=dry_run, provenance=provenance)
 
@@ -178,43 +176,42 @@ class Loader:
         dry_run: bool = False,
         closing: tuple[Query, ...] = (),
         provenance: Provenance | None = None,
+        one_trip: OneTrip | None = None,
+        progress: Callable[[int], None] | None = None,
     ) -> LoadReport:
         """Store whatever a load writes, in one transaction under the write lock of the namespace.
+
+        Where `one_trip` finds what it was planned for, it has written the load, and `script.write` is not called.
 
         Raises:
             ConnectionError: the server cannot be reached.
         """
         started = time.monotonic()
-        load = uuid.uuid4().hex
-        asked = provenance or UNSAID
-        record = partial(self._record, script, load, asked)
-        if asked.message is not None:
-            joined = self.namespace.query("load/join-message", load=load, message=asked.message)
-            closing = (*closing, joined)
-        begin = self.namespace.query("load/begin-load", load=load, ids=list(ids))
-        begin = opening(begin, script.cases, partial(record, NOTHING))
+        record = build_record(self.language, provenance, file=script.file, statements=script.statements)
 
-        def work(transaction: NamespaceTransaction) -> LoadReport:
-            [opened] = transaction.run(begin)
-            if opened["applied"]:
-                raise Abandon(self._report(script, opened["applied"]))
-            if opened.get("counts"):
-                written, counts = Written(NOTHING, last=script.cases[0].query), opened["counts"]
-            else:
-                written = script.write(transaction, _stored(opened))
-                [row] = transaction.run(record(written.counts, written.last))
-                counts = row["counts"]
-            if script.progress is not None and written.last is not None:
-                script.progress(_rows_of(written.last))
-            kept = {"id": load, "revision": opened["revision"], **_sum(written.counts, counts)}
-            report = self._report(script, kept, written.warnings)
+        def work(write: OpenWrite) -> LoadReport:
+            if write.applied:
+                raise Abandon(self.report(script, write.applied))
+            counts: Mapping[str, int] | None = write.found.get("counts")
+            warnings: tuple[Problem, ...] = ()
+            if counts is None:
+                counts, warnings = script.write(write.transaction, find_stored(write.found))
+                write.record({**record, **counts})
+            elif progress is not None:
+                progress(1)
+            report = self.report(script, {"id": write.load, "revision": write.revision, **counts}, warnings)
             if dry_run:
                 raise Abandon(report)
             for query in closing:
-                transaction.run(query)
+                write.transaction.run(query)
+            if record["message"] is not None:
+                write.transaction.run("load/join-message", load=write.load, message=record["message"])
             return report
 
-        report: LoadReport = self.namespace.write(work)
+        query, parameters = "load/begin-load", dict[str, Any]()
+        if one_trip is not None:
+            query, parameters = one_trip.query, {**one_trip.parameters, "record": record}
+        report = write_revision(self.namespace, work, query, ids=list(ids), **parameters)
         return replace(report, elapsed_s=round(time.monotonic() - started, 4))
 
     def queries(self, program: Program) -> list[Query]:
@@ -224,30 +221,32 @@ class Loader:
             ScriptError: the program does not fit what is stored.
         """
         ids = mentioned(program)
-        compiled = self._compile(program, self._stored_now(ids))
+        compiled = self.compile(program, self.stored_now(ids))
         if compiled.problems:
-            raise ScriptError(self._explained(program, ids, compiled))
+            raise ScriptError(self.explain(program, ids, compiled))
         return list(compiled.queries)
 
-    def _compile(self, program: Program, stored: Stored) -> Compiled:
-        token = self.namespace.token
-        return compile_program(program, stored, namespace=self.namespace.name, token=token)
+    def compile(self, program: Program, stored: Stored) -> Compiled:
+        """Compile a program for this namespace, on what is stored of its ids."""
+        return compile_program(program, stored, namespace=self.namespace.name, token=self.namespace.token)
 
-    def _stored_now(self, ids: list[str]) -> Stored:
+    def stored_now(self, ids: list[str]) -> Stored:
+        """What is stored of these ids, read without a lock."""
         [row] = self.namespace.read("load/stored-elements", ids=ids)
-        return _stored(row)
+        return find_stored(row)
 
-    def _explained(self, program: Program, ids: list[str], compiled: Compiled) -> list[Problem]:
+    def explain(self, program: Program, ids: list[str], compiled: Compiled) -> list[Problem]:
         """The problems, once more with the names of stored nodes at hand: an unknown id may be a name."""
         if not compiled.unknown:
             return list(compiled.problems)
         names = sorted(identifier.lower() for identifier in compiled.unknown)
         rows = self.namespace.read("load/nodes-named", names=names)
-        stored = replace(self._stored_now(ids), names={row["wanted"]: tuple(row["found"]) for row in rows})
-        again = self._compile(program, stored)
+        stored = replace(self.stored_now(ids), names={row["wanted"]: tuple(row["found"]) for row in rows})
+        again = self.compile(program, stored)
         return list(again.problems or compiled.problems)
 
-    def _report(self, script: Loaded, record: dict[str, Any], warnings: tuple[Problem, ...] = ()) -> LoadReport:
+    def report(self, script: Loaded, record: Mapping[str, Any], warnings: tuple[Problem, ...] = ()) -> LoadReport:
+        """The report of a load with this record."""
         return LoadReport(
             file=script.file,
             language=self.language,
@@ -259,36 +258,8 @@ class Loader:
             **{name: record.get(name, 0) for name in COUNTS},
         )
 
-    def _record(
-        self, script: Loaded, load: str, provenance: Provenance, counts: Mapping[str, int], last: Query | None
-    ) -> Query:
-        """What closes a load, behind its last query if there is one."""
-        kept = {"language": self.language, "file": script.file, "statements": script.statements}
-        record = {**kept, **NOTHING, **counts, **asdict(provenance)}
-        return CYPHER["load/record-load"].around(last, namespace=self.namespace.name, load=load, record=record)
 
-
-def _stored(row: dict[str, Any]) -> Stored:
+def find_stored(row: Mapping[str, Any]) -> Stored:
+    """The stored elements among the ids that a load has asked for, from the row of its query."""
     edges = {edge: (from_node, to_node) for edge, from_node, to_node in row["edges"]}
     return Stored(frozenset(row["nodes"]), edges)
-
-
-def run_counted(
-    transaction: NamespaceTransaction, queries: Iterable[Query], progress: Callable[[int], None] | None = None
-) -> dict[str, int]:
-    """Run the queries of a load, and add up what they report."""
-    counts = dict(NOTHING)
-    for query in queries:
-        [row] = transaction.run(query)
-        counts = _sum(counts, row["counts"])
-        if progress is not None:
-            progress(_rows_of(query))
-    return counts
-
-
-def _sum(some: Mapping[str, int], others: Mapping[str, int]) -> dict[str, int]:
-    return {name: some.get(name, 0) + others.get(name, 0) for name in COUNTS}
-
-
-def _rows_of(query: Query) -> int:
-    return len(query.parameters.get("rows") or query.parameters["ids"])

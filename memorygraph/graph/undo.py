@@ -17,8 +17,9 @@ from typing import Any, NamedTuple
 from memorygraph.compiler import Stored
 from memorygraph.errors import ConflictError, NotFoundError
 from memorygraph.graph.history import find_revision
-from memorygraph.graph.loads import Loaded, Loader, LoadReport, Provenance, Written, run_counted
+from memorygraph.graph.loads import Loaded, Loader, LoadReport, Provenance, Written
 from memorygraph.graph.namespace import Namespace, NamespaceTransaction
+from memorygraph.graph.writes import run_counted
 from memorygraph.query import Query
 
 LANGUAGE = "undo"

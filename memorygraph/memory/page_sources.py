@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -11,13 +11,11 @@ from memorygraph.errors import MemoryGraphError
 from memorygraph.graph.connection import READ_SECONDS
 from memorygraph.graph.namespace import Namespace
 from memorygraph.graph.search import lucene_query
-from memorygraph.library import CYPHER
 from memorygraph.memory.pages import MIN_ROW_TOKENS, MIN_TOKENS, NO_ARRIVAL, EntityGraph, PageStart, fill_page
 from memorygraph.query import Query
 
 WHOLE_SECONDS = 600.0
 MAX_ROWS = (1 << 31) - 1
-MAX_HITS = 50
 MAX_PARTS = 8
 MAX_PART_CHARACTERS = 40  # a part that is longer than any word asks too much of Lucene
 _AFTER_ALL_IDS = "\U0010ffff"
@@ -119,20 +117,21 @@ class ChosenEntities:
     first_relations: list[dict[str, Any]]
 
     @classmethod
-    def find(cls, request: PageRequest, *, names: Sequence[str] = (), search: Query | None = None) -> ChosenEntities:
+    def find(
+        cls, request: PageRequest, *, names: Sequence[str] = (), search: Mapping[str, str] | None = None
+    ) -> ChosenEntities:
         """Find the entities of these names, or those of a search."""
         start = request.start
         relation = start if start.relations else PageStart()
-        query = CYPHER["entities/open"].around(
-            search,
-            namespace=request.namespace.name,
+        [row] = request.read(
+            "entities/open",
+            **{"search": None, "text": None, "parts": None, "terms": None, **(search or {})},
             names=list(names),
             start=MAX_ROWS if start.relations else max(start.arrival, 0),
             arrival=relation.arrival,
             id=relation.id,
             limit=request.limit,
         )
-        [row] = request.read(query)
         return cls(request, row["ids"], row["entities"], row["relations"])
 
     def entities(self) -> list[dict[str, Any]]:
@@ -156,18 +155,18 @@ class ChosenEntities:
         return entities, row["relations"]
 
 
-def search_queries(namespace: Namespace, text: str) -> Iterator[Query]:
-    """The queries for the `ids` of entities that contain a text, and, if none does, of those that its words find."""
+def search_queries(namespace: Namespace, text: str) -> Iterator[dict[str, str]]:
+    """The searches of `entities/open`: for entities that contain a text, and, if none does, for those of its words."""
     parts = search_parts(text)
     if parts:
         clauses = " ".join(f"+(name:{part.term} kind:{part.term} data:{part.term})" for part in parts)
         terms = f'+namespace_token:"{namespace.token}" {clauses}'
-        yield namespace.query("entities/ids-containing-parts", text=text, parts=terms)
+        yield {"search": "ids-containing-parts", "text": text, "parts": terms}
     else:
-        yield namespace.query("entities/ids-containing", text=text)
+        yield {"search": "ids-containing", "text": text}
     words = lucene_query(text, namespace.name)
     if words is not None:
-        yield namespace.query("entities/ids-with-words", terms=words, limit=MAX_HITS)
+        yield {"search": "ids-with-words", "terms": words}
 
 
 class SearchPart(NamedTuple):

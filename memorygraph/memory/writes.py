@@ -14,18 +14,17 @@ of what is stored which of it was new.
 from __future__ import annotations
 
 import json
-import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any
 
 from memorygraph.errors import ConflictError
 from memorygraph.graph.connection import Abandon
-from memorygraph.graph.loads import COUNTS, NOTHING, UNSAID, Provenance, run_counted
+from memorygraph.graph.loads import Provenance, build_record
 from memorygraph.graph.namespace import Namespace, NamespaceTransaction
+from memorygraph.graph.writes import COUNTS, NOTHING, OpenWrite, run_counted, write_revision
 from memorygraph.languages.contextscript import is_identifier
-from memorygraph.library import CYPHER
 from memorygraph.query import Query
 
 LANGUAGE = "memory"
@@ -120,20 +119,17 @@ class Writer:
 
         What is `foreseen` is stored with the opening, where that is what is found; its record says `about` it, too.
         """
-        load = uuid.uuid4().hex
         # Nothing is called "": a node without a name is called by its id.
-        asked = {"names": list(dict.fromkeys(filter(None, names))), "ids": list(dict.fromkeys(ids))}
-        begin = self.namespace.query("entities/begin", load=load, **asked)
+        asked: dict[str, Any] = {"names": list(dict.fromkeys(filter(None, names))), "ids": list(dict.fromkeys(ids))}
+        begin = "entities/begin"
         if foreseen:
-            write = self._write(load, foreseen.rows, self.record(NOTHING, about))
-            found = {"foreseen": foreseen.ids, "entities": foreseen.rows.entities}
-            begin = CYPHER["entities/foreseen-write"].around(begin, write, **found)
+            begin = "entities/begin-and-write"
+            asked |= {**self.rows_of(foreseen.rows, self.record(NOTHING, about)), "expected": foreseen.ids}
 
-        def unit(transaction: NamespaceTransaction) -> Any:
-            [row] = transaction.run(begin)
-            return work(transaction, _opened(row), load)
+        def unit(write: OpenWrite) -> Any:
+            return work(write.transaction, _opened(write), write.load)
 
-        return self.namespace.write(unit)
+        return write_revision(self.namespace, unit, begin, **asked)
 
     def store(
         self,
@@ -155,7 +151,7 @@ class Writer:
         parts = _parts(rows)
         for number, part in enumerate(parts, start=1):
             closing = self.record(counts, about) if number == len(parts) else None
-            [row] = transaction.run(self._write(load, part, closing))
+            [row] = transaction.run("entities/write", load=load, **self.rows_of(part, closing))
             new = _new(row)
             stored |= new
             observed = new.intersection(observation["index"] for observation in part.observations)
@@ -163,18 +159,16 @@ class Writer:
             counts["edges_created"] += len(new)
         return frozenset(stored)
 
-    def _write(self, load: str, rows: Rows, record: Mapping[str, Any] | None) -> Query:
-        """The query that stores rows, and, with its record, closes the write."""
-        return self.namespace.query(
-            "entities/write",
-            namespace_token=self.namespace.token,
-            load=load,
-            record=record,
-            most=MAX_OF_A_WRITE,
-            entities=rows.entities,
-            observations=rows.observations,
-            relations=rows.relations,
-        )
+    def rows_of(self, rows: Rows, record: Mapping[str, Any] | None) -> dict[str, Any]:
+        """The parameters of the query that stores rows, and, with its record, closes the write."""
+        return {
+            "namespace_token": self.namespace.token,
+            "record": record,
+            "most": MAX_OF_A_WRITE,
+            "entities": rows.entities,
+            "observations": rows.observations,
+            "relations": rows.relations,
+        }
 
     def stored_before(self, transaction: NamespaceTransaction, opened: Opened, edges: Sequence[str]) -> frozenset[int]:
         """The indexes of those edges that the write stored when it ran before."""
@@ -219,8 +213,7 @@ class Writer:
 
     def record(self, counts: Mapping[str, int], about: Mapping[str, Any] | None) -> dict[str, Any]:
         """What the record of a write says: who asked for it, what it did, and what else is known `about` it."""
-        said = {"language": LANGUAGE, "file": None, "statements": 0, **asdict(self.provenance or UNSAID)}
-        return {**said, **counts, **(about or {})}
+        return {**build_record(LANGUAGE, self.provenance), **counts, **(about or {})}
 
 
 def with_other_ids(run: Callable[[Mapping[int, int]], Any]) -> Any:
@@ -235,13 +228,14 @@ def with_other_ids(run: Callable[[Mapping[int, int]], Any]) -> Any:
     raise ConflictError("what is stored under the ids of these observations or relations has been changed too often")
 
 
-def _opened(row: dict[str, Any]) -> Opened:
+def _opened(write: OpenWrite) -> Opened:
+    row = write.found
     ids: dict[str, list[str]] = {}
     for found in sorted(row["found"], key=lambda found: found["id"]):
         ids.setdefault(found["name"], []).append(found["id"])
     arrivals = {found["id"]: found["arrival"] or 0 for found in row["found"]}
     written = row if row.get("stored") is not None else None
-    return Opened(row["revision"], row["applied"], ids, arrivals, frozenset(row["taken"]), written)
+    return Opened(write.revision, write.applied, ids, arrivals, frozenset(row["taken"]), written)
 
 
 def _new(written: Mapping[str, list[int]]) -> frozenset[int]:

@@ -9,12 +9,12 @@ from pathlib import Path
 from memorygraph.errors import MemoryGraphError
 from memorygraph.runtime.permissions import Refused
 
-# A link that appears after the check, or a pipe that nobody writes to, must not be followed or waited for.
-_CAREFUL = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
+# A link that appears after the check is not followed, and a pipe without a writer is not waited for.
+SAFE_FLAGS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
 def inside(folder: Path, path: str, *, anywhere: bool) -> Path:
-    """Where a path leads from a folder, with every link on its way followed.
+    """Find where a path leads from a folder, with every link on its way followed.
 
     It stays in the folder unless `anywhere` is true, which is what `--allow-tool file` says.
 
@@ -22,11 +22,11 @@ def inside(folder: Path, path: str, *, anywhere: bool) -> Path:
     '/srv/app/data/facts.jsonl'
 
     Raises:
-        Refused: it leaves the folder.
-        MemoryGraphError: it cannot be a path.
+        Refused: the path leaves the folder.
+        MemoryGraphError: the text cannot be a path.
     """
-    target = _resolved(folder / path, path)
-    if not anywhere and not target.is_relative_to(_resolved(folder, str(folder))):
+    target = resolve_path(folder / path, path)
+    if not anywhere and not target.is_relative_to(resolve_path(folder, str(folder))):
         raise Refused(
             f"`{path}` leads out of the script's folder {folder}; allow files elsewhere with "
             '`--allow-tool file` (in Python: allow_tools=["file"])'
@@ -35,22 +35,23 @@ def inside(folder: Path, path: str, *, anywhere: bool) -> Path:
 
 
 def within(root: Path, path: str) -> Path:
-    """Where a relative path leads below a root that nothing may leave.
+    """Find where a relative path leads below a root that nothing may leave.
 
     Raises:
-        MemoryGraphError: it is absolute, has `..` in it, or a link on its way leads out.
+        MemoryGraphError: the path is absolute, has `..` in it, or a link on its way leads out.
     """
     parts = path.replace("\\", "/").split("/")
     if not path or ".." in parts or path.startswith(("/", "\\")) or Path(path).drive:
         raise MemoryGraphError(f"`{path}` is no path below the tool's folder; write one such as `notes/today.txt`")
-    root = _resolved(root, str(root))
-    target = _resolved(root / path, path)
+    root = resolve_path(root, str(root))
+    target = resolve_path(root / path, path)
     if not target.is_relative_to(root):
         raise MemoryGraphError(f"`{path}` is a link that leads out of the tool's folder")
     return target
 
 
-def _resolved(path: Path, written: str) -> Path:
+def resolve_path(path: Path, written: str) -> Path:
+    """Follow every link on a path, which is shown as it was written if that fails."""
     try:
         return path.resolve()
     except (OSError, RuntimeError, ValueError) as error:  # a loop of links, a null character
@@ -58,14 +59,14 @@ def _resolved(path: Path, written: str) -> Path:
 
 
 def open_plain(path: Path, flags: int) -> int:
-    """Open a file that is neither a folder nor a device nor a pipe, and give its descriptor.
+    """Open a plain file, not a folder, a device or a pipe, and return its descriptor.
 
     Raises:
-        MemoryGraphError: it is none.
+        MemoryGraphError: it is not a plain file.
         OSError: it cannot be opened.
     """
     require_plain(path)
-    descriptor = os.open(path, flags | _CAREFUL, 0o666)
+    descriptor = os.open(path, flags | SAFE_FLAGS, 0o666)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
         raise MemoryGraphError(f"`{path.name}` is not a plain file")

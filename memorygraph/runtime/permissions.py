@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 from memorygraph.errors import MemoryGraphError
 
 SCHEMES = ("file", "env", "http", "https", "sh", "mcp")
-_HTTP = ("http", "https")
-_HOST = re.compile(r"(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9_.-]+)(?::(\d{1,5}))?", re.ASCII)
+HTTP_SCHEMES = ("http", "https")
+HOST = re.compile(r"(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9_.-]+)(?::(\d{1,5}))?", re.ASCII)
 
 Address = tuple[str, int]
 
@@ -45,7 +45,7 @@ allow it with `--allow-tool sh` (in Python: allow_tools=["sh"])
             if scheme not in SCHEMES:
                 raise MemoryGraphError(f"there are no `{scheme}` tools to allow; there are {', '.join(SCHEMES)}")
         for host in self.hosts:
-            _read_host(host)
+            read_host(host)
 
     @classmethod
     def of(cls, allow_tools: Iterable[str] = (), allow_hosts: Iterable[str] = ()) -> Permissions:
@@ -64,32 +64,29 @@ allow it with `--allow-tool sh` (in Python: allow_tools=["sh"])
         return scheme in self.tools or (scheme == "https" and "http" in self.tools)
 
     def require(self, scheme: str, what: str, address: Address | None = None) -> None:
-        """Refuse what is not allowed. `what` is the subject of the sentence, `address` where HTTP would go.
+        """Refuse what is not allowed. `what` is the subject of the message, `address` where HTTP would go.
 
         Raises:
             Refused: it is not allowed.
         """
         if address is not None and self.hosts:
-            if not self._lists(address):
-                raise Refused(_other_host(what, address, self.hosts))
-            if scheme in _HTTP:
+            host, port = normalize_host(address[0]), address[1]
+            if not any(host == known and wanted in {None, port} for known, wanted in map(read_host, self.hosts)):
+                raise Refused(refuse_host(what, address, self.hosts))
+            if scheme in HTTP_SCHEMES:
                 return
         if not self.allows(scheme):
-            raise Refused(_not_allowed(scheme, what, address))
-
-    def _lists(self, address: Address) -> bool:
-        host, port = _plain_host(address[0]), address[1]
-        return any(host == known and wanted in {None, port} for known, wanted in map(_read_host, self.hosts))
+            raise Refused(refuse_scheme(scheme, what, address))
 
 
 def address_of(url: str) -> Address:
-    """The host and the port that an http or https URL leads to.
+    """Find the host and the port that an http or https URL leads to.
 
     >>> address_of("https://Example.org/a"), address_of("http://[::1]:8000")
     (('example.org', 443), ('::1', 8000))
 
     Raises:
-        MemoryGraphError: it leads nowhere.
+        MemoryGraphError: the URL has no usable host or port.
     """
     try:
         parts = urlsplit(url)
@@ -98,21 +95,23 @@ def address_of(url: str) -> Address:
         raise MemoryGraphError(f"this address has no usable host or port: {error}") from None
     if not host or not host.isascii():
         raise MemoryGraphError("this address names no host; a host with other letters is written as `xn--…`")
-    return _plain_host(host), port or (443 if parts.scheme == "https" else 80)
+    return normalize_host(host), port or (443 if parts.scheme == "https" else 80)
 
 
-def _read_host(text: str) -> tuple[str, int | None]:
-    match = _HOST.fullmatch(text)
+def read_host(text: str) -> tuple[str, int | None]:
+    """Read HOST or HOST:PORT; without a port, every port is meant."""
+    match = HOST.fullmatch(text)
     if match is None or (match[2] is not None and not 0 < int(match[2]) < 65536):
         raise MemoryGraphError(f"`{text}` is no host to allow; write HOST or HOST:PORT, such as `localhost:8000`")
-    return _plain_host(match[1]), int(match[2]) if match[2] else None
+    return normalize_host(match[1]), int(match[2]) if match[2] else None
 
 
-def _plain_host(host: str) -> str:
+def normalize_host(host: str) -> str:
+    """Write a host in the one way in which hosts are compared."""
     return host.strip("[]").rstrip(".").lower()
 
 
-_ACTS = {
+ACTIONS = {
     "file": "touch files",
     "env": "read environment variables",
     "sh": "run commands",
@@ -120,25 +119,28 @@ _ACTS = {
 }
 
 
-def _not_allowed(scheme: str, what: str, address: Address | None) -> str:
+def refuse_scheme(scheme: str, what: str, address: Address | None) -> str:
+    """Say that a scheme is not allowed, and how to allow it."""
     option = f'`--allow-tool {scheme}` (in Python: allow_tools=["{scheme}"])'
-    if address is None or scheme not in _HTTP:
-        return f"{what} may not {_ACTS.get(scheme, 'be used')}, for nobody allowed it; allow it with {option}"
-    place = _written(address)
+    if address is None or scheme not in HTTP_SCHEMES:
+        return f"{what} may not {ACTIONS.get(scheme, 'be used')}, for nobody allowed it; allow it with {option}"
+    place = write_address(address)
     return (
         f"{what} may not reach {place}, for nobody allowed it; allow this host with "
         f'`--allow-host {place}` (in Python: allow_hosts=["{place}"]), or all of them with {option}'
     )
 
 
-def _other_host(what: str, address: Address, hosts: tuple[str, ...]) -> str:
-    place = _written(address)
+def refuse_host(what: str, address: Address, hosts: tuple[str, ...]) -> str:
+    """Say that a host is not among those that are allowed, and how to add it."""
+    place = write_address(address)
     return (
         f"{what} may not reach {place}, for only {', '.join(hosts)} may be reached; "
         f'add `--allow-host {place}` (in Python: allow_hosts=["{place}"])'
     )
 
 
-def _written(address: Address) -> str:
+def write_address(address: Address) -> str:
+    """Write an address as HOST:PORT."""
     host, port = address
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

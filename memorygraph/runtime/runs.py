@@ -1,87 +1,151 @@
-"""The record of a run in Neo4j: its generations, what each of them saw, and their messages.
+"""What the runs of all languages share: what is asked of them, their result with its trace, and how they are recorded.
 
-A thread of its own writes while the run goes on, so that a run does not wait for the database; what is written is
-there as soon as it is known, also when the run is killed. What cannot be written never breaks a run that has
-begun: it warns.
+Source: seeds/agentscript.txt (trace requirements) and specs/agentscript.md, section 7.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
-from dataclasses import dataclass, field
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from queue import SimpleQueue
+from threading import Thread
 from typing import Any
-from uuid import uuid4
 
-from memorygraph.context.items import ContextItem
 from memorygraph.context.rendering import compact
 from memorygraph.graph.namespace import Namespace
-from memorygraph.llm.recording import answers_of, call_of
-from memorygraph.messages.recorder import Recorder
-from memorygraph.runtime.agentscript.generation import GenerationRecord
-from memorygraph.runtime.writer import Writer
+from memorygraph.languages.agentscript.syntax import Field
+from memorygraph.messages.recorder import RecordWarning
+from memorygraph.runtime.permissions import Permissions
 
 RUNS_PER_TRANSACTION = 5000
 
+Work = Callable[[], object]
+Event = dict[str, Any]
+Listener = Callable[[Event, int], None]
+"""Told an event and how many agents it is inside, as soon as it is complete."""
 
-@dataclass(eq=False)
-class RunStore:
-    """Writes one run into a namespace. `conversation` is the one that keeps its messages."""
 
-    namespace: Namespace
-    id: str = field(default_factory=lambda: uuid4().hex)
+@dataclass(frozen=True)
+class RunRequest:
+    """The input of a run, and how it is run; `MemoryGraph.run` says what each option means."""
 
-    def __post_init__(self) -> None:
-        self.conversation = f"run-{self.id}"
-        self._recorder = Recorder(self.namespace, self.conversation)
-        self._writer = Writer(f"the run {self.id}")
-        self._order = 0
-        self._written: set[str] = set()
+    input: Any = None
+    model: str | None = None
+    folder: Path = Path()
+    agent: str | None = None
+    function: str | None = None
+    permissions: Permissions = field(default_factory=Permissions)
+    max_steps: int = 100
+    mock: bool = False
+    listener: Listener | None = None
+    ask: Callable[[Field], Any] | None = None
+    resume: str | None = None
 
-    def begin(self, properties: dict[str, Any]) -> None:
-        """Write that the run begins, before anything of it happens.
 
-        Raises:
-            ConnectionError: the database cannot be reached.
-        """
-        self._run(self.namespace.query("runs/begin-run", id=self.id, properties=stored_properties(properties)))
+@dataclass(frozen=True)
+class RunResult:
+    """The value that a run returned, and the record of how it came about.
 
-    def add(self, record: GenerationRecord) -> None:
-        """Have a generation written."""
-        order, self._order = self._order, self._order + 1
-        self._writer.put(lambda: self._add(order, record))
+    `steps` are its generations, or the nodes that it visited, in short; `conversation` keeps the messages of all of
+    them, and `run` is the id under which the record of the run is stored.
+    """
 
-    def end(self, properties: dict[str, Any]) -> None:
-        """Have the end written, and wait until everything is."""
-        query = self.namespace.query("runs/end-run", id=self.id, properties=stored_properties(properties))
-        self._writer.put(lambda: self._run(query))
-        self._writer.close()
+    value: Any
+    trace: list[Event]
+    steps: list[dict[str, Any]]
+    conversation: str
+    run: str
 
-    def _run(self, query: Any) -> None:
-        self.namespace.write(lambda transaction: transaction.run(query))
+    def as_dict(self) -> dict[str, Any]:
+        """The result as `--json` prints it."""
+        return asdict(self)
 
-    def _add(self, order: int, record: GenerationRecord) -> None:
-        items = [_item(item) for item in record.prompt.items]
-        new = [row if row["id"] not in self._written else {**row, "properties": {}} for row in items]
-        calls = [
-            call_of(self.namespace.name, self.conversation, attempt.messages, attempt.completion, attempt.at)
-            for attempt in record.attempts
-        ]
-        for call in calls:
-            self._recorder.record(call)
-        self._run(
-            self.namespace.query(
-                "runs/record-generation",
-                run=self.id,
-                order=order,
-                id=record.id,
-                properties=stored_properties(_properties(record)),
-                conversation=self.conversation,
-                items=new,
-                messages=[id_ for call in calls for id_ in answers_of(call)],
-            )
-        )
-        self._written.update(row["id"] for row in items)
+
+class Trace:
+    """Events in the order of execution; those of a called agent are inside its own event.
+
+    >>> trace = Trace()
+    >>> with trace.inside("agent", {"agent": "Worker"}) as event:
+    ...     trace.add("use", {"source": "question"})
+    ...     event["result"] = 1
+    >>> [(event["kind"], event["data"]["trace"]) for event in trace.events]
+    [('agent', [{'kind': 'use', 'data': {'source': 'question'}}])]
+    """
+
+    def __init__(self, listener: Listener | None = None) -> None:
+        self.events: list[Event] = []
+        self._current = self.events
+        self._depth = 0
+        self._listener = listener
+
+    def add(self, kind: str, data: dict[str, Any]) -> None:
+        """Note an event, and tell it to the listener."""
+        event = {"kind": kind, "data": data}
+        self._current.append(event)
+        if self._listener is not None:
+            self._listener(event, self._depth)
+
+    @contextmanager
+    def inside(self, kind: str, data: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        """Note an event that holds those of the block, also when the block fails."""
+        around, inner = self._current, []  # type: tuple[list[Event], list[Event]]
+        self._current = inner
+        self._depth += 1
+        try:
+            yield data
+        finally:
+            self._current = around
+            self._depth -= 1
+            self.add(kind, {**data, "trace": inner})
+
+
+class RunWriter:
+    """A thread that writes while a run goes on, so that the run does not wait for the database.
+
+    It does one piece of work after the other. What fails never breaks the run: `close` warns of the first failure.
+
+    >>> done = []
+    >>> writer = RunWriter("the run 1")
+    >>> writer.put(lambda: done.append("written"))
+    >>> writer.close()
+    >>> done
+    ['written']
+    """
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+        self._work: SimpleQueue[Work | None] = SimpleQueue()
+        self._problem: Exception | None = None
+        self._thread = Thread(target=self.work, name="memorygraph-writer", daemon=True)
+        self._thread.start()
+
+    def put(self, work: Work) -> None:
+        """Have a piece of work done after those before it."""
+        self._work.put(work)
+
+    @property
+    def failed(self) -> bool:
+        """Whether something could not be written."""
+        return self._problem is not None
+
+    def close(self) -> None:
+        """Wait until everything is done."""
+        self._work.put(None)
+        self._thread.join()
+        if self._problem is not None:
+            message = f"{self._what} could not be stored whole ({self._problem})"
+            warnings.warn(message, RecordWarning, stacklevel=3)
+
+    def work(self) -> None:
+        """Do the work that comes, until the writer is closed."""
+        while (work := self._work.get()) is not None:
+            try:
+                work()
+            except Exception as error:  # noqa: BLE001 - the run goes on, and its end warns of it
+                self._problem = self._problem or error
 
 
 def drop_runs(namespace: Namespace) -> None:
@@ -91,64 +155,16 @@ def drop_runs(namespace: Namespace) -> None:
         pass
 
 
-def _properties(record: GenerationRecord) -> dict[str, Any]:
-    """A generation as it is stored; what has parts, as JSON."""
-    last = record.attempts[-1].completion if record.attempts else None
-    usage = last.usage if last else None
-    return {
-        "agent": record.agent,
-        "function": record.function,
-        "model": (last.model if last else "") or record.model.name,
-        "uri": record.model.uri,
-        "system": record.prompt.system,
-        "instruction": record.instruction,
-        "schema": record.prompt.schema,
-        "unused": [unused.as_dict() for unused in record.unused] or None,
-        "attempts": record.tried,
-        "errors": [attempt.error for attempt in record.attempts if attempt.error] or None,
-        "ok": record.error is None,
-        "error": record.error,
-        "result": record.result,
-        "prompt_tokens": usage.prompt_tokens if usage else None,
-        "completion_tokens": usage.completion_tokens if usage else None,
-        "at": record.at,
-        "seconds": round(record.seconds, 6),
-    }
-
-
-def _item(item: ContextItem) -> dict[str, Any]:
-    properties = {
-        "source": item.source,
-        "text": item.text,
-        "budget": str(item.budget) if item.budget else None,
-        "clipped": item.clipped,
-        "original_size": item.original_size,
-        "clipped_size": item.clipped_size,
-        "strategy": item.strategy,
-        "origins": list(item.origins),
-    }
-    text = json.dumps(properties, sort_keys=True)
-    identity = hashlib.sha256(text.encode()).hexdigest()
-    return {
-        "id": identity,
-        "index": item.index,
-        "origins": list(item.origins),
-        "properties": stored_properties(properties),
-    }
-
-
 def stored_properties(properties: dict[str, Any]) -> dict[str, Any]:
     """Properties as Neo4j keeps them: what it has no type for becomes JSON text, and half characters are replaced."""
-    return {name: _property(value) for name, value in properties.items()}
+    return {name: stored_property(value) for name, value in properties.items()}
 
 
-def _property(value: Any) -> Any:
+def stored_property(value: Any) -> Any:
+    """A value as Neo4j keeps it."""
     if value is None or isinstance(value, (bool, int, float)):
         return value
     if isinstance(value, list) and all(isinstance(item, str) for item in value):
-        return [_text(item) for item in value]
-    return _text(value if isinstance(value, str) else compact(value))
-
-
-def _text(text: str) -> str:
+        return [item.encode("utf-8", "replace").decode("utf-8") for item in value]
+    text = value if isinstance(value, str) else compact(value)
     return text.encode("utf-8", "replace").decode("utf-8")

@@ -31,10 +31,10 @@ _VALUES: dict[str, Any] = {
     "vectors": [],
     "kinds": ["Node"],
     "dated": False,
-    "first": {"nodes": [], "edges": []},
-    "second": None,
+    "absent": {"nodes": [], "edges": []},
+    "present": None,
     "most": 1,
-    "foreseen": {},
+    "expected": {},
     **dict.fromkeys(("least", "near", "far", "edge", "learnt"), 0.1),
     **{name: list[str]() for name in ("entities", "observations", "relations")},
 }
@@ -51,20 +51,7 @@ def values_of(block: NamedQuery) -> dict[str, Any]:
     return {parameter: _VALUES.get(parameter, "a") for parameter in block.parameters}
 
 
-def _queries() -> dict[str, Query]:
-    """Each block as it stands, and those that keep places for others also as they are run."""
-    blocks = {name: CYPHER[name](**values_of(CYPHER[name])) for name in CYPHER if not name.startswith("schema/")}
-    opened, written, both = (blocks[f"entities/{name}"] for name in ("begin", "write", "foreseen-write"))
-    filled = CYPHER["entities/foreseen-write"].around(opened, written, **both.parameters)
-    opening = CYPHER["entities/open"]
-    searches = {
-        f"entities/open, {name}": opening.around(blocks[f"entities/{name}"], **values_of(opening))
-        for name in ("ids-containing", "ids-containing-parts", "ids-with-words")
-    }
-    return {**blocks, "entities/foreseen-write, filled": filled, **searches}
-
-
-QUERIES = _queries()
+QUERIES = {name: CYPHER[name](**values_of(CYPHER[name])) for name in CYPHER if not name.startswith("schema/")}
 
 
 def _is_page(name: str) -> bool:

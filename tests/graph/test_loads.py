@@ -13,7 +13,7 @@ from neo4j import exceptions
 
 from memorygraph import ConnectionError, LoadReport, MemoryGraph, MemoryGraphError, ScriptError
 from memorygraph.graph.connection import Connection
-from memorygraph.graph.loads import COUNTS
+from memorygraph.graph.writes import COUNTS
 from memorygraph.query import Query
 
 NODES = "".join(f'Node(node_id="n{i}", name="N{i}", data="number {i}");\n' for i in range(20))

@@ -50,7 +50,7 @@ def statements_of(values: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
 def templates_of(values: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     insertions = st.builds(syntax.Insertion, tuples(statements_of(values), 2))
     parts = st.lists(texts | insertions, max_size=4)
-    return parts.map(lambda some: syntax.Template(reading._merged(some)))
+    return parts.map(lambda some: syntax.Template(reading.merge_texts(some)))
 
 
 def nested(values: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:

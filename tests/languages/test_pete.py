@@ -9,6 +9,7 @@ import pytest
 from memorygraph.client import MemoryGraph
 from memorygraph.errors import MemoryGraphError
 from memorygraph.languages import parse, parse_batches
+from memorygraph.languages.pete.items import GRAMMAR, RESERVED
 from memorygraph.languages.pete.lemmas import lemma_of
 from tests.cases import read_cases
 
@@ -85,3 +86,12 @@ def test_the_client_checks_and_does_not_store() -> None:
     assert [(problem.file, problem.code) for problem in problems] == [("a.pete", "unknown-ref")]
     with pytest.raises(MemoryGraphError, match="not in batches"):
         parse_batches(iter([]), "pete", size=1)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("token", ["Identifier", "Handle", "Unknown", "Faculty"])
+def test_every_name_leaves_out_the_reserved_words(token: str) -> None:
+    sign = {"Handle": "&", "Unknown": "_", "Faculty": "@"}.get(token, "")
+    pattern = GRAMMAR.token(token)
+    assert len(RESERVED) == 11
+    assert [word for word in RESERVED if pattern.fullmatch(sign + word)] == []
+    assert all(pattern.fullmatch(f"{sign}{word}s") for word in RESERVED)

@@ -16,7 +16,7 @@ MAX_NAME = 200
 
 
 def hash_of(*parts: Any) -> str:
-    """A name for what is said: the same parts have the same."""
+    """The hash that names a fact, a value or a rule: equal parts have equal names."""
     return hashlib.sha256(json.dumps(parts, ensure_ascii=False).encode("utf-8", "replace")).hexdigest()[:24]
 
 

@@ -1,4 +1,4 @@
-"""What can be found wrong in the body of a function: names, uses, calls, and calls of a model."""
+"""The checks of the body of a function: names, uses, calls, and calls of a model."""
 
 from __future__ import annotations
 

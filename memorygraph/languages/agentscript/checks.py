@@ -1,4 +1,4 @@
-"""What can be found wrong in a program that reads well, before it runs.
+"""The checks of a program without syntax errors, before it runs.
 
 Source: specs/agentscript.md, section 3, which has the codes. `use-generate`, `nesting-too-deep` and
 `invalid-number` are added to them.

@@ -13,7 +13,7 @@ from memorygraph.languages.agentscript import syntax
 
 Binding: TypeAlias = syntax.Import | syntax.Agent | syntax.Function
 
-MAX_VALUES = 100  # that are looked at for one prompt; what is behind them is found when the program runs
+MAX_VALUES = 100  # values looked at for one prompt; further ones are found when the program runs
 MAX_NAMES = 1000  # among which the one that was meant is looked for
 
 # What must never come into a prompt.
@@ -97,7 +97,7 @@ class Scope:
 Found: TypeAlias = tuple[str, str] | None  # the kind and the name of a capability
 
 
-Known: TypeAlias = dict[tuple[int, bool], Found]  # by variable, and by whether all of it is meant
+Known: TypeAlias = dict[tuple[int, bool], Found]  # by variable, and by whether its whole value counts
 
 
 def capability(expression: syntax.Expression, scope: Scope, known: Known | None = None) -> Found:
@@ -118,7 +118,7 @@ class _Search:
         self._left = MAX_VALUES
 
     def found(self, expression: syntax.Expression | None, *, whole: bool) -> Found:
-        """Of a part of what is meant, only a capability itself counts, and not what a list or an object holds."""
+        """The capability of an expression; of a nested part, report only the capability itself, not its contents."""
         self._left -= 1
         if self._left < 0:
             return None

@@ -80,7 +80,7 @@ class _Expressions:
 
     @text.register
     def _(self, node: syntax.Member) -> str:
-        # A point right behind a whole number would be its own.
+        # A point directly after a whole number would belong to it.
         whole = isinstance(node.value, syntax.Number) and node.value.text.isdecimal()
         return f"{self.text(node.value)}{' ' * whole}.{node.name}"
 

@@ -32,11 +32,11 @@ _MEMBER = re.compile(r"(?:main\s++)?+func(?![A-Za-z0-9_-])")
 def read_program(text: str, file: str | None = None, *, strict: bool = False) -> syntax.Program:  # noqa: ARG001 - one dialect
     """A program, and everything that can be found wrong with it before it runs."""
     source = Source(text.removeprefix("\ufeff"), file)
-    statements, findings = _read(source)
+    statements, findings = read_statements(source)
     return syntax.Program(source, statements, locate_problems(findings, source))
 
 
-def _read(source: Source) -> tuple[tuple[syntax.Import | syntax.Agent, ...], list[Finding]]:
+def read_statements(source: Source) -> tuple[tuple[syntax.Import | syntax.Agent, ...], list[Finding]]:
     """The imports and agents of a program, unless its syntax is wrong, and what is wrong."""
     text = source.text
     if len(text) > MAX_CHARACTERS:
@@ -48,10 +48,10 @@ def _read(source: Source) -> tuple[tuple[syntax.Import | syntax.Agent, ...], lis
     result = MACHINE.read(text, "Program", BUILDS, whole=True)
     if isinstance(result, Read):
         return result.value, halves or check_program(result.value, source)
-    return (), halves or _syntax_errors(source, result)
+    return (), halves or find_syntax_errors(source, result)
 
 
-def _syntax_errors(source: Source, first: Stopped) -> list[Finding]:
+def find_syntax_errors(source: Source, first: Stopped) -> list[Finding]:
     """What is wrong: after an error, reading goes on where an import, an agent or a function begins a line."""
     text = source.text
     findings: list[Finding] = []
@@ -80,22 +80,25 @@ def _syntax_errors(source: Source, first: Stopped) -> list[Finding]:
         result = MACHINE.read(text, rule, BUILDS, position)
 
 
-def _unquoted(token: str) -> str:
+def unquote(token: str) -> str:
+    """Resolve the escapes of a text in quotes."""
     return _ESCAPE.sub(lambda found: _ESCAPES.get(found[1], found[1]), token[1:-1])
 
 
-def _value(numeral: str) -> int | float:
+def parse_numeral(numeral: str) -> int | float:
     """The number before the suffix."""
     found = _DIGITS.match(numeral)
     value = float(found[0] if found else 0)
     return int(value) if value < _SAFE and value.is_integer() else value
 
 
-def _count(digits: str) -> int:
+def parse_count(digits: str) -> int:
+    """The number of rounds; one that no program reaches where it has too many digits."""
     return int(digits) if len(digits) < 19 else 10**18
 
 
-def _agent(fields: Fields, span: Span) -> syntax.Agent:
+def build_agent(fields: Fields, span: Span) -> syntax.Agent:
+    """Build a `Agent` from its fields."""
     return syntax.Agent(
         fields.get("name", MAIN_AGENT),
         "main" in fields,
@@ -105,12 +108,14 @@ def _agent(fields: Fields, span: Span) -> syntax.Agent:
     )
 
 
-def _function(fields: Fields, span: Span) -> syntax.Function:
+def build_function(fields: Fields, span: Span) -> syntax.Function:
+    """Build a `Function` from its fields."""
     parameters = tuple(fields.get("parameters", ()))
     return syntax.Function(fields.get("name", MAIN_FUNCTION), "main" in fields, parameters, fields["body"], span=span)
 
 
-def _comparison(fields: Fields, _: Span) -> syntax.Expression:
+def build_comparison(fields: Fields, _: Span) -> syntax.Expression:
+    """Build comparisons, grouped from the left."""
     left: syntax.Expression = fields["left"]
     others: list[tuple[str, syntax.Expression]] = fields.get("others", [])
     for operator, right in others:
@@ -118,7 +123,9 @@ def _comparison(fields: Fields, _: Span) -> syntax.Expression:
     return left
 
 
-def _joined(cls: type[syntax.Or | syntax.And]) -> Build:
+def build_joined(cls: type[syntax.Or | syntax.And]) -> Build:
+    """A build for operands: one alone is itself."""
+
     def build(fields: Fields, span: Span) -> syntax.Expression:
         operands = fields["operands"]
         return operands[0] if len(operands) == 1 else cls(tuple(operands), span=span)
@@ -126,7 +133,8 @@ def _joined(cls: type[syntax.Or | syntax.And]) -> Build:
     return build
 
 
-def _postfix(fields: Fields, span: Span) -> syntax.Expression:
+def build_postfix(fields: Fields, span: Span) -> syntax.Expression:
+    """Build a value with its suffixes, from the left."""
     value: syntax.Expression = fields["value"]
     suffixes: list[_Suffix] = fields.get("suffixes", [])
     for applied, end in suffixes:
@@ -134,24 +142,28 @@ def _postfix(fields: Fields, span: Span) -> syntax.Expression:
     return value
 
 
-def _member(fields: Fields, span: Span) -> _Suffix:
+def build_member(fields: Fields, span: Span) -> _Suffix:
+    """Build `.name` as what makes a Member of the value before it."""
     return lambda value, whole: syntax.Member(value, fields["name"], span=whole), span.end
 
 
-def _call(fields: Fields, span: Span) -> _Suffix:
+def build_call(fields: Fields, span: Span) -> _Suffix:
+    """Build `(arguments)` as what makes a Call of the value before it."""
     return lambda value, whole: syntax.Call(value, tuple(fields.get("arguments", ())), span=whole), span.end
 
 
-def _index(fields: Fields, span: Span) -> _Suffix:
+def build_index(fields: Fields, span: Span) -> _Suffix:
+    """Build `[index]` as what makes an Index of the value before it."""
     return lambda value, whole: syntax.Index(value, fields["index"], span=whole), span.end
 
 
-def _entry(fields: Fields, span: Span) -> syntax.Entry:
+def build_entry(fields: Fields, span: Span) -> syntax.Entry:
+    """Build a `Entry` from its fields."""
     key = fields["key"]
-    return syntax.Entry(_unquoted(key) if key[0] in "\"'" else key, fields["value"], span=span)
+    return syntax.Entry(unquote(key) if key[0] in "\"'" else key, fields["value"], span=span)
 
 
-def _same(cls: type[Any], *names: str) -> Build:
+def build_same(cls: type[Any], *names: str) -> Build:
     """A class whose attributes are those of its rule, in this order."""
 
     def build(fields: Fields, span: Span) -> Any:
@@ -160,7 +172,7 @@ def _same(cls: type[Any], *names: str) -> Build:
     return build
 
 
-def _items(cls: type[Any], name: str) -> Build:
+def build_items(cls: type[Any], name: str) -> Build:
     """A class that holds all items of one attribute."""
 
     def build(fields: Fields, span: Span) -> Any:
@@ -171,39 +183,39 @@ def _items(cls: type[Any], name: str) -> Build:
 
 BUILDS: Mapping[str, Build] = {
     "Program": lambda fields, _: tuple(fields.get("statements", ())),
-    "Import": lambda fields, span: syntax.Import(fields["kind"], fields["name"], _unquoted(fields["uri"]), span=span),
-    "Agent": _agent,
-    "Config": _same(syntax.Config, "name", "value"),
-    "Function": _function,
-    "Parameter": _same(syntax.Parameter, "name", "shape"),
-    "Block": _items(syntax.Block, "statements"),
-    "Use": _same(syntax.Use, "value", "budget"),
-    "Return": _same(syntax.Return, "value"),
-    "Repeat": lambda fields, span: syntax.Repeat(_count(fields["count"]), fields["body"], span=span),
-    "For": _same(syntax.For, "item", "items", "limit", "body"),
-    "Loop": _same(syntax.Loop, "condition", "limit", "body"),
-    "If": _same(syntax.If, "condition", "then", "otherwise"),
-    "Assignment": _same(syntax.Assignment, "target", "value"),
-    "Evaluation": _same(syntax.Evaluation, "value"),
-    "Limit": _same(syntax.Limit, "text"),
-    "Or": _joined(syntax.Or),
-    "And": _joined(syntax.And),
-    "Comparison": _comparison,
+    "Import": lambda fields, span: syntax.Import(fields["kind"], fields["name"], unquote(fields["uri"]), span=span),
+    "Agent": build_agent,
+    "Config": build_same(syntax.Config, "name", "value"),
+    "Function": build_function,
+    "Parameter": build_same(syntax.Parameter, "name", "shape"),
+    "Block": build_items(syntax.Block, "statements"),
+    "Use": build_same(syntax.Use, "value", "budget"),
+    "Return": build_same(syntax.Return, "value"),
+    "Repeat": lambda fields, span: syntax.Repeat(parse_count(fields["count"]), fields["body"], span=span),
+    "For": build_same(syntax.For, "item", "items", "limit", "body"),
+    "Loop": build_same(syntax.Loop, "condition", "limit", "body"),
+    "If": build_same(syntax.If, "condition", "then", "otherwise"),
+    "Assignment": build_same(syntax.Assignment, "target", "value"),
+    "Evaluation": build_same(syntax.Evaluation, "value"),
+    "Limit": build_same(syntax.Limit, "text"),
+    "Or": build_joined(syntax.Or),
+    "And": build_joined(syntax.And),
+    "Comparison": build_comparison,
     "Compared": lambda fields, _: (fields["operator"], fields["right"]),
-    "Not": _same(syntax.Not, "operand"),
-    "Postfix": _postfix,
-    "Member": _member,
-    "Call": _call,
-    "Index": _index,
+    "Not": build_same(syntax.Not, "operand"),
+    "Postfix": build_postfix,
+    "Member": build_member,
+    "Call": build_call,
+    "Index": build_index,
     "Generate": lambda fields, span: syntax.Generate(tuple(fields.get("options", ())), fields["shape"], span=span),
-    "Text": lambda fields, span: syntax.Text(_unquoted(fields["value"]), span=span),
-    "Number": lambda fields, span: syntax.Number(fields["text"], _value(fields["text"]), span=span),
+    "Text": lambda fields, span: syntax.Text(unquote(fields["value"]), span=span),
+    "Number": lambda fields, span: syntax.Number(fields["text"], parse_numeral(fields["text"]), span=span),
     "Boolean": lambda fields, span: syntax.Boolean(fields["value"] == "true", span=span),
     "Nothing": lambda _, span: syntax.Nothing(span=span),
-    "Name": _same(syntax.Name, "name"),
-    "Object": _items(syntax.Object, "entries"),
-    "Entry": _entry,
-    "List": _items(syntax.List, "items"),
-    "Shape": _items(syntax.Shape, "fields"),
-    "Field": _same(syntax.Field, "name", "type", "item"),
+    "Name": build_same(syntax.Name, "name"),
+    "Object": build_items(syntax.Object, "entries"),
+    "Entry": build_entry,
+    "List": build_items(syntax.List, "items"),
+    "Shape": build_items(syntax.Shape, "fields"),
+    "Field": build_same(syntax.Field, "name", "type", "item"),
 }

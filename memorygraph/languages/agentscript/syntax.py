@@ -257,7 +257,7 @@ class List(Syntax):
 
 @dataclass(frozen=True)
 class Limit(Syntax):
-    """What stands behind `<`: the number as it is written, with its unit (`2k`)."""
+    """The limit after `<`: the number as it is written, with its unit (`2k`)."""
 
     text: str
 

@@ -1,4 +1,4 @@
-"""What can be found wrong in a conversation that reads well, before it runs.
+"""The checks of a conversation without syntax errors, before it runs.
 
 Source: specs/convo.md, "Decisions that are ours to pin", and sections 1.2 and 1.4.
 """
@@ -47,7 +47,7 @@ def role_of(message: syntax.Message) -> str:
 
 
 def _measured(messages: Iterable[syntax.Syntax], text: str) -> tuple[Span | None, list[Finding]]:
-    """The first place that is too deep; numbers that are none, and braces that close the wrong thing."""
+    """The first place that is too deep; invalid numbers, and braces that close the wrong thing."""
     findings: list[Finding] = []
     waiting: list[tuple[Any, int]] = [(one, 0) for one in messages]
     while waiting:
@@ -134,7 +134,7 @@ class _Checks:
     def _routing_message(self, message: syntax.Message, role: str) -> Iterator[Finding]:
         head = self._plain_head(message)
         if not head:
-            text = f"`> {role}` names no node; write its id behind it, or `next` or `auto`"
+            text = f"`> {role}` names no node; write its id after it, or `next` or `auto`"
             yield Finding(text, "invalid-route-tag", self._head_span(message))
             return
         word = _FIRST_WORD.match(head)
@@ -223,7 +223,7 @@ class _Checks:
         return Span(at, at + len(head)) if at >= 0 else line
 
     def _first(self, span: Span, name: str) -> Span:
-        """Where the name of a parameter stands, behind the lines that describe it."""
+        """Where the name of a parameter stands, after the lines that describe it."""
         lines = self._source.text[slice(*span)].split("\n")
         notes = sum(len(line) + 1 for line in lines[:-1]) if lines[0].startswith("#") else 0
         at = self._source.text.find(name, span.start + notes if notes < span.end - span.start else span.start, span.end)

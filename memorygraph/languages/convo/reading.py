@@ -11,14 +11,17 @@ from typing import Any
 
 from memorygraph.errors import MAX_PROBLEMS, Source, Span
 from memorygraph.languages.convo import syntax
-from memorygraph.languages.convo.builtins import BUILT_IN
 from memorygraph.languages.convo.checks import check_conversation
 from memorygraph.languages.convo.errors import explain, misplaced
 from memorygraph.languages.convo.text import BLANKS, content_parts, heredoc_text, quoted_parts, unquoted
 from memorygraph.languages.engine.findings import Finding, find_surrogates, locate_problems
+from memorygraph.languages.engine.grammar import read_grammar
 from memorygraph.languages.engine.machine import Build, Fields, Machine, Read, Stopped
 
-MACHINE = Machine.from_file(Path(__file__).with_name("grammar.tx"), "Plain")
+GRAMMAR = read_grammar(Path(__file__).with_name("grammar.tx"), "Plain")
+MACHINE = Machine(GRAMMAR.rules, GRAMMAR.layout)
+BUILT_IN = frozenset(GRAMMAR.tokens["BuiltIn"].split("|"))
+"""The functions that are built in: a file may not define them anew."""
 
 MAX_CHARACTERS = 2**18  # characters of a conversation, some 7,000 lines
 
@@ -35,13 +38,13 @@ _MAX_NUMBER = 308
 def read_program(text: str, file: str | None = None, *, strict: bool = False) -> syntax.Program:  # noqa: ARG001 - one dialect
     """A conversation, and everything that can be found wrong with it before it runs."""
     source = Source(text.removeprefix("\ufeff"), file)
-    messages, findings = _read(source)
+    messages, findings = read_messages(source)
     return syntax.Program(
         source, syntax.Conversation(messages, span=Span(0, len(source.text))), locate_problems(findings, source)
     )
 
 
-def _read(source: Source) -> tuple[tuple[syntax.Message, ...], list[Finding]]:
+def read_messages(source: Source) -> tuple[tuple[syntax.Message, ...], list[Finding]]:
     """The messages of a file, unless its syntax is wrong, and what is wrong."""
     text = source.text
     if len(text) > MAX_CHARACTERS:
@@ -54,29 +57,29 @@ def _read(source: Source) -> tuple[tuple[syntax.Message, ...], list[Finding]]:
     plain = _HEAD.search(text) is None
     result = MACHINE.read(text, "Plain" if plain else "Program", builds, whole=True, layout=not plain)
     if isinstance(result, Stopped):
-        return (), _syntax_errors(source, result, builds, plain=plain)
+        return (), find_message_errors(source, result, builds, plain=plain)
     messages: tuple[syntax.Message, ...] = result.value
     wrong = list(misplaced(messages, source))
     return (() if wrong else messages), wrong or check_conversation(messages, source, BUILT_IN)
 
 
-def _syntax_errors(source: Source, first: Stopped, builds: Mapping[str, Build], *, plain: bool) -> list[Finding]:
+def find_message_errors(source: Source, first: Stopped, builds: Mapping[str, Build], *, plain: bool) -> list[Finding]:
     """What is wrong: after an error, reading goes on with the next message."""
     text = source.text
     findings: list[Finding] = []
     position: int | None = 0
     result: Read | Stopped = first
     while position is not None and isinstance(result, Stopped):
-        start = 0 if plain else _message_start(text, position, result.offset, builds)
+        start = 0 if plain else find_message_start(text, position, result.offset, builds)
         findings.append(explain(source, result, start, plain=plain))
-        position = _next_message(text, max(_next_line(text, result, findings[-1].span), start + 1))
+        position = find_next_message(text, max(find_next_line(text, result, findings[-1].span), start + 1))
         if plain or position is None or len(findings) > MAX_PROBLEMS:
             break
         result = MACHINE.read(text, "Program", builds, position, whole=True)
     return findings
 
 
-def _message_start(text: str, position: int, stop: int, builds: Mapping[str, Build]) -> int:
+def find_message_start(text: str, position: int, stop: int, builds: Mapping[str, Build]) -> int:
     """Where the message begins that reading stopped in."""
     while True:
         result = MACHINE.read(text, "Message", builds, position)
@@ -85,7 +88,7 @@ def _message_start(text: str, position: int, stop: int, builds: Mapping[str, Bui
         position = result.end
 
 
-def _next_line(text: str, stop: Stopped, span: Span) -> int:
+def find_next_line(text: str, stop: Stopped, span: Span) -> int:
     """Where reading may go on after an error: mostly on the line after it."""
     if text.startswith(">", stop.offset) and span.start == stop.offset:
         return text.rfind("\n", 0, stop.offset) + 1  # a head, which cuts off what stands before it
@@ -93,7 +96,7 @@ def _next_line(text: str, stop: Stopped, span: Span) -> int:
     return line_end + 1 if line_end >= 0 else len(text)
 
 
-def _next_message(text: str, position: int) -> int | None:
+def find_next_message(text: str, position: int) -> int | None:
     """Where the next message begins, with its tags."""
     head = _HEAD.search(text, position)
     if head is None:
@@ -107,8 +110,8 @@ def _next_message(text: str, position: int) -> int | None:
     return start
 
 
-def _number(text: str) -> int | float:
-    """The number that a text says; one that says none is none (NaN)."""
+def parse_number(text: str) -> int | float:
+    """The number in a text; NaN where it is not a number."""
     if text.removeprefix("-").isdecimal() and len(text) <= _MAX_NUMBER:
         return int(text)
     try:
@@ -137,7 +140,8 @@ def _label(token: str | None) -> str | None:
     return unquoted(token) if token and token[0] in "\"'" else token
 
 
-def _program(fields: Fields, span: Span) -> tuple[syntax.Message, ...]:
+def build_program(fields: Fields, span: Span) -> tuple[syntax.Message, ...]:
+    """Build the messages of a file."""
     messages: list[syntax.Message] = fields.get("messages", [])
     tags: list[syntax.Tag] = fields.get("tags", [])
     if tags:  # tags that stand before no message belong to an empty `define`
@@ -146,7 +150,8 @@ def _program(fields: Fields, span: Span) -> tuple[syntax.Message, ...]:
     return tuple(messages)
 
 
-def _message(fields: Fields, _: Span) -> syntax.Message:
+def build_message(fields: Fields, _: Span) -> syntax.Message:
+    """Build a `Message` from its fields."""
     body: syntax.Message = fields["body"]
     tags = tuple(fields.get("tags", ()))
     if isinstance(body, syntax.FunctionMessage):
@@ -154,30 +159,34 @@ def _message(fields: Fields, _: Span) -> syntax.Message:
     return replace(body, tags=tags) if tags else body
 
 
-def _call_message(fields: Fields, span: Span) -> syntax.FunctionMessage:
+def build_call_message(fields: Fields, span: Span) -> syntax.FunctionMessage:
+    """Build a `CallMessage` from its fields."""
     modifier, name = _words(fields["start"])
     return syntax.FunctionMessage(modifier, name, arguments=tuple(fields.get("arguments", ())), span=span)
 
 
-def _function_message(fields: Fields, span: Span) -> syntax.FunctionMessage:
+def build_function_message(fields: Fields, span: Span) -> syntax.FunctionMessage:
+    """Build a `FunctionMessage` from its fields."""
     modifier, name = [None, *_words(fields["start"])][-2:]
     parameters = tuple(fields.get("parameters", ()))
     taken, given = fields.get("takes"), fields.get("gives")
     return syntax.FunctionMessage(modifier, name or "", parameters, (), taken, given, fields.get("body"), span=span)
 
 
-def _code_message(fields: Fields, span: Span) -> syntax.CodeMessage:
-    role, head = _started(fields["start"])
+def build_code_message(fields: Fields, span: Span) -> syntax.CodeMessage:
+    """Build a `CodeMessage` from its fields."""
+    role, head = split_head(fields["start"])
     return syntax.CodeMessage(role, head, tuple(fields.get("statements", ())), span=span)
 
 
-def _started(start: str) -> tuple[str, str]:
+def split_head(start: str) -> tuple[str, str]:
     """The role and the head of a message."""
     found = _START.match(start)
     return (found[1], found[2].strip(" \t\r")) if found else ("", "")
 
 
-def _text_tag(fields: Fields, span: Span) -> syntax.Tag:
+def build_text_tag(fields: Fields, span: Span) -> syntax.Tag:
+    """Build a `TextTag` from its fields."""
     line = fields["line"].rstrip(" \t\r")
     found = _TAG.match(line)
     name, text = (found[1], found[2].strip(BLANKS)) if found else ("", "")
@@ -188,27 +197,31 @@ def _text_tag(fields: Fields, span: Span) -> syntax.Tag:
     return syntax.Tag(name, text or None, span=span)
 
 
-def _code_tag(fields: Fields, span: Span) -> syntax.Tag:
+def build_code_tag(fields: Fields, span: Span) -> syntax.Tag:
+    """Build a `CodeTag` from its fields."""
     name, *rest = fields["start"][1:].split()
     target = rest[0] if rest else None
     return syntax.Tag(name, None, target, fields["expression"], span=span)
 
 
-def _statement(fields: Fields, span: Span) -> syntax.Statement:
+def build_code_statement(fields: Fields, span: Span) -> syntax.Statement:
+    """Build a `Statement` from its fields."""
     return syntax.Statement(fields["value"], _path(fields.get("path")), _described(fields), span=span)
 
 
-def _argument(fields: Fields, span: Span) -> syntax.Argument:
+def build_argument(fields: Fields, span: Span) -> syntax.Argument:
+    """Build a `Argument` from its fields."""
     label, path = _label(fields.get("label")), _path(fields.get("path"))
     return syntax.Argument(fields["value"], label, "optional" in fields, path, _described(fields), span=span)
 
 
-def _parameter(fields: Fields, span: Span) -> syntax.Parameter:
+def build_function_parameter(fields: Fields, span: Span) -> syntax.Parameter:
+    """Build a `Parameter` from its fields."""
     name = _label(fields["name"]) or ""
     return syntax.Parameter(name, "optional" in fields, fields.get("type"), _described(fields), span=span)
 
 
-def _items(cls: type[Any], name: str) -> Build:
+def build_tuple_of(cls: type[Any], name: str) -> Build:
     """A class that holds all items of one attribute."""
 
     def build(fields: Fields, span: Span) -> Any:
@@ -217,11 +230,11 @@ def _items(cls: type[Any], name: str) -> Build:
     return build
 
 
-def _merged(parts: Iterable[str | syntax.Insertion]) -> tuple[str | syntax.Insertion, ...]:
+def merge_texts(parts: Iterable[str | syntax.Insertion]) -> tuple[str | syntax.Insertion, ...]:
     """The parts of a text; an insertion that is a text alone is part of the text around it."""
     merged: list[str | syntax.Insertion] = []
     for part in parts:
-        known = part if isinstance(part, str) else _constant(part)
+        known = part if isinstance(part, str) else constant_text(part)
         if known is None:
             merged.append(part)
         elif merged and isinstance(merged[-1], str):
@@ -231,7 +244,7 @@ def _merged(parts: Iterable[str | syntax.Insertion]) -> tuple[str | syntax.Inser
     return tuple(merged)
 
 
-def _constant(insertion: syntax.Insertion) -> str | None:
+def constant_text(insertion: syntax.Insertion) -> str | None:
     """The text that an insertion is, whatever the variables hold."""
     statement = insertion.statements[0] if len(insertion.statements) == 1 else None
     if statement is None or statement.path or statement.description is not None:
@@ -244,21 +257,23 @@ def _constant(insertion: syntax.Insertion) -> str | None:
     return None
 
 
-def _part(fields: Fields, _: Span) -> tuple[syntax.Insertion, str]:
+def build_part(fields: Fields, _: Span) -> tuple[syntax.Insertion, str]:
+    """Build an insertion and the text after it."""
     return fields["insertion"], fields["rest"]
 
 
-def _unwoven(first: str, fields: Fields) -> tuple[list[str], list[syntax.Insertion]]:
+def unweave(first: str, fields: Fields) -> tuple[list[str], list[syntax.Insertion]]:
     """The texts of a rule, without the braces before them, and the insertions between them."""
     parts: list[tuple[syntax.Insertion, str]] = fields.get("parts", [])
     return [first, *(text[len("}}") :] for _, text in parts)], [insertion for insertion, _ in parts]
 
 
-def _woven(texts: Sequence[str], insertions: Iterable[syntax.Insertion]) -> tuple[str | syntax.Insertion, ...]:
+def weave(texts: Sequence[str], insertions: Iterable[syntax.Insertion]) -> tuple[str | syntax.Insertion, ...]:
+    """Join the texts of a rule and the insertions between them."""
     parts: list[str | syntax.Insertion] = [texts[0]]
     for insertion, text in zip(insertions, texts[1:], strict=True):
         parts += [insertion, text]
-    return _merged(parts)
+    return merge_texts(parts)
 
 
 class _Texts:
@@ -272,16 +287,16 @@ class _Texts:
         return syntax.Insertion(tuple(fields.get("statements", ())), span=Span(span.start, end))
 
     def template(self, fields: Fields, span: Span) -> syntax.Template:
-        texts, insertions = _unwoven(fields["start"][1:], fields)
-        return syntax.Template(_woven(quoted_parts(texts), insertions), span=span)
+        texts, insertions = unweave(fields["start"][1:], fields)
+        return syntax.Template(weave(quoted_parts(texts), insertions), span=span)
 
     def message(self, fields: Fields, span: Span) -> syntax.TextMessage:
         start: str = fields["start"]
-        role, head = _started(start)
+        role, head = split_head(start)
         line_end = (f"{start}\n").index("\n")
         line_start = self._text.rfind("\n", 0, span.start) + 1
-        texts, insertions = _unwoven(start[line_end:], fields)
-        parts = _woven(content_parts(texts, span.start - line_start), insertions)
+        texts, insertions = unweave(start[line_end:], fields)
+        parts = weave(content_parts(texts, span.start - line_start), insertions)
         content = syntax.Template(parts, span=self._trimmed(span.start + line_end, span.end))
         return syntax.TextMessage(
             role, head, content, span=Span(span.start, max(content.span.end, span.start + line_end))
@@ -289,8 +304,8 @@ class _Texts:
 
     def plain(self, fields: Fields, span: Span) -> tuple[syntax.Message, ...]:
         """A file without heads: it is what a user says."""
-        texts, insertions = _unwoven(fields.get("start", ""), fields)
-        parts = _woven(content_parts(texts, 0), insertions)
+        texts, insertions = unweave(fields.get("start", ""), fields)
+        parts = weave(content_parts(texts, 0), insertions)
         place = self._trimmed(span.start, span.end)
         return (syntax.TextMessage("user", "", syntax.Template(parts, span=place), span=place),) if parts else ()
 
@@ -302,27 +317,27 @@ class _Texts:
 
 
 _BUILDS: Mapping[str, Build] = {
-    "Program": _program,
-    "Message": _message,
-    "CallMessage": _call_message,
-    "FunctionMessage": _function_message,
+    "Program": build_program,
+    "Message": build_message,
+    "CallMessage": build_call_message,
+    "FunctionMessage": build_function_message,
     "FunctionBody": lambda fields, _: tuple(fields.get("statements", ())),
-    "CodeMessage": _code_message,
-    "CodeTag": _code_tag,
-    "TextTag": _text_tag,
-    "Parameter": _parameter,
-    "Statement": _statement,
-    "Argument": _argument,
-    "Entry": _argument,
-    "Item": _argument,
+    "CodeMessage": build_code_message,
+    "CodeTag": build_code_tag,
+    "TextTag": build_text_tag,
+    "Parameter": build_function_parameter,
+    "Statement": build_code_statement,
+    "Argument": build_argument,
+    "Entry": build_argument,
+    "Item": build_argument,
     "Text": lambda fields, span: syntax.Text(unquoted(fields["start"] + '"'), span=span),
     "Heredoc": lambda fields, span: syntax.Text(heredoc_text(fields["text"]), span=span),
-    "Number": lambda fields, span: syntax.Number(_number(fields["text"]), span=span),
+    "Number": lambda fields, span: syntax.Number(parse_number(fields["text"]), span=span),
     "Constant": lambda fields, span: syntax.Constant(fields["name"], span=span),
     "Call": lambda fields, span: syntax.Call(_path(fields["name"]), tuple(fields.get("arguments", ())), span=span),
     "Reference": lambda fields, span: syntax.Reference(_path(fields["path"]), span=span),
-    "Map": _items(syntax.Map, "entries"),
-    "Array": _items(syntax.Array, "items"),
+    "Map": build_tuple_of(syntax.Map, "entries"),
+    "Array": build_tuple_of(syntax.Array, "items"),
 }
 
 
@@ -334,6 +349,6 @@ def builds_of(text: str) -> Mapping[str, Build]:
         "Template": texts.template,
         "TextMessage": texts.message,
         "Plain": texts.plain,
-        **dict.fromkeys(("TextPart", "QuotePart", "PlainPart"), _part),
+        **dict.fromkeys(("TextPart", "QuotePart", "PlainPart"), build_part),
     }
     return {**_BUILDS, **made}

@@ -44,7 +44,7 @@ class Tag(Syntax):
 class TextMessage(Syntax):
     """A message in text, with its insertions: `user`, `assistant`, `system`, `node`, `goto`, `to`, `exit`, and others.
 
-    `head` is what stands on the line behind the role: the id of a node, the target of a route.
+    `head` is the rest of the line after the role: the id of a node, the target of a route.
     """
 
     role: str
@@ -55,7 +55,7 @@ class TextMessage(Syntax):
 
 @dataclass(frozen=True)
 class CodeMessage(Syntax):
-    """A message in statements: `define`, `do`, `result`, …, and every role with `!` behind it (`to!`, `exit!`)."""
+    """A message in statements: `define`, `do`, `result`, …, and every role with `!` after it (`to!`, `exit!`)."""
 
     role: str
     head: str
@@ -180,7 +180,7 @@ Value: TypeAlias = Text | Template | Number | Constant | Reference | Call | Map 
 
 
 CODE_ROLES = frozenset({"do", "define", "result", "thinkingResult", "debug", "end", "target", "make", "stage", "app"})
-"""The roles whose messages are statements, besides every role with `!` behind it."""
+"""The roles whose messages are statements, besides every role with `!` after it."""
 
 ROUTE_ROLES = frozenset({"to", "from", "exit"})
 """The roles, and the tags, that declare a route of a node."""

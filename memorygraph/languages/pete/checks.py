@@ -1,4 +1,4 @@
-"""What can be found wrong in a log that reads well.
+"""The checks of a log without syntax errors.
 
 A context knows the handles that it was passed, its own name, what it instantiates, the variables that it asked for,
 and the contexts in it that have ended; and every context knows the faculties that were called before, by their names.
@@ -124,7 +124,7 @@ class _Checks:
             if isinstance(one, syntax.Variable) and one.name not in bound:
                 bound.add(one.name)
                 near = suggestion(f"_{one.name}", [f"_{name}" for name in bound - {one.name}])
-                message = f"the variable `_{one.name}` of this rule stands in no condition behind `if`{near}"
+                message = f"the variable `_{one.name}` of this rule stands in no condition after `if`{near}"
                 self.findings.append(Finding(message, "unbound-variable", one.span))
 
     def _said(self, predications: Iterable[syntax.Predication]) -> None:

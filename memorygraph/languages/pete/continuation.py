@@ -10,7 +10,7 @@ from memorygraph.languages.pete.errors import explain
 from memorygraph.languages.pete.items import BLANKS, builds_for, read_item
 from memorygraph.languages.pete.scanning import Scanner
 
-MAX_UNREAD = 2_000  # characters behind what cannot be read, until nothing is hoped for any more
+MAX_UNREAD = 2_000  # characters after unreadable text, until reading gives up
 
 
 class Reader:
@@ -97,7 +97,7 @@ class Reader:
         return rest
 
     def _rule(self, text: str) -> str:
-        """What a text begins with: feedback stands behind what can be answered only."""
+        """What a text begins with: feedback stands only after what can be answered."""
         answered = isinstance(self._last, (syntax.Command, syntax.Question)) and text.lstrip(BLANKS).startswith(">>")
         return "Feedback" if answered else "Item"
 

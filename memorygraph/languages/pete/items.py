@@ -29,10 +29,10 @@ def read_item(text: str, builds: Mapping[str, Build], position: int, rule: str =
     """The item at a position, or where it could not be read; what nests too deep is not read."""
     result = MACHINE.read(text, rule, builds, position)
     if isinstance(result, Read) and type(result.value) in _ANSWERED:
-        result = _broken_end(text, builds, result) or result
+        result = find_broken_end(text, builds, result) or result
     if isinstance(result, Read):
         start, end = result.value.span
-        place = _too_deep(result.value, text) if end - start > 2 * MAX_NESTING else None
+        place = find_too_deep(result.value, text) if end - start > 2 * MAX_NESTING else None
         if place is not None:
             return Stopped(place, (), Span(place, place + 1), deep=True)
     return result
@@ -58,7 +58,7 @@ def canonical(json: str) -> str:
     return _JSON_PIECE.sub(lambda found: found[1] or (f"{found[2]} " if found[2] else ""), json)
 
 
-def _broken_end(text: str, builds: Mapping[str, Build], read: Read) -> Stopped | None:
+def find_broken_end(text: str, builds: Mapping[str, Build], read: Read) -> Stopped | None:
     """Where the arguments or the feedback stop that a command or a question can be read without, but does not mean."""
     item: syntax.Command | syntax.Question = read.value
     if item.feedback is not None:
@@ -70,21 +70,22 @@ def _broken_end(text: str, builds: Mapping[str, Build], read: Read) -> Stopped |
     return end if isinstance(end, Stopped) else None
 
 
-def _too_deep(item: syntax.Syntax, text: str) -> int | None:
+def find_too_deep(item: syntax.Syntax, text: str) -> int | None:
     """Where an item nests deeper than we go."""
     start, end = item.span
     if text.count("[", start, end) + text.count("{", start, end) > MAX_NESTING:
         waiting = [item]
         while waiting:
             one = waiting.pop()
-            place = _deep_bracket(text, one.span) if isinstance(one, syntax.Value) else None
+            place = find_deep_bracket(text, one.span) if isinstance(one, syntax.Value) else None
             if place is not None:
                 return place
-            waiting += _parts(one)
-    return _deep_abstraction(item) if text.count("that", start, end) > MAX_NESTING else None
+            waiting += parts_in(one)
+    return find_deep_abstraction(item) if text.count("that", start, end) > MAX_NESTING else None
 
 
-def _deep_bracket(text: str, span: Span) -> int | None:
+def find_deep_bracket(text: str, span: Span) -> int | None:
+    """Where the brackets of a value nest too deep."""
     depth = 0
     for found in _BRACKET.finditer(text, *span):
         depth += (found[1] is not None) - (found[2] is not None)
@@ -93,18 +94,19 @@ def _deep_bracket(text: str, span: Span) -> int | None:
     return None
 
 
-def _deep_abstraction(item: syntax.Syntax) -> int | None:
+def find_deep_abstraction(item: syntax.Syntax) -> int | None:
+    """Where `that` nests too deep."""
     waiting = [(item, 0)]
     while waiting:
         one, depth = waiting.pop()
         depth += isinstance(one, syntax.Abstraction)
         if depth > MAX_NESTING:
             return one.span.start
-        waiting += [(part, depth) for part in _parts(one)]
+        waiting += [(part, depth) for part in parts_in(one)]
     return None
 
 
-def _parts(node: syntax.Syntax) -> list[syntax.Syntax]:
+def parts_in(node: syntax.Syntax) -> list[syntax.Syntax]:
     """What a piece of syntax consists of."""
     parts: list[syntax.Syntax] = []
     for value in vars(node).values():
@@ -112,21 +114,24 @@ def _parts(node: syntax.Syntax) -> list[syntax.Syntax]:
     return parts
 
 
-def _refs(fields: Fields) -> tuple[syntax.Ref, ...]:
+def refs_in(fields: Fields) -> tuple[syntax.Ref, ...]:
+    """The handles in parentheses."""
     return tuple(fields.get("refs", ()))
 
 
-def _abbreviation(fields: Fields, span: Span) -> syntax.Abbreviation:
-    return syntax.Abbreviation(fields["name"], _refs(fields), fields["memory"], fields.get("tldr"), span=span)
+def build_abbreviation(fields: Fields, span: Span) -> syntax.Abbreviation:
+    """Build a `Abbreviation` from its fields."""
+    return syntax.Abbreviation(fields["name"], refs_in(fields), fields["memory"], fields.get("tldr"), span=span)
 
 
-def _joined(fields: Fields, first: str) -> tuple[tuple[syntax.Predication, ...], tuple[str, ...]]:
+def join_predications(fields: Fields, first: str) -> tuple[tuple[syntax.Predication, ...], tuple[str, ...]]:
     """Predications, and the conjunctions between them."""
     others: list[tuple[str, syntax.Predication]] = fields.get("others", [])
     return (fields[first], *(other for _, other in others)), tuple(word for word, _ in others)
 
 
-def _sentence(fields: Fields, span: Span) -> syntax.Fact | syntax.Question | syntax.Rule:
+def build_sentence(fields: Fields, span: Span) -> syntax.Fact | syntax.Question | syntax.Rule:
+    """Build the fact, the question or the rule that a sentence is."""
     predication: syntax.Predication = fields["predication"]
     kind, *details = fields["continuation"]
     if kind is syntax.Fact:
@@ -136,18 +141,21 @@ def _sentence(fields: Fields, span: Span) -> syntax.Fact | syntax.Question | syn
     return syntax.Rule(predication, *details, span=span)
 
 
-def _memory(fields: Fields, span: Span) -> syntax.Memory:
+def build_memory(fields: Fields, span: Span) -> syntax.Memory:
+    """Build a `Memory` from its fields."""
     digits = fields["address"].removeprefix("memory:")
     return syntax.Memory(int(digits[:MAX_ADDRESS]) if len(digits) <= MAX_ADDRESS else 10**MAX_ADDRESS, span=span)
 
 
-def _predication(fields: Fields, span: Span) -> syntax.Predication:
+def build_predication(fields: Fields, span: Span) -> syntax.Predication:
+    """Build a `Predication` from its fields."""
     return syntax.Predication(
         fields["subject"], fields["predicate"], fields["object"], fields.get("negator"), span=span
     )
 
 
-def _command(fields: Fields, span: Span) -> syntax.Command:
+def build_command(fields: Fields, span: Span) -> syntax.Command:
+    """Build a `Command` from its fields."""
     faculty = fields.get("faculty")
     return syntax.Command(
         fields["procedure"],
@@ -158,7 +166,7 @@ def _command(fields: Fields, span: Span) -> syntax.Command:
     )
 
 
-def _same(cls: type[Any], *names: str) -> Build:
+def build_of_fields(cls: type[Any], *names: str) -> Build:
     """A class whose attributes are those of its rule, in this order."""
 
     def build(fields: Fields, span: Span) -> Any:
@@ -170,25 +178,25 @@ def _same(cls: type[Any], *names: str) -> Build:
 MAX_ADDRESS = 18  # digits; a longer number is no address of ours
 
 _BUILDS: Mapping[str, Build] = {
-    "Opening": lambda fields, span: syntax.Opening(fields["name"], _refs(fields), span=span),
+    "Opening": lambda fields, span: syntax.Opening(fields["name"], refs_in(fields), span=span),
     "Closing": lambda _, span: syntax.Closing(span=span),
-    "Abbreviation": _abbreviation,
+    "Abbreviation": build_abbreviation,
     "LineComment": lambda fields, span: syntax.Comment(fields["text"][2:].rstrip("\r"), span=span),
     "SensorReport": lambda fields, span: syntax.SensorReport(fields["text"][2:].rstrip("\r"), span=span),
-    "Tldr": _same(syntax.Tldr, "text"),
+    "Tldr": build_of_fields(syntax.Tldr, "text"),
     "Annotation": lambda fields, span: syntax.Annotation(fields["text"][2:-1].strip(BLANKS), span=span),
-    "Instantiation": _same(syntax.Instantiation, "ref", "value"),
-    "Sentence": _sentence,
+    "Instantiation": build_of_fields(syntax.Instantiation, "ref", "value"),
+    "Sentence": build_sentence,
     "Said": lambda *_: (syntax.Fact,),
     "Asked": lambda fields, _: (syntax.Question, fields.get("feedback")),
-    "Inferred": lambda fields, _: (syntax.Rule, *_joined(fields, "body")),
-    "Predication": _predication,
+    "Inferred": lambda fields, _: (syntax.Rule, *join_predications(fields, "body")),
+    "Predication": build_predication,
     "AndPredication": lambda fields, _: (fields["conjunction"], fields["predication"]),
-    "Abstraction": lambda fields, span: syntax.Abstraction(*_joined(fields, "predication"), span=span),
-    "Command": _command,
-    "Feedback": _same(syntax.Feedback, "data"),
+    "Abstraction": lambda fields, span: syntax.Abstraction(*join_predications(fields, "predication"), span=span),
+    "Command": build_command,
+    "Feedback": build_of_fields(syntax.Feedback, "data"),
     "Ref": lambda fields, span: syntax.Ref(fields["name"][1:], span=span),
     "Variable": lambda fields, span: syntax.Variable(fields["name"][1:], span=span),
-    "Memory": _memory,
+    "Memory": build_memory,
     "Nlp": lambda fields, span: syntax.Nlp(fields["text"][2:-2], span=span),
 }

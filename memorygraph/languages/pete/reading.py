@@ -97,7 +97,7 @@ class _Log:
         return self._resume(stop.offset, position) if len(self.findings) <= MAX_PROBLEMS else None
 
     def _resume(self, offset: int, position: int) -> int | None:
-        """Where an item may begin, behind one that stopped at an offset: at the start of that line, or later."""
+        """Where an item may begin, after one that stopped at an offset: at the start of that line, or later."""
         text = self._source.text
         line = text.rfind("\n", 0, offset) + 1
         if line <= position or text[line:offset].strip(BLANKS):

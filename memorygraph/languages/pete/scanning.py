@@ -52,8 +52,8 @@ class Scanner:
 
     def _begin_item(self) -> None:
         self._kind = ""  # what the item begins with
-        self._word = ""  # its first word, or the one behind its `=`, as far as it matters
-        self._count = 0  # its tokens, or those behind its `=`
+        self._word = ""  # its first word, or the one after its `=`, as far as it matters
+        self._count = 0  # its tokens, or those after its `=`
         self._valued = False  # whether it has an `=`
         self._brackets = 0  # how many are open
 

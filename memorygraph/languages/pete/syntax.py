@@ -84,7 +84,7 @@ class Value(Syntax):
 
 @dataclass(frozen=True)
 class Abstraction(Syntax):
-    """`that P and Q`: a concept of what is said, which does not say it.
+    """`that P and Q`: a concept of a predication, which does not assert it.
 
     `conjunctions` stand between the predications: `and`, `or` or `but`.
     """
@@ -160,14 +160,14 @@ class Tldr(Syntax):
 
 @dataclass(frozen=True)
 class Comment(Syntax):
-    """`// …`: thinking aloud; the text is all behind the signs up to the end of the line."""
+    """`// …`: thinking aloud; the text is the rest of the line after the signs."""
 
     text: str
 
 
 @dataclass(frozen=True)
 class SensorReport(Syntax):
-    """`!! thermometer {"temperature": 30}`: the text is all behind the signs up to the end of the line."""
+    """`!! thermometer {"temperature": 30}`: the text is the rest of the line after the signs."""
 
     text: str
 
@@ -213,7 +213,7 @@ class Rule(Syntax):
 
 @dataclass(frozen=True)
 class Command(Syntax):
-    """`@fan, set {"speed": 2} >> {"ok": true}`: a procedure is called; without a faculty, whoever has it answers."""
+    """`@fan, set {"speed": 2} >> {"ok": true}`: a procedure is called; without a faculty, any that has it answers."""
 
     procedure: str
     faculty: str | None = None

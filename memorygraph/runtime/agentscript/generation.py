@@ -29,7 +29,7 @@ from memorygraph.llm.shapes import ReplyError, ShapeField, ShapeMismatch, mock_r
 from memorygraph.llm.uris import model_of
 from memorygraph.runtime.agentscript.scope import BlockScope, DeclaredSource
 from memorygraph.runtime.agentscript.values import ModelValue, describe_value, require_data
-from memorygraph.runtime.result import Trace
+from memorygraph.runtime.runs import Trace
 from memorygraph.runtime.values import ValueProblem
 
 Evaluate = Callable[[syntax.Expression, BlockScope], Any]

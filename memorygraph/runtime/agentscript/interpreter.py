@@ -212,7 +212,7 @@ class Interpreter:
 
     def evaluate_member(self, expression: syntax.Member, scope: BlockScope) -> Any:
         """`value.name`."""
-        return values.get_member(self.evaluate(expression.value, scope), expression.name)
+        return values.read_member(self.evaluate(expression.value, scope), expression.name)
 
     def evaluate_index(self, expression: syntax.Index, scope: BlockScope) -> Any:
         """`value[index]`."""

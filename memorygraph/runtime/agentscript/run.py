@@ -13,13 +13,12 @@ from memorygraph.errors import MemoryGraphError, Problem, ProgramError, ScriptEr
 from memorygraph.languages.agentscript.syntax import Parameter, Program
 from memorygraph.runtime.agentscript.generation import Generation, GenerationRecord, Models
 from memorygraph.runtime.agentscript.interpreter import Interpreter, find_function
+from memorygraph.runtime.agentscript.store import AgentRunStore
 from memorygraph.runtime.agentscript.units import Unit, UnitLoader
 from memorygraph.runtime.agentscript.values import FunctionValue, describe_value, require_data
 from memorygraph.runtime.depth import deep_calls
-from memorygraph.runtime.memories import Graph
-from memorygraph.runtime.request import RunRequest
-from memorygraph.runtime.result import RunResult, Trace
-from memorygraph.runtime.runs import RunStore
+from memorygraph.runtime.memories import GraphClient
+from memorygraph.runtime.runs import RunRequest, RunResult, Trace
 
 FIELD_TYPES: dict[str, type | tuple[type, ...]] = {
     "string": str,
@@ -34,7 +33,7 @@ FIELD_TYPES: dict[str, type | tuple[type, ...]] = {
 class AgentRun:
     """One run of a program, as its request says; `graph` keeps its record."""
 
-    graph: Graph
+    graph: GraphClient
     request: RunRequest
 
     def run(self, program: Program) -> RunResult:
@@ -64,7 +63,7 @@ class AgentRun:
         given = self.complete_input(function, trace)
         arguments = bind_input(function, given, unit.source)
         text = unit.source.text
-        store = RunStore(self.graph.scope)
+        store = AgentRunStore(self.graph.scope)
         store.begin(
             {
                 "language": "agentscript",
@@ -122,7 +121,7 @@ class AgentRun:
         return completed or given
 
 
-def run_program(graph: Graph, program: Program, request: RunRequest) -> RunResult:
+def run_program(graph: GraphClient, program: Program, request: RunRequest) -> RunResult:
     """Run a program as the caller asked."""
     if request.resume:
         raise MemoryGraphError("only the run of a node graph can be resumed")

@@ -13,13 +13,13 @@ from memorygraph.languages.agentscript.syntax import Agent, Block, Evaluation, F
 from memorygraph.runtime.agentscript.generation import Generation, Models
 from memorygraph.runtime.agentscript.interpreter import Interpreter
 from memorygraph.runtime.agentscript.scope import Activation, BlockScope
+from memorygraph.runtime.agentscript.store import AgentRunStore
 from memorygraph.runtime.agentscript.units import Unit, UnitLoader
 from memorygraph.runtime.agentscript.values import AgentValue, Capability, require_data
 from memorygraph.runtime.depth import deep_calls
-from memorygraph.runtime.memories import Graph
+from memorygraph.runtime.memories import GraphClient
 from memorygraph.runtime.permissions import Permissions
-from memorygraph.runtime.result import Listener, Trace
-from memorygraph.runtime.runs import RunStore
+from memorygraph.runtime.runs import Listener, Trace
 
 NAME = "session"
 MAX_GENERATIONS = 10_000
@@ -33,7 +33,7 @@ class Session:
     statements, as in any block.
     """
 
-    graph: Graph
+    graph: GraphClient
     permissions: Permissions = field(default_factory=Permissions)
     model: str | None = None
     mock: bool = False
@@ -44,7 +44,7 @@ class Session:
         self.trace = Trace(self.listener)
         self._models = Models(self.model, mock=self.mock)
         self._loader = UnitLoader(self.folder.resolve(), self.permissions, self.graph)
-        self._store = RunStore(self.graph.scope)
+        self._store = AgentRunStore(self.graph.scope)
         self._store.begin({"language": "agentscript", "agent": NAME, "function": NAME})
         self._interpreter = Interpreter(Generation(self._models, self.trace, MAX_GENERATIONS, self._store.add))
         self._unit = Unit(Source(""), self.folder.resolve())

@@ -17,7 +17,7 @@ from memorygraph.languages import parse
 from memorygraph.languages.agentscript.checks import ENTRY_CODES
 from memorygraph.languages.agentscript.syntax import Agent, Import, Program
 from memorygraph.runtime.agentscript.values import AgentValue, Capability, MemoryValue, ModelValue, ToolValue
-from memorygraph.runtime.memories import Graph, open_memory
+from memorygraph.runtime.memories import GraphClient, open_memory
 from memorygraph.runtime.paths import inside
 from memorygraph.runtime.permissions import Permissions
 from memorygraph.runtime.tools import ImportedTool, open_tool
@@ -52,7 +52,7 @@ class UnitLoader:
 
     root: Path
     permissions: Permissions
-    graph: Graph | None
+    graph: GraphClient | None
     tools: list[ImportedTool] = field(default_factory=list)
 
     def load(self, program: Program, folder: Path, files: tuple[Path, ...] = (), *, entry: bool = True) -> Unit:

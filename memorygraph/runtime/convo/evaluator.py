@@ -16,6 +16,7 @@ from typing import Any, NoReturn, TypeAlias
 
 from memorygraph.errors import ConnectionError, MemoryGraphError, ModelError, ScriptError, Source, Span
 from memorygraph.languages.convo import syntax
+from memorygraph.languages.convo.reading import BUILT_IN
 from memorygraph.runtime.convo.builtins import FUNCTIONS
 from memorygraph.runtime.convo.control import (
     BLOCKS,
@@ -49,8 +50,6 @@ CallArguments: TypeAlias = Mapping[str, Any] | Sequence[Any]
 """The arguments of a call: by name, or in the order of the parameters."""
 
 CALLABLE = frozenset({*FUNCTIONS, *NAMES_OF_CONTROL, *CONSTRUCTORS})
-BUILT_IN = CALLABLE | {"getNodeInfo", "getNodeInput"}
-"""The names that no function of a conversation may have."""
 
 WORK_OF_A_CALL = 10
 

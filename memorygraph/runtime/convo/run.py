@@ -18,10 +18,9 @@ from memorygraph.runtime.convo.store import (
     find_run,
 )
 from memorygraph.runtime.convo.values import to_plain
-from memorygraph.runtime.memories import Graph
+from memorygraph.runtime.memories import GraphClient
 from memorygraph.runtime.permissions import Permissions
-from memorygraph.runtime.request import RunRequest
-from memorygraph.runtime.result import Event, Listener, RunResult
+from memorygraph.runtime.runs import Event, Listener, RunRequest, RunResult
 
 LAST = "last"
 
@@ -34,7 +33,7 @@ class ConvoRun:
     latest interrupted run of the program.
     """
 
-    graph: Graph
+    graph: GraphClient
     permissions: Permissions = field(default_factory=Permissions)
     model: str | None = None
     max_steps: int = MAX_STEPS
@@ -108,7 +107,7 @@ class ConvoRun:
         return ConvoRunStore(self.graph.scope, program, properties, tell, stored.id, stored.steps)
 
 
-def run_graph(graph: Graph, program: Program, request: RunRequest) -> RunResult:
+def run_graph(graph: GraphClient, program: Program, request: RunRequest) -> RunResult:
     """Run a node graph as the caller asked."""
     if request.mock or request.agent or request.function:
         raise MemoryGraphError("a node graph is run without --mock, --agent and --function")

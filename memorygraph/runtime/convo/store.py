@@ -28,8 +28,7 @@ from memorygraph.query import Query
 from memorygraph.runtime.convo.engine import RunListener
 from memorygraph.runtime.convo.steps import ConvoGraphResult, ConvoStep, ModelCall
 from memorygraph.runtime.convo.values import to_plain
-from memorygraph.runtime.runs import stored_properties
-from memorygraph.runtime.writer import Writer
+from memorygraph.runtime.runs import RunWriter, stored_properties
 
 DELETED_AT_ONCE = 5000
 
@@ -103,7 +102,7 @@ class ConvoRunStore(RunListener):
         self.conversation = f"run-{self.id}"
         self.graph = program_id(self.program.source)
         self._journal = Journal(self.id)
-        self._writer = Writer(f"the run {self.id}")
+        self._writer = RunWriter(f"the run {self.id}")
         self._recorder = Recorder(self.namespace, self.conversation)
         self._orders = {(step.branch, step.index): order for order, step in enumerate(self.resumed)}
         self._answers: dict[tuple[str, int], list[str]] = {}

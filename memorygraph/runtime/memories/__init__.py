@@ -15,7 +15,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from memorygraph.errors import MemoryGraphError
-from memorygraph.runtime.memories.graph import Graph, GraphMemory
+from memorygraph.runtime.memories.graph import GraphClient, GraphMemory
 from memorygraph.runtime.memories.jsonl import JsonlMemory
 from memorygraph.runtime.memories.memory import ImportedMemory, MemoryFailure, MemoryResult
 from memorygraph.runtime.memories.sqlite import SqliteMemory
@@ -23,7 +23,7 @@ from memorygraph.runtime.permissions import Permissions
 from memorygraph.runtime.tools.tool import redact_uri
 
 __all__ = [
-    "Graph",
+    "GraphClient",
     "GraphMemory",
     "ImportedMemory",
     "JsonlMemory",
@@ -38,7 +38,7 @@ def open_memory(
     name: str,
     uri: str,
     folder: Path,
-    graph: Graph | None,
+    graph: GraphClient | None,
     permissions: Permissions = Permissions(),  # noqa: B008 - it is frozen
 ) -> ImportedMemory:
     """Make the memory that a URI names; `folder` is that of the script. Nothing is opened before its first call.

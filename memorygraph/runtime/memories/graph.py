@@ -28,7 +28,7 @@ from memorygraph.runtime.memories.memory import (
     Filter,
     ImportedMemory,
     MemoryResult,
-    format_time,
+    format_timestamp,
     read_limit,
     read_record,
     wrap_record,
@@ -37,53 +37,17 @@ from memorygraph.runtime.values import require_text
 
 PREFIX = "record-"
 PAGE = 1000
-MAX_NAME = 200
+MAX_NAME_CHARS = 200
 
-_BEHIND_ALL = PREFIX + "~"
-_TIME = "%Y%m%dT%H%M%S%fZ"
-_ID = re.compile(rf"{PREFIX}(\d{{8}}T\d{{12}}Z)-[0-9a-f]+")
-_NODE_FIELDS = {"id", "name", "data"}
-_NAMING_FIELDS = ("name", "title", "text", "fact")
-
-
-class RecalledNode(Protocol):
-    """A node that a text brought to mind."""
-
-    @property
-    def id(self) -> str:
-        """Its id."""
-
-    @property
-    def name(self) -> str | None:
-        """Its name."""
-
-    @property
-    def text(self) -> str:
-        """Its data."""
-
-    @property
-    def score(self) -> float:
-        """How well it fits."""
-
-    @property
-    def source(self) -> str:
-        """How it was found."""
-
-    @property
-    def verb(self) -> str | None:
-        """That of the edge which led to it."""
+AFTER_ALL = PREFIX + "~"
+TIME_FORMAT = "%Y%m%dT%H%M%S%fZ"
+RECORD_ID = re.compile(rf"{PREFIX}(\d{{8}}T\d{{12}}Z)-[0-9a-f]+")
+NODE_FIELDS = {"id", "name", "data"}
+NAMING_FIELDS = ("name", "title", "text", "fact")
 
 
-class Recalled(Protocol):
-    """What a text brought to mind."""
-
-    @property
-    def hits(self) -> Sequence[RecalledNode]:
-        """The best first."""
-
-
-class Graph(Protocol):
-    """What a memory needs of the client; MemoryGraph is one."""
+class GraphClient(Protocol):
+    """What programs need of the client; MemoryGraph is one."""
 
     connection: Connection
     namespace: str
@@ -94,8 +58,8 @@ class Graph(Protocol):
     def load(self, source: str) -> Any:
         """Store a ContextScript program in one transaction."""
 
-    def recall(self, text: str, budget: None = None, *, limit: int, kinds: Sequence[Literal["node"]]) -> Recalled:
-        """What a text brings to mind."""
+    def recall(self, text: str, budget: None = None, *, limit: int, kinds: Sequence[Literal["node"]]) -> Any:
+        """Recall by a text: its `hits`, best first, have an id, a name, a text, a score, a source and a verb."""
 
 
 class GraphMemory(ImportedMemory):
@@ -103,7 +67,7 @@ class GraphMemory(ImportedMemory):
 
     METHODS = ("add", "query", "recall")
 
-    def __init__(self, name: str, uri: str, rest: str, graph: Graph | None) -> None:
+    def __init__(self, name: str, uri: str, rest: str, graph: GraphClient | None) -> None:
         super().__init__(name, uri)
         if graph is None:
             raise MemoryGraphError("it needs the knowledge graph, and this program runs without one")
@@ -117,21 +81,21 @@ class GraphMemory(ImportedMemory):
         """Keep a record as a node, in one transaction with a load id."""
         record, text = read_record(record)
         at = datetime.now(UTC)
-        generated = f"{PREFIX}{at.strftime(_TIME)}-{secrets.token_hex(4)}"
-        node = _declared(record, generated) or {"node_id": generated, "name": _name(record), "data": text}
+        generated = f"{PREFIX}{at.strftime(TIME_FORMAT)}-{secrets.token_hex(4)}"
+        node = read_node(record, generated) or {"node_id": generated, "name": name_record(record), "data": text}
         self._graph.load(print_statement(NodeDeclaration(**node)))
         kept = wrap_record(node["node_id"], at, record)
-        return MemoryResult(self._known(kept), id=kept["id"], record=record)
+        return MemoryResult(self.with_origin(kept), id=kept["id"], record=record)
 
     def query(self, filter: Any = None) -> MemoryResult:  # noqa: A002 - the name users read
         """The envelopes of what a filter wants: the records that programs added, newest first, then other nodes."""
         wanted = Filter.read(filter)
-        rows = chain(self._records(wanted), self._other_nodes(wanted))
-        found = [*islice((kept for kept in map(_envelope, rows) if wanted.fits(kept["record"])), wanted.limit)]
-        return MemoryResult([self._known(kept) for kept in found], count=len(found))
+        rows = chain(self.read_records(wanted), self.read_other_nodes(wanted))
+        found = [*islice((kept for kept in map(read_envelope, rows) if wanted.fits(kept["record"])), wanted.limit)]
+        return MemoryResult([self.with_origin(kept) for kept in found], count=len(found))
 
     def recall(self, text: Any, limit: Any = DEFAULT_LIMIT) -> MemoryResult:
-        """What a text brings to mind, as `{id, name, data, score, source}`, best first: the client's recall, of nodes.
+        """Recall by a text, as `{id, name, data, score, source}`, best first: the client's recall, of nodes.
 
         The source is `fulltext`, `vector` or both with a plus where a node fits by itself; `edge:` and the verb where
         it is one edge away from one that does; and `edge` where it was learnt from a message that does.
@@ -139,15 +103,25 @@ class GraphMemory(ImportedMemory):
         found = self._graph.recall(
             require_text(text, "what is recalled by"), budget=None, limit=read_limit(limit), kinds=("node",)
         )
-        entries = [_recalled(hit) for hit in found.hits]
-        return MemoryResult([self._known(entry) for entry in entries], count=len(entries))
+        entries = [
+            {
+                "id": hit.id,
+                "name": hit.name or "",
+                "data": hit.text,
+                "score": hit.score,
+                "source": hit.source if hit.verb is None else f"{hit.source}:{hit.verb}",
+            }
+            for hit in found.hits
+        ]
+        return MemoryResult([self.with_origin(entry) for entry in entries], count=len(entries))
 
-    def _known(self, fields: Mapping[str, Any]) -> StoredObject:
-        """What is known of a node, which remembers that it comes from there."""
+    def with_origin(self, fields: Mapping[str, Any]) -> StoredObject:
+        """Mark a value with the node that it comes from."""
         return stored(fields, [self._before_id + fields["id"]])
 
-    def _records(self, wanted: Filter) -> Iterator[dict[str, Any]]:
-        before: str | None = _BEHIND_ALL
+    def read_records(self, wanted: Filter) -> Iterator[dict[str, Any]]:
+        """Read the records that programs added, the newest first, page by page."""
+        before: str | None = AFTER_ALL
         while before is not None:
             rows = self._graph.scope.read(
                 "memories/records", prefix=PREFIX, before=before, text=wanted.text or "", limit=PAGE
@@ -155,7 +129,8 @@ class GraphMemory(ImportedMemory):
             yield from rows
             before = rows[-1]["id"] if len(rows) == PAGE else None
 
-    def _other_nodes(self, wanted: Filter) -> Iterator[dict[str, Any]]:
+    def read_other_nodes(self, wanted: Filter) -> Iterator[dict[str, Any]]:
+        """Read the other nodes by their ids, page by page; they have no kind."""
         after: str | None = None if wanted.kind is not None else ""
         while after is not None:
             rows = self._graph.scope.read(
@@ -165,15 +140,10 @@ class GraphMemory(ImportedMemory):
             after = rows[-1]["id"] if len(rows) == PAGE else None
 
 
-def _recalled(hit: RecalledNode) -> dict[str, Any]:
-    source = hit.source if hit.verb is None else f"{hit.source}:{hit.verb}"
-    return {"id": hit.id, "name": hit.name or "", "data": hit.text, "score": hit.score, "source": source}
-
-
-def _declared(record: Mapping[str, Any], generated: str) -> dict[str, str] | None:
-    """The arguments of the node that a record says it is, or None where it is any other object."""
+def read_node(record: Mapping[str, Any], generated: str) -> dict[str, str] | None:
+    """Read the arguments of the node that a record says it is; None where it is any other object."""
     keys = record.keys()
-    if not (keys <= _NODE_FIELDS and ("id" in keys or keys >= {"name", "data"})):
+    if not (keys <= NODE_FIELDS and ("id" in keys or keys >= {"name", "data"})):
         return None
     if not all(isinstance(value, str) for value in record.values()):
         return None
@@ -183,47 +153,40 @@ def _declared(record: Mapping[str, Any], generated: str) -> dict[str, str] | Non
             f"{identifier!r} is no id of a node: it is made of letters, digits, `_` and `-`, "
             "and begins with a letter or digit"
         )
-    texts = {key: _storable(record[key]) for key in ("name", "data") if key in record}
+    texts = {key: record[key] for key in ("name", "data") if key in record}
+    if any(re.search("[\ud800-\udfff]", text) for text in texts.values()):
+        raise MemoryGraphError("a text with half a character cannot be stored as a node")
     return {"node_id": identifier, **texts}
 
 
-def _storable(text: str) -> str:
-    if re.search("[\ud800-\udfff]", text):
-        raise MemoryGraphError("a text with half a character cannot be stored as a node")
-    return text
+def name_record(record: Mapping[str, Any]) -> str:
+    """Name a record by what it calls itself, in one short line."""
+    for text in candidate_names(record):
+        line = "".join(c for c in " ".join(text.split()) if c.isprintable())
+        if line:
+            return line if len(line) <= MAX_NAME_CHARS else f"{line[: MAX_NAME_CHARS - 1]}…"
+    return "record"
 
 
-def _name(record: Mapping[str, Any]) -> str:
-    """What a record calls itself: one short line."""
-    line = next((line for line in map(_line, _names(record)) if line), "record")
-    return line if len(line) <= MAX_NAME else f"{line[: MAX_NAME - 1]}…"
-
-
-def _names(record: Mapping[str, Any]) -> Iterator[str]:
-    """What could be its name, the best first; its kind says what it is, and not who."""
-    for key in (*_NAMING_FIELDS, *(key for key in record if key != "kind")):
+def candidate_names(record: Mapping[str, Any]) -> Iterator[str]:
+    """The texts that could be its name, the best first; its kind says what it is, and not who."""
+    for key in (*NAMING_FIELDS, *(key for key in record if key != "kind")):
         value = record.get(key)
         if isinstance(value, str):
             yield value
-        elif isinstance(value, Mapping) and key in _NAMING_FIELDS:
+        elif isinstance(value, Mapping) and key in NAMING_FIELDS:
             yield from (inner for inner in value.values() if isinstance(inner, str))
 
 
-def _line(text: str) -> str:
-    return "".join(c for c in " ".join(text.split()) if c.isprintable())
-
-
-def _envelope(row: dict[str, Any]) -> dict[str, Any]:
-    """A node as a record in its envelope."""
-    match = _ID.fullmatch(row["id"])
-    record = _object(row["data"]) if match else None
-    at = format_time(datetime.strptime(match[1], _TIME).replace(tzinfo=UTC)) if match else None
-    return {"id": row["id"], "created_at": at, "updated_at": at, "record": dict(row) if record is None else record}
-
-
-def _object(text: str) -> dict[str, Any] | None:
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict) else None
+def read_envelope(row: dict[str, Any]) -> dict[str, Any]:
+    """Read a node as a record in its envelope."""
+    match = RECORD_ID.fullmatch(row["id"])
+    record: Any = dict(row)
+    if match:
+        try:
+            value = json.loads(row["data"])
+        except (ValueError, RecursionError):
+            value = None
+        record = value if isinstance(value, dict) else record
+    at = format_timestamp(datetime.strptime(match[1], TIME_FORMAT).replace(tzinfo=UTC)) if match else None
+    return {"id": row["id"], "created_at": at, "updated_at": at, "record": record}

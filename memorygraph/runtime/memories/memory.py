@@ -134,14 +134,15 @@ def read_record(value: Any) -> tuple[dict[str, Any], str]:
 
 def wrap_record(identifier: str, at: datetime, record: Any) -> dict[str, Any]:
     """Put a new record into its envelope."""
-    written = format_time(at)
+    written = format_timestamp(at)
     return {"id": identifier, "created_at": written, "updated_at": written, "record": record}
 
 
-def format_time(time: datetime) -> str:
+def format_timestamp(time: datetime) -> str:
     """Write a time as envelopes have it.
 
-    >>> format_time(datetime(2026, 1, 2, 3, 4, 5, 6, tzinfo=UTC))
+    >>> from datetime import UTC
+    >>> format_timestamp(datetime(2026, 1, 2, 3, 4, 5, 6, tzinfo=UTC))
     '2026-01-02T03:04:05.000006Z'
     """
     return time.strftime("%Y-%m-%dT%H:%M:%S.%fZ")

@@ -17,17 +17,17 @@ from memorygraph.compiler.pete import (
     key_of,
     needs_of,
 )
-from memorygraph.graph.loads import NOTHING, run_counted
 from memorygraph.graph.namespace import NamespaceTransaction
 from memorygraph.graph.search import MAX_TERM, name_query
+from memorygraph.graph.writes import NOTHING, run_counted
 from memorygraph.languages.pete.syntax import Piece
 from memorygraph.query import Query
 from memorygraph.runtime.pete.inference import Answers, Goal, ask
 
-Answered = Callable[[Answers, dict[str, str]], Piece]
+MakeFeedback = Callable[[Answers, dict[str, str]], Piece]
 
 
-class Wrong(Exception):  # noqa: N818 - it never leaves this package
+class UnfitPiece(Exception):  # noqa: N818 - it never leaves this package
     """A piece does not fit what is stored: its number, and what is wrong with it."""
 
     def __init__(self, number: int, mistakes: Sequence[Mistake]) -> None:
@@ -36,7 +36,7 @@ class Wrong(Exception):  # noqa: N818 - it never leaves this package
         self.mistakes = tuple(mistakes)
 
 
-class Appender:
+class LogAppender:
     """Adds pieces to a log within one transaction."""
 
     def __init__(
@@ -45,7 +45,7 @@ class Appender:
         log: int | None,
         *,
         live: bool,
-        answered: Answered | None = None,
+        answered: MakeFeedback | None = None,
     ) -> None:
         self._transaction = transaction
         self._namespace = transaction.namespace
@@ -57,57 +57,8 @@ class Appender:
         if log is not None and not live:
             [called] = transaction.run("pete/called-faculties", log=log)
             self._known.faculties.update(called["faculties"])
-        self.compiler = Compiler([] if log is None else self._stack(log), self._known, log=log, live=live)
-
-    def write(self, pieces: Sequence[Piece]) -> None:
-        """Write all of the pieces.
-
-        Raises:
-            Wrong: one of them does not fit what is stored.
-        """
-        self._look_up(needs_of(pieces, root=not self.compiler.stack, live=self._live, faculties=self._known.faculties))
-        for number, piece in enumerate(pieces):
-            self.compiler.add(piece)
-            if self.compiler.mistakes:
-                raise Wrong(number, self.compiler.mistakes)
-            if self.compiler.question is not None:
-                self._ask(self.compiler.question)
-                self.compiler.question = None
-        self._flush()
-        if self.compiler.last_address:
-            self._run(self._namespace.query("pete/give-out-addresses", last=self.compiler.last_address))
-
-    def _ask(self, question: Asked) -> None:
-        self._flush()
-        goal = Goal.from_dict(question.goal)
-        found = ask(self._transaction.run, goal)
-        self.answers.append(found)
-        names = self._names({node for answer in found.answers for node in answer.bindings.values()})
-        variables = [name for name in (goal.subject.variable, goal.object.variable) if name is not None]
-        for variable in dict.fromkeys(variables):
-            nodes = dict.fromkeys(answer.bindings[variable] for answer in found.answers)
-            self.compiler.bind(variable, [Bound(node, names[node]) for node in nodes])
-            if not nodes:
-                message = f"nothing is known that answers this; `&{variable}` means nothing now"
-                self.compiler.warnings.append(Mistake(message, "no-answer", question.span))
-        if self._answered is not None and question.shown:
-            self.compiler.add(self._answered(found, names))
-
-    def _names(self, nodes: set[str]) -> dict[str, str]:
-        rows = self._transaction.run("pete/find-addresses", ids=sorted(nodes)) if nodes else []
-        return {row["id"]: row["name"] for row in rows}
-
-    def _flush(self) -> None:
-        for query in self.compiler.queries(self._namespace.name, self._namespace.token):
-            self._run(query)
-
-    def _run(self, query: Query) -> None:
-        for name, count in run_counted(self._transaction, [query]).items():
-            self.counts[name] += count
-
-    def _stack(self, log: int) -> list[Open]:
-        rows = self._transaction.run("pete/open-contexts", log=log)
-        return [
+        rows = [] if log is None else transaction.run("pete/open-contexts", log=log)
+        stack = [
             Open(
                 row["address"],
                 row["name"],
@@ -116,35 +67,84 @@ class Appender:
             )
             for row in rows
         ]
+        self.compiler = Compiler(stack, self._known, log=log, live=live)
 
-    def _look_up(self, needs: Needs) -> None:
+    def write(self, pieces: Sequence[Piece]) -> None:
+        """Write all of the pieces.
+
+        Raises:
+            UnfitPiece: one of them does not fit what is stored.
+        """
+        self.look_up(needs_of(pieces, root=not self.compiler.stack, live=self._live, faculties=self._known.faculties))
+        for number, piece in enumerate(pieces):
+            self.compiler.add(piece)
+            if self.compiler.mistakes:
+                raise UnfitPiece(number, self.compiler.mistakes)
+            if self.compiler.question is not None:
+                self.ask(self.compiler.question)
+                self.compiler.question = None
+        self.flush()
+        if self.compiler.last_address:
+            self.run(self._namespace.query("pete/give-out-addresses", last=self.compiler.last_address))
+
+    def ask(self, question: Asked) -> None:
+        """Answer a question by what is stored and written so far, and bind its variables."""
+        self.flush()
+        goal = Goal.from_dict(question.goal)
+        found = ask(self._transaction.run, goal)
+        self.answers.append(found)
+        nodes = sorted({node for answer in found.answers for node in answer.bindings.values()})
+        rows = self._transaction.run("pete/find-addresses", ids=nodes) if nodes else []
+        names = {row["id"]: row["name"] for row in rows}
+        for variable in goal.variables:
+            bound = dict.fromkeys(answer.bindings[variable] for answer in found.answers)
+            self.compiler.bind(variable, [Bound(node, names[node]) for node in bound])
+            if not bound:
+                message = f"nothing is known that answers this; `&{variable}` means nothing now"
+                self.compiler.warnings.append(Mistake(message, "no-answer", question.span))
+        if self._answered is not None and question.shown:
+            self.compiler.add(self._answered(found, names))
+
+    def flush(self) -> None:
+        """Write what the compiler has ready."""
+        for query in self.compiler.queries(self._namespace.name, self._namespace.token):
+            self.run(query)
+
+    def run(self, query: Query) -> None:
+        """Run a query, and count what it changes."""
+        for name, count in run_counted(self._transaction, [query]).items():
+            self.counts[name] += count
+
+    def look_up(self, needs: Needs) -> None:
+        """Look up what the pieces name, and addresses for what they make."""
         known = self._known
         keys = list(needs.concepts)
         for row in self._transaction.run("pete/find-concepts", keys=keys):
             known.concepts[row["key"]] = Bound(row["id"], row["name"])
         missing = [key for key in keys if key not in known.concepts]
-        self._look_up_names({key: needs.concepts[key] for key in missing})
+        self.look_up_names({key: needs.concepts[key] for key in missing})
         addresses = sorted(needs.addresses)
         found = self._transaction.run("pete/find-addresses", ids=[id_of(address) for address in addresses])
         for row in found:
             known.addresses[int(row["id"].rpartition("-")[2])] = Bound(row["id"], row["name"])
         known.contexts = {int(row["id"].rpartition("-")[2]) for row in found if row["context"]}
-        known.free[:] = self._free(needs.new)
+        known.free[:] = self.find_free(needs.new)
 
-    def _look_up_names(self, wanted: dict[str, str]) -> None:
-        """Find nodes that no log has made, by their names."""
+    def look_up_names(self, wanted: dict[str, str]) -> None:
+        """Look up nodes that no log has made, by their names."""
         if not wanted:
             return
-        rows = [
-            {"key": key, "names": [text, key], "terms": name_query(_beginning(text), self._namespace.name)}
-            for key, text in wanted.items()
-        ]
+        rows = []
+        for key, text in wanted.items():
+            # A search takes as many whole words as fit its limit.
+            words = text if len(text) <= MAX_TERM else text[: MAX_TERM + 1].rpartition(" ")[0]
+            rows.append({"key": key, "names": [text, key], "terms": name_query(words, self._namespace.name)})
         for row in self._transaction.run("pete/find-names", rows=rows):
             if key_of(row["name"] or "") == row["key"]:
                 self._known.concepts.setdefault(row["key"], Bound(row["id"], row["name"]))
 
-    def _free(self, count: int) -> list[int]:
-        """Addresses that nothing has, not even a node that another language gave such an id."""
+    def find_free(self, count: int) -> list[int]:
+        """Find addresses that nothing has, not even a node that another language gave such an id."""
         rows = self._transaction.run("pete/last-address")
         first, free = (int(rows[0]["last"]) if rows else 0) + 1, list[int]()
         while len(free) < count:
@@ -156,17 +156,13 @@ class Appender:
         return free
 
 
-def _beginning(text: str) -> str:
-    """As many whole words of a text as a search for it takes."""
-    return text if len(text) <= MAX_TERM else text[: MAX_TERM + 1].rpartition(" ")[0]
-
-
-class Planner(Appender):
+class AppendPlanner(LogAppender):
     """Writes nothing, and keeps what would be written."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self.planned: list[Query] = []
 
-    def _run(self, query: Query) -> None:
+    def run(self, query: Query) -> None:
+        """Keep a query."""
         self.planned.append(query)

@@ -19,11 +19,11 @@ from memorygraph.errors import MemoryGraphError
 from memorygraph.languages.engine.findings import shorten
 from memorygraph.languages.pete.reading import read_program
 from memorygraph.languages.pete.syntax import Command
-from memorygraph.runtime.pete.hearing import without_halves
+from memorygraph.runtime.pete.replies import join_halves
 from memorygraph.runtime.tools import ImportedTool, ToolMethod
 
-MAX_ANSWER = 20_000  # characters of one answer; what is larger belongs into the graph, and not into a log
-MAX_ERROR = 2_000
+MAX_ANSWER_CHARS = 20_000  # what is larger belongs into the graph, and not into a log
+MAX_ERROR_CHARS = 2_000
 
 Arguments = Mapping[str, Any] | list[Any] | None
 
@@ -35,10 +35,10 @@ class Faculty(Protocol):
         """Whether it may have this procedure."""
 
     def call(self, procedure: str, arguments: Arguments) -> Any:
-        """What a procedure answers; whatever it raises becomes the answer."""
+        """Call a procedure; whatever it raises becomes the answer."""
 
-    def described(self) -> Iterable[str]:
-        """Its procedures, a line for each, as a model is told of them."""
+    def describe(self) -> Iterable[str]:
+        """Describe its procedures to a model, a line for each."""
 
 
 @dataclass(frozen=True)
@@ -56,16 +56,20 @@ class PythonFaculty:
         return procedure in self.procedures
 
     def call(self, procedure: str, arguments: Arguments) -> Any:
-        """What the callable returns for the arguments, which are checked and converted before."""
+        """Call the callable with the arguments, which are checked and converted before."""
         named = dict(arguments) if isinstance(arguments, Mapping) else {}
         listed = tuple(arguments) if isinstance(arguments, list) else ()
-        return _adapter(self.procedures[procedure]).validate_python(ArgsKwargs(listed, named))
+        return adapt(self.procedures[procedure]).validate_python(ArgsKwargs(listed, named))
 
-    def described(self) -> Iterable[str]:
-        """Each procedure with the names and types of what it takes."""
+    def describe(self) -> Iterable[str]:
+        """Describe each procedure, with the names and types of what it takes."""
         for name, procedure in self.procedures.items():
             document = (procedure.__doc__ or "").strip().partition("\n")[0]
-            yield f"{name} {_schema(procedure)}{f'  // {document}' if document else ''}"
+            try:
+                arguments = describe_arguments(adapt(procedure).json_schema())
+            except Exception:  # noqa: BLE001 - an annotation that JSON has no schema for: it can still be called
+                arguments = "{…}"
+            yield f"{name} {arguments}{f'  // {document}' if document else ''}"
 
 
 @dataclass(frozen=True)
@@ -76,48 +80,49 @@ class ToolFaculty:
 
     def has(self, procedure: str) -> bool:
         """Whether the tool has this method, as far as it can tell."""
-        methods = self._methods
+        methods = self.known_methods
         return not methods or procedure in methods
 
     @cached_property
-    def _methods(self) -> Mapping[str, ToolMethod]:
+    def known_methods(self) -> Mapping[str, ToolMethod]:
+        """The methods that the tool tells; none if it cannot tell."""
         try:
             return self.tool.methods()
         except MemoryGraphError:
             return {}
 
     def call(self, procedure: str, arguments: Arguments) -> Any:
-        """What the tool answers."""
+        """Call a method of the tool."""
         if arguments is None:
             return self.tool.call(procedure, []).value
         given = list(arguments) if isinstance(arguments, list) else [dict(arguments)]
         return self.tool.call(procedure, given).value
 
-    def described(self) -> Iterable[str]:
-        """Each of its methods with what it takes, or only where the tool leads."""
-        for name, method in self._methods.items():
-            arguments = _arguments(method.schema) if method.schema else "[…]"
+    def describe(self) -> Iterable[str]:
+        """Describe each method with what it takes, or only where the tool leads."""
+        for name, method in self.known_methods.items():
+            arguments = describe_arguments(method.schema) if method.schema else "[…]"
             about = method.description.strip().partition("\n")[0]
             yield f"{name} {arguments}{f'  // {about}' if about else ''}"
-        if not self._methods:
+        if not self.known_methods:
             yield f"the tool {self.tool.uri}"
 
 
-def as_data(value: Any) -> dict[str, Any] | list[Any]:
-    """A value as a log can hold it: an object or an array, of what JSON knows.
+def to_log_data(value: Any) -> dict[str, Any] | list[Any]:
+    """Convert a value to what a log can hold: an object or an array, of what JSON knows.
 
-    >>> as_data(3), as_data({"at": (1, 2)})
+    >>> to_log_data(3), to_log_data({"at": (1, 2)})
     ({'result': 3}, {'at': [1, 2]})
 
     Raises:
-        MemoryGraphError: it is too large, or a log with it could not be read.
-        ValueError: JSON has nothing for it.
+        MemoryGraphError: the value is too large, or a log with it could not be read.
+        ValueError: JSON has no form for it.
     """
     plain = to_jsonable_python(value)
     whole = plain if isinstance(plain, dict | list) else {"result": plain}
-    text = without_halves(json.dumps(whole, ensure_ascii=False, allow_nan=False))
-    if len(text) > MAX_ANSWER:
-        raise MemoryGraphError(f"this has {len(text):,} characters, and at most {MAX_ANSWER:,} fit; ask for less")
+    text = join_halves(json.dumps(whole, ensure_ascii=False, allow_nan=False))
+    if len(text) > MAX_ANSWER_CHARS:
+        raise MemoryGraphError(f"this has {len(text):,} characters, and at most {MAX_ANSWER_CHARS:,} fit; ask for less")
     problems = read_program(f"context log() {{ call >> {text}").problems
     if problems:
         raise MemoryGraphError(f"the log can't hold this: {problems[0].message}")
@@ -125,49 +130,40 @@ def as_data(value: Any) -> dict[str, Any] | list[Any]:
     return data
 
 
-def failed(error: BaseException | str) -> dict[str, str]:
-    """What the log says of a failure.
+def describe_failure(error: BaseException | str) -> dict[str, str]:
+    """Describe a failure for the log.
 
-    >>> failed(KeyError("fan"))
+    >>> describe_failure(KeyError("fan"))
     {'error': "KeyError: 'fan'"}
     """
     try:
         shown = str(error) if isinstance(error, MemoryGraphError | str) else f"{type(error).__name__}: {error}"
     except Exception:  # noqa: BLE001 - a message may be made by any code
         shown = type(error).__name__
-    return {"error": shorten(without_halves(shown), MAX_ERROR)}
+    return {"error": shorten(join_halves(shown), MAX_ERROR_CHARS)}
 
 
-def _adapter(procedure: Callable[..., Any]) -> TypeAdapter[Any]:
-    """What checks the arguments of a callable, and calls it."""
-    return TypeAdapter(_function(procedure))  # type: ignore[arg-type]  # pydantic takes callables, too
+def adapt(procedure: Callable[..., Any]) -> TypeAdapter[Any]:
+    """Make what checks the arguments of a callable, and calls it.
+
+    pydantic knows functions. Classes, builtins and objects take whatever they take, unless an object's own method of
+    calling says more.
+    """
+    function = procedure
+    if not isinstance(procedure, FunctionType | MethodType | partial):
+        method = getattr(procedure, "__call__", None)  # noqa: B004 - its method is wanted
+        if isinstance(method, MethodType) and not isinstance(procedure, type):
+            function = method
+        else:
+
+            def function(*listed: Any, **named: Any) -> Any:
+                return procedure(*listed, **named)
+
+    return TypeAdapter(function)  # type: ignore[arg-type]  # pydantic takes callables, too
 
 
-def _function(procedure: Callable[..., Any]) -> Callable[..., Any]:
-    """A callable as a function, which pydantic knows: classes, builtins and objects take whatever they take."""
-    if isinstance(procedure, FunctionType | MethodType | partial):
-        return procedure
-    called = getattr(procedure, "__call__", None)  # noqa: B004 - its method is wanted
-    if isinstance(called, MethodType) and not isinstance(procedure, type):
-        return called
-
-    def call(*listed: Any, **named: Any) -> Any:
-        return procedure(*listed, **named)
-
-    return call
-
-
-def _schema(procedure: Callable[..., Any]) -> str:
-    """The arguments of a callable, as the JSON that it takes."""
-    try:
-        schema = _adapter(procedure).json_schema()
-    except Exception:  # noqa: BLE001 - an annotation that JSON has no schema for: it can still be called
-        return "{…}"
-    return _arguments(schema)
-
-
-def _arguments(schema: Mapping[str, Any]) -> str:
-    """What a JSON schema of arguments names, each with its type."""
+def describe_arguments(schema: Mapping[str, Any]) -> str:
+    """Describe the arguments of a JSON schema, each with its type."""
     properties: Mapping[str, Any] = schema.get("properties", {})
     required = set(schema.get("required", ()))
     named = (
@@ -183,23 +179,29 @@ class Faculties:
     by_name: dict[str, Faculty] = field(default_factory=dict)
 
     def answer(self, command: Command) -> dict[str, Any] | list[Any]:
-        """What the system writes behind a command: an object or an array, whatever happens.
+        """Answer a command with an object or an array, whatever happens.
 
         >>> Faculties().answer(Command("set", "fan"))
         {'error': 'there is no faculty `fan`; there is none at all'}
         """
         try:
-            return as_data(self._called(command))
+            faculty = self.find(command)
+            return to_log_data(faculty.call(command.procedure, command.arguments.value if command.arguments else None))
         except ValidationError as error:
-            return failed("; ".join(f"{_place(found)}: {found['msg']}" for found in error.errors()))
+            return describe_failure(
+                "; ".join(
+                    f"{'.'.join(map(str, found['loc'])) or 'the arguments'}: {found['msg']}" for found in error.errors()
+                )
+            )
         except (Exception, SystemExit) as error:  # noqa: BLE001 - a procedure may raise anything, and the log goes on
-            return failed(error)
+            return describe_failure(error)
 
-    def _called(self, command: Command) -> Any:
-        faculty = self._faculty(command)
-        return faculty.call(command.procedure, command.arguments.value if command.arguments else None)
+    def find(self, command: Command) -> Faculty:
+        """Find the faculty that a command calls.
 
-    def _faculty(self, command: Command) -> Faculty:
+        Raises:
+            MemoryGraphError: there is no such faculty or procedure, or several have it.
+        """
         listed = ", ".join(f"`{name}`" for name in self.by_name)
         known = f"there are {listed}" if listed else "there is none at all"
         if command.faculty is not None:
@@ -207,7 +209,7 @@ class Faculties:
                 raise MemoryGraphError(f"there is no faculty `{command.faculty}`; {known}")
             faculty = self.by_name[command.faculty]
             if not faculty.has(command.procedure):
-                has = "; ".join(faculty.described())
+                has = "; ".join(faculty.describe())
                 raise MemoryGraphError(f"`{command.faculty}` has no procedure `{command.procedure}`; it has {has}")
             return faculty
         having = {name: faculty for name, faculty in self.by_name.items() if faculty.has(command.procedure)}
@@ -217,7 +219,3 @@ class Faculties:
             names = " or ".join(f"`@{name}, {command.procedure}`" for name in having)
             raise MemoryGraphError(f"several faculties have `{command.procedure}`: write {names}")
         return next(iter(having.values()))
-
-
-def _place(found: Mapping[str, Any]) -> str:
-    return ".".join(str(part) for part in found["loc"]) or "the arguments"

@@ -33,6 +33,13 @@ class Term:
         if (self.node is None) == (self.variable is None):
             raise ValueError("a term is either a node or a variable")
 
+    def text(self, names: Mapping[str, str]) -> str:
+        """The term in words: a variable, the name of a node, or its address."""
+        if self.node is None:
+            return f"_{self.variable}"
+        memory = _MEMORY.fullmatch(self.node)
+        return names.get(self.node) or (f"memory:{memory[1]}" if memory else self.node)
+
     def as_dict(self) -> dict[str, str]:
         """`{"node": …}` or `{"variable": …}`."""
         return {"variable": self.variable} if self.variable is not None else {"node": str(self.node)}
@@ -85,18 +92,11 @@ class Goal:
         >>> Goal(Term("leo"), "eat", Term(variable="x"), forms=("eat", "eats")).text({"leo": "Leo"})
         'Leo eats _x'
         """
-        subject, object_ = _in_words(self.subject, names), _in_words(self.object, names)
+        subject, object_ = self.subject.text(names), self.object.text(names)
         predicate = self.forms[-1] if self.forms else self.lemma
         if self.negated:  # `is` has no form that goes with "doesn't"
             predicate = f"not {predicate}" if self.lemma == "be" else f"doesn't {self.lemma}"
         return f"{subject} {predicate} {object_}"
-
-
-def _in_words(term: Term, names: Mapping[str, str]) -> str:
-    if term.node is None:
-        return f"_{term.variable}"
-    memory = _MEMORY.fullmatch(term.node)
-    return names.get(term.node) or (f"memory:{memory[1]}" if memory else term.node)
 
 
 @dataclass(frozen=True)
@@ -153,7 +153,7 @@ class Proof:
 
 
 @dataclass(frozen=True)
-class Answer:
+class GoalAnswer:
     """Nodes for the variables of a goal, and why it holds of them."""
 
     bindings: Mapping[str, str]
@@ -162,20 +162,20 @@ class Answer:
 
 @dataclass(frozen=True)
 class Answers:
-    """All that was found; if not `complete`, there may be more, and `reason` says why it was not looked for."""
+    """The answers that were found; if not `complete`, there may be more, and `reason` says which bound was met."""
 
-    answers: tuple[Answer, ...]
+    answers: tuple[GoalAnswer, ...]
     complete: bool
     reason: str | None
 
 
-def explain(proof: Proof) -> list[str]:
-    r"""A proof as indented lines: what holds, and below it what it holds because of. Each derivation is shown once.
+def explain_proof(proof: Proof) -> list[str]:
+    r"""Write a proof as indented lines: what holds, and below it why. Each derivation is shown once.
 
     >>> ends = Term("leo"), Term("meat")
     >>> likes = Proof(Goal(ends[0], "like", ends[1]), "edge-1", None, (), "leo likes meat")
     >>> eats = Proof(Goal(ends[0], "eat", ends[1]), None, "memory-3", (likes,), "leo eats meat", "_x eats _y if …")
-    >>> print(*explain(eats), sep="\n")
+    >>> print(*explain_proof(eats), sep="\n")
     leo eats meat, by the rule "_x eats _y if …", because
       leo likes meat (fact)
     """

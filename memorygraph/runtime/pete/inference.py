@@ -1,11 +1,11 @@
 """Questions: what is asserted, and what rules infer from it, within bounds.
 
-A goal is asked once, whatever its variables are called, and keeps a table of its answers: whoever asks it again is
-told those, and every later one. So recursive rules end. What no table can go on without is read from the database,
+A goal is asked once, whatever its variables are called, and keeps a table of its answers: asking it again gives
+those, and every later one. So recursive rules end. What no table can go on without is read from the database,
 one query for all the goals that wait.
 
 An answer keeps its proof of the least height, the number of rules that nest in it, and the work goes on in the
-order of heights. A better proof is told like a new answer.
+order of heights. A better proof is handed on like a new answer.
 """
 
 from __future__ import annotations
@@ -16,21 +16,20 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from memorygraph.graph.namespace import RunQuery
-from memorygraph.runtime.pete.clauses import Clause, Environment, Pair, Pattern, Predicate, Use
-from memorygraph.runtime.pete.goals import Answer, Answers, Goal, Proof, RuleGoals, Term, explain, id_order
-from memorygraph.runtime.pete.knowledge import MAX_RULES, Knowledge
+from memorygraph.runtime.pete.goals import Answers, Goal, GoalAnswer, Proof, RuleGoals, Term, explain_proof, id_order
+from memorygraph.runtime.pete.rules import MAX_RULES, Clause, Environment, Knowledge, Pair, Pattern, Predicate, RuleUse
 
-__all__ = ["Answer", "Answers", "Goal", "Proof", "RuleGoals", "Term", "ask", "explain"]
+__all__ = ["Answers", "Goal", "GoalAnswer", "Proof", "RuleGoals", "Term", "ask", "explain_proof"]
 
 MAX_FACTS = 100_000
 # Each answer of a goal goes to each partial proof that waits for it: this bounds how often, for each goal allowed.
 STEPS_PER_GOAL = 100
 
-Place: TypeAlias = tuple["Table", Pair]  # where an answer is kept
+Place: TypeAlias = tuple["GoalTable", Pair]  # where an answer is kept
 
 
 @dataclass(eq=False)
-class Found:
+class FoundProof:
     """Why an answer holds: an edge, or a clause and the answers that satisfy its body."""
 
     height: int
@@ -41,11 +40,11 @@ class Found:
 
 
 @dataclass(eq=False)
-class Step:
+class PartialProof:
     """A partial proof that waits for its next goal, to answer the goal of `owner`; it has `because` so far."""
 
-    owner: Table
-    use: Use
+    owner: GoalTable
+    use: RuleUse
     environment: Environment
     height: int = 0
     because: tuple[Place, ...] = ()
@@ -55,42 +54,42 @@ class Step:
         """The goal of the rule that it waits for."""
         return self.use.order[len(self.because)]
 
-    def conclusion(self) -> Found:
+    def conclusion(self) -> FoundProof:
         """The proof that it has come to be, with its parts as the rule names them."""
         clause = self.use.clause
         because = sorted(zip(self.use.order, self.because, strict=True), key=lambda part: part[0])
-        return Found(self.height + 1, clause.surface, None, clause, tuple(place for _, place in because))
+        return FoundProof(self.height + 1, clause.surface, None, clause, tuple(place for _, place in because))
 
 
 @dataclass(eq=False)
-class Table:
-    """A goal that was asked, its answers, and who waits for them.
+class GoalTable:
+    """A goal that was asked, its answers, and the partial proofs that wait for them.
 
-    `level` is in how many rules the goal is nested at least. Who waits may want only the answers that fit a narrower
-    goal, so that answers and who waits are kept by what they can be found by.
+    `level` is in how many rules the goal is nested at least. A partial proof may want only the answers that fit a
+    narrower goal, so answers and partial proofs are kept by the ends that they can be found by.
     """
 
     pattern: Pattern
     level: int
-    answers: dict[Pair, Found] = field(default_factory=dict)
-    goals: set[Table] = field(default_factory=set)  # that it waits for
+    answers: dict[Pair, FoundProof] = field(default_factory=dict)
+    goals: set[GoalTable] = field(default_factory=set)  # that it waits for
     expanded: bool = False
     _by_end: dict[tuple[str | None, str | None], list[Pair]] = field(default_factory=dict)
-    _steps: dict[tuple[str | None, str | None, bool], list[Step]] = field(default_factory=dict)
+    _steps: dict[tuple[str | None, str | None, bool], list[PartialProof]] = field(default_factory=dict)
 
     @property
     def is_waited_for(self) -> bool:
-        """Whether anybody wants its answers."""
+        """Whether a partial proof waits for its answers."""
         return bool(self._steps)
 
-    def keep(self, pair: Pair, found: Found) -> None:
+    def keep(self, pair: Pair, found: FoundProof) -> None:
         """Keep an answer, or a better proof of it."""
         if pair not in self.answers:
             self._by_end.setdefault((pair[0], None), []).append(pair)
             self._by_end.setdefault((None, pair[1]), []).append(pair)
         self.answers[pair] = found
 
-    def await_by(self, step: Step, pattern: Pattern) -> None:
+    def await_by(self, step: PartialProof, pattern: Pattern) -> None:
         """Let a step wait for the answers that fit a goal."""
         self._steps.setdefault(pattern[:3], []).append(step)
 
@@ -102,7 +101,7 @@ class Table:
         pairs = self.answers if subject is None and object_ is None else self._by_end.get((subject, object_), ())
         return [pair for pair in pairs if pair[0] == pair[1]] if same else pairs
 
-    def waiting(self, pair: Pair) -> Iterator[Step]:
+    def waiting(self, pair: Pair) -> Iterator[PartialProof]:
         """The steps that wait for an answer."""
         subject, object_ = pair
         for ends in ((subject, object_), (subject, None), (None, object_), (None, None)):
@@ -111,7 +110,7 @@ class Table:
             yield from self._steps.get((None, None, True), ())
 
 
-class _Met(Exception):  # noqa: N818 - control flow, not an error
+class BoundMet(Exception):  # noqa: N818 - control flow, not an error
     """A bound on all the work was met."""
 
 
@@ -125,69 +124,63 @@ def ask(run: RunQuery, goal: Goal, *, depth: int = 8, most: int = 100, most_goal
         MemoryGraphError: a stored rule cannot be read.
     """
     knowledge = Knowledge(run, goal, depth + 1)  # one more, to know what the depth leaves out
-    search = _Search(knowledge, goal, depth, most, most_goals)
+    search = ProofSearch(knowledge, goal, depth, most, most_goals)
     search.solve()
     return search.answers()
 
 
-class _Search:
+class ProofSearch:
     """The work on one question."""
 
     def __init__(self, knowledge: Knowledge, goal: Goal, depth: int, most: int, most_goals: int) -> None:
         self.knowledge, self.goal = knowledge, goal
         self.depth, self.most, self.most_goals = depth, most, most_goals
-        self.tables: dict[Pattern, Table] = {}
-        self.steps: dict[tuple[Table, Use, int, Environment], tuple[Step, Table]] = {}
-        self.agenda: list[tuple[int, int, Step, Table, Pair]] = []
-        self.unread: list[Table] = []
-        self.unexpanded: list[Table] = []
+        self.tables: dict[Pattern, GoalTable] = {}
+        self.steps: dict[tuple[GoalTable, RuleUse, int, Environment], tuple[PartialProof, GoalTable]] = {}
+        self.agenda: list[tuple[int, int, PartialProof, GoalTable, Pair]] = []
+        self.unread: list[GoalTable] = []
+        self.unexpanded: list[GoalTable] = []
         self.reasons: dict[str, None] = {}
         self.handed = 0
         self.rows = 0
-        self.root = self._demand(Pattern.of(goal), 0)
+        self.root = self.demand(Pattern.of(goal), 0)
 
     def solve(self) -> None:
         """Work until nothing is left to do, or a bound is met."""
         try:
             while self.unread:
-                self._read_facts()
-                if self._is_asserted():
+                self.read_facts()
+                # The proof of a fact is the shortest, and a goal without variables has no other answer.
+                found = self.root.answers.values()
+                if self.root.pattern.ground and any(proof.height == 0 for proof in found):
                     return
-                self._infer()
-        except _Met as met:
+                while self.unexpanded or self.agenda:
+                    while self.unexpanded:
+                        self.expand(self.unexpanded.pop())
+                    if self.agenda:
+                        self.advance(*heapq.heappop(self.agenda))
+        except BoundMet as met:
             self.reasons[str(met)] = None
 
-    def _read_facts(self) -> None:
-        """The facts of all the goals that were not read yet."""
+    def read_facts(self) -> None:
+        """Read the facts of all the goals that were not read yet."""
         tables, self.unread = self.unread, []
         left = MAX_FACTS - self.rows
-        if self.depth == 0 or not self._has_rules(self.root):  # no answer beyond those that are given is of use
+        if self.depth == 0 or not self.has_rules(self.root):  # no answer beyond those that are given is of use
             left = min(left, self.most + 1)
         facts = self.knowledge.facts([table.pattern for table in tables], left + 1)
         self.rows += len(facts)
         for fact in facts[:left]:
-            self._offer(tables[fact.goal], fact.pair, Found(0, fact.surface, fact.edge))
+            self.offer(tables[fact.goal], fact.pair, FoundProof(0, fact.surface, fact.edge))
         if self.rows > MAX_FACTS:
-            raise _Met(f"more than {MAX_FACTS} facts were to be read")
+            raise BoundMet(f"more than {MAX_FACTS} facts were to be read")
 
-    def _is_asserted(self) -> bool:
-        """Whether a goal without variables is a fact: then there is no shorter proof, and no other answer."""
-        return self.root.pattern.ground and any(found.height == 0 for found in self.root.answers.values())
-
-    def _infer(self) -> None:
-        """Do what can be done without reading."""
-        while self.unexpanded or self.agenda:
-            while self.unexpanded:
-                self._expand(self.unexpanded.pop())
-            if self.agenda:
-                self._go_on(*heapq.heappop(self.agenda))
-
-    def _demand(self, pattern: Pattern, level: int) -> Table:
-        """The table for a goal that is asked in so many rules: its own, or that of a wider goal if it is no deeper."""
+    def demand(self, pattern: Pattern, level: int) -> GoalTable:
+        """Find or make the table of a goal that is nested in `level` rules; a wider goal's does if it is no deeper."""
         known = (table for wider in pattern.covers() if (table := self.tables.get(wider)))
         table = next((table for table in known if table.pattern == pattern or table.level <= level), None)
         if table is None:
-            table = self.tables[pattern] = Table(pattern, level)
+            table = self.tables[pattern] = GoalTable(pattern, level)
             self.unread.append(table)
             self.unexpanded.append(table)
         lowered = [(table, level)]
@@ -199,24 +192,25 @@ class _Search:
                 lowered += [(goal, level + 1) for goal in each.goals]
         return table
 
-    def _uses(self, table: Table) -> Iterator[Use]:
-        """The rules that could answer a goal, in all their ways."""
+    def find_uses(self, table: GoalTable) -> Iterator[RuleUse]:
+        """Find the rules that could answer a goal, in all their ways."""
         for clause in self.knowledge.rules(table.pattern.predicate):
             yield from clause.uses_for(table.pattern)
 
-    def _has_rules(self, table: Table) -> bool:
-        return next(self._uses(table), None) is not None
+    def has_rules(self, table: GoalTable) -> bool:
+        """Whether a rule could answer a goal."""
+        return next(self.find_uses(table), None) is not None
 
-    def _expand(self, table: Table) -> None:
+    def expand(self, table: GoalTable) -> None:
         """Let the rules answer a goal, unless it is nested too deep."""
         if not table.expanded and table.level < self.depth:
             table.expanded = True
-            for use in self._uses(table):
-                self._wait(Step(table, use, use.environment))
+            for use in self.find_uses(table):
+                self.wait(PartialProof(table, use, use.environment))
 
-    def _wait(self, step: Step) -> None:
+    def wait(self, step: PartialProof) -> None:
         """Ask the goal that a partial proof is at. One that has come there before is kept if it is not higher."""
-        pattern = step.use.clause.asks(step.goal, step.environment)
+        pattern = step.use.clause.pattern_of(step.goal, step.environment)
         key = (step.owner, step.use, len(step.because), step.environment)
         if key in self.steps:
             former, table = self.steps[key]
@@ -226,64 +220,65 @@ class _Search:
             step = former
         else:
             if len(self.steps) >= self.most_goals:
-                raise _Met(f"more than {self.most_goals} goals were to be asked")
-            table = self._demand(pattern, step.owner.level + 1)
+                raise BoundMet(f"more than {self.most_goals} goals were to be asked")
+            table = self.demand(pattern, step.owner.level + 1)
             step.owner.goals.add(table)
             table.await_by(step, pattern)
             self.steps[key] = step, table
         for pair in table.fitting(pattern):
-            self._hand(step, table, pair)
+            self.hand(step, table, pair)
 
-    def _hand(self, step: Step, table: Table, pair: Pair) -> None:
-        """Put an answer on the agenda of who waits for it, unless the proof would be too high."""
+    def hand(self, step: PartialProof, table: GoalTable, pair: Pair) -> None:
+        """Put an answer on the agenda of a partial proof, unless the proof would be too high."""
         height = max(step.height, table.answers[pair].height)
         if height < self.depth:
             self.handed += 1
             if self.handed > self.most_goals * STEPS_PER_GOAL:
-                raise _Met(f"more than {self.most_goals * STEPS_PER_GOAL} steps were to be taken")
+                raise BoundMet(f"more than {self.most_goals * STEPS_PER_GOAL} steps were to be taken")
             heapq.heappush(self.agenda, (height, self.handed, step, table, pair))
 
-    def _go_on(self, height: int, _: int, step: Step, table: Table, pair: Pair) -> None:
+    def advance(self, height: int, _: int, step: PartialProof, table: GoalTable, pair: Pair) -> None:
         """Take a partial proof past its goal by one of the answers."""
         if height > max(step.height, table.answers[pair].height):
             return  # it is on the agenda with the better proof too
         clause = step.use.clause
-        environment = clause.told(step.goal, step.environment, pair)
-        further = Step(step.owner, step.use, environment, height, (*step.because, (table, pair)))
+        environment = clause.extend(step.goal, step.environment, pair)
+        further = PartialProof(step.owner, step.use, environment, height, (*step.because, (table, pair)))
         if len(further.because) < len(step.use.order):
-            self._wait(further)
-        elif conclusion := clause.concludes(environment):
-            self._offer(step.owner, conclusion, further.conclusion())
+            self.wait(further)
+        elif conclusion := clause.conclude(environment):
+            self.offer(step.owner, conclusion, further.conclusion())
         else:
             self.reasons[f'the rule "{clause.called}" does not say what a variable of its head is'] = None
 
-    def _offer(self, table: Table, pair: Pair, found: Found) -> None:
-        """Keep an answer if it is new or its proof is less high, and tell all who wait for it."""
+    def offer(self, table: GoalTable, pair: Pair, found: FoundProof) -> None:
+        """Keep an answer if it is new or its proof is less high, and hand it to all that wait for it."""
         former = table.answers.get(pair)
         if former is None or found.height < former.height:
             table.keep(pair, found)
             for step in table.waiting(pair):
-                self._hand(step, table, pair)
+                self.hand(step, table, pair)
 
     def answers(self) -> Answers:
         """The answers in their order, with their proofs."""
         pairs = sorted(self.root.answers, key=lambda pair: (id_order(pair[0]), id_order(pair[1])))
-        proofs = self._proofs(pairs[: self.most])
+        proofs = self.build_proofs(pairs[: self.most])
         ends = self.goal.subject.variable, self.goal.object.variable
         answers = tuple(
-            Answer({end: node for end, node in zip(ends, pair, strict=True) if end is not None}, proof)
+            GoalAnswer({end: node for end, node in zip(ends, pair, strict=True) if end is not None}, proof)
             for pair, proof in zip(pairs, proofs, strict=False)
         )
         if self.root.pattern.ground and pairs:  # yes is all that could be answered
             return Answers(answers, complete=True, reason=None)
-        self._note_bounds(len(pairs))
+        self.note_bounds(len(pairs))
         return Answers(answers, not self.reasons, "; ".join(self.reasons) or None)
 
-    def _note_bounds(self, found: int) -> None:
+    def note_bounds(self, found: int) -> None:
+        """Note why there may be more answers than these."""
         tables = self.tables.values()
         if any(
             (table.is_waited_for and any(found.height >= self.depth for found in table.answers.values()))
-            or (table.level >= self.depth and not table.expanded and self._has_rules(table))
+            or (table.level >= self.depth and not table.expanded and self.has_rules(table))
             for table in tables
         ):
             self.reasons[f"proofs in which more than {self.depth} rules nest were not tried"] = None
@@ -292,10 +287,10 @@ class _Search:
         if found > self.most:
             self.reasons[f"there are more than {self.most} answers"] = None
 
-    def _proofs(self, pairs: list[Pair]) -> list[Proof]:
-        """The proofs of the goal's answers. What a proof stands on is always less high than it."""
+    def build_proofs(self, pairs: list[Pair]) -> list[Proof]:
+        """Build the proofs of the goal's answers. What a proof stands on is always less high than it."""
         wanted = [(self.root, pair) for pair in pairs]
-        needed: dict[Place, Found] = {}
+        needed: dict[Place, FoundProof] = {}
         while wanted:
             place = table, pair = wanted.pop()
             if place not in needed:
@@ -305,11 +300,14 @@ class _Search:
         made: dict[Place, Proof] = {}
         for (table, pair), found in sorted(needed.items(), key=lambda item: item[1].height):
             because = tuple(made[place] for place in found.because)
-            made[table, pair] = _proof(table.pattern.predicate, pair, found, because, names)
+            made[table, pair] = build_proof(table.pattern.predicate, pair, found, because, names)
         return [made[self.root, pair] for pair in pairs]
 
 
-def _proof(predicate: Predicate, pair: Pair, found: Found, because: tuple[Proof, ...], names: dict[str, str]) -> Proof:
+def build_proof(
+    predicate: Predicate, pair: Pair, found: FoundProof, because: tuple[Proof, ...], names: dict[str, str]
+) -> Proof:
+    """Build the proof of an answer from the proofs that it stands on."""
     goal = Goal(Term(pair[0]), predicate.lemma, Term(pair[1]), predicate.negated, (found.surface,))
     text = goal.text(names)
     if found.clause is None:

@@ -6,6 +6,7 @@ to is read in that same transaction: so two writers of one log take turns, and n
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
@@ -15,9 +16,11 @@ from memorygraph.compiler.pete import Mistake, id_of, pieces_of
 from memorygraph.errors import ConflictError, NotFoundError, Problem, ScriptError, Source, Span
 from memorygraph.graph.loads import Loaded, Loader, LoadReport, Provenance, Written
 from memorygraph.graph.namespace import Namespace, NamespaceTransaction
-from memorygraph.languages.pete.syntax import Opening, Piece, Program
+from memorygraph.languages.pete.reading import Reader
+from memorygraph.languages.pete.syntax import Command, Feedback, Opening, Piece, Program, Value
 from memorygraph.query import Query
-from memorygraph.runtime.pete.appending import Answered, Appender, Planner, Wrong
+from memorygraph.runtime.pete.appending import AppendPlanner, LogAppender, MakeFeedback, UnfitPiece
+from memorygraph.runtime.pete.faculties import Faculties
 from memorygraph.runtime.pete.inference import Answers
 from memorygraph.runtime.pete.log import Frame, LogEntry
 
@@ -34,12 +37,35 @@ class LogInfo(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Appended:
-    """What became of pieces that continue a log: how many were written, and what is wrong with the next."""
+class AppendReport:
+    """The report of pieces that were added to a log, and the answers to the last question among them."""
 
     report: LoadReport
     warnings: tuple[Mistake, ...] = ()
     answers: Answers | None = None
+
+
+@dataclass(frozen=True)
+class PendingCommand:
+    """A command without feedback: the id of its entry, and its text with the blanks before it."""
+
+    id: str
+    text: str
+
+    @property
+    def command(self) -> Command:
+        """The command itself."""
+        command = read_command(self.text)
+        assert command is not None  # noqa: S101 - what is stored as a command can be read as one
+        return command
+
+
+@dataclass(frozen=True)
+class CommandAnswer:
+    """What a faculty answered; `text` is what the log gained, which is nothing if another process was quicker."""
+
+    feedback: Any
+    text: str
 
 
 @dataclass(frozen=True)
@@ -49,16 +75,16 @@ class LogStore:
     namespace: Namespace
 
     def logs(self) -> list[LogInfo]:
-        """Every log, by name."""
+        """List every log, by name."""
         return [LogInfo(**row) for row in self.namespace.read("pete/list-logs")]
 
     def find(self, name: str) -> int | None:
-        """The address of the outermost context with this name, or None."""
+        """Find the address of the outermost context with this name."""
         rows = self.namespace.read("pete/find-root", name=name)
         return int(rows[0]["address"]) if rows else None
 
     def log_of(self, address: int) -> int:
-        """The log that a context is in.
+        """Find the log that a context is in.
 
         Raises:
             NotFoundError: there is no such context.
@@ -69,12 +95,12 @@ class LogStore:
         return int(rows[0]["log"])
 
     def read(self, log: int) -> Frame:
-        """A whole log, by one query.
+        """Read a whole log, by one query.
 
         Raises:
             NotFoundError: there is no such log.
         """
-        frames = frames_of(self.namespace.read("pete/read-log", log=log))
+        frames = build_frames(self.namespace.read("pete/read-log", log=log))
         if log not in frames:
             raise NotFoundError(f"there is no log memory:{log} in namespace `{self.namespace}`")
         return frames[log]
@@ -86,16 +112,16 @@ class LogStore:
         *,
         stack: Sequence[int] | None = None,
         live: bool = False,
-        answered: Answered | None = None,
+        answered: MakeFeedback | None = None,
         closing: tuple[Query, ...] = (),
-    ) -> Appended:
+    ) -> AppendReport:
         """Add pieces to a log, or, without one, begin it.
 
         `stack` are the contexts that must be open. `answered` makes of the answers to a question the feedback that
         the log gets.
 
         Raises:
-            Wrong: a piece does not fit what is stored; nothing was written.
+            UnfitPiece: a piece does not fit what is stored; nothing was written.
             ConflictError: other contexts are open by now.
         """
         warnings: list[Mistake] = []
@@ -104,7 +130,7 @@ class LogStore:
         def write(transaction: NamespaceTransaction, _stored: object) -> Written:
             warnings.clear()
             answers.clear()
-            writer = Appender(transaction, log, live=live, answered=answered)
+            writer = LogAppender(transaction, log, live=live, answered=answered)
             if stack is not None and [frame.address for frame in writer.compiler.stack] != list(stack):
                 raise ConflictError("the log went on elsewhere meanwhile; nothing was added to it")
             writer.write(pieces)
@@ -114,7 +140,30 @@ class LogStore:
 
         script = Loaded(None, len(pieces), write)
         report = Loader(self.namespace, LANGUAGE).store(script, closing=closing)
-        return Appended(report, tuple(warnings), answers[-1] if answers else None)
+        return AppendReport(report, tuple(warnings), answers[-1] if answers else None)
+
+    def pending(self, log: int) -> list[PendingCommand]:
+        """List the commands of a log that can be answered, in their order."""
+        rows = self.namespace.read("pete_feedback/pending", log=log)
+        return [PendingCommand(row["id"], row["text"]) for row in rows]
+
+    def answer(self, pending: PendingCommand, faculties: Faculties) -> CommandAnswer:
+        """Call a command, and write what it gives after it.
+
+        A command is stored before it is called, so that a crash meanwhile loses nothing: the next step finds it
+        unanswered and calls it. So a command can be called twice, but is answered once, and always directly after
+        it, also where other writers have added to the log meanwhile.
+        """
+        feedback = faculties.answer(pending.command)
+        piece = make_feedback(feedback)
+        value = json.dumps(feedback, ensure_ascii=False)
+        query = self.namespace.query("pete_feedback/answer", id=pending.id, text=piece.text, value=value)
+
+        def write(transaction: NamespaceTransaction, _stored: object) -> Written:
+            return Written({"nodes_updated": len(transaction.run(query))})
+
+        report = Loader(self.namespace, LANGUAGE).store(Loaded(None, 1, write))
+        return CommandAnswer(feedback, piece.text if report.nodes_updated else "")
 
     def load(
         self,
@@ -129,51 +178,51 @@ class LogStore:
         Raises:
             ScriptError: the log is wrong, or another one is stored under its name; nothing was changed.
         """
-        pieces = _pieces(program)
+        pieces = read_pieces(program)
         warnings = list(program.warnings)
 
         def write(transaction: NamespaceTransaction, _stored: object) -> Written:
-            log, new = self._new(transaction, program, pieces)
-            writer = Appender(transaction, log, live=False)
+            log, new = self.find_new(transaction, program, pieces)
+            writer = LogAppender(transaction, log, live=False)
             try:
                 writer.write(new)
-            except Wrong as wrong:
-                raise ScriptError(_problems(wrong.mistakes, program.source)) from wrong
-            return Written(writer.counts, (*warnings, *_problems(writer.compiler.warnings, program.source)))
+            except UnfitPiece as unfit:
+                raise ScriptError(locate(unfit.mistakes, program.source)) from unfit
+            return Written(writer.counts, (*warnings, *locate(writer.compiler.warnings, program.source)))
 
         script = Loaded(program.source.file, len(program.statements), write)
         return Loader(self.namespace, LANGUAGE).store(script, dry_run=dry_run, provenance=provenance)
 
     def queries(self, program: Program) -> list[Query]:
-        """What `load` would write for a log, as far as its questions can be answered by what is stored now.
+        """Plan what `load` would write for a log, as far as its questions can be answered by what is stored now.
 
         Raises:
             ScriptError: the log is wrong, or another one is stored under its name.
         """
-        pieces = _pieces(program)
+        pieces = read_pieces(program)
 
         def work(transaction: NamespaceTransaction) -> list[Query]:
-            log, new = self._new(transaction, program, pieces)
-            writer = Planner(transaction, log, live=False)
+            log, new = self.find_new(transaction, program, pieces)
+            writer = AppendPlanner(transaction, log, live=False)
             try:
                 writer.write(new)
-            except Wrong as wrong:
-                raise ScriptError(_problems(wrong.mistakes, program.source)) from wrong
+            except UnfitPiece as unfit:
+                raise ScriptError(locate(unfit.mistakes, program.source)) from unfit
             return writer.planned
 
         return self.namespace.read_with(work)
 
-    def _new(
+    def find_new(
         self, transaction: NamespaceTransaction, program: Program, pieces: list[Piece]
     ) -> tuple[int | None, list[Piece]]:
-        """The stored log that a program is of, and the pieces that are not stored yet."""
+        """Find the stored log that a program is of, and the pieces that are not stored yet."""
         root = program.items[0]
         assert isinstance(root, Opening)  # noqa: S101 - a log without problems begins so
         rows = transaction.run("pete/find-root", name=root.name)
         if not rows:
             return None, pieces
         log = int(rows[0]["address"])
-        frame = frames_of(transaction.run("pete/read-log", log=log))[log]
+        frame = build_frames(transaction.run("pete/read-log", log=log))[log]
         stored = frame.text
         ends = set(accumulate(map(len, frame.texts()), initial=-len(frame.lead)))
         position = 0
@@ -181,15 +230,37 @@ class LogStore:
             if position == len(stored):
                 return log, pieces[number:]
             if not stored.startswith(piece.text, position):
-                raise ScriptError([_differs(program, root, stored, log)])
+                raise ScriptError([describe_difference(program, root, stored, log)])
             position += len(piece.text)
         if position not in ends:
-            raise ScriptError([_differs(program, root, stored, log)])
+            raise ScriptError([describe_difference(program, root, stored, log)])
         return log, []
 
 
-def _pieces(program: Program) -> list[Piece]:
-    """The pieces of a log, from its name on.
+def read_command(text: str) -> Command | None:
+    """Read the command that a text is; None if it is something else.
+
+    >>> read_command(" @fan, stop")
+    Command(procedure='stop', faculty='fan', arguments=None, feedback=None)
+    """
+    reader = Reader(1)
+    pieces = [*reader.feed(text), *reader.finish()]
+    item = pieces[0].item if pieces else None
+    return item if isinstance(item, Command) else None
+
+
+def make_feedback(data: Any) -> Piece:
+    """Make what the system writes after a command or a question.
+
+    >>> make_feedback({"ok": True}).text
+    ' >> {"ok": true}'
+    """
+    text = json.dumps(data, ensure_ascii=False)
+    return Piece(Feedback(Value(text)), f" >> {text}")
+
+
+def read_pieces(program: Program) -> list[Piece]:
+    """Split a log into its pieces, from its name on.
 
     Raises:
         ScriptError: the log is wrong.
@@ -200,7 +271,8 @@ def _pieces(program: Program) -> list[Piece]:
     return [first._replace(text=first.text.lstrip()), *others]
 
 
-def _differs(program: Program, root: Opening, stored: str, log: int) -> Problem:
+def describe_difference(program: Program, root: Opening, stored: str, log: int) -> Problem:
+    """Say where a log goes on in another way than the stored one of its name."""
     text = program.source.text
     start = root.span.start
     same = next((n for n, (a, b) in enumerate(zip(text[start:], stored, strict=False)) if a != b), len(stored))
@@ -212,12 +284,13 @@ def _differs(program: Program, root: Opening, stored: str, log: int) -> Problem:
     return program.source.problem(message, "log-differs", Span(place, place + 1))
 
 
-def _problems(mistakes: Sequence[Mistake], source: Source) -> list[Problem]:
+def locate(mistakes: Sequence[Mistake], source: Source) -> list[Problem]:
+    """Give mistakes their place in a source."""
     return [source.problem(mistake.message, mistake.code, mistake.span) for mistake in mistakes]
 
 
-def frames_of(rows: Sequence[dict[str, Any]]) -> dict[int, Frame]:
-    """The contexts of a log by their addresses, from the rows of `read-log`."""
+def build_frames(rows: Sequence[dict[str, Any]]) -> dict[int, Frame]:
+    """Build the contexts of a log, by their addresses, from the rows of `read-log`."""
     contexts = sorted((row for row in rows if row["part"] == "context"), key=lambda row: int(row["context"]))
     frames: dict[int, Frame] = {}
     parts: dict[int, list[LogEntry | Frame]] = {}

@@ -2,7 +2,7 @@
 
 One step shows the model what fits of the log, lets it write until it calls for something or has no more to say,
 stores what it wrote, and lets the system answer. Nothing is kept in between but what is stored, so that a thought
-goes on after a crash, in another process, or when somebody else has added to it.
+goes on after a crash, in another process, or when another writer has added to it.
 
 Source: the grammar of PETE; only the system writes `>>` and `!!`.
 """
@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 from memorygraph.budget import Budget
@@ -21,20 +22,80 @@ from memorygraph.languages.pete.items import RESERVED
 from memorygraph.languages.pete.syntax import Opening, Piece, SensorReport
 from memorygraph.llm.model import grammar_field
 from memorygraph.llm.uris import open_model
-from memorygraph.runtime.pete.answering import answer, command_in, pending_in
-from memorygraph.runtime.pete.faculties import Faculties, Faculty, PythonFaculty, as_data, failed
+from memorygraph.runtime.pete.faculties import Faculties, Faculty, PythonFaculty, describe_failure, to_log_data
 from memorygraph.runtime.pete.log import Frame, LogEntry
-from memorygraph.runtime.pete.steps import Step, Thinking
-from memorygraph.runtime.pete.store import LogStore
-from memorygraph.runtime.pete.turn import Turn, Turns
+from memorygraph.runtime.pete.store import LogStore, read_command
+from memorygraph.runtime.pete.turn import PeteTurn, TurnTaker
 from memorygraph.runtime.pete.views import View, view
 
 BUDGET = Budget.parse("12k")
 ATTEMPTS = 3
 VIEWS = "view"  # the faculty with which the model asks for what is out of its view
 
-_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
-_ADDRESS = re.compile(r"memory:([0-9]+)")
+NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+ADDRESS = re.compile(r"memory:([0-9]+)")
+
+
+@dataclass(frozen=True)
+class PeteStep:
+    """One step: `written` is all text that the log gained, `view` what the model saw.
+
+    `command` is the command or question that ended it, `feedback` what the system answered. `problems` is what could
+    not be read of the model's answers, try by try; `warnings` says what was read differently than it was written.
+    `stuck` says that its last answer could not be read either; `closed` that the outermost context is closed, so that
+    the log has ended.
+    """
+
+    number: int
+    context: str
+    written: str
+    view: View
+    command: str | None = None
+    feedback: Any = None
+    problems: Sequence[Problem] = ()
+    warnings: Sequence[str] = ()
+    stuck: bool = False
+    closed: bool = False
+
+    @property
+    def idle(self) -> bool:
+        """Whether the model had nothing to say."""
+        return not self.written
+
+    def as_dict(self) -> dict[str, Any]:
+        """The step as `--json` prints it."""
+        return {
+            "number": self.number,
+            "context": self.context,
+            "written": self.written,
+            "command": self.command,
+            "feedback": self.feedback,
+            "problems": [problem.as_dict() for problem in self.problems],
+            "warnings": list(self.warnings),
+            "stuck": self.stuck,
+            "closed": self.closed,
+            "trace": self.view.as_dict(),
+        }
+
+
+@dataclass(frozen=True)
+class Thinking:
+    """A run of several steps; `ended` says why it ended: `closed`, `idle`, `stuck` or `max_steps`.
+
+    It is stuck where the model's text could not be read in all its attempts.
+    """
+
+    steps: tuple[PeteStep, ...] = field(default=())
+    ended: str = "max_steps"
+
+    @property
+    def written(self) -> str:
+        """All text that the log gained."""
+        return "".join(step.written for step in self.steps)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The run as `--json` prints it."""
+        return {"ended": self.ended, "written": self.written, "steps": [step.as_dict() for step in self.steps]}
 
 
 class Thought:
@@ -63,15 +124,15 @@ class Thought:
 
     @staticmethod
     def named(name: str) -> tuple[str | None, int | None]:
-        """The name or the address that a text is.
+        """Read the name or the address of a context.
 
         Raises:
-            MemoryGraphError: it can be neither.
+            MemoryGraphError: the text can be neither.
         """
-        found = _ADDRESS.fullmatch(name)
+        found = ADDRESS.fullmatch(name)
         if found:
             return None, int(found[1])
-        _require_name(name, "a context is", ", or by its address, memory:N")
+        require_name(name, "a context is", ", or by its address, memory:N")
         return name, None
 
     @property
@@ -96,7 +157,7 @@ class Thought:
         if log is None:
             raise NotFoundError(f"there is no context `{self._name}` yet: `sense` and `step` begin it")
         root = self._store.read(log)
-        return root if self._address in (None, log) else _within(root, int(self._address or 0))
+        return root if self._address in (None, log) else find_frame(root, int(self._address or 0))
 
     def render(
         self,
@@ -105,13 +166,13 @@ class Thought:
         folded: Collection[int] = (),
         unfolded: Collection[int] = (),
     ) -> View:
-        """What fits of it, with what does not fit folded; without a budget the whole text.
+        """View what fits a budget, with the rest folded or left out; without a budget, the whole text.
 
-        `folded` and `unfolded` are addresses of contexts: what is wished, as far as it fits.
+        `folded` and `unfolded` are addresses of contexts that shall be so, as far as it fits.
 
         Raises:
             NotFoundError: nothing is stored.
-            MemoryGraphError: the budget is none.
+            MemoryGraphError: the budget is invalid.
         """
         limit = Budget.parse(budget) if isinstance(budget, str) else budget
         return view(self.frame(), limit, folded=folded, unfolded=unfolded)
@@ -123,7 +184,7 @@ class Thought:
             MemoryGraphError: the name can't be one, or nothing is given.
         """
         for given in (name, *procedures):
-            _require_name(given, "a faculty and its procedures are")
+            require_name(given, "a faculty and its procedures are")
         if (faculty is None) == (not procedures):
             raise MemoryGraphError(f"the faculty `{name}` needs procedures, as name=callable")
         self._faculties.by_name[name] = faculty or PythonFaculty(procedures)
@@ -131,7 +192,7 @@ class Thought:
 
     def sensor(self, name: str, read: Callable[[], Any]) -> Self:
         """Let a sensor report before each step; a `read` that gives None has nothing to report."""
-        _require_name(name, "a sensor is")
+        require_name(name, "a sensor is")
         self._sensors[name] = read
         return self
 
@@ -139,9 +200,9 @@ class Thought:
         """Write a sensor's report into the innermost open context; it begins the log if there is none.
 
         Raises:
-            MemoryGraphError: the log is closed, or the value is no JSON.
+            MemoryGraphError: the log is closed, or the value is not JSON.
         """
-        self._append([_report(name, {} if value is None else value)])
+        self._append([make_report(name, {} if value is None else value)])
 
     def step(
         self,
@@ -152,31 +213,31 @@ class Thought:
         grammar: str = "auto",
         max_tokens: int | None = None,
         number: int = 1,
-    ) -> Step:
+    ) -> PeteStep:
         """Let the model continue the log once: up to a command, a question, or its end.
 
         `grammar` says how the endpoint takes a grammar: `auto`, `llama`, `vllm` or `none`. Text that can't be read
-        goes back to the model, which has so many `attempts`.
+        goes back to the model, which has `attempts` tries.
 
         Raises:
             MemoryGraphError: the log is closed.
             ModelError: no model is configured, or its endpoint failed.
-            ConflictError: others have opened or closed contexts while the model was writing.
+            ConflictError: other writers have opened or closed contexts while the model was writing.
         """
         limit = Budget.parse(budget) if isinstance(budget, str) else budget
         settled = self._prepare()
         with open_model(model or self._model) as asked:
-            taker = Turns(
+            taker = TurnTaker(
                 self._store,
                 asked,
                 self._all_faculties(),
-                f"pete-{self._root().name}",
+                f"pete-{self._read_root().name}",
                 grammar_field(asked, grammar),
                 max_tokens,
             )
-            turns = self._turns(taker, limit, attempts)
+            turns = self._take_turns(taker, limit, attempts)
         last = turns[-1]
-        return Step(
+        return PeteStep(
             number,
             last.context,
             settled + "".join(turn.written for turn in turns),
@@ -189,7 +250,9 @@ class Thought:
             closed=last.closed,
         )
 
-    def run(self, max_steps: int = 10, *, listener: Callable[[Step], None] | None = None, **options: Any) -> Thinking:
+    def run(
+        self, max_steps: int = 10, *, listener: Callable[[PeteStep], None] | None = None, **options: Any
+    ) -> Thinking:
         """Let the model continue the log, step by step, until it is closed or nothing more comes.
 
         `listener` hears of each step as it ends; the options are those of `step`.
@@ -198,7 +261,7 @@ class Thought:
             MemoryGraphError: the log is closed already.
             ModelError: no model is configured, or its endpoint failed. What was written before stays.
         """
-        steps: list[Step] = []
+        steps: list[PeteStep] = []
         while len(steps) < max_steps:
             step = self.step(number=len(steps) + 1, **options)
             steps.append(step)
@@ -210,13 +273,13 @@ class Thought:
                 return Thinking(tuple(steps), "stuck" if step.stuck else "idle")
         return Thinking(tuple(steps), "max_steps")
 
-    def _turns(self, taker: Turns, budget: Budget, attempts: int) -> list[Turn]:
-        """Let the model write until it can be read, at most so many times."""
-        turns: list[Turn] = []
+    def _take_turns(self, taker: TurnTaker, budget: Budget, attempts: int) -> list[PeteTurn]:
+        """Let the model write until it can be read, at most `attempts` times."""
+        turns: list[PeteTurn] = []
         problem: Problem | None = None
         while len(turns) < attempts:
-            root = self._root()
-            folded, unfolded = _wishes(root)
+            root = self._read_root()
+            folded, unfolded = find_wishes(root)
             turn = taker.take(root, view(root, budget, folded=folded, unfolded=unfolded), problem)
             turns.append(turn)
             problem = turn.problem
@@ -224,7 +287,8 @@ class Thought:
                 break
         return turns
 
-    def _root(self) -> Frame:
+    def _read_root(self) -> Frame:
+        """Read the whole log, from its outermost context."""
         log = self.log
         if log is None:
             raise NotFoundError(f"there is no context `{self._name}` yet")
@@ -233,30 +297,29 @@ class Thought:
     def _prepare(self) -> str:
         """Begin the log if need be, answer what was left unanswered, and let the sensors report.
 
-        What the answers wrote is returned.
+        Returns what the answers wrote.
         """
         self._append([])
-        root = self._root()
-        written = [
-            answer(self._store, left, self._all_faculties()).text for left in pending_in(self._store, root.address)
-        ]
-        reports = [_sensed(name, read) for name, read in self._sensors.items()]
+        root = self._read_root()
+        written = [self._store.answer(left, self._all_faculties()).text for left in self._store.pending(root.address)]
+        reports = [read_sensor(name, read) for name, read in self._sensors.items()]
         self._append([report for report in reports if report is not None])
         return "".join(written)
 
     def _append(self, pieces: Sequence[Piece]) -> None:
+        """Add pieces to the innermost open context; the log is begun if there is none."""
         log = self.log
         if log is None:
             name = self._name or ""
             begun = [Piece(Opening(name), f"context {name}() {{")]
-            self._store.append(None, [*begun, *(_indented(piece, 1) for piece in pieces)])
+            self._store.append(None, [*begun, *(indent(piece, 1) for piece in pieces)])
             return
         current = self._store.read(log).innermost()
         if not current.open:
             raise MemoryGraphError(f"the log `{current.name}` (memory:{log}) is closed, and can't go on")
         if pieces:
             depth = len(current.path())
-            self._store.append(log, [_indented(piece, depth) for piece in pieces])
+            self._store.append(log, [indent(piece, depth) for piece in pieces])
 
     def _all_faculties(self) -> Faculties:
         """The given faculties, and the one with which the model asks for what is out of its view."""
@@ -268,7 +331,7 @@ class Thought:
         log = self._store.log_of(address)
         if log == self.log:
             return {"ok": True}
-        return {"text": _within(self._store.read(log), address).text}
+        return {"text": find_frame(self._store.read(log), address).text}
 
     def _fold(self, address: int) -> dict[str, Any]:
         """Show only the result of a context."""
@@ -276,12 +339,13 @@ class Thought:
         return {"ok": True}
 
 
-def _within(root: Frame, address: int) -> Frame:
+def find_frame(root: Frame, address: int) -> Frame:
+    """Find a context of a log by its address."""
     return next(frame for frame in root.frames() if frame.address == address)
 
 
-def _wishes(root: Frame) -> tuple[set[int], set[int]]:
-    """What the model asked to have folded, and unfolded, as its log says; the last wish for a context holds."""
+def find_wishes(root: Frame) -> tuple[set[int], set[int]]:
+    """Find what the model asked to have folded, and unfolded; the last wish for a context holds."""
     wishes: dict[int, str] = {}
     waiting: list[LogEntry | Frame] = [root]
     while waiting:
@@ -289,14 +353,14 @@ def _wishes(root: Frame) -> tuple[set[int], set[int]]:
         if isinstance(part, Frame):
             waiting += reversed(part.parts)
         elif part.kind == "command" and "fold" in part.text:
-            wishes.update(_wish(part.text))
+            wishes.update(read_wish(part.text))
     folded = {address for address, wish in wishes.items() if wish == "fold"}
     return folded, wishes.keys() - folded
 
 
-def _wish(text: str) -> dict[int, str]:
-    """The context that a command wants to be folded or unfolded, and which of it."""
-    command = command_in(text)
+def read_wish(text: str) -> dict[int, str]:
+    """Read which context a command wants to be folded or unfolded, and which of the two."""
+    command = read_command(text)
     if command is None or command.faculty not in {None, VIEWS} or command.procedure not in {"fold", "unfold"}:
         return {}
     given = command.arguments.value if command.arguments else None
@@ -304,32 +368,34 @@ def _wish(text: str) -> dict[int, str]:
     return {int(address): command.procedure} if address.isdecimal() and len(address) < 19 else {}
 
 
-def _report(name: str, value: Any) -> Piece:
-    """What a sensor reports, as the log holds it."""
-    _require_name(name, "a sensor is")
+def make_report(name: str, value: Any) -> Piece:
+    """Make the report of a sensor, as the log holds it."""
+    require_name(name, "a sensor is")
     try:
-        [data] = as_data([value])
+        [data] = to_log_data([value])
         text = json.dumps(data, ensure_ascii=False)
     except (MemoryGraphError, ValueError, RecursionError) as error:
         raise MemoryGraphError(f"the report of the sensor `{name}` can't be kept: {error}") from None
     return Piece(SensorReport(f" {name} {text}"), f"!! {name} {text}")
 
 
-def _sensed(name: str, read: Callable[[], Any]) -> Piece | None:
-    """What a sensor has to report, which may be how it failed."""
+def read_sensor(name: str, read: Callable[[], Any]) -> Piece | None:
+    """Read a sensor; its report may be how it failed, and there may be none."""
     try:
         value = read()
-        return None if value is None else _report(name, value)
+        return None if value is None else make_report(name, value)
     except Exception as error:  # noqa: BLE001 - a sensor may raise anything, and the log goes on
-        return _report(name, failed(error))
+        return make_report(name, describe_failure(error))
 
 
-def _indented(piece: Piece, depth: int) -> Piece:
+def indent(piece: Piece, depth: int) -> Piece:
+    """Put a piece on a line of its own, as deep as it is nested."""
     return Piece(piece.item, "\n" + "  " * depth + piece.text)
 
 
-def _require_name(name: str, what: str, otherwise: str = "") -> None:
-    if not _NAME.fullmatch(name):
+def require_name(name: str, what: str, otherwise: str = "") -> None:
+    """Refuse a name that PETE cannot write, or that means something else in it."""
+    if not NAME.fullmatch(name):
         raise MemoryGraphError(f"{what} named by letters, digits and `_`{otherwise}, and this is {name!r}")
     if name in RESERVED:
         raise MemoryGraphError(f"{what} named by a word that means nothing else, and `{name}` is reserved")

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from memorygraph import MemoryGraph
-from memorygraph.runtime.result import RunResult
+from memorygraph.runtime.runs import RunResult
 from memorygraph.scripted.scripted_model import ScriptedModel
 from tests.conftest import EXAMPLES
 

@@ -116,7 +116,7 @@ def test_a_command_that_was_answered_elsewhere_meanwhile_keeps_that_answer(mind:
         return "second"
 
     step = thought.faculty("eye", look=look).step()
-    assert ["somebody else" in warning for warning in step.warnings] == [True]
+    assert ["another process" in warning for warning in step.warnings] == [True]
     assert require_log(thought) == lines(BEGUN, '  look >> {"result": "first"}', "  // other")
 
 

@@ -17,7 +17,7 @@ import pytest
 from memorygraph import MemoryGraphError
 from memorygraph.languages.pete.syntax import Command, Value
 from memorygraph.runtime.permissions import Permissions
-from memorygraph.runtime.pete.faculties import MAX_ANSWER, Faculties, PythonFaculty, ToolFaculty
+from memorygraph.runtime.pete.faculties import MAX_ANSWER_CHARS, Faculties, PythonFaculty, ToolFaculty
 from memorygraph.runtime.tools import ImportedTool, open_tool
 from memorygraph.scripted.replies import Reply
 from tests.runtime.pete.minds import BEGUN, Mind, letter_by_letter, require_log
@@ -89,7 +89,7 @@ def test_what_a_procedure_gives_is_an_object_or_an_array(procedure: Any, argumen
         (lambda: 10**400, "too large"),
         (lambda: 10**9000, "ValueError"),
         (lambda: json.loads("[" * 200 + "]" * 200), "nested"),
-        (lambda: "x" * MAX_ANSWER, "at most 20,000"),
+        (lambda: "x" * MAX_ANSWER_CHARS, "at most 20,000"),
     ],
 )
 def test_what_cannot_stand_in_a_log_is_an_error_in_it(procedure: Any, said: str) -> None:
@@ -226,10 +226,10 @@ def test_the_tools_of_an_mcp_server_are_procedures(mind: Mind, mcp: ImportedTool
 @pytest.mark.timeout(120)
 def test_a_model_is_told_the_tools_of_an_mcp_server_and_what_they_take(mcp: ImportedTool, tmp_path: Path) -> None:
     faculty = ToolFaculty(mcp)
-    assert any(line.startswith('add {"a": integer, "b": integer}') for line in faculty.described())
+    assert any(line.startswith('add {"a": integer, "b": integer}') for line in faculty.describe())
     assert (faculty.has("add"), faculty.has("subtract")) == (True, False)
     refused = ToolFaculty(open_tool("server", MCP, tmp_path, Permissions.of([])))
-    assert list(refused.described()) == [f"the tool {refused.tool.uri}"]
+    assert list(refused.describe()) == [f"the tool {refused.tool.uri}"]
 
 
 def test_a_tool_that_nobody_allowed_is_refused_in_the_log(mind: Mind, tmp_path: Path) -> None:

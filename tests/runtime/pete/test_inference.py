@@ -19,7 +19,7 @@ from memorygraph.graph.connection import Connection
 from memorygraph.graph.namespace import Namespace
 from memorygraph.languages.pete.lemmas import spellings
 from memorygraph.query import Query
-from memorygraph.runtime.pete.inference import Answers, Goal, RuleGoals, Term, ask, explain
+from memorygraph.runtime.pete.inference import Answers, Goal, RuleGoals, Term, ask, explain_proof
 from tests.examples import examples
 from tests.shared_neo4j import new_namespace
 
@@ -106,7 +106,7 @@ class World:
 
     def proof(self, question: str) -> list[str]:
         [answer] = self.ask(question).answers
-        return explain(answer.proof)
+        return explain_proof(answer.proof)
 
 
 def _term(text: str) -> Term:
@@ -400,9 +400,9 @@ def test_the_bound_on_facts_is_said(world: World, monkeypatch: pytest.MonkeyPatc
 
 
 def test_the_bound_on_rules_is_said(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    from memorygraph.runtime.pete import knowledge
+    from memorygraph.runtime.pete import rules
 
-    monkeypatch.setattr(knowledge, "MAX_RULES", 2)
+    monkeypatch.setattr(rules, "MAX_RULES", 2)
     world.tell("a is q", "b is r", "c is s")
     world.teach("_x is p if _x is q", "_x be p if _x is p", "_x be p if _x is r", "_x be p if _x is s")
     answers = world.ask("_x be p")
@@ -455,7 +455,7 @@ def test_names_of_any_kind_stay_data(world: World, name: str) -> None:
     world.teach_rules(RuleGoals(Goal(x, name, Term("canary"), True), (asked,), (), name=name))
     [inferred] = world.ask(Goal(x, name, Term(variable="y"), negated=True)).answers
     assert inferred.bindings == {name: name, "y": "canary"}
-    assert name in explain(inferred.proof)[0]
+    assert name in explain_proof(inferred.proof)[0]
     assert world.values("canary sing _x") == ["song"]
 
 
@@ -481,7 +481,7 @@ def test_shared_parts_of_a_proof_are_shown_once(world: World) -> None:
     world.tell("leo p0 yes")
     world.teach(*(f"_x p{i + 1} yes if _x p{i} yes and _x p{i} yes and _x p{i} yes" for i in range(20)))
     [answer] = world.ask("leo p20 yes", depth=20).answers
-    assert len(explain(answer.proof)) == 1 + 3 * 20
+    assert len(explain_proof(answer.proof)) == 1 + 3 * 20
     assert len(repr(answer.proof)) < 1_000
 
 

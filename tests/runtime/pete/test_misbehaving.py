@@ -10,7 +10,7 @@ import pytest
 
 from memorygraph import ModelError
 from memorygraph.llm.completion import ToolCall
-from memorygraph.runtime.pete.hearing import MAX_SPEECH, MAX_STATEMENT
+from memorygraph.runtime.pete.replies import MAX_REPLY_CHARS, MAX_STATEMENT_CHARS
 from memorygraph.scripted.replies import BadJson, CutStream, Failure, Reply, Request
 from tests.runtime.pete.minds import BEGUN, Mind, at_once, letter_by_letter, lines, require_log
 
@@ -55,7 +55,7 @@ def test_what_closes_too_much_ends_the_log_once(mind: Mind, pace: Any) -> None:
     thought = mind.thinks(pace("tl;dr /* done */ }}} context again() { // no\n"))
     thinking = thought.run()
     assert (thinking.ended, len(thinking.steps)) == ("closed", 1)
-    assert ["behind the end" in warning for warning in thinking.steps[0].warnings] == [True]
+    assert ["after the end" in warning for warning in thinking.steps[0].warnings] == [True]
     assert require_log(thought) == BEGUN + "\n  tl;dr /* done */ }"
 
 
@@ -174,7 +174,7 @@ def test_a_refusal_is_said(mind: Mind) -> None:
 
 @pytest.mark.parametrize("begun", ["// ", "&a = /* ", '&a is "', "@[note: ", "set [1", "&a "])
 def test_a_statement_without_an_end_is_stopped(mind: Mind, begun: str) -> None:
-    endless = Reply(begun + "no end, " * MAX_SPEECH, piece_length=4000)
+    endless = Reply(begun + "no end, " * MAX_REPLY_CHARS, piece_length=4000)
     thought = mind.thinks("&z likes &z.", endless, endless, endless)
     thought.step()
     thinking = thought.run(attempts=2)
@@ -184,14 +184,14 @@ def test_a_statement_without_an_end_is_stopped(mind: Mind, begun: str) -> None:
 
 
 def test_endless_statements_are_stopped_and_those_that_ended_are_kept(mind: Mind) -> None:
-    thought = mind.thinks(Reply("// and on\n" * MAX_SPEECH, piece_length=4000))
+    thought = mind.thinks(Reply("// and on\n" * MAX_REPLY_CHARS, piece_length=4000))
     step = thought.step()
     assert ["was stopped" in warning for warning in step.warnings] == [True]
-    assert len(require_log(thought)) < MAX_SPEECH + MAX_STATEMENT
+    assert len(require_log(thought)) < MAX_REPLY_CHARS + MAX_STATEMENT_CHARS
 
 
 def test_endless_blanks_are_stopped(mind: Mind) -> None:
-    thought = mind.thinks(Reply(" \n" * MAX_SPEECH * 4, piece_length=4000))
+    thought = mind.thinks(Reply(" \n" * MAX_REPLY_CHARS * 4, piece_length=4000))
     assert thought.run().ended == "idle"
 
 

@@ -17,7 +17,7 @@ from memorygraph.compiler.pete import pieces_of
 from memorygraph.graph.connection import Connection
 from memorygraph.languages import parse
 from memorygraph.languages.pete.syntax import Comment, Piece, Program
-from memorygraph.runtime.pete.appending import Wrong
+from memorygraph.runtime.pete.appending import UnfitPiece
 from memorygraph.runtime.pete.store import LogStore
 from tests.conftest import empty_namespace
 from tests.examples import examples
@@ -279,9 +279,9 @@ def test_nothing_is_added_to_a_closed_log(graph: MemoryGraph) -> None:
     graph.load("context main() { }", "pete")
     before = elements(graph)
     for text in (" // more", " context main() {", " &a = /* a */"):
-        with pytest.raises(Wrong, match="no context is open here"):
+        with pytest.raises(UnfitPiece, match="no context is open here"):
             store_of(graph).append(1, pieces(text), live=True)
-    with pytest.raises(Wrong, match="no context is open here"):
+    with pytest.raises(UnfitPiece, match="no context is open here"):
         store_of(graph).append(None, pieces(" // more"))
     assert elements(graph) == before
 

@@ -124,7 +124,7 @@ def test_a_question_is_answered_in_the_log_with_its_proof_and_binds(mind: Mind) 
     assert step.feedback["proof"]
     assert "_who likes &fish? >> {" in thought.text
     assert thought.step().warnings == ()
-    rows = mind.query("MATCH (a)-[:EDGE {namespace: $namespace, lemma: 'is'}]->(b) RETURN a.name AS a, b.name AS b")
+    rows = mind.query("MATCH (a)-[:EDGE {namespace: $namespace, lemma: 'be'}]->(b) RETURN a.name AS a, b.name AS b")
     assert rows == [{"a": "the cat", "b": "7"}]
     assert read_program(thought.text).problems == ()
 

@@ -1,13 +1,19 @@
-"""Rules as they are used: their variables are places, so that each use of a rule has variables of its own."""
+"""Rules as questions use them, and what questions read: rules, facts and names of one namespace.
+
+The variables of a rule are places, so that each use of it has variables of its own.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
+from memorygraph.errors import MemoryGraphError
+from memorygraph.graph.namespace import RunQuery
 from memorygraph.runtime.pete.goals import Goal, RuleGoals
 
+MAX_RULES = 1_000
 Pair: TypeAlias = tuple[str, str]
 Ends: TypeAlias = tuple[str | int, str | int]  # of a goal in a rule: a node, or the place of a variable
 Environment: TypeAlias = tuple[str | None, ...]  # the nodes of a rule's variables, by their places
@@ -87,18 +93,18 @@ class Clause:
         return self.rule.name or self.rule.id
 
     def ways(self) -> Iterator[list[int]]:
-        """The goals that together make the body true, one list for each way: what is behind an `or` begins one.
+        """The goals that together make the body true, one list for each way: what follows an `or` begins one.
 
-        For as conjunctions have no precedence, what comes later by an `and` must hold in any case.
+        Conjunctions have no precedence, so what follows later by an `and` must hold in any case.
         """
         words = self.rule.conjunctions
         for start in (0, *(i for i, word in enumerate(words, 1) if word == "or")):
             yield [start, *(i for i, word in enumerate(words[start:], start + 1) if word != "or")]
 
-    def uses_for(self, pattern: Pattern) -> Iterator[Use]:
+    def uses_for(self, pattern: Pattern) -> Iterator[RuleUse]:
         """The ways in which the rule can answer a goal."""
         if pattern.same and self.head[0] != self.head[1]:
-            joined = self._with_one_end()
+            joined = self.join_ends()
             if joined is not None:
                 yield from joined.uses_for(pattern)
             return
@@ -110,10 +116,10 @@ class Clause:
             if node is not None and isinstance(end, int):
                 environment[end] = node
         for way in self.ways():
-            yield Use(self, tuple(self._in_order(way, environment)), tuple(environment))
+            yield RuleUse(self, tuple(self.order_goals(way, environment)), tuple(environment))
 
-    def _in_order(self, way: list[int], environment: list[str | None]) -> list[int]:
-        """The goals in the order to ask them: next the one of whose ends most are known by then."""
+    def order_goals(self, way: list[int], environment: list[str | None]) -> list[int]:
+        """Order the goals to be asked: next the one of whose ends most are known by then."""
         if len(way) > MAX_ORDERED:
             return way
         known = {place for place, node in enumerate(environment) if node is not None}
@@ -124,27 +130,27 @@ class Clause:
             known.update(end for end in self.body[ordered[-1]][0] if isinstance(end, int))
         return ordered
 
-    def asks(self, goal: int, environment: Environment) -> Pattern:
+    def pattern_of(self, goal: int, environment: Environment) -> Pattern:
         """A goal of the body, with the nodes that are known."""
         ends, predicate = self.body[goal]
         subject, object_ = (environment[end] if isinstance(end, int) else end for end in ends)
         return Pattern(subject, object_, ends[0] == ends[1] and subject is None, predicate)
 
-    def told(self, goal: int, environment: Environment, pair: Pair) -> Environment:
-        """The environment with an answer to a goal of the body in it."""
+    def extend(self, goal: int, environment: Environment, pair: Pair) -> Environment:
+        """Put an answer to a goal of the body into an environment."""
         nodes = list(environment)
         for end, node in zip(self.body[goal][0], pair, strict=True):
             if isinstance(end, int):
                 nodes[end] = node
         return tuple(nodes)
 
-    def concludes(self, environment: Environment) -> Pair | None:
-        """What the head says, or None if the body left one of its variables open."""
+    def conclude(self, environment: Environment) -> Pair | None:
+        """Conclude what the head says; None if the body left one of its variables open."""
         subject, object_ = (environment[end] if isinstance(end, int) else end for end in self.head)
         return None if subject is None or object_ is None else (subject, object_)
 
-    def _with_one_end(self) -> Clause | None:
-        """The clause with both ends of its head made one, or None if they are two nodes."""
+    def join_ends(self) -> Clause | None:
+        """Make both ends of the head one; None if they are two nodes."""
         kept, gone = self.head if isinstance(self.head[1], int) else self.head[::-1]
         if not isinstance(gone, int):
             return None
@@ -158,9 +164,89 @@ class Clause:
 
 
 @dataclass(frozen=True, eq=False)
-class Use:
+class RuleUse:
     """A rule that is to answer a goal, in one of its ways: the goals to ask in their order, and what is known."""
 
     clause: Clause
     order: tuple[int, ...]
     environment: Environment
+
+
+class AssertedFact(NamedTuple):
+    """What an edge asserts of one of the goals that were asked, whose number is `goal`."""
+
+    goal: int
+    pair: Pair
+    edge: str
+    surface: str
+
+
+class Knowledge:
+    """A namespace as one question sees it: the rules that can be reached from its goal, and any facts."""
+
+    def __init__(self, run: RunQuery, goal: Goal, nesting: int) -> None:
+        """Read the rules that a proof can use in which so many nest; `all_rules` is false if there are too many."""
+        self._run = run
+        self._forms: dict[str, dict[str, None]] = {}
+        self._rules: dict[Predicate, list[Clause]] = {}
+        self.all_rules = True
+        self.note_forms(goal)
+        self.read_rules({Predicate(goal.lemma, goal.negated)}, nesting)
+
+    def rules(self, predicate: Predicate) -> Sequence[Clause]:
+        """The rules whose head says this."""
+        return self._rules.get(predicate, ())
+
+    def facts(self, patterns: Sequence[Pattern], limit: int) -> list[AssertedFact]:
+        """Read what is asserted of any of these goals, in the order of the goals and of the nodes."""
+        rows = [
+            {
+                "goal": number,
+                "subject": pattern.subject,
+                "object": pattern.object,
+                "same": pattern.same,
+                "lemma": pattern.predicate.lemma,
+                "forms": list(self._forms[pattern.predicate.lemma]),
+                "negated": pattern.predicate.negated,
+            }
+            for number, pattern in enumerate(patterns)
+        ]
+        found = self._run("pete_questions/facts", rows=rows, limit=limit)
+        return [
+            AssertedFact(row["goal"], (row["subject"], row["object"]), row["edge"], row["surface"]) for row in found
+        ]
+
+    def names(self, nodes: Iterable[str]) -> dict[str, str]:
+        """Read the names of nodes, of those that have one."""
+        rows = self._run("pete_questions/names", ids=sorted(nodes))
+        return {row["id"]: row["name"] for row in rows if row["name"]}
+
+    def read_rules(self, predicates: set[Predicate], nesting: int) -> None:
+        """Read the rules that can be reached, by one query for all that are nested equally deep."""
+        left = MAX_RULES
+        for _ in range(nesting):
+            rows = [predicate._asdict() for predicate in sorted(predicates)]
+            found = self._run("pete_questions/rules", rows=rows, limit=left + 1)
+            self.all_rules = self.all_rules and len(found) <= left
+            self._rules.update((predicate, []) for predicate in predicates)
+            predicates = {predicate for row in found[:left] for predicate in self.keep_rule(row)}
+            predicates -= self._rules.keys()
+            left -= min(len(found), left)
+            if not predicates:
+                break
+
+    def keep_rule(self, row: dict[str, Any]) -> list[Predicate]:
+        """Keep a rule that was read, and return the predicates that its body asks for."""
+        try:
+            rule = RuleGoals.from_json(row["rule"], row["id"], row["name"] or "")
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise MemoryGraphError(f"the rule {row['id']} cannot be read: {error}") from error
+        clause = Clause.of(rule)
+        self._rules[Predicate(rule.head.lemma, rule.head.negated)].append(clause)
+        for goal in (rule.head, *rule.body):
+            self.note_forms(goal)
+        return [predicate for _, predicate in clause.body]
+
+    def note_forms(self, goal: Goal) -> None:
+        """Remember how the predicate of a goal is written."""
+        self._forms.setdefault(goal.lemma, {goal.lemma: None}).update(dict.fromkeys(goal.forms))

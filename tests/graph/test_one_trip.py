@@ -7,8 +7,8 @@ import pytest
 from memorygraph import MemoryGraph, Provenance, ScriptError
 from memorygraph.compiler import compile_program
 from memorygraph.graph.connection import Connection
-from memorygraph.graph.foreseen import foreseen, opening
 from memorygraph.graph.loads import Loader
+from memorygraph.graph.one_trip import plan_one_trip
 from memorygraph.languages import parse
 from memorygraph.library import CYPHER
 from memorygraph.query import Query
@@ -17,7 +17,7 @@ BEFORE = """
 Node(node_id="a", name="A", data="one"); Node(node_id="b", name="B", data="two"); Node(node_id="c", name="C", data="");
 Edge(edge_id="ab", from_node="a", to_node="b", verb="knows", weight=0.5);
 """
-FORESEEN = [
+ONE_TRIP = [
     'Node(node_id="new", name="New", data="")',
     'Node(node_id="a", name="A", data="other")',
     'Node(node_id="a", name="A", data="one")',
@@ -28,7 +28,7 @@ FORESEEN = [
     'Edge(edge_id="ab", from_node="a", to_node="b", verb="knows", weight=0.5)',
     'Edge(edge_id="ab", from_node="a", to_node="b", verb="likes")',
 ]
-UNFORESEEN = [
+SEVERAL_TRIPS = [
     'Edge(edge_id="ab", from_node="a", to_node="c", verb="knows", weight=0.5)',
     'Edge(edge_id="ab", from_node="b", to_node="a", verb="knows", weight=0.5)',
     'Edge(edge_id="ab", weight=1.0)',
@@ -52,7 +52,7 @@ ORDER BY labels, n.revision, n.id, n.since, r.id
 ELEMENTS = ("a", "b", "c", "ab", "new")
 
 
-@pytest.mark.parametrize("statement", FORESEEN)
+@pytest.mark.parametrize("statement", ONE_TRIP)
 def test_a_load_of_one_declaration_is_one_query(graph: MemoryGraph, statement: str, ran: list[Query]) -> None:
     graph.load(BEFORE)
     ran.clear()
@@ -60,8 +60,8 @@ def test_a_load_of_one_declaration_is_one_query(graph: MemoryGraph, statement: s
     assert len(ran) == 1
 
 
-@pytest.mark.parametrize("statement", FORESEEN + UNFORESEEN)
-def test_what_is_foreseen_is_stored_as_what_is_not(graph: MemoryGraph, twin: MemoryGraph, statement: str) -> None:
+@pytest.mark.parametrize("statement", ONE_TRIP + SEVERAL_TRIPS)
+def test_one_round_trip_stores_what_several_do(graph: MemoryGraph, twin: MemoryGraph, statement: str) -> None:
     found = []
     for each, check in ((graph, None), (twin, lambda _transaction: [])):
         each.load(BEFORE)
@@ -81,7 +81,7 @@ def _alike(value: object) -> object:
 
 
 @pytest.mark.parametrize("statement", WRONG)
-def test_what_is_wrong_is_refused_where_something_else_was_foreseen(graph: MemoryGraph, statement: str) -> None:
+def test_what_is_wrong_is_refused_where_something_else_was_planned(graph: MemoryGraph, statement: str) -> None:
     graph.load(BEFORE)
     exported = graph.export("jsonl")
     with pytest.raises(ScriptError):
@@ -89,21 +89,19 @@ def test_what_is_wrong_is_refused_where_something_else_was_foreseen(graph: Memor
     assert graph.export("jsonl") == exported
 
 
-def test_a_dry_run_of_what_is_foreseen_stores_nothing(graph: MemoryGraph) -> None:
+def test_a_dry_run_in_one_round_trip_stores_nothing(graph: MemoryGraph) -> None:
     graph.load(BEFORE)
     exported = graph.export("jsonl")
-    assert graph.load(FORESEEN[0] + ";", dry_run=True).nodes_created == 1
+    assert graph.load(ONE_TRIP[0] + ";", dry_run=True).nodes_created == 1
     assert graph.export("jsonl") == exported
 
 
-@pytest.mark.parametrize("statement", FORESEEN)
-def test_what_is_foreseen_is_planned_on_indexes(connection: Connection, statement: str) -> None:
+@pytest.mark.parametrize("statement", ONE_TRIP)
+def test_a_load_of_one_declaration_is_planned_on_indexes(connection: Connection, statement: str) -> None:
     program = parse(statement + ";")
-    cases = foreseen(program, lambda stored: compile_program(program, stored, namespace="n", token="t"))
-    begin = CYPHER["load/begin-load"](namespace="n", load="l", ids=["a"])
-    query = opening(
-        begin, cases, lambda last: CYPHER["load/record-load"].around(last, namespace="n", load="l", record={})
-    )
-    _, operators = connection.plan(query)
+    planned = plan_one_trip(program, lambda stored: compile_program(program, stored, namespace="n", token="t"), "t")
+    assert planned is not None
+    given = {"namespace": "n", "load": "l", "ids": ["a"], "record": {}}
+    _, operators = connection.plan(CYPHER[planned.query](**given, **planned.parameters))
     assert [name for name, _ in operators if name.endswith("Scan") and "Index" not in name] == []
-    assert 1 <= len(cases) <= 2
+    assert planned.parameters["absent"] or planned.parameters["present"]

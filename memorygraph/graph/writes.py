@@ -1,0 +1,86 @@
+"""The unit of work of every write that has a revision: loads, entities, logs and undo go through it.
+
+1. Begin: one query takes the write lock of the namespace until the commit, counts its next revision, and reads what the
+   write asks for.
+2. Plan and write, in the same transaction.
+3. Record: the write leaves a `Load` with its id, and with what it changed.
+
+Transient failures run it again from the start (`Connection.write`). If the acknowledgement of a commit was lost, the
+new run finds the record of its own id when it begins: that is `OpenWrite.applied`.
+
+What a small write will find can often be told beforehand. Then one query begins, compares and writes, in one round
+trip: `load/load-node`, `load/load-edge` or `entities/begin-and-write`. Where it has found something else, the write has
+only begun, and continues as any other.
+
+Messages and runs have no revisions: what they write is addressed by its content, and can simply be written again
+(`Namespace.write`).
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from memorygraph.graph.namespace import Namespace, NamespaceTransaction
+from memorygraph.query import Query
+
+Result = TypeVar("Result")
+
+COUNTS = ("nodes_created", "nodes_updated", "nodes_deleted", "edges_created", "edges_updated", "edges_deleted")
+NOTHING = dict.fromkeys(COUNTS, 0)
+
+
+@dataclass(frozen=True)
+class OpenWrite:
+    """A write that has begun: it holds the lock of its namespace. `found` is the row of the query that began it."""
+
+    transaction: NamespaceTransaction
+    load: str
+    found: Mapping[str, Any]
+
+    @property
+    def revision(self) -> int:
+        """The revision that this write makes."""
+        return int(self.found["revision"])
+
+    @property
+    def applied(self) -> Mapping[str, Any] | None:
+        """The record of this write, if an earlier run of it was committed and only the acknowledgement was lost."""
+        applied: Mapping[str, Any] | None = self.found["applied"]
+        return applied
+
+    def record(self, record: Mapping[str, Any]) -> None:
+        """Leave the record of the write."""
+        self.transaction.run("load/record-load", load=self.load, record=record)
+
+
+def write_revision(namespace: Namespace, work: Callable[[OpenWrite], Result], begin: str, **parameters: Any) -> Result:
+    """Run a unit of work that makes a revision, beginning with this query; it runs again after a transient failure.
+
+    Raises:
+        ConflictError: other writers stood in the way for too long.
+        ConnectionError: the server cannot be reached.
+    """
+    load = uuid.uuid4().hex
+    first = namespace.query(begin, load=load, **parameters)
+
+    def run(transaction: NamespaceTransaction) -> Result:
+        [found] = transaction.run(first)
+        return work(OpenWrite(transaction, load, found))
+
+    return namespace.write(run)
+
+
+def run_counted(
+    transaction: NamespaceTransaction, queries: Iterable[Query], progress: Callable[[int], None] | None = None
+) -> dict[str, int]:
+    """Run queries that report counts, and add these up; `progress` is told the number of rows of each."""
+    counts = dict(NOTHING)
+    for query in queries:
+        [row] = transaction.run(query)
+        counts = {name: count + row["counts"].get(name, 0) for name, count in counts.items()}
+        if progress is not None:
+            progress(len(query.parameters.get("rows") or query.parameters["ids"]))
+    return counts

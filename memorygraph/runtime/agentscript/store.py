@@ -1,0 +1,131 @@
+"""The record of a run of AgentScript in Neo4j: its generations, what each of them saw, and their messages.
+
+A thread of its own writes while the run goes on, so that a run does not wait for the database; what is written is
+there as soon as it is known, also when the run is killed. What cannot be written never breaks a run that has
+begun: it warns.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import uuid4
+
+from memorygraph.context.items import ContextItem
+from memorygraph.graph.namespace import Namespace
+from memorygraph.llm.recording import answers_of, call_of
+from memorygraph.messages.recorder import Recorder
+from memorygraph.query import Query
+from memorygraph.runtime.agentscript.generation import GenerationRecord
+from memorygraph.runtime.runs import RunWriter, stored_properties
+
+
+@dataclass(eq=False)
+class AgentRunStore:
+    """Writes one run into a namespace. `conversation` is the one that keeps its messages."""
+
+    namespace: Namespace
+    id: str = field(default_factory=lambda: uuid4().hex)
+
+    def __post_init__(self) -> None:
+        self.conversation = f"run-{self.id}"
+        self._recorder = Recorder(self.namespace, self.conversation)
+        self._writer = RunWriter(f"the run {self.id}")
+        self._order = 0
+        self._written: set[str] = set()
+
+    def begin(self, properties: dict[str, Any]) -> None:
+        """Write that the run begins, before anything of it happens.
+
+        Raises:
+            ConnectionError: the database cannot be reached.
+        """
+        self.write(self.namespace.query("runs/begin-run", id=self.id, properties=stored_properties(properties)))
+
+    def add(self, record: GenerationRecord) -> None:
+        """Have a generation written."""
+        order, self._order = self._order, self._order + 1
+        self._writer.put(lambda: self.write_generation(order, record))
+
+    def end(self, properties: dict[str, Any]) -> None:
+        """Have the end written, and wait until everything is."""
+        query = self.namespace.query("runs/end-run", id=self.id, properties=stored_properties(properties))
+        self._writer.put(lambda: self.write(query))
+        self._writer.close()
+
+    def write(self, query: Query) -> None:
+        """Run a query in a transaction of its own."""
+        self.namespace.write(lambda transaction: transaction.run(query))
+
+    def write_generation(self, order: int, record: GenerationRecord) -> None:
+        """Write a generation, the context that it saw, and the messages of its calls."""
+        items = [item_row(item) for item in record.prompt.items]
+        new = [row if row["id"] not in self._written else {**row, "properties": {}} for row in items]
+        calls = [
+            call_of(self.namespace.name, self.conversation, attempt.messages, attempt.completion, attempt.at)
+            for attempt in record.attempts
+        ]
+        for call in calls:
+            self._recorder.record(call)
+        self.write(
+            self.namespace.query(
+                "runs/record-generation",
+                run=self.id,
+                order=order,
+                id=record.id,
+                properties=stored_properties(generation_properties(record)),
+                conversation=self.conversation,
+                items=new,
+                messages=[id_ for call in calls for id_ in answers_of(call)],
+            )
+        )
+        self._written.update(row["id"] for row in items)
+
+
+def generation_properties(record: GenerationRecord) -> dict[str, Any]:
+    """The properties that a generation is stored with."""
+    last = record.attempts[-1].completion if record.attempts else None
+    usage = last.usage if last else None
+    return {
+        "agent": record.agent,
+        "function": record.function,
+        "model": (last.model if last else "") or record.model.name,
+        "uri": record.model.uri,
+        "system": record.prompt.system,
+        "instruction": record.instruction,
+        "schema": record.prompt.schema,
+        "unused": [unused.as_dict() for unused in record.unused] or None,
+        "attempts": record.tried,
+        "errors": record.errors or None,
+        "ok": record.error is None,
+        "error": record.error,
+        "result": record.result,
+        "prompt_tokens": usage.prompt_tokens if usage else None,
+        "completion_tokens": usage.completion_tokens if usage else None,
+        "at": record.at,
+        "seconds": round(record.seconds, 6),
+    }
+
+
+def item_row(item: ContextItem) -> dict[str, Any]:
+    """A context item as it is stored, under the hash of its properties: prompts share their items."""
+    properties = {
+        "source": item.source,
+        "text": item.text,
+        "budget": str(item.budget) if item.budget else None,
+        "clipped": item.clipped,
+        "original_size": item.original_size,
+        "clipped_size": item.clipped_size,
+        "strategy": item.strategy,
+        "origins": list(item.origins),
+    }
+    text = json.dumps(properties, sort_keys=True)
+    identity = hashlib.sha256(text.encode()).hexdigest()
+    return {
+        "id": identity,
+        "index": item.index,
+        "origins": list(item.origins),
+        "properties": stored_properties(properties),
+    }
