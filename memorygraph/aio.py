@@ -11,14 +11,13 @@ import itertools
 from collections.abc import AsyncIterator, Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
-from functools import partial, wraps
+from functools import cached_property, partial, wraps
 from typing import Any, Self
 
 from memorygraph.client import MemoryGraph
 
 PAGE_ROWS = 1000
 MAX_THREADS = 32
-FACETS = frozenset({"entities"})  # parts of the client that have methods of their own
 
 
 class Offloaded:
@@ -33,7 +32,8 @@ class Offloaded:
 
     def __getattr__(self, name: str) -> Any:
         attribute = getattr(self._target, name)
-        if name in FACETS:
+        # A part of the client that has methods of its own, as `mg.entities`.
+        if isinstance(getattr(type(self._target), name, None), cached_property):
             return Offloaded(attribute, self._executor)
         if inspect.isgeneratorfunction(attribute):
             return wraps(attribute)(partial(self._stream, attribute))

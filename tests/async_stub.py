@@ -14,7 +14,6 @@ import subprocess
 import sys
 from collections.abc import Iterator
 
-from memorygraph.aio import FACETS
 from tests.modules import PACKAGE
 
 STUB = PACKAGE / "aio.pyi"
@@ -38,8 +37,7 @@ def generate() -> str:
     """The text of the stub."""
     client = ast.parse((PACKAGE / "client.py").read_text("utf-8"))
     parts = [(client, "MemoryGraph", CLASS)]
-    for facet in sorted(FACETS):
-        [method] = [node for node in ast.walk(client) if isinstance(node, ast.FunctionDef) and node.name == facet]
+    for method in (node for node in ast.walk(client) if isinstance(node, ast.FunctionDef) and _is_facet(node)):
         [home] = [node for node in method.body if isinstance(node, ast.ImportFrom)]
         module = PACKAGE.parent / f"{str(home.module).replace('.', '/')}.py"
         name = ast.unparse(method.returns) if method.returns else ""
@@ -67,6 +65,12 @@ def generate() -> str:
     return _ruff(_ruff(text, "check", "--fix", "--quiet", "--select", "I"), "format")
 
 
+def _is_facet(node: ast.FunctionDef) -> bool:
+    """Whether it is a part of the client that has methods of its own, as `mg.entities`."""
+    is_cached = any(ast.unparse(decorator) == "cached_property" for decorator in node.decorator_list)
+    return is_cached and not node.name.startswith("_")
+
+
 def _names(source: str | list[ast.expr]) -> set[str]:
     nodes = [ast.parse(source)] if isinstance(source, str) else source
     return {node.id for tree in nodes for node in ast.walk(tree) if isinstance(node, ast.Name)}
@@ -90,7 +94,7 @@ def _method(node: ast.FunctionDef) -> str:
     returns = ast.unparse(node.returns) if node.returns else "None"
     generator = re.fullmatch(r"Generator\[(.*), None, None\]", returns)
     word, returns = ("def", f"AsyncIterator[{generator[1]}]") if generator else ("async def", returns)
-    if node.name in FACETS:
+    if _is_facet(node):
         return f"    @property\n    def {node.name}(self) -> Async{returns}: ...\n"
     first_line = (ast.get_docstring(node) or "").partition("\n\n")[0].replace("\n", " ")
     head = "".join(f"    @{decorator}\n" for decorator in decorators)
