@@ -1,6 +1,7 @@
 """Bring stored predicates up to date: lemmas that an earlier rule took from the letters become those of a dictionary.
 
-The ids of facts stay as they are, though they were made from the lemmas then: the history and the logs name them.
+Ids stay as they are: they are made of stems, which are what lemmas were then. Each step can be done again, so that a
+migration that was interrupted is finished by the next one, and two clients may do it at once.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ def migrate_lemmas(connection: Connection, namespace: str) -> None:
             rules.append({"id": row["id"], "rule": text, "head_lemma": rule["head"]["lemma"]})
     queries = [
         CYPHER[f"lemmas/change-{name}"](namespace=namespace, lemmas=lemmas)
-        for name in ("facts", "statements")
+        for name in ("facts", "statements", "former")
         if lemmas
     ]
     queries += [CYPHER["lemmas/change-rules"](namespace=namespace, rows=rules)] if rules else []

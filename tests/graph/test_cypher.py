@@ -99,7 +99,9 @@ def test_a_block_takes_exactly_its_parameters() -> None:
 def test_the_schema_is_applied_once(connection: Connection) -> None:
     assert apply_schema(connection) == []
     [row] = connection.read(CYPHER["schema/applied-migrations"]())
-    assert sorted(row["names"]) == [name for name, _ in CYPHER.migrations()]
+    known = [name for name, _ in CYPHER.migrations()]
+    # A server that other checkouts use, too, may have seen migrations of a newer one.
+    assert sorted(name for name in row["names"] if name in known) == known
 
 
 def test_the_database_itself_refuses_a_second_node_or_edge_with_an_id(connection: Connection) -> None:

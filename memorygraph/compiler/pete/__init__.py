@@ -5,7 +5,8 @@ store knows about the texts and addresses that the items name. A question is ans
 stops at one (`Compiler.question`), and goes on with what was found (`Compiler.bind`).
 
 Ids tell what they name: `memory-5` is the address memory:5; a fact, a value, an abstraction and a rule are named by
-the hash of what they say, so that saying it again changes nothing.
+the hash of what they say, so that saying it again changes nothing. There a predicate is its stem, not its lemma: ids
+are kept, and dictionaries change.
 
 Source: the rulings of PETE.
 """
@@ -247,13 +248,15 @@ class Compiler:
     @_add.register
     def rule(self, item: syntax.Rule) -> None:
         """A node that holds its goals."""
-        goals = [self._goal(predication) for predication in (item.head, *item.body)]
-        if None in goals:
+        predications = (item.head, *item.body)
+        goals = [goal for goal in map(self._goal, predications) if goal is not None]
+        if len(goals) < len(predications):
             return
-        head, *body = (goal for goal in goals if goal is not None)
+        head = goals[0]
         conjunctions = [("or" if word == "or" else "and") for word in item.conjunctions]
-        text = json.dumps({"head": head, "body": body, "conjunctions": conjunctions}, ensure_ascii=False)
-        identifier = f"rule-{hash_of(text)}"
+        named = [name_by_stem(goal, said) for goal, said in zip(goals, predications, strict=True)]
+        identifier = f"rule-{hash_of(rule_text(named, conjunctions))}"
+        text = rule_text(goals, conjunctions)
         name = " ".join(self._text.split())
         about = {"rule": text, "head_lemma": head["lemma"], "head_negated": head["negated"]}
         self._nodes.rows.add_node(identifier, ["Rule"], name=name, **about)
@@ -286,8 +289,8 @@ class Compiler:
 
     def _asserted(self, predication: syntax.Predication, subject: Bound, obj: Bound) -> str:
         """The edge of a fact."""
+        identifier = f"fact-{hash_of(subject.id, predication.stem, predication.negated, obj.id)}"
         said = {"lemma": predication.lemma, "negated": predication.negated}
-        identifier = f"fact-{hash_of(subject.id, *said.values(), obj.id)}"
         more = {"surface": predication.predicate, "context": self.stack[-1].address, **said}
         return self._nodes.rows.add_edge(verb_of(predication), subject.id, obj.id, identifier, **more)
 
@@ -337,3 +340,15 @@ class Compiler:
             frame.id, {"id": frame.id, "properties": {}}
         )
         row["properties"].update(properties)
+
+
+def rule_text(goals: Sequence[dict[str, Any]], conjunctions: Sequence[str]) -> str:
+    """A rule as it is stored: its head, and the goals of its body."""
+    return json.dumps({"head": goals[0], "body": goals[1:], "conjunctions": conjunctions}, ensure_ascii=False)
+
+
+def name_by_stem(goal: dict[str, Any], predication: syntax.Predication) -> dict[str, Any]:
+    """A goal as the id of its rule names it."""
+    stem, surface = predication.stem, predication.predicate
+    forms = [form for form in (stem, f"{stem}s", f"{stem}es") if form != surface]
+    return {**goal, "lemma": stem, "forms": [*forms, surface]}

@@ -88,7 +88,7 @@ class Concepts:
     def _statement(self, predication: syntax.Predication, subject: Bound, obj: Bound) -> Bound:
         """The node of a predication that is spoken of."""
         said = {"lemma": predication.lemma, "negated": predication.negated}
-        identifier = f"that-{hash_of(subject.id, *said.values(), obj.id)}"
+        identifier = f"that-{hash_of(subject.id, predication.stem, predication.negated, obj.id)}"
         name = clipped(f"that {subject.name} {verb_of(predication)} {obj.name}")
         self.rows.add_node(identifier, ["Statement"], name=name, surface=predication.predicate, **said)
         for verb, end in (("subject", subject), ("object", obj)):

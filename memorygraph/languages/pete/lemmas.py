@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 
 _LANGUAGE = "en"
 MAX_WORD = 50  # characters; longer forms are in no dictionary
 _MIN_STEM = 3  # characters; `as` is no plural of `a`
+
+_WITHOUT_ENDING = re.compile(r"\A(?:is|has|does|as|s)\Z|(?:ss|us)\Z", re.IGNORECASE)
+_WITH_ES = re.compile(r"(?:[sxzo]|ch|sh)es\Z", re.IGNORECASE)
 
 
 @lru_cache(maxsize=2**16)
@@ -27,6 +31,19 @@ def lemma_of(form: str) -> str:
     if stem != form and len(stem) >= _MIN_STEM and is_known(stem, _LANGUAGE):
         return lemmatize(stem, _LANGUAGE)
     return lemma
+
+
+def stem_of(form: str) -> str:
+    """What ids name a predicate by: its letters without the ending of the third person.
+
+    Ids are stored, and exports name them: so this rule stays as it is, whatever a dictionary knows, and when.
+
+    >>> [stem_of(form) for form in ("likes", "watches", "uses", "pass", "bus", "is", "as", "ate")]
+    ['like', 'watch', 'us', 'pass', 'bus', 'is', 'as', 'ate']
+    """
+    if not form.endswith("s") or _WITHOUT_ENDING.search(form):
+        return form
+    return form[:-2] if _WITH_ES.search(form) else form[:-1]
 
 
 def spellings(lemma: str, surface: str) -> tuple[str, ...]:

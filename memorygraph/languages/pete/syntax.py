@@ -117,6 +117,13 @@ class Predication(Syntax):
 
         return self.predicate if self.negator in {"doesn't", "don't"} else lemma_of(self.predicate)
 
+    @property
+    def stem(self) -> str:
+        """What ids name the predicate by; after doesn't and don't as it is."""
+        from memorygraph.languages.pete.lemmas import stem_of
+
+        return self.predicate if self.negator in {"doesn't", "don't"} else stem_of(self.predicate)
+
 
 @dataclass(frozen=True)
 class Feedback(Syntax):
