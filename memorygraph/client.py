@@ -26,9 +26,14 @@ from memorygraph.graph.namespaces import NamespaceInfo, drop_namespace, list_nam
 from memorygraph.graph.readonly import check_nesting, check_reads_only
 from memorygraph.graph.schema import apply_schema
 from memorygraph.languages import LANGUAGES, Script, language_of, parse, parse_batches
-from memorygraph.languages.contextscript import Deletion, Program
+from memorygraph.languages.contextscript import ContextScriptProgram, Deletion
 from memorygraph.messages.graph import MessageGraph
-from memorygraph.messages.neo4j_storage import ConversationInfo, Neo4jStorage, drop_conversations, list_conversations
+from memorygraph.messages.neo4j_storage import (
+    ConversationInfo,
+    Neo4jStorage,
+    drop_conversations,
+    list_stored_conversations,
+)
 from memorygraph.messages.record import Client, record
 from memorygraph.messages.recorder import Recorder
 from memorygraph.query import Query
@@ -180,7 +185,7 @@ class MemoryGraph:
             raise MemoryGraphError("a batch has at least one statement, and a dry run has no batches")
         with open_script(path) as stream:
 
-            def programs() -> Iterator[Program]:
+            def programs() -> Iterator[ContextScriptProgram]:
                 stream.seek(0)
                 return parse_batches(stream, name, size=batch, strict=strict, file=str(path))
 
@@ -272,9 +277,9 @@ class MemoryGraph:
 
     def programs(self) -> list[ProgramInfo]:
         """The stored programs, by name: what `load` has stored of AgentScript and node graphs."""
-        from memorygraph.runtime.programs import list_programs
+        from memorygraph.runtime.programs import list_stored_programs
 
-        return list_programs(self.scope)
+        return list_stored_programs(self.scope)
 
     def program(self, name: str) -> StoredProgram:
         """The program that was last loaded under a name, ready for `run`.
@@ -443,7 +448,7 @@ class MemoryGraph:
             NotFoundError: there is no such id.
         """
         self.element(identifier)
-        return self._loader.load(Program(Source(""), (Deletion(id=identifier),)))
+        return self._loader.load(ContextScriptProgram(Source(""), (Deletion(id=identifier),)))
 
     def export(self, format: str = "contextscript") -> str:  # noqa: A002 - the name users type
         """The whole namespace as `contextscript`, which loads back to the same graph, `jsonl` or `graphml`.
@@ -499,9 +504,9 @@ class MemoryGraph:
             NotFoundError: there is no such revision, or what was before it was purged.
             ConflictError: a later revision has changed what this one did, or needs it; nothing was changed.
         """
-        from memorygraph.graph.undo import undo
+        from memorygraph.graph.undo import undo_revision
 
-        return undo(self.scope, revision, dry_run=dry_run, provenance=provenance)
+        return undo_revision(self.scope, revision, dry_run=dry_run, provenance=provenance)
 
     def at(self, revision: int | None = None, time: datetime | None = None) -> Snapshot:
         """The graph as it was at a revision, or at a time; a time without a zone is local.
@@ -565,7 +570,7 @@ class MemoryGraph:
 
     def conversations(self) -> list[ConversationInfo]:
         """Every conversation of the namespace, by name."""
-        return list_conversations(self.scope)
+        return list_stored_conversations(self.scope)
 
     def record(self, client: Client, conversation: str = "recorded") -> Client:
         """A copy of an `openai` client, synchronous or not, whose every call is stored in a conversation.

@@ -8,11 +8,11 @@ The tree (the exit code of the command line in brackets)::
      │    ├── FunctionFailure [1] a function that a step called cannot be executed (runtime.convo)
      │    └── NotWrittenError [1] a model wrote no good program (memory.remember)
      ├── QueryError [1]           a Cypher query is wrong, or was refused
-     ├── ConflictError [1]        somebody else's write stands in the way
+     ├── ConflictError [1]        another write stands in the way
      ├── NotFoundError [1]        no such id, file or namespace
-     ├── BackupError [1]          no backup, or none that fits, or something would be overwritten (graph.archive)
+     ├── BackupError [1]          no backup, or none that fits, or something would be overwritten (server.archive)
      ├── BadRecordError [1]       a call of an `openai` client can never be recorded (messages.recorder)
-     ├── Refused [1]              a program wanted what nobody allowed (runtime.permissions)
+     ├── Refused [1]              a program wanted what is not allowed (runtime.permissions)
      ├── ToolFailure [1]          a tool of a program failed (runtime.tools)
      ├── MemoryFailure [1]        a memory of a program failed (runtime.memories)
      ├── GraphFailure [1]         a node graph cannot go on (runtime.convo)
@@ -20,7 +20,7 @@ The tree (the exit code of the command line in brackets)::
      ├── ConnectionError [3]      Neo4j cannot be reached or started
      │    ├── LoginError [3]      Neo4j refuses the user name or the password
      │    ├── DownloadError [3]   a file of the embedded server cannot be fetched or is not genuine
-     │    └── AdminError [3]      Neo4j's tool for dumps and checks failed, or found damage (graph.admin_tool)
+     │    └── AdminError [3]      Neo4j's tool for dumps and checks failed, or found damage (server.admin_tool)
      │         └── NotClosedError [3]  the server was killed before, and has to be started once
      └── ModelError [4]           the model endpoint failed
           ├── LocatedModelError [4]  it did at a place of a program (runtime.agentscript)
@@ -39,7 +39,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-MAX_PROBLEMS = 100  # that are said of one script; more than that nobody reads
+MAX_PROBLEMS = 100  # reported for one script: nobody reads more
 
 
 class Span(NamedTuple):
@@ -53,7 +53,8 @@ class Span(NamedTuple):
 class Problem:
     """One finding in a script: what is wrong, where, and under which stable code.
 
-    `line` and `column` count from 1, `length` is in characters and stays within the line.
+    The codes are those of `memorygraph.codes`. `line` and `column` count from 1, `length` is in characters and stays
+    within the line.
 
     >>> problem = Problem("weight must be at most 1.0", "weight-range", "a.ctx", 2, 10, 3, "weight = 1.2);")
     >>> print(problem)

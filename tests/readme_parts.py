@@ -19,7 +19,16 @@ from tests.modules import PACKAGE, imports_between_parts
 README = Path(__file__).parent.parent / "README.md"
 BEGIN = "<!-- {}: made by `python -m tests.readme_parts` -->\n"
 END = "<!-- the end of the {} -->\n"
-EVERYWHERE = {"errors", "query", "budget", "scripts", "__init__", "__main__"}  # small values that all parts may know
+EVERYWHERE = {
+    "errors",
+    "codes",
+    "query",
+    "budget",
+    "home",
+    "scripts",
+    "__init__",
+    "__main__",
+}  # small values that all parts may know
 
 
 def table() -> str:

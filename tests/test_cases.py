@@ -19,8 +19,8 @@ from memorygraph.compiler import Stored, compile_program
 from memorygraph.graph.loads import LoadReport
 from memorygraph.graph.writes import COUNTS
 from memorygraph.languages import LANGUAGES, parse
-from memorygraph.languages.agentscript.printing import print_program
-from memorygraph.languages.convo.syntax import Syntax
+from memorygraph.languages.agentscript.printing import print_agentscript
+from memorygraph.languages.convo.syntax import ConvoSyntax
 from memorygraph.library import CYPHER
 from memorygraph.llm.completion import ToolCall
 from memorygraph.query import Query
@@ -108,7 +108,7 @@ def show_parsed(case: Case, fixture: Fixture) -> Found:
             if problems:
                 shown = []
             elif "whole" in case.options:
-                shown = [print_program(program.statements).strip()]
+                shown = [print_agentscript(program.statements).strip()]
             else:
                 agent = next(each for each in program.statements if hasattr(each, "functions"))
                 shown = list(map(repr, agent.functions[0].body.statements))
@@ -125,7 +125,7 @@ def show_convo(part: Any) -> str:
     """Syntax of Convo on one line, without what is empty."""
     if isinstance(part, tuple):
         return f"[{', '.join(map(show_convo, part))}]"
-    if not isinstance(part, Syntax):
+    if not isinstance(part, ConvoSyntax):
         return repr(part)
     given = {name: value for name, value in vars(part).items() if name != "span"}
     fields = [f"{name}={show_convo(value)}" for name, value in given.items() if value not in (None, (), "", False)]

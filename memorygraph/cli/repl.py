@@ -46,14 +46,14 @@ def repl_command(
         session = Session(graph, Permissions.of(allow_tools, allow_hosts), model, mock, Path(), print_event)
         say("AgentScript; :help says how, :quit ends")
         try:
-            while (entry := read_entry()) is not None:
+            while (entry := prompt_entry()) is not None:
                 execute_entry(session, entry)
         finally:
             session.close()
         say(f"kept as run {session.run}")
 
 
-def read_entry() -> str | None:
+def prompt_entry() -> str | None:
     """Read a line, and more until all brackets are closed or one is empty; None at the end.
 
     Brackets inside of texts count too: an empty line ends what they leave open.

@@ -33,17 +33,17 @@ def summarize_use(data: dict[str, Any]) -> str:
 
 def summarize_call(kind: str, owner: str, callee: str, data: dict[str, Any]) -> str:
     """Summarize a call; `owner` and `callee` are the names of the fields that say what was called."""
-    return f"{kind} {data[owner]}.{data[callee]}{shorten(data['args'])} → {summarize_result(data)}"
+    return f"{kind} {data[owner]}.{data[callee]}{shorten_value(data['args'])} → {summarize_result(data)}"
 
 
 def summarize_generate(data: dict[str, Any]) -> str:
     """Summarize a `generate`, with what its prompt held and left out."""
     attempts = data["attempts"]
     tries = f"{attempts} attempt{'s' * (attempts != 1)}"
-    lines = [f"generate {shorten(data['instruction'])} ({tries}) → {summarize_result(data)}"]
+    lines = [f"generate {shorten_value(data['instruction'])} ({tries}) → {summarize_result(data)}"]
     for item in data["context"]["items"]:
         sizes = f"{item['clippedSize']} of {item['originalSize']}" if item["clipped"] else f"{item['originalSize']}"
-        lines.append(f"    [{item['index']}] {item['source']}: {sizes} {shorten(item['text'])}")
+        lines.append(f"    [{item['index']}] {item['source']}: {sizes} {shorten_value(item['text'])}")
     lines += [f"    not included: {unused['source']}: {unused['reason']}" for unused in data["context"]["unused"]]
     return "\n".join(lines)
 
@@ -60,10 +60,10 @@ SUMMARIES: dict[str, Callable[[dict[str, Any]], str]] = {
 
 def summarize_result(data: dict[str, Any]) -> str:
     """What a step, a call or a generation gave, or why it failed."""
-    return f"failed: {data['error']}" if data.get("error") else shorten(data.get("result"))
+    return f"failed: {data['error']}" if data.get("error") else shorten_value(data.get("result"))
 
 
-def shorten(value: Any) -> str:
+def shorten_value(value: Any) -> str:
     """A value on one line of at most MAX_SHOWN characters."""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
     text = "".join(c if c.isprintable() else " " for c in " ".join(text.split()))
@@ -73,7 +73,7 @@ def shorten(value: Any) -> str:
 def summarize_event(event: Event) -> str:
     """An event on a line or two."""
     summarize = SUMMARIES.get(event["kind"])
-    return summarize(event["data"]) if summarize else f"{event['kind']} {shorten(event['data'])}"
+    return summarize(event["data"]) if summarize else f"{event['kind']} {shorten_value(event['data'])}"
 
 
 def print_event(event: Event, depth: int) -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from memorygraph.compiler.identity import program_id, program_properties
 from memorygraph.errors import ScriptError
-from memorygraph.languages.agentscript.syntax import Import, Program
+from memorygraph.languages.agentscript.syntax import AgentScriptProgram, Import
 from memorygraph.library import CYPHER
 from memorygraph.query import Query
 
 
-def compile_agentscript(program: Program, namespace: str) -> list[Query]:
+def compile_agentscript(program: AgentScriptProgram, namespace: str) -> list[Query]:
     """The query that stores a program; one that needs files beside it is refused.
 
     Raises:

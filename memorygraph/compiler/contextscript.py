@@ -17,11 +17,11 @@ from memorygraph.compiler.stored import Stored
 from memorygraph.compiler.symbols import Kind, Symbol, SymbolTable
 from memorygraph.errors import MAX_PROBLEMS, Problem
 from memorygraph.languages.contextscript import (
+    ContextScriptProgram,
     Deletion,
     EdgeDeclaration,
+    GraphStatement,
     NodeDeclaration,
-    Program,
-    Statement,
 )
 from memorygraph.library import CYPHER
 from memorygraph.query import Query
@@ -44,7 +44,7 @@ class Compiled:
 
 
 def compile_program(
-    program: Program, stored: Stored | None, *, namespace: str = "default", token: str = ""
+    program: ContextScriptProgram, stored: Stored | None, *, namespace: str = "default", token: str = ""
 ) -> Compiled:
     """Compile a program against what is stored, or, to check it without a database, against None.
 
@@ -61,12 +61,12 @@ def compile_program(
     return compiler.finish()
 
 
-def find_problems(program: Program) -> Sequence[Problem]:
+def find_problems(program: ContextScriptProgram) -> Sequence[Problem]:
     """What is wrong with a program, as far as that can be told without a database."""
     return compile_program(program, None).problems
 
 
-def mentioned(program: Program) -> list[str]:
+def mentioned(program: ContextScriptProgram) -> list[str]:
     """Every id that a program declares, uses or deletes, sorted: what the compiler must know about."""
     ids: set[str | None] = set()
     for statement in program.statements:
@@ -152,7 +152,7 @@ def _given(**arguments: Any) -> dict[str, Any]:
 
 
 class _Compiler:
-    def __init__(self, program: Program, stored: Stored | None, namespace: str, token: str) -> None:
+    def __init__(self, program: ContextScriptProgram, stored: Stored | None, namespace: str, token: str) -> None:
         self._program = program
         self._namespace = namespace
         self._token = token
@@ -169,7 +169,7 @@ class _Compiler:
         return Compiled(tuple(self._queries), tuple(problems), tuple(self._warnings), frozenset(self._unknown))
 
     @singledispatchmethod
-    def add(self, statement: Statement) -> None:
+    def add(self, statement: GraphStatement) -> None:
         """Compile one statement; there is one method for each class of statements."""
         raise TypeError(f"no compiler for {type(statement).__name__}")
 
@@ -271,7 +271,7 @@ class _Compiler:
 
     def _require(
         self,
-        statement: Statement,
+        statement: GraphStatement,
         argument: str,
         identifier: str,
         given: Mapping[str, Any],
@@ -283,13 +283,13 @@ class _Compiler:
             message = f"`{identifier}` does not exist yet, and a new {kind} needs {' and '.join(missing)}"
             self._report(message, "missing-argument", statement, argument)
 
-    def _conflict(self, statement: Statement, argument: str, identifier: str, symbol: Symbol) -> None:
+    def _conflict(self, statement: GraphStatement, argument: str, identifier: str, symbol: Symbol) -> None:
         kind, wanted = ("an edge", "node") if symbol.kind is Kind.EDGE else ("a node", "edge")
         where = self._symbols.place(symbol)
         message = f"`{identifier}` is already the id of {kind}, declared {where}; choose another id for this {wanted}"
         self._report(message, "kind-conflict", statement, argument)
 
-    def _report(self, message: str, code: str, statement: Statement, argument: str) -> None:
+    def _report(self, message: str, code: str, statement: GraphStatement, argument: str) -> None:
         if len(self._problems) < MAX_PROBLEMS:
             span = self._program.argument_span(statement, argument)
             self._problems.append(self._program.source.problem(message, code, span))

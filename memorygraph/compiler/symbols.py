@@ -13,11 +13,11 @@ from enum import Enum
 
 from memorygraph.compiler.stored import Stored
 from memorygraph.languages.contextscript import (
+    ContextScriptProgram,
     Deletion,
     EdgeDeclaration,
+    GraphStatement,
     NodeDeclaration,
-    Program,
-    Statement,
     is_identifier,
 )
 
@@ -36,7 +36,7 @@ class Symbol:
     """One id at one point of the program; `statement` is None for what only the store declares."""
 
     kind: Kind
-    statement: Statement | None = None
+    statement: GraphStatement | None = None
     from_node: str | None = None
     to_node: str | None = None
     deleted_by: Deletion | None = None
@@ -52,7 +52,7 @@ _UNKNOWN = Symbol(Kind.UNKNOWN)
 class SymbolTable:
     """The ids that a program knows so far. `stored` is None where no database was asked."""
 
-    def __init__(self, program: Program, stored: Stored | None) -> None:
+    def __init__(self, program: ContextScriptProgram, stored: Stored | None) -> None:
         self._program = program
         self._stored = stored
         self._symbols: dict[str, Symbol] = {}
@@ -104,7 +104,7 @@ class SymbolTable:
             return "in the stored graph"
         return f"at line {self.line(symbol.statement)}"
 
-    def line(self, statement: Statement) -> int:
+    def line(self, statement: GraphStatement) -> int:
         """The line on which a statement starts."""
         return self._program.source.position(statement.span.start)[0]
 

@@ -16,10 +16,10 @@ from memorygraph.compiler import compile_program
 from memorygraph.errors import MAX_PROBLEMS, Problem, ScriptError
 from memorygraph.graph.loads import Loader, LoadReport, Provenance
 from memorygraph.graph.writes import COUNTS
-from memorygraph.languages.contextscript import Program, Statement, print_statement
+from memorygraph.languages.contextscript import ContextScriptProgram, GraphStatement, print_statement
 from memorygraph.query import Query
 
-Programs = Callable[[], Iterable[Program]]
+Programs = Callable[[], Iterable[ContextScriptProgram]]
 Progress = Callable[[int], None]
 
 
@@ -69,7 +69,7 @@ class _Beginning:
         self.statements = 0
         self._hash = sha256()
 
-    def extend(self, statements: Iterable[Statement]) -> None:
+    def extend(self, statements: Iterable[GraphStatement]) -> None:
         for statement in statements:
             self._hash.update(print_statement(statement).encode())
             self.statements += 1
@@ -84,7 +84,7 @@ def _checkpoints(loader: Loader) -> set[tuple[int, str]]:
     return {(row["statements"], row["program"]) for row in rows}
 
 
-def _check(programs: Iterable[Program], checkpoints: set[tuple[int, str]]) -> tuple[int, str]:
+def _check(programs: Iterable[ContextScriptProgram], checkpoints: set[tuple[int, str]]) -> tuple[int, str]:
     """Find every problem that needs no database, and the longest beginning that is stored already."""
     problems: list[Problem] = []
     beginning = _Beginning()
@@ -101,9 +101,9 @@ def _check(programs: Iterable[Program], checkpoints: set[tuple[int, str]]) -> tu
     return stored
 
 
-def _with_last(programs: Iterable[Program]) -> Iterator[tuple[Program, bool]]:
+def _with_last(programs: Iterable[ContextScriptProgram]) -> Iterator[tuple[ContextScriptProgram, bool]]:
     """Each program, and whether it is the last one."""
-    held: Program | None = None
+    held: ContextScriptProgram | None = None
     for program in programs:
         if held is not None:
             yield held, False

@@ -24,7 +24,7 @@ from memorygraph.graph.connection import Abandon
 from memorygraph.graph.namespace import Namespace, NamespaceTransaction
 from memorygraph.graph.one_trip import OneTrip, plan_one_trip
 from memorygraph.graph.writes import COUNTS, NOTHING, OpenWrite, run_counted, write_revision
-from memorygraph.languages.contextscript import Program
+from memorygraph.languages.contextscript import ContextScriptProgram
 from memorygraph.query import Query
 
 
@@ -67,7 +67,7 @@ class Provenance:
     message: str | None = None
 
 
-def build_record(
+def build_load_record(
     language: str, provenance: Provenance | None, *, file: str | None = None, statements: int = 0
 ) -> dict[str, Any]:
     """The record of a write that has changed nothing yet: what it was, and who asked for it."""
@@ -102,7 +102,7 @@ class Loader:
 
     def load(
         self,
-        program: Program,
+        program: ContextScriptProgram,
         *,
         dry_run: bool = False,
         progress: Callable[[int], None] | None = None,
@@ -187,7 +187,7 @@ class Loader:
             ConnectionError: the server cannot be reached.
         """
         started = time.monotonic()
-        record = build_record(self.language, provenance, file=script.file, statements=script.statements)
+        record = build_load_record(self.language, provenance, file=script.file, statements=script.statements)
 
         def work(write: OpenWrite) -> LoadReport:
             if write.applied:
@@ -214,7 +214,7 @@ class Loader:
         report = write_revision(self.namespace, work, query, ids=list(ids), **parameters)
         return replace(report, elapsed_s=round(time.monotonic() - started, 4))
 
-    def queries(self, program: Program) -> list[Query]:
+    def queries(self, program: ContextScriptProgram) -> list[Query]:
         """What `load` would run for a program, between opening and closing the load.
 
         Raises:
@@ -226,7 +226,7 @@ class Loader:
             raise ScriptError(self.explain(program, ids, compiled))
         return list(compiled.queries)
 
-    def compile(self, program: Program, stored: Stored) -> Compiled:
+    def compile(self, program: ContextScriptProgram, stored: Stored) -> Compiled:
         """Compile a program for this namespace, on what is stored of its ids."""
         return compile_program(program, stored, namespace=self.namespace.name, token=self.namespace.token)
 
@@ -235,7 +235,7 @@ class Loader:
         [row] = self.namespace.read("load/stored-elements", ids=ids)
         return find_stored(row)
 
-    def explain(self, program: Program, ids: list[str], compiled: Compiled) -> list[Problem]:
+    def explain(self, program: ContextScriptProgram, ids: list[str], compiled: Compiled) -> list[Problem]:
         """The problems, once more with the names of stored nodes at hand: an unknown id may be a name."""
         if not compiled.unknown:
             return list(compiled.problems)

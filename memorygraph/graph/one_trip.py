@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from memorygraph.compiler import Compiled, Stored
-from memorygraph.languages.contextscript import EdgeDeclaration, NodeDeclaration, Program
+from memorygraph.languages.contextscript import ContextScriptProgram, EdgeDeclaration, NodeDeclaration
 
 
 class OneTrip(NamedTuple):
@@ -20,7 +20,9 @@ class OneTrip(NamedTuple):
     parameters: dict[str, Any]
 
 
-def plan_one_trip(program: Program, compile_on: Callable[[Stored], Compiled], token: str) -> OneTrip | None:
+def plan_one_trip(
+    program: ContextScriptProgram, compile_on: Callable[[Stored], Compiled], token: str
+) -> OneTrip | None:
     """Plan a load for one round trip, or return None where the program has more than one declaration.
 
     `compile_on` compiles the program as if this were stored.

@@ -77,7 +77,7 @@ class _Plan:
     deleted: dict[str, list[str]] = field(default_factory=lambda: {"node": [], "edge": []})
 
 
-def undo(
+def undo_revision(
     namespace: Namespace,
     revision: int,
     *,

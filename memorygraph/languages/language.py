@@ -101,7 +101,7 @@ LANGUAGES: dict[str, Language] = {
         Language(
             "contextscript",
             ".ctx",
-            reader="memorygraph.languages.contextscript.reading:read_program",
+            reader="memorygraph.languages.contextscript.reading:read_contextscript",
             batch_reader="memorygraph.languages.contextscript.batches:read_batches",
             checker="memorygraph.compiler.contextscript:find_problems",
             store="memorygraph.graph.loads:Loader",
@@ -109,15 +109,15 @@ LANGUAGES: dict[str, Language] = {
         Language(
             "agentscript",
             ".as",
-            reader="memorygraph.languages.agentscript.reading:read_program",
+            reader="memorygraph.languages.agentscript.reading:read_agentscript",
             store="memorygraph.runtime.programs:AgentScriptStore",
-            runner="memorygraph.runtime.agentscript.run:run_program",
+            runner="memorygraph.runtime.agentscript.run:run_agentscript",
             step_noun="generation",
         ),
         Language(
             "convo",
             ".convo",
-            reader="memorygraph.languages.convo.reading:read_program",
+            reader="memorygraph.languages.convo.reading:read_convo",
             store="memorygraph.runtime.programs:ConvoStore",
             runner="memorygraph.runtime.convo.run:run_graph",
             text_input=True,
@@ -126,7 +126,7 @@ LANGUAGES: dict[str, Language] = {
         Language(
             "pete",
             ".pete",
-            reader="memorygraph.languages.pete.reading:read_program",
+            reader="memorygraph.languages.pete.reading:read_pete",
             store="memorygraph.runtime.pete.store:LogStore",
         ),
     )
@@ -161,15 +161,17 @@ def language_of(path: str | Path | None, name: str | None = None) -> Language:
 @overload
 def parse(
     text: str, language: Literal["contextscript"] = ..., *, strict: bool = ..., file: str | None = ...
-) -> contextscript.Program: ...
+) -> contextscript.ContextScriptProgram: ...
 @overload
 def parse(
     text: str, language: Literal["agentscript"], *, strict: bool = ..., file: str | None = ...
-) -> agentscript.Program: ...
+) -> agentscript.AgentScriptProgram: ...
 @overload
-def parse(text: str, language: Literal["convo"], *, strict: bool = ..., file: str | None = ...) -> convo.Program: ...
+def parse(
+    text: str, language: Literal["convo"], *, strict: bool = ..., file: str | None = ...
+) -> convo.ConvoProgram: ...
 @overload
-def parse(text: str, language: Literal["pete"], *, strict: bool = ..., file: str | None = ...) -> pete.Program: ...
+def parse(text: str, language: Literal["pete"], *, strict: bool = ..., file: str | None = ...) -> pete.PeteProgram: ...
 @overload
 def parse(text: str, language: str, *, strict: bool = ..., file: str | None = ...) -> Script: ...
 def parse(text: str, language: str = "contextscript", *, strict: bool = False, file: str | None = None) -> Script:
@@ -193,7 +195,7 @@ def parse_batches(
     size: int,
     strict: bool = False,
     file: str | None = None,
-) -> Iterator[contextscript.Program]:
+) -> Iterator[contextscript.ContextScriptProgram]:
     """Read a script piece by piece: programs of at most `size` statements, in bounded memory.
 
     There is at least one program, and the statements and problems of all of them are those of `parse`.

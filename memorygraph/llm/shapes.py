@@ -98,7 +98,7 @@ def fit_shape(value: Any, fields: Sequence[ShapeField]) -> dict[str, Any]:
         ShapeMismatch: it has another shape; the message names each field, what it must be, and what it is.
     """
     if not isinstance(value, dict):
-        raise ShapeMismatch(value, f"the answer must be a JSON object, and is {shorten(value)}")
+        raise ShapeMismatch(value, f"the answer must be a JSON object, and is {shorten_json(value)}")
     named = {field.name for field in fields}
     fitted: dict[str, Any] = {}
     for field in fields:
@@ -109,7 +109,7 @@ def fit_shape(value: Any, fields: Sequence[ShapeField]) -> dict[str, Any]:
             else:
                 fitted[field.name] = read_as(inner, field.type)
     problems = [field_problem(field, fitted) for field in fields]
-    problems += [f"the field {shorten(name)} was not asked for" for name in value if name not in named]
+    problems += [f"the field {shorten_json(name)} was not asked for" for name in value if name not in named]
     found = [problem for problem in problems if problem]
     if found:
         more = f"; and {len(found) - _MAX_PROBLEMS} more problems" if len(found) > _MAX_PROBLEMS else ""
@@ -119,16 +119,16 @@ def fit_shape(value: Any, fields: Sequence[ShapeField]) -> dict[str, Any]:
 
 def field_problem(field: ShapeField, fitted: dict[str, Any]) -> str | None:
     """Say what is wrong with one field, if anything is."""
-    name = f"the field {shorten(field.name)}"
+    name = f"the field {shorten_json(field.name)}"
     if field.name not in fitted:
         return f"{name} is missing"
     value = fitted[field.name]
     if not is_of_kind(value, field.type):
-        return f"{name} must be {_KINDS[field.type]}, and is {shorten(value)}"
+        return f"{name} must be {_KINDS[field.type]}, and is {shorten_json(value)}"
     if field.item is not None:
         for index, item in enumerate(value):
             if not is_of_kind(item, field.item):
-                return f"item {index} of {name} must be {_KINDS[field.item]}, and is {shorten(item)}"
+                return f"item {index} of {name} must be {_KINDS[field.item]}, and is {shorten_json(item)}"
     return None
 
 
@@ -153,7 +153,7 @@ def read_as(value: Any, kind: str) -> Any:
     return float(number[0]) if number[1] else int(number[0])
 
 
-def shorten(value: Any, limit: int = 60) -> str:
+def shorten_json(value: Any, limit: int = 60) -> str:
     """Show a value in a message: as JSON, on one line, cut."""
     try:
         text = compact(value)

@@ -111,10 +111,10 @@ class _HostGuard:
         await self._app(scope, receive, send)
 
 
-def is_loopback(host: str) -> bool:
+def is_local_only(host: str) -> bool:
     """Whether only this machine can reach a host.
 
-    >>> is_loopback("localhost"), is_loopback("::1"), is_loopback("0.0.0.0"), is_loopback("example.org")
+    >>> is_local_only("localhost"), is_local_only("::1"), is_local_only("0.0.0.0"), is_local_only("example.org")
     (True, True, False, False)
     """
     if host == "localhost":
@@ -157,7 +157,7 @@ def build_app(
     Raises:
         MemoryGraphError: others than this machine could reach it, and there are no tokens.
     """
-    if not tokens and not is_loopback(host):
+    if not tokens and not is_local_only(host):
         raise MemoryGraphError(
             f"at {host} others can reach the server: give it tokens (--token NAMESPACE=TOKEN or --tokens FILE), or "
             "serve at 127.0.0.1"

@@ -191,7 +191,7 @@ class _Handlers:
             raise MCPError(INTERNAL_ERROR, sendable(str(error))) from error
 
 
-class Opening:
+class BackgroundGraph:
     """A graph that is opened in the background, so that a client is greeted while Neo4j is still starting.
 
     Calling it gives the graph, when it is there; what could not be opened is tried again. `close` closes it.
@@ -246,13 +246,15 @@ def choose_tools(without: Iterable[str] = (), *, read_only: bool = False) -> dic
 
 
 def build_server(
-    graph: MemoryGraph | Opening, graphs: dict[str, MemoryGraph] | None = None, tools: Mapping[str, Tool] = TOOLS
+    graph: MemoryGraph | BackgroundGraph,
+    graphs: dict[str, MemoryGraph] | None = None,
+    tools: Mapping[str, Tool] = TOOLS,
 ) -> Server[Any]:
     """The server over a graph. With `graphs` it is over those, by the namespaces that its callers were let into."""
 
     def graph_of(ctx: Context) -> MemoryGraph:
         if graphs is None:
-            return graph() if isinstance(graph, Opening) else graph
+            return graph() if isinstance(graph, BackgroundGraph) else graph
         user = ctx.request.scope.get("user") if ctx.request is not None else None
         if not isinstance(user, AuthenticatedUser) or user.access_token.client_id not in graphs:
             raise MCPError(INVALID_PARAMS, "the request has no known token")
@@ -291,7 +293,7 @@ def serve_stdio(
     The client is answered at once; what needs the graph waits until it is open.
     """
     log_to_stderr()
-    opening = Opening(open_graph)
+    opening = BackgroundGraph(open_graph)
     server = build_server(opening, tools=tools)
 
     async def serve() -> None:

@@ -21,7 +21,7 @@ from memorygraph.context.tokens import count_tokens
 from memorygraph.errors import MemoryGraphError
 from memorygraph.graph.loads import Provenance
 from memorygraph.memory.pages import MIN_TOKENS, as_json
-from memorygraph.memory.transfer import explain_invalid
+from memorygraph.memory.transfer import explain_validation_error
 
 if TYPE_CHECKING:
     from memorygraph.client import MemoryGraph
@@ -124,7 +124,7 @@ class Tool:
         try:
             answer = self.run(graph, self.arguments.model_validate(arguments))
         except ValidationError as error:
-            return failure(f"the arguments do not fit: {explain_invalid(error)}")
+            return failure(f"the arguments do not fit: {explain_validation_error(error)}")
         except MemoryGraphError as error:
             return failure(str(error))
         except Exception as error:

@@ -29,10 +29,10 @@ from memorygraph.memory.values import (
 )
 from memorygraph.memory.writes import (
     MAX_OF_A_WRITE,
-    Foreseen,
+    EntityWrite,
     Ids,
-    Opened,
-    Rows,
+    MemoryRows,
+    PlannedWrite,
     Writer,
     entity_ids,
     hashed_id,
@@ -70,8 +70,8 @@ class StoredWrite(NamedTuple):
 class EntityPlan:
     """The rows of a write, planned on the entities that it has found. An index is a place in the request."""
 
-    def __init__(self, opened: Opened, salts: Mapping[int, int], max_things: int = MAX_OF_A_WRITE) -> None:
-        self.rows = Rows()
+    def __init__(self, opened: EntityWrite, salts: Mapping[int, int], max_things: int = MAX_OF_A_WRITE) -> None:
+        self.rows = MemoryRows()
         self.ids: dict[str, str] = {name: ids[0] for name, ids in opened.ids.items()}
         self._opened = opened
         self._salts = salts
@@ -162,7 +162,7 @@ def store_plan(
     about = {"statements": statements, "file": file}
 
     def run(salts: Mapping[int, int]) -> Result:
-        def work(transaction: NamespaceTransaction, opened: Opened, load: str) -> Result:
+        def work(transaction: NamespaceTransaction, opened: EntityWrite, load: str) -> Result:
             plan = EntityPlan(opened, salts)
             report = build(plan)
             if opened.applied:
@@ -182,16 +182,16 @@ def store_plan(
     return result
 
 
-def plan_unseen(ids: Ids, salts: Mapping[int, int], build: PlanBuilder[Any]) -> Foreseen | None:
+def plan_unseen(ids: Ids, salts: Mapping[int, int], build: PlanBuilder[Any]) -> PlannedWrite | None:
     """Plan a small write before anything was read, if that is possible.
 
     It is if all entities are missing and the write creates them, or if all exist, each with the first of its ids.
     """
     for found in ({}, ids):
-        plan = EntityPlan(Opened(ids=found), salts, MAX_FORESEEN)
+        plan = EntityPlan(EntityWrite(ids=found), salts, MAX_FORESEEN)
         with suppress(MemoryGraphError):
             build(plan)
-            return Foreseen(plan.ids, plan.rows) if plan.rows else None
+            return PlannedWrite(plan.ids, plan.rows) if plan.rows else None
     return None
 
 

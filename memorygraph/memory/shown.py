@@ -15,11 +15,11 @@ from memorygraph.errors import Problem
 from memorygraph.graph.elements import Edge, Node
 from memorygraph.graph.namespace import Namespace, RunQuery
 from memorygraph.languages.contextscript import (
+    ContextScriptProgram,
     Deletion,
     EdgeDeclaration,
+    GraphStatement,
     NodeDeclaration,
-    Program,
-    Statement,
     print_statement,
 )
 from memorygraph.memory.recall import Passage, RecallHit, fit_passages, recall_hits
@@ -46,7 +46,7 @@ class ShownMemory:
         """The same, after these nodes and edges were shown too."""
         return replace(self, elements={**self.elements, **elements})
 
-    def read_unseen(self, namespace: Namespace, program: Program) -> dict[str, Element]:
+    def read_unseen(self, namespace: Namespace, program: ContextScriptProgram) -> dict[str, Element]:
         """What is stored under the ids that a program declares, if the model has not seen it as it is now.
 
         It leaves out ids that the program only deletes: showing them would make them deletable without a recall.
@@ -59,7 +59,7 @@ class ShownMemory:
         stored = read_elements(namespace.read, ids) if ids else {}
         return {id_: element for id_, element in stored.items() if self.elements.get(id_) != element}
 
-    def check(self, program: Program, stored: Mapping[str, Element]) -> list[Problem]:
+    def check(self, program: ContextScriptProgram, stored: Mapping[str, Element]) -> list[Problem]:
         """The changes and deletions in a program of elements that the model has not seen as they are `stored`."""
         problems: dict[str, Problem] = {}
         for id_, argument, statement in touched_ids(program):
@@ -166,7 +166,7 @@ def number_items(sources: Iterable[ContextSource], start: int) -> tuple[ContextI
     return tuple(replace(item, index=start + item.index) for item in build_items(sources))
 
 
-def touched_ids(program: Program) -> Iterator[tuple[str, str, Statement]]:
+def touched_ids(program: ContextScriptProgram) -> Iterator[tuple[str, str, GraphStatement]]:
     """The ids that a program declares or deletes, each with its argument and its statement."""
     for statement in program.statements:
         match statement:

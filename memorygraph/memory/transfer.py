@@ -133,7 +133,7 @@ def import_server_memory(namespace: Namespace, path: str | Path, *, provenance: 
         ConnectionError: the server cannot be reached.
     """
     transfer = Transfer(read_script(path).removeprefix("\ufeff").split("\n"), str(path))
-    problems = read_lines(transfer)
+    problems = parse_lines(transfer)
     if problems:
         raise ScriptError(problems[:MAX_PROBLEMS])
     return transfer.store(Writer(namespace, provenance))
@@ -189,7 +189,7 @@ def adopt_neo4j_memory(namespace: Namespace, *, provenance: Provenance | None = 
     return transfer.store(Writer(namespace, provenance))
 
 
-def read_lines(transfer: Transfer) -> list[Problem]:
+def parse_lines(transfer: Transfer) -> list[Problem]:
     """Read the entities and relations in the lines of a transfer, and return the problems."""
     problems: list[Problem] = []
     for number, line in enumerate(transfer.lines, start=1):
@@ -223,16 +223,16 @@ def parse_item(line: str) -> Entity | Relation:
         # The type of an entity is only `entityType` here: `type` tells entities from relations.
         return kind.model_validate({key: inner for key, inner in value.items() if key != "type"})
     except ValidationError as error:
-        raise ValueError(explain_invalid(error)) from None
+        raise ValueError(explain_validation_error(error)) from None
 
 
-def explain_invalid(error: ValidationError) -> str:
+def explain_validation_error(error: ValidationError) -> str:
     """The errors of a validation, in one line.
 
     >>> try:
     ...     Relation.model_validate({"from": "a", "to": ""})
     ... except ValidationError as error:
-    ...     print(explain_invalid(error))
+    ...     print(explain_validation_error(error))
     to: String should have at least 1 character; relationType: Field required
     """
     found = error.errors(include_url=False, include_input=False, include_context=False)
@@ -250,4 +250,4 @@ def adopt_row(kind: type[Any], row: dict[str, Any], **values: Any) -> Any:
         return kind.model_validate({**{key: str(value) for key, value in row.items()}, **values})
     except ValidationError as error:
         name = row.get("name") or row.get("source")
-        raise MemoryGraphError(f"{name!r} cannot be stored: {explain_invalid(error)}") from None
+        raise MemoryGraphError(f"{name!r} cannot be stored: {explain_validation_error(error)}") from None

@@ -21,7 +21,7 @@ from typing import Any
 
 from memorygraph.errors import ConflictError
 from memorygraph.graph.connection import Abandon
-from memorygraph.graph.loads import Provenance, build_record
+from memorygraph.graph.loads import Provenance, build_load_record
 from memorygraph.graph.namespace import Namespace, NamespaceTransaction
 from memorygraph.graph.writes import COUNTS, NOTHING, OpenWrite, run_counted, write_revision
 from memorygraph.languages.contextscript import is_identifier
@@ -52,7 +52,7 @@ def entity_ids(name: str) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True)
-class Opened:
+class EntityWrite:
     """A write that holds the lock: its revision, the entities of the names it asked for, and the ids that are taken.
 
     `applied` is its own record, if it was stored before and only the acknowledgement was lost; `written` is what came
@@ -73,7 +73,7 @@ class Opened:
 
 
 @dataclass
-class Rows:
+class MemoryRows:
     """What a write stores; the `index` of each is its place in the write."""
 
     entities: list[dict[str, Any]] = field(default_factory=list)
@@ -85,11 +85,11 @@ class Rows:
 
 
 @dataclass(frozen=True)
-class Foreseen:
+class PlannedWrite:
     """What a write stores if each of its names is that of the entity with this id, or of none and is among the rows."""
 
     ids: Mapping[str, str]
-    rows: Rows
+    rows: MemoryRows
 
 
 class Clash(Exception):  # noqa: N818 - control flow, not an error
@@ -111,8 +111,8 @@ class Writer:
         self,
         names: Iterable[str],
         ids: Iterable[str],
-        work: Callable[[NamespaceTransaction, Opened, str], Any],
-        foreseen: Foreseen | None = None,
+        work: Callable[[NamespaceTransaction, EntityWrite, str], Any],
+        foreseen: PlannedWrite | None = None,
         about: Mapping[str, Any] | None = None,
     ) -> Any:
         """Run one write: open it, and let `work` do the rest with the transaction, what was found, and its id.
@@ -134,9 +134,9 @@ class Writer:
     def store(
         self,
         transaction: NamespaceTransaction,
-        opened: Opened,
+        opened: EntityWrite,
         load: str,
-        rows: Rows,
+        rows: MemoryRows,
         about: Mapping[str, Any] | None = None,
     ) -> frozenset[int]:
         """Store the rows, unless they are, and close the write; returns which observations and relations are new.
@@ -159,7 +159,7 @@ class Writer:
             counts["edges_created"] += len(new)
         return frozenset(stored)
 
-    def rows_of(self, rows: Rows, record: Mapping[str, Any] | None) -> dict[str, Any]:
+    def rows_of(self, rows: MemoryRows, record: Mapping[str, Any] | None) -> dict[str, Any]:
         """The parameters of the query that stores rows, and, with its record, closes the write."""
         return {
             "namespace_token": self.namespace.token,
@@ -170,7 +170,9 @@ class Writer:
             "relations": rows.relations,
         }
 
-    def stored_before(self, transaction: NamespaceTransaction, opened: Opened, edges: Sequence[str]) -> frozenset[int]:
+    def stored_before(
+        self, transaction: NamespaceTransaction, opened: EntityWrite, edges: Sequence[str]
+    ) -> frozenset[int]:
         """The indexes of those edges that the write stored when it ran before."""
         [row] = transaction.run("entities/places", ids=list(edges))
         start = opened.place(0)
@@ -184,7 +186,7 @@ class Writer:
         Where nothing is found nothing happened, and there is no revision of it.
         """
 
-        def work(transaction: NamespaceTransaction, opened: Opened, load: str) -> dict[str, int]:
+        def work(transaction: NamespaceTransaction, opened: EntityWrite, load: str) -> dict[str, int]:
             if opened.applied:
                 raise Abandon({name: opened.applied.get(name, 0) for name in COUNTS})
             parameters = rows(opened.ids)
@@ -213,7 +215,7 @@ class Writer:
 
     def record(self, counts: Mapping[str, int], about: Mapping[str, Any] | None) -> dict[str, Any]:
         """What the record of a write says: who asked for it, what it did, and what else is known `about` it."""
-        return {**build_record(LANGUAGE, self.provenance), **counts, **(about or {})}
+        return {**build_load_record(LANGUAGE, self.provenance), **counts, **(about or {})}
 
 
 def with_other_ids(run: Callable[[Mapping[int, int]], Any]) -> Any:
@@ -228,14 +230,14 @@ def with_other_ids(run: Callable[[Mapping[int, int]], Any]) -> Any:
     raise ConflictError("what is stored under the ids of these observations or relations has been changed too often")
 
 
-def _opened(write: OpenWrite) -> Opened:
+def _opened(write: OpenWrite) -> EntityWrite:
     row = write.found
     ids: dict[str, list[str]] = {}
     for found in sorted(row["found"], key=lambda found: found["id"]):
         ids.setdefault(found["name"], []).append(found["id"])
     arrivals = {found["id"]: found["arrival"] or 0 for found in row["found"]}
     written = row if row.get("stored") is not None else None
-    return Opened(write.revision, write.applied, ids, arrivals, frozenset(row["taken"]), written)
+    return EntityWrite(write.revision, write.applied, ids, arrivals, frozenset(row["taken"]), written)
 
 
 def _new(written: Mapping[str, list[int]]) -> frozenset[int]:
@@ -245,12 +247,12 @@ def _new(written: Mapping[str, list[int]]) -> frozenset[int]:
     return frozenset(written["stored"])
 
 
-def _parts(rows: Rows) -> list[Rows]:
+def _parts(rows: MemoryRows) -> list[MemoryRows]:
     """The rows in parts of a size that one query takes well; entities come before what hangs on them."""
     parts = [
-        *(Rows(entities=part) for part in _chunks(rows.entities)),
-        *(Rows(observations=part) for part in _chunks(rows.observations)),
-        *(Rows(relations=part) for part in _chunks(rows.relations)),
+        *(MemoryRows(entities=part) for part in _chunks(rows.entities)),
+        *(MemoryRows(observations=part) for part in _chunks(rows.observations)),
+        *(MemoryRows(relations=part) for part in _chunks(rows.relations)),
     ]
     together = len(rows.entities) + len(rows.observations) + len(rows.relations) <= ROWS_PER_QUERY
     return [rows] if together else parts

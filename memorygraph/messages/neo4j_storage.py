@@ -47,7 +47,7 @@ class ConversationInfo:
         return asdict(self)
 
 
-def list_conversations(namespace: Namespace) -> list[ConversationInfo]:
+def list_stored_conversations(namespace: Namespace) -> list[ConversationInfo]:
     """Every conversation of a namespace, by name."""
     return [ConversationInfo(**row) for row in namespace.read("messages/conversations")]
 

@@ -15,7 +15,7 @@ from memorygraph.graph.namespace import Namespace
 from memorygraph.languages import Script, agentscript, convo, parse
 from memorygraph.query import Query
 
-StoredProgram: TypeAlias = agentscript.Program | convo.Program
+StoredProgram: TypeAlias = agentscript.AgentScriptProgram | convo.ConvoProgram
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class AgentScriptStore(ProgramStore):
 
     language = "agentscript"
 
-    def queries(self, program: agentscript.Program) -> list[Query]:
+    def queries(self, program: agentscript.AgentScriptProgram) -> list[Query]:
         """The query that stores a program; one that needs files beside it is refused."""
         return compile_agentscript(program, self.namespace.name)
 
@@ -85,12 +85,12 @@ class ConvoStore(ProgramStore):
 
     language = "convo"
 
-    def queries(self, program: convo.Program) -> list[Query]:
+    def queries(self, program: convo.ConvoProgram) -> list[Query]:
         """The queries that store the nodes and routes of a graph, and offer it by its name."""
         return compile_convo(program, self.namespace.name)
 
 
-def list_programs(namespace: Namespace) -> list[ProgramInfo]:
+def list_stored_programs(namespace: Namespace) -> list[ProgramInfo]:
     """The stored programs of a namespace, by name; of each name the one that was loaded last."""
     return [ProgramInfo(**row) for row in namespace.read("programs/programs")]
 
@@ -122,5 +122,5 @@ def forget_program(namespace: Namespace, name: str) -> None:
 
 
 def _not_found(namespace: Namespace, name: str) -> NotFoundError:
-    known = ", ".join(f"`{each.name}`" for each in list_programs(namespace)) or "none"
+    known = ", ".join(f"`{each.name}`" for each in list_stored_programs(namespace)) or "none"
     return NotFoundError(f"no program `{name}` is stored in namespace `{namespace}`; there are: {known}")

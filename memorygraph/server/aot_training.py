@@ -153,7 +153,7 @@ def train_unless_done(java: Path, artifacts: Path) -> None:
         raise
 
 
-def main(java: Path, artifacts: Path, delay_s: float) -> None:
+def run_training(java: Path, artifacts: Path, delay_s: float) -> None:
     """Make the cache that fits, unless it is there or another process is making it."""
     from filelock import FileLock, Timeout
 
@@ -164,4 +164,4 @@ def main(java: Path, artifacts: Path, delay_s: float) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), Path(sys.argv[2]), float(sys.argv[3]) if len(sys.argv) > 3 else DELAY_S)
+    run_training(Path(sys.argv[1]), Path(sys.argv[2]), float(sys.argv[3]) if len(sys.argv) > 3 else DELAY_S)

@@ -216,8 +216,8 @@ def log_size(logs: Path) -> int:
 
 def telling_line(logs: Path, log_before: int) -> str:
     """Find the line that says most about a start that failed; its log begins at `log_before`."""
-    lines = read_lines(logs / "neo4j.log", log_before if log_size(logs) >= log_before else 0)
-    console = read_lines(logs / "console.log", 0)
+    lines = read_log_lines(logs / "neo4j.log", log_before if log_size(logs) >= log_before else 0)
+    console = read_log_lines(logs / "console.log", 0)
     for mark in TELLING_MARKS:
         for line in reversed(lines + console):
             if mark in line:
@@ -225,7 +225,7 @@ def telling_line(logs: Path, log_before: int) -> str:
     return _LOG_PREFIX.sub("", next(reversed(console or lines), "it left no message")).strip(" .")
 
 
-def read_lines(path: Path, start: int) -> list[str]:
+def read_log_lines(path: Path, start: int) -> list[str]:
     """Read the lines of a log from a byte on; none where there is no log."""
     try:
         with path.open("rb") as file:

@@ -54,7 +54,7 @@ def have_cache(artifacts: Path) -> None:
     java, class_path = java_executable(), install(artifacts)
     if AotCache.of(java, artifacts, class_path).find() is None:
         began = time.perf_counter()
-        aot_training.main(java, artifacts, delay_s=0)
+        aot_training.run_training(java, artifacts, delay_s=0)
         print(f"the cache was made in {time.perf_counter() - began:.0f} s, with low priority")
 
 

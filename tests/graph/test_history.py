@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from memorygraph import Change, ConflictError, MemoryGraph, MemoryGraphError, NotFoundError, Provenance
 from memorygraph.graph import history
 from memorygraph.graph.connection import Connection
-from memorygraph.languages.contextscript import Statement, print_program
+from memorygraph.languages.contextscript import GraphStatement, print_contextscript
 from memorygraph.memory.entities import Entities
 from memorygraph.memory.values import Entity, ObservationDeletion, Relation
 from tests.examples import examples
@@ -423,7 +423,7 @@ class Timeline:
     def __init__(self) -> None:
         self.states = [Model()]
 
-    def load(self, program: list[Statement]) -> bool:
+    def load(self, program: list[GraphStatement]) -> bool:
         """Whether a program is accepted."""
         after = self.states[-1].run(program)
         if after is not None:
@@ -486,14 +486,14 @@ def _accepted(work: Callable[[], Any]) -> bool:
     st.integers(0, 8),
 )
 def test_every_revision_is_that_of_a_model_which_keeps_them_all(
-    connection: Connection, steps: list[list[Statement] | int], purged: int
+    connection: Connection, steps: list[list[GraphStatement] | int], purged: int
 ) -> None:
     graph = MemoryGraph(connection, new_namespace())
     model = Timeline()
     for step in steps:
         last = len(model.states) - 1
         if isinstance(step, list):
-            text = print_program(step)
+            text = print_contextscript(step)
             assert _accepted(lambda text=text: graph.load(text)) == model.load(step)  # type: ignore[misc]
         elif last:
             revision = last - step % last

@@ -217,9 +217,9 @@ def test_names_and_data_of_any_kind_stay_data(graph: MemoryGraph) -> None:
         "\u202e\u0000\x07 \U0001f600",
         "{{x}}",
     ]
-    from memorygraph.languages.contextscript import NodeDeclaration, print_program
+    from memorygraph.languages.contextscript import NodeDeclaration, print_contextscript
 
-    graph.load(print_program(NodeDeclaration(node_id=f"h{i}", name=t, data=t) for i, t in enumerate(hostile)))
+    graph.load(print_contextscript(NodeDeclaration(node_id=f"h{i}", name=t, data=t) for i, t in enumerate(hostile)))
     assert [graph.node(f"h{i}").data for i in range(len(hostile))] == hostile
     assert graph.node("canary").data == "sings"
 

@@ -17,9 +17,9 @@ from memorygraph.graph.connection import Connection
 from memorygraph.languages.contextscript import (
     Deletion,
     EdgeDeclaration,
+    GraphStatement,
     NodeDeclaration,
-    Statement,
-    print_program,
+    print_contextscript,
 )
 from tests.examples import examples
 from tests.shared_neo4j import new_namespace
@@ -40,7 +40,7 @@ class Model:
     nodes: dict[str, dict[str, Any]] = field(default_factory=dict)
     edges: dict[str, dict[str, Any]] = field(default_factory=dict)
 
-    def run(self, program: list[Statement]) -> Model | None:
+    def run(self, program: list[GraphStatement]) -> Model | None:
         """The graph after a program, or None if that is refused; this one stays as it is."""
         after = Model({k: dict(v) for k, v in self.nodes.items()}, {k: dict(v) for k, v in self.edges.items()})
         known = {*self.nodes, *self.edges}
@@ -51,7 +51,7 @@ class Model:
             return None
         return after
 
-    def _run(self, statement: Statement, known: set[str]) -> None:
+    def _run(self, statement: GraphStatement, known: set[str]) -> None:
         given = statement.given()
         match statement:
             case NodeDeclaration():
@@ -81,7 +81,7 @@ class Model:
         known.add(identifier)
 
 
-def statements(texts: st.SearchStrategy[str]) -> st.SearchStrategy[Statement]:
+def statements(texts: st.SearchStrategy[str]) -> st.SearchStrategy[GraphStatement]:
     maybe = st.none
     nodes = st.builds(
         NodeDeclaration, node_id=IDS, name=st.one_of(texts, texts, maybe()), data=st.one_of(texts, maybe())
@@ -101,7 +101,7 @@ def expected(model: Model) -> str:
     """What an export of the graph says."""
     nodes = [NodeDeclaration(node_id=k, **v) for k, v in sorted(model.nodes.items())]
     edges = [EdgeDeclaration(edge_id=k, **v) for k, v in sorted(model.edges.items())]
-    return print_program([*nodes, *edges])
+    return print_contextscript([*nodes, *edges])
 
 
 def _load(graph: MemoryGraph, text: str, *, strict: bool) -> list[Problem]:
@@ -112,12 +112,12 @@ def _load(graph: MemoryGraph, text: str, *, strict: bool) -> list[Problem]:
     return []
 
 
-def _check(connection: Connection, programs: list[list[Statement]], *, strict: bool) -> None:
+def _check(connection: Connection, programs: list[list[GraphStatement]], *, strict: bool) -> None:
     graph = MemoryGraph(connection, new_namespace())
     model = Model()
     for program in programs:
         after = model.run(program)
-        problems = _load(graph, print_program(program), strict=strict)
+        problems = _load(graph, print_contextscript(program), strict=strict)
         assert (after is None) == bool(problems), problems
         model = after or model
         assert graph.export() == expected(model)
@@ -133,11 +133,11 @@ _SETTINGS = settings(
 
 @_SETTINGS
 @given(st.lists(st.lists(statements(TEXTS), max_size=12), min_size=1, max_size=3))
-def test_the_stored_graph_is_that_of_the_model(connection: Connection, programs: list[list[Statement]]) -> None:
+def test_the_stored_graph_is_that_of_the_model(connection: Connection, programs: list[list[GraphStatement]]) -> None:
     _check(connection, programs, strict=False)
 
 
 @_SETTINGS
 @given(st.lists(st.lists(statements(STRICT_TEXTS), max_size=12), min_size=1, max_size=3))
-def test_so_it_is_in_the_strict_dialect(connection: Connection, programs: list[list[Statement]]) -> None:
+def test_so_it_is_in_the_strict_dialect(connection: Connection, programs: list[list[GraphStatement]]) -> None:
     _check(connection, programs, strict=True)

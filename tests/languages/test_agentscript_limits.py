@@ -7,7 +7,7 @@ import time
 import pytest
 
 from memorygraph.languages import parse
-from memorygraph.languages.agentscript.syntax import Agent, Block, Function, Program
+from memorygraph.languages.agentscript.syntax import Agent, AgentScriptProgram, Block, Function
 
 pytestmark = pytest.mark.slow
 
@@ -18,7 +18,7 @@ def body(text: str) -> str:
     return f'import tool T from "env://"\nmain agent A {{ main func(input) {{\n{text}\n}} }}'
 
 
-def read(text: str) -> Program:
+def read(text: str) -> AgentScriptProgram:
     """Parse within a time that only what is not linear would take."""
     start = time.perf_counter()
     program = parse(text, "agentscript")

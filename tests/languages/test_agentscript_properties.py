@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from memorygraph.languages import parse
 from memorygraph.languages.agentscript import syntax
-from memorygraph.languages.agentscript.printing import print_expression, print_program
+from memorygraph.languages.agentscript.printing import print_agentscript, print_expression
 from tests.examples import examples
 from tests.textx_itself import machine_stops_at, textx_stops_at
 
@@ -24,15 +24,15 @@ texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 limits = st.from_regex(r"[1-9][0-9]{0,3}(\.[0-9]{1,2})?(k|t|kt)?", fullmatch=True)
 
 
-def number(text: str) -> syntax.Number:
+def number(text: str) -> syntax.NumberLiteral:
     found = re.match(r"[0-9.]+", text)
     value = float(found[0] if found else 0)
-    return syntax.Number(text, int(value) if value.is_integer() else value)
+    return syntax.NumberLiteral(text, int(value) if value.is_integer() else value)
 
 
 numbers = limits.map(number)
 leaves: st.SearchStrategy[Any] = st.one_of(
-    st.builds(syntax.Text, texts),
+    st.builds(syntax.TextLiteral, texts),
     numbers,
     st.builds(syntax.Boolean, st.booleans()),
     st.just(syntax.Nothing()),
@@ -62,7 +62,7 @@ def nested(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     loose = operators(inner)
     return st.one_of(
         st.builds(syntax.Member, inner, words),
-        st.builds(syntax.Call, inner, tuples(loose)),
+        st.builds(syntax.FunctionCall, inner, tuples(loose)),
         st.builds(syntax.Index, inner, loose),
         st.builds(syntax.Object, entries(loose)),
         st.builds(syntax.List, tuples(loose)),
@@ -92,7 +92,7 @@ simple = st.one_of(
     st.builds(syntax.Use, expressions, st.none() | st.builds(syntax.Limit, limits)),
     st.builds(syntax.Return, expressions),
     st.builds(syntax.Assignment, targets, expressions),
-    st.builds(syntax.Evaluation, opening),
+    st.builds(syntax.ExpressionStatement, opening),
 )
 
 
@@ -107,7 +107,7 @@ def compound(statement: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
 
 
 blocks = st.builds(syntax.Block, tuples(st.recursive(simple, compound, max_leaves=4)))
-parameters = st.builds(syntax.Parameter, words, st.none() | shapes)
+parameters = st.builds(syntax.FunctionParameter, words, st.none() | shapes)
 functions = st.builds(syntax.Function, words, st.booleans(), tuples(parameters), blocks)
 agents = st.builds(syntax.Agent, words, st.booleans(), tuples(configs), tuples(functions))
 imports = st.builds(syntax.Import, st.sampled_from(["tool", "llm", "file", "agent", "memory"]), words, texts)
@@ -117,7 +117,7 @@ programs = st.lists(imports | agents, max_size=2).map(tuple)
 @settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(programs)
 def test_what_is_printed_is_read_again(program: tuple[syntax.Import | syntax.Agent, ...]) -> None:
-    text = print_program(program)
+    text = print_agentscript(program)
     assert parse(text, "agentscript").statements == program
 
 
@@ -129,26 +129,26 @@ def test_a_label_is_one_line_that_can_be_encoded(expression: syntax.Expression) 
 
 
 def test_a_label_escapes_what_breaks_lines_or_encodings() -> None:
-    label = print_expression(syntax.Text('a"\u2028\u2029\x85\x0b\n\ud800é🙂'))
+    label = print_expression(syntax.TextLiteral('a"\u2028\u2029\x85\x0b\n\ud800é🙂'))
     assert label == r'"a\"\u2028\u2029\u0085\u000b\n\ud800é🙂"'
 
 
 @settings(max_examples=examples(30), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(programs)
 def test_every_span_holds_what_was_read_there(program: tuple[syntax.Import | syntax.Agent, ...]) -> None:
-    parsed = parse(print_program(program), "agentscript")
+    parsed = parse(print_agentscript(program), "agentscript")
     waiting: list[Any] = [*parsed.statements]
     while waiting:
         one = waiting.pop()
-        if isinstance(one, syntax.Syntax):
+        if isinstance(one, syntax.AgentScriptSyntax):
             text = parsed.source.text[slice(*one.span)]
             assert text == text.strip()
             for part in vars(one).values():
                 for inner in part if isinstance(part, tuple) else [part]:
-                    if isinstance(inner, syntax.Syntax):
+                    if isinstance(inner, syntax.AgentScriptSyntax):
                         assert one.span.start <= inner.span.start <= inner.span.end <= one.span.end
                         waiting.append(inner)
-            if isinstance(one, (syntax.Text, syntax.Number, syntax.Name)):
+            if isinstance(one, (syntax.TextLiteral, syntax.NumberLiteral, syntax.Name)):
                 assert print_expression(one)[:1] in {text[:1], '"'}
 
 
@@ -196,13 +196,13 @@ def test_garbage_has_located_problems(text: str) -> None:
 @settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(program=programs, draw=st.randoms(use_true_random=False))
 def test_mutations_have_located_problems(program: tuple[Any, ...], draw: random.Random) -> None:
-    is_located(mutated(print_program(program), draw))
+    is_located(mutated(print_agentscript(program), draw))
 
 
 @settings(max_examples=examples(30), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(program=programs, draw=st.randoms(use_true_random=False))
 def test_textx_reads_the_same(program: tuple[Any, ...], draw: random.Random) -> None:
-    text = print_program(program)
+    text = print_agentscript(program)
     assert textx_stops_at("agentscript", text) is None
     text = mutated(text, draw)
     assert machine_stops_at("agentscript", text) == textx_stops_at("agentscript", text)

@@ -10,7 +10,7 @@ from memorygraph.client import MemoryGraph
 from memorygraph.errors import MemoryGraphError, Problem, Source
 from memorygraph.languages import parse, parse_batches
 from memorygraph.languages.convo.checks import check_conversation
-from memorygraph.languages.convo.printing import print_conversation, print_message
+from memorygraph.languages.convo.printing import print_convo, print_message
 from memorygraph.languages.convo.syntax import CodeMessage, FunctionMessage, Template, TextMessage
 from tests.cases import FOLDER, Case, read_cases
 
@@ -24,7 +24,7 @@ invalid-function invalid-head invalid-tag invalid-context-depth invalid-json-tag
 @pytest.mark.parametrize("case", read_cases("convo/parse"))
 def test_what_is_read_is_printed_and_read_again(case: Case) -> None:
     conversation = case.parse().conversation
-    assert parse(print_conversation(conversation.messages), "convo").conversation == conversation
+    assert parse(print_convo(conversation.messages), "convo").conversation == conversation
 
 
 def test_every_code_has_a_case_and_nothing_else_is_said() -> None:
@@ -45,7 +45,7 @@ def test_every_example_of_the_seed_is_read(block: str) -> None:
     codes = {problem.code for problem in program.problems}
     placeholder = {"invalid-route-tag"} if "{id" in block else set()
     assert codes <= {"missing-target", "orphaned-route", "duplicate-node"} | placeholder
-    printed = print_conversation(program.conversation.messages)
+    printed = print_convo(program.conversation.messages)
     assert parse(printed, "convo").conversation == program.conversation
 
 

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from memorygraph.languages import parse
-from memorygraph.languages.convo.syntax import Program
+from memorygraph.languages.convo.syntax import ConvoProgram
 
 pytestmark = pytest.mark.slow
 
@@ -15,7 +15,7 @@ N = 50_000
 LONG = 2**17
 
 
-def read(text: str) -> Program:
+def read(text: str) -> ConvoProgram:
     """Parse within a time that only what is not linear would take."""
     start = time.perf_counter()
     program = parse(text, "convo")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from memorygraph.languages import parse
 from memorygraph.languages.convo import reading, syntax
-from memorygraph.languages.convo.printing import print_conversation, print_message, print_text, print_value
+from memorygraph.languages.convo.printing import print_content, print_convo, print_convo_value, print_message
 from tests.examples import examples
 from tests.textx_itself import machine_stops_at, textx_stops_at
 
@@ -108,7 +108,7 @@ slow = settings(max_examples=examples(60), deadline=None, suppress_health_check=
 @settings(slow, max_examples=examples(200))
 @given(conversations)
 def test_what_is_printed_is_read_again(conversation: tuple[syntax.Message, ...]) -> None:
-    program = parse(print_conversation(conversation), "convo")
+    program = parse(print_convo(conversation), "convo")
     assert [problem for problem in program.problems if problem.code == "syntax"] == []
     assert program.conversation.messages == conversation
 
@@ -117,9 +117,9 @@ def test_what_is_printed_is_read_again(conversation: tuple[syntax.Message, ...])
 @given(texts, st.lists(messages, max_size=1))
 def test_any_text_stays_data(text: str, after: list[syntax.Message]) -> None:
     message = syntax.TextMessage("assistant", "", syntax.Template((text,) if text else ()))
-    program = parse(print_conversation([message, *after]), "convo")
+    program = parse(print_convo([message, *after]), "convo")
     assert program.conversation.messages == (message, *after)
-    assert parse(f"> user\n{print_text(text)}", "convo").conversation.messages[0] == syntax.TextMessage(
+    assert parse(f"> user\n{print_content(text)}", "convo").conversation.messages[0] == syntax.TextMessage(
         "user", "", message.content
     )
 
@@ -127,7 +127,7 @@ def test_any_text_stays_data(text: str, after: list[syntax.Message]) -> None:
 @settings(slow, max_examples=examples(200))
 @given(values)
 def test_a_value_is_read_again(value: syntax.Value) -> None:
-    message = parse(f"> do\n{print_value(value)}", "convo").conversation.messages[0]
+    message = parse(f"> do\n{print_convo_value(value)}", "convo").conversation.messages[0]
     assert isinstance(message, syntax.CodeMessage)
     assert message.statements[0].value == value
 
@@ -143,7 +143,7 @@ def test_indentation_is_cosmetic(width: int, text: str) -> None:
 @slow
 @given(conversations)
 def test_every_span_holds_what_was_read_there(conversation: tuple[syntax.Message, ...]) -> None:
-    program = parse(print_conversation(conversation), "convo")
+    program = parse(print_convo(conversation), "convo")
     text = program.source.text
     waiting: list[Any] = [(one, one.span) for one in program.conversation.messages]
     while waiting:
@@ -158,7 +158,7 @@ def test_every_span_holds_what_was_read_there(conversation: tuple[syntax.Message
             assert text[one.span.start] == ">"
         for part in vars(one).values():
             inner = part if type(part) is tuple else (part,)
-            waiting += [(each, one.span) for each in inner if isinstance(each, syntax.Syntax)]
+            waiting += [(each, one.span) for each in inner if isinstance(each, syntax.ConvoSyntax)]
 
 
 fragments = st.sampled_from(
@@ -204,13 +204,13 @@ def test_garbage_has_located_problems(text: str) -> None:
 @slow
 @given(conversation=conversations, draw=st.randoms(use_true_random=False))
 def test_mutations_have_located_problems(conversation: tuple[Any, ...], draw: random.Random) -> None:
-    is_located(mutated(print_conversation(conversation), draw))
+    is_located(mutated(print_convo(conversation), draw))
 
 
 @slow
 @given(conversation=conversations, draw=st.randoms(use_true_random=False))
 def test_textx_reads_the_same(conversation: tuple[Any, ...], draw: random.Random) -> None:
-    text = print_conversation(conversation)
+    text = print_convo(conversation)
     assert textx_stops_at("convo", text) is None
     text = mutated(text, draw)
     assert machine_stops_at("convo", text) == textx_stops_at("convo", text)

@@ -13,7 +13,7 @@ from memorygraph.languages.contextscript import (
     Deletion,
     EdgeDeclaration,
     NodeDeclaration,
-    print_program,
+    print_contextscript,
     print_statement,
 )
 
@@ -51,7 +51,7 @@ def test_statements_are_validated_wherever_they_come_from() -> None:
 def test_printing_is_plain() -> None:
     assert print_statement(EdgeDeclaration(edge_id="e", weight=1e-7)) == 'Edge(edge_id="e", weight=0.0000001);'
     assert print_statement(EdgeDeclaration(edge_id="e", weight=1)) == 'Edge(edge_id="e", weight=1.0);'
-    assert print_program([Deletion(id="a")]) == 'del(id="a");\n'
+    assert print_contextscript([Deletion(id="a")]) == 'del(id="a");\n'
 
 
 def test_ids_of_what_was_not_read_are_known() -> None:

@@ -8,7 +8,7 @@ import tracemalloc
 
 import pytest
 
-from memorygraph.languages import Program, parse, parse_batches
+from memorygraph.languages import ContextScriptProgram, parse, parse_batches
 
 pytestmark = pytest.mark.slow
 
@@ -16,7 +16,7 @@ MILLION = 10**6
 NODE = 'Node(node_id="a", name="A", data="'
 
 
-def read(text: str, seconds: float = 30.0) -> Program:
+def read(text: str, seconds: float = 30.0) -> ContextScriptProgram:
     """Parse within a time that only what is not linear would take."""
     start = time.perf_counter()
     program = parse(text)
@@ -24,7 +24,7 @@ def read(text: str, seconds: float = 30.0) -> Program:
     return program
 
 
-def codes(program: Program) -> list[str]:
+def codes(program: ContextScriptProgram) -> list[str]:
     return [problem.code for problem in program.problems]
 
 

@@ -12,9 +12,9 @@ from hypothesis import HealthCheck, given, settings
 
 from memorygraph.errors import Source
 from memorygraph.languages.pete.gbnf import grammar
-from memorygraph.languages.pete.printing import print_item, print_program
-from memorygraph.languages.pete.reading import Reader, read_items
-from memorygraph.languages.pete.syntax import Command, Item, Program, Question
+from memorygraph.languages.pete.printing import print_item, print_pete
+from memorygraph.languages.pete.reading import ContinuationReader, read_items
+from memorygraph.languages.pete.syntax import Command, Item, PeteProgram, Question
 from tests.examples import examples
 from tests.languages.pete_logs import bodies, logs
 
@@ -67,7 +67,7 @@ def test_a_log_is_admitted(log: str) -> None:
 )
 @given(logs)
 def test_what_is_printed_is_admitted(items: tuple[Item, ...]) -> None:
-    assert admits("log", print_program(Program(Source(""), items)))
+    assert admits("log", print_pete(PeteProgram(Source(""), items)))
 
 
 @pytest.mark.parametrize(
@@ -172,7 +172,7 @@ def test_what_is_admitted_can_be_read(seed: int) -> None:
         assert read_items(Source(log))[1] == []
     continuation = sampled("continuation", draw)
     if continuation is not None:
-        reader = Reader(depth=100)
+        reader = ContinuationReader(depth=100)
         reader.feed(continuation)
         reader.finish()
         assert (reader.problem, reader.rest.strip(" \t\r\n")) == (None, "")

@@ -7,16 +7,16 @@ import time
 import pytest
 
 from memorygraph.languages import parse
-from memorygraph.languages.pete.printing import print_program
-from memorygraph.languages.pete.reading import MAX_CHARACTERS, Reader
-from memorygraph.languages.pete.syntax import Program
+from memorygraph.languages.pete.printing import print_pete
+from memorygraph.languages.pete.reading import MAX_CHARACTERS, ContinuationReader
+from memorygraph.languages.pete.syntax import PeteProgram
 
 pytestmark = pytest.mark.slow
 
 N = 100_000
 
 
-def read(text: str) -> Program:
+def read(text: str) -> PeteProgram:
     """Parse within a time that only what is not linear would take."""
     start = time.perf_counter()
     program = parse(text, "pete")
@@ -38,7 +38,7 @@ def test_contexts_nest_as_deep_as_one_likes() -> None:
 
 def test_what_is_nested_deep_is_printed() -> None:
     program = read("context a() {" * 1000 + "}" * 1000)
-    assert read(print_program(program)).items == program.items
+    assert read(print_pete(program)).items == program.items
 
 
 def test_every_deep_context_is_checked() -> None:
@@ -107,9 +107,9 @@ def test_many_problems_are_found_in_time(text: str) -> None:
     assert len(read(body(text * 20_000)).problems) >= 100
 
 
-def continued(text: str, size: int) -> Reader:
+def continued(text: str, size: int) -> ContinuationReader:
     """Feed a text in pieces of a size, within a time that only what is not linear would take."""
-    reader = Reader(depth=1)
+    reader = ContinuationReader(depth=1)
     start = time.perf_counter()
     for at in range(0, len(text), size):
         reader.feed(text[at : at + size])

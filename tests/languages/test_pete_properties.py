@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from memorygraph.errors import Problem, Source, Span
 from memorygraph.languages import parse
-from memorygraph.languages.pete.printing import print_item, print_program
-from memorygraph.languages.pete.reading import Reader, read_items
-from memorygraph.languages.pete.syntax import Closing, Command, Feedback, Item, Program, Question, Syntax, Value
+from memorygraph.languages.pete.printing import print_item, print_pete
+from memorygraph.languages.pete.reading import ContinuationReader, read_items
+from memorygraph.languages.pete.syntax import Closing, Command, Feedback, Item, PeteProgram, PeteSyntax, Question, Value
 from tests.examples import examples
 from tests.languages.pete_logs import bodies, chunks, logs, mutated, structures
 from tests.textx_itself import machine_stops_at, textx_stops_at
@@ -34,7 +34,7 @@ garbage = st.lists(fragments | st.text(max_size=3), max_size=40).map(" ".join)
 
 
 def printed(items: tuple[Item, ...]) -> str:
-    return print_program(Program(Source(""), items))
+    return print_pete(PeteProgram(Source(""), items))
 
 
 def syntax_of(text: str) -> tuple[Item, ...]:
@@ -77,7 +77,7 @@ def test_every_span_holds_what_was_read_there(items: tuple[Item, ...]) -> None:
             json.loads(one.text)
         for part in vars(one).values():
             for inner in part if type(part) is tuple else [part]:
-                if isinstance(inner, Syntax):
+                if isinstance(inner, PeteSyntax):
                     assert one.span.start <= inner.span.start < inner.span.end <= one.span.end
                     waiting.append(inner)
 
@@ -154,7 +154,7 @@ def test_item_by_item_a_log_is_what_the_whole_grammar_says(text: str) -> None:
 
 def read(pieces: list[str], depth: int = 1) -> tuple[list[Any], bool, str]:
     """What a reader makes of a text that comes in pieces."""
-    reader = Reader(depth)
+    reader = ContinuationReader(depth)
     found = [piece for text in pieces for piece in reader.feed(text)]
     found += reader.finish()
     assert "".join(piece.text for piece in found) + reader.rest == "".join(pieces)
@@ -231,25 +231,25 @@ def test_a_reader_reads_what_a_log_has(text: str) -> None:
     ],
 )
 def test_an_item_is_certain_as_soon_as_nothing_can_go_on_with_it(text: str, certain: bool) -> None:
-    reader = Reader(depth=1)
+    reader = ContinuationReader(depth=1)
     assert bool(reader.feed(text)) == certain
     assert reader.problem is None
 
 
 def test_what_a_model_writes_as_feedback_is_a_piece_of_its_own() -> None:
-    reader = Reader(depth=1)
+    reader = ContinuationReader(depth=1)
     assert [type(piece.item) for piece in reader.feed('@fan, set {} >> {"ok": true} ')] == [Command, Feedback]
 
 
 def test_nothing_is_read_behind_the_outermost_context() -> None:
-    reader = Reader(depth=2)
+    reader = ContinuationReader(depth=2)
     pieces = [piece for text in ("set } }", "\nfoo ", "`") for piece in reader.feed(text)]
     assert [type(piece.item) for piece in (*pieces, *reader.finish())] == [Command, Closing, Closing]
     assert (reader.rest, reader.problem, reader.ended) == ("\nfoo `", None, True)
 
 
 def test_a_problem_of_a_continuation_has_its_place_in_it() -> None:
-    reader = Reader(depth=1)
+    reader = ContinuationReader(depth=1)
     assert len(reader.feed("set {}\n  &a is &b. &a &")) == 2
     reader.feed(" &\n")
     assert reader.finish() == []
@@ -259,7 +259,7 @@ def test_a_problem_of_a_continuation_has_its_place_in_it() -> None:
 
 
 def test_what_cannot_be_read_is_given_up_after_a_while() -> None:
-    reader = Reader(depth=1)
+    reader = ContinuationReader(depth=1)
     reader.feed("&a eats ( ")
     for _ in range(400):
         reader.feed("and so on ")
@@ -268,7 +268,7 @@ def test_what_cannot_be_read_is_given_up_after_a_while() -> None:
 
 
 def test_a_long_text_is_not_given_up() -> None:
-    reader = Reader(depth=1)
+    reader = ContinuationReader(depth=1)
     for text in ['set {"text": "', *["and so on "] * 1000, '"', "}"]:
         assert reader.problem is None
         pieces = reader.feed(text)
@@ -276,5 +276,5 @@ def test_a_long_text_is_not_given_up() -> None:
 
 
 def test_spans_of_a_reader_count_from_the_piece() -> None:
-    pieces = Reader(depth=1).feed("set {}\n &a is &b.")
+    pieces = ContinuationReader(depth=1).feed("set {}\n &a is &b.")
     assert pieces[1].item.span == Span(2, 11)

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from memorygraph.languages import parse, parse_batches
 from memorygraph.languages.contextscript import (
+    ContextScriptProgram,
     Deletion,
     EdgeDeclaration,
+    GraphStatement,
     NodeDeclaration,
-    Program,
-    Statement,
-    print_program,
+    print_contextscript,
     print_value,
     reading,
 )
@@ -36,7 +36,7 @@ any_text = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
 strict_text = st.text("abcXYZ019-_,.' ", max_size=20)
 
 
-def statements(text: st.SearchStrategy[str]) -> st.SearchStrategy[list[Statement]]:
+def statements(text: st.SearchStrategy[str]) -> st.SearchStrategy[list[GraphStatement]]:
     """Programs as statements."""
     node = st.builds(NodeDeclaration, node_id=ids, name=st.none() | text, data=st.none() | text)
     edge = st.builds(
@@ -55,7 +55,7 @@ def parser(*, strict: bool, fast: bool) -> Parser:
     return Parser(strict=strict, fast=fast)
 
 
-def both_ways(text: str, *, strict: bool) -> Program:
+def both_ways(text: str, *, strict: bool) -> ContextScriptProgram:
     """Parse with and without the fast path, and hold the two equal."""
     fast = parser(strict=strict, fast=True).parse(text)
     slow = parser(strict=strict, fast=False).parse(text)
@@ -67,28 +67,28 @@ def both_ways(text: str, *, strict: bool) -> Program:
 
 
 @given(statements(any_text))
-def test_what_is_printed_is_read_again(program: list[Statement]) -> None:
-    parsed = parse(print_program(program))
+def test_what_is_printed_is_read_again(program: list[GraphStatement]) -> None:
+    parsed = parse(print_contextscript(program))
     assert parsed.problems == ()
     assert list(parsed.statements) == program
 
 
 @given(statements(strict_text))
-def test_what_is_printed_is_read_again_strictly(program: list[Statement]) -> None:
-    parsed = parse(print_program(program), strict=True)
+def test_what_is_printed_is_read_again_strictly(program: list[GraphStatement]) -> None:
+    parsed = parse(print_contextscript(program), strict=True)
     assert parsed.problems == ()
     assert list(parsed.statements) == program
 
 
 @given(statements(any_text))
-def test_strict_allows_nothing_that_the_default_does_not(program: list[Statement]) -> None:
-    text = print_program(program)
+def test_strict_allows_nothing_that_the_default_does_not(program: list[GraphStatement]) -> None:
+    text = print_contextscript(program)
     strict = parse(text, strict=True)
     allowed = [statement for statement in parse(text).statements if statement in strict.statements]
     assert list(strict.statements) == allowed
 
 
-def laid_out(program: list[Statement], draw: random.Random) -> str:
+def laid_out(program: list[GraphStatement], draw: random.Random) -> str:
     """The text of a program with arguments, blanks and comments anywhere."""
     gaps = ["", "", " ", "\n", "\t", "\r\n", "# a comment\n", '# x = "y", );\n', " #\n # Node(\n"]
 
@@ -109,7 +109,7 @@ def laid_out(program: list[Statement], draw: random.Random) -> str:
 
 @BOTH
 @given(program=statements(strict_text), draw=st.randoms(use_true_random=False))
-def test_layout_and_order_do_not_matter(strict: bool, program: list[Statement], draw: random.Random) -> None:
+def test_layout_and_order_do_not_matter(strict: bool, program: list[GraphStatement], draw: random.Random) -> None:
     parsed = both_ways(laid_out(program, draw), strict=strict)
     assert parsed.problems == ()
     assert list(parsed.statements) == program
@@ -136,7 +136,7 @@ def mutated(text: str, draw: random.Random) -> str:
     return "".join(characters)
 
 
-def is_located(program: Program, text: str) -> None:
+def is_located(program: ContextScriptProgram, text: str) -> None:
     """Every problem is at a place of the text, and says something."""
     lines = text.removeprefix("\ufeff").split("\n")
     for problem in program.problems:
@@ -155,7 +155,7 @@ def test_garbage_has_located_problems_on_both_ways(strict: bool, text: str) -> N
 @BOTH
 @given(program=statements(any_text), draw=st.randoms(use_true_random=False))
 def test_mutations_have_located_problems_on_both_ways(
-    strict: bool, program: list[Statement], draw: random.Random
+    strict: bool, program: list[GraphStatement], draw: random.Random
 ) -> None:
     text = mutated(laid_out(program, draw), draw)
     is_located(both_ways(text, strict=strict), text)
@@ -167,7 +167,7 @@ def test_textx_stops_at_the_same_place(text: str) -> None:
 
 
 @given(program=statements(any_text), draw=st.randoms(use_true_random=False))
-def test_textx_stops_at_the_same_place_of_mutations(program: list[Statement], draw: random.Random) -> None:
+def test_textx_stops_at_the_same_place_of_mutations(program: list[GraphStatement], draw: random.Random) -> None:
     assert_machine_and_textx_agree(laid_out(program, draw))
     assert_machine_and_textx_agree(mutated(laid_out(program, draw), draw))
 
@@ -194,7 +194,7 @@ def test_batches_are_the_whole(text: str, size: int, draw: random.Random) -> Non
 
 
 @given(program=statements(any_text), size=st.integers(1, 4), draw=st.randoms(use_true_random=False))
-def test_batches_of_programs_are_the_whole(program: list[Statement], size: int, draw: random.Random) -> None:
+def test_batches_of_programs_are_the_whole(program: list[GraphStatement], size: int, draw: random.Random) -> None:
     text = laid_out(program, draw)
     assert_batches_are_the_whole(text, size, draw)
     assert_batches_are_the_whole(mutated(text, draw), size, draw)
@@ -218,7 +218,7 @@ def assert_batches_are_the_whole(text: str, size: int, draw: random.Random) -> N
 
 
 @given(statements(any_text), st.randoms(use_true_random=False))
-def test_arguments_are_found_again(program: list[Statement], draw: random.Random) -> None:
+def test_arguments_are_found_again(program: list[GraphStatement], draw: random.Random) -> None:
     parsed = parse(laid_out(program, draw))
     for statement in parsed.statements:
         for name in statement.given():

@@ -16,7 +16,7 @@ from memorygraph.graph.connection import Connection
 from memorygraph.graph.namespace import Namespace
 from memorygraph.messages.graph import MessageGraph
 from memorygraph.messages.message import ROOT, Message, message_id
-from memorygraph.messages.neo4j_storage import MAX_ROWS_PER_CHANGE, Neo4jStorage, list_conversations
+from memorygraph.messages.neo4j_storage import MAX_ROWS_PER_CHANGE, Neo4jStorage, list_stored_conversations
 from memorygraph.query import Query
 
 InNeo4j = Callable[[str], MessageGraph]
@@ -88,7 +88,7 @@ def test_conversations_are_listed(connection: Connection, namespace: str, in_neo
     history = in_neo4j("a")
     history.extend(talk(2))
     history[0] = user("edited")
-    listed = [info.as_dict() for info in list_conversations(Namespace(connection, namespace))]
+    listed = [info.as_dict() for info in list_stored_conversations(Namespace(connection, namespace))]
     assert listed == [
         {"name": "a", "versions": 2, "version": 2, "messages": 2},
         {"name": "b", "versions": 1, "version": 1, "messages": 1},

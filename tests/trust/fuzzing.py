@@ -24,11 +24,11 @@ import psutil
 from textx.exceptions import TextXSyntaxError
 
 from memorygraph.errors import Problem
-from memorygraph.languages import Program, parse, parse_batches
+from memorygraph.languages import ContextScriptProgram, parse, parse_batches
 from memorygraph.languages.contextscript.reading import Parser
 from memorygraph.languages.engine.fast_path import RawStatement
 from memorygraph.languages.engine.machine import Machine
-from memorygraph.languages.pete.reading import Reader
+from memorygraph.languages.pete.reading import ContinuationReader
 from memorygraph.runtime.depth import deep_calls
 from memorygraph.scripts import read_script
 from tests.trust.mutations import mutated, mutated_bytes
@@ -170,7 +170,7 @@ def parser(*, strict: bool, fast: bool) -> Parser:
 
 def _read_contextscript(one: Input) -> None:
     """Both dialects, each with and without the fast path, and in batches."""
-    read: Program | None = None
+    read: ContextScriptProgram | None = None
     for strict in (True, False):
         read = parser(strict=strict, fast=True).parse(one.text)
         slow = parser(strict=strict, fast=False).parse(one.text)
@@ -202,7 +202,7 @@ def _pieces(one: Input) -> list[str]:
 
 def _continued(pieces: list[str]) -> tuple[list[Any], bool, str]:
     """What a reader makes of a model's continuation."""
-    reader = Reader(1)
+    reader = ContinuationReader(1)
     found = [piece for text in pieces for piece in reader.feed(text)]
     found += reader.finish()
     return found, reader.problem is not None, reader.rest

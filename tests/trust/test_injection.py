@@ -26,11 +26,11 @@ from memorygraph import MemoryGraph, MemoryGraphError, Problem, Provenance, Quer
 from memorygraph.cli import cli
 from memorygraph.graph.connection import Connection
 from memorygraph.languages import parse
-from memorygraph.languages.contextscript import NodeDeclaration, print_program, print_value
+from memorygraph.languages.contextscript import NodeDeclaration, print_contextscript, print_value
 from memorygraph.languages.convo import syntax as convo
-from memorygraph.languages.convo.printing import print_conversation
+from memorygraph.languages.convo.printing import print_convo
 from memorygraph.languages.pete import syntax as pete
-from memorygraph.languages.pete.printing import print_program as print_log
+from memorygraph.languages.pete.printing import print_pete as print_log
 from tests.mcp_server.clients import Server, Session, over_stdio, text_of
 from tests.shared_neo4j import new_namespace
 from tests.trust.canary import Canary, listening
@@ -89,7 +89,7 @@ def some(texts: list[str], request: pytest.FixtureRequest) -> list[str]:
 
 def test_texts_of_nodes(graph: MemoryGraph, canary: Canary, texts: list[str]) -> None:
     nodes = [NodeDeclaration(node_id=f"n{i}", name=text, data=text) for i, text in enumerate(texts)]
-    graph.load(KEPT + print_program(nodes))
+    graph.load(KEPT + print_contextscript(nodes))
     stored = graph.query("MATCH (n:Node {namespace: $namespace}) RETURN n.id AS id, n.name AS name, n.data AS data")
     assert {row["id"]: (row["name"], row["data"]) for row in stored} == {
         "keep": ("Keep", "stays"),
@@ -158,7 +158,7 @@ def test_texts_of_logs(graph: MemoryGraph, texts: list[str]) -> None:
             pete.Fact(pete.Predication(pete.Ref("a"), "says", value, None)),
             pete.Command("tell", "fan", argument, pete.Feedback(argument)),
         ]
-    log = print_log(pete.Program(parse("").source, tuple(said)))
+    log = print_log(pete.PeteProgram(parse("").source, tuple(said)))
     program = parse(log, "pete")
     assert program.problems == ()
     graph.load(program, "pete")
@@ -177,7 +177,7 @@ def test_texts_and_inputs_of_agents(graph: MemoryGraph, texts: list[str]) -> Non
 
 def test_texts_and_inputs_of_node_graphs(graph: MemoryGraph, texts: list[str]) -> None:
     said = tuple(convo.TextMessage("user", "", convo.Template((text,) if text else ())) for text in texts)
-    printed = print_conversation(said)
+    printed = print_convo(said)
     assert parse(printed, "convo").conversation.messages == said
     given = "\n".join(texts)
     flow = '> node first\n  > do\n  add("" input)\n> nodeEnd\n'
@@ -366,7 +366,9 @@ def test_arguments_of_commands(
 
 def test_a_file_gets_what_is_stored(environment: str, connection: Connection, texts: list[str]) -> None:
     graph = MemoryGraph(connection, environment)
-    graph.load(print_program(NodeDeclaration(node_id=f"n{i}", name=text, data=text) for i, text in enumerate(texts)))
+    graph.load(
+        print_contextscript(NodeDeclaration(node_id=f"n{i}", name=text, data=text) for i, text in enumerate(texts))
+    )
     exported = CliRunner().invoke(cli, ["export"]).stdout_bytes.decode("utf-8")
     assert exported == graph.export()
 
@@ -391,7 +393,7 @@ def test_a_terminal_gets_nothing_to_obey(
 ) -> None:
     text = "obey " + "".join(character for one in texts for character in one if not character.isprintable())
     graph = MemoryGraph(connection, environment)
-    graph.load(print_program([NodeDeclaration(node_id="n", name=text, data=text)]))
+    graph.load(print_contextscript([NodeDeclaration(node_id="n", name=text, data=text)]))
     graph.messages("c").append({"role": "user", "content": text})
     shown = _on_a_terminal([part.replace("TEXT", text.replace("\0", "")) for part in arguments])
     assert "obey" in shown

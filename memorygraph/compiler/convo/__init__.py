@@ -5,12 +5,12 @@ from __future__ import annotations
 from memorygraph.compiler.convo.graph import EXIT, graph_of
 from memorygraph.compiler.identity import program_id, program_properties
 from memorygraph.errors import ScriptError
-from memorygraph.languages.convo.syntax import Program
+from memorygraph.languages.convo.syntax import ConvoProgram
 from memorygraph.library import CYPHER
 from memorygraph.query import Query
 
 
-def compile_convo(program: Program, namespace: str) -> list[Query]:
+def compile_convo(program: ConvoProgram, namespace: str) -> list[Query]:
     """The queries that store a graph, and offer it by the name of its file.
 
     Raises:
@@ -22,7 +22,7 @@ def compile_convo(program: Program, namespace: str) -> list[Query]:
     return [compile_graph(program, namespace), offer]
 
 
-def compile_graph(program: Program, namespace: str) -> Query:
+def compile_graph(program: ConvoProgram, namespace: str) -> Query:
     """Compile a conversation to the query that stores its nodes and routes.
 
     Raises:

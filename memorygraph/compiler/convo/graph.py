@@ -132,7 +132,7 @@ class NodeGraph:
         return [self.following(node.id) or EXIT] if route.target == NEXT else [route.target]
 
 
-def graph_of(conversation: syntax.Conversation) -> NodeGraph:
+def graph_of(conversation: syntax.ParsedConversation) -> NodeGraph:
     r"""Find the graph in a conversation.
 
     >>> from memorygraph.languages import parse

@@ -21,7 +21,7 @@ from functools import singledispatchmethod
 from typing import Any
 
 from memorygraph.compiler.pete.concepts import Concepts, verb_of
-from memorygraph.compiler.pete.rows import Rows, clipped, hash_of
+from memorygraph.compiler.pete.rows import PeteRows, clipped, hash_of
 from memorygraph.compiler.pete.state import (
     MAX_KEY,
     Asked,
@@ -76,7 +76,7 @@ class Compiler:
 
     def queries(self, namespace: str, token: str) -> Iterator[Query]:
         """The queries for what was compiled since the last time; each reports what it changed."""
-        rows, self._nodes.rows = self._nodes.rows, Rows()
+        rows, self._nodes.rows = self._nodes.rows, PeteRows()
         return rows.queries(namespace, token, self.log)
 
     @property

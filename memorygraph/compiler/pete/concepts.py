@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from memorygraph.compiler.pete.rows import MAX_NAME, Rows, clipped, hash_of
+from memorygraph.compiler.pete.rows import MAX_NAME, PeteRows, clipped, hash_of
 from memorygraph.compiler.pete.state import Bound, Known, Mistake, Open, id_of, key_of
 from memorygraph.errors import Span
 from memorygraph.languages.pete import syntax
@@ -20,7 +20,7 @@ class Concepts:
 
     def __init__(self, known: Known, *, live: bool) -> None:
         self.known = known
-        self.rows = Rows()
+        self.rows = PeteRows()
         self.mistakes: list[Mistake] = []
         self.warnings: list[Mistake] = []
         self.last_address = 0

@@ -26,7 +26,7 @@ def clipped(name: str) -> str:
 
 
 @dataclass
-class Rows:
+class PeteRows:
     """What is to be written, table by table."""
 
     nodes: dict[str, dict[str, Any]] = field(default_factory=dict)

@@ -1,5 +1,5 @@
 """AgentScript: programs that declare exactly which context a model call may see."""
 
-from memorygraph.languages.agentscript.syntax import Import, Program
+from memorygraph.languages.agentscript.syntax import AgentScriptProgram, Import
 
-__all__ = ["Import", "Program"]
+__all__ = ["AgentScriptProgram", "Import"]

@@ -13,8 +13,8 @@ from memorygraph.languages.agentscript.names import (
     KINDS,
     Binding,
     Known,
+    LocalVariable,
     Scope,
-    Variable,
     capability,
     generated,
     kind_of,
@@ -42,8 +42,8 @@ _GRAPH_METHODS = {**_MEMORY_METHODS, "recall": (1, 2)}
 
 _MAX_VALUES = 100  # of one variable that are looked at
 _VALUES = (
-    syntax.Text,
-    syntax.Number,
+    syntax.TextLiteral,
+    syntax.NumberLiteral,
     syntax.Boolean,
     syntax.Nothing,
     syntax.Object,
@@ -72,7 +72,7 @@ class BodyChecks:
     def function(self, function: syntax.Function) -> list[Finding]:
         """What is wrong in a function."""
         for parameter in function.parameters:
-            self._scope.variables[parameter.name] = Variable(parameter.span, [None])
+            self._scope.variables[parameter.name] = LocalVariable(parameter.span, [None])
             if parameter.shape is not None:
                 self._shape(parameter.shape)
         self._statements(function.body, self._scope)
@@ -107,7 +107,7 @@ class BodyChecks:
         if leaked is not None:
             message = f"`{leaked[1]}` is {CAPABILITIES[leaked[0]]}, and cannot be a {config.name}; write a text"
             self._add("invalid-config", config.value.span, message)
-        elif isinstance(config.value, _VALUES) and not isinstance(config.value, syntax.Text):
+        elif isinstance(config.value, _VALUES) and not isinstance(config.value, syntax.TextLiteral):
             self._add("invalid-config", config.value.span, f'a {config.name} is a text: {config.name} "…"')
 
     def _model(self, value: syntax.Expression, scope: Scope) -> None:
@@ -158,7 +158,7 @@ class BodyChecks:
             message = f"a `for` takes at most a whole number of items, at least 1: < 10, not < {statement.limit.text}"
             self._add("invalid-iteration-limit", statement.limit.span, message)
         inner = scope.block()
-        inner.variables[statement.item] = Variable(statement.span, [None])
+        inner.variables[statement.item] = LocalVariable(statement.span, [None])
         self._statements(statement.body, inner)
 
     def _loop(self, statement: syntax.Loop, scope: Scope) -> None:
@@ -190,7 +190,7 @@ class BodyChecks:
         else:
             self._value(target.value, scope)
 
-    def _evaluation(self, statement: syntax.Evaluation, scope: Scope) -> None:
+    def _evaluation(self, statement: syntax.ExpressionStatement, scope: Scope) -> None:
         self._value(statement.value, scope)
 
     _STATEMENTS: ClassVar[Mapping[type, Callable[[Any, Any, Scope], None]]] = {
@@ -202,7 +202,7 @@ class BodyChecks:
         syntax.Loop: _loop,
         syntax.If: _if,
         syntax.Assignment: _assignment,
-        syntax.Evaluation: _evaluation,
+        syntax.ExpressionStatement: _evaluation,
     }
 
     def _value(self, value: syntax.Expression, scope: Scope) -> None:
@@ -210,7 +210,7 @@ class BodyChecks:
         match value:
             case syntax.Name():
                 self._known(value, scope)
-            case syntax.Call():
+            case syntax.FunctionCall():
                 self._values(value.arguments, scope)
                 self._call(value, scope)
             case syntax.Generate():
@@ -237,7 +237,7 @@ class BodyChecks:
         self._add("unknown-identifier", name.span, message)
         return False
 
-    def _call(self, call: syntax.Call, scope: Scope) -> None:
+    def _call(self, call: syntax.FunctionCall, scope: Scope) -> None:
         match call.function:
             case syntax.Name(name=name) as function:
                 binding = scope.bindings.get(name)
@@ -262,7 +262,7 @@ class BodyChecks:
                 self._value(call.function, scope)
                 self._value_called(call, scope)
 
-    def _value_called(self, call: syntax.Call, scope: Scope) -> None:
+    def _value_called(self, call: syntax.FunctionCall, scope: Scope) -> None:
         """A call of something that is certainly a value, and no capability."""
         function = call.function
         method = function.name if isinstance(function, syntax.Member) else None
@@ -281,7 +281,7 @@ class BodyChecks:
         else:
             self._count(call, "add", 1, 1)
 
-    def _bound_called(self, call: syntax.Call, name: str, binding: Binding) -> None:
+    def _bound_called(self, call: syntax.FunctionCall, name: str, binding: Binding) -> None:
         match binding:
             case syntax.Function():
                 self._count(call, name, *[len(binding.parameters)] * 2)
@@ -297,7 +297,7 @@ class BodyChecks:
             case _:
                 self._add("not-callable", call.function.span, f"`{name}` is {KINDS[kind_of(binding)]}, and no function")
 
-    def _method_called(self, call: syntax.Call, name: str, binding: Binding, method: str) -> None:
+    def _method_called(self, call: syntax.FunctionCall, name: str, binding: Binding, method: str) -> None:
         span = _last_name(call.function)
         match binding:
             case syntax.Agent():
@@ -316,7 +316,7 @@ class BodyChecks:
                 )
                 self._add("not-callable", span, f"`{name}` is {kind}, and has no methods{hint}")
 
-    def _agent_called(self, call: syntax.Call, agent: syntax.Agent, method: str | None) -> None:
+    def _agent_called(self, call: syntax.FunctionCall, agent: syntax.Agent, method: str | None) -> None:
         functions = self._functions[agent.name]
         if method in functions:
             name = agent.name if method is None else f"{agent.name}.{method}"
@@ -330,7 +330,7 @@ class BodyChecks:
             message = f"the agent `{agent.name}` has no function `{method}`{hint}"
             self._add("unknown-function", _last_name(call.function), message)
 
-    def _count(self, call: syntax.Call, name: str, least: int, most: int) -> None:
+    def _count(self, call: syntax.FunctionCall, name: str, least: int, most: int) -> None:
         given = len(call.arguments)
         if least <= given <= most:
             return
@@ -362,12 +362,12 @@ class BodyChecks:
             hint = suggestion(key, OPTIONS) or f"; there are {_listed(OPTIONS)}"
             self._add("unknown-generate-option", name, f"`generate` has no option `{key}`{hint}")
         elif key == "attempts" and not (
-            isinstance(value, syntax.Number) and value.text.isdecimal() and value.value >= 1
+            isinstance(value, syntax.NumberLiteral) and value.text.isdecimal() and value.value >= 1
         ):
             self._add("invalid-generate-attempts", value.span, "attempts is a whole number, at least 1: attempts: 3")
         elif key == "debug" and not isinstance(value, syntax.Boolean):
             self._add("invalid-generate-debug", value.span, "debug is true or false: debug: true")
-        elif key == "limit" and isinstance(value, syntax.Number):
+        elif key == "limit" and isinstance(value, syntax.NumberLiteral):
             self._budget(syntax.Limit(value.text, span=value.span), "invalid-generate-limit")
         elif key == "limit":
             self._add("invalid-generate-limit", value.span, "limit is a number: limit: 800, or limit: 2k")

@@ -28,7 +28,7 @@ _LEVELS = (
     syntax.Comparison,
     syntax.Not,
     syntax.Member,
-    syntax.Call,
+    syntax.FunctionCall,
     syntax.Index,
     syntax.Generate,
     syntax.Object,
@@ -36,7 +36,7 @@ _LEVELS = (
 )
 
 
-def check_program(statements: Sequence[syntax.Import | syntax.Agent], source: Source) -> list[Finding]:
+def check_agentscript(statements: Sequence[syntax.Import | syntax.Agent], source: Source) -> list[Finding]:
     """Everything that can be found, in the order of the text; only what nests too deep is said alone."""
     deep, numbers = _measured(statements)
     if deep is not None:
@@ -46,7 +46,7 @@ def check_program(statements: Sequence[syntax.Import | syntax.Agent], source: So
     return sorted([*numbers, *checks.findings()], key=lambda finding: finding.span)
 
 
-def _measured(statements: Iterable[syntax.Syntax]) -> tuple[Span | None, list[Finding]]:
+def _measured(statements: Iterable[syntax.AgentScriptSyntax]) -> tuple[Span | None, list[Finding]]:
     """The first place that is too deep, and the numbers that are too large."""
     numbers: list[Finding] = []
     waiting: list[tuple[Any, int]] = [(one, 0) for one in statements]
@@ -58,10 +58,10 @@ def _measured(statements: Iterable[syntax.Syntax]) -> tuple[Span | None, list[Fi
         depth += isinstance(node, _LEVELS)
         if depth > MAX_NESTING:
             return node.span, []
-        if isinstance(node, syntax.Number) and math.isinf(node.value):
+        if isinstance(node, syntax.NumberLiteral) and math.isinf(node.value):
             numbers.append(Finding("this number is too large; one has at most 308 digits", "invalid-number", node.span))
         for part in vars(node).values():
-            if isinstance(part, syntax.Syntax) or type(part) is tuple:  # a span is another kind of tuple
+            if isinstance(part, syntax.AgentScriptSyntax) or type(part) is tuple:  # a span is another kind of tuple
                 waiting.append((part, depth))
     return None, numbers
 
@@ -163,7 +163,7 @@ class _ProgramChecks:
             yield from BodyChecks(Scope(bindings), self._functions).setting(config)
 
     def _parameters(self, function: syntax.Function) -> Iterator[Finding]:
-        seen: dict[str, syntax.Parameter] = {}
+        seen: dict[str, syntax.FunctionParameter] = {}
         for index, parameter in enumerate(function.parameters):
             name, span = parameter.name, Span(parameter.span.start, parameter.span.start + len(parameter.name))
             if name in seen:

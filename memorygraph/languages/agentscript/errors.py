@@ -104,7 +104,7 @@ class AgentScriptExplainer(Explainer):
         if not place.found:
             return [] if bracket is None else [not_closed(place.source, bracket)]
         found, expected = place.found, place.stop.expected
-        known = hint_by_place(expected, place.before, found)
+        known = hint_by_expected(expected, place.before, found)
         if not known and expected == (":",):
             known = hint_by_brace(place.text, bracket)
         hints = [hint for hint in [known or self.known_hint(place)] if hint]
@@ -120,7 +120,7 @@ class AgentScriptExplainer(Explainer):
 explain = AgentScriptExplainer().explain
 
 
-def hint_by_place(expected: tuple[str, ...], before: str, found: str) -> str:
+def hint_by_expected(expected: tuple[str, ...], before: str, found: str) -> str:
     """The hint for what was expected, and for the token before it."""
     wanted, hint = set(expected), ""
     if before == "else" and found == "if":

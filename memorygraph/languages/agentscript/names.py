@@ -35,7 +35,7 @@ def kind_of(binding: Binding) -> str:
 
 
 @dataclass
-class Variable:
+class LocalVariable:
     """A variable or a parameter; `values` are what is assigned to it, None where that is not known."""
 
     span: Span
@@ -49,7 +49,7 @@ class Scope:
         self.bindings = bindings
         self.configs = set(configs)
         self.parent = parent
-        self.variables: dict[str, Variable] = {}
+        self.variables: dict[str, LocalVariable] = {}
         self.inner: list[Scope] = []
 
     def block(self) -> Scope:
@@ -64,7 +64,7 @@ class Scope:
             yield scope
             scope = scope.parent
 
-    def variable(self, name: str) -> Variable | None:
+    def variable(self, name: str) -> LocalVariable | None:
         """The nearest variable of this name."""
         return next((scope.variables[name] for scope in self._chain() if name in scope.variables), None)
 
@@ -72,14 +72,14 @@ class Scope:
         """Note an assignment: to the nearest variable of this name, or to a new one here."""
         variable = self.variable(name)
         if variable is None:
-            variable = self.variables[name] = Variable(span)
+            variable = self.variables[name] = LocalVariable(span)
         variable.values.append(value)
 
     def configured(self) -> set[str]:
         """Which of model, role and description are set here."""
         return {config for scope in self._chain() for config in scope.configs}
 
-    def ended(self, name: str) -> Variable | None:
+    def ended(self, name: str) -> LocalVariable | None:
         """A variable of this name that a block has taken with it."""
         waiting = [scope for around in self._chain() for scope in around.inner]
         while waiting:

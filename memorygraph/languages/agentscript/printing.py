@@ -24,18 +24,18 @@ def print_expression(expression: syntax.Expression) -> str:
 
     >>> print_expression(syntax.Member(syntax.Name("input"), "question"))
     'input.question'
-    >>> entry = syntax.Entry("k", syntax.Number("1", 1))
-    >>> items = syntax.Text("two\nlines"), syntax.Not(syntax.Name("a")), syntax.Object((entry,))
+    >>> entry = syntax.Entry("k", syntax.NumberLiteral("1", 1))
+    >>> items = syntax.TextLiteral("two\nlines"), syntax.Not(syntax.Name("a")), syntax.Object((entry,))
     >>> print(print_expression(syntax.List(items)))
     ["two\nlines", not a, { k: 1 }]
     """
     return _Expressions(_label).text(expression)
 
 
-def print_program(statements: Iterable[syntax.Import | syntax.Agent]) -> str:
+def print_agentscript(statements: Iterable[syntax.Import | syntax.Agent]) -> str:
     """The text of imports and agents, which parsed is the same again.
 
-    >>> print(print_program([syntax.Import("tool", "Search", "https://example.org")]), end="")
+    >>> print(print_agentscript([syntax.Import("tool", "Search", "https://example.org")]), end="")
     import tool Search from "https://example.org"
     """
     return "".join(f"{line}\n" for statement in statements for line in _lines(statement))
@@ -55,11 +55,11 @@ class _Expressions:
     def __init__(self, quoted: Callable[[str], str]) -> None:
         self._quoted = quoted
 
-    def _joined(self, items: Iterable[syntax.Syntax], separator: str = ", ") -> str:
+    def _joined(self, items: Iterable[syntax.AgentScriptSyntax], separator: str = ", ") -> str:
         return separator.join(map(self.text, items))
 
     @singledispatchmethod
-    def text(self, node: syntax.Syntax) -> str:
+    def text(self, node: syntax.AgentScriptSyntax) -> str:
         raise NotImplementedError(f"{type(node).__name__} is no expression")
 
     @text.register
@@ -81,11 +81,11 @@ class _Expressions:
     @text.register
     def _(self, node: syntax.Member) -> str:
         # A point directly after a whole number would belong to it.
-        whole = isinstance(node.value, syntax.Number) and node.value.text.isdecimal()
+        whole = isinstance(node.value, syntax.NumberLiteral) and node.value.text.isdecimal()
         return f"{self.text(node.value)}{' ' * whole}.{node.name}"
 
     @text.register
-    def _(self, node: syntax.Call) -> str:
+    def _(self, node: syntax.FunctionCall) -> str:
         return f"{self.text(node.function)}({self._joined(node.arguments)})"
 
     @text.register
@@ -97,11 +97,11 @@ class _Expressions:
         return f"generate({{ {self._joined(node.options)} }}) {{ return {self.text(node.shape)} }}"
 
     @text.register
-    def _(self, node: syntax.Text) -> str:
+    def _(self, node: syntax.TextLiteral) -> str:
         return self._quoted(node.value)
 
     @text.register
-    def _(self, node: syntax.Number) -> str:
+    def _(self, node: syntax.NumberLiteral) -> str:
         return node.text
 
     @text.register
@@ -138,7 +138,7 @@ class _Expressions:
         return f"{node.name} {node.type}[{node.item}]" if node.item else f"{node.name} {node.type}"
 
     @text.register
-    def _(self, node: syntax.Parameter) -> str:
+    def _(self, node: syntax.FunctionParameter) -> str:
         return f"{node.name} {self.text(node.shape)}" if node.shape else node.name
 
 
@@ -183,7 +183,7 @@ def _loop(node: syntax.Repeat | syntax.For | syntax.Loop) -> str:
             return f"loop until {_text(node.condition)} < {node.limit.text}"
 
 
-def _simple(node: syntax.Config | syntax.Use | syntax.Return | syntax.Assignment | syntax.Evaluation) -> str:
+def _simple(node: syntax.Config | syntax.Use | syntax.Return | syntax.Assignment | syntax.ExpressionStatement) -> str:
     match node:
         case syntax.Config():
             return f"{node.name} {_text(node.value)}"
@@ -193,7 +193,7 @@ def _simple(node: syntax.Config | syntax.Use | syntax.Return | syntax.Assignment
             return f"return {_text(node.value)}"
         case syntax.Assignment():
             return f"{_text(node.target)} = {_text(node.value)}"
-        case syntax.Evaluation():
+        case syntax.ExpressionStatement():
             return _text(node.value)
 
 

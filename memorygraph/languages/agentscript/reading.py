@@ -5,14 +5,22 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from memorygraph.errors import MAX_PROBLEMS, Source, Span
 from memorygraph.languages.agentscript import syntax
-from memorygraph.languages.agentscript.checks import check_program
+from memorygraph.languages.agentscript.checks import check_agentscript
 from memorygraph.languages.agentscript.errors import explain
 from memorygraph.languages.engine.findings import Finding, find_surrogates, locate_problems
-from memorygraph.languages.engine.machine import Build, Fields, Machine, Read, Stopped
+from memorygraph.languages.engine.machine import (
+    Build,
+    Fields,
+    Machine,
+    Read,
+    Stopped,
+    build_from_fields,
+    build_tuple_of,
+)
 
 MACHINE = Machine.from_file(Path(__file__).with_name("grammar.tx"))
 
@@ -29,11 +37,11 @@ _NEXT = re.compile(r"^[ \t]*+(?:(?P<member>(?:main\s++)?+func)|import|(?:main\s+
 _MEMBER = re.compile(r"(?:main\s++)?+func(?![A-Za-z0-9_-])")
 
 
-def read_program(text: str, file: str | None = None, *, strict: bool = False) -> syntax.Program:  # noqa: ARG001 - one dialect
+def read_agentscript(text: str, file: str | None = None, *, strict: bool = False) -> syntax.AgentScriptProgram:  # noqa: ARG001 - one dialect
     """A program, and everything that can be found wrong with it before it runs."""
     source = Source(text.removeprefix("\ufeff"), file)
     statements, findings = read_statements(source)
-    return syntax.Program(source, statements, locate_problems(findings, source))
+    return syntax.AgentScriptProgram(source, statements, locate_problems(findings, source))
 
 
 def read_statements(source: Source) -> tuple[tuple[syntax.Import | syntax.Agent, ...], list[Finding]]:
@@ -47,7 +55,7 @@ def read_statements(source: Source) -> tuple[tuple[syntax.Import | syntax.Agent,
     halves = find_surrogates(text)
     result = MACHINE.read(text, "Program", BUILDS, whole=True)
     if isinstance(result, Read):
-        return result.value, halves or check_program(result.value, source)
+        return result.value, halves or check_agentscript(result.value, source)
     return (), halves or find_syntax_errors(source, result)
 
 
@@ -149,7 +157,7 @@ def build_member(fields: Fields, span: Span) -> _Suffix:
 
 def build_call(fields: Fields, span: Span) -> _Suffix:
     """Build `(arguments)` as what makes a Call of the value before it."""
-    return lambda value, whole: syntax.Call(value, tuple(fields.get("arguments", ())), span=whole), span.end
+    return lambda value, whole: syntax.FunctionCall(value, tuple(fields.get("arguments", ())), span=whole), span.end
 
 
 def build_index(fields: Fields, span: Span) -> _Suffix:
@@ -163,59 +171,41 @@ def build_entry(fields: Fields, span: Span) -> syntax.Entry:
     return syntax.Entry(unquote(key) if key[0] in "\"'" else key, fields["value"], span=span)
 
 
-def build_same(cls: type[Any], *names: str) -> Build:
-    """A class whose attributes are those of its rule, in this order."""
-
-    def build(fields: Fields, span: Span) -> Any:
-        return cls(*[fields.get(name) for name in names], span=span)
-
-    return build
-
-
-def build_items(cls: type[Any], name: str) -> Build:
-    """A class that holds all items of one attribute."""
-
-    def build(fields: Fields, span: Span) -> Any:
-        return cls(tuple(fields.get(name, ())), span=span)
-
-    return build
-
-
 BUILDS: Mapping[str, Build] = {
     "Program": lambda fields, _: tuple(fields.get("statements", ())),
     "Import": lambda fields, span: syntax.Import(fields["kind"], fields["name"], unquote(fields["uri"]), span=span),
     "Agent": build_agent,
-    "Config": build_same(syntax.Config, "name", "value"),
+    "Config": build_from_fields(syntax.Config, "name", "value"),
     "Function": build_function,
-    "Parameter": build_same(syntax.Parameter, "name", "shape"),
-    "Block": build_items(syntax.Block, "statements"),
-    "Use": build_same(syntax.Use, "value", "budget"),
-    "Return": build_same(syntax.Return, "value"),
+    "Parameter": build_from_fields(syntax.FunctionParameter, "name", "shape"),
+    "Block": build_tuple_of(syntax.Block, "statements"),
+    "Use": build_from_fields(syntax.Use, "value", "budget"),
+    "Return": build_from_fields(syntax.Return, "value"),
     "Repeat": lambda fields, span: syntax.Repeat(parse_count(fields["count"]), fields["body"], span=span),
-    "For": build_same(syntax.For, "item", "items", "limit", "body"),
-    "Loop": build_same(syntax.Loop, "condition", "limit", "body"),
-    "If": build_same(syntax.If, "condition", "then", "otherwise"),
-    "Assignment": build_same(syntax.Assignment, "target", "value"),
-    "Evaluation": build_same(syntax.Evaluation, "value"),
-    "Limit": build_same(syntax.Limit, "text"),
+    "For": build_from_fields(syntax.For, "item", "items", "limit", "body"),
+    "Loop": build_from_fields(syntax.Loop, "condition", "limit", "body"),
+    "If": build_from_fields(syntax.If, "condition", "then", "otherwise"),
+    "Assignment": build_from_fields(syntax.Assignment, "target", "value"),
+    "Evaluation": build_from_fields(syntax.ExpressionStatement, "value"),
+    "Limit": build_from_fields(syntax.Limit, "text"),
     "Or": build_joined(syntax.Or),
     "And": build_joined(syntax.And),
     "Comparison": build_comparison,
     "Compared": lambda fields, _: (fields["operator"], fields["right"]),
-    "Not": build_same(syntax.Not, "operand"),
+    "Not": build_from_fields(syntax.Not, "operand"),
     "Postfix": build_postfix,
     "Member": build_member,
     "Call": build_call,
     "Index": build_index,
     "Generate": lambda fields, span: syntax.Generate(tuple(fields.get("options", ())), fields["shape"], span=span),
-    "Text": lambda fields, span: syntax.Text(unquote(fields["value"]), span=span),
-    "Number": lambda fields, span: syntax.Number(fields["text"], parse_numeral(fields["text"]), span=span),
+    "Text": lambda fields, span: syntax.TextLiteral(unquote(fields["value"]), span=span),
+    "Number": lambda fields, span: syntax.NumberLiteral(fields["text"], parse_numeral(fields["text"]), span=span),
     "Boolean": lambda fields, span: syntax.Boolean(fields["value"] == "true", span=span),
     "Nothing": lambda _, span: syntax.Nothing(span=span),
-    "Name": build_same(syntax.Name, "name"),
-    "Object": build_items(syntax.Object, "entries"),
+    "Name": build_from_fields(syntax.Name, "name"),
+    "Object": build_tuple_of(syntax.Object, "entries"),
     "Entry": build_entry,
-    "List": build_items(syntax.List, "items"),
-    "Shape": build_items(syntax.Shape, "fields"),
-    "Field": build_same(syntax.Field, "name", "type", "item"),
+    "List": build_tuple_of(syntax.List, "items"),
+    "Shape": build_tuple_of(syntax.Shape, "fields"),
+    "Field": build_from_fields(syntax.Field, "name", "type", "item"),
 }

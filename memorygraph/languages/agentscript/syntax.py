@@ -1,6 +1,6 @@
 """AgentScript: programs that declare exactly which context a model call may see.
 
-Each class here is a rule of grammar.tx. The values are frozen, know their place (`span`), and are equal when
+The classes are what the rules of grammar.tx read. The values are frozen, know their place (`span`), and are equal when
 they say the same, wherever they stand. They are apart from what reads them, so that using one costs no grammar.
 """
 
@@ -13,14 +13,14 @@ from memorygraph.errors import Problem, Source, Span
 
 
 @dataclass(frozen=True)
-class Syntax:
+class AgentScriptSyntax:
     """A piece of a program and its place in the source."""
 
     span: Span = field(default=Span(0, 0), compare=False, repr=False, kw_only=True)
 
 
 @dataclass(frozen=True)
-class Import(Syntax):
+class Import(AgentScriptSyntax):
     """`import tool Search from "https://…"`; `kind` is tool, llm, file, agent or memory."""
 
     kind: str
@@ -29,7 +29,7 @@ class Import(Syntax):
 
 
 @dataclass(frozen=True)
-class Agent(Syntax):
+class Agent(AgentScriptSyntax):
     """An agent: its configuration and its functions. An unnamed main agent is called `__main_agent`."""
 
     name: str
@@ -39,7 +39,7 @@ class Agent(Syntax):
 
 
 @dataclass(frozen=True)
-class Config(Syntax):
+class Config(AgentScriptSyntax):
     """`model Qwen`, `role "…"` or `description "…"`, in an agent or in a block."""
 
     name: str
@@ -47,17 +47,17 @@ class Config(Syntax):
 
 
 @dataclass(frozen=True)
-class Function(Syntax):
+class Function(AgentScriptSyntax):
     """A function of an agent. An unnamed main function is called `__main`."""
 
     name: str
     main: bool
-    parameters: tuple[Parameter, ...]
+    parameters: tuple[FunctionParameter, ...]
     body: Block
 
 
 @dataclass(frozen=True)
-class Parameter(Syntax):
+class FunctionParameter(AgentScriptSyntax):
     """A parameter; only the `input` of a main function may have a shape."""
 
     name: str
@@ -65,14 +65,14 @@ class Parameter(Syntax):
 
 
 @dataclass(frozen=True)
-class Block(Syntax):
+class Block(AgentScriptSyntax):
     """Statements in braces: a scope of their own."""
 
     statements: tuple[Statement, ...]
 
 
 @dataclass(frozen=True)
-class Use(Syntax):
+class Use(AgentScriptSyntax):
     """`use value < budget`: declares a source of context."""
 
     value: Expression
@@ -80,14 +80,14 @@ class Use(Syntax):
 
 
 @dataclass(frozen=True)
-class Return(Syntax):
+class Return(AgentScriptSyntax):
     """Leaves the function with a value."""
 
     value: Expression
 
 
 @dataclass(frozen=True)
-class Repeat(Syntax):
+class Repeat(AgentScriptSyntax):
     """`repeat * 3 { … }`."""
 
     count: int
@@ -95,7 +95,7 @@ class Repeat(Syntax):
 
 
 @dataclass(frozen=True)
-class For(Syntax):
+class For(AgentScriptSyntax):
     """`for item in items < 10 { … }`."""
 
     item: str
@@ -105,7 +105,7 @@ class For(Syntax):
 
 
 @dataclass(frozen=True)
-class Loop(Syntax):
+class Loop(AgentScriptSyntax):
     """`loop until condition < 5 { … }`."""
 
     condition: Expression
@@ -114,7 +114,7 @@ class Loop(Syntax):
 
 
 @dataclass(frozen=True)
-class If(Syntax):
+class If(AgentScriptSyntax):
     """`if condition { … } else { … }`."""
 
     condition: Expression
@@ -123,7 +123,7 @@ class If(Syntax):
 
 
 @dataclass(frozen=True)
-class Assignment(Syntax):
+class Assignment(AgentScriptSyntax):
     """`name = value` or `object.member = value`."""
 
     target: Expression
@@ -131,28 +131,28 @@ class Assignment(Syntax):
 
 
 @dataclass(frozen=True)
-class Evaluation(Syntax):
+class ExpressionStatement(AgentScriptSyntax):
     """An expression that stands as a statement."""
 
     value: Expression
 
 
 @dataclass(frozen=True)
-class Or(Syntax):
+class Or(AgentScriptSyntax):
     """`a or b or …`, with at least two operands."""
 
     operands: tuple[Expression, ...]
 
 
 @dataclass(frozen=True)
-class And(Syntax):
+class And(AgentScriptSyntax):
     """`a and b and …`, with at least two operands."""
 
     operands: tuple[Expression, ...]
 
 
 @dataclass(frozen=True)
-class Comparison(Syntax):
+class Comparison(AgentScriptSyntax):
     """`left == right` or `left != right`; several are grouped from the left."""
 
     operator: str
@@ -161,14 +161,14 @@ class Comparison(Syntax):
 
 
 @dataclass(frozen=True)
-class Not(Syntax):
+class Not(AgentScriptSyntax):
     """`not operand`."""
 
     operand: Expression
 
 
 @dataclass(frozen=True)
-class Member(Syntax):
+class Member(AgentScriptSyntax):
     """`value.name`."""
 
     value: Expression
@@ -176,7 +176,7 @@ class Member(Syntax):
 
 
 @dataclass(frozen=True)
-class Call(Syntax):
+class FunctionCall(AgentScriptSyntax):
     """`function(arguments)`."""
 
     function: Expression
@@ -184,7 +184,7 @@ class Call(Syntax):
 
 
 @dataclass(frozen=True)
-class Index(Syntax):
+class Index(AgentScriptSyntax):
     """`value[index]`."""
 
     value: Expression
@@ -192,7 +192,7 @@ class Index(Syntax):
 
 
 @dataclass(frozen=True)
-class Generate(Syntax):
+class Generate(AgentScriptSyntax):
     """`generate({ input: … }) { return { … } }`: the one place where a model is called."""
 
     options: tuple[Entry, ...]
@@ -200,14 +200,14 @@ class Generate(Syntax):
 
 
 @dataclass(frozen=True)
-class Text(Syntax):
+class TextLiteral(AgentScriptSyntax):
     """A text, its escapes resolved."""
 
     value: str
 
 
 @dataclass(frozen=True)
-class Number(Syntax):
+class NumberLiteral(AgentScriptSyntax):
     """A number as it is written, with its suffix, which only a budget heeds."""
 
     text: str
@@ -215,33 +215,33 @@ class Number(Syntax):
 
 
 @dataclass(frozen=True)
-class Boolean(Syntax):
+class Boolean(AgentScriptSyntax):
     """`true` or `false`."""
 
     value: bool
 
 
 @dataclass(frozen=True)
-class Nothing(Syntax):
+class Nothing(AgentScriptSyntax):
     """`none`."""
 
 
 @dataclass(frozen=True)
-class Name(Syntax):
+class Name(AgentScriptSyntax):
     """A name that is looked up."""
 
     name: str
 
 
 @dataclass(frozen=True)
-class Object(Syntax):
+class Object(AgentScriptSyntax):
     """`{ key: value … }`."""
 
     entries: tuple[Entry, ...]
 
 
 @dataclass(frozen=True)
-class Entry(Syntax):
+class Entry(AgentScriptSyntax):
     """`key: value` in an object or among the options of `generate`."""
 
     key: str
@@ -249,28 +249,28 @@ class Entry(Syntax):
 
 
 @dataclass(frozen=True)
-class List(Syntax):
+class List(AgentScriptSyntax):
     """`[a, b …]`."""
 
     items: tuple[Expression, ...]
 
 
 @dataclass(frozen=True)
-class Limit(Syntax):
+class Limit(AgentScriptSyntax):
     """The limit after `<`: the number as it is written, with its unit (`2k`)."""
 
     text: str
 
 
 @dataclass(frozen=True)
-class Shape(Syntax):
+class Shape(AgentScriptSyntax):
     """The fields that a generated object must have."""
 
     fields: tuple[Field, ...]
 
 
 @dataclass(frozen=True)
-class Field(Syntax):
+class Field(AgentScriptSyntax):
     """`name type`; `item` is the type inside `list[…]`."""
 
     name: str
@@ -278,18 +278,18 @@ class Field(Syntax):
     item: str | None = None
 
 
-Statement: TypeAlias = Config | Use | Return | Repeat | For | Loop | If | Assignment | Evaluation
+Statement: TypeAlias = Config | Use | Return | Repeat | For | Loop | If | Assignment | ExpressionStatement
 Expression: TypeAlias = (
     Or
     | And
     | Comparison
     | Not
     | Member
-    | Call
+    | FunctionCall
     | Index
     | Generate
-    | Text
-    | Number
+    | TextLiteral
+    | NumberLiteral
     | Boolean
     | Nothing
     | Name
@@ -299,7 +299,7 @@ Expression: TypeAlias = (
 
 
 @dataclass(frozen=True)
-class Program:
+class AgentScriptProgram:
     """A program: its source, its imports and agents in order, and what is wrong with it.
 
     One whose syntax is wrong has no statements; one with other problems has all of them, and cannot be run.

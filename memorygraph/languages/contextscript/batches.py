@@ -7,7 +7,7 @@ from typing import TextIO
 
 from memorygraph.errors import MAX_PROBLEMS, Source
 from memorygraph.languages.contextscript.reading import MACHINE, Parser, Part, Unreadable, parser_for
-from memorygraph.languages.contextscript.syntax import Program
+from memorygraph.languages.contextscript.syntax import ContextScriptProgram
 
 MAX_BATCH_CHARACTERS = 4 * 2**20  # after which a batch is closed, however few statements it has
 MIN_READ_CHARACTERS = 2**17
@@ -76,7 +76,7 @@ class Batches:
         self._unread: set[str] = set()
         self._findings = 0
 
-    def __iter__(self) -> Iterator[Program]:
+    def __iter__(self) -> Iterator[ContextScriptProgram]:
         """At least one program, and none without statements or problems after it."""
         buffer = self._buffer
         position, first, done = 0, True, False
@@ -120,6 +120,8 @@ class Batches:
         return position
 
 
-def read_batches(stream: TextIO, size: int, file: str | None = None, *, strict: bool = False) -> Iterator[Program]:
+def read_batches(
+    stream: TextIO, size: int, file: str | None = None, *, strict: bool = False
+) -> Iterator[ContextScriptProgram]:
     """Read a stream as programs of at most `size` statements."""
     return iter(Batches(parser_for(strict=strict), stream, size, file))

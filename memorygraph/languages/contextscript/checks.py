@@ -15,7 +15,15 @@ from typing import Any, NamedTuple, get_args
 from pydantic import ValidationError
 
 from memorygraph.errors import MAX_PROBLEMS, Span
-from memorygraph.languages.contextscript.syntax import KEYWORDS, MAX_ID, MAX_NAME, STATEMENTS, Bare, Spelling, Statement
+from memorygraph.languages.contextscript.syntax import (
+    KEYWORDS,
+    MAX_ID,
+    MAX_NAME,
+    STATEMENTS,
+    Bare,
+    GraphStatement,
+    Spelling,
+)
 from memorygraph.languages.contextscript.tokens import TokenError, Tokens
 from memorygraph.languages.engine.fast_path import RawStatement
 from memorygraph.languages.engine.findings import Finding, explain_surrogate, name_character, shorten
@@ -41,7 +49,7 @@ class Builder:
         # Scripts repeat a few lists of arguments; how to read the tokens of each is looked up once.
         self._readers: dict[tuple[str, tuple[str, ...]], list[Callable[[str], Any]]] = {}
 
-    def build(self, raw: RawStatement) -> Statement | None:
+    def build(self, raw: RawStatement) -> GraphStatement | None:
         """The typed statement, or None if anything is wrong with it."""
         rule, span, names, tokens, _, _ = raw
         readers = self._readers.get((rule, names))
@@ -66,14 +74,14 @@ class Builder:
             self._classes[raw.rule].model_validate(values)
         except ValidationError as error:
             for detail in error.errors(include_url=False, include_context=True):
-                findings += explain_invalid(raw, fields, str(detail["loc"][0]), detail["type"])
+                findings += explain_invalid_argument(raw, fields, str(detail["loc"][0]), detail["type"])
         return sorted(findings, key=lambda finding: finding.span)
 
 
 Fields = Mapping[str, ArgumentField]
 
 
-def read_fields(cls: type[Statement], tokens: Tokens) -> dict[str, ArgumentField]:
+def read_fields(cls: type[GraphStatement], tokens: Tokens) -> dict[str, ArgumentField]:
     """How the arguments of a class are read, by name."""
     fields = {}
     for name in cls.arguments():
@@ -120,7 +128,7 @@ def guess_argument(fields: Fields, name: str) -> str | None:
     return near[0] if near else None
 
 
-def explain_invalid(raw: RawStatement, fields: Fields, name: str, kind: str) -> Iterator[Finding]:
+def explain_invalid_argument(raw: RawStatement, fields: Fields, name: str, kind: str) -> Iterator[Finding]:
     """A finding of pydantic about an argument, in the words of the language."""
     if kind == "missing":
         # An argument that is there, but was misnamed or has a wrong token, has its own finding.

@@ -8,7 +8,7 @@ from difflib import get_close_matches
 
 from memorygraph.errors import Span
 from memorygraph.languages.contextscript.syntax import GRAMMAR, KEYWORDS
-from memorygraph.languages.engine.explain import CODE, Explainer, Place, either, show, unclosed_text
+from memorygraph.languages.engine.explain import CODE, Explainer, Place, describe_found, either, unclosed_text
 from memorygraph.languages.engine.findings import Finding, explain_surrogate, shorten
 
 _QUOTED = GRAMMAR.token("Quoted")
@@ -59,7 +59,8 @@ class ContextScriptExplainer(Explainer):
         if before and (not place.found or "\n" in text[end:offset] or place.stop.expected == (";",)):
             # What is missing belongs after the token before, and not where the next line goes on.
             last = shorten(text[max(before.start, end - 20) : end][-20:])
-            message = f"expected {self.expected(place.stop.expected)} here, after `{last}`, but {show(place.found)}"
+            expected, found = self.expected(place.stop.expected), describe_found(place.found)
+            message = f"expected {expected} here, after `{last}`, but {found}"
             return Finding(message, CODE, Span(end, end + 1))
         return None
 
@@ -87,7 +88,7 @@ class ContextScriptExplainer(Explainer):
             listed = either([f"`{keyword}(…)`" for keyword in KEYWORDS.values()])
             empty = "the statement before it has already ended; remove it" if found == ";" else ""
             hint = self.known_hint(place) or empty
-            message = f"expected a statement, {listed}, but {show(found)}" + (f"; {hint}" if hint else "")
+            message = f"expected a statement, {listed}, but {describe_found(found)}" + (f"; {hint}" if hint else "")
         return Finding(message, CODE, self.span(place))
 
     def _unclosed_quote(self, place: Place, before: Span | None) -> int | None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from decimal import Decimal
 
-from memorygraph.languages.contextscript.syntax import KEYWORDS, Statement
+from memorygraph.languages.contextscript.syntax import KEYWORDS, GraphStatement
 
 
-def print_statement(statement: Statement) -> str:
+def print_statement(statement: GraphStatement) -> str:
     r"""The canonical text of a statement, on one line; parsed, it is the statement again.
 
     >>> from memorygraph.languages.contextscript import EdgeDeclaration, NodeDeclaration
@@ -21,11 +21,11 @@ def print_statement(statement: Statement) -> str:
     return f"{KEYWORDS[type(statement).__name__]}({arguments});"
 
 
-def print_program(statements: Iterable[Statement]) -> str:
+def print_contextscript(statements: Iterable[GraphStatement]) -> str:
     """The canonical text of statements, one on each line.
 
     >>> from memorygraph.languages.contextscript import Deletion
-    >>> print(print_program([Deletion(id="a"), Deletion(id="b")]), end="")
+    >>> print(print_contextscript([Deletion(id="a"), Deletion(id="b")]), end="")
     del(id="a");
     del(id="b");
     """

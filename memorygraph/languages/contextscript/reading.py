@@ -16,7 +16,13 @@ from typing import NamedTuple
 from memorygraph.errors import MAX_PROBLEMS, Source, Span
 from memorygraph.languages.contextscript.checks import Builder
 from memorygraph.languages.contextscript.errors import ContextScriptExplainer, too_large
-from memorygraph.languages.contextscript.syntax import GRAMMAR, KEYWORDS, STATEMENTS, Program, Statement
+from memorygraph.languages.contextscript.syntax import (
+    GRAMMAR,
+    KEYWORDS,
+    STATEMENTS,
+    ContextScriptProgram,
+    GraphStatement,
+)
 from memorygraph.languages.engine.fast_path import RawStatement, derive_pattern
 from memorygraph.languages.engine.findings import Finding, locate_problem
 from memorygraph.languages.engine.machine import Build, Fields, Machine, Stopped
@@ -65,10 +71,10 @@ class Unreadable(NamedTuple):
     last: bool
 
 
-class Reader:
+class RawStatementReader:
     """Reads raw statements; `fast=False` leaves out the fast path, which only changes the speed.
 
-    >>> [raw.tokens for raw in Reader().read('del(id = a); del(id = "b");')]
+    >>> [raw.tokens for raw in RawStatementReader().read('del(id = a); del(id = "b");')]
     [('a',), ('"b"',)]
     """
 
@@ -160,13 +166,13 @@ def build_statement(rule: str) -> Build:
     return build
 
 
-def build_argument(fields: Fields, span: Span) -> tuple[str, str, tuple[Span, Span]]:
+def build_raw_argument(fields: Fields, span: Span) -> tuple[str, str, tuple[Span, Span]]:
     """The name and the token of an argument, and where they stand: at its two ends."""
     name, token = fields["name"], fields["value"]
     return name, token, (Span(span.start, span.start + len(name)), Span(span.end - len(token), span.end))
 
 
-_BUILDS = {"Argument": build_argument, **{rule: build_statement(rule) for rule in KEYWORDS}}
+_BUILDS = {"Argument": build_raw_argument, **{rule: build_statement(rule) for rule in KEYWORDS}}
 
 
 @dataclass
@@ -174,18 +180,18 @@ class Part:
     """A program as it grows; `end` is the offset up to which it has been read."""
 
     end: int
-    statements: list[Statement] = field(default_factory=list)
+    statements: list[GraphStatement] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
 
 
 class Parser:
-    """Parses scripts in one dialect. `fast` is that of `Reader`."""
+    """Parses scripts in one dialect. `fast` is that of `RawStatementReader`."""
 
     def __init__(self, *, strict: bool = False, fast: bool = True) -> None:
-        self.reader = Reader(fast=fast)
+        self.reader = RawStatementReader(fast=fast)
         self._builder = Builder(strict=strict)
 
-    def parse(self, text: str, file: str | None = None) -> Program:
+    def parse(self, text: str, file: str | None = None) -> ContextScriptProgram:
         """Read a whole script."""
         text = text.removeprefix("\ufeff")
         part = Part(0)
@@ -212,14 +218,16 @@ class Parser:
         words = (token.strip('"') for token in item.tokens)
         unread.update(word for word in words if _ID.fullmatch(word))
 
-    def program(self, part: Part, source: Source, unread: set[str], dropped: int = 0, reported: int = 0) -> Program:
+    def program(
+        self, part: Part, source: Source, unread: set[str], dropped: int = 0, reported: int = 0
+    ) -> ContextScriptProgram:
         """What was read, as a program; `reported` problems of the parts before it are already known."""
         most = MAX_PROBLEMS - reported
         problems = [locate_problem(finding, source) for finding in part.findings[:most]]
         if len(part.findings) > most:
             message = f"there are more than {MAX_PROBLEMS} problems; the text from here on was not read"
             problems.append(source.problem(message, "too-many-problems", part.findings[most].span))
-        return Program(
+        return ContextScriptProgram(
             source,
             tuple(part.statements),
             tuple(problems),
@@ -235,6 +243,6 @@ def parser_for(*, strict: bool) -> Parser:
     return Parser(strict=strict)
 
 
-def read_program(text: str, file: str | None = None, *, strict: bool = False) -> Program:
+def read_contextscript(text: str, file: str | None = None, *, strict: bool = False) -> ContextScriptProgram:
     """Read a script; what is wrong with it is in the program's `problems`."""
     return parser_for(strict=strict).parse(text, file)

@@ -65,7 +65,7 @@ Name = Annotated[str, StringConstraints(min_length=0, max_length=MAX_NAME)]
 Weight = Annotated[float, Field(ge=0.0, le=1.0), AfterValidator((0.0).__add__)]
 
 
-class Statement(BaseModel):
+class GraphStatement(BaseModel):
     """One statement of a script. Its fields, but for `span`, are the arguments that were given.
 
     `span` is where the statement stands in its program's source. Statements that say the same are equal,
@@ -94,7 +94,7 @@ class Statement(BaseModel):
         return hash((type(self), *self.given().items()))
 
 
-class NodeDeclaration(Statement):
+class NodeDeclaration(GraphStatement):
     """Declares a node, or updates it: an argument that is None stays as it was.
 
     >>> NodeDeclaration(node_id="ada", name="Ada").given()
@@ -106,7 +106,7 @@ class NodeDeclaration(Statement):
     data: Text | None = None
 
 
-class EdgeDeclaration(Statement):
+class EdgeDeclaration(GraphStatement):
     """Declares an edge, or updates it: an argument that is None stays as it was."""
 
     edge_id: Identifier
@@ -116,13 +116,13 @@ class EdgeDeclaration(Statement):
     weight: Weight | None = None
 
 
-class Deletion(Statement):
+class Deletion(GraphStatement):
     """Deletes a node, with its edges, or an edge."""
 
     id: Annotated[Reference, Bare]
 
 
-STATEMENTS: tuple[type[Statement], ...] = (NodeDeclaration, EdgeDeclaration, Deletion)
+STATEMENTS: tuple[type[GraphStatement], ...] = (NodeDeclaration, EdgeDeclaration, Deletion)
 KEYWORDS = {cls.__name__: GRAMMAR.tokens_in(cls.__name__)[0].name for cls in STATEMENTS}
 
 
@@ -143,7 +143,7 @@ class StatementReader(Protocol):
 
 
 @dataclass(frozen=True)
-class Program:
+class ContextScriptProgram:
     """A script, or a part of one: its source, its statements, and what is wrong with it.
 
     A statement with a problem is not among the `statements`; the ids that its text mentions are in `unread`,
@@ -161,13 +161,13 @@ class Program:
     language: ClassVar[str] = "contextscript"
 
     source: Source
-    statements: tuple[Statement, ...]
+    statements: tuple[GraphStatement, ...]
     problems: tuple[Problem, ...] = ()
     unread: frozenset[str] = frozenset()
     end_offset: int = 0
     reader: StatementReader | None = field(default=None, repr=False, compare=False)
 
-    def argument_span(self, statement: Statement, argument: str) -> Span:
+    def argument_span(self, statement: GraphStatement, argument: str) -> Span:
         """Where the value of an argument stands; the whole statement where the argument was not given.
 
         It is read again from the source, so that statements need not remember a place for every argument.

@@ -1,5 +1,5 @@
 """Convo-Lang: conversations as programs, and node graphs of prompts with routes between them."""
 
-from memorygraph.languages.convo.syntax import Program
+from memorygraph.languages.convo.syntax import ConvoProgram
 
-__all__ = ["Program"]
+__all__ = ["ConvoProgram"]

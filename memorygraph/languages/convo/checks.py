@@ -46,14 +46,14 @@ def role_of(message: syntax.Message) -> str:
     return "" if isinstance(message, syntax.FunctionMessage) else message.role.removesuffix("!")
 
 
-def _measured(messages: Iterable[syntax.Syntax], text: str) -> tuple[Span | None, list[Finding]]:
+def _measured(messages: Iterable[syntax.ConvoSyntax], text: str) -> tuple[Span | None, list[Finding]]:
     """The first place that is too deep; invalid numbers, and braces that close the wrong thing."""
     findings: list[Finding] = []
     waiting: list[tuple[Any, int]] = [(one, 0) for one in messages]
     while waiting:
         node, depth = waiting.pop()
         if isinstance(node, tuple):
-            waiting += [(one, depth) for one in node if isinstance(one, syntax.Syntax)]
+            waiting += [(one, depth) for one in node if isinstance(one, syntax.ConvoSyntax)]
             continue
         depth += isinstance(node, _LEVELS)
         if depth > MAX_NESTING:
@@ -66,7 +66,7 @@ def _measured(messages: Iterable[syntax.Syntax], text: str) -> tuple[Span | None
             message = "the first two braces of `}}}` close the insertion; write a blank before it ends: `} }}`"
             findings.append(Finding(message, "syntax", place))
         for part in vars(node).values():
-            if isinstance(part, syntax.Syntax) or type(part) is tuple:  # a span is another kind of tuple
+            if isinstance(part, syntax.ConvoSyntax) or type(part) is tuple:  # a span is another kind of tuple
                 waiting.append((part, depth))
     return None, findings
 

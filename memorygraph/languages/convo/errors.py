@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from memorygraph.errors import Source, Span
 from memorygraph.languages.convo.syntax import Message
-from memorygraph.languages.convo.unclosed import Opened, open_at
+from memorygraph.languages.convo.unclosed import OpenBrackets, open_at
 from memorygraph.languages.engine.explain import CODE, Explainer, Group, Optional, Place, not_closed, unclosed_text
 from memorygraph.languages.engine.findings import Finding
 from memorygraph.languages.engine.machine import Stopped
@@ -83,7 +83,7 @@ class ConvoExplainer(Explainer):
 
     def __init__(self, *, plain: bool) -> None:
         self._plain = plain
-        self._opened = Opened()
+        self._opened = OpenBrackets()
 
     def too_deep(self, place: Place) -> str:  # noqa: ARG002
         """Name a part."""

@@ -29,7 +29,7 @@ _NO_HEREDOC = re.compile(r"\n[ \t]*(?:---|>)")
 _INDENT = "    "
 
 
-def print_conversation(messages: Iterable[syntax.Message]) -> str:
+def print_convo(messages: Iterable[syntax.Message]) -> str:
     """The text of messages, an empty line between them."""
     return "\n".join(print_message(message) for message in messages)
 
@@ -54,15 +54,15 @@ def print_message(message: syntax.Message) -> str:
         case syntax.CodeMessage():
             lines += [_head(message), *(line for one in message.statements for line in _lines(one, heredoc=True))]
         case syntax.TextMessage():
-            content = print_text(message.content)
+            content = print_content(message.content)
             lines += [_head(message), *([content] if content else [])]
     return "\n".join(lines) + "\n"
 
 
-def print_text(text: syntax.Template | str) -> str:
+def print_content(text: syntax.Template | str) -> str:
     r"""A text as the content of a message; a string is all data.
 
-    >>> print_text(" {{a}}")
+    >>> print_content(" {{a}}")
     '{{" "}}\\{{a}}'
     """
     pieces = _pieces(text)
@@ -86,10 +86,11 @@ def print_text(text: syntax.Template | str) -> str:
     return content
 
 
-def print_value(value: syntax.Value) -> str:  # noqa: PLR0911 - one for each kind
+def print_convo_value(value: syntax.Value) -> str:  # noqa: PLR0911 - one for each kind
     """A value; it has line breaks only where parts of it are described.
 
-    >>> print_value(syntax.Call(("f",), (syntax.Argument(syntax.Text("a")), syntax.Argument(syntax.Number(1), "b"))))
+    >>> arguments = syntax.Argument(syntax.Text("a")), syntax.Argument(syntax.Number(1), "b")
+    >>> print_convo_value(syntax.Call(("f",), arguments))
     'f("a", b: 1)'
     """
     match value:
@@ -167,7 +168,7 @@ def _joined(arguments: Iterable[syntax.Argument]) -> str:
 
 def _argument(argument: syntax.Argument) -> str:
     path = f"{'.'.join(argument.path)}=" if argument.path else ""
-    written = f"{path}{print_value(argument.value)}"
+    written = f"{path}{print_convo_value(argument.value)}"
     if argument.label is not None:
         written = f"{_label(argument.label)}{'?' if argument.optional else ''}: {written}"
     return _with_notes(argument.description, written)
@@ -179,7 +180,7 @@ def _label(label: str) -> str:
 
 def _statement(statement: syntax.Statement) -> str:
     path = f"{'.'.join(statement.path)}=" if statement.path else ""
-    return _with_notes(statement.description, f"{path}{print_value(statement.value)}")
+    return _with_notes(statement.description, f"{path}{print_convo_value(statement.value)}")
 
 
 def _with_notes(description: str | None, written: str) -> str:
@@ -221,7 +222,7 @@ def _function(message: syntax.FunctionMessage) -> str:
 
 
 def _parameter(parameter: syntax.Parameter) -> str:
-    type_ = f": {print_value(parameter.type)}" if parameter.type is not None else ""
+    type_ = f": {print_convo_value(parameter.type)}" if parameter.type is not None else ""
     return _with_notes(parameter.description, f"{_label(parameter.name)}{'?' if parameter.optional else ''}{type_}")
 
 
@@ -244,7 +245,7 @@ def _head(message: syntax.TextMessage | syntax.CodeMessage) -> str:
 def _tag(tag: syntax.Tag) -> str:
     words = [f"@{tag.name}", *filter(None, [tag.target])]
     if tag.expression is not None:
-        words += ["=", print_value(tag.expression)]
+        words += ["=", print_convo_value(tag.expression)]
     elif tag.text:
         words.append(tag.text)
     line = " ".join(words)

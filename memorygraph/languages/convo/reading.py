@@ -16,7 +16,7 @@ from memorygraph.languages.convo.errors import explain, misplaced
 from memorygraph.languages.convo.text import BLANKS, content_parts, heredoc_text, quoted_parts, unquoted
 from memorygraph.languages.engine.findings import Finding, find_surrogates, locate_problems
 from memorygraph.languages.engine.grammar import read_grammar
-from memorygraph.languages.engine.machine import Build, Fields, Machine, Read, Stopped
+from memorygraph.languages.engine.machine import Build, Fields, Machine, Read, Stopped, build_tuple_of
 
 GRAMMAR = read_grammar(Path(__file__).with_name("grammar.tx"), "Plain")
 MACHINE = Machine(GRAMMAR.rules, GRAMMAR.layout)
@@ -35,12 +35,12 @@ _SAFE = 2**53  # up to here every whole number is a double, too
 _MAX_NUMBER = 308
 
 
-def read_program(text: str, file: str | None = None, *, strict: bool = False) -> syntax.Program:  # noqa: ARG001 - one dialect
+def read_convo(text: str, file: str | None = None, *, strict: bool = False) -> syntax.ConvoProgram:  # noqa: ARG001 - one dialect
     """A conversation, and everything that can be found wrong with it before it runs."""
     source = Source(text.removeprefix("\ufeff"), file)
     messages, findings = read_messages(source)
-    return syntax.Program(
-        source, syntax.Conversation(messages, span=Span(0, len(source.text))), locate_problems(findings, source)
+    return syntax.ConvoProgram(
+        source, syntax.ParsedConversation(messages, span=Span(0, len(source.text))), locate_problems(findings, source)
     )
 
 
@@ -219,15 +219,6 @@ def build_function_parameter(fields: Fields, span: Span) -> syntax.Parameter:
     """Build a `Parameter` from its fields."""
     name = _label(fields["name"]) or ""
     return syntax.Parameter(name, "optional" in fields, fields.get("type"), _described(fields), span=span)
-
-
-def build_tuple_of(cls: type[Any], name: str) -> Build:
-    """A class that holds all items of one attribute."""
-
-    def build(fields: Fields, span: Span) -> Any:
-        return cls(tuple(fields.get(name, ())), span=span)
-
-    return build
 
 
 def merge_texts(parts: Iterable[str | syntax.Insertion]) -> tuple[str | syntax.Insertion, ...]:

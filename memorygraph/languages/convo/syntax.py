@@ -1,7 +1,7 @@
 """Convo-Lang: conversations as programs, and node graphs of prompts with routes between them.
 
-Each class here is a rule of grammar.tx. The values are frozen, know their place (`span`), and are equal when they say
-the same, wherever they stand. Source: seeds/convo-node-graphs.txt and specs/convo.md.
+The classes are what the rules of grammar.tx read. The values are frozen, know their place (`span`), and are equal
+when they say the same, wherever they stand. Source: seeds/convo-node-graphs.txt and specs/convo.md.
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ from memorygraph.errors import Problem, Source, Span
 
 
 @dataclass(frozen=True)
-class Syntax:
+class ConvoSyntax:
     """A piece of a conversation and its place in the source."""
 
     span: Span = field(default=Span(0, 0), compare=False, repr=False, kw_only=True)
 
 
 @dataclass(frozen=True)
-class Conversation(Syntax):
+class ParsedConversation(ConvoSyntax):
     """All messages of a file, in their order. Nodes are messages too: what belongs to one follows it."""
 
     messages: tuple[Message, ...]
 
 
 @dataclass(frozen=True)
-class Tag(Syntax):
+class Tag(ConvoSyntax):
     """`@name value` or `@name = expression`, before the message it belongs to.
 
     A tag without `=` has its text as it stands, or None; for a route with a condition in code, `target` is what
@@ -41,7 +41,7 @@ class Tag(Syntax):
 
 
 @dataclass(frozen=True)
-class TextMessage(Syntax):
+class TextMessage(ConvoSyntax):
     """A message in text, with its insertions: `user`, `assistant`, `system`, `node`, `goto`, `to`, `exit`, and others.
 
     `head` is the rest of the line after the role: the id of a node, the target of a route.
@@ -54,7 +54,7 @@ class TextMessage(Syntax):
 
 
 @dataclass(frozen=True)
-class CodeMessage(Syntax):
+class CodeMessage(ConvoSyntax):
     """A message in statements: `define`, `do`, `result`, …, and every role with `!` after it (`to!`, `exit!`)."""
 
     role: str
@@ -64,7 +64,7 @@ class CodeMessage(Syntax):
 
 
 @dataclass(frozen=True)
-class FunctionMessage(Syntax):
+class FunctionMessage(ConvoSyntax):
     """`> local name(parameters) Type -> Type (body)`. Without a body (None) it gives back its arguments.
 
     For the modifier `call` the parameters are arguments (`arguments`), as a recorded call has them.
@@ -82,7 +82,7 @@ class FunctionMessage(Syntax):
 
 
 @dataclass(frozen=True)
-class Parameter(Syntax):
+class Parameter(ConvoSyntax):
     """`name?: type`, described by the `#` lines before it."""
 
     name: str
@@ -92,21 +92,21 @@ class Parameter(Syntax):
 
 
 @dataclass(frozen=True)
-class Template(Syntax):
+class Template(ConvoSyntax):
     """A text with insertions, in order; texts have their escapes resolved."""
 
     parts: tuple[str | Insertion, ...] = ()
 
 
 @dataclass(frozen=True)
-class Insertion(Syntax):
+class Insertion(ConvoSyntax):
     """`{{ statements }}` in a text; the last value is inserted."""
 
     statements: tuple[Statement, ...]
 
 
 @dataclass(frozen=True)
-class Statement(Syntax):
+class Statement(ConvoSyntax):
     """`value`, or `path = value`; `path` is the dotted name that is assigned."""
 
     value: Value
@@ -115,35 +115,35 @@ class Statement(Syntax):
 
 
 @dataclass(frozen=True)
-class Text(Syntax):
+class Text(ConvoSyntax):
     """A text without insertions: in double quotes, or between lines of dashes."""
 
     value: str
 
 
 @dataclass(frozen=True)
-class Number(Syntax):
+class Number(ConvoSyntax):
     """A number."""
 
     value: int | float
 
 
 @dataclass(frozen=True)
-class Constant(Syntax):
+class Constant(ConvoSyntax):
     """`true`, `false`, `null` or `undefined`."""
 
     name: str
 
 
 @dataclass(frozen=True)
-class Reference(Syntax):
+class Reference(ConvoSyntax):
     """`a.b.c`: a variable and what is in it. A path through nothing is undefined, and no error."""
 
     path: tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class Call(Syntax):
+class Call(ConvoSyntax):
     """`name(arguments)`; the name may be dotted."""
 
     name: tuple[str, ...]
@@ -151,7 +151,7 @@ class Call(Syntax):
 
 
 @dataclass(frozen=True)
-class Argument(Syntax):
+class Argument(ConvoSyntax):
     """`label: value`, `label?: value`, a value alone, or an assignment, in a call, a body or a list."""
 
     value: Value
@@ -162,14 +162,14 @@ class Argument(Syntax):
 
 
 @dataclass(frozen=True)
-class Map(Syntax):
+class Map(ConvoSyntax):
     """`{ key: value … }`."""
 
     entries: tuple[Argument, ...]
 
 
 @dataclass(frozen=True)
-class Array(Syntax):
+class Array(ConvoSyntax):
     """`[ value … ]`."""
 
     items: tuple[Argument, ...]
@@ -196,7 +196,7 @@ EXPRESSION_TAGS = ("condition", "disabled", "taskName", "taskDescription", "json
 
 
 @dataclass(frozen=True)
-class Program:
+class ConvoProgram:
     r"""A file: its source, the conversation that it holds, and what is wrong with it.
 
     One whose syntax is wrong has no messages; one with other problems has all of them, and cannot be run.
@@ -210,7 +210,7 @@ class Program:
     language: ClassVar[str] = "convo"
 
     source: Source
-    conversation: Conversation
+    conversation: ParsedConversation
     problems: tuple[Problem, ...] = ()
 
     @property

@@ -26,7 +26,7 @@ _WORD = re.compile(r"\w")
 _CLOSES = {")": "(", "]": "[", "}": "{", "}}": "{{"}
 
 
-class Opened(NamedTuple):
+class OpenBrackets(NamedTuple):
     """The places of the brackets that are open, the innermost last; which of them are insertions (`{{`).
 
     `quote` is where a text begins that is not closed, `broken` where one ends inside a word before that, and `tag`
@@ -150,7 +150,7 @@ class OpenScanner:
             self.broken = self.position - 1
 
 
-def open_at(text: str, start: int, end: int, *, plain: bool) -> Opened:
+def open_at(text: str, start: int, end: int, *, plain: bool) -> OpenBrackets:
     r"""What is open at the end of a stretch that begins with a message, or with its tags.
 
     >>> open_at("> user\nHi {{f(x", 0, 15, plain=False).brackets
@@ -164,4 +164,4 @@ def open_at(text: str, start: int, end: int, *, plain: bool) -> Opened:
         quote = scanner.stack[-1][1]
     inside = frozenset(place for kind, place in stack if kind == "{{")
     broken = scanner.broken if quote is not None else None
-    return Opened(tuple(place for _, place in stack), inside, quote, scanner.tag, broken)
+    return OpenBrackets(tuple(place for _, place in stack), inside, quote, scanner.tag, broken)

@@ -81,7 +81,7 @@ class Explainer:
         special = self.explain_special(place)
         if special is not None:
             return special
-        message = f"expected {self.expected(stop.expected)} but {show(place.found)}"
+        message = f"expected {self.expected(stop.expected)} but {describe_found(place.found)}"
         return Finding("; ".join([message, *self.hints_for(place)]), CODE, self.span(place))
 
     def too_deep(self, place: Place) -> str:
@@ -143,7 +143,7 @@ def either(options: Sequence[str]) -> str:
     return " or ".join(filter(None, [", ".join(options[:-1]), *options[-1:]]))
 
 
-def show(found: str) -> str:
+def describe_found(found: str) -> str:
     """What was found, in a sentence."""
     if not found:
         return "the text ends"

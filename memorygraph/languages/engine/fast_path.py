@@ -16,8 +16,8 @@ from memorygraph.languages.engine.grammar import (
     Choice,
     Expression,
     Grammar,
-    Reference,
     Repetition,
+    RuleReference,
     Sequence,
     Token,
 )
@@ -79,7 +79,7 @@ def derive_expression(grammar: Grammar, expression: Expression, most: int) -> st
             return f"{grammar.layout}(?>{pattern})"
         case Assigned(_, False, Token(pattern)):
             return f"{grammar.layout}((?>{pattern}))"
-        case Assigned(_, _, Reference(rule)) | Reference(rule):
+        case Assigned(_, _, RuleReference(rule)) | RuleReference(rule):
             return derive_expression(grammar, grammar.rules[rule].body, most)
         case Choice(options) if all(isinstance(option, Assigned) for option in options):
             # Alternatives of one attribute share its group.

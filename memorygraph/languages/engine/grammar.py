@@ -40,7 +40,7 @@ class Absent:
 
 
 @dataclass(frozen=True)
-class Reference:
+class RuleReference:
     """What another rule reads."""
 
     rule: str
@@ -76,14 +76,14 @@ class Assigned:
 
     attribute: str
     many: bool
-    value: Token | Reference
+    value: Token | RuleReference
 
 
-Expression: TypeAlias = Token | Absent | Reference | Sequence | Choice | Repetition | Assigned
+Expression: TypeAlias = Token | Absent | RuleReference | Sequence | Choice | Repetition | Assigned
 
 
 @dataclass(frozen=True)
-class Rule:
+class GrammarRule:
     """A rule; one with a `node` makes a node of its own, the others hand on that of the rule they refer to."""
 
     name: str
@@ -105,7 +105,7 @@ class Grammar:
     """
 
     path: Path
-    rules: Mapping[str, Rule]
+    rules: Mapping[str, GrammarRule]
     tokens: Mapping[str, str]
     blank_characters: str
     comment: str | None
@@ -134,7 +134,7 @@ class Grammar:
             match waiting.pop(0):
                 case Token() as token:
                     found[token] = None
-                case Reference(name) if name not in rules:
+                case RuleReference(name) if name not in rules:
                     rules.add(name)
                     waiting.insert(0, self.rules[name].body)
                 case Assigned(_, _, part) | Absent(part):
@@ -151,13 +151,13 @@ def read_grammar(path: Path, *roots: str) -> Grammar:
     metamodel = metamodel_from_file(str(path), auto_init_attributes=False, autokwd=True)
     parser = metamodel._parser_blueprint  # noqa: SLF001 - textX has no public way to its parser model
     defined = {cls.__name__: cls._tx_peg_rule for cls in metamodel.namespaces[path.stem].values()}
-    rules: dict[str, Rule] = {}
+    rules: dict[str, GrammarRule] = {}
     waiting = [defined[root] for root in ("Program", *roots)]
     while waiting:
         rule = waiting.pop()
         if rule.rule_name not in rules:
             is_node = rule._tx_class._tx_type == RULE_COMMON  # noqa: SLF001 - textX's documented names
-            rules[rule.rule_name] = Rule(rule.rule_name, is_node, lower_body(rule, waiting))
+            rules[rule.rule_name] = GrammarRule(rule.rule_name, is_node, lower_body(rule, waiting))
     tokens = {name: pattern_of(rule) for name, rule in defined.items() if isinstance(rule, arpeggio.Match)}
     return Grammar(path, rules, tokens, re.escape(parser.ws), tokens.get("Comment"))
 
@@ -170,7 +170,7 @@ def lower(expression: arpeggio.ParsingExpression, waiting: list[arpeggio.Parsing
         return Token(pattern_of(expression), str(expression.to_match if fixed else expression.rule_name))
     if expression.root and not expression.rule_name.startswith("__asgn"):
         waiting.append(expression)
-        return Reference(expression.rule_name)
+        return RuleReference(expression.rule_name)
     return lower_body(expression, waiting)
 
 
@@ -206,7 +206,7 @@ def lower_assignment(
         options = [lower_assignment(attribute, node, waiting, many=many) for node in value.nodes]
         return Choice(tuple(options))
     lowered = lower(value, waiting)
-    return Assigned(attribute, many, lowered) if isinstance(lowered, Token | Reference) else lowered
+    return Assigned(attribute, many, lowered) if isinstance(lowered, Token | RuleReference) else lowered
 
 
 def pattern_of(match: arpeggio.Match) -> str:

@@ -18,9 +18,9 @@ from memorygraph.languages.engine.grammar import (
     Assigned,
     Choice,
     Expression,
-    Reference,
+    GrammarRule,
     Repetition,
-    Rule,
+    RuleReference,
     Sequence,
     Token,
     read_grammar,
@@ -68,7 +68,7 @@ END = 9
 Code: TypeAlias = list[tuple[Any, ...]]
 
 
-def compile_rules(rules: Mapping[str, Rule]) -> tuple[Code, dict[str, int]]:
+def compile_rules(rules: Mapping[str, GrammarRule]) -> tuple[Code, dict[str, int]]:
     """The instructions for the rules of a grammar, and where those of each rule begin."""
     code: Code = [(END,)]
     starts: dict[str, int] = {}
@@ -113,11 +113,11 @@ def compile_expression(expression: Expression, at: int) -> Code:  # noqa: PLR091
             return [(TOKEN, matcher(expression.pattern), None, False, expression.name)]
         case Absent():
             return [(ABSENT, matcher(expression.token.pattern))]
-        case Reference():
+        case RuleReference():
             return [(CALL, expression.rule)]
         case Assigned(attribute, many, Token(pattern, name)):
             return [(TOKEN, matcher(pattern), attribute, many, name)]
-        case Assigned(attribute, many, Reference(rule)):
+        case Assigned(attribute, many, RuleReference(rule)):
             return [(CALL, rule), (ASSIGN, attribute, many)]
         case Sequence():
             code: Code = []
@@ -159,14 +159,14 @@ def compile_repetition(repetition: Repetition, at: int) -> Code:
 class Machine:
     """Reads texts with the rules of one grammar; `layout` is the pattern of what may stand between tokens.
 
-    >>> from memorygraph.languages.engine.grammar import Assigned, Repetition, Rule, Token
+    >>> from memorygraph.languages.engine.grammar import Assigned, Repetition, GrammarRule, Token
     >>> word = Assigned("words", many=True, value=Token("[a-z]+", "Word"))
-    >>> machine = Machine({"Words": Rule("Words", node=True, body=Repetition(word, 1))}, " *")
+    >>> machine = Machine({"Words": GrammarRule("Words", node=True, body=Repetition(word, 1))}, " *")
     >>> machine.read("ab cd ", "Words", {"Words": lambda fields, span: fields["words"]})
     Read(value=['ab', 'cd'], end=6)
     """
 
-    def __init__(self, rules: Mapping[str, Rule], layout: str) -> None:
+    def __init__(self, rules: Mapping[str, GrammarRule], layout: str) -> None:
         self.rules = frozenset(rules)
         self._code, self._starts = compile_rules(rules)
         self.layout = re.compile(layout)
@@ -320,3 +320,21 @@ def build_tree(text: str, captures: Iterable[tuple[Any, ...]], builds: Mapping[s
             else:
                 fields[name] = value
     return last
+
+
+def build_from_fields(cls: type[Any], *names: str) -> Build:
+    """A build of a class whose attributes are those of its rule, in this order."""
+
+    def build(fields: Fields, span: Span) -> Any:
+        return cls(*[fields.get(name) for name in names], span=span)
+
+    return build
+
+
+def build_tuple_of(cls: type[Any], name: str) -> Build:
+    """A build of a class that holds all items of one attribute."""
+
+    def build(fields: Fields, span: Span) -> Any:
+        return cls(tuple(fields.get(name, ())), span=span)
+
+    return build

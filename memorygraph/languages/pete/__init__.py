@@ -1,5 +1,5 @@
 """PETE: contexts that a model continues, its running thought."""
 
-from memorygraph.languages.pete.syntax import Program
+from memorygraph.languages.pete.syntax import PeteProgram
 
-__all__ = ["Program"]
+__all__ = ["PeteProgram"]

@@ -35,7 +35,7 @@ class _Frame:
     tldr: syntax.Tldr | None = None
 
 
-def check_program(items: Sequence[syntax.Item], source: Source) -> tuple[list[Finding], list[Finding]]:
+def check_pete(items: Sequence[syntax.Item], source: Source) -> tuple[list[Finding], list[Finding]]:
     """What is wrong, and what is only strange, both in the order of the text."""
     checks = _Checks(source)
     for item in items:

@@ -13,13 +13,13 @@ from memorygraph.languages.pete.scanning import Scanner
 MAX_UNREAD = 2_000  # characters after unreadable text, until reading gives up
 
 
-class Reader:
+class ContinuationReader:
     r"""Reads the continuation of a log while it is written, item by item.
 
     The pieces are the same, however the text is divided. Behind the end of the outermost context, everything is left
     in the `rest`, and so is what cannot be read, once there is a `problem`.
 
-    >>> reader = Reader(depth=1)
+    >>> reader = ContinuationReader(depth=1)
     >>> [piece.text for text in ("&a eats", " &b. &a ha", "s 3.") for piece in reader.feed(text)]
     ['&a eats &b.']
     >>> [piece.text for piece in reader.finish()]

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 from memorygraph.errors import Source, Span
-from memorygraph.languages.engine.explain import CODE, MAX_WORD, Explainer, Group, Place, not_closed, show
+from memorygraph.languages.engine.explain import CODE, MAX_WORD, Explainer, Group, Place, describe_found, not_closed
 from memorygraph.languages.engine.findings import Finding, shorten
 from memorygraph.languages.engine.machine import Stopped
 from memorygraph.languages.pete.items import MAX_NESTING, RESERVED
@@ -120,7 +120,7 @@ def beginning(source: Source, stop: Stopped) -> Finding:
     word = _FOUND.match(text, offset, offset + MAX_WORD)
     found = word[0] if word else text[offset]
     hint = "write the log alone, without Markdown around it" if found == "```" else "write: context main() {"
-    message = f"a log begins with a context but {show(found)}; {hint}"
+    message = f"a log begins with a context but {describe_found(found)}; {hint}"
     return Finding(message, CODE, Span(offset, offset + len(found)))
 
 

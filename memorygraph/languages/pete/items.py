@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from memorygraph.errors import Span
 from memorygraph.languages.engine.grammar import read_grammar
-from memorygraph.languages.engine.machine import Build, Fields, Machine, Read, Stopped
+from memorygraph.languages.engine.machine import Build, Fields, Machine, Read, Stopped, build_from_fields
 from memorygraph.languages.pete import syntax
 
 GRAMMAR = read_grammar(Path(__file__).with_name("grammar.tx"), "Item")
@@ -70,7 +69,7 @@ def find_broken_end(text: str, builds: Mapping[str, Build], read: Read) -> Stopp
     return end if isinstance(end, Stopped) else None
 
 
-def find_too_deep(item: syntax.Syntax, text: str) -> int | None:
+def find_too_deep(item: syntax.PeteSyntax, text: str) -> int | None:
     """Where an item nests deeper than we go."""
     start, end = item.span
     if text.count("[", start, end) + text.count("{", start, end) > MAX_NESTING:
@@ -94,7 +93,7 @@ def find_deep_bracket(text: str, span: Span) -> int | None:
     return None
 
 
-def find_deep_abstraction(item: syntax.Syntax) -> int | None:
+def find_deep_abstraction(item: syntax.PeteSyntax) -> int | None:
     """Where `that` nests too deep."""
     waiting = [(item, 0)]
     while waiting:
@@ -106,11 +105,11 @@ def find_deep_abstraction(item: syntax.Syntax) -> int | None:
     return None
 
 
-def parts_in(node: syntax.Syntax) -> list[syntax.Syntax]:
+def parts_in(node: syntax.PeteSyntax) -> list[syntax.PeteSyntax]:
     """What a piece of syntax consists of."""
-    parts: list[syntax.Syntax] = []
+    parts: list[syntax.PeteSyntax] = []
     for value in vars(node).values():
-        parts += [one for one in (value if type(value) is tuple else (value,)) if isinstance(one, syntax.Syntax)]
+        parts += [one for one in (value if type(value) is tuple else (value,)) if isinstance(one, syntax.PeteSyntax)]
     return parts
 
 
@@ -166,15 +165,6 @@ def build_command(fields: Fields, span: Span) -> syntax.Command:
     )
 
 
-def build_of_fields(cls: type[Any], *names: str) -> Build:
-    """A class whose attributes are those of its rule, in this order."""
-
-    def build(fields: Fields, span: Span) -> Any:
-        return cls(*[fields.get(name) for name in names], span=span)
-
-    return build
-
-
 MAX_ADDRESS = 18  # digits; a longer number is no address of ours
 
 _BUILDS: Mapping[str, Build] = {
@@ -183,9 +173,9 @@ _BUILDS: Mapping[str, Build] = {
     "Abbreviation": build_abbreviation,
     "LineComment": lambda fields, span: syntax.Comment(fields["text"][2:].rstrip("\r"), span=span),
     "SensorReport": lambda fields, span: syntax.SensorReport(fields["text"][2:].rstrip("\r"), span=span),
-    "Tldr": build_of_fields(syntax.Tldr, "text"),
+    "Tldr": build_from_fields(syntax.Tldr, "text"),
     "Annotation": lambda fields, span: syntax.Annotation(fields["text"][2:-1].strip(BLANKS), span=span),
-    "Instantiation": build_of_fields(syntax.Instantiation, "ref", "value"),
+    "Instantiation": build_from_fields(syntax.Instantiation, "ref", "value"),
     "Sentence": build_sentence,
     "Said": lambda *_: (syntax.Fact,),
     "Asked": lambda fields, _: (syntax.Question, fields.get("feedback")),
@@ -194,7 +184,7 @@ _BUILDS: Mapping[str, Build] = {
     "AndPredication": lambda fields, _: (fields["conjunction"], fields["predication"]),
     "Abstraction": lambda fields, span: syntax.Abstraction(*join_predications(fields, "predication"), span=span),
     "Command": build_command,
-    "Feedback": build_of_fields(syntax.Feedback, "data"),
+    "Feedback": build_from_fields(syntax.Feedback, "data"),
     "Ref": lambda fields, span: syntax.Ref(fields["name"][1:], span=span),
     "Variable": lambda fields, span: syntax.Variable(fields["name"][1:], span=span),
     "Memory": build_memory,

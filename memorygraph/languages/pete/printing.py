@@ -7,11 +7,11 @@ from collections.abc import Iterable
 from memorygraph.languages.pete import syntax
 
 
-def print_program(program: syntax.Program) -> str:
+def print_pete(program: syntax.PeteProgram) -> str:
     """A log with one statement a line, each context two blanks further in than the one around it.
 
     >>> from memorygraph.languages import parse
-    >>> print(print_program(parse("context main(&a) { &a has 3. context b() {} set", "pete")), end="")
+    >>> print(print_pete(parse("context main(&a) { &a has 3. context b() {} set", "pete")), end="")
     context main(&a) {
       &a has 3.
       context b() {

@@ -8,12 +8,12 @@ from memorygraph.errors import MAX_PROBLEMS, Source, Span
 from memorygraph.languages.engine.findings import Finding, find_surrogates, locate_problems
 from memorygraph.languages.engine.machine import Read, Stopped
 from memorygraph.languages.pete import syntax
-from memorygraph.languages.pete.checks import check_program
-from memorygraph.languages.pete.continuation import Reader
+from memorygraph.languages.pete.checks import check_pete
+from memorygraph.languages.pete.continuation import ContinuationReader
 from memorygraph.languages.pete.errors import beginning, explain, outside
 from memorygraph.languages.pete.items import BLANKS, MACHINE, builds_for, read_item
 
-__all__ = ["MACHINE", "MAX_CHARACTERS", "Reader", "read_items", "read_program"]
+__all__ = ["MACHINE", "MAX_CHARACTERS", "ContinuationReader", "read_items", "read_pete"]
 
 MAX_CHARACTERS = 2**24  # characters of a log
 
@@ -27,7 +27,7 @@ _CLOSINGS = re.compile(r"(?:\}[ \t\r\n]*+)++")  # of which nobody knows any more
 _HEAD = re.compile(r"context\b[^\n]*\{[ \t\r]*$", re.MULTILINE)
 
 
-def read_program(text: str, file: str | None = None, *, strict: bool = False) -> syntax.Program:  # noqa: ARG001 - one dialect
+def read_pete(text: str, file: str | None = None, *, strict: bool = False) -> syntax.PeteProgram:  # noqa: ARG001 - one dialect
     """A log, and everything that can be found wrong with it.
 
     Where the syntax is wrong, its items are those before the first error.
@@ -35,9 +35,9 @@ def read_program(text: str, file: str | None = None, *, strict: bool = False) ->
     source = Source(text.removeprefix("\ufeff"), file)
     items, findings = read_items(source)
     if findings:
-        return syntax.Program(source, items, locate_problems(findings, source))
-    problems, warnings = check_program(items, source)
-    return syntax.Program(source, items, locate_problems(problems, source), locate_problems(warnings, source))
+        return syntax.PeteProgram(source, items, locate_problems(findings, source))
+    problems, warnings = check_pete(items, source)
+    return syntax.PeteProgram(source, items, locate_problems(problems, source), locate_problems(warnings, source))
 
 
 def read_items(source: Source) -> tuple[tuple[syntax.Item, ...], list[Finding]]:

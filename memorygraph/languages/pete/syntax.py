@@ -1,8 +1,8 @@
 """PETE: contexts that a model continues, its running thought.
 
-Each class here is a rule of grammar.tx. The values are frozen, know their place (`span`, without the blanks before),
-and are equal when they say the same, wherever they stand. They are apart from what reads them, so that using one
-costs no grammar.
+The classes are what the rules of grammar.tx read. The values are frozen, know their place (`span`, without the blanks
+before), and are equal when they say the same, wherever they stand. They are apart from what reads them, so that using
+one costs no grammar.
 
 A log is flat here: an `Opening` and a `Closing` stand where a context begins and ends, so that a log that a model
 is still writing is the beginning of a whole one, and no depth of nesting matters.
@@ -23,35 +23,35 @@ SELF = "I"
 
 
 @dataclass(frozen=True)
-class Syntax:
+class PeteSyntax:
     """A piece of a log and its place in the source."""
 
     span: Span = field(default=Span(0, 0), compare=False, repr=False, kw_only=True)
 
 
 @dataclass(frozen=True)
-class Ref(Syntax):
+class Ref(PeteSyntax):
     """`&heat`: a handle to a concept."""
 
     name: str
 
 
 @dataclass(frozen=True)
-class Variable(Syntax):
+class Variable(PeteSyntax):
     """`_meat`: what is asked for, which is bound to `&meat`; in a rule, a logic variable."""
 
     name: str
 
 
 @dataclass(frozen=True)
-class Memory(Syntax):
+class Memory(PeteSyntax):
     """`memory:42`: the address of a node."""
 
     address: int
 
 
 @dataclass(frozen=True)
-class Nlp(Syntax):
+class Nlp(PeteSyntax):
     """`/* the heat in the lab */`: what is between the signs, to the character."""
 
     text: str
@@ -67,7 +67,7 @@ class Nlp(Syntax):
 
 
 @dataclass(frozen=True)
-class Value(Syntax):
+class Value(PeteSyntax):
     """A JSON value, as its text: tokens as they were written, `, ` and `: ` between them.
 
     >>> Value('{"a": 3.50}').value
@@ -83,7 +83,7 @@ class Value(Syntax):
 
 
 @dataclass(frozen=True)
-class Abstraction(Syntax):
+class Abstraction(PeteSyntax):
     """`that P and Q`: a concept of a predication, which does not assert it.
 
     `conjunctions` stand between the predications: `and`, `or` or `but`.
@@ -97,7 +97,7 @@ Argument: TypeAlias = Value | Ref | Abstraction | Variable | Memory
 
 
 @dataclass(frozen=True)
-class Predication(Syntax):
+class Predication(PeteSyntax):
     """`&travis doesn't like &heat`; `predicate` is the form as written, `negator` what negates it, or None."""
 
     subject: Argument
@@ -126,14 +126,14 @@ class Predication(Syntax):
 
 
 @dataclass(frozen=True)
-class Feedback(Syntax):
+class Feedback(PeteSyntax):
     """`>> {"ok": true}`: what the system answered; an object or an array."""
 
     data: Value
 
 
 @dataclass(frozen=True)
-class Opening(Syntax):
+class Opening(PeteSyntax):
     """`context cool(&heat) {`: a context begins, which is passed these refs."""
 
     name: str
@@ -141,12 +141,12 @@ class Opening(Syntax):
 
 
 @dataclass(frozen=True)
-class Closing(Syntax):
+class Closing(PeteSyntax):
     """`}`: the innermost open context ends."""
 
 
 @dataclass(frozen=True)
-class Abbreviation(Syntax):
+class Abbreviation(PeteSyntax):
     """`context cool(&heat) = memory:42 /* turned the fan on */`: a closed context, its body out of view.
 
     The text is the context's own tl;dr; it may be absent.
@@ -159,35 +159,35 @@ class Abbreviation(Syntax):
 
 
 @dataclass(frozen=True)
-class Tldr(Syntax):
+class Tldr(PeteSyntax):
     """`tl;dr /* … */`: what abbreviates the context in its parent."""
 
     text: Nlp
 
 
 @dataclass(frozen=True)
-class Comment(Syntax):
+class Comment(PeteSyntax):
     """`// …`: thinking aloud; the text is the rest of the line after the signs."""
 
     text: str
 
 
 @dataclass(frozen=True)
-class SensorReport(Syntax):
+class SensorReport(PeteSyntax):
     """`!! thermometer {"temperature": 30}`: the text is the rest of the line after the signs."""
 
     text: str
 
 
 @dataclass(frozen=True)
-class Annotation(Syntax):
+class Annotation(PeteSyntax):
     """`@[time: 12:30]`: the text is what is between the brackets, without the blanks around it."""
 
     text: str
 
 
 @dataclass(frozen=True)
-class Instantiation(Syntax):
+class Instantiation(PeteSyntax):
     """`&heat = /* the heat in the lab */`: a handle for a concept, an address or an abbreviated context."""
 
     ref: Ref
@@ -195,14 +195,14 @@ class Instantiation(Syntax):
 
 
 @dataclass(frozen=True)
-class Fact(Syntax):
+class Fact(PeteSyntax):
     """A predication with a full stop: it is so. With a variable in it, it asks instead."""
 
     predication: Predication
 
 
 @dataclass(frozen=True)
-class Question(Syntax):
+class Question(PeteSyntax):
     """A predication with a question mark, and what the system answered."""
 
     predication: Predication
@@ -210,7 +210,7 @@ class Question(Syntax):
 
 
 @dataclass(frozen=True)
-class Rule(Syntax):
+class Rule(PeteSyntax):
     """`_x eats _y if _x likes _y and _y is 3.`; `conjunctions` stand between the predications of the body."""
 
     head: Predication
@@ -219,7 +219,7 @@ class Rule(Syntax):
 
 
 @dataclass(frozen=True)
-class Command(Syntax):
+class Command(PeteSyntax):
     """`@fan, set {"speed": 2} >> {"ok": true}`: a procedure is called; without a faculty, any that has it answers."""
 
     procedure: str
@@ -242,7 +242,7 @@ class Piece(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Program:
+class PeteProgram:
     """A log: its source, its items in their order, and what is wrong with it.
 
     The verbatim text of an item, with the blanks before it, goes from the end of the item before to its own end.

@@ -172,7 +172,7 @@ class Generation:
             raise ValueProblem(message, "too-many")
         fields = [ShapeField(f.name, f.type, f.item) for f in expression.shape.fields]
         options = {entry.key: entry.value for entry in expression.options}
-        record = build_record(expression, options, scope, evaluate, schema_of(fields))
+        record = build_generation(expression, options, scope, evaluate, schema_of(fields))
         started = time.perf_counter()
         try:
             record.result = self.request_object(record, fields, literal_option(options, "attempts", 1))
@@ -210,7 +210,7 @@ class Generation:
         raise AssertionError("unreachable")
 
 
-def build_record(
+def build_generation(
     expression: syntax.Generate,
     options: dict[str, syntax.Expression],
     scope: BlockScope,
@@ -247,7 +247,7 @@ def build_record(
         ),
         place="{}:{}".format(*agent.unit.source.position(expression.span.start)),
         unused=tuple(find_unused(expression, scope, visible)),
-        budget=Budget.parse(limit.text) if isinstance(limit, syntax.Number) else None,
+        budget=Budget.parse(limit.text) if isinstance(limit, syntax.NumberLiteral) else None,
         debug=literal_option(options, "debug", default=False),
         at=utc_now(),
         identity=identity,
@@ -257,7 +257,7 @@ def build_record(
 def literal_option(options: dict[str, syntax.Expression], name: str, default: Any) -> Any:
     """The value of an option that is written as a number or a boolean."""
     option = options.get(name)
-    return option.value if isinstance(option, (syntax.Number, syntax.Boolean)) else default
+    return option.value if isinstance(option, (syntax.NumberLiteral, syntax.Boolean)) else default
 
 
 def find_unused(generate: syntax.Generate, scope: BlockScope, visible: Sequence[DeclaredSource]) -> Iterator[Unused]:

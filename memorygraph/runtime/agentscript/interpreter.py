@@ -118,7 +118,7 @@ class Interpreter:
         """End the function with a value."""
         return ReturnedValue(self.evaluate(statement.value, scope))
 
-    def execute_evaluation(self, statement: syntax.Evaluation, scope: BlockScope) -> None:
+    def execute_evaluation(self, statement: syntax.ExpressionStatement, scope: BlockScope) -> None:
         """Evaluate an expression for its effects."""
         self.evaluate(statement.value, scope)
 
@@ -170,7 +170,9 @@ class Interpreter:
                 return returned
         return None
 
-    def evaluate_literal(self, expression: syntax.Text | syntax.Number | syntax.Boolean, _scope: BlockScope) -> Any:
+    def evaluate_literal(
+        self, expression: syntax.TextLiteral | syntax.NumberLiteral | syntax.Boolean, _scope: BlockScope
+    ) -> Any:
         """A text, a number or a boolean."""
         return expression.value
 
@@ -212,7 +214,7 @@ class Interpreter:
 
     def evaluate_member(self, expression: syntax.Member, scope: BlockScope) -> Any:
         """`value.name`."""
-        return values.read_member(self.evaluate(expression.value, scope), expression.name)
+        return values.get_member(self.evaluate(expression.value, scope), expression.name)
 
     def evaluate_index(self, expression: syntax.Index, scope: BlockScope) -> Any:
         """`value[index]`."""
@@ -222,7 +224,7 @@ class Interpreter:
         """Have a model make an object of the visible context."""
         return self.generation.generate(expression, scope, self.evaluate)
 
-    def evaluate_call(self, expression: syntax.Call, scope: BlockScope) -> Any:
+    def evaluate_call(self, expression: syntax.FunctionCall, scope: BlockScope) -> Any:
         """Call a function, an agent, or a method of a value."""
         if isinstance(expression.function, syntax.Member):
             target = self.evaluate(expression.function.value, scope)
@@ -300,7 +302,7 @@ class Interpreter:
         syntax.Loop: execute_loop,
         syntax.If: execute_if,
         syntax.Assignment: execute_assignment,
-        syntax.Evaluation: execute_evaluation,
+        syntax.ExpressionStatement: execute_evaluation,
     }
     _EXPRESSIONS: ClassVar[dict[type, Callable[[Any, Any, BlockScope], Any]]] = {
         syntax.Or: evaluate_logic,
@@ -308,11 +310,11 @@ class Interpreter:
         syntax.Comparison: evaluate_comparison,
         syntax.Not: evaluate_not,
         syntax.Member: evaluate_member,
-        syntax.Call: evaluate_call,
+        syntax.FunctionCall: evaluate_call,
         syntax.Index: evaluate_index,
         syntax.Generate: evaluate_generation,
-        syntax.Text: evaluate_literal,
-        syntax.Number: evaluate_literal,
+        syntax.TextLiteral: evaluate_literal,
+        syntax.NumberLiteral: evaluate_literal,
         syntax.Boolean: evaluate_literal,
         syntax.Nothing: evaluate_nothing,
         syntax.Name: evaluate_name,
@@ -321,7 +323,7 @@ class Interpreter:
     }
 
 
-def locate_error(error: MemoryGraphError, piece: syntax.Syntax, scope: BlockScope) -> MemoryGraphError:
+def locate_error(error: MemoryGraphError, piece: syntax.AgentScriptSyntax, scope: BlockScope) -> MemoryGraphError:
     """The error with its place in the program; one that has a place already is returned as it is."""
     if isinstance(error, (ScriptError, ConnectionError, LocatedModelError)):
         return error

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from memorygraph.context.origins import copy_value
 from memorygraph.errors import MemoryGraphError, Problem, ProgramError, ScriptError, Source
-from memorygraph.languages.agentscript.syntax import Parameter, Program
+from memorygraph.languages.agentscript.syntax import AgentScriptProgram, FunctionParameter
 from memorygraph.runtime.agentscript.generation import Generation, GenerationRecord, Models
 from memorygraph.runtime.agentscript.interpreter import Interpreter, find_function
 from memorygraph.runtime.agentscript.store import AgentRunStore
@@ -36,7 +36,7 @@ class AgentRun:
     graph: GraphClient
     request: RunRequest
 
-    def run(self, program: Program) -> RunResult:
+    def run(self, program: AgentScriptProgram) -> RunResult:
         """Run a program whose files lie in the folder of the request.
 
         Raises:
@@ -121,7 +121,7 @@ class AgentRun:
         return completed or given
 
 
-def run_program(graph: GraphClient, program: Program, request: RunRequest) -> RunResult:
+def run_agentscript(graph: GraphClient, program: AgentScriptProgram, request: RunRequest) -> RunResult:
     """Run a program as the caller asked."""
     if request.resume:
         raise MemoryGraphError("only the run of a node graph can be resumed")
@@ -151,7 +151,7 @@ def bind_input(function: FunctionValue, given: Any, source: Source) -> list[Any]
     return [value[parameter.name] for parameter in parameters]
 
 
-def check_input(parameter: Parameter, value: Any, source: Source) -> Iterator[Problem]:
+def check_input(parameter: FunctionParameter, value: Any, source: Source) -> Iterator[Problem]:
     """Find what of an input does not have the shape that a parameter declares."""
     if parameter.shape is None:
         return

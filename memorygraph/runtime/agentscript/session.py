@@ -9,7 +9,7 @@ from typing import Any
 from memorygraph.context.origins import copy_value
 from memorygraph.errors import Source
 from memorygraph.languages.agentscript.entry import read_entry
-from memorygraph.languages.agentscript.syntax import Agent, Block, Evaluation, Function, Import
+from memorygraph.languages.agentscript.syntax import Agent, Block, ExpressionStatement, Function, Import
 from memorygraph.runtime.agentscript.generation import Generation, Models
 from memorygraph.runtime.agentscript.interpreter import Interpreter
 from memorygraph.runtime.agentscript.scope import Activation, BlockScope
@@ -74,7 +74,7 @@ class Session:
                 if isinstance(statement, (Import, Agent)):
                     self.declare(statement, source)
                     continue
-                if isinstance(statement, Evaluation):
+                if isinstance(statement, ExpressionStatement):
                     value = self._interpreter.evaluate(statement.value, self.scope)
                 elif (returned := self._interpreter.execute(statement, self.scope)) is not None:
                     value = returned.value

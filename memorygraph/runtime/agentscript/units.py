@@ -15,7 +15,7 @@ from typing import Any, cast
 from memorygraph.errors import MemoryGraphError, ScriptError, Source
 from memorygraph.languages import parse
 from memorygraph.languages.agentscript.checks import ENTRY_CODES
-from memorygraph.languages.agentscript.syntax import Agent, Import, Program
+from memorygraph.languages.agentscript.syntax import Agent, AgentScriptProgram, Import
 from memorygraph.runtime.agentscript.values import AgentValue, Capability, MemoryValue, ModelValue, ToolValue
 from memorygraph.runtime.memories import GraphClient, open_memory
 from memorygraph.runtime.paths import inside
@@ -55,7 +55,9 @@ class UnitLoader:
     graph: GraphClient | None
     tools: list[ImportedTool] = field(default_factory=list)
 
-    def load(self, program: Program, folder: Path, files: tuple[Path, ...] = (), *, entry: bool = True) -> Unit:
+    def load(
+        self, program: AgentScriptProgram, folder: Path, files: tuple[Path, ...] = (), *, entry: bool = True
+    ) -> Unit:
         """Load the unit of a program; `files` are its own and those that import it, `entry` says that it is to be run.
 
         Raises:

@@ -137,7 +137,7 @@ def require_data(value: Any, use: str) -> Any:
     return value
 
 
-def read_member(value: Any, name: str) -> Any:
+def get_member(value: Any, name: str) -> Any:
     """Evaluate `value.name`.
 
     Raises:
@@ -166,7 +166,7 @@ def get_item(value: Any, index: Any) -> Any:
         ValueProblem: the value has no such item.
     """
     if isinstance(value, dict) and isinstance(index, str):
-        return read_member(value, index)
+        return get_member(value, index)
     if not isinstance(value, list):
         raise ValueProblem(f"{describe_value(value)} has no items", "invalid-index")
     whole = isinstance(index, (int, float)) and not isinstance(index, bool) and index == int(index)

@@ -178,7 +178,7 @@ class ConvoGraphController:
             getattr(listener, event)(*about)
 
 
-def fill_placeholders(program: syntax.Program, values: Mapping[str, Any]) -> syntax.Program:
+def fill_placeholders(program: syntax.ConvoProgram, values: Mapping[str, Any]) -> syntax.ConvoProgram:
     """Replace the placeholders `${name}` of a parsed program by values, which are always data.
 
     Raises:
@@ -198,7 +198,7 @@ def fill_placeholders(program: syntax.Program, values: Mapping[str, Any]) -> syn
     def fill(part: Any) -> Any:
         if isinstance(part, str):
             return PLACEHOLDER.sub(lambda match: texts[match[1]], part)
-        if isinstance(part, syntax.Syntax):
+        if isinstance(part, syntax.ConvoSyntax):
             names = (field.name for field in dataclasses.fields(part) if field.name != "span")
             return dataclasses.replace(part, **{name: fill(getattr(part, name)) for name in names})
         if isinstance(part, tuple):

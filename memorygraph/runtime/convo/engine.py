@@ -138,7 +138,7 @@ class Engine:
         ScriptError: the conversation is wrong.
     """
 
-    program: convo.Program
+    program: convo.ConvoProgram
     model: str | None = None
     asker: Asker | None = None
     input: Any = None

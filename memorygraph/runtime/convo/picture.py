@@ -9,7 +9,7 @@ from html import escape
 
 from memorygraph.compiler.convo.graph import EXIT, GraphNode, NodeGraph, graph_of
 from memorygraph.errors import Source
-from memorygraph.languages.convo.syntax import Program
+from memorygraph.languages.convo.syntax import ConvoProgram
 
 JUDGED_KINDS = {"auto", "natural language"}
 
@@ -38,7 +38,7 @@ class Arrow:
         return separator.join(filter(None, [numbers, textwrap.shorten(self.condition, MAX_LABEL, placeholder=" …")]))
 
 
-def draw(program: Program, format_: str, path: Sequence[str] = (), *, exited: bool = True) -> str:
+def draw(program: ConvoProgram, format_: str, path: Sequence[str] = (), *, exited: bool = True) -> str:
     r"""Draw a graph. `path` are the nodes that a run went through, and `exited` says that it has ended.
 
     >>> from memorygraph.languages import parse

@@ -8,7 +8,7 @@ from typing import Any
 
 from memorygraph.compiler.identity import program_id
 from memorygraph.errors import ConflictError, MemoryGraphError, ProgramError, ScriptError
-from memorygraph.languages.convo.syntax import Program
+from memorygraph.languages.convo.syntax import ConvoProgram
 from memorygraph.runtime.convo.engine import MAX_STEPS, Engine
 from memorygraph.runtime.convo.steps import ConvoGraphResult, ConvoStep
 from memorygraph.runtime.convo.store import (
@@ -40,7 +40,7 @@ class ConvoRun:
     listener: Listener | None = None
     resume: str | None = None
 
-    def __call__(self, program: Program, given: Any = None) -> RunResult:
+    def __call__(self, program: ConvoProgram, given: Any = None) -> RunResult:
         """Run the graph of a conversation; the input is added to it as a message of the user.
 
         Raises:
@@ -66,10 +66,10 @@ class ConvoRun:
         if failure is not None:
             raise (ProgramError(failure.problems) if isinstance(failure, ScriptError) else failure) from failure
         steps = all_steps(result)
-        events, summaries = [step_event(step) for step in steps], [summarize_step(step) for step in steps]
+        events, summaries = [step_event(step) for step in steps], [step_summary(step) for step in steps]
         return RunResult(to_plain(result.value), events, summaries, store.conversation, store.id)
 
-    def find_stored(self, program: Program) -> StoredConvoRun | None:
+    def find_stored(self, program: ConvoProgram) -> StoredConvoRun | None:
         """Find the run to go on with, if there is to be one.
 
         Raises:
@@ -87,7 +87,7 @@ class ConvoRun:
             raise ConflictError(f"the run `{stored.id}` is done; there is nothing to go on with")
         return stored
 
-    def open_store(self, program: Program, given: Any, stored: StoredConvoRun | None) -> ConvoRunStore:
+    def open_store(self, program: ConvoProgram, given: Any, stored: StoredConvoRun | None) -> ConvoRunStore:
         """Open the store of a new run, or of the one to go on with."""
         properties = {
             "language": "convo",
@@ -107,7 +107,7 @@ class ConvoRun:
         return ConvoRunStore(self.graph.scope, program, properties, tell, stored.id, stored.steps)
 
 
-def run_graph(graph: GraphClient, program: Program, request: RunRequest) -> RunResult:
+def run_graph(graph: GraphClient, program: ConvoProgram, request: RunRequest) -> RunResult:
     """Run a node graph as the caller asked."""
     if request.mock or request.agent or request.function:
         raise MemoryGraphError("a node graph is run without --mock, --agent and --function")
@@ -125,7 +125,7 @@ def step_event(step: ConvoStep) -> Event:
     return {"kind": "step", "data": to_plain(step.as_dict())}
 
 
-def summarize_step(step: ConvoStep) -> dict[str, Any]:
+def step_summary(step: ConvoStep) -> dict[str, Any]:
     """The main facts of a step, as the result of a run lists them."""
     route = step.route
     facts = {"index": step.index, "branch": step.branch, "node": step.node, "input": step.input, "output": step.output}

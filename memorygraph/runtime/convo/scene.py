@@ -40,7 +40,7 @@ class Scene:
     Expressions get copies of inputs and outputs, so that no program can change the record of its run.
     """
 
-    def __init__(self, program: syntax.Program, graph: NodeGraph, permissions: Permissions) -> None:
+    def __init__(self, program: syntax.ConvoProgram, graph: NodeGraph, permissions: Permissions) -> None:
         self.program, self.graph = program, graph
         self.visits: list[Visit] = []
         self.infos: list[dict[str, Any]] = []

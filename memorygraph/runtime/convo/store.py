@@ -21,7 +21,7 @@ from memorygraph.compiler.identity import program_id
 from memorygraph.errors import MemoryGraphError, NotFoundError, Source
 from memorygraph.graph.namespace import Namespace
 from memorygraph.home import default_home
-from memorygraph.languages.convo.syntax import Program
+from memorygraph.languages.convo.syntax import ConvoProgram
 from memorygraph.llm.recording import answers_of, call_of
 from memorygraph.messages.recorder import Recorder
 from memorygraph.query import Query
@@ -92,7 +92,7 @@ class ConvoRunStore(RunListener):
     """
 
     namespace: Namespace
-    program: Program
+    program: ConvoProgram
     properties: dict[str, Any] = field(default_factory=dict)
     told: Callable[[ConvoStep], None] = lambda _step: None
     id: str = field(default_factory=lambda: uuid4().hex)

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from memorygraph.languages.convo.printing import print_text, print_value
+from memorygraph.languages.convo.printing import print_content, print_convo_value
 from memorygraph.languages.convo.syntax import Text
 from memorygraph.llm.completion import ToolCall
 
@@ -80,7 +80,7 @@ class TranscriptEntry:
             between = isinstance(value, str) and value[:1] == value[-1:] == "\n" and needs_lines(value[1:-1])
             lines.append(f"__return=---{value}---" if between else f"__return={print_data(value)}")
         elif self.content:
-            lines.append(print_text(self.content) if self.role not in {"define", "do"} else self.content)
+            lines.append(print_content(self.content) if self.role not in {"define", "do"} else self.content)
         return "\n".join(lines)
 
 
@@ -133,7 +133,7 @@ def needs_lines(value: Any) -> bool:
 def print_data(value: Any) -> str:
     """Print JSON data as an expression of Convo-Lang."""
     if isinstance(value, str):
-        return print_value(Text(value))
+        return print_convo_value(Text(value))
     if isinstance(value, dict):
         return "{ " + ", ".join(f"{print_data(str(key))}: {print_data(item)}" for key, item in value.items()) + " }"
     if isinstance(value, list):

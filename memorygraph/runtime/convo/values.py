@@ -101,13 +101,13 @@ def render_value(value: Any) -> str:
         return compact(value.schema)
     if isinstance(value, (list, tuple)) and not any(isinstance(item, COMPOUND) for item in value):
         return join_texts([f"- {render_value(item)}" for item in require_bounded(value)], "\n")
-    return to_json(value)
+    return render_json(value)
 
 
-def to_json(value: Any) -> str:
+def render_json(value: Any) -> str:
     """Render a value as JSON with an indentation of four.
 
-    >>> to_json("a"), to_json(UNDEFINED)
+    >>> render_json("a"), render_json(UNDEFINED)
     ('"a"', 'undefined')
 
     Raises:

@@ -82,7 +82,11 @@ class GraphMemory(ImportedMemory):
         record, text = read_record(record)
         at = datetime.now(UTC)
         generated = f"{PREFIX}{at.strftime(TIME_FORMAT)}-{secrets.token_hex(4)}"
-        node = read_node(record, generated) or {"node_id": generated, "name": name_record(record), "data": text}
+        node = read_node_arguments(record, generated) or {
+            "node_id": generated,
+            "name": name_record(record),
+            "data": text,
+        }
         self._graph.load(print_statement(NodeDeclaration(**node)))
         kept = wrap_record(node["node_id"], at, record)
         return MemoryResult(self.with_origin(kept), id=kept["id"], record=record)
@@ -140,7 +144,7 @@ class GraphMemory(ImportedMemory):
             after = rows[-1]["id"] if len(rows) == PAGE else None
 
 
-def read_node(record: Mapping[str, Any], generated: str) -> dict[str, str] | None:
+def read_node_arguments(record: Mapping[str, Any], generated: str) -> dict[str, str] | None:
     """Read the arguments of the node that a record says it is; None where it is any other object."""
     keys = record.keys()
     if not (keys <= NODE_FIELDS and ("id" in keys or keys >= {"name", "data"})):

@@ -17,7 +17,7 @@ from pydantic_core import ArgsKwargs, to_jsonable_python
 
 from memorygraph.errors import MemoryGraphError
 from memorygraph.languages.engine.findings import shorten
-from memorygraph.languages.pete.reading import read_program
+from memorygraph.languages.pete.reading import read_pete
 from memorygraph.languages.pete.syntax import Command
 from memorygraph.runtime.pete.replies import join_halves
 from memorygraph.runtime.tools import ImportedTool, ToolMethod
@@ -123,7 +123,7 @@ def to_log_data(value: Any) -> dict[str, Any] | list[Any]:
     text = join_halves(json.dumps(whole, ensure_ascii=False, allow_nan=False))
     if len(text) > MAX_ANSWER_CHARS:
         raise MemoryGraphError(f"this has {len(text):,} characters, and at most {MAX_ANSWER_CHARS:,} fit; ask for less")
-    problems = read_program(f"context log() {{ call >> {text}").problems
+    problems = read_pete(f"context log() {{ call >> {text}").problems
     if problems:
         raise MemoryGraphError(f"the log can't hold this: {problems[0].message}")
     data: dict[str, Any] | list[Any] = json.loads(text)

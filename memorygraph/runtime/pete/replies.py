@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 
 from memorygraph.errors import Problem, Source, Span
 from memorygraph.languages.engine.findings import Finding
-from memorygraph.languages.pete.checks import check_program
-from memorygraph.languages.pete.reading import Reader
+from memorygraph.languages.pete.checks import check_pete
+from memorygraph.languages.pete.reading import ContinuationReader
 from memorygraph.languages.pete.syntax import Closing, Command, Feedback, Item, Opening, Piece, Question, SensorReport
 
 REPLY_FILE = "answer"  # the file name that problems give to the text that a model wrote
@@ -65,7 +65,7 @@ class ReplyReader:
     """
 
     def __init__(self, depth: int, seen: str) -> None:
-        self._reader = Reader(depth)
+        self._reader = ContinuationReader(depth)
         self._unwrapper = ReplyUnwrapper(seen)
         self._kept: list[Piece] = []
         self._ends: list[int] = []
@@ -235,7 +235,7 @@ def find_mistake(piece: Piece) -> Finding | None:
     """Find what is wrong with an item in any log."""
     if isinstance(piece.item, Opening | Closing | Feedback):
         return None
-    findings, _ = check_program([Opening("log"), piece.item], Source(piece.text))
+    findings, _ = check_pete([Opening("log"), piece.item], Source(piece.text))
     return next((found for found in findings if found.code in CODES_WITHOUT_CONTEXT), None)
 
 

@@ -16,8 +16,8 @@ from memorygraph.compiler.pete import Mistake, id_of, pieces_of
 from memorygraph.errors import ConflictError, NotFoundError, Problem, ScriptError, Source, Span
 from memorygraph.graph.loads import Loaded, Loader, LoadReport, Provenance, Written
 from memorygraph.graph.namespace import Namespace, NamespaceTransaction
-from memorygraph.languages.pete.reading import Reader
-from memorygraph.languages.pete.syntax import Command, Feedback, Opening, Piece, Program, Value
+from memorygraph.languages.pete.reading import ContinuationReader
+from memorygraph.languages.pete.syntax import Command, Feedback, Opening, PeteProgram, Piece, Value
 from memorygraph.query import Query
 from memorygraph.runtime.pete.appending import AppendPlanner, LogAppender, MakeFeedback, UnfitPiece
 from memorygraph.runtime.pete.faculties import Faculties
@@ -167,7 +167,7 @@ class LogStore:
 
     def load(
         self,
-        program: Program,
+        program: PeteProgram,
         *,
         dry_run: bool = False,
         progress: Callable[[int], None] | None = None,  # noqa: ARG002 - a log is written at once
@@ -193,7 +193,7 @@ class LogStore:
         script = Loaded(program.source.file, len(program.statements), write)
         return Loader(self.namespace, LANGUAGE).store(script, dry_run=dry_run, provenance=provenance)
 
-    def queries(self, program: Program) -> list[Query]:
+    def queries(self, program: PeteProgram) -> list[Query]:
         """Plan what `load` would write for a log, as far as its questions can be answered by what is stored now.
 
         Raises:
@@ -213,7 +213,7 @@ class LogStore:
         return self.namespace.read_with(work)
 
     def find_new(
-        self, transaction: NamespaceTransaction, program: Program, pieces: list[Piece]
+        self, transaction: NamespaceTransaction, program: PeteProgram, pieces: list[Piece]
     ) -> tuple[int | None, list[Piece]]:
         """Find the stored log that a program is of, and the pieces that are not stored yet."""
         root = program.items[0]
@@ -243,7 +243,7 @@ def read_command(text: str) -> Command | None:
     >>> read_command(" @fan, stop")
     Command(procedure='stop', faculty='fan', arguments=None, feedback=None)
     """
-    reader = Reader(1)
+    reader = ContinuationReader(1)
     pieces = [*reader.feed(text), *reader.finish()]
     item = pieces[0].item if pieces else None
     return item if isinstance(item, Command) else None
@@ -259,7 +259,7 @@ def make_feedback(data: Any) -> Piece:
     return Piece(Feedback(Value(text)), f" >> {text}")
 
 
-def read_pieces(program: Program) -> list[Piece]:
+def read_pieces(program: PeteProgram) -> list[Piece]:
     """Split a log into its pieces, from its name on.
 
     Raises:
@@ -271,7 +271,7 @@ def read_pieces(program: Program) -> list[Piece]:
     return [first._replace(text=first.text.lstrip()), *others]
 
 
-def describe_difference(program: Program, root: Opening, stored: str, log: int) -> Problem:
+def describe_difference(program: PeteProgram, root: Opening, stored: str, log: int) -> Problem:
     """Say where a log goes on in another way than the stored one of its name."""
     text = program.source.text
     start = root.span.start

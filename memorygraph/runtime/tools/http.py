@@ -109,7 +109,7 @@ class HttpTool(MethodTool):
         """Send a request, and give the whole answer."""
         import httpx2
 
-        added, (sent, content) = encode_query(query), build_message(headers, body)
+        added, (sent, content) = encode_query(query), encode_message(headers, body)
         url = self._base + below(require_text(path, "a path"))
         try:
             target = httpx2.URL(url)
@@ -240,7 +240,7 @@ def encode_query_value(key: str, value: Any) -> Any:
     )
 
 
-def build_message(headers: Any, body: Any) -> tuple[dict[str, str], bytes | None]:
+def encode_message(headers: Any, body: Any) -> tuple[dict[str, str], bytes | None]:
     """Build the headers and the content of a request."""
     sent = {"Accept": "application/json, text/*;q=0.9, */*;q=0.8", "Accept-Encoding": "identity"}
     content = None

@@ -8,7 +8,7 @@ import pytest
 
 from memorygraph.errors import Problem, ScriptError
 from memorygraph.languages import parse
-from memorygraph.languages.convo.syntax import CodeMessage, FunctionMessage, Program, Template, TextMessage
+from memorygraph.languages.convo.syntax import CodeMessage, ConvoProgram, FunctionMessage, Template, TextMessage
 from memorygraph.runtime.convo.evaluator import Evaluator
 from memorygraph.runtime.convo.scope import Environment, Hook
 from memorygraph.runtime.permissions import Permissions
@@ -24,7 +24,7 @@ class Script:
         hooks: dict[str, Hook] | None = None,
         permissions: Permissions | None = None,
     ) -> None:
-        self.program: Program = parse(text, "convo")
+        self.program: ConvoProgram = parse(text, "convo")
         assert self.program.problems == ()
         self.messages = self.program.conversation.messages
         self.environment = Environment(

@@ -5,14 +5,14 @@ from __future__ import annotations
 from xml.etree import ElementTree
 
 from memorygraph.languages import parse
-from memorygraph.languages.convo.syntax import Program
+from memorygraph.languages.convo.syntax import ConvoProgram
 from memorygraph.runtime.convo.picture import draw
 from tests.conftest import EXAMPLES
 
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def graph(source: str) -> Program:
+def graph(source: str) -> ConvoProgram:
     program = parse(source, "convo")
     assert program.problems == ()
     return program

@@ -20,11 +20,11 @@ from memorygraph.runtime.convo.values import (
     excerpt,
     join_texts,
     read_at_path,
+    render_json,
     render_value,
     require_bounded,
     set_member,
     strict_equal,
-    to_json,
     to_plain,
     truthy,
 )
@@ -80,7 +80,7 @@ def test_every_json_value_can_be_shown(value: Any) -> None:
 @given(JSON.filter(lambda value: "Infinity" not in str(value)))
 def test_json_says_the_value(value: Any) -> None:
     expected = json.dumps(value).replace("-Infinity", "null").replace("Infinity", "null")
-    assert json.loads(to_json(value), parse_int=float) == json.loads(expected, parse_int=float)
+    assert json.loads(render_json(value), parse_int=float) == json.loads(expected, parse_int=float)
 
 
 def test_a_value_that_holds_itself_is_an_error() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from memorygraph import MemoryGraph
-from memorygraph.languages.pete.reading import read_program
+from memorygraph.languages.pete.reading import read_pete
 from memorygraph.runtime.pete.thought import Thought
 from memorygraph.scripted.replies import Replies, Reply, Request
 from memorygraph.scripted.scripted_model import ScriptedModel
@@ -63,7 +63,7 @@ def letter_by_letter(text: str) -> Reply:
 def require_log(thought: Thought) -> str:
     """The text of a thought, which must be a log, though of a living one nobody has to know all handles."""
     text = thought.text
-    assert [problem for problem in read_program(text).problems if problem.code != "unknown-ref"] == [], text
+    assert [problem for problem in read_pete(text).problems if problem.code != "unknown-ref"] == [], text
     return text
 
 

@@ -16,7 +16,7 @@ from memorygraph import ConflictError, MemoryGraph, ScriptError
 from memorygraph.compiler.pete import pieces_of
 from memorygraph.graph.connection import Connection
 from memorygraph.languages import parse
-from memorygraph.languages.pete.syntax import Comment, Piece, Program
+from memorygraph.languages.pete.syntax import Comment, PeteProgram, Piece
 from memorygraph.runtime.pete.appending import UnfitPiece
 from memorygraph.runtime.pete.store import LogStore
 from tests.conftest import empty_namespace
@@ -51,7 +51,7 @@ def text_of(graph: MemoryGraph, name: str) -> str:
 def pieces(text: str) -> list[Piece]:
     """The pieces of a text that goes on in the outermost context."""
     program = parse(f"context x() {{{text}", "pete")
-    assert isinstance(program, Program)
+    assert isinstance(program, PeteProgram)
     return list(pieces_of(program.items, program.source.text))[1:]
 
 
@@ -80,7 +80,7 @@ def test_a_log_is_kept_to_the_byte(connection: Connection, data: st.DataObject) 
 def test_a_log_that_grows_in_slices_is_the_same_as_at_once(connection: Connection, data: st.DataObject) -> None:
     text = data.draw(loadable)
     program = parse(text, "pete")
-    assert isinstance(program, Program)
+    assert isinstance(program, PeteProgram)
     ends = [item.span.end for item in program.items]
     slices = [*sorted(data.draw(st.sets(st.sampled_from(ends), max_size=4))), len(text)]
     once, grown = empty_namespace(connection), empty_namespace(connection)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from memorygraph import MemoryGraphError, NotFoundError
-from memorygraph.languages.pete.reading import read_program
+from memorygraph.languages.pete.reading import read_pete
 from memorygraph.scripted.replies import Reply
 from tests.runtime.pete.minds import BEGUN, Mind, at_once, lines, require_log, seen_by
 
@@ -126,7 +126,7 @@ def test_a_question_is_answered_in_the_log_with_its_proof_and_binds(mind: Mind) 
     assert thought.step().warnings == ()
     rows = mind.query("MATCH (a)-[:EDGE {namespace: $namespace, lemma: 'be'}]->(b) RETURN a.name AS a, b.name AS b")
     assert rows == [{"a": "the cat", "b": "7"}]
-    assert read_program(thought.text).problems == ()
+    assert read_pete(thought.text).problems == ()
 
 
 def test_what_nobody_knows_is_said_to_be_unknown(mind: Mind) -> None:
@@ -151,7 +151,7 @@ def test_what_does_not_fit_is_folded_in_what_the_model_sees(mind: Mind) -> None:
     assert len(seen) <= 400
     assert "context one() = memory:" in seen
     assert seen == step.view.text
-    assert read_program(seen).problems == ()
+    assert read_pete(seen).problems == ()
     assert thought.text == before + "\n  // on"
     assert str(thought.render(budget="400")) != str(thought.render()) == thought.text
 

@@ -10,7 +10,7 @@ from memorygraph.budget import Budget
 from memorygraph.context.tokens import count_tokens
 from memorygraph.errors import MemoryGraphError
 from memorygraph.languages import parse
-from memorygraph.languages.pete.syntax import Program
+from memorygraph.languages.pete.syntax import PeteProgram
 from memorygraph.runtime.pete.log import Frame, LogEntry
 from memorygraph.runtime.pete.views import View, view
 from tests.examples import examples
@@ -35,7 +35,7 @@ def innermost(root: Frame) -> Frame:
 def assert_readable(seen: View, root: Frame) -> None:
     """A view is a log with the same contexts open."""
     program = parse(seen.text, "pete")
-    assert isinstance(program, Program)
+    assert isinstance(program, PeteProgram)
     assert [problem for problem in program.problems if problem.code == "syntax"] == []
     assert [opening.name for opening in program.open_frames] == [f.name for f in frames(root) if f.open]
 

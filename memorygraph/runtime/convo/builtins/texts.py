@@ -10,7 +10,7 @@ from typing import Any
 import regex
 
 from memorygraph.runtime.convo.builtins.registry import builtin
-from memorygraph.runtime.convo.values import is_number, render_value, to_json
+from memorygraph.runtime.convo.values import is_number, render_json, render_value
 from memorygraph.runtime.values import ValueProblem
 
 MAX_PATTERN_CHARACTERS = 1000
@@ -26,7 +26,7 @@ COUNT = re.compile(r"\{([0-9]+)")
 # In a verbose pattern, blanks and comments can stand between a group and its count.
 COUNT_OF_A_GROUP = re.compile(r"\)(?:\s|#.*\n|\(\?#[^)]*\))*\{([0-9]+)")
 
-builtin("toJson")(to_json)
+builtin("toJson")(render_json)
 
 
 @builtin("starMatch")
