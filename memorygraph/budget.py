@@ -31,7 +31,7 @@ class Budget:
         """Read a budget.
 
         Raises:
-            MemoryGraphError: it is none, its unit is unknown, or it leaves room for nothing.
+            MemoryGraphError: the budget is invalid, its unit is unknown, or it leaves room for nothing.
         """
         match = _AMOUNT.fullmatch(text.strip())
         if match is None:

@@ -168,7 +168,7 @@ class MemoryGraph:
         """Load a script file; the language is told by the extension.
 
         With `batch` every so many statements are a transaction of their own, and the memory needed does not
-        grow with the file. A load that was interrupted goes on behind its last batch when it is run again,
+        grow with the file. A load that was interrupted goes on after its last batch when it is run again,
         unless `restart` is true.
 
         Raises:
@@ -285,7 +285,7 @@ class MemoryGraph:
         """The program that was last loaded under a name, ready for `run`.
 
         Raises:
-            NotFoundError: there is none.
+            NotFoundError: there is no stored program of this name.
         """
         from memorygraph.runtime.programs import find_program
 
@@ -295,7 +295,7 @@ class MemoryGraph:
         """Let a stored program be run by its name no longer; the records of its runs stay.
 
         Raises:
-            NotFoundError: there is none.
+            NotFoundError: there is no stored program of this name.
         """
         from memorygraph.runtime.programs import forget_program
 
@@ -314,7 +314,7 @@ class MemoryGraph:
         """The node with this id.
 
         Raises:
-            NotFoundError: there is none.
+            NotFoundError: there is no node of this id.
         """
         node = elements.find_node(self.scope, identifier)
         if node is None:
@@ -325,7 +325,7 @@ class MemoryGraph:
         """The edge with this id.
 
         Raises:
-            NotFoundError: there is none.
+            NotFoundError: there is no edge of this id.
         """
         edge = elements.find_edge(self.scope, identifier)
         if edge is None:
@@ -378,7 +378,7 @@ class MemoryGraph:
         that one's messages, and `kinds` only nodes or messages; without `steps` there is only what fits by itself.
 
         Raises:
-            MemoryGraphError: the budget is none.
+            MemoryGraphError: the budget is invalid.
             ModelError: the embedding model failed.
         """
         limits = Budget.parse(budget) if isinstance(budget, str) else budget
@@ -401,7 +401,7 @@ class MemoryGraph:
         as one-sentence facts too. Neither answers nor evidence is read before all questions are ranked.
 
         Raises:
-            MemoryGraphError: the folder has no conversations, or a file is none.
+            MemoryGraphError: the folder has no conversations, or a file holds no conversation.
             ModelError: the embedding model failed.
         """
         from memorygraph.memory.evaluation import evaluate_recall
@@ -640,7 +640,7 @@ class MemoryGraph:
         before; the rest is as for `remember`.
 
         Raises:
-            MemoryGraphError: the name of the conversation is empty, or a budget is none.
+            MemoryGraphError: the name of the conversation is empty, or a budget is invalid.
         """
         from memorygraph.memory.chat import Chat
 

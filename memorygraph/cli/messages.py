@@ -127,7 +127,7 @@ time_type = click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"])
 def export_messages_command(
     settings: Settings, *, name: str, form: str, model: str | None, since: datetime | None, until: datetime | None
 ) -> None:
-    """Print on-policy training data as JSON lines: each sampled answer once, behind what it was sampled from.
+    """Print on-policy training data as JSON lines: each sampled answer once, after what it was sampled from.
 
     What was left out is counted on stderr.
     """

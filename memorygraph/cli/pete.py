@@ -102,7 +102,7 @@ def unfold_pete_command(
 @click.argument("value", metavar="JSON")
 @click.pass_obj
 def sense_pete_command(settings: Settings, *, name: str, sensor: str, value: str) -> None:
-    """Let a sensor report into the innermost open context; the log begins if there is none."""
+    """Let a sensor report into the innermost open context; the log begins if there is no log yet."""
     with settings.connect() as graph:
         graph.pete(name).sense(sensor, parse_json_argument(value, "the report"))
     say(f"reported to {name}")
@@ -141,7 +141,7 @@ def thinking_options(command: Callable[..., Any]) -> Callable[..., Any]:
 def step_pete_command(settings: Settings, /, **options: Any) -> None:
     """Let a model continue a log once: up to a command, a question, or the end of what it has to say.
 
-    The log begins if there is none. Tools do nothing unless --allow-tool and --allow-host allow them.
+    The log begins if there is no log yet. Tools do nothing unless --allow-tool and --allow-host allow them.
     """
     continue_thought(settings, 1, **options)
 

@@ -154,7 +154,7 @@ def start_if_stopped(server: EmbeddedServer) -> ServerStatus:
 
 
 class BarWhenNeeded:
-    """A progress bar that appears with the first download, and never when there is none."""
+    """A progress bar that appears with the first download, and never without a download."""
 
     def __init__(self, shown: ExitStack) -> None:
         self._shown = shown

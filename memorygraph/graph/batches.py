@@ -2,7 +2,7 @@
 
 How far a load came is stored in the same transaction as each batch, as the number of statements and the
 digest of all of them. A rerun reads the program from its start, finds the longest stored beginning, and goes
-on behind it, also when what follows was mended meanwhile, or the batches have another size.
+on after it, also when the rest was corrected meanwhile, or the batches have another size.
 """
 
 from __future__ import annotations

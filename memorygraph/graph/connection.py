@@ -5,7 +5,7 @@ bookmark manager, so that a read sees every write that this connection has made 
 
 No call waits for ever on a server that has fallen silent. The driver itself waits as long as the server has asked
 it to, which is two minutes by default, and for ever where it has not asked; so a connection gets an end of its own
-for its opening, for each silence, and for each read as a whole. A server that is at work is not silent: it sends
+to be opened, for each silence, and for each read as a whole. A server that is at work is not silent: it sends
 an empty chunk from time to time.
 """
 
@@ -53,7 +53,7 @@ Read = Callable[[Query], list[dict[str, Any]]]
 _UNREACHABLE = "is it running? `memorygraph doctor` checks the set-up; without NEO4J_URI memorygraph starts its own"
 
 _EXPLAIN = "EXPLAIN\n"
-_UNKNOWN_OUTCOME = (
+_UNKNOWN_RESULT = (
     "the connection to Neo4j broke during a commit, and whether it was kept is not known: look before you run "
     "it again (a `load` can simply be run again: what is stored already stays as it is)"
 )
@@ -262,13 +262,13 @@ class Connection:
         """Run a unit of work in one transaction, again after a transient failure.
 
         A `repeatable` unit can also run again when an earlier run was committed but its acknowledgement was
-        lost: this is how that unknown outcome is resolved. `Abandon` rolls back and returns its value.
+        lost: this is how it is found out whether it was applied. `Abandon` rolls back and returns its value.
 
         Raises:
             ConflictError: other writers stood in the way for too long, or own an id.
-            ConnectionError: the server cannot be reached, or broke off and the outcome is not known.
+            ConnectionError: the server cannot be reached, or broke off, and whether the work was applied is unknown.
         """
-        return self._repeated(lambda: self._write_once(work, seconds), _UNKNOWN_OUTCOME, repeatable=repeatable)
+        return self._repeated(lambda: self._write_once(work, seconds), _UNKNOWN_RESULT, repeatable=repeatable)
 
     def _repeated(self, once: Callable[[], Result], unknown: str | None = None, *, repeatable: bool = True) -> Result:
         """What `once` gives, run again after transient failures; `unknown` is said of a commit without a reply."""

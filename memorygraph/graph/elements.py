@@ -10,7 +10,7 @@ from typing import Any
 from memorygraph.graph.namespace import Namespace, NamespaceTransaction
 from memorygraph.graph.search import lucene_query
 
-# A whole graph may be large, and whoever reads it slow.
+# A whole graph may be large, and its reader slow.
 ALL_SECONDS = 3600.0
 
 

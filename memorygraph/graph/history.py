@@ -135,7 +135,7 @@ def find_revision(namespace: Namespace, revision: int) -> Revision:
     """One load of a namespace.
 
     Raises:
-        NotFoundError: there is none of this number.
+        NotFoundError: there is no revision of this number.
     """
     rows = namespace.read("history/load", revision=revision)
     if not rows:

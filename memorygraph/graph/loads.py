@@ -215,7 +215,7 @@ class Loader:
         return replace(report, elapsed_s=round(time.monotonic() - started, 4))
 
     def queries(self, program: ContextScriptProgram) -> list[Query]:
-        """What `load` would run for a program, between opening and closing the load.
+        """What `load` would run for a program, between the queries that begin and end the load.
 
         Raises:
             ScriptError: the program does not fit what is stored.

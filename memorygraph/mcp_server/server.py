@@ -228,7 +228,7 @@ class BackgroundGraph:
         threading.Thread(target=open_and_log, daemon=True).start()
 
     def close(self) -> None:
-        """Close the graph, if it was opened; an opening that is under way ends with the process."""
+        """Close the graph, if it was opened; one that is still being opened ends with the process."""
         if self._lock.acquire(blocking=False):
             self._stack.close()
 
@@ -293,14 +293,14 @@ def serve_stdio(
     The client is answered at once; what needs the graph waits until it is open.
     """
     log_to_stderr()
-    opening = BackgroundGraph(open_graph)
-    server = build_server(opening, tools=tools)
+    graph = BackgroundGraph(open_graph)
+    server = build_server(graph, tools=tools)
 
     async def serve() -> None:
         async with stdio_server() as (read_stream, write_stream):
             await server.run(read_stream, write_stream, server.create_initialization_options())
 
-    opening.begin()
+    graph.begin()
     with suppress(KeyboardInterrupt):  # it is how a person ends it
         anyio.run(serve)
-    opening.close()
+    graph.close()

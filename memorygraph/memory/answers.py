@@ -44,19 +44,19 @@ def blocks_of(text: str) -> list[FencedBlock]:
     ['del(id=a);\n']
     """
     blocks: list[FencedBlock] = []
-    opening: re.Match[str] | None = None
+    open_fence: re.Match[str] | None = None
     opened_at = inside = offset = 0
     # None is the end of the text, which closes a block as well.
     for line in [*_LINE.findall(text), None]:
         fence = None if line is None else _FENCE.fullmatch(line)
         end = offset + len(line or "")
-        closes = opening and fence and not fence["info"].strip() and fence["fence"].startswith(opening["fence"])
-        if opening is None and fence is not None:
-            opening, opened_at, inside = fence, offset, end
-        elif opening is not None and (line is None or closes):
-            language = next(iter(opening["info"].lower().split()), "")
+        closes = open_fence and fence and not fence["info"].strip() and fence["fence"].startswith(open_fence["fence"])
+        if open_fence is None and fence is not None:
+            open_fence, opened_at, inside = fence, offset, end
+        elif open_fence is not None and (line is None or closes):
+            language = next(iter(open_fence["info"].lower().split()), "")
             blocks.append(FencedBlock(language, text[inside:offset], Span(opened_at, end)))
-            opening = None
+            open_fence = None
         offset = end
     return blocks
 

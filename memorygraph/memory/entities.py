@@ -40,7 +40,7 @@ from memorygraph.memory.writes import (
 )
 
 MAX_MISSING = 20  # names in one error
-MAX_FORESEEN = 100  # rows; for more, the round trip is a small part, and they may have to be sent twice
+MAX_PLANNED_ROWS = 100  # rows; for more, the round trip is a small part, and they may have to be sent twice
 
 Result = TypeVar("Result")
 
@@ -188,7 +188,7 @@ def plan_unseen(ids: Ids, salts: Mapping[int, int], build: PlanBuilder[Any]) -> 
     It is if all entities are missing and the write creates them, or if all exist, each with the first of its ids.
     """
     for found in ({}, ids):
-        plan = EntityPlan(EntityWrite(ids=found), salts, MAX_FORESEEN)
+        plan = EntityPlan(EntityWrite(ids=found), salts, MAX_PLANNED_ROWS)
         with suppress(MemoryGraphError):
             build(plan)
             return PlannedWrite(plan.ids, plan.rows) if plan.rows else None

@@ -4,8 +4,9 @@ A write begins by taking the lock and finding the entities of its names; it is p
 one more query, and leaves its record as any load does. The ids are made from what they name, so that the constraints
 of the database keep what two writers store at the same time from being stored twice.
 
-So it can mostly be foreseen what is found, too: what a small write stores then goes to the server with its opening, and
-is stored at once if the server finds just that. Else the write is only open, and goes on as any other.
+So what a write will find can mostly be planned, too: the rows of a small write go to the server with the query that
+begins it, and are stored at once if the server finds just what was planned. Else the write has only begun, and goes on
+as any other.
 
 If the acknowledgement of a commit is lost, the same write runs again, finds its own record, and reads from the places
 of what is stored which of it was new.
@@ -55,8 +56,8 @@ def entity_ids(name: str) -> tuple[str, ...]:
 class EntityWrite:
     """A write that holds the lock: its revision, the entities of the names it asked for, and the ids that are taken.
 
-    `applied` is its own record, if it was stored before and only the acknowledgement was lost; `written` is what came
-    of what was foreseen, if that was stored with the opening.
+    `applied` is its own record, if it was stored before and only the acknowledgement was lost; `written` is the result
+    of the planned write, if that was stored when it began.
     """
 
     revision: int = 0
@@ -112,19 +113,20 @@ class Writer:
         names: Iterable[str],
         ids: Iterable[str],
         work: Callable[[NamespaceTransaction, EntityWrite, str], Any],
-        foreseen: PlannedWrite | None = None,
+        planned: PlannedWrite | None = None,
         about: Mapping[str, Any] | None = None,
     ) -> Any:
         """Run one write: open it, and let `work` do the rest with the transaction, what was found, and its id.
 
-        What is `foreseen` is stored with the opening, where that is what is found; its record says `about` it, too.
+        The `planned` write is stored when the write begins, if the server finds what it expects; its record has `about`
+        too.
         """
         # Nothing is called "": a node without a name is called by its id.
         asked: dict[str, Any] = {"names": list(dict.fromkeys(filter(None, names))), "ids": list(dict.fromkeys(ids))}
         begin = "entities/begin"
-        if foreseen:
+        if planned:
             begin = "entities/begin-and-write"
-            asked |= {**self.rows_of(foreseen.rows, self.record(NOTHING, about)), "expected": foreseen.ids}
+            asked |= {**self.rows_of(planned.rows, self.record(NOTHING, about)), "expected": planned.ids}
 
         def unit(write: OpenWrite) -> Any:
             return work(write.transaction, _opened(write), write.load)

@@ -99,7 +99,7 @@ def find_program(namespace: Namespace, name: str) -> StoredProgram:
     """The program that was last loaded under a name.
 
     Raises:
-        NotFoundError: there is none.
+        NotFoundError: there is no program of this name.
     """
     rows = namespace.read("programs/program", name=name)
     if not rows:
@@ -113,7 +113,7 @@ def forget_program(namespace: Namespace, name: str) -> None:
     """Let a program be run by its name no longer; the records of its runs stay.
 
     Raises:
-        NotFoundError: there is none.
+        NotFoundError: there is no program of this name.
     """
     query = namespace.query("programs/forget-program", name=name)
     [row] = namespace.write(lambda transaction: transaction.run(query))

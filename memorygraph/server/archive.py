@@ -55,7 +55,7 @@ class Manifest:
         """Read a manifest.
 
         Raises:
-            ValueError: it is none.
+            ValueError: the text is not a manifest.
         """
         found: Any = json.loads(text)
         if not isinstance(found, dict):

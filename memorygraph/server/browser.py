@@ -63,8 +63,8 @@ class SavedQuery:
     def address(self, parameters: Mapping[str, Any]) -> str:
         """What is added to Browser's address to have this query in its editor, with values for all parameters.
 
-        The values stand in the query. (A `:param` before it would be a second statement, and Browser hides what
-        several statements give behind a list of them.)
+        The values stand in the query. (A `:param` before it would be a second statement, and Browser shows
+        only a list of several statements, and hides their results.)
         """
         written = PARAMETER.sub(lambda found: _literal(parameters[found[1]]), self.block.text)
         return "&cmd=edit&arg=" + quote(f"// {self.block.name}\n{written}", safe="")

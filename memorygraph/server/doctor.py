@@ -105,7 +105,7 @@ def examine_start_cache(server: EmbeddedServer) -> Diagnosis:
     if not aot_cache.is_switched_on():
         return Diagnosis(name, ok=True, detail=f"switched off by {aot_cache.SWITCH}")
     if not all(path.exists() for path in class_path):
-        return Diagnosis(name, ok=True, detail="there is none: Neo4j is not downloaded yet")
+        return Diagnosis(name, ok=True, detail="not made yet: Neo4j is not downloaded")
     cache = aot_cache.AotCache.of(java_executable(), server.artifacts, class_path)
     if found := cache.find():
         return Diagnosis(name, ok=True, detail=f"{found.stat().st_size // 2**20} MB at {found}")
@@ -151,7 +151,7 @@ def examine_password_file(server: EmbeddedServer) -> Diagnosis:
             detail=f"{file} is lost, and {server.home / 'data'} holds a graph",
             next_step="put the password back into that file, or move the data folder away",
         )
-    return Diagnosis(name, ok=True, detail="there is none yet", next_step="`memorygraph up` makes it")
+    return Diagnosis(name, ok=True, detail="not made yet", next_step="`memorygraph up` makes it")
 
 
 def examine_rights(name: str, path: Path, mode: int) -> Diagnosis:

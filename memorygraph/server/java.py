@@ -38,7 +38,7 @@ def java_executable() -> Path:
 
 
 def java_version(executable: Path) -> int | None:
-    """Give the major version of a Java runtime, or None where there is none that answers."""
+    """Give the major version of a Java runtime, or None if no runtime answers."""
     try:
         text = (executable.parent.parent / "release").read_text("utf-8", "replace")
         found = re.search(r'^JAVA_VERSION="(\d+)', text, re.MULTILINE)

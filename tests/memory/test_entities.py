@@ -17,7 +17,7 @@ from memorygraph.graph.connection import Connection, Transaction
 from memorygraph.graph.loads import Provenance
 from memorygraph.graph.namespace import Namespace
 from memorygraph.memory import entities as entities_module
-from memorygraph.memory.entities import MAX_FORESEEN, Entities
+from memorygraph.memory.entities import MAX_PLANNED_ROWS, Entities
 from memorygraph.memory.pages import EntityGraph, as_json
 from memorygraph.memory.values import Entity, ObservationDeletion, Observations, Relation
 from memorygraph.query import Query
@@ -327,11 +327,11 @@ class _LostOnce(Connection):
         return result
 
 
-@pytest.mark.parametrize("foreseen", [0, MAX_FORESEEN])
+@pytest.mark.parametrize("planned", [0, MAX_PLANNED_ROWS])
 def test_a_lost_acknowledgement_is_resolved_with_the_same_answer(
-    mem: Memory, server: tuple[str, tuple[str, str] | None], foreseen: int, monkeypatch: pytest.MonkeyPatch
+    mem: Memory, server: tuple[str, tuple[str, str] | None], planned: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(entities_module, "MAX_FORESEEN", foreseen)
+    monkeypatch.setattr(entities_module, "MAX_PLANNED_ROWS", planned)
     mem.create(entity("A", "x"))
     with _LostOnce(*server) as connection:
         created, outcomes = Entities(Namespace(connection, mem.graph.namespace)).create(

@@ -1,4 +1,4 @@
-"""A small write on what could be foreseen takes one round trip, and does what it would have done in several."""
+"""A small write that could be planned takes one round trip, and does what it would have done in several."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from memorygraph import MemoryGraph, MemoryGraphError
 from memorygraph.graph.connection import Connection
 from memorygraph.graph.loads import Provenance
 from memorygraph.memory import entities as entities_module
-from memorygraph.memory.entities import MAX_FORESEEN, Entities
+from memorygraph.memory.entities import MAX_PLANNED_ROWS, Entities
 from memorygraph.memory.values import Observations
 from memorygraph.memory.writes import entity_ids, hashed_id
 from memorygraph.query import Query
@@ -20,7 +20,7 @@ from tests.conftest import empty_namespace
 from tests.examples import examples
 from tests.memory.test_entities import STEPS, Memory, entity, relation, run_step
 
-MAX = MAX_FORESEEN
+MAX = MAX_PLANNED_ROWS
 STORED = """
 MATCH (n:Node|Former|Load {namespace: $namespace}) OPTIONAL MATCH (n)-[r]->(m)
 RETURN labels(n) AS labels, type(r) AS type, m.id AS end, r {.*, namespace: null} AS edge,
@@ -65,8 +65,8 @@ CASES: dict[str, tuple[list[Step], Step, int]] = {
     "observations, of which some are known": ([A_AND_B], ("add", "A", ["y", "x", "y", ""]), 1),
     "a known observation": ([A_AND_B], ("add", "A", ["x"]), 1),
     "no observation": ([A_AND_B], ("add", "A", []), 1),
-    "as many as are foreseen": ([A_AND_B], ("add", "A", [str(number) for number in range(MAX)]), 1),
-    "more than are foreseen": ([A_AND_B], ("add", "A", [str(number) for number in range(MAX + 1)]), 2),
+    "as many as are planned": ([A_AND_B], ("add", "A", [str(number) for number in range(MAX)]), 1),
+    "more than are planned": ([A_AND_B], ("add", "A", [str(number) for number in range(MAX + 1)]), 2),
     "a name that is no id": ([create(entity("two words", "x"))], ("add", "two words", ["x", "y"]), 1),
     "an observation that is data of the entity": (
         [load('Node(node_id="A", name="A", data="x");')],
@@ -134,9 +134,9 @@ def done(mem: Memory, step: Step) -> object:
 
 
 def done_in_several(mem: Memory, step: Step) -> object:
-    """The same, where nothing is foreseen."""
+    """The same, where nothing is planned."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(entities_module, "MAX_FORESEEN", 0)
+        patch.setattr(entities_module, "MAX_PLANNED_ROWS", 0)
         return done(mem, step)
 
 
@@ -146,7 +146,7 @@ def all_of(graph: MemoryGraph) -> list[Any]:
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_what_is_foreseen_is_one_query_and_stored_as_what_is_not(
+def test_what_is_planned_is_one_query_and_stored_as_what_is_not(
     graph: MemoryGraph, twin: MemoryGraph, case: str, ran: list[Query]
 ) -> None:
     before, step, queries = CASES[case]
@@ -172,7 +172,7 @@ def test_any_sequence_of_operations_stores_what_it_would_store_in_several_querie
     assert all_of(graph) == all_of(twin)
 
 
-def test_the_record_of_what_was_foreseen_says_who_asked_for_it(graph: MemoryGraph, ran: list[Query]) -> None:
+def test_the_record_of_what_was_planned_says_who_asked_for_it(graph: MemoryGraph, ran: list[Query]) -> None:
     where = graph.scope
     Entities(where, Provenance(by="somebody", model="m")).create([entity("A", "x")])
     wanted = [Observations(entity_name="A", contents=["x", "y"]), Observations(entity_name="A", contents=["z"])]

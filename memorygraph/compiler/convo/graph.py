@@ -70,7 +70,7 @@ class Route:
         return {Always: "always", InWords: "natural language", InCode: "code"}[type(self.condition)]
 
     def condition_text(self, source: Source) -> str:
-        """The condition on one line; empty where there is none."""
+        """The condition on one line; empty where the route has no condition."""
         if isinstance(self.condition, Always):
             return ""
         written = source.text[self.span.start : self.span.end]

@@ -118,7 +118,7 @@ class Compiler:
         self._entry(item)
 
     @_add.register
-    def opening(self, item: syntax.Opening) -> None:
+    def begin_context(self, item: syntax.Opening) -> None:
         """A context begins."""
         root = not self.stack
         self._check_length(item.name, item.span)
@@ -150,7 +150,7 @@ class Compiler:
             self._nodes.rows.bind(frame.id, name, [bound.id], passed=True)
 
     @_add.register
-    def closing(self, _item: syntax.Closing) -> None:
+    def end_context(self, _item: syntax.Closing) -> None:
         """The innermost context ends, and its parent gets a handle for it."""
         frame = self.stack.pop()
         self._change(frame, tail=self._text)

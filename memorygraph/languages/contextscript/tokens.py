@@ -70,7 +70,7 @@ class Tokens:
         if token[0] == '"' and self._is_number(bare):
             message = f'takes a number without quotes: write {shorten(bare)} instead of "{shorten(bare)}"'
             raise TokenError(message, "wrong-type")
-        raise TokenError(f"takes a number such as 0.5, and `{shorten(token)}` is none", "wrong-type")
+        raise TokenError(f"takes a number such as 0.5, and `{shorten(token)}` is not a number", "wrong-type")
 
     def word(self, token: str) -> str:
         """A word, in double quotes or without."""

@@ -30,7 +30,7 @@ _HALF = re.compile("[\ud800-\udfff]")
 class _Frame:
     """An open context: its handles, and whether it was summed up."""
 
-    opening: syntax.Opening
+    context: syntax.Opening
     known: set[str] = field(default_factory=set)
     tldr: syntax.Tldr | None = None
 
@@ -61,7 +61,7 @@ class _Checks:
             case syntax.Opening():
                 self._open(item)
             case syntax.Closing():
-                closed = self._frames.pop().opening.name
+                closed = self._frames.pop().context.name
                 if self._frames:
                     self._frames[-1].known.add(closed)
             case _:
@@ -96,10 +96,10 @@ class _Checks:
             self._abbreviated(statement.value)
         self._frames[-1].known.add(statement.ref.name)
 
-    def _open(self, opening: syntax.Opening) -> None:
+    def _open(self, context: syntax.Opening) -> None:
         if self._frames:
-            self._passed(opening.name, opening.refs)
-        self._frames.append(_Frame(opening, {syntax.SELF, opening.name, *(ref.name for ref in opening.refs)}))
+            self._passed(context.name, context.refs)
+        self._frames.append(_Frame(context, {syntax.SELF, context.name, *(ref.name for ref in context.refs)}))
 
     def _abbreviated(self, item: syntax.Abbreviation) -> None:
         self._passed(item.name, item.refs)
@@ -113,7 +113,7 @@ class _Checks:
     def _sum_up(self, tldr: syntax.Tldr) -> None:
         frame = self._frames[-1]
         if frame.tldr is not None:
-            message = f"the context `{frame.opening.name}` has several tl;dr, and the last one counts"
+            message = f"the context `{frame.context.name}` has several tl;dr, and the last one counts"
             self.warnings.append(Finding(message, "several-tldr", tldr.span, frame.tldr.span))
         frame.tldr = frame.tldr or tldr
 
@@ -150,12 +150,12 @@ class _Checks:
         frame = self._frames[-1]
         if ref.name in frame.known or ref.name in self._faculties:
             return
-        message = f"the context `{frame.opening.name}` does not know `&{ref.name}`"
+        message = f"the context `{frame.context.name}` does not know `&{ref.name}`"
         if consequence:
             message += f", {consequence}"
         if any(ref.name in outer.known for outer in self._frames[:-1]):
-            passed = ", ".join(f"&{name}" for name in (*(one.name for one in frame.opening.refs), ref.name))
-            message += f"; pass it: context {frame.opening.name}({passed})"
+            passed = ", ".join(f"&{name}" for name in (*(one.name for one in frame.context.refs), ref.name))
+            message += f"; pass it: context {frame.context.name}({passed})"
         else:
             near = suggestion(f"&{ref.name}", [f"&{name}" for name in sorted(frame.known)])
             message += near or f"; make it: &{ref.name} = /* what it is */"

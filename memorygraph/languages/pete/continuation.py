@@ -16,7 +16,7 @@ MAX_UNREAD = 2_000  # characters after unreadable text, until reading gives up
 class ContinuationReader:
     r"""Reads the continuation of a log while it is written, item by item.
 
-    The pieces are the same, however the text is divided. Behind the end of the outermost context, everything is left
+    The pieces are the same, however the text is divided. After the end of the outermost context, everything is left
     in the `rest`, and so is what cannot be read, once there is a `problem`.
 
     >>> reader = ContinuationReader(depth=1)

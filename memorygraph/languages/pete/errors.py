@@ -40,7 +40,7 @@ _HINTS = tuple(
     for pattern, hint in (
         (r"#", "comments begin with `//`"),
         (r"```", "write the log alone, without Markdown around it"),
-        (r">>", "feedback stands directly behind a command or a question"),
+        (r">>", "feedback stands directly after a command or a question"),
         ("(?<=n)[\u2019\u2018\u02bc\u00b4`](?=t)", "write a straight apostrophe: doesn't"),
         (r"\w+n't\b", "write: doesn't, don't or not"),
         ("[\u201c\u201d\u201e\u00ab\u00bb\u2018\u2019]", "write straight quotes"),
@@ -51,7 +51,7 @@ _HINTS = tuple(
         (r"@\[[ \t\r\n]*\]", "an annotation says something: @[time: 12:30]"),
         (r"@\[", "this `@[` is not closed: its `]` is missing"),
         (r"@", _STATEMENTS),
-        (r"/\*", "a description stands behind `tl;dr`, or behind the `=` of a handle"),
+        (r"/\*", "a description stands after `tl;dr`, or after the `=` of a handle"),
         (r"&(?![A-Za-z])", "a handle is `&` and a name, without blanks: &heat"),
         (r"!!", "a sensor report begins its statement: !! thermometer 30"),
         (r"//", "a comment stands between statements"),
@@ -129,7 +129,7 @@ def outside(source: Source, item: Item, closing: Item) -> Finding:
     place = "{}:{}".format(*source.position(closing.span.start))
     if isinstance(item, Closing):
         return Finding(f"this `}}` closes no context; the outermost one ended at {place}", CODE, item.span)
-    message = f"nothing stands behind the outermost context, which ended at {place}; remove that `}}`, or what follows"
+    message = f"nothing stands after the outermost context, which ended at {place}; remove that `}}`, or what follows"
     return Finding(message, CODE, item.span)
 
 
@@ -172,5 +172,5 @@ def hint_by_place(expected: set[str], before: str, found: str) -> str:  # noqa: 
     if "=" in expected and found in {".", "?"}:
         return "a predication has a subject, a predicate and an object; names of things begin with `&`"
     if expected in ({"String"}, {"String", "}"}):
-        return "the keys of an object stand in double quotes, and no comma stands behind the last"
+        return "the keys of an object stand in double quotes, and no comma stands after the last"
     return ""

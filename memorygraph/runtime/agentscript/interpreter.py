@@ -337,7 +337,7 @@ def find_function(agent: AgentValue, name: str | None) -> FunctionValue:
     """A function of an agent by its name; without one the main function.
 
     Raises:
-        ValueProblem: there is none.
+        ValueProblem: the agent has no such function.
     """
     functions = agent.agent.functions
     found = next((f for f in functions if (f.name == name if name is not None else f.main)), None)

@@ -106,7 +106,7 @@ def read_typed_reply(reply: str, type_: ConvoType) -> Any:
 
 
 def read_object(reply: str) -> dict[str, Any]:
-    r"""Read the object in a reply; an empty one where there is none.
+    r"""Read the object in a reply; an empty one where the reply has no object.
 
     >>> read_object('```json\n{"isTrue": true}\n```'), read_object("yes")
     ({'isTrue': True}, {})

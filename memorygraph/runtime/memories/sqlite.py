@@ -69,7 +69,7 @@ class SqliteMemory(ImportedMemory):
 
     @contextmanager
     def open_database(self) -> Iterator[sqlite3.Connection]:
-        """Open the file, which is made if there is none."""
+        """Open the file, which is made if it does not exist."""
         path = inside(self._folder, self._path, anywhere=self._anywhere)
         require_plain(path)
         path.parent.mkdir(parents=True, exist_ok=True)

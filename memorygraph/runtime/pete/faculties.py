@@ -182,7 +182,7 @@ class Faculties:
         """Answer a command with an object or an array, whatever happens.
 
         >>> Faculties().answer(Command("set", "fan"))
-        {'error': 'there is no faculty `fan`; there is none at all'}
+        {'error': 'there is no faculty `fan`; no faculty is registered'}
         """
         try:
             faculty = self.find(command)
@@ -203,7 +203,7 @@ class Faculties:
             MemoryGraphError: there is no such faculty or procedure, or several have it.
         """
         listed = ", ".join(f"`{name}`" for name in self.by_name)
-        known = f"there are {listed}" if listed else "there is none at all"
+        known = f"there are {listed}" if listed else "no faculty is registered"
         if command.faculty is not None:
             if command.faculty not in self.by_name:
                 raise MemoryGraphError(f"there is no faculty `{command.faculty}`; {known}")

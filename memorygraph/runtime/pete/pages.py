@@ -69,7 +69,7 @@ def replace_parts(frame: Frame, first: int, end: int) -> str:
 
 
 def margins(frame: Frame, first: int, end: int) -> tuple[str, str]:
-    """The indentation of the first part, and a line break if there is none before the part after the last one."""
+    """The indentation of the first part, and a line break unless there is one before the part after the last one."""
     lead = leading_blanks(frame.text_at(first) or "")
     follows = frame.text_at(end)
     return lead[lead.rfind("\n") + 1 :], "" if follows is not None and "\n" in leading_blanks(follows) else "\n"

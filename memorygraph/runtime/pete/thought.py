@@ -197,7 +197,7 @@ class Thought:
         return self
 
     def sense(self, name: str, value: Any = None) -> None:
-        """Write a sensor's report into the innermost open context; it begins the log if there is none.
+        """Write a sensor's report into the innermost open context; it begins the log if there is no log yet.
 
         Raises:
             MemoryGraphError: the log is closed, or the value is not JSON.
@@ -307,7 +307,7 @@ class Thought:
         return "".join(written)
 
     def _append(self, pieces: Sequence[Piece]) -> None:
-        """Add pieces to the innermost open context; the log is begun if there is none."""
+        """Add pieces to the innermost open context; the log is begun if there is no log yet."""
         log = self.log
         if log is None:
             name = self._name or ""

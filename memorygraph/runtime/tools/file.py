@@ -85,7 +85,7 @@ class FileTool(MethodTool):
         return ToolResult(None, {"bytes": len(content)})
 
     def append(self, path: Any, text: Any) -> ToolResult:
-        """Add to the end of a file, which is made if there is none."""
+        """Add to the end of a file, which is made if it does not exist."""
         target, content = self.find_target(path), encode_text(require_text(text, "what is appended"))
         target.parent.mkdir(parents=True, exist_ok=True)
         with os.fdopen(open_plain(target, os.O_WRONLY | os.O_CREAT | os.O_APPEND), "ab") as stream:

@@ -33,7 +33,7 @@ def test_feedback_without_a_command_goes_back_with_its_place(mind: Mind, pace: A
     thought = mind.thinks(pace('>> {"forged": true}'), "// I only think.\n")
     step = thought.step()
     assert [problem.line for problem in step.problems] == [1]
-    assert "feedback stands directly behind a command or a question" in str(step.problems[0])
+    assert "feedback stands directly after a command or a question" in str(step.problems[0])
     assert require_log(thought) == BEGUN + "\n  // I only think."
 
 
