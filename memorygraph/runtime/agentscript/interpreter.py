@@ -330,7 +330,7 @@ def locate_error(error: MemoryGraphError, piece: syntax.AgentScriptSyntax, scope
     source = scope.call.agent.unit.source
     if isinstance(error, ModelError):
         return LocatedModelError(str(source.problem(str(error), "model-failed", piece.span)))
-    return ScriptError([source.problem(str(error), getattr(error, "code", "FAILED"), piece.span)])
+    return ScriptError([source.problem(str(error), getattr(error, "code", "failed"), piece.span)])
 
 
 def find_function(agent: AgentValue, name: str | None) -> FunctionValue:
