@@ -28,6 +28,7 @@ from memorygraph.server import process as server_process
 from memorygraph.server.archive import DUMP, MANIFEST, BackupError, Manifest, new_file, open_archive, write_archive
 from memorygraph.server.artifacts import read_lock
 from memorygraph.server.backup import _start_with_new_data, backup, restore
+from memorygraph.server.launch import Launch
 from memorygraph.server.workspace import StoppedServer, Workspace
 
 if TYPE_CHECKING:
@@ -288,7 +289,7 @@ def test_a_server_that_does_not_come_back_is_told_apart_from_a_backup_that_faile
         raise ConnectionError("no memory is left")
 
     with monkeypatch.context() as patched:
-        patched.setattr(EmbeddedServer, "_have_running", fail)
+        patched.setattr(Launch, "have_running", fail)
         with pytest.raises(ConnectionError, match=r"is complete, but.*no memory is left"):
             backup(server, tmp_path / "file")
     with open_archive(tmp_path / "file") as (manifest, archive):
