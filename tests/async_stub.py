@@ -36,17 +36,17 @@ class AsyncMemoryGraph:
 def generate() -> str:
     """The text of the stub."""
     client = ast.parse((PACKAGE / "client.py").read_text("utf-8"))
-    parts = [(client, "MemoryGraph", CLASS)]
+    parts = [(client, "memorygraph.client", "MemoryGraph", CLASS)]
     for method in (node for node in ast.walk(client) if isinstance(node, ast.FunctionDef) and _is_facet(node)):
         [home] = [node for node in method.body if isinstance(node, ast.ImportFrom)]
         module = PACKAGE.parent / f"{str(home.module).replace('.', '/')}.py"
         name = ast.unparse(method.returns) if method.returns else ""
         head = f'\nclass Async{name}:\n    """`{name}` for asyncio."""\n\n'
-        parts.append((ast.parse(module.read_text("utf-8")), name, head))
-    imports = ["from collections.abc import AsyncIterator\n", "from memorygraph.client import MemoryGraph\n"]
+        parts.append((ast.parse(module.read_text("utf-8")), str(home.module), name, head))
+    imports = ["from collections.abc import AsyncIterator\n"]
     aliases: list[str] = []
     classes = ""
-    for tree, name, head in parts:
+    for tree, home_module, name, head in parts:
         [body] = [node.body for node in tree.body if isinstance(node, ast.ClassDef) and node.name == name]
         text = head + "".join(_method(node) for node in body if isinstance(node, ast.FunctionDef))
         used = _names(text)
@@ -55,9 +55,9 @@ def generate() -> str:
         ]
         imports += [f"{ast.unparse(node)}\n" for node in _imports(tree, used | _names("\n".join(found)))]
         imports += [
-            f"from memorygraph.memory.entities import {node.name}\n"
+            f"from {home_module} import {node.name}\n"
             for node in tree.body
-            if isinstance(node, ast.ClassDef) and tree is not client and node.name in used
+            if isinstance(node, ast.ClassDef) and node.name in used
         ]
         aliases += found
         classes += text
