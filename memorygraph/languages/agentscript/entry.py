@@ -15,7 +15,7 @@ def read_entry(source: Source) -> list[syntax.Import | syntax.Agent] | list[synt
     """The imports and agents of an entry, or else its statements.
 
     >>> [type(piece).__name__ for piece in read_entry(Source("x = 1 x"))]
-    ['Assignment', 'Evaluation']
+    ['Assignment', 'ExpressionStatement']
 
     Raises:
         ScriptError: the entry is wrong.
