@@ -7,9 +7,11 @@ Namespaces keep the tests apart, and are left where they are: the database is th
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import tempfile
+import warnings
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
@@ -57,9 +59,12 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """One worker for each processor, and none for named files, which are done sooner, or for tests that print (-s)."""
+    """One worker more than processors, for each waits for Neo4j at times.
+
+    There are none for named files, which are done sooner without, and for tests that print (-s).
+    """
     only_files = config.args_source is pytest.Config.ArgsSource.ARGS and not any(map(os.path.isdir, config.args))
-    return 0 if only_files or config.getoption("capture") == "no" else max(2, os.cpu_count() or 2)
+    return 0 if only_files or config.getoption("capture") == "no" else 1 + (os.cpu_count() or 1)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -106,9 +111,24 @@ def server() -> Address:
 def connection(server: Address) -> Iterator[Connection]:
     """A connection to Neo4j with the schema applied; the server's warnings about our Cypher fail the test."""
     uri, auth = server
-    options = {"notifications_min_severity": "WARNING", "warn_notification_severity": "WARNING"}
-    with Connection(uri, auth, **options) as connection:
+    log = logging.getLogger("neo4j.notifications")
+    handler = NotificationHandler(logging.WARNING)
+    log.addHandler(handler)
+    with Connection(uri, auth, notifications_min_severity="WARNING") as connection:
         yield connection
+    log.removeHandler(handler)
+
+
+class NotificationHandler(logging.Handler):
+    """Makes a warning of Python of what Neo4j warns about, and so fails the query.
+
+    The driver can do so itself (`warn_notification_severity`), but then looks through the source of every function on
+    the stack at each query, which took more time than the queries.
+    """
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Warn."""
+        warnings.warn(record.getMessage(), stacklevel=1)
 
 
 def empty_namespace(connection: Connection) -> MemoryGraph:

@@ -9,6 +9,7 @@ import uuid
 from pathlib import Path
 
 import neo4j
+import pytest
 from filelock import FileLock
 
 from memorygraph import EmbeddedServer
@@ -23,6 +24,9 @@ Address = tuple[str, tuple[str, str] | None]
 RUN = os.environ.setdefault("MEMORYGRAPH_TEST_RUN", uuid.uuid4().hex[:8])
 
 MIN_FREE_BYTES = 8 * 2**30
+
+JVM_SETTINGS = {"JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1 -Xmn256m", "MEMORYGRAPH_AOT": "off"}
+"""Java's second compiler works for hours to come, and took a third of all that the server of a run needed."""
 
 _CLEAN_UP = (
     "MATCH (node) WHERE node.namespace STARTS WITH $prefix OR (node:Namespace AND node.name STARTS WITH $prefix) "
@@ -80,7 +84,10 @@ class SharedNeo4j:
     def _start(self) -> Address:
         """Start the embedded server; its program files are those of the developer's home, and downloaded once."""
         embedded = EmbeddedServer(self._home, EmbeddedServer().artifacts)
-        status = embedded.up()
+        with pytest.MonkeyPatch.context() as patch:
+            for name, value in JVM_SETTINGS.items():
+                patch.setenv(name, value)
+            status = embedded.up()
         assert status.bolt_uri
         return status.bolt_uri, (status.username, embedded.password())
 

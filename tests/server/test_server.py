@@ -168,6 +168,7 @@ def first_process_of(server: EmbeddedServer) -> psutil.Process:
     return found[0]
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(300 if not LONG else 3000)
 def test_starts_crashes_and_kills(
     make_server: Callable[[], EmbeddedServer], run_python: Callable[..., subprocess.Popen[str]]

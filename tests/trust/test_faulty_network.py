@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import socket
 import threading
@@ -19,13 +18,13 @@ from memorygraph import ConflictError, ConnectionError, LoadReport, MemoryGraph
 from memorygraph.graph import connection as connections
 from memorygraph.graph.connection import Connection
 from memorygraph.query import Query
+from tests.examples import amount
 from tests.trust.chance import seeded
 from tests.trust.proxy import AT_COMMIT, Fault, FaultProxy
 from tests.trust.rounds import loads, stored
 
-LONG = "MEMORYGRAPH_TEST_LONG" in os.environ
-FAULTS = 400 if LONG else 40
-OPERATIONS = 1000 if LONG else 60
+FAULTS = amount(ordinary=12, whole=40, long=400)
+OPERATIONS = amount(ordinary=60, whole=60, long=1000)
 MAX_CALL_S = 60.0
 """Half a minute of new tries, and the silences that are waited for; a call that hangs takes for ever."""
 

@@ -14,11 +14,11 @@ from concurrent.futures import ProcessPoolExecutor
 import pytest
 
 from memorygraph.languages import LANGUAGES, parse
+from tests.examples import amount
 from tests.trust.chance import seed
 from tests.trust.fuzzing import KINDS, Report, fuzz, is_located
 
-LONG = 10**6 if os.environ.get("MEMORYGRAPH_TEST_LONG") else 10**4
-COUNT = int(os.environ.get("MEMORYGRAPH_FUZZ", LONG))
+COUNT = int(os.environ.get("MEMORYGRAPH_FUZZ", amount(ordinary=4000, whole=10**4, long=10**6)))
 SEED = seed()
 SHARE = 500  # inputs that a worker is given at a time
 

@@ -31,15 +31,17 @@ from memorygraph.languages.convo import syntax as convo
 from memorygraph.languages.convo.printing import print_convo
 from memorygraph.languages.pete import syntax as pete
 from memorygraph.languages.pete.printing import print_pete as print_log
+from tests.examples import amount, profile
 from tests.mcp_server.clients import Server, Session, over_stdio, text_of
 from tests.shared_neo4j import new_namespace
 from tests.trust.canary import Canary, listening
 from tests.trust.chance import seed
 from tests.trust.fuzzing import is_located
 
-LONG = bool(os.environ.get("MEMORYGRAPH_TEST_LONG"))
+LONG = profile() == "long"
 SEED = seed()
-FIRST, SOME = 6, 4  # an ordinary run gives the first texts of the corpus, and some others, to each such position
+# The first texts of the corpus, and some others, are given to each position that takes one at a time.
+FIRST, SOME = 6, amount(ordinary=1, whole=4, long=4)
 KEPT = (
     'Node(node_id="keep", name="Keep", data="stays"); '
     'Edge(edge_id="own", from_node="keep", to_node="keep", verb="is", weight=1.0);'

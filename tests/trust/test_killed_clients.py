@@ -17,16 +17,17 @@ import pytest
 from memorygraph import MemoryGraph
 from memorygraph.graph.connection import Connection
 from memorygraph.query import Query
+from tests.examples import amount, profile
 from tests.trust.chance import seeded
 from tests.trust.rounds import after, loads, statements, stored, text_of
 from tests.trust.victims import End, Order, log_of
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="kills forked processes")
 
-LONG = "MEMORYGRAPH_TEST_LONG" in os.environ
-KILLS = 200 if LONG else 12
+LONG = profile() == "long"
+KILLS = amount(ordinary=3, whole=12, long=200)
 """Kills at random times, and kills at the k-th call for each kind of write; by the option, at every call."""
-LAST = 9
+LAST = amount(ordinary=4, whole=9, long=9)
 """The commit, and what is acknowledged of it, is among the last calls: they are never left out."""
 REPOSITORY = Path(__file__).parents[2]
 

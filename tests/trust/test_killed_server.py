@@ -87,6 +87,7 @@ def program(number: int) -> str:
     return "".join(nodes + edges)
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(900 + 120 * KILLS)
 def test_a_killed_server_keeps_what_it_acknowledged_and_open_clients_recover(own_server: EmbeddedServer) -> None:
     chance = seeded("kills of the server")
