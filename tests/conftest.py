@@ -11,6 +11,7 @@ import logging
 import os
 import signal
 import tempfile
+import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import suppress
@@ -36,8 +37,8 @@ EXAMPLES = Path(__file__).parent.parent / "examples"
 RUN_FOLDER = "MEMORYGRAPH_TEST_RUN_FOLDER"
 """The variable that tells the workers the folder of the run, which goes away at its end."""
 
-LONG_FOLDERS = ("trust", "server", "docker", "browser")
-"""What starts servers of its own runs first, so that no worker is left with a long file at the end."""
+FIRST_FOLDERS = ("languages", "context", "llm", "scripted", "tools", "trust", "server", "docker", "browser")
+"""What needs no Neo4j is first, for it starts meanwhile; then what takes long, so that no worker is left with it."""
 
 
 def is_worker(config: pytest.Config) -> bool:
@@ -68,7 +69,7 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Run long files first; leave to the whole check what takes many seconds, unless its folder or file is named."""
+    """Put folders in order; leave to the whole check what takes many seconds, unless its folder or file is named."""
     items.sort(key=_place)
     named = config.args_source is pytest.Config.ArgsSource.ARGS
     if not named and "MEMORYGRAPH_TEST_LARGE" not in os.environ:
@@ -80,7 +81,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def _place(item: pytest.Item) -> int:
     folder = item.path.parent.name
-    return LONG_FOLDERS.index(folder) if folder in LONG_FOLDERS else len(LONG_FOLDERS)
+    return FIRST_FOLDERS.index(folder) if folder in FIRST_FOLDERS else len(FIRST_FOLDERS)
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Start Neo4j beside the first tests, where a test needs it."""
+    if is_worker(session.config) and any(map(_needs_neo4j, session.items)):
+        threading.Thread(target=_start_neo4j, daemon=True).start()
+
+
+def _needs_neo4j(item: pytest.Item) -> bool:
+    return "server" in getattr(item, "fixturenames", ())
 
 
 @pytest.hookimpl(tryfirst=True, wrapper=True)
@@ -89,7 +100,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
 
     Neither that wait nor the start of Neo4j counts as the time of the test.
     """
-    if "server" in getattr(item, "fixturenames", ()):
+    if _needs_neo4j(item):
         _start_neo4j()
     with Turns(Path(os.environ[RUN_FOLDER])).take(alone=item.get_closest_marker("alone") is not None):
         return (yield)
