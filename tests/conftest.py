@@ -11,7 +11,6 @@ import logging
 import os
 import signal
 import tempfile
-import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import suppress
@@ -23,7 +22,7 @@ import pytest
 from memorygraph import MemoryGraph, MemoryGraphError
 from memorygraph.graph.connection import Connection, Transaction
 from memorygraph.query import Query
-from tests.examples import load_profile
+from tests.examples import load_profile, profile
 from tests.shared_neo4j import Address, SharedNeo4j, folder_in_memory, new_namespace
 from tests.turns import Turns
 
@@ -37,8 +36,8 @@ EXAMPLES = Path(__file__).parent.parent / "examples"
 RUN_FOLDER = "MEMORYGRAPH_TEST_RUN_FOLDER"
 """The variable that tells the workers the folder of the run, which goes away at its end."""
 
-FIRST_FOLDERS = ("languages", "context", "llm", "scripted", "tools", "trust", "server", "docker", "browser")
-"""What needs no Neo4j is first, for it starts meanwhile; then what takes long, so that no worker is left with it."""
+LONG_FOLDERS = ("trust", "server", "docker", "browser")
+"""What starts servers of its own runs first, so that no worker is left with a long file at the end."""
 
 
 def is_worker(config: pytest.Config) -> bool:
@@ -60,16 +59,18 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """One worker more than processors, for each waits for Neo4j at times.
+    """As many workers as processors, and one more where all wait for one Neo4j: slow tests start others.
 
     There are none for named files, which are done sooner without, and for tests that print (-s).
     """
     only_files = config.args_source is pytest.Config.ArgsSource.ARGS and not any(map(os.path.isdir, config.args))
-    return 0 if only_files or config.getoption("capture") == "no" else 1 + (os.cpu_count() or 1)
+    if only_files or config.getoption("capture") == "no":
+        return 0
+    return max(2, (os.cpu_count() or 1) + (profile() == "ordinary"))
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Put folders in order; leave to the whole check what takes many seconds, unless its folder or file is named."""
+    """Run long files first; leave to the whole check what takes many seconds, unless its folder or file is named."""
     items.sort(key=_place)
     named = config.args_source is pytest.Config.ArgsSource.ARGS
     if not named and "MEMORYGRAPH_TEST_LARGE" not in os.environ:
@@ -81,17 +82,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def _place(item: pytest.Item) -> int:
     folder = item.path.parent.name
-    return FIRST_FOLDERS.index(folder) if folder in FIRST_FOLDERS else len(FIRST_FOLDERS)
-
-
-def pytest_collection_finish(session: pytest.Session) -> None:
-    """Start Neo4j beside the first tests, where a test needs it."""
-    if is_worker(session.config) and any(map(_needs_neo4j, session.items)):
-        threading.Thread(target=_start_neo4j, daemon=True).start()
-
-
-def _needs_neo4j(item: pytest.Item) -> bool:
-    return "server" in getattr(item, "fixturenames", ())
+    return LONG_FOLDERS.index(folder) if folder in LONG_FOLDERS else len(LONG_FOLDERS)
 
 
 @pytest.hookimpl(tryfirst=True, wrapper=True)
@@ -100,7 +91,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
 
     Neither that wait nor the start of Neo4j counts as the time of the test.
     """
-    if _needs_neo4j(item):
+    if "server" in getattr(item, "fixturenames", ()):
         _start_neo4j()
     with Turns(Path(os.environ[RUN_FOLDER])).take(alone=item.get_closest_marker("alone") is not None):
         return (yield)
