@@ -7,7 +7,6 @@ import os
 import random
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,10 +15,9 @@ import pytest
 
 from memorygraph import MemoryGraph
 from memorygraph.graph.connection import Connection
-from memorygraph.query import Query
 from tests.examples import amount, profile
 from tests.trust.chance import seeded
-from tests.trust.rounds import after, loads, statements, stored, text_of
+from tests.trust.rounds import after, await_open_transactions, loads, statements, stored, text_of
 from tests.trust.victims import End, Order, log_of
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="kills forked processes")
@@ -30,13 +28,6 @@ KILLS = amount(ordinary=3, whole=12, long=200)
 LAST = amount(ordinary=4, whole=9, long=9)
 """The commit, and what is acknowledged of it, is among the last calls: they are never left out."""
 REPOSITORY = Path(__file__).parents[2]
-
-
-TRANSACTIONS = Query(
-    "SHOW TRANSACTIONS YIELD transactionId AS id, currentQuery AS query "
-    "WHERE NOT query STARTS WITH 'SHOW TRANSACTIONS' RETURN collect(id) AS open"
-)
-MAX_COMMIT_SECONDS = 10.0
 
 
 class Clients:
@@ -52,18 +43,8 @@ class Clients:
         assert self.process.stdout
         print(json.dumps(Order(task, namespace, round_, self.folder, **kill)), file=self.process.stdin, flush=True)
         end = End(*json.loads(self.process.stdout.readline()))
-        self.wait_for_its_transaction()
+        await_open_transactions(self.connection)
         return end
-
-    def wait_for_its_transaction(self) -> None:
-        """What a client has sent before it was killed, a commit perhaps, the server still does."""
-        until = time.monotonic() + MAX_COMMIT_SECONDS
-        open_at_first = self._open_transactions()  # some are of other tests, which begin others meanwhile
-        while open_at_first & self._open_transactions() and time.monotonic() < until:
-            time.sleep(0.005)
-
-    def _open_transactions(self) -> set[str]:
-        return set(self.connection.read(TRANSACTIONS)[0]["open"])
 
 
 @pytest.fixture

@@ -23,6 +23,7 @@ from tests.conftest import empty_namespace
 from tests.examples import examples
 from tests.runtime.pete.loadable import loadable
 from tests.runtime.pete.stored import elements, lines
+from tests.trust.rounds import await_open_transactions
 
 few = settings(max_examples=examples(25), deadline=None, suppress_health_check=list(HealthCheck))
 WRITERS = 8
@@ -333,6 +334,7 @@ def test_a_killed_load_leaves_all_or_nothing(
             assert client.stdout.readline() == b"ready\n"
             time.sleep(wait * random.uniform(0.7, 1.3))
             client.kill()
+        await_open_transactions(connection)
         stored = entries(graph), lines(graph, "facts").count("\n"), lines(graph, "nodes").count("\n")
         assert stored in [(0, 0, 0), (3001, 1499, 2999)]
     graph.load_file(path)
