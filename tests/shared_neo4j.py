@@ -26,7 +26,8 @@ RUN = os.environ.setdefault("MEMORYGRAPH_TEST_RUN", uuid.uuid4().hex[:8])
 MIN_FREE_BYTES = 8 * 2**30
 
 JVM_SETTINGS = {"JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1 -Xmn256m", "MEMORYGRAPH_AOT": "off"}
-"""Java's second compiler works for hours to come, and took a third of all that the server of a run needed."""
+"""Java's second compiler works for hours to come, and took a third of what the server of a run needed. With settings of
+its own, the server would also have a start cache of its own made, in the developer's home."""
 
 _CLEAN_UP = (
     "MATCH (node) WHERE node.namespace STARTS WITH $prefix OR (node:Namespace AND node.name STARTS WITH $prefix) "

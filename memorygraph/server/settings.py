@@ -55,7 +55,7 @@ server.bolt.connection_keep_alive=10s
 db.tx_log.rotation.size=32m
 db.tx_log.rotation.retention_policy=1 days 256M
 
-# A query is planned once, and not once more for each order of magnitude of each of its texts and lists.
+# No query is planned once more for each order of magnitude of each of its texts and lists.
 internal.cypher.use_parameter_size=false
 
 # Without this, every stop waits ten seconds for connections that are already closed.

@@ -97,7 +97,7 @@ def fragile(cable: Cable, server: Server, monkeypatch: pytest.MonkeyPatch) -> It
     monkeypatch.setattr("memorygraph.graph.connection.RETRY_SECONDS", 1.0)
     with Connection(cable.uri, server[1], max_transaction_retry_time=0.5) as connection:
         yield connection
-        # A driver that is closed under a query leaves its session open, which whatever test is next is blamed for.
+        # A driver that is closed under a query leaves its session open, and a later test would be blamed for that.
         for thread in threading.enumerate():
             if thread.name == "memorygraph-recorder":
                 thread.join(60)

@@ -21,12 +21,13 @@ from memorygraph.server.doctor import examine
 from memorygraph.server.embedded import EmbeddedServer
 from memorygraph.server.java import java_executable
 from memorygraph.server.settings import JVM_FLAGS, jvm_arguments
+from tests.examples import profile
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-LONG = bool(os.environ.get("MEMORYGRAPH_TEST_LONG"))
+LONG = profile() == "long"
 CACHE_IN_JVM_ARGUMENTS = "-XX:AOTCache="
 AUTOGROUP = "/proc/self/autogroup"  # "/autogroup-7 nice 0", where Linux shares the processor between sessions
 PRIORITIES = f"import os; print(os.nice(0), open({AUTOGROUP!r}).read() if os.path.exists({AUTOGROUP!r}) else None)"

@@ -21,6 +21,7 @@ from memorygraph.errors import DownloadError
 from memorygraph.server import downloads
 from memorygraph.server.artifacts import Lock, not_genuine, read_lock
 from memorygraph.server.installation import install
+from tests.examples import amount
 
 if TYPE_CHECKING:
     import subprocess
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 # jgo leaves the connections of refused and broken answers to the garbage collector.
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
 
-KILLS = 20 if os.environ.get("MEMORYGRAPH_TEST_LONG") else 3
+KILLS = amount(ordinary=3, whole=3, long=20)
 
 INSTALL = """
 import sys

@@ -23,12 +23,13 @@ from memorygraph.server import process as server_process
 from memorygraph.server.artifacts import read_lock
 from memorygraph.server.doctor import examine
 from memorygraph.server.embedded import EmbeddedServer
+from tests.examples import profile
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-LONG = bool(os.environ.get("MEMORYGRAPH_TEST_LONG"))
+LONG = profile() == "long"
 STARTERS = 8
 ROUNDS_OF_KILLS = 10 if LONG else 1
 

@@ -5,24 +5,15 @@ Every round changes every element, so that no mixture of two rounds can be taken
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from memorygraph import MemoryGraph
-from memorygraph.graph.connection import Connection
-from memorygraph.query import Query
 
 World = dict[str, tuple[Any, ...]]
 """What is stored under each id: name and data of a node, or ends, verb and weight of an edge."""
 
 NODES = 12
-
-TRANSACTIONS = Query(
-    "SHOW TRANSACTIONS YIELD transactionId AS id, currentQuery AS query "
-    "WHERE NOT query STARTS WITH 'SHOW TRANSACTIONS' RETURN collect(id) AS open"
-)
-MAX_COMMIT_SECONDS = 10.0
 
 
 class Statement(NamedTuple):
@@ -88,18 +79,3 @@ def _node(id_: str, data: str) -> Statement:
 def _edge(id_: str, from_node: str, to_node: str, weight: float) -> Statement:
     text = f'Edge(edge_id="{id_}", from_node="{from_node}", to_node="{to_node}", verb="v", weight={weight});'
     return Statement(text, id_, (from_node, to_node, "v", weight))
-
-
-def await_open_transactions(connection: Connection) -> None:
-    """Wait for the end of the transactions that are open now.
-
-    What a client has sent before it was killed, a commit perhaps, the server still does.
-    """
-    until = time.monotonic() + MAX_COMMIT_SECONDS
-    open_at_first = _open_transactions(connection)  # some are of other tests, which begin others meanwhile
-    while open_at_first & _open_transactions(connection) and time.monotonic() < until:
-        time.sleep(0.005)
-
-
-def _open_transactions(connection: Connection) -> set[str]:
-    return set(connection.read(TRANSACTIONS)[0]["open"])

@@ -17,7 +17,8 @@ from memorygraph import MemoryGraph
 from memorygraph.graph.connection import Connection
 from tests.examples import amount, profile
 from tests.trust.chance import seeded
-from tests.trust.rounds import after, await_open_transactions, loads, statements, stored, text_of
+from tests.trust.rounds import after, loads, statements, stored, text_of
+from tests.trust.transactions import await_open_transactions
 from tests.trust.victims import End, Order, log_of
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="kills forked processes")

@@ -20,10 +20,11 @@ from memorygraph.server import process as server_process
 from memorygraph.server.embedded import EmbeddedServer
 from memorygraph.server.installation import install
 from memorygraph.server.java import java_executable
+from tests.examples import amount
 from tests.trust.chance import seeded
 from tests.trust.rounds import loads, stored
 
-KILLS = 20 if "MEMORYGRAPH_TEST_LONG" in os.environ else 3
+KILLS = amount(ordinary=3, whole=3, long=20)
 NODES = 40
 PATIENCE_S = 60.0
 """How long clients may need after a restart; the server itself may need longer on a busy machine."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import random
 import subprocess
 import sys
@@ -12,12 +11,13 @@ from pathlib import Path
 
 from memorygraph import MemoryGraph
 from memorygraph.graph.connection import Connection
+from tests.examples import amount
 from tests.trust.chance import seeded
 from tests.trust.rivals import COUNTERS, Account
 from tests.trust.rounds import loads, stored
 
 PROCESSES = 8
-ROUNDS = 200 if "MEMORYGRAPH_TEST_LONG" in os.environ else 10
+ROUNDS = amount(ordinary=10, whole=10, long=200)
 MAX_CALL_S = 15.0
 
 

@@ -23,7 +23,7 @@ from tests.conftest import empty_namespace
 from tests.examples import examples
 from tests.runtime.pete.loadable import loadable
 from tests.runtime.pete.stored import elements, lines
-from tests.trust.rounds import await_open_transactions
+from tests.trust.transactions import await_open_transactions
 
 few = settings(max_examples=examples(25), deadline=None, suppress_health_check=list(HealthCheck))
 WRITERS = 8
