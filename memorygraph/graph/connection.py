@@ -155,11 +155,7 @@ class Connection:
     """
 
     def __init__(
-        self,
-        uri: str,
-        auth: tuple[str, str] | None = None,
-        database: str | None = None,
-        **driver_options: Any,
+        self, uri: str, auth: tuple[str, str] | None = None, database: str | None = None, **driver_options: Any
     ) -> None:
         self.uri = uri
         self.database = database

@@ -59,11 +59,7 @@ class _Plan(NamedTuple):
 
 
 def undo_revision(
-    namespace: Namespace,
-    revision: int,
-    *,
-    dry_run: bool = False,
-    provenance: Provenance | None = None,
+    namespace: Namespace, revision: int, *, dry_run: bool = False, provenance: Provenance | None = None
 ) -> LoadReport:
     """Take back what a revision did, by a new load; a ConflictError says which later revisions need it."""
 
