@@ -18,15 +18,9 @@ from memorygraph.languages.agentscript.printing import print_expression
 from memorygraph.runtime.agentscript import values
 from memorygraph.runtime.agentscript.generation import Generation
 from memorygraph.runtime.agentscript.scope import Activation, BlockScope
-from memorygraph.runtime.agentscript.values import (
-    AgentValue,
-    FunctionValue,
-    MemoryValue,
-    ToolValue,
-    describe_value,
-    is_true,
-    require_data,
-)
+from memorygraph.runtime.agentscript.values import AgentValue, FunctionValue, describe_value, is_true, require_data
+from memorygraph.runtime.memories import ImportedMemory
+from memorygraph.runtime.tools import ImportedTool
 from memorygraph.runtime.values import ValueProblem
 
 MAX_CALL_DEPTH = 1000
@@ -241,10 +235,8 @@ class Interpreter:
     def call_method(self, target: Any, name: str, arguments: list[Any], scope: BlockScope) -> Any:
         """Call a method of a tool, a memory, an agent, a list or an object."""
         match target:
-            case ToolValue():
-                return self.call_tool(target, name, arguments)
-            case MemoryValue():
-                return self.call_memory(target, name, arguments)
+            case ImportedTool() | ImportedMemory():
+                return self.call_import(target, name, arguments)
             case AgentValue():
                 return self.call_agent(target, name, arguments, scope)
             case list() if name == "add":
@@ -253,33 +245,16 @@ class Interpreter:
                 return self.call(target[name], arguments, scope)
         raise ValueProblem(f"{describe_value(target)} has no method `{name}`", "not-callable")
 
-    def call_tool(self, target: ToolValue, method: str, arguments: list[Any]) -> Any:
-        """Call a tool, and note what it was given and gave."""
-        tool = target.tool
-        given = copy_value(require_data(arguments, "be given to a tool"))
-        event = {"tool": target.name, "method": method, "scheme": tool.scheme, "uri": tool.uri, "args": given}
+    def call_import(self, target: ImportedTool | ImportedMemory, method: str, arguments: list[Any]) -> Any:
+        """Call a tool or a memory, and note what it was given and gave."""
+        use = "be kept in a memory" if isinstance(target, ImportedMemory) else "be given to a tool"
+        event = {**target.describe_call(method), "args": copy_value(require_data(arguments, use))}
         try:
-            result = tool.call(method, arguments)
+            result = target.call(method, arguments)
         except MemoryGraphError as error:
-            self.trace.add("tool", {**event, "ok": False, "error": str(error)})
+            self.trace.add(target.kind, {**event, "ok": False, "error": str(error)})
             raise
-        kept = {"result": copy_value(result.value), "effects": result.effects}
-        self.trace.add("tool", {**event, "ok": True, **kept})
-        return result.value
-
-    def call_memory(self, target: MemoryValue, method: str, arguments: list[Any]) -> Any:
-        """Call a memory, and note what it was given and gave."""
-        memory = target.memory
-        given = copy_value(require_data(arguments, "be kept in a memory"))
-        event = {"memory": target.name, "operation": method, "uri": memory.uri, "args": given}
-        try:
-            result = memory.call(method, arguments)
-        except MemoryGraphError as error:
-            self.trace.add("memory", {**event, "ok": False, "error": str(error)})
-            raise
-        kept = {"result": copy_value(result.value), "count": result.count}
-        added = {"id": result.id, "record": copy_value(result.record)} if result.id else {}
-        self.trace.add("memory", {**event, "ok": True, **kept, **added})
+        self.trace.add(target.kind, {**event, "ok": True, "result": copy_value(result.value), **result.noted()})
         return result.value
 
     def call_agent(self, target: AgentValue, name: str | None, arguments: list[Any], scope: BlockScope) -> Any:

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from memorygraph.languages.agentscript.syntax import Function, Use
-from memorygraph.runtime.agentscript.values import AgentValue, Capability
+from memorygraph.runtime.agentscript.values import AgentValue
+from memorygraph.runtime.imports import Capability
 
 
 @dataclass(frozen=True)

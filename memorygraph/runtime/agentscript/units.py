@@ -16,7 +16,8 @@ from memorygraph.errors import MemoryGraphError, ScriptError, Source
 from memorygraph.languages import parse
 from memorygraph.languages.agentscript.checks import ENTRY_CODES
 from memorygraph.languages.agentscript.syntax import Agent, AgentScriptProgram, Import
-from memorygraph.runtime.agentscript.values import AgentValue, Capability, MemoryValue, ModelValue, ToolValue
+from memorygraph.runtime.agentscript.values import AgentValue, ModelValue
+from memorygraph.runtime.imports import Capability
 from memorygraph.runtime.memories import GraphClient, open_memory
 from memorygraph.runtime.paths import inside
 from memorygraph.runtime.permissions import Permissions
@@ -101,13 +102,12 @@ class UnitLoader:
         name, uri = imported.name, imported.uri
         match imported.kind:
             case "tool":
-                tool = open_tool(name, uri, folder, self.permissions)
-                self.tools.append(tool)
-                return ToolValue(name, tool)
+                self.tools.append(open_tool(name, uri, folder, self.permissions))
+                return self.tools[-1]
             case "llm":
                 return ModelValue(name, uri)
             case "memory":
-                return MemoryValue(name, open_memory(name, uri, folder, self.graph, self.permissions))
+                return open_memory(name, uri, folder, self.graph, self.permissions)
         anywhere = "file" in self.permissions.tools
         path = inside(self.root, str(folder / uri.removeprefix("file://")), anywhere=anywhere)
         return read_data(path) if imported.kind == "file" else self.load_agent(name, path, files)

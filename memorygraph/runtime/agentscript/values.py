@@ -12,28 +12,11 @@ from typing import TYPE_CHECKING, Any
 from memorygraph.context.origins import copy_value
 from memorygraph.context.rendering import compact
 from memorygraph.languages.agentscript.syntax import Agent, Function
-from memorygraph.runtime.memories import ImportedMemory
-from memorygraph.runtime.tools import ImportedTool
+from memorygraph.runtime.imports import Capability
 from memorygraph.runtime.values import ValueProblem, describe_type
 
 if TYPE_CHECKING:
     from memorygraph.runtime.agentscript.units import Unit
-
-
-class Capability:
-    """What a program can use but not say: it never reaches a prompt, a tool, a memory, or the result."""
-
-    kind: str
-    name: str
-
-
-@dataclass(frozen=True, eq=False)
-class ToolValue(Capability):
-    """An imported tool."""
-
-    name: str
-    tool: ImportedTool
-    kind = "tool"
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,15 +26,6 @@ class ModelValue(Capability):
     name: str
     uri: str
     kind = "llm"
-
-
-@dataclass(frozen=True, eq=False)
-class MemoryValue(Capability):
-    """An imported memory."""
-
-    name: str
-    memory: ImportedMemory
-    kind = "memory"
 
 
 @dataclass(frozen=True, eq=False)

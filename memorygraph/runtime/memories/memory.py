@@ -8,59 +8,44 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, ClassVar
 
+from memorygraph.context.origins import copy_value
 from memorygraph.context.rendering import compact
-from memorygraph.errors import ConnectionError, MemoryGraphError
-from memorygraph.runtime.permissions import Refused
-from memorygraph.runtime.tools.tool import redact_uri
-from memorygraph.runtime.values import call_method, describe_type, require_object, require_text
+from memorygraph.errors import MemoryGraphError
+from memorygraph.runtime.imports import CallResult, Imported
+from memorygraph.runtime.values import describe_type, require_object, require_text
 
 DEFAULT_LIMIT = 10
 _FILTER_KEYS = ("kind", "text", "where", "limit")
 
 
 @dataclass(frozen=True)
-class MemoryResult:
-    """What a memory gave: a value for the program, and for the trace how many, or under which id and what."""
+class MemoryResult(CallResult):
+    """What a memory gave: how many records, or the one that was added, with its id."""
 
-    value: Any
     count: int | None = None
     id: str | None = None
     record: Any = None
+
+    def noted(self) -> dict[str, Any]:
+        """What else the trace says of the call."""
+        added = {"id": self.id, "record": copy_value(self.record)} if self.id else {}
+        return {"count": self.count, **added}
 
 
 class MemoryFailure(MemoryGraphError):  # noqa: N818 - the name says it
     """A memory did not do what it was asked."""
 
 
-class ImportedMemory:
-    """A memory that a program has imported. Nothing is opened before its first call.
-
-    Its methods are those Python methods that `METHODS` names, and every failure says whose it is. `uri` is fit to be
-    shown.
-    """
+class ImportedMemory(Imported[MemoryResult]):
+    """A memory that a program has imported."""
 
     METHODS: ClassVar[tuple[str, ...]] = ("add", "query")
+    kind = "memory"
+    failure = MemoryFailure
 
-    def __init__(self, name: str, uri: str) -> None:
-        self.name = name
-        self.uri = redact_uri(uri)
-
-    def call(self, method: str, arguments: list[Any]) -> MemoryResult:
-        """Call a method.
-
-        Raises:
-            Refused: the user has not allowed it; nothing was done.
-            ConnectionError: Neo4j cannot be reached.
-            MemoryFailure: it failed.
-        """
-        try:
-            result: MemoryResult = call_method(self, self.METHODS, method, arguments)
-        except (Refused, ConnectionError):
-            raise
-        except (MemoryGraphError, OSError) as error:
-            reason = error.strerror if isinstance(error, OSError) else error
-            raise MemoryFailure(f"Memory {self.name}.{method} ({self.uri}) failed: {reason}") from error
-        return result
+    def describe_call(self, method: str) -> dict[str, Any]:
+        """What the trace says of a call before it is made."""
+        return {"memory": self.name, "operation": method, "uri": self.uri}
 
 
 @dataclass(frozen=True)

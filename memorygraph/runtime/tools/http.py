@@ -17,7 +17,7 @@ from urllib.parse import unquote, urlsplit
 from memorygraph.context.rendering import compact
 from memorygraph.errors import MemoryGraphError
 from memorygraph.runtime.permissions import Address, Permissions, address_of
-from memorygraph.runtime.tools.tool import MAX_BYTES, MethodTool, ToolResult, parse_json
+from memorygraph.runtime.tools.tool import MAX_BYTES, ImportedTool, ToolResult, parse_json
 from memorygraph.runtime.values import describe_type, require_object, require_text
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ _OUR_HEADERS = re.compile(
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 
 
-class HttpTool(MethodTool):
+class HttpTool(ImportedTool):
     """`get(path?, query?)`, `post(path, body?)`, `put`, `patch` and `delete(path)` give the body of the answer.
 
     The body is the JSON value if the server says that it is JSON, none if it is empty, and else the text. A body that
