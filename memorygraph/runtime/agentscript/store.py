@@ -37,11 +37,7 @@ class AgentRunStore:
         self._written: set[str] = set()
 
     def begin(self, properties: dict[str, Any]) -> None:
-        """Write that the run begins, before anything of it happens.
-
-        Raises:
-            ConnectionError: the database cannot be reached.
-        """
+        """Write that the run begins, before anything of it happens."""
         self.write(self.namespace.query("runs/begin-run", id=self.id, properties=stored_properties(properties)))
 
     def add(self, record: GenerationRecord) -> None:

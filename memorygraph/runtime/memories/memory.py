@@ -66,11 +66,7 @@ class Filter:
 
     @classmethod
     def read(cls, value: Any) -> Filter:
-        """Read the filter that a program wrote; without one it wants the newest ten records.
-
-        Raises:
-            MemoryGraphError: the value is not a filter.
-        """
+        """Read the filter that a program wrote; without one it wants the newest ten records."""
         given = {key: inner for key, inner in require_object(value or {}, "a filter").items() if inner is not None}
         unknown = [key for key in given if key not in _FILTER_KEYS]
         if unknown:
@@ -95,11 +91,7 @@ class Filter:
 
 
 def read_limit(value: Any) -> int:
-    """Read a limit that a program wrote.
-
-    Raises:
-        MemoryGraphError: the value is not a positive whole number.
-    """
+    """Read a limit that a program wrote."""
     if isinstance(value, bool) or not isinstance(value, (int, float)) or value != int(value) or value < 1:
         shown_value = value if isinstance(value, (int, float)) else describe_type(value)
         raise MemoryGraphError(f"a limit is a whole number from 1, and this is {shown_value}")
@@ -107,11 +99,7 @@ def read_limit(value: Any) -> int:
 
 
 def read_record(value: Any) -> tuple[dict[str, Any], str]:
-    """Read a record that a program adds, and write its JSON text.
-
-    Raises:
-        MemoryGraphError: the value is not an object of JSON values.
-    """
+    """Read a record that a program adds, and write its JSON text."""
     text = compact(require_object(value, "a record"))
     record: dict[str, Any] = json.loads(text)
     return record, text

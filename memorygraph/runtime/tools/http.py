@@ -170,11 +170,7 @@ class HttpTool(ImportedTool):
 
 
 def require_base(url: str) -> Address:
-    """Check an address that an http tool starts from, and give its host and port.
-
-    Raises:
-        MemoryGraphError: it holds more than a host, a port and a path.
-    """
+    """Check an address that an http tool starts from, and give its host and port."""
     if not url.isprintable() or "\\" in url or " " in url:
         raise MemoryGraphError("an address holds no spaces, line breaks or backslashes")
     parts = urlsplit(url)
@@ -192,9 +188,6 @@ def below(path: str) -> str:
 
     >>> below("items/7?full=1"), below("")
     ('/items/7?full=1', '')
-
-    Raises:
-        MemoryGraphError: it is an absolute address, climbs out, or holds what no path holds.
     """
     if not path.isprintable() or "\\" in path or "#" in path:
         raise MemoryGraphError(f"{path!r} is no path: it holds line breaks, backslashes or `#`")

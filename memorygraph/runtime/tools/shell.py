@@ -83,11 +83,7 @@ class ShellTool(ImportedTool):
 
 
 def command_words(text: str) -> list[str]:
-    """Split a command into words, as a shell does; a shell's signs mean nothing else.
-
-    Raises:
-        MemoryGraphError: a quote is not closed.
-    """
+    """Split a command into words, as a shell does; a shell's signs mean nothing else."""
     try:
         return shlex.split(text)
     except ValueError as error:
