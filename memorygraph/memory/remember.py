@@ -22,7 +22,7 @@ from memorygraph.graph.namespace import Namespace, NamespaceTransaction
 from memorygraph.languages import parse
 from memorygraph.llm.completion import Completion, WireMessage
 from memorygraph.llm.model import Model
-from memorygraph.llm.recording import answers_of, call_of
+from memorygraph.llm.completion import answers_of, call_of
 from memorygraph.llm.uris import open_model
 from memorygraph.memory.answers import ParsedAnswer, explain_unfinished, read_program_answer
 from memorygraph.memory.prompts import LANGUAGE, REMEMBER, WRITE_AGAIN, WRITE_TEXT

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from memorygraph.languages.convo import syntax
-from memorygraph.llm.shapes import ReplyError
+from memorygraph.llm.structured import ReplyError
 from memorygraph.runtime.convo.evaluator import Evaluator
 from memorygraph.runtime.convo.values import excerpt, name_kind
 from memorygraph.runtime.values import ValueProblem
