@@ -8,7 +8,7 @@ from typing import Any
 
 from memorygraph.context.origins import copy_value
 from memorygraph.errors import Source
-from memorygraph.languages.agentscript.entry import read_entry
+from memorygraph.languages.agentscript.reading import read_entry
 from memorygraph.languages.agentscript.syntax import Agent, Block, ExpressionStatement, Function, Import
 from memorygraph.runtime.agentscript.generation import Generation, Models
 from memorygraph.runtime.agentscript.interpreter import Interpreter
