@@ -25,7 +25,7 @@ from memorygraph.languages.agentscript.printing import print_expression
 from memorygraph.llm import structured
 from memorygraph.llm.completion import Completion, WireMessage
 from memorygraph.llm.model import OpenAIModel
-from memorygraph.llm.shapes import ReplyError, ShapeField, ShapeMismatch, mock_reply, schema_of
+from memorygraph.llm.structured import ReplyError, ShapeField, ShapeMismatch, mock_reply, schema_of
 from memorygraph.llm.uris import model_of
 from memorygraph.runtime.agentscript.scope import BlockScope, DeclaredSource
 from memorygraph.runtime.agentscript.values import ModelValue, describe_value, require_data

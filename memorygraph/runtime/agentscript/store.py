@@ -15,7 +15,7 @@ from uuid import uuid4
 
 from memorygraph.context.items import ContextItem
 from memorygraph.graph.namespace import Namespace
-from memorygraph.llm.recording import answers_of, call_of
+from memorygraph.llm.completion import answers_of, call_of
 from memorygraph.messages.recorder import Recorder
 from memorygraph.query import Query
 from memorygraph.runtime.agentscript.generation import GenerationRecord
