@@ -21,8 +21,7 @@ from memorygraph.graph.batches import load_batches
 from memorygraph.graph.connection import READ_SECONDS, Connection
 from memorygraph.graph.elements import Edge, Hit, Neighbour, Node
 from memorygraph.graph.loads import Loader, LoadReport, Provenance
-from memorygraph.graph.namespace import Namespace
-from memorygraph.graph.namespaces import NamespaceInfo, drop_namespace, list_namespaces
+from memorygraph.graph.namespace import Namespace, NamespaceInfo, drop_namespace, list_namespaces
 from memorygraph.graph.readonly import check_nesting, check_reads_only
 from memorygraph.graph.schema import apply_schema
 from memorygraph.languages import LANGUAGES, Script, language_of, parse, parse_batches
