@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
+from memorygraph.compiler.pete.goals import Goal, RuleGoals
 from memorygraph.errors import MemoryGraphError
 from memorygraph.graph.namespace import RunQuery
-from memorygraph.runtime.pete.goals import Goal, RuleGoals
 
 MAX_RULES = 1_000
 Pair: TypeAlias = tuple[str, str]
@@ -80,17 +80,6 @@ class Clause:
         head = ends(rule.head)
         body = tuple((ends(goal), Predicate(goal.lemma, goal.negated)) for goal in rule.body)
         return cls(rule, head, body, len(places))
-
-    @property
-    def surface(self) -> str:
-        """The predicate of the head, as it was written."""
-        head = self.rule.head
-        return head.forms[-1] if head.forms else head.lemma
-
-    @property
-    def called(self) -> str:
-        """What the rule is called."""
-        return self.rule.name or self.rule.id
 
     def ways(self) -> Iterator[list[int]]:
         """The goals that together make the body true, one list for each way: what follows an `or` begins one.

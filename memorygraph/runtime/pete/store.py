@@ -12,16 +12,15 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any, NamedTuple
 
-from memorygraph.compiler.pete import Mistake, id_of, pieces_of
+from memorygraph.compiler.pete.state import Mistake, id_of, pieces_of
 from memorygraph.errors import ConflictError, NotFoundError, Problem, ScriptError, Source, Span
 from memorygraph.graph.loads import Loaded, Loader, LoadReport, Provenance, Written
 from memorygraph.graph.namespace import Namespace, NamespaceTransaction
-from memorygraph.languages.pete.reading import ContinuationReader
+from memorygraph.languages.pete.continuation import ContinuationReader
 from memorygraph.languages.pete.syntax import Command, Feedback, Opening, PeteProgram, Piece, Value
 from memorygraph.query import Query
-from memorygraph.runtime.pete.appending import AppendPlanner, LogAppender, MakeFeedback, UnfitPiece
+from memorygraph.runtime.pete.appending import LogAppender, MakeFeedback, UnfitPiece
 from memorygraph.runtime.pete.faculties import Faculties
-from memorygraph.runtime.pete.inference import Answers
 from memorygraph.runtime.pete.log import Frame, LogEntry
 
 LANGUAGE = "pete"
@@ -36,32 +35,14 @@ class LogInfo(NamedTuple):
     tldr: str | None
 
 
-@dataclass(frozen=True)
-class AppendReport:
-    """The report of pieces that were added to a log, and the answers to the last question among them."""
-
-    report: LoadReport
-    warnings: tuple[Mistake, ...] = ()
-    answers: Answers | None = None
-
-
-@dataclass(frozen=True)
-class PendingCommand:
+class PendingCommand(NamedTuple):
     """A command without feedback: the id of its entry, and its text with the blanks before it."""
 
     id: str
     text: str
 
-    @property
-    def command(self) -> Command:
-        """The command itself."""
-        command = read_command(self.text)
-        assert command is not None  # noqa: S101 - what is stored as a command can be read as one
-        return command
 
-
-@dataclass(frozen=True)
-class CommandAnswer:
+class CommandAnswer(NamedTuple):
     """What a faculty answered; `text` is what the log gained, which is nothing if another process was quicker."""
 
     feedback: Any
@@ -114,8 +95,8 @@ class LogStore:
         live: bool = False,
         answered: MakeFeedback | None = None,
         closing: tuple[Query, ...] = (),
-    ) -> AppendReport:
-        """Add pieces to a log, or, without one, begin it.
+    ) -> tuple[Mistake, ...]:
+        """Add pieces to a log, or, without one, begin it; return what was taken differently than it was written.
 
         `stack` are the contexts that must be open. `answered` makes of the answers to a question the feedback that
         the log gets.
@@ -125,22 +106,17 @@ class LogStore:
             ConflictError: other contexts are open by now.
         """
         warnings: list[Mistake] = []
-        answers: list[Answers] = []
 
         def write(transaction: NamespaceTransaction, _stored: object) -> Written:
-            warnings.clear()
-            answers.clear()
             writer = LogAppender(transaction, log, live=live, answered=answered)
             if stack is not None and [frame.address for frame in writer.compiler.stack] != list(stack):
                 raise ConflictError("the log went on elsewhere meanwhile; nothing was added to it")
             writer.write(pieces)
-            warnings.extend(writer.compiler.warnings)
-            answers.extend(writer.answers)
+            warnings[:] = writer.compiler.warnings
             return Written(writer.counts)
 
-        script = Loaded(None, len(pieces), write)
-        report = Loader(self.namespace, LANGUAGE).store(script, closing=closing)
-        return AppendReport(report, tuple(warnings), answers[-1] if answers else None)
+        Loader(self.namespace, LANGUAGE).store(Loaded(None, len(pieces), write), closing=closing)
+        return tuple(warnings)
 
     def pending(self, log: int) -> list[PendingCommand]:
         """List the commands of a log that can be answered, in their order."""
@@ -154,7 +130,9 @@ class LogStore:
         unanswered and calls it. So a command can be called twice, but is answered once, and always directly after
         it, also where other writers have added to the log meanwhile.
         """
-        feedback = faculties.answer(pending.command)
+        command = read_command(pending.text)
+        assert command is not None  # noqa: S101 - what is stored as a command can be read as one
+        feedback = faculties.answer(command)
         piece = make_feedback(feedback)
         value = json.dumps(feedback, ensure_ascii=False)
         query = self.namespace.query("pete_feedback/answer", id=pending.id, text=piece.text, value=value)
@@ -179,16 +157,11 @@ class LogStore:
             ScriptError: the log is wrong, or another one is stored under its name; nothing was changed.
         """
         pieces = read_pieces(program)
-        warnings = list(program.warnings)
 
         def write(transaction: NamespaceTransaction, _stored: object) -> Written:
-            log, new = self.find_new(transaction, program, pieces)
-            writer = LogAppender(transaction, log, live=False)
-            try:
-                writer.write(new)
-            except UnfitPiece as unfit:
-                raise ScriptError(locate(unfit.mistakes, program.source)) from unfit
-            return Written(writer.counts, (*warnings, *locate(writer.compiler.warnings, program.source)))
+            writer = self.write_new(transaction, program, pieces)
+            warnings = locate(writer.compiler.warnings, program.source)
+            return Written(writer.counts, (*program.warnings, *warnings))
 
         script = Loaded(program.source.file, len(program.statements), write)
         return Loader(self.namespace, LANGUAGE).store(script, dry_run=dry_run, provenance=provenance)
@@ -200,17 +173,21 @@ class LogStore:
             ScriptError: the log is wrong, or another one is stored under its name.
         """
         pieces = read_pieces(program)
+        return self.namespace.read_with(
+            lambda transaction: self.write_new(transaction, program, pieces, dry_run=True).planned
+        )
 
-        def work(transaction: NamespaceTransaction) -> list[Query]:
-            log, new = self.find_new(transaction, program, pieces)
-            writer = AppendPlanner(transaction, log, live=False)
-            try:
-                writer.write(new)
-            except UnfitPiece as unfit:
-                raise ScriptError(locate(unfit.mistakes, program.source)) from unfit
-            return writer.planned
-
-        return self.namespace.read_with(work)
+    def write_new(
+        self, transaction: NamespaceTransaction, program: PeteProgram, pieces: list[Piece], *, dry_run: bool = False
+    ) -> LogAppender:
+        """Write what the store lacks of a log."""
+        log, new = self.find_new(transaction, program, pieces)
+        writer = LogAppender(transaction, log, dry_run=dry_run)
+        try:
+            writer.write(new)
+        except UnfitPiece as unfit:
+            raise ScriptError(locate(unfit.mistakes, program.source)) from unfit
+        return writer
 
     def find_new(
         self, transaction: NamespaceTransaction, program: PeteProgram, pieces: list[Piece]
@@ -291,29 +268,20 @@ def locate(mistakes: Sequence[Mistake], source: Source) -> list[Problem]:
 
 def build_frames(rows: Sequence[dict[str, Any]]) -> dict[int, Frame]:
     """Build the contexts of a log, by their addresses, from the rows of `read-log`."""
-    contexts = sorted((row for row in rows if row["part"] == "context"), key=lambda row: int(row["context"]))
     frames: dict[int, Frame] = {}
-    parts: dict[int, list[LogEntry | Frame]] = {}
-    for row in contexts:
-        frame = Frame(
-            row["context"],
-            row["name"],
-            row["text"],
-            row["index"],
-            tuple(row["mentions"]),
-            row["tail"],
-            row["tldr"],
-            frames.get(row["parent"]),
-        )
+    contexts = (row for row in rows if row["part"] == "context")
+    for row in sorted(contexts, key=lambda row: int(row["context"])):  # a context has a lower address than those in it
+        parent = frames.get(row["parent"])
+        refs = tuple(row["mentions"])
+        frame = Frame(row["context"], row["name"], row["text"], row["index"], refs, row["tail"], row["tldr"], parent)
         frames[frame.address] = frame
-        parts[frame.address] = frame.parts
-        if frame.parent is not None:
-            frame.parent.parts.append(frame)
+        if parent is not None:
+            parent.parts.append(frame)
     for row in rows:
         if row["part"] == "entry":
             mentions, binds = frozenset(row["mentions"] or ()), frozenset(row["binds"] or ())
-            entry = LogEntry(row["index"], row["name"], row["text"], mentions, binds, row["address"], row["at"])
-            parts[row["context"]].append(entry)
-    for listed in parts.values():
-        listed.sort(key=lambda part: part.index)
+            entry = LogEntry(row["index"], row["name"], row["text"], mentions, binds, row["address"])
+            frames[row["context"]].parts.append(entry)
+    for frame in frames.values():
+        frame.parts.sort(key=lambda part: part.index)
     return frames

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from memorygraph.compiler.pete import id_of
+from memorygraph.compiler.pete.state import id_of
 from memorygraph.errors import Problem
 from memorygraph.languages.pete.gbnf import grammar
 from memorygraph.languages.pete.syntax import Closing, Command, Opening, Piece, Question
@@ -138,17 +138,15 @@ class TurnTaker:
             return piece
 
         try:
-            appended = self.store.append(
-                log, pieces, stack=stack, live=True, answered=answer_question, closing=(joined,)
-            )
+            noted = self.store.append(log, pieces, stack=stack, live=True, answered=answer_question, closing=(joined,))
         except UnfitPiece as unfit:
             mistake = unfit.mistakes[0]
             located = reply.problem_at(unfit.number, mistake.message, mistake.code, mistake.span)
             turn = replace(turn, problem=located)
             pieces = pieces[: unfit.number]
-            appended = self.store.append(log, pieces, stack=stack, live=True, closing=(joined,))
+            noted = self.store.append(log, pieces, stack=stack, live=True, closing=(joined,))
         written = "".join(piece.text for piece in pieces)
-        warnings = (*turn.warnings, *(mistake.message for mistake in appended.warnings))
+        warnings = (*turn.warnings, *(mistake.message for mistake in noted))
         turn = replace(turn, written=written, warnings=warnings, closed=depth + sum(map(depth_change, pieces)) == 0)
         if turn.problem is not None or not pieces:
             return turn
