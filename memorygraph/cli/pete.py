@@ -18,7 +18,7 @@ from memorygraph.errors import MemoryGraphError, ModelError
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from memorygraph.runtime.pete.thought import PeteStep
+    from memorygraph.runtime.pete.turn import PeteStep
     from memorygraph.runtime.pete.views import View
 
 _ADDRESS = re.compile(r"(?:memory:)?([0-9]+)")

@@ -56,11 +56,7 @@ class LogAppender:
         self.compiler = Compiler(stack, self._known, log=log, live=live)
 
     def write(self, pieces: Sequence[Piece]) -> None:
-        """Write all of the pieces.
-
-        Raises:
-            UnfitPiece: one of them does not fit what is stored.
-        """
+        """Write all of the pieces; one that does not fit what is stored is an UnfitPiece."""
         self.look_up(needs_of(pieces, root=not self.compiler.stack, live=self._live, faculties=self._known.faculties))
         for number, piece in enumerate(pieces):
             self.compiler.add(piece)

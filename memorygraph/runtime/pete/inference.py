@@ -192,8 +192,9 @@ class ProofSearch:
             left = min(left, self.most + 1)
         facts = self.knowledge.facts([table.pattern for table in tables], left + 1)
         self.rows += len(facts)
-        for fact in facts[:left]:
-            self.offer(tables[fact.goal], fact.pair, FoundProof(0, fact.surface, fact.edge))
+        for row in facts[:left]:
+            found = FoundProof(0, row["surface"], row["edge"])
+            self.offer(tables[row["goal"]], (row["subject"], row["object"]), found)
         if self.rows > MAX_FACTS:
             raise BoundMet(f"more than {MAX_FACTS} facts were to be read")
 
@@ -216,7 +217,7 @@ class ProofSearch:
 
     def find_uses(self, table: GoalTable) -> Iterator[RuleUse]:
         """Find the rules that could answer a goal, in all their ways."""
-        for clause in self.knowledge.rules(table.pattern.predicate):
+        for clause in self.knowledge.rules.get(table.pattern.predicate, ()):
             yield from clause.uses_for(table.pattern)
 
     def has_rules(self, table: GoalTable) -> bool:

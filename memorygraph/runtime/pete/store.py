@@ -1,7 +1,7 @@
 """Logs of PETE in Neo4j: how they are read, and how they go on.
 
-Every piece that is added is written in one transaction under the write lock of its namespace, and what it is added
-to is read in that same transaction: so two writers of one log take turns, and nothing is remembered between them.
+What is added to a log is written in the transaction that reads the log, under the write lock of its namespace: so two
+writers of one log take turns, and nothing is remembered between them.
 """
 
 from __future__ import annotations
@@ -65,22 +65,14 @@ class LogStore:
         return int(rows[0]["address"]) if rows else None
 
     def log_of(self, address: int) -> int:
-        """Find the log that a context is in.
-
-        Raises:
-            NotFoundError: there is no such context.
-        """
+        """Find the log that a context is in."""
         rows = self.namespace.read("pete/find-context", id=id_of(address))
         if not rows:
             raise NotFoundError(f"there is no context memory:{address} in namespace `{self.namespace}`")
         return int(rows[0]["log"])
 
     def read(self, log: int) -> Frame:
-        """Read a whole log, by one query.
-
-        Raises:
-            NotFoundError: there is no such log.
-        """
+        """Read a whole log, by one query."""
         frames = build_frames(self.namespace.read("pete/read-log", log=log))
         if log not in frames:
             raise NotFoundError(f"there is no log memory:{log} in namespace `{self.namespace}`")
@@ -98,12 +90,8 @@ class LogStore:
     ) -> tuple[Mistake, ...]:
         """Add pieces to a log, or, without one, begin it; return what was taken differently than it was written.
 
-        `stack` are the contexts that must be open. `answered` makes of the answers to a question the feedback that
-        the log gets.
-
-        Raises:
-            UnfitPiece: a piece does not fit what is stored; nothing was written.
-            ConflictError: other contexts are open by now.
+        `stack` are the contexts that must be open, or it is a ConflictError. `answered` makes of the answers to a
+        question the feedback that the log gets. Where it raises, nothing was written.
         """
         warnings: list[Mistake] = []
 
@@ -124,12 +112,9 @@ class LogStore:
         return [PendingCommand(row["id"], row["text"]) for row in rows]
 
     def answer(self, pending: PendingCommand, faculties: Faculties) -> CommandAnswer:
-        """Call a command, and write what it gives after it.
-
-        A command is stored before it is called, so that a crash meanwhile loses nothing: the next step finds it
-        unanswered and calls it. So a command can be called twice, but is answered once, and always directly after
-        it, also where other writers have added to the log meanwhile.
-        """
+        """Call a command, and write what it gives directly after it, even if the log has gone on meanwhile."""
+        # It is stored before it is called: after a crash, the next step finds it unanswered and calls it. So a command
+        # can be called twice, but is answered once.
         command = read_command(pending.text)
         assert command is not None  # noqa: S101 - what is stored as a command can be read as one
         feedback = faculties.answer(command)
@@ -151,11 +136,7 @@ class LogStore:
         progress: Callable[[int], None] | None = None,  # noqa: ARG002 - a log is written at once
         provenance: Provenance | None = None,
     ) -> LoadReport:
-        """Store a log, or what a stored one lacks.
-
-        Raises:
-            ScriptError: the log is wrong, or another one is stored under its name; nothing was changed.
-        """
+        """Store a log, or what a stored one lacks; where it raises, nothing was changed."""
         pieces = read_pieces(program)
 
         def write(transaction: NamespaceTransaction, _stored: object) -> Written:
@@ -167,11 +148,7 @@ class LogStore:
         return Loader(self.namespace, LANGUAGE).store(script, dry_run=dry_run, provenance=provenance)
 
     def queries(self, program: PeteProgram) -> list[Query]:
-        """Plan what `load` would write for a log, as far as its questions can be answered by what is stored now.
-
-        Raises:
-            ScriptError: the log is wrong, or another one is stored under its name.
-        """
+        """Plan what `load` would write for a log, as far as its questions can be answered by what is stored now."""
         pieces = read_pieces(program)
         return self.namespace.read_with(
             lambda transaction: self.write_new(transaction, program, pieces, dry_run=True).planned
@@ -237,11 +214,7 @@ def make_feedback(data: Any) -> Piece:
 
 
 def read_pieces(program: PeteProgram) -> list[Piece]:
-    """Split a log into its pieces, from its name on.
-
-    Raises:
-        ScriptError: the log is wrong.
-    """
+    """Split a log without problems into its pieces, from its name on."""
     if program.problems:
         raise ScriptError(list(program.problems))
     first, *others = pieces_of(program.items, program.source.text)
