@@ -112,9 +112,8 @@ class Parts:
 
     def text(self, count: int) -> str:
         """Render the first `count` parts."""
-        opening, closing = self.brackets
         inner = ",\n".join([f"  {text}" for text in self.texts[:count]])
-        return f"{opening}\n{inner}\n{closing}" if count else self.brackets
+        return f"{self.brackets[0]}\n{inner}\n{self.brackets[1]}" if count else self.brackets
 
     def fit(self, budget: Budget) -> int:
         """Return how many parts fit; not all of them do."""
