@@ -9,30 +9,31 @@ from typing import Any
 
 import click
 
-from memorygraph.cli.output import AS_JSON
+from memorygraph.cli.output import AS_JSON, error_records, print_json, say_error
 from memorygraph.cli.settings import Settings
+from memorygraph.errors import MemoryGraphError
 
 # Where each command lives. It is imported only when it is called, so that `--help` stays quick.
 _COMMANDS = {
     "up": ("server", "start the embedded Neo4j"),
     "down": ("server", "stop the embedded Neo4j"),
     "status": ("server", "say where the embedded Neo4j is"),
-    "doctor": ("doctor", "check the whole set-up and say the next step"),
-    "backup": ("backup", "write the embedded Neo4j's graph into a file"),
-    "restore": ("backup", "have the graph of a backup in the embedded Neo4j"),
+    "doctor": ("server", "check the whole set-up and say the next step"),
+    "backup": ("server", "write the embedded Neo4j's graph into a file"),
+    "restore": ("server", "have the graph of a backup in the embedded Neo4j"),
     "browser": ("server", "open Neo4j Browser"),
     "load": ("load", "store scripts in the graph"),
     "check": ("load", "find what is wrong in scripts, without a database"),
     "run": ("run", "run a program"),
-    "programs": ("programs", "list, show or forget stored programs"),
-    "graph": ("graph", "draw a node graph"),
+    "programs": ("run", "list, show or forget stored programs"),
+    "graph": ("run", "draw a node graph"),
     "repl": ("repl", "try AgentScript line by line"),
-    "query": ("read", "run Cypher"),
-    "show": ("read", "show a node or an edge"),
-    "neighbours": ("read", "show what is near a node"),
-    "search": ("read", "find nodes by their text"),
-    "recall": ("recall", "show what a text brings to mind"),
-    "export": ("read", "print the namespace as a script"),
+    "query": ("graph", "run Cypher"),
+    "show": ("graph", "show a node or an edge"),
+    "neighbours": ("graph", "show what is near a node"),
+    "search": ("graph", "find nodes by their text"),
+    "recall": ("memory", "show what a text brings to mind"),
+    "export": ("graph", "print the namespace as a script"),
     "history": ("history", "show who changed a node or an edge, and from what"),
     "revisions": ("history", "list the loads of the namespace"),
     "undo": ("history", "take back what a load did"),
@@ -42,11 +43,11 @@ _COMMANDS = {
     "serve": ("serve", "serve the memory to MCP clients"),
     "messages": ("messages", "read conversations and their versions"),
     "pete": ("pete", "let a model think, and read its thoughts"),
-    "remember": ("remember", "let a model write down what a text says"),
-    "chat": ("remember", "talk with a model that has a memory"),
-    "evaluate": ("recall", "measure recall on conversations"),
-    "delete": ("write", "delete a node or an edge"),
-    "namespaces": ("write", "list or drop namespaces"),
+    "remember": ("memory", "let a model write down what a text says"),
+    "chat": ("memory", "talk with a model that has a memory"),
+    "evaluate": ("memory", "measure recall on conversations"),
+    "delete": ("graph", "delete a node or an edge"),
+    "namespaces": ("graph", "list or drop namespaces"),
 }
 
 
@@ -65,13 +66,10 @@ class _LazyGroup(click.Group):
         """Run the command; an error ends in a message and its exit code, never in a traceback."""
         try:
             return super().invoke(ctx)
-        except Exception as error:
-            from memorygraph.cli.failure import print_error
-            from memorygraph.errors import MemoryGraphError
-
-            if not isinstance(error, MemoryGraphError):
-                raise
-            print_error(error, as_json=ctx.meta.get(AS_JSON, False))
+        except MemoryGraphError as error:
+            say_error(error)
+            if ctx.meta.get(AS_JSON):
+                print_json({"errors": error_records(error)})
             ctx.exit(error.exit_code)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
