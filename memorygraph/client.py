@@ -193,11 +193,7 @@ class MemoryGraph:
 
     @staticmethod
     def check(
-        source: str | Script,
-        language: str = "contextscript",
-        *,
-        strict: bool = False,
-        file: str | None = None,
+        source: str | Script, language: str = "contextscript", *, strict: bool = False, file: str | None = None
     ) -> list[Problem]:
         """Everything that can be found wrong in a script without a database; empty when all is well.
 
@@ -617,12 +613,7 @@ class MemoryGraph:
         from memorygraph.memory.remember import remember_text
 
         return remember_text(
-            self.scope,
-            text,
-            model,
-            attempts=attempts,
-            budget=budget,
-            embedder=self._recaller.embedder,
+            self.scope, text, model, attempts=attempts, budget=budget, embedder=self._recaller.embedder
         )
 
     def chat(

@@ -81,13 +81,7 @@ class Problem:
 
     def as_dict(self) -> dict[str, str | int | None]:
         """The problem as `--json` prints it."""
-        return {
-            "file": self.file,
-            "line": self.line,
-            "column": self.column,
-            "message": self.message,
-            "code": self.code,
-        }
+        return {"file": self.file, "line": self.line, "column": self.column, "message": self.message, "code": self.code}
 
 
 def _window(line: str, column: int, width: int = 100) -> tuple[str, int]:

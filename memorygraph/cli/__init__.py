@@ -77,7 +77,7 @@ class _LazyGroup(click.Group):
             formatter.write_dl([(name, text) for name, (_, text) in _COMMANDS.items()])
 
 
-@click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "show_default": True})
 @click.option("--uri", metavar="URI", help="The Neo4j server [NEO4J_URI; without it the embedded server].")
 @click.option("--user", metavar="NAME", help="The user name [NEO4J_USERNAME, then neo4j].")
 @click.option("--password", metavar="PASSWORD", help="The password [NEO4J_PASSWORD].")
@@ -85,20 +85,13 @@ class _LazyGroup(click.Group):
 @click.option("--namespace", "-n", metavar="NAME", help="The namespace [MEMORYGRAPH_NAMESPACE, then default].")
 @click.version_option(package_name="memorygraph")
 @click.pass_context
-def cli(
-    ctx: click.Context,
-    uri: str | None,
-    user: str | None,
-    password: str | None,
-    database: str | None,
-    namespace: str | None,
-) -> None:
+def cli(ctx: click.Context, /, **options: str | None) -> None:
     """A knowledge graph as memory for language-model agents, kept in Neo4j.
 
     Exit codes: 0 done, 1 the script or the request is invalid or refused and nothing was changed, 2 wrong
     usage, 3 Neo4j cannot be reached or started, 4 the model endpoint failed.
     """
-    ctx.obj = Settings(uri, user, password, database, namespace)
+    ctx.obj = Settings(**options)
 
 
 def main() -> None:

@@ -85,9 +85,7 @@ def show_command(graph: MemoryGraph, *, identifier: str, moment: int | datetime 
 
 @click.command("neighbours")
 @click.argument("identifier", metavar="ID")
-@click.option(
-    "--depth", default=1, show_default=True, type=click.IntRange(1, 20), metavar="N", help="How many edges away."
-)
+@click.option("--depth", default=1, type=click.IntRange(1, 20), metavar="N", help="How many edges away.")
 @json_option
 @pass_graph
 def neighbours_command(graph: MemoryGraph, *, identifier: str, depth: int) -> None:
@@ -106,9 +104,7 @@ def neighbours_command(graph: MemoryGraph, *, identifier: str, depth: int) -> No
 
 @click.command("search")
 @click.argument("text")
-@click.option(
-    "--limit", default=10, show_default=True, type=click.IntRange(1, 1000), metavar="N", help="At most so many."
-)
+@click.option("--limit", default=10, type=click.IntRange(1, 1000), metavar="N", help="At most so many.")
 @json_option
 @pass_graph
 def search_command(graph: MemoryGraph, *, text: str, limit: int) -> None:
@@ -126,7 +122,6 @@ def search_command(graph: MemoryGraph, *, text: str, limit: int) -> None:
     "--format",
     "form",
     default="contextscript",
-    show_default=True,
     type=click.Choice(["contextscript", "jsonl", "graphml", "server-memory"]),
 )
 @at_option

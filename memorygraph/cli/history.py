@@ -61,9 +61,7 @@ def history_command(graph: MemoryGraph, *, identifier: str) -> None:
 
 
 @click.command("revisions")
-@click.option(
-    "--limit", default=20, show_default=True, type=click.IntRange(1, 100_000), metavar="N", help="At most so many."
-)
+@click.option("--limit", default=20, type=click.IntRange(1, 100_000), metavar="N", help="At most so many.")
 @json_option
 @pass_graph
 def revisions_command(graph: MemoryGraph, *, limit: int) -> None:

@@ -44,10 +44,7 @@ _strict = click.option("--strict", is_flag=True, help="Accept only the language'
 @click.option("--dry-run", is_flag=True, help="Do everything, report it, and roll back.")
 @click.option("--show-cypher", is_flag=True, help="Print the Cypher that would run, and change nothing.")
 @click.option(
-    "--batch",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Commit every N statements; goes on after a break.",
+    "--batch", type=click.IntRange(min=1), metavar="N", help="Commit every N statements; goes on after a break."
 )
 @click.option("--restart", is_flag=True, help="With --batch: begin anew after a break, not where it stopped.")
 @json_option

@@ -42,8 +42,8 @@ Type a message; what the model remembers of it is shown below its answer.
 
 @click.command("recall")
 @click.argument("text")
-@click.option("--budget", default="2k", show_default=True, metavar="2k|500t", help="Characters or tokens to show.")
-@click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, metavar="N", help="Hits at most.")
+@click.option("--budget", default="2k", metavar="2k|500t", help="Characters or tokens to show.")
+@click.option("--limit", type=click.IntRange(min=1), default=20, metavar="N", help="Hits at most.")
 @click.option("--conversation", metavar="NAME", help="Only messages of this conversation, and any node.")
 @click.option(
     "--at",
@@ -100,17 +100,12 @@ def asking_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options of the commands that ask a model."""
     for option in (
         click.option(
-            "--budget",
-            default="2k",
-            show_default=True,
-            metavar="2k|500t",
-            help="What is recalled for the model, in characters or tokens.",
+            "--budget", default="2k", metavar="2k|500t", help="What is recalled for the model, in characters or tokens."
         ),
         click.option(
             "--attempts",
             type=click.IntRange(min=1),
             default=3,
-            show_default=True,
             metavar="N",
             help="How often the model may write a program, until it is right.",
         ),
@@ -165,10 +160,8 @@ def say_report(report: LoadReport) -> None:
 
 
 @click.command("chat")
-@click.option("--conversation", default="chat", show_default=True, metavar="NAME", help="Where the messages are kept.")
-@click.option(
-    "--history", default="12k", show_default=True, metavar="12k|3kt", help="What the model sees of what was said."
-)
+@click.option("--conversation", default="chat", metavar="NAME", help="Where the messages are kept.")
+@click.option("--history", default="12k", metavar="12k|3kt", help="What the model sees of what was said.")
 @asking_options
 @json_option
 @pass_graph

@@ -101,9 +101,7 @@ time_type = click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"])
 
 @messages_command.command("export")
 @click.argument("name")
-@click.option(
-    "--format", "form", default="openai", show_default=True, type=click.Choice(["openai", "prompt-completion"])
-)
+@click.option("--format", "form", default="openai", type=click.Choice(["openai", "prompt-completion"]))
 @click.option("--model", metavar="NAME", help="Only answers of this model.")
 @click.option("--since", type=time_type, metavar="TIME", help="Only answers stored then or later (UTC).")
 @click.option("--until", type=time_type, metavar="TIME", help="Only answers stored before then (UTC).")

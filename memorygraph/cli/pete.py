@@ -113,15 +113,14 @@ def thinking_options(command: Callable[..., Any]) -> Callable[..., Any]:
             "--grammar",
             type=click.Choice(["auto", "llama", "vllm", "none"]),
             default="auto",
-            show_default=True,
             help="How the endpoint takes a grammar.",
         ),
-        click.option("--attempts", type=click.IntRange(min=1), default=3, show_default=True, metavar="N"),
+        click.option("--attempts", type=click.IntRange(min=1), default=3, metavar="N"),
         click.option(
             "--faculty", "faculties", multiple=True, metavar="NAME=URI", help="A tool that the model may call."
         ),
         click.option("--sense", "reports", multiple=True, metavar="NAME=JSON", help="What a sensor reports before."),
-        click.option("--budget", default="12k", show_default=True, metavar="2k|500t", help="What the model sees."),
+        click.option("--budget", default="12k", metavar="2k|500t", help="What the model sees."),
         click.option("--model", metavar="NAME", help="The model [MEMORYGRAPH_MODEL]."),
         click.argument("name"),
     ):
@@ -141,7 +140,7 @@ def step_pete_command(graph: MemoryGraph, /, **options: Any) -> None:
 
 
 @pete_command.command("run")
-@click.option("--max-steps", type=click.IntRange(min=1), default=10, show_default=True, metavar="N")
+@click.option("--max-steps", type=click.IntRange(min=1), default=10, metavar="N")
 @thinking_options
 @pass_graph
 def run_pete_command(graph: MemoryGraph, /, *, max_steps: int, **options: Any) -> None:
@@ -154,7 +153,6 @@ def run_pete_command(graph: MemoryGraph, /, *, max_steps: int, **options: Any) -
     "--root",
     type=click.Choice(["log", "continuation"]),
     default="log",
-    show_default=True,
     help="What it describes: a whole log, or what a model may write next.",
 )
 def grammar_pete_command(root: str) -> None:

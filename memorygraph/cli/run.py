@@ -49,7 +49,7 @@ allow_host_option = click.option(
 @click.option("--agent", metavar="NAME", help="Begin with this agent.")
 @click.option("--function", metavar="NAME", help="Begin with this function.")
 @click.option("--trace", metavar="FILE|pretty", help="Write the trace to a file, or show it as it happens.")
-@click.option("--max-steps", type=click.IntRange(min=1), default=100, show_default=True, metavar="N")
+@click.option("--max-steps", type=click.IntRange(min=1), default=100, metavar="N")
 @allow_tool_option
 @allow_host_option
 @click.option(
@@ -194,7 +194,7 @@ def forget_programs_command(graph: MemoryGraph, *, name: str) -> None:
 
 @click.command("graph")
 @click.argument("file", metavar="FILE")
-@click.option("--format", "format_", type=click.Choice(["mermaid", "svg"]), default="mermaid", show_default=True)
+@click.option("--format", "format_", type=click.Choice(["mermaid", "svg"]), default="mermaid")
 @click.option("--run", "run_", metavar="RUN", help="Draw the path of this run on it.")
 @click.option("--output", "-o", metavar="FILE", help="Write it there instead of printing it.")
 @json_option

@@ -18,9 +18,9 @@ MCP_MISSING = "the memory server needs the package mcp: pip install 'memorygraph
 
 
 @click.command("serve")
-@click.option("--transport", type=click.Choice(["stdio", "http"]), default="stdio", show_default=True)
-@click.option("--host", default="127.0.0.1", show_default=True, metavar="HOST", help="Where to listen, for http.")
-@click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True, metavar="PORT")
+@click.option("--transport", type=click.Choice(["stdio", "http"]), default="stdio")
+@click.option("--host", default="127.0.0.1", metavar="HOST", help="Where to listen, for http.")
+@click.option("--port", type=click.IntRange(0, 65535), default=8000, metavar="PORT")
 @click.option("--tokens", metavar="FILE", help="Bearer tokens, each with its namespace: lines `NAMESPACE TOKEN`.")
 @click.option(
     "--token", "given", multiple=True, metavar="NAMESPACE=TOKEN", help="A token; the process list shows it to others."
@@ -66,7 +66,7 @@ def serve_command(
 
 @click.command("import")
 @click.argument("file")
-@click.option("--format", "form", type=click.Choice(["server-memory"]), default="server-memory", show_default=True)
+@click.option("--format", "form", type=click.Choice(["server-memory"]), default="server-memory")
 @json_option
 @pass_graph
 def import_command(graph: MemoryGraph, *, file: str, form: str) -> None:  # noqa: ARG001 - there is one format

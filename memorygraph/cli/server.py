@@ -117,7 +117,9 @@ def doctor_command(context: click.Context) -> None:
 @click.argument("saved_query", metavar="[QUERY]", required=False)
 @click.option("-p", "--parameter", "parameters", multiple=True, metavar="KEY=VALUE", help="For the saved query.")
 @click.option("--queries", is_flag=True, help="List the saved queries, and open nothing.")
-@click.option("--open/--no-open", "open_it", default=True, help="Open the address, or only print it.")
+@click.option(
+    "--open/--no-open", "open_it", default=True, show_default=False, help="Open the address, or only print it."
+)
 @click.option("--show-password", is_flag=True, help="Print the password too.")
 @json_option
 @click.pass_obj
