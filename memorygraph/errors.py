@@ -34,6 +34,7 @@ A `Problem` is one finding in a script, with its place. `check` returns problems
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cached_property
@@ -118,12 +119,7 @@ class Source:
 
     @cached_property
     def _line_starts(self) -> list[int]:
-        starts = [0]
-        position = self.text.find("\n")
-        while position >= 0:
-            starts.append(position + 1)
-            position = self.text.find("\n", position + 1)
-        return starts
+        return [0, *(match.end() for match in re.finditer("\n", self.text))]
 
     def position(self, offset: int) -> tuple[int, int]:
         """The line and the column, both from 1, of the character at an offset."""
