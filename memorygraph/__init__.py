@@ -33,8 +33,12 @@ if TYPE_CHECKING:
     from memorygraph.messages.record import Recorded
     from memorygraph.messages.recorder import RecordWarning
     from memorygraph.query import Query
-    from memorygraph.runtime.convo.controller import ConvoGraphController, convo_graph, execute_convo_graph
-    from memorygraph.runtime.convo.conversation import Conversation
+    from memorygraph.runtime.convo.controller import (
+        Conversation,
+        ConvoGraphController,
+        convo_graph,
+        execute_convo_graph,
+    )
     from memorygraph.runtime.runs import RunResult
     from memorygraph.server.embedded import EmbeddedServer
 
@@ -85,8 +89,12 @@ _HOMES = {
     "memorygraph.messages.record": ("Recorded",),
     "memorygraph.messages.recorder": ("RecordWarning",),
     "memorygraph.query": ("Query",),
-    "memorygraph.runtime.convo.controller": ("ConvoGraphController", "convo_graph", "execute_convo_graph"),
-    "memorygraph.runtime.convo.conversation": ("Conversation",),
+    "memorygraph.runtime.convo.controller": (
+        "Conversation",
+        "ConvoGraphController",
+        "convo_graph",
+        "execute_convo_graph",
+    ),
     "memorygraph.runtime.runs": ("RunResult",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

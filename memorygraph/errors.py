@@ -24,7 +24,7 @@ The tree (the exit code of the command line in brackets)::
      │         └── NotClosedError [3]  the server was killed before, and has to be started once
      └── ModelError [4]           the model endpoint failed
           ├── LocatedModelError [4]  it did at a place of a program (runtime.agentscript)
-          └── ReplyError [4]      it answered, and not what it was asked for (llm.shapes)
+          └── ReplyError [4]      it answered, and not what it was asked for (llm.structured)
                ├── UnparsableReply [4]  there is no JSON in its answer
                └── ShapeMismatch [4]  the JSON has another shape
 

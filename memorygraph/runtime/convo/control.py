@@ -98,11 +98,7 @@ class StatementBlock:
         return value
 
     def body_of_loop(self, name: str, index: int) -> int:
-        """The index after a loop at an index and the statement that it repeats.
-
-        Raises:
-            ValueProblem: there is no statement to repeat, or the loop stands in a `define`.
-        """
+        """The index after a loop at an index and the statement that it repeats."""
         self.require_statements(name)
         end = self.end_of(index)
         if end == index + 1:
@@ -110,11 +106,7 @@ class StatementBlock:
         return end
 
     def require_statements(self, name: str) -> None:
-        """Refuse a statement in a `define`, which only holds expressions.
-
-        Raises:
-            ValueProblem: the scope is that of a `define`.
-        """
+        """Refuse a statement in a `define`, which only holds expressions."""
         if self.scope.defining:
             raise ValueProblem(f"`{name}` cannot stand in a `define`; write it in a `do`", "not-in-define")
 
@@ -174,11 +166,7 @@ def execute_foreach(block: StatementBlock, index: int) -> tuple[Any, int]:
 
 
 def list_items(value: Any) -> list[Any]:
-    """List what `foreach` goes through.
-
-    Raises:
-        ValueProblem: the value is neither a list nor a map.
-    """
+    """List what `foreach` goes through."""
     if isinstance(value, dict):
         return [{"key": key, "value": inner} for key, inner in value.items()]
     if value is UNDEFINED or value is None:

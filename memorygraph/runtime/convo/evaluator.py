@@ -58,10 +58,6 @@ class Evaluator:
     """Evaluates the expressions of a conversation. It can be used from several threads at once.
 
     `source` is the text that the syntax is from; errors show their place in it.
-
-    >>> evaluator = Evaluator(Environment({"input": "a review"}), Source(""))
-    >>> evaluator.value(syntax.Call(("add",), (syntax.Argument(syntax.Reference(("input",))),)))
-    'a review'
     """
 
     def __init__(self, environment: Environment, source: Source) -> None:
@@ -71,37 +67,21 @@ class Evaluator:
     # For the rest of the engine. `defining` allows only what a `define` may call.
 
     def value(self, value: syntax.Value, *, defining: bool = False) -> Any:
-        """Evaluate an expression.
-
-        Raises:
-            ScriptError: it cannot be evaluated; the problem says where and why.
-        """
+        """Evaluate an expression."""
         return self.statements((syntax.Statement(value, span=value.span),), defining=defining)
 
     def statements(self, statements: Sequence[syntax.Statement], *, defining: bool = False) -> Any:
-        """Execute statements; give the value of the last one, or of `return`, which ends them.
-
-        Raises:
-            ScriptError: one of them cannot be executed.
-        """
+        """Execute statements; give the value of the last one, or of `return`, which ends them."""
         with deep_calls():
             span = statements[0].span if statements else Span(0, 0)
             return self.body(statements, ConvoScope(self.environment, defining=defining), span)
 
     def template(self, template: syntax.Template, *, defining: bool = False) -> str:
-        """Render a template. What is inserted is data: nothing in it is evaluated again.
-
-        Raises:
-            ScriptError: an insertion cannot be evaluated.
-        """
+        """Render a template. What is inserted is data: nothing in it is evaluated again."""
         return str(self.value(template, defining=defining))
 
     def call_function(self, function: syntax.FunctionMessage, arguments: CallArguments) -> Any:
-        """Call a function of the conversation.
-
-        Raises:
-            ScriptError: the arguments do not fit, or a statement of its body fails.
-        """
+        """Call a function of the conversation."""
         with deep_calls():
             try:
                 return self.call(function, arguments, ConvoScope(self.environment))
@@ -109,11 +89,7 @@ class Evaluator:
                 self.fail(error, function.span)
 
     def declare(self, functions: Sequence[syntax.FunctionMessage]) -> None:
-        """Make functions of the conversation callable by their names.
-
-        Raises:
-            ScriptError: one has the name of a built-in function; no function was declared.
-        """
+        """Make functions of the conversation callable by their names."""
         problems = [
             self.source.problem(f"`{function.name}` is built in, and cannot be defined", "built-in", function.span)
             for function in functions
@@ -124,11 +100,7 @@ class Evaluator:
         self.environment.functions.update({function.name: function for function in functions})
 
     def signature(self, function: syntax.FunctionMessage) -> Struct:
-        """The parameters of a function as a type: those of its parameter type, and those that it names.
-
-        Raises:
-            ScriptError: a type in its head is invalid.
-        """
+        """The parameters of a function as a type: those of its parameter type, and those that it names."""
         with deep_calls():
             try:
                 return self.read_signature(function, ConvoScope(self.environment))
@@ -136,16 +108,7 @@ class Evaluator:
                 self.fail(error, function.span)
 
     def type(self, value: syntax.Value | str) -> ConvoType:
-        """Read the type that an expression gives, or that a text names: `Name`, `Name[]` or `array(Name)`.
-
-        >>> evaluator = Evaluator(Environment(), Source(""))
-        >>> evaluator.type("string[]")
-        ArrayOf(item=Basic(name='string'))
-
-        Raises:
-            ScriptError: the value of the expression is not a type.
-            ValueProblem: there is no type of that name.
-        """
+        """Read the type that an expression gives, or that a text names: `Name`, `Name[]` or `array(Name)`."""
         if isinstance(value, str):
             return self.find_type(value)
         found = self.value(value, defining=True)
@@ -346,11 +309,7 @@ class Evaluator:
 
 
 def bind(name: str, signature: Struct, arguments: CallArguments) -> Mapping[str, Any]:
-    """Assign the arguments of a call to the parameters of the function.
-
-    Raises:
-        ValueProblem: there are too many arguments, or one is for a parameter that does not exist.
-    """
+    """Assign the arguments of a call to the parameters of the function."""
     names = [field.name for field in signature.fields]
     if not isinstance(arguments, Mapping):
         if len(arguments) > len(names):

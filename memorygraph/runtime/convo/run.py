@@ -41,13 +41,7 @@ class ConvoRun:
     resume: str | None = None
 
     def __call__(self, program: ConvoProgram, given: Any = None) -> RunResult:
-        """Run the graph of a conversation; the input is added to it as a message of the user.
-
-        Raises:
-            ScriptError: the conversation is wrong, or a statement in it cannot be executed.
-            ModelError: the model endpoint failed.
-            ConflictError: the run to go on with is one of another conversation, or has ended.
-        """
+        """Run the graph of a conversation; the input is added to it as a message of the user."""
         if program.problems:
             raise ScriptError(list(program.problems))
         stored = self.find_stored(program)
@@ -70,12 +64,7 @@ class ConvoRun:
         return RunResult(to_plain(result.value), events, summaries, store.conversation, store.id)
 
     def find_stored(self, program: ConvoProgram) -> StoredConvoRun | None:
-        """Find the run to go on with, if there is to be one.
-
-        Raises:
-            NotFoundError: there is no such run.
-            ConflictError: it is one of another program, or has ended.
-        """
+        """Find the run to go on with, if there is to be one."""
         if self.resume is None:
             return None
         namespace = self.graph.scope

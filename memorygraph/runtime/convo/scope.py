@@ -29,10 +29,6 @@ class Environment:
     `__nodeContextDepth` are variables that the engine sets. `functions` are those of the conversation that can be
     called, by their names. `hooks` are functions of the engine, such as `getNodeInfo`; a hook replaces the built-in
     function of its name. `permissions` say which hosts `httpGet` and so on may reach: none, if they are not given.
-
-    >>> environment = Environment({"user": {"name": "Ada"}})
-    >>> ConvoScope(environment).look_up(("user", "name"))
-    'Ada'
     """
 
     variables: dict[str, Any] = field(default_factory=dict)
@@ -52,11 +48,7 @@ class WorkBudget:
         self.done = 0
 
     def spend(self, amount: int = 1) -> None:
-        """Count some work.
-
-        Raises:
-            ValueProblem: the budget is spent.
-        """
+        """Count some work."""
         self.done += amount
         if self.done > MAX_WORK:
             raise ValueProblem(
@@ -64,11 +56,7 @@ class WorkBudget:
             )
 
     def spend_on(self, value: Any) -> Any:
-        """Count the work of making a value, and return it.
-
-        Raises:
-            ValueProblem: the value is too large, or the budget is spent.
-        """
+        """Count the work of making a value, and return it."""
         self.spend_reading((value,))
         return require_bounded(value)
 
@@ -95,11 +83,7 @@ class ConvoScope:
     work: WorkBudget = field(default_factory=WorkBudget)
 
     def enter_body(self, variables: dict[str, Any]) -> ConvoScope:
-        """The scope of the body of a function that is called here.
-
-        Raises:
-            ValueProblem: the calls nest too deep.
-        """
+        """The scope of the body of a function that is called here."""
         if self.depth >= MAX_CALL_DEPTH:
             raise ValueProblem(f"functions call each other more than {MAX_CALL_DEPTH} levels deep", "call-too-deep")
         return ConvoScope(self.environment, variables, self.defining, self.depth + 1, self.work)
@@ -109,11 +93,7 @@ class ConvoScope:
         return ConvoScope(self.environment, None, True, self.depth, self.work)
 
     def require_pure(self, name: str) -> None:
-        """Refuse a call that a `define` may not make.
-
-        Raises:
-            ValueProblem: the scope is that of a `define`.
-        """
+        """Refuse a call that a `define` may not make."""
         if self.defining:
             raise ValueProblem(f"`{name}` cannot be called in a `define`; call it in a `do`", "not-in-define")
 
@@ -126,11 +106,7 @@ class ConvoScope:
         return UNDEFINED
 
     def assign(self, path: Sequence[str], value: Any) -> None:
-        """Assign a variable of this scope, or a member of one; missing maps on the way are created.
-
-        Raises:
-            ValueProblem: the path leads through a value that is not a map.
-        """
+        """Assign a variable of this scope, or a member of one; missing maps on the way are created."""
         own = self.environment.variables if self.variables is None else self.variables
         if len(path) == 1:
             own[path[0]] = value

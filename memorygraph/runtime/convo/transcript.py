@@ -114,11 +114,7 @@ def wire_messages(entries: Iterable[TranscriptEntry]) -> list[dict[str, Any]]:
 
 
 def record_result(value: Any) -> Any:
-    r"""Convert a result to what the transcript holds: long text of several lines has lines of its own.
-
-    >>> record_result("short\ntext"), record_result(3)
-    ('short\ntext', 3)
-    """
+    """Convert a result to what the transcript holds: long text of several lines has lines of its own."""
     return f"\n{value}\n" if needs_lines(value) else value
 
 

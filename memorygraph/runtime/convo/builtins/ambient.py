@@ -84,12 +84,6 @@ def format_date_time(layout: Any = UNDEFINED, at: Any = UNDEFINED) -> str:
     """Format a time, or the present one, in a layout such as `yyyy-MM-dd HH:mm:ss`; else as in ISO 8601.
 
     A time is in milliseconds since 1970, or a text as in ISO 8601. Text of a layout stands in single quotes.
-
-    >>> format_date_time("dd.MM.yy 'at' H:mm", "2024-03-01T09:05:00")
-    '01.03.24 at 9:05'
-
-    Raises:
-        ValueProblem: the second value is not a time.
     """
     moment = read_time(at)
     if layout is UNDEFINED:
@@ -101,11 +95,7 @@ def format_date_time(layout: Any = UNDEFINED, at: Any = UNDEFINED) -> str:
 
 
 def read_time(at: Any) -> datetime:
-    """Read a time in milliseconds or as in ISO 8601; undefined is the present.
-
-    Raises:
-        ValueProblem: it is not a time.
-    """
+    """Read a time in milliseconds or as in ISO 8601; undefined is the present."""
     try:
         if at is UNDEFINED:
             return datetime.now().astimezone()

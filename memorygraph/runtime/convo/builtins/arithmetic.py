@@ -17,22 +17,14 @@ MAX_BITS = 1024
 
 
 def require_number(name: str, value: Any) -> Any:
-    """Return the number that a function is given.
-
-    Raises:
-        ValueProblem: the value is not a number.
-    """
+    """Return the number that a function is given."""
     if not is_number(value):
         raise ValueProblem(f"`{name}` takes numbers, and this is {name_kind(value)}: {excerpt(value)}", "not-a-number")
     return value
 
 
 def apply(name: str, operation: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
-    """Apply an operation to two numbers.
-
-    Raises:
-        ValueProblem: it divides by 0, or the result is too large.
-    """
+    """Apply an operation to two numbers."""
     try:
         result = operation(left, right)
     except ZeroDivisionError:
@@ -98,11 +90,7 @@ builtin("pow")(fold_left("pow", power))
 
 @builtin("add")
 def add(*values: Any) -> Any:
-    """Add numbers; where a text is among the values, join all of them as one text.
-
-    >>> add(1, UNDEFINED, 2.5), add("a", 1.0, None)
-    (3.5, 'a1null')
-    """
+    """Add numbers; where a text is among the values, join all of them as one text."""
     if any(isinstance(value, str) for value in values):
         return join_texts(render_value(value) for value in values if value is not UNDEFINED)
     return add_numbers(*values)

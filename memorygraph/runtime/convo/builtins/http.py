@@ -30,11 +30,6 @@ def request(method: str, name: str, scope: ConvoScope, *values: Any) -> Any:
     """Make a request; give the JSON value or the text of the answer, or null where it is empty.
 
     The second value is the body: as JSON, or as it is where it is a text; for a GET it is the query.
-
-    Raises:
-        Refused: the user has not allowed this host; nothing was sent.
-        ToolFailure: there was no answer, or its status is 400 or more.
-        ValueProblem: the arguments are not a URL and a body.
     """
     if not 1 <= len(values) <= 2:
         raise ValueProblem(f"`{name}` takes a URL and a body, and was given {len(values)}", "invalid-argument-count")
@@ -59,9 +54,6 @@ def split_url(url: str) -> tuple[str, str]:
 
     >>> split_url("https://example.org/a?b#c")
     ('https://example.org', '/a?b')
-
-    Raises:
-        MemoryGraphError: it is not a URL of a web service.
     """
     if not url.isprintable() or url != url.strip():
         # `urlsplit` leaves such characters out, and so would check another URL than the one that is used.

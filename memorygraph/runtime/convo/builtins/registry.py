@@ -36,11 +36,7 @@ class Builtin:
     measured: bool = True
 
     def call(self, scope: ConvoScope, values: list[Any]) -> Any:
-        """Call the function.
-
-        Raises:
-            ValueProblem: the arguments are too many or too few, or have the wrong types.
-        """
+        """Call the function."""
         given = len(values)
         if given < self.min_arguments or (self.max_arguments is not None and given > self.max_arguments):
             raise ValueProblem(f"`{self.name}` takes {self.arity}, and was given {given}", "invalid-argument-count")
@@ -51,11 +47,7 @@ class Builtin:
 
     @property
     def arity(self) -> str:
-        """The number of arguments in words.
-
-        >>> Builtin("f", print, 1, 2).arity, Builtin("f", print, 0, 0).arity
-        ('1 to 2 arguments', 'no arguments')
-        """
+        """The number of arguments in words."""
         least, most = self.min_arguments, self.max_arguments
         counted = least if most is None else most
         words = f"{counted or 'no'} argument{'s' * (counted != 1)}"
