@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from memorygraph.compiler.convo import GraphNode, functions_of, tag_of
 from memorygraph.errors import MemoryGraphError, ModelError, ScriptError
 from memorygraph.languages.convo import syntax
-from memorygraph.llm.shapes import ReplyError
+from memorygraph.llm.structured import ReplyError
 from memorygraph.runtime.convo.evaluator import Evaluator
 from memorygraph.runtime.convo.prompts import JSON_MODE, ask_for_json, read_typed_reply
 from memorygraph.runtime.convo.scene import DEPTH

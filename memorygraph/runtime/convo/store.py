@@ -21,7 +21,7 @@ from memorygraph.errors import MemoryGraphError, NotFoundError, Source
 from memorygraph.graph.namespace import Namespace
 from memorygraph.home import default_home
 from memorygraph.languages.convo.syntax import ConvoProgram
-from memorygraph.llm.recording import answers_of, call_of
+from memorygraph.llm.completion import answers_of, call_of
 from memorygraph.messages.recorder import Recorder
 from memorygraph.query import Query
 from memorygraph.runtime.convo.engine import RunListener

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from memorygraph.errors import ModelError, ScriptError, Source
 from memorygraph.languages.convo.syntax import Template
-from memorygraph.llm.shapes import ReplyError
+from memorygraph.llm.structured import ReplyError
 from memorygraph.runtime.convo.evaluator import Evaluator
 from memorygraph.runtime.convo.inference import read_arguments, tool_schema
 from memorygraph.runtime.convo.scope import Environment

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memorygraph.languages.convo.syntax import FunctionMessage
-from memorygraph.llm.shapes import ReplyError
+from memorygraph.llm.structured import ReplyError
 from memorygraph.runtime.convo.inference import read_arguments, tool_schema
 from memorygraph.runtime.convo.types import BASIC
 from tests.runtime.convo.expressions import Script
