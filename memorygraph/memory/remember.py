@@ -19,9 +19,8 @@ from memorygraph.errors import MemoryGraphError, ModelError, Problem, ScriptErro
 from memorygraph.graph.loads import Loader, LoadReport, Provenance
 from memorygraph.graph.namespace import Namespace, NamespaceTransaction
 from memorygraph.languages import parse
-from memorygraph.llm.completion import Completion, WireMessage
+from memorygraph.llm.completion import Completion, WireMessage, answers_of, call_of
 from memorygraph.llm.model import Model
-from memorygraph.llm.recording import answers_of, call_of
 from memorygraph.llm.uris import open_model
 from memorygraph.memory.answers import ParsedAnswer, explain_unfinished, read_program_answer
 from memorygraph.memory.prompts import LANGUAGE, REMEMBER, WRITE_AGAIN, WRITE_TEXT

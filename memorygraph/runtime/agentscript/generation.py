@@ -24,7 +24,7 @@ from memorygraph.languages.agentscript.printing import print_expression
 from memorygraph.llm import structured
 from memorygraph.llm.completion import Completion, WireMessage
 from memorygraph.llm.model import OpenAIModel
-from memorygraph.llm.shapes import ReplyError, ShapeField, ShapeMismatch, mock_reply, schema_of
+from memorygraph.llm.structured import ReplyError, ShapeField, ShapeMismatch, mock_reply, schema_of
 from memorygraph.llm.uris import model_of
 from memorygraph.runtime.agentscript.scope import BlockScope, DeclaredSource
 from memorygraph.runtime.agentscript.values import ModelValue, describe_value, require_data
@@ -50,12 +50,7 @@ class Models:
     def complete(
         self, model: ModelValue, messages: Sequence[WireMessage], fields: Sequence[ShapeField], max_tokens: int | None
     ) -> Completion:
-        """Ask a model for an object with these fields.
-
-        Raises:
-            MemoryGraphError: its address is wrong.
-            ModelError: its endpoint failed.
-        """
+        """Ask a model for an object with these fields."""
         wanted = structured.schema_format(schema_of(fields))
         if self._mock:
             # Shaped as an endpoint's answer, so that it is recorded like one.
@@ -282,18 +277,13 @@ def describe_unused(use: syntax.Use, reason: str) -> Unused:
     return Unused(print_expression(use.value), budget, reason)
 
 
-def find_uses(block: syntax.Block) -> Iterator[syntax.Use]:
+def find_uses(node: syntax.AgentScriptSyntax) -> Iterator[syntax.Use]:
     """Find the declarations in a block and the blocks inside it, in the order of the text."""
-    for statement in block.statements:
-        match statement:
-            case syntax.Use():
-                yield statement
-            case syntax.If():
-                yield from find_uses(statement.then)
-                if statement.otherwise:
-                    yield from find_uses(statement.otherwise)
-            case syntax.For() | syntax.Loop() | syntax.Repeat():
-                yield from find_uses(statement.body)
+    for part in node.parts():
+        if isinstance(part, syntax.Use):
+            yield part
+        elif not isinstance(part, syntax.Expression):
+            yield from find_uses(part)
 
 
 def utc_now() -> str:

@@ -133,9 +133,6 @@ def bind_input(function: FunctionValue, given: Any, source: Source) -> list[Any]
 
     One parameter is given the whole input; several are given the fields of the input that are called like them.
     Without any input it is an empty object.
-
-    Raises:
-        ScriptError: the input does not have the shape that the function declares.
     """
     value = copy_value({} if given is None else given)
     parameters = function.function.parameters
@@ -179,11 +176,7 @@ def fits_type(value: Any, kind: str, item: str | None) -> bool:
 
 
 def copy_result(returned: Any, function: FunctionValue) -> Any:
-    """Copy what a program returned, as data of its own.
-
-    Raises:
-        ScriptError: a capability is in it.
-    """
+    """Copy what a program returned, as data of its own."""
     try:
         return copy_value(require_data(returned, "be the result"))
     except MemoryGraphError as error:

@@ -15,7 +15,7 @@ from uuid import uuid4
 
 from memorygraph.context.prompt import ContextItem
 from memorygraph.graph.namespace import Namespace
-from memorygraph.llm.recording import answers_of, call_of
+from memorygraph.llm.completion import answers_of, call_of
 from memorygraph.messages.recorder import Recorder
 from memorygraph.query import Query
 from memorygraph.runtime.agentscript.generation import GenerationRecord
@@ -37,11 +37,7 @@ class AgentRunStore:
         self._written: set[str] = set()
 
     def begin(self, properties: dict[str, Any]) -> None:
-        """Write that the run begins, before anything of it happens.
-
-        Raises:
-            ConnectionError: the database cannot be reached.
-        """
+        """Write that the run begins, before anything of it happens."""
         self.write(self.namespace.query("runs/begin-run", id=self.id, properties=stored_properties(properties)))
 
     def add(self, record: GenerationRecord) -> None:

@@ -15,23 +15,14 @@ from __future__ import annotations
 from pathlib import Path
 
 from memorygraph.errors import MemoryGraphError
+from memorygraph.runtime.imports import redact_uri
 from memorygraph.runtime.memories.graph import GraphClient, GraphMemory
 from memorygraph.runtime.memories.jsonl import JsonlMemory
-from memorygraph.runtime.memories.memory import ImportedMemory, MemoryFailure, MemoryResult
+from memorygraph.runtime.memories.memory import ImportedMemory, MemoryFailure
 from memorygraph.runtime.memories.sqlite import SqliteMemory
 from memorygraph.runtime.permissions import Permissions
-from memorygraph.runtime.tools.tool import redact_uri
 
-__all__ = [
-    "GraphClient",
-    "GraphMemory",
-    "ImportedMemory",
-    "JsonlMemory",
-    "MemoryFailure",
-    "MemoryResult",
-    "SqliteMemory",
-    "open_memory",
-]
+__all__ = ["GraphClient", "ImportedMemory", "MemoryFailure", "open_memory"]
 
 
 def open_memory(

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from memorygraph.compiler.pete.state import Mistake, id_of, pieces_of
 from memorygraph.errors import ConflictError, NotFoundError, Problem, ScriptError, Source, Span
-from memorygraph.graph.loads import Loaded, Loader, LoadReport, Provenance, Written
+from memorygraph.graph.loads import Loader, LoadReport, Provenance, WriteResult
 from memorygraph.graph.namespace import Namespace, NamespaceTransaction
 from memorygraph.languages.pete.continuation import ContinuationReader
 from memorygraph.languages.pete.syntax import Command, Feedback, Opening, PeteProgram, Piece, Value
@@ -95,15 +95,15 @@ class LogStore:
         """
         warnings: list[Mistake] = []
 
-        def write(transaction: NamespaceTransaction, _stored: object) -> Written:
+        def write(transaction: NamespaceTransaction, _stored: object) -> WriteResult:
             writer = LogAppender(transaction, log, live=live, answered=answered)
             if stack is not None and [frame.address for frame in writer.compiler.stack] != list(stack):
                 raise ConflictError("the log went on elsewhere meanwhile; nothing was added to it")
             writer.write(pieces)
             warnings[:] = writer.compiler.warnings
-            return Written(writer.counts)
+            return WriteResult(writer.counts)
 
-        Loader(self.namespace, LANGUAGE).store(Loaded(None, len(pieces), write), closing=closing)
+        Loader(self.namespace, LANGUAGE).store(write, statements=len(pieces), closing=closing)
         return tuple(warnings)
 
     def pending(self, log: int) -> list[PendingCommand]:
@@ -122,10 +122,10 @@ class LogStore:
         value = json.dumps(feedback, ensure_ascii=False)
         query = self.namespace.query("pete_feedback/answer", id=pending.id, text=piece.text, value=value)
 
-        def write(transaction: NamespaceTransaction, _stored: object) -> Written:
-            return Written({"nodes_updated": len(transaction.run(query))})
+        def write(transaction: NamespaceTransaction, _stored: object) -> WriteResult:
+            return WriteResult({"nodes_updated": len(transaction.run(query))})
 
-        report = Loader(self.namespace, LANGUAGE).store(Loaded(None, 1, write))
+        report = Loader(self.namespace, LANGUAGE).store(write, statements=1)
         return CommandAnswer(feedback, piece.text if report.nodes_updated else "")
 
     def load(
@@ -139,13 +139,14 @@ class LogStore:
         """Store a log, or what a stored one lacks; where it raises, nothing was changed."""
         pieces = read_pieces(program)
 
-        def write(transaction: NamespaceTransaction, _stored: object) -> Written:
+        def write(transaction: NamespaceTransaction, _stored: object) -> WriteResult:
             writer = self.write_new(transaction, program, pieces)
             warnings = locate(writer.compiler.warnings, program.source)
-            return Written(writer.counts, (*program.warnings, *warnings))
+            return WriteResult(writer.counts, (*program.warnings, *warnings))
 
-        script = Loaded(program.source.file, len(program.statements), write)
-        return Loader(self.namespace, LANGUAGE).store(script, dry_run=dry_run, provenance=provenance)
+        file, statements = program.source.file, len(program.statements)
+        loader = Loader(self.namespace, LANGUAGE)
+        return loader.store(write, file=file, statements=statements, dry_run=dry_run, provenance=provenance)
 
     def queries(self, program: PeteProgram) -> list[Query]:
         """Plan what `load` would write for a log, as far as its questions can be answered by what is stored now."""

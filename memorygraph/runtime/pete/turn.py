@@ -12,9 +12,8 @@ from memorygraph.compiler.pete.state import id_of
 from memorygraph.errors import Problem
 from memorygraph.languages.pete.gbnf import grammar
 from memorygraph.languages.pete.syntax import Closing, Command, Opening, Piece, Question
-from memorygraph.llm.completion import Completion
+from memorygraph.llm.completion import Completion, answers_of, call_of
 from memorygraph.llm.model import OpenAIModel
-from memorygraph.llm.recording import answers_of, call_of
 from memorygraph.messages.recorder import Recorder
 from memorygraph.query import Query
 from memorygraph.runtime.pete.appending import UnfitPiece

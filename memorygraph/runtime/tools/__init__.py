@@ -14,15 +14,16 @@ from __future__ import annotations
 from pathlib import Path
 
 from memorygraph.errors import MemoryGraphError
+from memorygraph.runtime.imports import redact_uri
 from memorygraph.runtime.permissions import Permissions
 from memorygraph.runtime.tools.env import EnvTool
 from memorygraph.runtime.tools.file import FileTool
 from memorygraph.runtime.tools.http import HttpTool
 from memorygraph.runtime.tools.mcp import McpTool
 from memorygraph.runtime.tools.shell import ShellTool
-from memorygraph.runtime.tools.tool import ImportedTool, ToolFailure, ToolMethod, ToolResult, redact_uri
+from memorygraph.runtime.tools.tool import ImportedTool, ToolFailure, ToolMethod
 
-__all__ = ["ImportedTool", "ToolFailure", "ToolMethod", "ToolResult", "open_tool"]
+__all__ = ["ImportedTool", "ToolFailure", "ToolMethod", "open_tool"]
 
 _KINDS: dict[str, type[ImportedTool]] = {
     "file": FileTool,

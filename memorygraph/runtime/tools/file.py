@@ -17,13 +17,13 @@ from memorygraph.context.rendering import render
 from memorygraph.errors import MemoryGraphError
 from memorygraph.runtime.paths import inside, open_plain, require_plain, within
 from memorygraph.runtime.permissions import Permissions
-from memorygraph.runtime.tools.tool import MAX_BYTES, MethodTool, ToolResult, parse_json
+from memorygraph.runtime.tools.tool import MAX_BYTES, ImportedTool, ToolResult, parse_json
 from memorygraph.runtime.values import require_text
 
 MAX_ENTRIES = 10_000
 
 
-class FileTool(MethodTool):
+class FileTool(ImportedTool):
     """`read(path)` and `read_json(path)`, `write(path, value)` and `append(path, text)`, `list(path?)`, `exists(path)`.
 
     Files are UTF-8 and at most 10 MB. `write` makes the folders on the way and replaces the file at once or not at
@@ -93,7 +93,7 @@ class FileTool(MethodTool):
             stream.write(content)
         return ToolResult(None, {"bytes": len(content)})
 
-    def list(self, path: Any = ".") -> list[str]:
+    def list(self, path: Any = ".") -> ToolResult:
         """The names in a folder, sorted; those of folders end with `/`."""
         folder = within(self._root, require_text(path, "a path"))
         names: list[str] = []
@@ -102,11 +102,11 @@ class FileTool(MethodTool):
                 if len(names) == MAX_ENTRIES:
                     raise MemoryGraphError(f"`{path}` holds more than {MAX_ENTRIES:,} names")
                 names.append(f"{entry.name}/" if entry.is_dir(follow_symlinks=False) else entry.name)
-        return sorted(names)
+        return ToolResult(sorted(names))
 
-    def exists(self, path: Any) -> bool:
+    def exists(self, path: Any) -> ToolResult:
         """Whether there is a file or a folder."""
-        return within(self._root, require_text(path, "a path")).exists()
+        return ToolResult(within(self._root, require_text(path, "a path")).exists())
 
     def find_target(self, path: Any) -> Path:
         """Find where a file is to be written; it is not the folder itself, and not a device or a pipe."""

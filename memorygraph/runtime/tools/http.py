@@ -17,7 +17,7 @@ from urllib.parse import unquote, urlsplit
 from memorygraph.context.rendering import compact
 from memorygraph.errors import MemoryGraphError
 from memorygraph.runtime.permissions import Address, Permissions, address_of
-from memorygraph.runtime.tools.tool import MAX_BYTES, MethodTool, ToolResult, parse_json
+from memorygraph.runtime.tools.tool import MAX_BYTES, ImportedTool, ToolResult, parse_json
 from memorygraph.runtime.values import describe_type, require_object, require_text
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ _OUR_HEADERS = re.compile(
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 
 
-class HttpTool(MethodTool):
+class HttpTool(ImportedTool):
     """`get(path?, query?)`, `post(path, body?)`, `put`, `patch` and `delete(path)` give the body of the answer.
 
     The body is the JSON value if the server says that it is JSON, none if it is empty, and else the text. A body that
@@ -170,11 +170,7 @@ class HttpTool(MethodTool):
 
 
 def require_base(url: str) -> Address:
-    """Check an address that an http tool starts from, and give its host and port.
-
-    Raises:
-        MemoryGraphError: it holds more than a host, a port and a path.
-    """
+    """Check an address that an http tool starts from, and give its host and port."""
     if not url.isprintable() or "\\" in url or " " in url:
         raise MemoryGraphError("an address holds no spaces, line breaks or backslashes")
     parts = urlsplit(url)
@@ -192,9 +188,6 @@ def below(path: str) -> str:
 
     >>> below("items/7?full=1"), below("")
     ('/items/7?full=1', '')
-
-    Raises:
-        MemoryGraphError: it is an absolute address, climbs out, or holds what no path holds.
     """
     if not path.isprintable() or "\\" in path or "#" in path:
         raise MemoryGraphError(f"{path!r} is no path: it holds line breaks, backslashes or `#`")

@@ -22,7 +22,7 @@ from memorygraph.errors import MemoryGraphError
 from memorygraph.runtime.permissions import Address, Permissions
 from memorygraph.runtime.tools.http import is_loopback, require_base
 from memorygraph.runtime.tools.shell import child_environment, command_words
-from memorygraph.runtime.tools.tool import ImportedTool, ToolFailure, ToolMethod, ToolResult
+from memorygraph.runtime.tools.tool import ImportedTool, ToolMethod, ToolResult
 
 if TYPE_CHECKING:
     import mcp
@@ -63,17 +63,10 @@ class McpTool(ImportedTool):
         return read_answer(self.open_session().call(method, arguments[0] if arguments else {}))
 
     def methods(self) -> Mapping[str, ToolMethod]:
-        """The server's tools; the server is started or reached first, if it is not yet.
-
-        Raises:
-            Refused: the user has not allowed it; nothing was done.
-            ToolFailure: the server cannot tell.
-        """
+        """The server's tools; the server is started or reached first, if it is not yet."""
         self.require_permission()
-        try:
+        with self.name_failures(self.name):
             tools = self.open_session().tools()
-        except (MemoryGraphError, OSError) as error:
-            raise ToolFailure(f"Tool {self.name} ({self.uri}) failed: {error}") from error
         return {tool.name: ToolMethod(tool.description or "", tool.input_schema) for tool in tools}
 
     def open_session(self) -> McpSession:
