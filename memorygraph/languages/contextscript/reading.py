@@ -38,7 +38,9 @@ FAST_PATH = derive_pattern(GRAMMAR, {cls.__name__: len(cls.arguments()) for cls 
 _ID = GRAMMAR.token("Id")
 _TOKENS = [GRAMMAR.tokens_in(rule) for rule in KEYWORDS]
 _ENDS = "".join({re.escape(tokens[-1].name) for tokens in _TOKENS})
-_LITERALS = "|".join(sorted({token.pattern for tokens in _TOKENS for token in tokens if token.is_literal}))
+_LITERALS = "|".join(
+    sorted({token.pattern for tokens in _TOKENS for token in tokens if token.pattern == re.escape(token.name)})
+)
 _QUOTED = GRAMMAR.tokens["Quoted"]
 _OPENING = re.compile(
     f"(?i:{'|'.join(f'{first.pattern}{GRAMMAR.layout}{second.pattern}' for first, second, *_ in _TOKENS)})",
@@ -227,14 +229,8 @@ class Parser:
         if len(part.findings) > most:
             message = f"there are more than {MAX_PROBLEMS} problems; the text from here on was not read"
             problems.append(source.problem(message, "too-many-problems", part.findings[most].span))
-        return ContextScriptProgram(
-            source,
-            tuple(part.statements),
-            tuple(problems),
-            frozenset(unread),
-            dropped + part.end,
-            self.reader,
-        )
+        end, read = dropped + part.end, self.reader.read
+        return ContextScriptProgram(source, tuple(part.statements), tuple(problems), frozenset(unread), end, read)
 
 
 @cache

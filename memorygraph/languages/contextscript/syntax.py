@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Protocol
+from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SkipValidation, StringConstraints
 
@@ -135,13 +135,6 @@ def is_identifier(text: str) -> bool:
     return len(text) <= MAX_ID and _ID.pattern.fullmatch(text) is not None
 
 
-class StatementReader(Protocol):
-    """What a program needs to find the places in its statements again."""
-
-    def read(self, text: str) -> Iterable[Any]:
-        """The raw statements of a text, and what of it cannot be read."""
-
-
 @dataclass(frozen=True)
 class ContextScriptProgram:
     """A script, or a part of one: its source, its statements, and what is wrong with it.
@@ -165,21 +158,19 @@ class ContextScriptProgram:
     problems: tuple[Problem, ...] = ()
     unread: frozenset[str] = frozenset()
     end_offset: int = 0
-    reader: StatementReader | None = field(default=None, repr=False, compare=False)
+    # Reads the raw statements of a text, to find the places in a statement again.
+    read_raw: Callable[[str], Iterable[Any]] | None = field(default=None, repr=False, compare=False)
 
     def argument_span(self, statement: GraphStatement, argument: str) -> Span:
         """Where the value of an argument stands; the whole statement where the argument was not given.
-
-        It is read again from the source, so that statements need not remember a place for every argument.
 
         >>> from memorygraph.languages import parse
         >>> program = parse('Node(node_id="a", name="A");')
         >>> program.argument_span(program.statements[0], "name")
         Span(start=23, end=26)
         """
-        start, end = statement.span
-        raws: Iterable[Any] = self.reader.read(self.source.text[start:end]) if self.reader else ()
-        for raw in raws:
+        start, end = statement.span  # read again, so that statements need not remember a place for every argument
+        for raw in self.read_raw(self.source.text[start:end]) if self.read_raw else ():
             if argument in getattr(raw, "names", ()):
                 span = raw.token_span(raw.names.index(argument))
                 return Span(start + span.start, start + span.end)

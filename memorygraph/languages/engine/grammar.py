@@ -18,50 +18,41 @@ import arpeggio
 from textx import metamodel_from_file
 from textx.const import RULE_COMMON
 
+from memorygraph.languages.engine.syntax import FrozenDataclass
 
-@dataclass(frozen=True)
-class Token:
+
+class Token(FrozenDataclass):
     """A text that matches a pattern; `name` is how messages call it."""
 
     pattern: str
     name: str
 
-    @property
-    def is_literal(self) -> bool:
-        """Whether it is one fixed text, its name."""
-        return self.pattern == re.escape(self.name)
 
-
-@dataclass(frozen=True)
-class Absent:
+class Absent(FrozenDataclass):
     """Nothing is read, and this token must not be next."""
 
     token: Token
 
 
-@dataclass(frozen=True)
-class RuleReference:
+class RuleReference(FrozenDataclass):
     """What another rule reads."""
 
     rule: str
 
 
-@dataclass(frozen=True)
-class Sequence:
+class Sequence(FrozenDataclass):
     """One after the other."""
 
     parts: tuple[Expression, ...]
 
 
-@dataclass(frozen=True)
-class Choice:
+class Choice(FrozenDataclass):
     """The first one that fits."""
 
     options: tuple[Expression, ...]
 
 
-@dataclass(frozen=True)
-class Repetition:
+class Repetition(FrozenDataclass):
     """As many as there are, with a separator between them; `least` and `most` (None: any number) bound it."""
 
     item: Expression
@@ -70,8 +61,7 @@ class Repetition:
     separator: Token | None = None
 
 
-@dataclass(frozen=True)
-class Assigned:
+class Assigned(FrozenDataclass):
     """What `value` reads becomes an attribute of the rule's node, or one more of its items."""
 
     attribute: str
@@ -82,8 +72,7 @@ class Assigned:
 Expression: TypeAlias = Token | Absent | RuleReference | Sequence | Choice | Repetition | Assigned
 
 
-@dataclass(frozen=True)
-class GrammarRule:
+class GrammarRule(FrozenDataclass):
     """A rule; one with a `node` makes a node of its own, the others hand on that of the rule they refer to."""
 
     name: str
