@@ -124,24 +124,21 @@ class GraphMemory(ImportedMemory):
         return stored(fields, [self._before_id + fields["id"]])
 
     def read_records(self, wanted: Filter) -> Iterator[dict[str, Any]]:
-        """Read the records that programs added, the newest first, page by page."""
-        before: str | None = AFTER_ALL
-        while before is not None:
-            rows = self._graph.scope.read(
-                "memories/records", prefix=PREFIX, before=before, text=wanted.text or "", limit=PAGE
-            )
-            yield from rows
-            before = rows[-1]["id"] if len(rows) == PAGE else None
+        """Read the records that programs added, the newest first."""
+        return self.read_pages("memories/records", "before", AFTER_ALL, wanted)
 
     def read_other_nodes(self, wanted: Filter) -> Iterator[dict[str, Any]]:
-        """Read the other nodes by their ids, page by page; they have no kind."""
-        after: str | None = None if wanted.kind is not None else ""
-        while after is not None:
-            rows = self._graph.scope.read(
-                "memories/other-nodes", prefix=PREFIX, after=after, text=wanted.text or "", limit=PAGE
-            )
+        """Read the other nodes by their ids; they have no kind."""
+        return iter(()) if wanted.kind is not None else self.read_pages("memories/other-nodes", "after", "", wanted)
+
+    def read_pages(self, query: str, side: str, place: str, wanted: Filter) -> Iterator[dict[str, Any]]:
+        """Read page by page what stands on one side of an id."""
+        rows: list[dict[str, Any]] = [{"id": place}]
+        while rows:
+            at = {side: rows[-1]["id"]}
+            rows = self._graph.scope.read(query, prefix=PREFIX, text=wanted.text or "", limit=PAGE, **at)
             yield from rows
-            after = rows[-1]["id"] if len(rows) == PAGE else None
+            rows = rows if len(rows) == PAGE else []
 
 
 def read_node_arguments(record: Mapping[str, Any], generated: str) -> dict[str, str] | None:

@@ -8,6 +8,7 @@ import uuid
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -45,9 +46,8 @@ class SqliteMemory(ImportedMemory):
         path, _, topic = rest.partition("#")
         if not path:
             raise MemoryGraphError("write `sqlite://NAME.db#TOPIC`")
-        self._path, self._topic = unquote(path), unquote(topic) or "default"
-        self._folder = folder
-        self._anywhere = permissions.allows("file")
+        self._file = partial(inside, folder, unquote(path), anywhere=permissions.allows("file"))
+        self._topic = unquote(topic) or "default"
 
     def add(self, record: Any) -> MemoryResult:
         """Keep a record."""
@@ -70,7 +70,7 @@ class SqliteMemory(ImportedMemory):
     @contextmanager
     def open_database(self) -> Iterator[sqlite3.Connection]:
         """Open the file, which is made if it does not exist."""
-        path = inside(self._folder, self._path, anywhere=self._anywhere)
+        path = self._file()
         require_plain(path)
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
