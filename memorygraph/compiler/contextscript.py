@@ -45,14 +45,7 @@ class Compiled:
 def compile_program(
     program: ContextScriptProgram, stored: Stored | None, *, namespace: str = "default", token: str = ""
 ) -> Compiled:
-    """Compile a program against what is stored, or, to check it without a database, against None.
-
-    >>> from memorygraph.languages import parse
-    >>> program = parse('Node(node_id="ada", name="Ada", data="");')
-    >>> [query] = compile_program(program, Stored()).queries
-    >>> query.parameters["rows"]
-    [{'id': 'ada', 'name': 'Ada', 'data': ''}]
-    """
+    """Compile a program against what is stored, or, to check it without a database, against None."""
     compiler = _Compiler(program, stored, namespace, token)
     add = compiler.add  # looked up once: the dispatcher is made anew at each look-up
     for statement in program.statements:

@@ -26,8 +26,7 @@ from memorygraph.languages.contextscript import (
 class Stored:
     """The stored elements among the ids of one program, read under the namespace's lock.
 
-    `names` maps names in lower case to a node that carries them, as its id and its name as it is stored. It is
-    only asked for when an id is unknown, to suggest the right one.
+    `names` maps names in lower case to a node's id and name; it is only read when an id is unknown, to suggest one.
     """
 
     nodes: frozenset[str] = frozenset()

@@ -1,8 +1,7 @@
 """ContextScript text to statements, one at a time, and how reading goes on after an error.
 
-A statement is read by the fast path; where that does not match, by the machine; where the machine stops, there is a
-problem, and reading goes on where the next statement seems to start. All of it is linear in the text, and looks at no
-more than `MAX_CHARACTERS` characters at a time.
+A statement is read by the fast path, or else by the machine; where that stops, reading goes on where the next one seems
+to start. All of it is linear in the text, and looks at no more than `MAX_CHARACTERS` characters at a time.
 """
 
 from __future__ import annotations
@@ -74,11 +73,7 @@ class Unreadable(NamedTuple):
 
 
 class RawStatementReader:
-    """Reads raw statements; `fast=False` leaves out the fast path, which only changes the speed.
-
-    >>> [raw.tokens for raw in RawStatementReader().read('del(id = a); del(id = "b");')]
-    [('a',), ('"b"',)]
-    """
+    """Reads raw statements; `fast=False` leaves out the fast path, which only changes the speed."""
 
     def __init__(self, *, fast: bool = True) -> None:
         self._fast = fast

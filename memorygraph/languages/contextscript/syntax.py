@@ -66,11 +66,7 @@ Weight = Annotated[float, Field(ge=0.0, le=1.0), AfterValidator((0.0).__add__)]
 
 
 class GraphStatement(BaseModel):
-    """One statement of a script. Its fields, but for `span`, are the arguments that were given.
-
-    `span` is where the statement stands in its program's source. Statements that say the same are equal,
-    wherever they stand.
-    """
+    """One statement: its place, and the arguments that were given. Those that say the same are equal."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -95,11 +91,7 @@ class GraphStatement(BaseModel):
 
 
 class NodeDeclaration(GraphStatement):
-    """Declares a node, or updates it: an argument that is None stays as it was.
-
-    >>> NodeDeclaration(node_id="ada", name="Ada").given()
-    {'node_id': 'ada', 'name': 'Ada'}
-    """
+    """Declares a node, or updates it: an argument that is None stays as it was."""
 
     node_id: Identifier
     name: Name | None = None
@@ -139,16 +131,13 @@ def is_identifier(text: str) -> bool:
 class ContextScriptProgram:
     """A script, or a part of one: its source, its statements, and what is wrong with it.
 
-    A statement with a problem is not among the `statements`; the ids that its text mentions are in `unread`,
-    so that nobody complains about an id that may well be declared there. `end_offset` counts the characters
-    of the whole stream up to the end of this part.
+    The ids in statements with a problem are in `unread`, so that nobody complains about one that may well be declared
+    there. `end_offset` counts the characters of the whole stream up to the end of this part.
 
     >>> from memorygraph.languages import parse
     >>> program = parse('Node(node_id="a"); Node(node_id="b.c");')
     >>> [type(statement).__name__ for statement in program.statements]
     ['NodeDeclaration']
-    >>> print(program.problems[0].message)
-    an id may not contain `.`; it is made of letters, digits, `_` and `-`, and begins with a letter or digit
     """
 
     language: ClassVar[str] = "contextscript"

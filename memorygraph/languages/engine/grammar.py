@@ -1,8 +1,7 @@
 """The seam to textX: a grammar file becomes rules that are plain data.
 
-textX parses the grammar file, and its parser model is lowered to the expressions below; nothing else of textX is used.
-It does not read scripts: it would recurse as deep as they nest, and it is slow. The expressions mean the same as there,
-those of a parsing expression grammar: the first alternative that fits is taken, and a repetition takes all it can.
+textX does not read scripts: it would recurse as deep as they nest, and it is slow. The expressions mean the same as
+there: the first alternative that fits is taken, and a repetition takes all it can.
 """
 
 from __future__ import annotations
@@ -85,12 +84,6 @@ class Grammar:
     """A language as its grammar file defines it: rules, tokens, and what may stand between tokens.
 
     `tokens` are the patterns of all rules that are one regular expression, whether a rule refers to them or not.
-
-    >>> from memorygraph.languages.contextscript import GRAMMAR
-    >>> GRAMMAR.rules["Argument"].body.parts[1]
-    Token(pattern='=', name='=')
-    >>> GRAMMAR.token("Id").fullmatch("a-1") is not None
-    True
     """
 
     path: Path

@@ -1,10 +1,8 @@
 """`neo4j://NAMESPACE`: records as nodes of the knowledge graph; `neo4j://` is the client's own namespace.
 
 An object with `id`, or with `name` and `data`, and no other fields than these, is that node, and is added or updated.
-Any other object becomes a node of its own: its data is the object as JSON, its name what the object calls itself, and
-its id begins with `record-` and the time. So all of it is found by `search`, and exported as ContextScript.
-
-What a query gives of a node that no program added is `{id, name, data}`, and when it was made is not known.
+Any other object becomes a node of its own, with itself as JSON for its data. So `search` finds all of it, and it is
+exported as ContextScript.
 """
 
 from __future__ import annotations
@@ -101,8 +99,8 @@ class GraphMemory(ImportedMemory):
     def recall(self, text: Any, limit: Any = DEFAULT_LIMIT) -> MemoryResult:
         """Recall by a text, as `{id, name, data, score, source}`, best first: the client's recall, of nodes.
 
-        The source is `fulltext`, `vector` or both with a plus where a node fits by itself; `edge:` and the verb where
-        it is one edge away from one that does; and `edge` where it was learnt from a message that does.
+        The source is `fulltext`, `vector` or both with a plus; `edge:` and the verb for a neighbour of such a node,
+        and `edge` for what was learnt from a message.
         """
         found = self._graph.recall(
             require_text(text, "what is recalled by"), budget=None, limit=read_limit(limit), kinds=("node",)

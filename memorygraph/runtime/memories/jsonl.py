@@ -30,15 +30,7 @@ LOCK_SECONDS = 30.0
 
 
 class JsonlMemory(ImportedMemory):
-    """Records in a file of JSON lines.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     memory = JsonlMemory("Facts", "file://a.jsonl", "a.jsonl", Path(folder), Permissions())
-    ...     added = memory.call("add", [{"kind": "fact", "text": "Ada wrote it"}])
-    ...     memory.call("query", [{"text": "ada"}]).value == [added.value]
-    True
-    """
+    """Records in a file of JSON lines."""
 
     def __init__(self, name: str, uri: str, path: str, folder: Path, permissions: Permissions) -> None:
         super().__init__(name, uri)

@@ -31,15 +31,7 @@ _NEWEST = "SELECT id, created_at, updated_at, record FROM agentscript_records WH
 
 
 class SqliteMemory(ImportedMemory):
-    """Records in an SQLite file.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     memory = SqliteMemory("Facts", "sqlite://a.db", "a.db", Path(folder), Permissions())
-    ...     added = memory.call("add", [{"kind": "fact"}])
-    ...     memory.call("query", []).value == [added.value]
-    True
-    """
+    """Records in an SQLite file."""
 
     def __init__(self, name: str, uri: str, rest: str, folder: Path, permissions: Permissions) -> None:
         super().__init__(name, uri)

@@ -1,7 +1,6 @@
 """`http://HOST:PORT/BASE` and `https://…`: a web service, on that host and port and below that path.
 
-Only this module makes HTTP requests for programs. A call runs in an event loop of its own thread, because only so
-its time limit holds, whatever the server does, and it works where the caller's thread has a loop already.
+A call runs in an event loop of its own thread: so its time limit holds, and the caller's thread may have a loop.
 """
 
 from __future__ import annotations

@@ -1,11 +1,7 @@
 """`mcp://COMMAND ARGUMENTS` and `mcp://http://HOST:PORT/PATH`: the tools of an MCP server.
 
-After `mcp://` comes either the address of a server that speaks streamable HTTP (`mcp://http://…` or
-`mcp://https://…`), or the command that starts a server which speaks over its standard input and output, in the
-script's folder; it is split into words as a shell splits them, and no shell runs it.
-
-Only this module imports mcp, and only when a server is first called. The SDK is asynchronous: its session lives in an
-event loop in a thread of its own, from the first call to `close`.
+A command starts a server that speaks over its standard input and output; an address is one of streamable HTTP. The SDK
+is asynchronous: its session lives in an event loop in a thread of its own, from the first call to `close`.
 """
 
 from __future__ import annotations
