@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from memorygraph.compiler.pete import Mistake, id_of, pieces_of
 from memorygraph.errors import ConflictError, NotFoundError, Problem, ScriptError, Source, Span
-from memorygraph.graph.loads import Loaded, Loader, LoadReport, Provenance, Written
+from memorygraph.graph.loads import Loader, LoadReport, Provenance, WriteResult
 from memorygraph.graph.namespace import Namespace, NamespaceTransaction
 from memorygraph.languages.pete.reading import ContinuationReader
 from memorygraph.languages.pete.syntax import Command, Feedback, Opening, PeteProgram, Piece, Value
@@ -127,7 +127,7 @@ class LogStore:
         warnings: list[Mistake] = []
         answers: list[Answers] = []
 
-        def write(transaction: NamespaceTransaction, _stored: object) -> Written:
+        def write(transaction: NamespaceTransaction, _stored: object) -> WriteResult:
             warnings.clear()
             answers.clear()
             writer = LogAppender(transaction, log, live=live, answered=answered)
@@ -136,10 +136,9 @@ class LogStore:
             writer.write(pieces)
             warnings.extend(writer.compiler.warnings)
             answers.extend(writer.answers)
-            return Written(writer.counts)
+            return WriteResult(writer.counts)
 
-        script = Loaded(None, len(pieces), write)
-        report = Loader(self.namespace, LANGUAGE).store(script, closing=closing)
+        report = Loader(self.namespace, LANGUAGE).store(write, statements=len(pieces), closing=closing)
         return AppendReport(report, tuple(warnings), answers[-1] if answers else None)
 
     def pending(self, log: int) -> list[PendingCommand]:
@@ -159,10 +158,10 @@ class LogStore:
         value = json.dumps(feedback, ensure_ascii=False)
         query = self.namespace.query("pete_feedback/answer", id=pending.id, text=piece.text, value=value)
 
-        def write(transaction: NamespaceTransaction, _stored: object) -> Written:
-            return Written({"nodes_updated": len(transaction.run(query))})
+        def write(transaction: NamespaceTransaction, _stored: object) -> WriteResult:
+            return WriteResult({"nodes_updated": len(transaction.run(query))})
 
-        report = Loader(self.namespace, LANGUAGE).store(Loaded(None, 1, write))
+        report = Loader(self.namespace, LANGUAGE).store(write, statements=1)
         return CommandAnswer(feedback, piece.text if report.nodes_updated else "")
 
     def load(
@@ -181,17 +180,18 @@ class LogStore:
         pieces = read_pieces(program)
         warnings = list(program.warnings)
 
-        def write(transaction: NamespaceTransaction, _stored: object) -> Written:
+        def write(transaction: NamespaceTransaction, _stored: object) -> WriteResult:
             log, new = self.find_new(transaction, program, pieces)
             writer = LogAppender(transaction, log, live=False)
             try:
                 writer.write(new)
             except UnfitPiece as unfit:
                 raise ScriptError(locate(unfit.mistakes, program.source)) from unfit
-            return Written(writer.counts, (*warnings, *locate(writer.compiler.warnings, program.source)))
+            return WriteResult(writer.counts, (*warnings, *locate(writer.compiler.warnings, program.source)))
 
-        script = Loaded(program.source.file, len(program.statements), write)
-        return Loader(self.namespace, LANGUAGE).store(script, dry_run=dry_run, provenance=provenance)
+        file, statements = program.source.file, len(program.statements)
+        loader = Loader(self.namespace, LANGUAGE)
+        return loader.store(write, file=file, statements=statements, dry_run=dry_run, provenance=provenance)
 
     def queries(self, program: PeteProgram) -> list[Query]:
         """Plan what `load` would write for a log, as far as its questions can be answered by what is stored now.
