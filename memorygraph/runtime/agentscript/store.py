@@ -1,8 +1,6 @@
 """The record of a run of AgentScript in Neo4j: its generations, what each of them saw, and their messages.
 
-A thread of its own writes while the run goes on, so that a run does not wait for the database; what is written is
-there as soon as it is known, also when the run is killed. What cannot be written never breaks a run that has
-begun: it warns.
+It is written while the run goes on, so that it is there also when the run is killed; a failure to write only warns.
 """
 
 from __future__ import annotations
