@@ -72,10 +72,7 @@ class PeteRows:
 
 
 class Concepts:
-    """Finds and makes the nodes that a log speaks of.
-
-    `live` says that a model is writing: a handle that nobody knows becomes a concept without a text, with a warning.
-    """
+    """Finds and makes the nodes that a log speaks of."""
 
     def __init__(self, known: Known, *, live: bool) -> None:
         self.known = known

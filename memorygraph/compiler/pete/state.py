@@ -112,10 +112,7 @@ def pieces_of(items: Iterable[syntax.Item], text: str) -> Iterator[syntax.Piece]
 
 
 def needs_of(pieces: Iterable[syntax.Piece], *, root: bool, live: bool, faculties: Iterable[str] = ()) -> Needs:
-    """What must be looked up for these items; with `root`, the first of them begins a log.
-
-    The `faculties` were called before.
-    """
+    """What must be looked up for these items; `root`: the first begins a log; the `faculties` were called before."""
     concepts = {key_of(name): name for name in (syntax.SELF, *faculties)}
     addresses: set[int] = set()
     new = 0

@@ -25,10 +25,7 @@ _HEAD = re.compile(r"context\b[^\n]*\{[ \t\r]*$", re.MULTILINE)
 
 
 def read_pete(text: str, file: str | None = None, *, strict: bool = False) -> syntax.PeteProgram:  # noqa: ARG001 - one dialect
-    """A log, and everything that can be found wrong with it.
-
-    Where the syntax is wrong, its items are those before the first error.
-    """
+    """A log, and everything that is wrong with it; its items are those before the first error of the syntax."""
     source = Source(text.removeprefix("\ufeff"), file)
     items, findings = read_items(source)
     if findings:
@@ -40,10 +37,8 @@ def read_pete(text: str, file: str | None = None, *, strict: bool = False) -> sy
 def read_items(source: Source) -> tuple[tuple[syntax.Item, ...], list[Finding]]:
     """The items before the first error of the syntax, and all such errors."""
     if len(source.text) > MAX_CHARACTERS:
-        message = (
-            f"this log is too large; one has at most {MAX_CHARACTERS:,} characters. Fold what is in closed contexts"
-        )
-        return (), [Finding(message, "program-too-large", Span(0, 1))]
+        message = f"this log is too large; one has at most {MAX_CHARACTERS:,} characters"
+        return (), [Finding(f"{message}. Fold what is in closed contexts", "program-too-large", Span(0, 1))]
     log = _Log(source)
     log.read()
     return tuple(log.items), find_surrogates(source.text) or log.findings

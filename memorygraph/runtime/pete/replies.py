@@ -37,13 +37,10 @@ CODES_WITHOUT_CONTEXT = frozenset({"invalid-number", "encoding", "unbound-variab
 
 @dataclass(frozen=True)
 class PeteReply:
-    """What counts of a reply; it ends at the first thing that the system has to answer.
-
-    `ends` are the places in `text` where the pieces end.
-    """
+    """What counts of a reply; it ends at the first thing that the system has to answer."""
 
     pieces: tuple[Piece, ...]
-    ends: tuple[int, ...]
+    ends: tuple[int, ...]  # where the pieces end in the text
     text: str
     problem: Problem | None
     warnings: tuple[str, ...]

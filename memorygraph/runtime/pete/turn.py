@@ -16,12 +16,11 @@ from memorygraph.llm.completion import Completion, answers_of, call_of
 from memorygraph.llm.model import OpenAIModel
 from memorygraph.messages.recorder import Recorder
 from memorygraph.query import Query
-from memorygraph.runtime.pete.appending import UnfitPiece
 from memorygraph.runtime.pete.faculties import Faculties, Faculty
 from memorygraph.runtime.pete.inference import Answers, explain_proof
 from memorygraph.runtime.pete.log import Frame
 from memorygraph.runtime.pete.replies import PeteReply, ReplyReader, join_halves
-from memorygraph.runtime.pete.store import LogStore, make_feedback
+from memorygraph.runtime.pete.store import LogStore, UnfitPiece, make_feedback
 from memorygraph.runtime.pete.views import View
 
 ANSWERED_ELSEWHERE = "another process has answered the command meanwhile, and that answer stands in the log"
