@@ -30,14 +30,6 @@ class Asked(NamedTuple):
     shown: bool
 
 
-class Mistake(NamedTuple):
-    """What is wrong with an item, given what is stored: nothing of it may be written."""
-
-    message: str
-    code: str
-    span: Span
-
-
 @dataclass
 class Open:
     """An open context: its address, how many parts it has, and what its handles mean."""

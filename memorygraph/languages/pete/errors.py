@@ -80,7 +80,23 @@ class PeteExplainer(Explainer):
 
     def explain_special(self, place: Place) -> Finding | None:
         """A text or a description that is not closed."""
-        return explain_unclosed_token(place.text, place.offset)
+        text, offset = place.text, place.offset
+        if text.startswith("/*", offset):
+            if text.find("*/", offset + 2) >= 0:
+                return None
+            message = "this `/*` is not closed: its `*/` is missing"
+            return Finding(message, CODE, Span(offset, offset + 2))
+        begun = _TEXT.match(text, offset)
+        if begun is None or text.startswith('"', begun.end()):
+            return None
+        end = begun.end()
+        if text.startswith("\\", end):
+            escape = text[end : end + 2]
+            known = r"\" \\ \/ \b \f \n \r \t and \u with four digits"
+            message = f"the escape `{shorten(escape)}` is not known; JSON has {known}"
+            return Finding(message, CODE, Span(end, end + 2))
+        message = 'this text is not closed: its second `"` is missing; a line break in it is written `\\n`'
+        return Finding(message, CODE, Span(offset, end))
 
     def hints_for(self, place: Place) -> Iterable[str]:
         """What to do, by the place, or by what was found."""
@@ -126,26 +142,6 @@ def outside(source: Source, item: Item, closing: Item) -> Finding:
         return Finding(f"this `}}` closes no context; the outermost one ended at {place}", CODE, item.span)
     message = f"nothing stands after the outermost context, which ended at {place}; remove that `}}`, or what follows"
     return Finding(message, CODE, item.span)
-
-
-def explain_unclosed_token(text: str, offset: int) -> Finding | None:
-    """A text or a description that begins at a place, and does not end."""
-    if text.startswith("/*", offset):
-        if text.find("*/", offset + 2) >= 0:
-            return None
-        message = "this `/*` is not closed: its `*/` is missing"
-        return Finding(message, CODE, Span(offset, offset + 2))
-    begun = _TEXT.match(text, offset)
-    if begun is None or text.startswith('"', begun.end()):
-        return None
-    end = begun.end()
-    if text.startswith("\\", end):
-        escape = text[end : end + 2]
-        known = r"\" \\ \/ \b \f \n \r \t and \u with four digits"
-        message = f"the escape `{shorten(escape)}` is not known; JSON has {known}"
-        return Finding(message, CODE, Span(end, end + 2))
-    message = 'this text is not closed: its second `"` is missing; a line break in it is written `\\n`'
-    return Finding(message, CODE, Span(offset, end))
 
 
 def hint_by_place(expected: set[str], before: str, found: str) -> str:  # noqa: PLR0911 - one for each place

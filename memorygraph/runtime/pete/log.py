@@ -24,7 +24,6 @@ class LogEntry:
     text: str  # with the blanks before it
     mentions: frozenset[str] = frozenset()
     binds: frozenset[str] = frozenset()
-    address: int | None = None  # that an abbreviation stands for
 
 
 @dataclass(eq=False)

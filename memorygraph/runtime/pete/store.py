@@ -13,23 +13,13 @@ from itertools import accumulate
 from typing import Any, NamedTuple
 
 from memorygraph.compiler.pete import Compiler
-from memorygraph.compiler.pete.state import (
-    Asked,
-    Bound,
-    Known,
-    Mistake,
-    Needs,
-    Open,
-    id_of,
-    key_of,
-    needs_of,
-    pieces_of,
-)
+from memorygraph.compiler.pete.state import Asked, Bound, Known, Needs, Open, id_of, key_of, needs_of, pieces_of
 from memorygraph.errors import ConflictError, NotFoundError, Problem, ScriptError, Source, Span
 from memorygraph.graph.loads import Loader, LoadReport, Provenance, WriteResult
 from memorygraph.graph.namespace import Namespace, NamespaceTransaction
 from memorygraph.graph.search import MAX_TERM, name_query
 from memorygraph.graph.writes import NOTHING, run_counted
+from memorygraph.languages.engine.findings import Finding
 from memorygraph.languages.pete.continuation import ContinuationReader
 from memorygraph.languages.pete.syntax import Command, Feedback, Opening, PeteProgram, Piece, Value
 from memorygraph.query import Query
@@ -67,7 +57,7 @@ class CommandAnswer(NamedTuple):
 class UnfitPiece(Exception):  # noqa: N818 - it never leaves this package
     """A piece does not fit what is stored: its number, and what is wrong with it."""
 
-    def __init__(self, number: int, mistakes: Sequence[Mistake]) -> None:
+    def __init__(self, number: int, mistakes: Sequence[Finding]) -> None:
         super().__init__(mistakes[0].message)
         self.number = number
         self.mistakes = tuple(mistakes)
@@ -129,7 +119,7 @@ class LogAppender:
             self.compiler.bind(variable, [Bound(node, names[node]) for node in bound])
             if not bound:
                 message = f"nothing is known that answers this; `&{variable}` means nothing now"
-                self.compiler.warnings.append(Mistake(message, "no-answer", question.span))
+                self.compiler.warnings.append(Finding(message, "no-answer", question.span))
         if self._answered is not None and question.shown:
             self.compiler.add(self._answered(found, names))
 
@@ -225,13 +215,13 @@ class LogStore:
         live: bool = False,
         answered: MakeFeedback | None = None,
         closing: tuple[Query, ...] = (),
-    ) -> tuple[Mistake, ...]:
+    ) -> tuple[Finding, ...]:
         """Add pieces to a log, or, without one, begin it; return what was taken differently than it was written.
 
         `stack` are the contexts that must be open, or it is a ConflictError. `answered` makes of the answers to a
         question the feedback that the log gets. Where it raises, nothing was written.
         """
-        warnings: list[Mistake] = []
+        warnings: list[Finding] = []
 
         def write(transaction: NamespaceTransaction, _stored: object) -> WriteResult:
             writer = LogAppender(transaction, log, live=live, answered=answered)
@@ -373,7 +363,7 @@ def describe_difference(program: PeteProgram, root: Opening, stored: str, log: i
     return program.source.problem(message, "log-differs", Span(place, place + 1))
 
 
-def locate(mistakes: Sequence[Mistake], source: Source) -> list[Problem]:
+def locate(mistakes: Sequence[Finding], source: Source) -> list[Problem]:
     """Give mistakes their place in a source."""
     return [source.problem(mistake.message, mistake.code, mistake.span) for mistake in mistakes]
 
@@ -392,7 +382,7 @@ def build_frames(rows: Sequence[dict[str, Any]]) -> dict[int, Frame]:
     for row in rows:
         if row["part"] == "entry":
             mentions, binds = frozenset(row["mentions"] or ()), frozenset(row["binds"] or ())
-            entry = LogEntry(row["index"], row["name"], row["text"], mentions, binds, row["address"])
+            entry = LogEntry(row["index"], row["name"], row["text"], mentions, binds)
             frames[row["context"]].parts.append(entry)
     for frame in frames.values():
         frame.parts.sort(key=lambda part: part.index)

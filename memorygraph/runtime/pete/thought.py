@@ -97,11 +97,7 @@ class Thought:
         return root if self._address is None else find_frame(root, self._address)
 
     def render(
-        self,
-        budget: str | Budget | None = None,
-        *,
-        folded: Collection[int] = (),
-        unfolded: Collection[int] = (),
+        self, budget: str | Budget | None = None, *, folded: Collection[int] = (), unfolded: Collection[int] = ()
     ) -> View:
         """View what fits a budget, with the rest folded or left out; without a budget, the whole text.
 

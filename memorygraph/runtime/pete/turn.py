@@ -163,9 +163,7 @@ class TurnTaker:
         try:
             noted = self.store.append(log, pieces, stack=stack, live=True, answered=answer_question, closing=(joined,))
         except UnfitPiece as unfit:
-            mistake = unfit.mistakes[0]
-            located = reply.problem_at(unfit.number, mistake.message, mistake.code, mistake.span)
-            turn = replace(turn, problems=(located,))
+            turn = replace(turn, problems=(reply.problem_at(unfit.number, unfit.mistakes[0]),))
             pieces = pieces[: unfit.number]
             noted = self.store.append(log, pieces, stack=stack, live=True, closing=(joined,))
         written = "".join(piece.text for piece in pieces)
