@@ -23,7 +23,7 @@ from memorygraph.languages.contextscript.syntax import (
     GraphStatement,
 )
 from memorygraph.languages.engine.fast_path import RawStatement, derive_pattern
-from memorygraph.languages.engine.findings import Finding, locate_problem
+from memorygraph.languages.engine.findings import Finding, locate_problems
 from memorygraph.languages.engine.machine import Build, Fields, Machine, Stopped
 
 MAX_CHARACTERS = 16 * 2**20  # characters of one statement
@@ -219,13 +219,10 @@ class Parser:
         self, part: Part, source: Source, unread: set[str], dropped: int = 0, reported: int = 0
     ) -> ContextScriptProgram:
         """What was read, as a program; `reported` problems of the parts before it are already known."""
-        most = MAX_PROBLEMS - reported
-        problems = [locate_problem(finding, source) for finding in part.findings[:most]]
-        if len(part.findings) > most:
-            message = f"there are more than {MAX_PROBLEMS} problems; the text from here on was not read"
-            problems.append(source.problem(message, "too-many-problems", part.findings[most].span))
+        rest = "the text from here on was not read"
+        problems = locate_problems(part.findings, source, MAX_PROBLEMS - reported, rest)
         end, read = dropped + part.end, self.reader.read
-        return ContextScriptProgram(source, tuple(part.statements), tuple(problems), frozenset(unread), end, read)
+        return ContextScriptProgram(source, tuple(part.statements), problems, frozenset(unread), end, read)
 
 
 @cache
