@@ -92,10 +92,17 @@ class ConvoExplainer(Explainer):
         self._opened = opened = OpenScanner(text, place.start, offset, plain=self._plain)
         dashes = text.startswith("---", offset) and "HeredocText" in place.stop.expected
         quote = offset if dashes else opened.quote
-        if quote is not None:
-            return explain_unclosed_text(text, quote, opened.broken)
-        line_end = text.find("\n", opened.tag) if opened.tag is not None else -1
-        return self.explain_cut_tag(place, line_end) if 0 <= line_end < offset else None
+        if quote is None:
+            line_end = text.find("\n", opened.tag) if opened.tag is not None else -1
+            return self.explain_cut_tag(place, line_end) if 0 <= line_end < offset else None
+        if opened.broken is not None:
+            message = f"this text ends inside a word; in it, write `\\{text[opened.broken]}`"
+            return Finding(message, CODE, Span(opened.broken, opened.broken + 1))
+        finding = unclosed_text(text, quote)
+        if text.startswith("---", quote):
+            message = "this text between dashes is not closed: write a line of as many dashes below it"
+            return finding._replace(message=message)
+        return finding
 
     def hints_for(self, place: Place) -> Iterable[str]:
         """What to do about what was found, and which bracket is open."""
@@ -134,19 +141,6 @@ class ConvoExplainer(Explainer):
         ends = not place.found or (place.found in {")", "]", "}"} and kind != "{{")
         begins = place.found in {">", "@"} and begins_line(place.text, place.offset)
         return not_closed(place.source, at, kind) if ends or begins else ""
-
-
-def explain_unclosed_text(text: str, quote: int, broken: int | None) -> Finding:
-    """A text that is still open where the file ends, or where a message seems to begin."""
-    if broken is not None:
-        message = f"this text ends inside a word; in it, write `\\{text[broken]}`"
-        return Finding(message, CODE, Span(broken, broken + 1))
-    finding = unclosed_text(text, quote)
-    if text.startswith("---", quote):
-        return finding._replace(
-            message="this text between dashes is not closed: write a line of as many dashes below it"
-        )
-    return finding
 
 
 def hint_for_head(text: str, offset: int) -> str:

@@ -136,11 +136,10 @@ class Branch:
         )
 
     def join(self) -> None:
-        """Wait until the branches that forked from here have ended."""
-        for fork in self.forks:
+        """Wait until the branches that forked from here, and from those, have ended."""
+        for fork in self.all_forks():
             if fork.thread is not None and fork.thread is not current_thread():
                 fork.thread.join()
-            fork.join()
 
     def all_forks(self) -> Iterator[Branch]:
         """The branches that forked from here, and from those."""

@@ -20,16 +20,6 @@ JSON_MODE = {"type": "json_object"}
 WRAPPER_KEY = "value"  # of the object that holds a value which is not an object
 MAX_SHOWN_REPLY_CHARACTERS = 200
 
-JUDGEMENT = {
-    "type": "object",
-    "properties": {"isTrue": {"type": "boolean", "description": "Whether the condition is true"}},
-    "required": ["isTrue"],
-}
-CHOICE = {
-    "type": "object",
-    "properties": {"nodeId": {"type": "string", "description": "The id of the node to go to"}},
-    "required": ["nodeId"],
-}
 MODERATOR = """\
 <moderator>
 Give the user a brief summary of what happened in node graph. Give the summary from a first person perspective
@@ -45,6 +35,11 @@ HIDDEN = ("@hidden",)
 # Replies in JSON
 
 
+def object_with(key: str, schema: Mapping[str, Any]) -> dict[str, Any]:
+    """The schema of an object with one key."""
+    return {"type": "object", "properties": {key: dict(schema)}, "required": [key]}
+
+
 def ask_for_json(messages: Sequence[Mapping[str, Any]], schema: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Add the schema of the reply to the last message of the user, or as a message of its own."""
     asked = [dict(message) for message in messages]
@@ -58,7 +53,7 @@ def ask_for_json(messages: Sequence[Mapping[str, Any]], schema: Mapping[str, Any
 def reply_instruction(schema: Mapping[str, Any]) -> str:
     """Ask for a reply in JSON; a value that is not an object is asked for inside of one."""
     if schema and schema.get("type") != "object":
-        schema = {"type": "object", "properties": {WRAPPER_KEY: dict(schema)}, "required": [WRAPPER_KEY]}
+        schema = object_with(WRAPPER_KEY, schema)
     wanted = json.dumps(schema, indent=4, ensure_ascii=False)
     return f"<response-format>\nReply only with JSON that conforms to this JSON Schema:\n{wanted}\n</response-format>"
 
@@ -93,6 +88,9 @@ def read_object(reply: str) -> dict[str, Any]:
 
 
 # Routes
+
+JUDGEMENT = object_with("isTrue", {"type": "boolean", "description": "Whether the condition is true"})
+CHOICE = object_with("nodeId", {"type": "string", "description": "The id of the node to go to"})
 
 
 def judge_prompt(condition: str, output: str) -> str:

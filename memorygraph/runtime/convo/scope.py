@@ -78,10 +78,6 @@ class ConvoScope:
             raise ValueProblem(f"functions call each other more than {MAX_CALL_DEPTH} levels deep", "call-too-deep")
         return ConvoScope(self.environment, variables, self.defining, self.depth + 1, self.work)
 
-    def leave_body(self) -> ConvoScope:
-        """The scope of a type in the head of a function: without the variables of a body, and defining."""
-        return ConvoScope(self.environment, None, True, self.depth, self.work)
-
     def require_pure(self, name: str) -> None:
         """Refuse a call that a `define` may not make."""
         if self.defining:

@@ -6,7 +6,7 @@ An interrupted step holds the calls that were complete, so that a resumed run re
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from memorygraph.errors import MemoryGraphError, ScriptError
@@ -119,9 +119,7 @@ class ConvoStep:
 
     def as_dict(self) -> dict[str, Any]:
         """The step as JSON; an input or output that is undefined is left out."""
-        shallow = {f.name: getattr(self, f.name) for f in fields(self)}
-        undefined = {name for name in ("input", "output") if shallow[name] is UNDEFINED}
-        return {name: value for name, value in shallow.items() if name not in undefined} | {
+        return {name: value for name, value in vars(self).items() if value is not UNDEFINED} | {
             "messages": [entry.as_dict() for entry in self.messages],
             "system": [entry.as_dict() for entry in self.system],
             "calls": [call.as_dict() for call in self.calls],

@@ -169,27 +169,21 @@ def is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-def read_member(value: Any, name: str) -> Any:
-    """Read `value.name`: a key of a map, an item of a list by its index, or `length`; else undefined."""
-    if isinstance(value, Mapping):
-        return value.get(name, UNDEFINED)
-    if isinstance(value, (list, str)) and name == "length":
-        return len(value)
-    if isinstance(value, list):
-        index = item_index(name)
-        return value[index] if index is not None and index < len(value) else UNDEFINED
-    return UNDEFINED
-
-
 def item_index(name: str) -> int | None:
     """The index that a part of a path is, or None."""
     return int(name) if re.fullmatch(r"0|[1-9][0-9]{0,8}", name) else None
 
 
 def read_at_path(value: Any, path: Iterable[str]) -> Any:
-    """Read what a path leads to in a value; undefined where it leads nowhere."""
+    """Read what a path of keys, indexes and `length` leads to in a value; undefined where it leads nowhere."""
     for name in path:
-        value = read_member(value, name)
+        if isinstance(value, Mapping):
+            value = value.get(name, UNDEFINED)
+        elif isinstance(value, (list, str)) and name == "length":
+            value = len(value)
+        else:
+            index = item_index(name) if isinstance(value, list) else None
+            value = value[index] if index is not None and index < len(value) else UNDEFINED
     return value
 
 

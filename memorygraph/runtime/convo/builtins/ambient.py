@@ -46,7 +46,7 @@ def set_variable(scope: ConvoScope, name: Any, second: Any, *more: Any) -> Any:
 
 
 @builtin("print", pure=False)
-def print_values(*values: Any) -> Any:
+def print_on_stderr(*values: Any) -> Any:
     """Print values on the standard error, without their control characters; give the last one."""
     text = " ".join(map(render_value, values))
     sys.stderr.write("".join(c for c in text if c.isprintable() or c in "\n\t") + "\n")
