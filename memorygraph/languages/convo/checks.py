@@ -45,10 +45,7 @@ def misplaced(messages: Iterable[syntax.Message], text: str) -> Iterator[Finding
 def check_conversation(
     messages: Sequence[syntax.Message], source: Source, builtins: Set[str] = frozenset()
 ) -> list[Finding]:
-    """Everything that can be found, in the order of the text; only what nests too deep is said alone.
-
-    `builtins` are the names of functions that no file may define anew.
-    """
+    """Everything that can be found, in the order of the text; only what nests too deep is said alone."""
     deep, numbers = _measured(messages, source.text)
     if deep is not None:
         message = f"this is nested more than {MAX_NESTING} levels deep; give a part of it a name: part = …"

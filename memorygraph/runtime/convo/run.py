@@ -20,14 +20,7 @@ LAST = "last"  # to go on with the latest interrupted run of the program
 
 
 def run_graph(graph: GraphClient, program: ConvoProgram, request: RunRequest) -> RunResult:
-    """Run the graph of a conversation; the input is added to it as a message of the user.
-
-    Raises:
-        ScriptError: the conversation is wrong, or a statement in it cannot be executed.
-        ModelError: the model endpoint failed.
-        NotFoundError: there is no run to go on with.
-        ConflictError: the run to go on with is one of another conversation, or has ended.
-    """
+    """Run the graph of a conversation; the input is added to it as a message of the user."""
     if request.mock or request.agent or request.function:
         raise MemoryGraphError("a node graph is run without --mock, --agent and --function")
     if program.problems:
