@@ -26,9 +26,7 @@ _NAMES = {
     "ParameterName": "a parameter",
     "ParameterType": "the type of the parameter",
     "ReturnType": "a type",
-    "TextRest": "`}}`",
-    "QuoteRest": "`}}`",
-    "PlainRest": "`}}`",
+    **dict.fromkeys(("TextRest", "QuoteRest", "PlainRest"), "`}}`"),
 }
 # These may stand nearly everywhere, so that they are never what is missing.
 _ALWAYS = frozenset({"Note", "Separator", "ParameterType", "{{"})
@@ -218,11 +216,10 @@ class OpenScanner:
     def read_text(self) -> None:
         """Read on in the text of a message, up to its end or an insertion."""
         found = _TEXT.match(self.text, self.position, self.end + 2)
-        self.position = found.end() if found else self.end
+        self.position = self.end
         if found and found["stop"] == "{{":
+            self.position = found.end()
             self.stack.append(("{{", self.position - 2))
-        else:
-            self.position = self.end
 
     def read_code(self) -> None:
         """Read one token of code."""
@@ -249,15 +246,12 @@ class OpenScanner:
 
     def read_dashes(self, start: int, dashes: str) -> None:
         """Read a text between dashes."""
-        count = min(len(dashes), 5)
-        closing = re.compile(rf"[^\n]*?-{{{count}}}|[\s\S]*?\n[ \t]*+-{{{count}}}")
+        closing = re.compile(rf"(?:[^\n]*?|[\s\S]*?\n[ \t]*+)-{{{min(len(dashes), 5)},}}+")
         found = closing.match(self.text, self.position)
         if found is None:
             self.quote = start
         else:
             self.position = found.end()
-            while self.text.startswith("-", self.position):
-                self.position += 1
 
     def close(self, bracket: str) -> None:
         """Close the innermost bracket, if this one closes it; in code, `}}` may be two braces."""

@@ -84,12 +84,7 @@ def print_content(text: syntax.Template | str) -> str:
 
 
 def print_convo_value(value: syntax.Value) -> str:  # noqa: PLR0911 - one for each kind
-    """A value; it has line breaks only where parts of it are described.
-
-    >>> arguments = syntax.Argument(syntax.Text("a")), syntax.Argument(syntax.Number(1), "b")
-    >>> print_convo_value(syntax.Call(("f",), arguments))
-    'f("a", b: 1)'
-    """
+    """A value; it has line breaks only where parts of it are described."""
     match value:
         case syntax.Text(text):
             return _quoted(text)

@@ -26,7 +26,7 @@ from memorygraph.runtime.values import ValueProblem
 Items: TypeAlias = Sequence[syntax.Statement] | Sequence[syntax.Argument]
 CallArguments: TypeAlias = Mapping[str, Any] | Sequence[Any]  # by name, or in the order of the parameters
 
-CALLABLE = frozenset({*FUNCTIONS, *control.NAMES_OF_CONTROL, *types.CONSTRUCTORS})
+CALLABLE = frozenset({*FUNCTIONS, *control.BLOCKS, *control.FORMS, *control.MISPLACED, *types.CONSTRUCTORS})
 
 WORK_OF_A_CALL = 10
 

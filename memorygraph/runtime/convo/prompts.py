@@ -100,8 +100,7 @@ def judge_prompt(condition: str, output: str) -> str:
 
 def choice_prompt(nodes: Mapping[str, str], given: str, output: str) -> str:
     """Ask which of the nodes comes next; `nodes` are their descriptions by their ids."""
-    lines = (json.dumps({"id": id_, "description": text}, ensure_ascii=False) for id_, text in nodes.items())
-    listed = "\n".join(lines)
+    listed = "\n".join(json.dumps({"id": id_, "description": text}, ensure_ascii=False) for id_, text in nodes.items())
     return (
         "Choose the node that should process the output next, based on the descriptions of the nodes.\n\n"
         f"<NODE_INPUT>\n{given}\n</NODE_INPUT>\n\n<OUTPUT_RESULT>\n{output}\n</OUTPUT_RESULT>\n\n"

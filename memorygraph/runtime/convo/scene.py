@@ -62,11 +62,10 @@ class Scene:
 
     def use_environment(self, environment: Environment) -> None:
         """Evaluate in an environment from here on, with the functions that know the visits."""
-        reads: dict[str, Callable[[Visit], Any]] = {
-            "getNodeInfo": Visit.info,
-            "getNodeInput": lambda visit: visit.info()["input"],
+        hooks = {
+            "getNodeInfo": partial(self.read_visit, Visit.info),
+            "getNodeInput": partial(self.read_visit, lambda visit: visit.info()["input"]),
         }
-        hooks = {name: partial(self.read_visit, read) for name, read in reads.items()}
         self.environment = replace(environment, hooks=hooks)
         self.evaluator = Evaluator(self.environment, self.program.source)
 
@@ -164,14 +163,13 @@ class Scene:
         for child in node.children:
             if isinstance(child, syntax.FunctionMessage) or not self.is_enabled(child):
                 continue
-            if isinstance(child, syntax.CodeMessage):
-                if child.role in {"define", "do"}:
-                    self.evaluator.statements(child.statements, defining=child.role == "define")
-                    ends = child.statements and Span(child.statements[0].span[0], child.statements[-1].span[1])
-                    code = self.source_text(ends) if ends else ""
-                    messages.append(TranscriptEntry(child.role, code, self.tags(child)))
-            elif child.role in SPEAKERS:
+            if child.role in SPEAKERS and isinstance(child, syntax.TextMessage):
                 (system if child.role == "system" else messages).append(self.speech(child))
+            elif child.role in {"define", "do"} and isinstance(child, syntax.CodeMessage):
+                self.evaluator.statements(child.statements, defining=child.role == "define")
+                ends = child.statements and Span(child.statements[0].span[0], child.statements[-1].span[1])
+                code = self.source_text(ends) if ends else ""
+                messages.append(TranscriptEntry(child.role, code, self.tags(child)))
         return messages, system
 
     def tags(self, message: syntax.Message) -> tuple[str, ...]:
@@ -244,26 +242,24 @@ class Surroundings:
 
     def read(self, message: syntax.Message, *, resumed: bool) -> None:
         """Read a message, and execute the code in it."""
-        if isinstance(message, syntax.FunctionMessage):
-            if message.modifier == "call":
+        match message:
+            case syntax.FunctionMessage(modifier="call"):
                 self.hear(self.scene.recorded_call(message))
-        elif isinstance(message, syntax.CodeMessage):
-            if message.role == "result":
+            case syntax.CodeMessage(role="result"):
                 entry = self.scene.recorded_result(message)
                 self.hear(entry, entry.value)
-            elif message.role == "define" or (message.role == "do" and not resumed):
+            case syntax.CodeMessage(role="define" | "do") if message.role == "define" or not resumed:
                 self.scene.evaluator.statements(message.statements)
-        elif message.role == "goto":
-            self.end_visit()
-            # A `goto` without an id leads out of the graph.
-            if (id_ := id_in(message.head)) != OUTSIDE or OUTSIDE in self.scene.graph.nodes:
-                self.visit = Visit(id_, self.heard)
-                self.groups.append([])
-        elif message.role == "exitGraph":
-            self.end_visit()
-        elif message.role in SPEAKERS:
-            entry = self.scene.speech(message)
-            self.hear(entry, entry.content)
+            case syntax.TextMessage(role="goto" | "exitGraph"):
+                self.end_visit()
+                # A `goto` without an id leads out of the graph.
+                leads_in = id_in(message.head) != OUTSIDE or OUTSIDE in self.scene.graph.nodes
+                if message.role == "goto" and leads_in:
+                    self.visit = Visit(id_in(message.head), self.heard)
+                    self.groups.append([])
+            case syntax.TextMessage() if message.role in SPEAKERS:
+                entry = self.scene.speech(message)
+                self.hear(entry, entry.content)
 
     def hear(self, entry: TranscriptEntry, value: Any = None) -> None:
         """Add what is said to the transcript; it may be the input of a node."""

@@ -64,8 +64,7 @@ class ToolUse:
 
     def as_dict(self) -> dict[str, Any]:
         """The call as JSON; a result that is undefined is left out."""
-        known = {} if self.result is UNDEFINED else {"result": self.result}
-        return {"name": self.name, "arguments": self.arguments, **known}
+        return {name: value for name, value in vars(self).items() if value is not UNDEFINED}
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,8 @@ from memorygraph.runtime.values import ValueProblem, describe_type
 MAX_TEXT_CHARACTERS = 10_000_000
 MAX_ITEMS = 100_000  # of one list, or keys of one map
 
+MAX_EXCERPT_CHARACTERS = 60  # of a value in a message
+
 
 class Undefined(Enum):
     """The type of `UNDEFINED`, its only instance, also as a copy or a pickle: what has no value."""
@@ -205,17 +207,13 @@ def name_kind(value: Any) -> str:
     return next((kind for type_, kind in kinds.items() if isinstance(value, type_)), None) or describe_type(value)
 
 
-def excerpt(value: Any, max_characters: int = 60) -> str:
-    """Show a value in a message: on one line, and cut.
-
-    >>> excerpt({"a": "x" * 100}, 12)
-    '{"a":"xxxxxx…'
-    """
+def excerpt(value: Any) -> str:
+    """Show a value in a message: on one line, and cut."""
     try:
         text = render_value(value) if value is UNDEFINED else compact(to_plain(value))
     except MemoryGraphError:
         return name_kind(value)
-    return text if len(text) <= max_characters else text[:max_characters] + "…"
+    return text if len(text) <= MAX_EXCERPT_CHARACTERS else text[:MAX_EXCERPT_CHARACTERS] + "…"
 
 
 def join_texts(pieces: Iterable[str], separator: str = "") -> str:
