@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from memorygraph.errors import MemoryGraphError
@@ -63,11 +64,10 @@ def read_typed_reply(reply: str, type_: ConvoType) -> Any:
     schema = type_.schema
     readings: list[Any] = []
     # The likeliest reading comes first; text of several documents is read as the first of them.
-    for document in documents(reply, lists=True):
+    for document in islice(documents(reply, lists=True), 1):
         if isinstance(document, dict) and len(document) == 1 and schema and schema.get("type") != "object":
             readings += document.values()
         readings.append(document)
-        break
     if not readings or schema.get("type") == "string" or "enum" in schema:
         readings.append(reply.strip())
     problem: Exception | None = None

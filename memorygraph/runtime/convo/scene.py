@@ -17,7 +17,7 @@ from memorygraph.runtime.convo.evaluator import Evaluator
 from memorygraph.runtime.convo.scope import Environment
 from memorygraph.runtime.convo.steps import GraphFailure
 from memorygraph.runtime.convo.transcript import SPEAKERS, TranscriptEntry
-from memorygraph.runtime.convo.values import UNDEFINED, ConvoType, copy_deeply, to_plain, truthy
+from memorygraph.runtime.convo.values import UNDEFINED, ConvoType, copy_deeply, is_number, to_plain, truthy
 from memorygraph.runtime.permissions import Permissions
 from memorygraph.runtime.values import ValueProblem
 
@@ -84,19 +84,15 @@ class Scene:
         self.environment.variables[STACK] = self.infos
         self.environment.variables[GRAPH_INPUT] = copy_deeply(self.visits[0].input)
 
-    def find_visit(self, which: Any) -> Visit | None:
-        """Find a visit by its index, or the latest visit of a node by its id."""
-        if isinstance(which, str):
-            return next((visit for visit in reversed(self.visits) if visit.node == which), None)
-        if isinstance(which, bool) or not isinstance(which, (int, float)) or which != int(which):
-            return None
-        index = int(which)
-        return self.visits[index] if -len(self.visits) <= index < len(self.visits) else None
-
     def read_visit(self, read: Callable[[Visit], Any], arguments: Sequence[Any]) -> Any:
-        """Read the visit that the argument names, or the current one; undefined where there is none."""
-        visit = self.find_visit(arguments[0] if arguments else -1)
-        return UNDEFINED if visit is None else read(visit)
+        """Read a visit by its index, the latest one of a node's id, or without an argument the current one."""
+        which, count = (arguments[0] if arguments else -1), len(self.visits)
+        if isinstance(which, str):
+            visit = next((visit for visit in reversed(self.visits) if visit.node == which), None)
+            return UNDEFINED if visit is None else read(visit)
+        if is_number(which) and -count <= which < count and which == int(which):
+            return read(self.visits[int(which)])
+        return UNDEFINED
 
     # Variables
 

@@ -34,11 +34,11 @@ class Environment:
         return Environment(copy_deeply(self.variables), dict(self.functions), self.hooks, self.permissions)
 
 
+@dataclass
 class WorkBudget:
     """Counts what an evaluation does, so that every evaluation ends."""
 
-    def __init__(self) -> None:
-        self.done = 0
+    done: int = 0
 
     def spend(self, amount: int = 1) -> None:
         """Count some work."""
