@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from memorygraph.cli.output import json_option, print_json, print_table, print_text, print_values, say, wants_json
+from memorygraph.cli.output import json_option, print_json, print_list, print_table, print_text, say, wants_json
 from memorygraph.cli.settings import pass_graph
 from memorygraph.errors import NotFoundError
 
@@ -28,7 +28,7 @@ def messages_command() -> None:
 @pass_graph
 def list_messages_command(graph: MemoryGraph) -> None:
     """Show every conversation, and how long the version is that was last written."""
-    print_values(graph.conversations(), ("conversation", "versions", "version", "messages"))
+    print_list(graph.conversations(), ("conversation", "versions", "version", "messages"))
 
 
 @messages_command.command("show")
@@ -57,7 +57,7 @@ def show_messages_command(graph: MemoryGraph, *, name: str, version: int | None)
 @pass_graph
 def versions_messages_command(graph: MemoryGraph, *, name: str) -> None:
     """Show the versions of a conversation, and where an edit broke the prefix of an answer."""
-    print_values(
+    print_list(
         require_conversation(graph, name).versions(),
         ("version", "messages", "replaces", "at", "tip"),
         lambda version: (version.number, version.length, version.replaces, version.at, version.tip[:12]),
@@ -121,11 +121,7 @@ def export_messages_command(
 
 
 def require_conversation(graph: MemoryGraph, name: str) -> MessageGraph:
-    """A stored conversation.
-
-    Raises:
-        NotFoundError: there is no such conversation.
-    """
+    """A stored conversation."""
     history = graph.messages(name)
     if not history.stored:
         raise NotFoundError(

@@ -218,11 +218,7 @@ def print_view(seen: View) -> None:
 
 
 def parse_addresses(addresses: Sequence[str]) -> list[int]:
-    """The numbers of addresses such as `memory:42` or `42`.
-
-    Raises:
-        MemoryGraphError: one is not an address.
-    """
+    """The numbers of addresses such as `memory:42` or `42`."""
     for address in addresses:
         if not _ADDRESS.fullmatch(address):
             raise MemoryGraphError(f"{address!r} is not an address; write for example memory:42")

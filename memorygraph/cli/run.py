@@ -16,8 +16,8 @@ from memorygraph.cli.output import (
     json_option,
     print_done,
     print_json,
+    print_list,
     print_text,
-    print_values,
     say,
     wants_json,
 )
@@ -124,11 +124,7 @@ def ask_for_field(field: Field) -> Any:
 
 
 def parse_json_argument(given: str, option: str, *, or_text: bool = False) -> Any:
-    """The JSON value of an argument, or of the file that it names after `@`; with `or_text` any other text as it is.
-
-    Raises:
-        MemoryGraphError: it is not JSON.
-    """
+    """The JSON value of an argument, or of the file that it names after `@`; with `or_text` any other text as it is."""
     text = read_script(given[1:]) if given.startswith("@") else given
     try:
         return json.loads(text)
@@ -142,11 +138,7 @@ def parse_json_argument(given: str, option: str, *, or_text: bool = False) -> An
 
 
 def split_pair(given: str, option: str, form: str) -> tuple[str, str]:
-    """The two sides of `NAME=VALUE`.
-
-    Raises:
-        MemoryGraphError: there is no `=` in it.
-    """
+    """The two sides of `NAME=VALUE`."""
     name, sign, value = given.partition("=")
     if not sign:
         raise MemoryGraphError(f"{option} takes {form}, and this is {given!r}")
@@ -164,9 +156,7 @@ def programs_command() -> None:
 def list_programs_command(graph: MemoryGraph) -> None:
     """Show every stored program: its name, its language, and when it was loaded."""
     columns = ("name", "language", "file", "loaded at")
-    print_values(
-        graph.programs(), columns, lambda stored: (stored.name, stored.language, stored.file, stored.loaded_at)
-    )
+    print_list(graph.programs(), columns, lambda stored: (stored.name, stored.language, stored.file, stored.loaded_at))
 
 
 @programs_command.command("show")

@@ -96,11 +96,7 @@ class TraceOutput:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Write the file, also of a run that failed.
-
-        Raises:
-            MemoryGraphError: the file cannot be written.
-        """
+        """Write the file, also of a run that failed."""
         if not self.file:
             return
         text = json.dumps(self._events, indent=2, ensure_ascii=False) + "\n"

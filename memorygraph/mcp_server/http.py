@@ -43,14 +43,7 @@ LOOPBACK_NAMES = ("127.0.0.1", "localhost", "[::1]")
 
 
 def read_tokens(path: str | Path) -> dict[str, str]:
-    """The tokens of a file, which has lines of a namespace and its token, or is a JSON object of them.
-
-    Returns the namespace of each token.
-
-    Raises:
-        NotFoundError: there is no such file.
-        MemoryGraphError: it is not such a file.
-    """
+    """The namespace of each token in a file, which has lines of both, or is a JSON object of them."""
     try:
         text = Path(path).read_text("utf-8")
     except FileNotFoundError:
@@ -186,11 +179,7 @@ def serve_http(
     allowed_hosts: Iterable[str] = (),
     tools: Mapping[str, Tool] = TOOLS,
 ) -> None:
-    """Serve any number of clients over HTTP, until the process is told to end. The options are those of `build_app`.
-
-    Raises:
-        MemoryGraphError: the address cannot be served at, or must not be without tokens.
-    """
+    """Serve any number of clients over HTTP, until the process is told to end. The options are those of `build_app`."""
     import uvicorn
 
     log_to_stderr()
