@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from memorygraph.cli.output import count_of, json_option, print_json, print_table, print_text, say, wants_json
-from memorygraph.cli.run import allow_host_option, allow_tool_option, parse_json_argument, split_pair
+from memorygraph.cli.programs import allow_host_option, allow_tool_option, parse_json_argument, split_pair
 from memorygraph.cli.settings import pass_graph
 from memorygraph.errors import MemoryGraphError, ModelError
 

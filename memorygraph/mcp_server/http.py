@@ -172,12 +172,12 @@ def build_app(
 
 def serve_http(
     graph: MemoryGraph,
-    host: str = "127.0.0.1",
-    port: int = 8000,
-    tokens: Mapping[str, str] | None = None,
+    host: str,
+    port: int,
+    tokens: Mapping[str, str],
     *,
-    allowed_hosts: Iterable[str] = (),
-    tools: Mapping[str, Tool] = TOOLS,
+    allowed_hosts: Iterable[str],
+    tools: Mapping[str, Tool],
 ) -> None:
     """Serve any number of clients over HTTP, until the process is told to end. The options are those of `build_app`."""
     import uvicorn
