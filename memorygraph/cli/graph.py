@@ -22,7 +22,7 @@ from memorygraph.cli.output import (
     wants_json,
     whole_output,
 )
-from memorygraph.cli.settings import Settings, pass_graph
+from memorygraph.cli.settings import Settings, pass_graph, report_from_graph
 
 if TYPE_CHECKING:
     from memorygraph.client import MemoryGraph
@@ -97,8 +97,7 @@ def query_command(
 @click.command("show")
 @click.argument("identifier", metavar="ID")
 @at_option
-@json_option
-@pass_graph
+@report_from_graph
 def show_command(graph: MemoryGraph, *, identifier: str, moment: int | datetime | None) -> None:
     """Show the node or the edge with this id, as it is or as it was."""
     element = (graph if moment is None else as_of(graph, moment)).element(identifier)
@@ -112,8 +111,7 @@ def show_command(graph: MemoryGraph, *, identifier: str, moment: int | datetime 
 @click.command("neighbours")
 @click.argument("identifier", metavar="ID")
 @click.option("--depth", default=1, type=click.IntRange(1, 20), metavar="N", help="How many edges away.")
-@json_option
-@pass_graph
+@report_from_graph
 def neighbours_command(graph: MemoryGraph, *, identifier: str, depth: int) -> None:
     """Show the nodes at most so many edges away from a node, in or out, nearest first."""
     found = graph.neighbours(identifier, depth)
@@ -131,8 +129,7 @@ def neighbours_command(graph: MemoryGraph, *, identifier: str, depth: int) -> No
 @click.command("search")
 @click.argument("text")
 @click.option("--limit", default=10, type=click.IntRange(1, 1000), metavar="N", help="At most so many.")
-@json_option
-@pass_graph
+@report_from_graph
 def search_command(graph: MemoryGraph, *, text: str, limit: int) -> None:
     """Find nodes by the words of their name and data, best first. Any text is a valid search."""
     print_list(
@@ -160,8 +157,7 @@ def export_command(graph: MemoryGraph, *, form: str, moment: int | datetime | No
 
 @click.command("delete")
 @click.argument("identifier", metavar="ID")
-@json_option
-@pass_graph
+@report_from_graph
 def delete_command(graph: MemoryGraph, *, identifier: str) -> None:
     """Delete a node with all its edges, or an edge."""
     report = graph.delete(identifier)
@@ -175,8 +171,7 @@ def namespaces_command() -> None:
 
 
 @namespaces_command.command("list")
-@json_option
-@pass_graph
+@report_from_graph
 def list_namespaces_command(graph: MemoryGraph) -> None:
     """Show every namespace, its revision, and how much it holds."""
     print_list(graph.namespaces(), ("namespace", "revision", "nodes", "edges"))
@@ -198,8 +193,7 @@ def drop_namespaces_command(settings: Settings, *, name: str, yes: bool) -> None
 
 @click.command("history")
 @click.argument("identifier", metavar="ID")
-@json_option
-@pass_graph
+@report_from_graph
 def history_command(graph: MemoryGraph, *, identifier: str) -> None:
     """Show who changed a node or an edge, when and from what; also of one that is deleted."""
     print_list(
@@ -211,8 +205,7 @@ def history_command(graph: MemoryGraph, *, identifier: str) -> None:
 
 @click.command("revisions")
 @click.option("--limit", default=20, type=click.IntRange(1, 100_000), metavar="N", help="At most so many.")
-@json_option
-@pass_graph
+@report_from_graph
 def revisions_command(graph: MemoryGraph, *, limit: int) -> None:
     """List the loads of the namespace, the newest first."""
 
@@ -227,8 +220,7 @@ def revisions_command(graph: MemoryGraph, *, limit: int) -> None:
 @click.command("undo")
 @click.argument("revision", type=click.IntRange(min=1))
 @click.option("--dry-run", is_flag=True, help="Do everything, report it, and roll back.")
-@json_option
-@pass_graph
+@report_from_graph
 def undo_command(graph: MemoryGraph, *, revision: int, dry_run: bool) -> None:
     """Take back what a revision did, by a new one; refused if a later one has changed that, or needs it.
 
@@ -247,8 +239,7 @@ def undo_command(graph: MemoryGraph, *, revision: int, dry_run: bool) -> None:
 @click.command("purge")
 @click.option("--before", type=click.IntRange(min=0), metavar="REVISION", help="Keep what was so from this one on.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@json_option
-@pass_graph
+@report_from_graph
 def purge_command(graph: MemoryGraph, *, before: int | None, yes: bool) -> None:
     """Forget what was deleted and what was changed from; the present stays. This cannot be undone."""
     if not yes:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from memorygraph.cli.output import json_option, print_json, print_list, print_table, print_text, say, wants_json
-from memorygraph.cli.settings import pass_graph
+from memorygraph.cli.output import print_json, print_list, print_table, print_text, say, wants_json
+from memorygraph.cli.settings import pass_graph, report_from_graph
 from memorygraph.errors import NotFoundError
 
 if TYPE_CHECKING:
@@ -24,8 +24,7 @@ def messages_command() -> None:
 
 
 @messages_command.command("list")
-@json_option
-@pass_graph
+@report_from_graph
 def list_messages_command(graph: MemoryGraph) -> None:
     """Show every conversation, and how long the version is that was last written."""
     print_list(graph.conversations(), ("conversation", "versions", "version", "messages"))
@@ -34,8 +33,7 @@ def list_messages_command(graph: MemoryGraph) -> None:
 @messages_command.command("show")
 @click.argument("name")
 @click.option("--version", type=int, metavar="N", help="Another version than the one that was last written.")
-@json_option
-@pass_graph
+@report_from_graph
 def show_messages_command(graph: MemoryGraph, *, name: str, version: int | None) -> None:
     """Show the messages of a conversation; `off-policy` marks answers that no model gave to what stands before."""
     history = require_conversation(graph, name)
@@ -53,8 +51,7 @@ def show_messages_command(graph: MemoryGraph, *, name: str, version: int | None)
 
 @messages_command.command("versions")
 @click.argument("name")
-@json_option
-@pass_graph
+@report_from_graph
 def versions_messages_command(graph: MemoryGraph, *, name: str) -> None:
     """Show the versions of a conversation, and where an edit broke the prefix of an answer."""
     print_list(
@@ -68,8 +65,7 @@ def versions_messages_command(graph: MemoryGraph, *, name: str) -> None:
 @click.argument("name")
 @click.argument("first", metavar="V1", type=int)
 @click.argument("second", metavar="V2", type=int)
-@json_option
-@pass_graph
+@report_from_graph
 def diff_messages_command(graph: MemoryGraph, *, name: str, first: int, second: int) -> None:
     """Show what was removed and added from one version of a conversation to another."""
     found = require_conversation(graph, name).diff(first, second)
@@ -85,8 +81,7 @@ def diff_messages_command(graph: MemoryGraph, *, name: str, first: int, second: 
 
 @messages_command.command("verify")
 @click.argument("name")
-@json_option
-@pass_graph
+@report_from_graph
 def verify_messages_command(graph: MemoryGraph, *, name: str) -> None:
     """Recompute every hash of a conversation, and name the first message that is wrong (exit code 1)."""
     found = require_conversation(graph, name).verify()

@@ -22,7 +22,7 @@ from memorygraph.cli.output import (
     say_error,
     wants_json,
 )
-from memorygraph.cli.settings import Settings, pass_graph
+from memorygraph.cli.settings import Settings, pass_graph, report_from_graph
 from memorygraph.cli.trace import TraceOutput, print_event
 from memorygraph.errors import MemoryGraphError, ScriptError
 from memorygraph.languages import LANGUAGES, Script, language_of, parse
@@ -232,8 +232,7 @@ def programs_command() -> None:
 
 
 @programs_command.command("list")
-@json_option
-@pass_graph
+@report_from_graph
 def list_programs_command(graph: MemoryGraph) -> None:
     """Show every stored program: its name, its language, and when it was loaded."""
     columns = ("name", "language", "file", "loaded at")
@@ -242,8 +241,7 @@ def list_programs_command(graph: MemoryGraph) -> None:
 
 @programs_command.command("show")
 @click.argument("name")
-@json_option
-@pass_graph
+@report_from_graph
 def show_programs_command(graph: MemoryGraph, *, name: str) -> None:
     """Print the source of a stored program."""
     source = graph.program(name).source.text
@@ -255,8 +253,7 @@ def show_programs_command(graph: MemoryGraph, *, name: str) -> None:
 
 @programs_command.command("forget")
 @click.argument("name")
-@json_option
-@pass_graph
+@report_from_graph
 def forget_programs_command(graph: MemoryGraph, *, name: str) -> None:
     """Let a program be run by its name no longer; the records of its runs stay."""
     graph.forget_program(name)

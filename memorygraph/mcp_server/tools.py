@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_type_hints
 
 from mcp_types import CallToolResult, TextContent, ToolAnnotations
 from mcp_types import Tool as Described
@@ -83,20 +83,12 @@ class Tool:
     @cached_property
     def described(self) -> Described:
         """The tool as a client lists it."""
-        schemas = [self.arguments.model_json_schema()]
-        if self.result:
-            schemas.append(self.result.model_json_schema(mode="serialization"))
-        # The docstring of the model explains it to readers of this code, not to clients.
-        tidied = [
-            {key: tidy_schema(value) for key, value in each.items() if key not in {"title", "description"}}
-            for each in schemas
-        ]
         return Described(
             name=self.name,
             title=self.title,
             description=self.description,
-            input_schema=tidied[0],
-            output_schema=tidied[1] if self.result else None,
+            input_schema=schema_for_clients(self.arguments),
+            output_schema=schema_for_clients(self.result, "serialization") if self.result else None,
             annotations=ToolAnnotations(
                 title=self.title,
                 read_only_hint=not self.writes,
@@ -200,6 +192,13 @@ def keep_fitting(
         kept.append(shown)
     left_out = len(items) - len(kept)
     return {name: kept, **({"leftOut": {name: left_out}} if left_out else {})}
+
+
+def schema_for_clients(model: type[BaseModel], mode: Literal["validation", "serialization"] = "validation") -> Any:
+    """The JSON schema of a model, as short as it can be."""
+    schema = model.model_json_schema(mode=mode)
+    schema.pop("description", None)  # the model's docstring, which is for readers of this code
+    return tidy_schema(schema)
 
 
 def tidy_schema(schema: Any) -> Any:
