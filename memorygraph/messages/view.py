@@ -9,31 +9,17 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Mapping
 from functools import wraps
-from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
 
 from memorygraph.errors import ConflictError
-from memorygraph.messages.history import MessageEntry
 from memorygraph.messages.message import Message
+
+if TYPE_CHECKING:
+    from memorygraph.messages.graph import MessageGraph
 
 Given = ParamSpec("Given")
 Result = TypeVar("Result")
 Part = TypeVar("Part", bound="DictView | ListView")
-
-
-class Host(Protocol):
-    """The list that views belong to."""
-
-    def entry(self, index: int) -> MessageEntry:
-        """The message at an index."""
-
-    def replace(self, index: int, value: Mapping[str, Any]) -> MessageEntry:
-        """Replace a message, and return the new one as it is kept."""
-
-    def metadata(self, index: int) -> Mapping[str, Any]:
-        """The metadata of a message."""
-
-    def subgraph(self, index: int) -> Any:
-        """The conversation of the subagent inside a tool response."""
 
 
 def plain_copy(value: Any) -> Any:
@@ -121,7 +107,7 @@ class MessageView(DictView):
     because no model sees them.
     """
 
-    def __init__(self, host: Host, index: int) -> None:
+    def __init__(self, host: MessageGraph, index: int) -> None:
         super().__init__()
         entry = host.entry(index)
         self._root = self
