@@ -13,7 +13,7 @@ import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Protocol, Self, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack
 from urllib.parse import urlsplit
 
 from memorygraph.errors import ModelError
@@ -43,20 +43,6 @@ class CompletionOptions(TypedDict, total=False):
     extra: Mapping[str, Any] | None  # further fields that only some endpoints take, such as a grammar
     timeout: float | None
     max_tokens: int | None
-
-
-class Model(Protocol):
-    """A language model, as programs use it. Its errors are `ModelError`."""
-
-    @property
-    def name(self) -> str:
-        """The model that is asked."""
-
-    def complete(self, messages: Sequence[WireMessage], **options: Unpack[CompletionOptions]) -> Completion:
-        """Return the model's answer to a conversation."""
-
-    def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        """Return a vector for each text, in their order."""
 
 
 class OpenAIModel:
@@ -141,14 +127,7 @@ class OpenAIModel:
     def stream(
         self, messages: Sequence[WireMessage], **options: Unpack[CompletionOptions]
     ) -> Iterator[CompletionStream]:
-        """Return the model's answer as it comes. Leaving the context before its end stops the model.
-
-        >>> from memorygraph.scripted.scripted_model import ScriptedModel
-        >>> with ScriptedModel("Hello, world") as server, OpenAIModel("any", server.base_url, api_key="") as model:
-        ...     with model.stream([{"role": "user", "content": "Hi"}]) as answer:
-        ...         list(answer)
-        ['Hell', 'o, w', 'orld']
-        """
+        """Return the model's answer as it comes. Leaving the context before its end stops the model."""
         request = self._request(messages, **options)
         started = time.perf_counter()
         with self._translated():
@@ -180,13 +159,7 @@ class OpenAIModel:
         return vectors
 
     def offered(self, seconds: float) -> list[str] | None:
-        """List the models that the endpoint offers; None where it answers, and keeps no such list.
-
-        >>> from memorygraph.scripted.scripted_model import ScriptedModel
-        >>> with ScriptedModel(models=["large", "small"]) as server, OpenAIModel("any", server.base_url, "") as model:
-        ...     model.offered(seconds=5)
-        ['large', 'small']
-        """
+        """List the models that the endpoint offers; None where it answers, and keeps no such list."""
         try:  # every endpoint answers this request, and it costs nothing
             with self._translated():
                 client = self._connect().with_options(timeout=seconds, max_retries=0)

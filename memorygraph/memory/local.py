@@ -30,11 +30,7 @@ FILES = ("config.json", "tokenizer.json", "model.safetensors")
 
 
 class LocalEmbedder:
-    """A sentence model in a folder, read on first use.
-
-    Raises:
-        ModelError: the folder holds no such model, or the extra `local` is not installed.
-    """
+    """A sentence model in a folder, read on first use."""
 
     def __init__(self, folder: Path) -> None:
         missing = [name for name in FILES if not (folder / name).is_file()]
@@ -146,18 +142,13 @@ class LocalEmbedder:
 
 
 def read_safetensors(file: Path) -> dict[str, Floats]:
-    """The 32-bit tensors in a file of the safetensors format, mapped and not copied.
-
-    The file is 8 bytes of length, a header in JSON of that length, and the numbers.
-
-    Raises:
-        ModelError: the file is broken.
-    """
+    """The 32-bit tensors in a file of the safetensors format, mapped and not copied."""
     import numpy as np  # type: ignore[import-not-found, unused-ignore]
 
     try:
         with file.open("rb") as opened:
             content = memoryview(mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ))
+        # The file is 8 bytes of length, a header in JSON of that length, and the numbers.
         start = 8 + int.from_bytes(content[:8], "little")
         header: dict[str, Any] = json.loads(bytes(content[8:start]))
         header.pop("__metadata__", None)

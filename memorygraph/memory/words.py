@@ -102,13 +102,7 @@ def node_query(text: str, namespace: str) -> str:
 
 
 def times_meant(text: str, at: datetime | None) -> list[str]:
-    """The days, months and years that a text refers to, as indexed messages write them.
-
-    >>> times_meant("What was on 2023-05-08?", None)
-    ['8 May 2023']
-    >>> times_meant("Where was she last month, and yesterday?", datetime(2023, 1, 1))
-    ['31 December 2022', 'December 2022']
-    """
+    """The days, months and years that a text refers to, as indexed messages write them."""
     return list(dict.fromkeys([*find_dates(text), *(find_relative_times(text, at.date()) if at is not None else ())]))
 
 

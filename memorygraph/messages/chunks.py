@@ -13,14 +13,7 @@ _REPEATED = frozenset({"id", "index", "role", "type", "name"})
 
 
 class Chunks:
-    """Joins the chunks of a chat completion; a choice that was cut has no `finish_reason`.
-
-    >>> chunks = Chunks()
-    >>> [chunks.add({"choices": [{"delta": {"content": piece}}]}) for piece in ("Hel", "lo")]
-    ['Hel', 'lo']
-    >>> chunks.document()["choices"][0]["message"]["content"], chunks.finish_reason
-    ('Hello', None)
-    """
+    """Joins the chunks of a chat completion; a choice that was cut has no `finish_reason`."""
 
     def __init__(self) -> None:
         self._head: dict[str, Any] = {}

@@ -153,12 +153,7 @@ def entries_of(messages: Sequence[Message], parent: str = ROOT, *, sampled: bool
 
 
 def first_difference(old: Sequence[Message], new: Sequence[Message]) -> int:
-    """The number of messages that two lists have in common from their beginning.
-
-    >>> a, b, c = (Message.of({"role": "user", "content": text}) for text in "abc")
-    >>> first_difference([a, b], [a, c, b])
-    1
-    """
+    """The number of messages that two lists have in common from their beginning."""
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(old, new, strict=False)))
 
 

@@ -256,13 +256,6 @@ class Spool:
 
     A record is written under a temporary name, synced, and then renamed: any number of processes add records without
     a lock, and a crash leaves a whole record or none.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     spool = Spool("default", Path(folder))
-    ...     path = spool.add({"id": 1})
-    ...     spool.read(path), spool.waiting() == [path], spool.remove(path), spool.waiting()
-    ({'id': 1}, True, None, [])
     """
 
     def __init__(self, namespace: str, folder: Path | None = None) -> None:

@@ -102,17 +102,7 @@ class TrainingData:
 
 
 def training_data(storage: Storage, wanted: AnswerFilter | None = None) -> TrainingData:
-    """The training data of a conversation and of its subagents' conversations.
-
-    >>> from memorygraph.messages.history import entries_of
-    >>> from memorygraph.messages.message import Message
-    >>> from memorygraph.messages.storage import InMemoryStorage
-    >>> said = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}]
-    >>> storage = InMemoryStorage()
-    >>> _ = storage.add_path(entries_of([Message.of(message) for message in said], sampled=True))
-    >>> list(training_data(storage))[0]["messages"][1]
-    {'role': 'assistant', 'content': 'Hello', 'weight': 1}
-    """
+    """The training data of a conversation and of its subagents' conversations."""
     wanted = wanted or AnswerFilter()
     paths, attachments = read_paths(storage)
     answers = {

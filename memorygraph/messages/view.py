@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Mapping
 from functools import wraps
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from memorygraph.errors import ConflictError
 from memorygraph.messages.message import Message
@@ -17,8 +17,6 @@ from memorygraph.messages.message import Message
 if TYPE_CHECKING:
     from memorygraph.messages.graph import MessageGraph
 
-Given = ParamSpec("Given")
-Result = TypeVar("Result")
 Part = TypeVar("Part", bound="DictView | ListView")
 
 
@@ -31,11 +29,11 @@ def plain_copy(value: Any) -> Any:
     return value
 
 
-def _routed(method: Callable[Concatenate[Any, Given], Result]) -> Callable[Concatenate[Any, Given], Result]:
+def _routed(method: Callable[..., Any]) -> Callable[..., Any]:
     """Wrap a method of dict or list, so that it edits the message that the dict or list belongs to."""
 
     @wraps(method)
-    def edit(self: DictView | ListView, *given: Given.args, **named: Given.kwargs) -> Result:
+    def edit(self: DictView | ListView, *given: Any, **named: Any) -> Any:
         root = self._root
         root._check()  # noqa: SLF001 - the views of one message are one thing
         try:
@@ -47,7 +45,7 @@ def _routed(method: Callable[Concatenate[Any, Given], Result]) -> Callable[Conca
             raise
         return result
 
-    return cast(Callable[Concatenate[Any, Given], Result], edit)
+    return edit
 
 
 class _View:
@@ -73,31 +71,17 @@ class _View:
 class DictView(_View, dict[str, Any]):
     """A dict inside a message."""
 
-    __setitem__ = _routed(dict.__setitem__)
-    __delitem__ = _routed(dict.__delitem__)
-    __ior__ = _routed(dict.__ior__)  # type: ignore[assignment]
-    pop = _routed(dict.pop)  # type: ignore[assignment]
-    popitem = _routed(dict.popitem)
-    clear = _routed(dict.clear)
-    update = _routed(dict.update)  # type: ignore[assignment]
-    setdefault = _routed(dict.setdefault)
-
 
 class ListView(_View, list[Any]):
     """A list inside a message, such as its parts or its tool calls."""
 
-    __setitem__ = _routed(list.__setitem__)  # type: ignore[assignment]
-    __delitem__ = _routed(list.__delitem__)
-    __iadd__ = _routed(list.__iadd__)
-    __imul__ = _routed(list.__imul__)
-    append = _routed(list.append)
-    extend = _routed(list.extend)
-    insert = _routed(list.insert)
-    pop = _routed(list.pop)
-    remove = _routed(list.remove)
-    clear = _routed(list.clear)
-    sort = _routed(list.sort)  # type: ignore[assignment]
-    reverse = _routed(list.reverse)
+
+# Every method that changes a dict or a list.
+_DICT_EDITS = "__setitem__ __delitem__ __ior__ pop popitem clear update setdefault"
+_LIST_EDITS = "__setitem__ __delitem__ __iadd__ __imul__ append extend insert pop remove clear sort reverse"
+for _view, _base, _names in ((DictView, dict, _DICT_EDITS), (ListView, list, _LIST_EDITS)):
+    for _name in _names.split():
+        setattr(_view, _name, _routed(getattr(_base, _name)))
 
 
 class MessageView(DictView):

@@ -76,12 +76,6 @@ class Endpoint:
     """Answers requests by a script, and keeps all of them in `requests`.
 
     `unmatched` are the requests that the script has no reply for, and `raised` is what the script's own code raised.
-
-    >>> endpoint = Endpoint("Hello")
-    >>> endpoint.respond(Request("GET", "/v1/models", {})).status
-    200
-    >>> endpoint.respond(Request("POST", "/v1/chat/completions", {}, b"{}")).status
-    400
     """
 
     def __init__(
