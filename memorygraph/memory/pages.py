@@ -13,7 +13,7 @@ import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from memorygraph.context.tokens import count_tokens, cut_tokens
 from memorygraph.errors import MemoryGraphError
@@ -78,6 +78,11 @@ class PageStart:
     arrival: int = -1
     id: str = ""
     skip: int = 0
+
+    @property
+    def declared_id(self) -> str:
+        """The id from which on rows that ContextScript declared are read."""
+        return self.id if self.arrival >= NO_ARRIVAL else ""
 
     def cursor(self) -> str:
         """The place as an opaque text."""
@@ -184,8 +189,7 @@ class WholeGraph:
         if place.arrival < NO_ARRIVAL:
             rows = self.request.read(f"entities/{kind}", arrival=place.arrival, limit=limit)
         if len(rows) < limit:
-            start = place.id if place.arrival >= NO_ARRIVAL else ""
-            declared = self.request.read(f"entities/other-{kind}", id=start, limit=limit - len(rows))
+            declared = self.request.read(f"entities/other-{kind}", id=place.declared_id, limit=limit - len(rows))
             rows += [{**row, "arrival": NO_ARRIVAL} for row in declared]
         return rows
 
@@ -196,9 +200,9 @@ class WholeGraph:
         [row] = self.request.read(
             "entities/left-out",
             entity_arrival=entity.arrival,
-            entity_id=entity.id if entity.arrival >= NO_ARRIVAL else "",
+            entity_id=entity.declared_id,
             relation_arrival=relation.arrival,
-            relation_id=relation.id if relation.arrival >= NO_ARRIVAL else "",
+            relation_id=relation.declared_id,
         )
         return row["entities"], row["relations"]
 
@@ -253,11 +257,10 @@ class ChosenEntities:
 
 def search_queries(namespace: Namespace, text: str) -> Iterator[dict[str, str]]:
     """The searches of `entities/open`: for entities that contain a text, and, if none does, for those of its words."""
-    parts = search_parts(text)
-    if parts:
-        clauses = " ".join(f"+(name:{part.term} kind:{part.term} data:{part.term})" for part in parts)
-        terms = f'+namespace_token:"{namespace.token}" {clauses}'
-        yield {"search": "ids-containing-parts", "text": text, "parts": terms}
+    if terms := search_terms(text):
+        clauses = " ".join(f"+(name:{term} kind:{term} data:{term})" for term in terms)
+        parts = f'+namespace_token:"{namespace.token}" {clauses}'
+        yield {"search": "ids-containing-parts", "text": text, "parts": parts}
     else:
         yield {"search": "ids-containing", "text": text}
     words = lucene_query(text, namespace.name)
@@ -265,34 +268,22 @@ def search_queries(namespace: Namespace, text: str) -> Iterator[dict[str, str]]:
         yield {"search": "ids-with-words", "terms": words}
 
 
-class SearchPart(NamedTuple):
-    """Letters and digits of a text, and whether a word that contains them must begin and end with them."""
+def search_terms(text: str) -> list[str]:
+    """The Lucene terms of the parts of a text that any text containing it has, the longest first.
 
-    text: str
-    begins: bool
-    ends: bool
-
-    @property
-    def term(self) -> str:
-        """The Lucene term; without a known beginning, Lucene looks through all of its words."""
-        if self.begins and self.ends:
-            return f'"{self.text}"'
-        return ("" if self.begins else "*") + self.text + ("" if self.ends else "*")
-
-
-def search_parts(text: str) -> list[SearchPart]:
-    """The parts of a text that any text containing it has, the longest first.
-
-    >>> [part.term for part in search_parts("mine tea le")]
+    >>> search_terms("mine tea le")
     ['*mine', '"tea"', 'le*']
     """
-    found = [
-        SearchPart(match["part"][:MAX_PART_CHARACTERS], match["before"] is not None, match["after"] is not None)
-        for match in _PART.finditer(text.lower())
-    ]
-    parts = [part._replace(ends=part.ends and len(part.text) < MAX_PART_CHARACTERS) for part in dict.fromkeys(found)]
-    parts = sorted(parts, key=lambda part: len(part.text), reverse=True)[:MAX_PARTS]
-    return [part for part in parts if len(part.text) > 1] or parts  # a single letter is nearly everywhere
+    found: dict[tuple[str, str], str] = {}
+    for match in _PART.finditer(text.lower()):
+        part = match["part"][:MAX_PART_CHARACTERS]
+        # A word may begin before the part, and go on after it: then Lucene looks through all of its words.
+        ends = match["after"] is not None and len(part) < MAX_PART_CHARACTERS
+        term = ("" if match["before"] is not None else "*") + part + ("" if ends else "*")
+        found[part, term] = f'"{part}"' if term == part else term
+    longest = sorted(found, key=lambda key: len(key[0]), reverse=True)[:MAX_PARTS]
+    useful = [key for key in longest if len(key[0]) > 1] or longest  # a single letter is nearly everywhere
+    return [found[key] for key in useful]
 
 
 class PageFilling:

@@ -120,11 +120,7 @@ def blocks_of(text: str) -> list[FencedBlock]:
 
 
 def read_program_answer(text: str) -> ParsedAnswer:
-    r"""The program of an answer that should be nothing else: all of it, or the text of its one block.
-
-    >>> read_program_answer("Here it is:\n```\ndel(id=a);\n```").program
-    'del(id=a);\n'
-    """
+    """The program of an answer that should be nothing else: all of it, or the text of its one block."""
     blocks = blocks_of(text)
     # Models often leave the language of the fence away, or write no fence at all.
     marked = [block for block in blocks if block.language == LANGUAGE] or blocks
@@ -134,11 +130,7 @@ def read_program_answer(text: str) -> ParsedAnswer:
 
 
 def read_chat_answer(text: str) -> ParsedAnswer:
-    r"""The text and the program of an answer: the program is the one block at its end that is fenced as such.
-
-    >>> read_chat_answer("Noted.\n```contextscript\ndel(id=a);\n```")
-    ParsedAnswer(text='Noted.', program='del(id=a);\n', problems=())
-    """
+    """The text and the program of an answer: the program is the one block at its end that is fenced as such."""
     blocks = blocks_of(text)
     marked = [block for block in blocks if block.language == LANGUAGE]
     last = blocks[-1] if blocks and not text[blocks[-1].span.end :].strip() else None

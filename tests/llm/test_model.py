@@ -15,8 +15,7 @@ import pytest
 
 from memorygraph.errors import ModelError
 from memorygraph.llm.completion import ToolCall, Usage
-from memorygraph.llm.failures import MEANINGS, translate_model_error
-from memorygraph.llm.model import OpenAIModel
+from memorygraph.llm.model import MEANINGS, OpenAIModel, translate_model_error
 from memorygraph.scripted.replies import BadJson, CutStream, Failure, Reply, ScriptedAnswer, Stall
 from memorygraph.scripted.scripted_model import ScriptedModel
 from tests.scripted.conftest import HI
