@@ -21,7 +21,7 @@ from memorygraph.context.origins import StoredText
 from memorygraph.context.tokens import count_tokens
 from memorygraph.graph.namespace import Namespace
 from memorygraph.memory.vectors import Embedder, configured_embedder, embed_missing
-from memorygraph.memory.words import message_query, node_query, words_of
+from memorygraph.memory.words import words_of
 from memorygraph.messages.indexing import index_messages
 from memorygraph.messages.message import Message
 from memorygraph.query import Query
@@ -150,17 +150,16 @@ def recall_query(
     namespace: Namespace, text: str, *, embedder: Embedder | None = None, **options: Unpack[RecallOptions]
 ) -> Query | None:
     """The query of a recall, or None for a text without words."""
-    limit, kinds, conversation = (
-        options.get("limit", MAX_HITS),
-        options.get("kinds", KINDS),
-        options.get("conversation"),
-    )
-    if not words_of(text) or limit < 1 or not kinds:
+    words, limit, kinds = words_of(text), options.get("limit", MAX_HITS), options.get("kinds", KINDS)
+    if not words or limit < 1 or not kinds:
         return None
+    conversation, tokens = options.get("conversation"), [namespace.token]
+    if conversation is not None:
+        tokens.append(conversation_token(namespace.name, conversation))
     return namespace.query(
         "recall/recall",
-        message_terms=message_query(text, namespace.name, conversation, options.get("at")),
-        node_terms=node_query(text, namespace.name),
+        message_terms=words_query(words, times_meant(text, options.get("at")), tokens, {"said": 1}),
+        node_terms=words_query(words, (), [namespace.token], {"name": 2, "data": 1}),  # the name counts twice
         vectors=[] if embedder is None else embedder.embed([_HALF_PAIR.sub("\ufffd", text)]),
         model=None if embedder is None else embedder.name,
         kinds=[LABELS[kind] for kind in kinds],

@@ -195,7 +195,8 @@ class ProgramWriter:
             passages = [Passage(id_, f"stored as {id_}", print_element(each)) for id_, each in stored.items()]
             items = fit_passages(passages, CORRECTION_BUDGET)
             whole = {item.origins[0] for item in items if not item.clipped}
-            shown = shown.with_elements({id_: each for id_, each in stored.items() if id_ in whole})
+            seen = {id_: element for id_, element in stored.items() if id_ in whole}
+            shown = replace(shown, elements={**shown.elements, **seen})
             # Endpoints refuse an assistant's message without a text.
             text = written.reply.text if written.reply.text.strip() else "(nothing)"
             dialogue += [{"role": "assistant", "content": text}, ask_for_correction(written.problems, items)]

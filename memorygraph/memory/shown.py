@@ -38,10 +38,6 @@ class ShownMemory:
     elements: Mapping[str, Element] = field(default_factory=dict)  # that it has seen whole, as they were then
     deletable: frozenset[str] = frozenset()  # recalled, and not only shown because a program had an id of theirs
 
-    def with_elements(self, elements: Mapping[str, Element]) -> ShownMemory:
-        """The same, after these nodes and edges were shown too."""
-        return replace(self, elements={**self.elements, **elements})
-
     def read_unseen(self, namespace: Namespace, program: ContextScriptProgram) -> dict[str, Element]:
         """What is stored under the ids that a program declares, if the model has not seen it as it is now."""
         # Not ids that the program only deletes: showing them would make them deletable without a recall.

@@ -17,8 +17,7 @@ from contextlib import suppress
 from datetime import date, datetime, timedelta
 from itertools import pairwise
 
-from memorygraph.graph.search import namespace_token
-from memorygraph.messages.indexing import MONTHS, conversation_token, day_text
+from memorygraph.messages.indexing import MONTHS, day_text
 
 MAX_TERMS = 64
 MAX_TERM_CHARACTERS = 255
@@ -86,19 +85,6 @@ def words_query(words: Sequence[str], phrases: Sequence[str], tokens: Sequence[s
     boosts = {field: "" if weight == 1 else f"^{weight}" for field, weight in fields.items()}
     wanted = [f"{field}:{part}{boost}" for part in quoted for field, boost in boosts.items()]
     return " ".join([*required, *wanted])
-
-
-def message_query(text: str, namespace: str, conversation: str | None, at: datetime | None) -> str:
-    """The query for messages by the words and the times of a text, in a namespace or in one conversation of it."""
-    tokens = [namespace_token(namespace)]
-    if conversation is not None:
-        tokens.append(conversation_token(namespace, conversation))
-    return words_query(words_of(text), times_meant(text, at), tokens, {"said": 1})
-
-
-def node_query(text: str, namespace: str) -> str:
-    """The query for nodes of a namespace; a word in the name counts twice."""
-    return words_query(words_of(text), (), [namespace_token(namespace)], {"name": 2, "data": 1})
 
 
 def times_meant(text: str, at: datetime | None) -> list[str]:

@@ -30,12 +30,7 @@ class UnansweredCall:
 
 
 def find_unanswered(messages: Sequence[Message]) -> Iterator[UnansweredCall]:
-    """The tool calls whose results are not among the `tool` messages right after them.
-
-    >>> call = {"role": "assistant", "tool_calls": [{"id": "c1", "type": "function", "function": {}}]}
-    >>> [missing.id for missing in find_unanswered([Message.of(call), Message.of({"role": "user", "content": "?"})])]
-    ['c1']
-    """
+    """The tool calls whose results are not among the `tool` messages right after them."""
     for index, message in enumerate(messages):
         if not message.is_assistant:
             continue

@@ -134,7 +134,7 @@ class Recorder:
         except MemoryGraphError as error:
             _LOG.warning("the record %s could not be written, and goes on waiting: %s", path.name, error)
             return False
-        self.spool.remove(path)
+        path.unlink(missing_ok=True)
         self._progress = time.monotonic()
         return True
 
@@ -298,11 +298,6 @@ class Spool:
             return None
         except TypeError as error:
             raise ValueError(f"{path} does not hold a record") from error
-
-    @staticmethod
-    def remove(path: Path) -> None:
-        """Delete a record that was written."""
-        path.unlink(missing_ok=True)
 
     def refuse(self, path: Path) -> None:
         """Set a record aside that can never be written: it is kept, and not tried again."""
