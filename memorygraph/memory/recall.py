@@ -21,8 +21,8 @@ from memorygraph.context.origins import StoredText
 from memorygraph.context.tokens import count_tokens
 from memorygraph.graph.namespace import Namespace
 from memorygraph.memory.vectors import Embedder, configured_embedder, embed_missing
-from memorygraph.memory.words import words_of
-from memorygraph.messages.indexing import index_messages
+from memorygraph.memory.words import times_meant, words_of, words_query
+from memorygraph.messages.indexing import conversation_token, index_messages
 from memorygraph.messages.message import Message
 from memorygraph.query import Query
 
