@@ -25,6 +25,9 @@ ADMIN_TOOL_CLASS = "org.neo4j.cli.AdminTool"
 DATABASE = "neo4j"
 PIECE_BYTES = 1 << 20
 
+# A dump is what the tool writes to stdout, where Java would put warnings of its own between.
+_WARNINGS_TO_STDERR = ("-XX:+DisplayVMOutputToStderr", "-Xlog:disable", "-Xlog:all=warning:stderr")
+
 _SHARE = re.compile(rb"(\d+(?:\.\d+)?)%\s*$")
 _FAILURE = re.compile(r"Command Failed\n(.*?)\n-{20,}", re.DOTALL)
 # What the tool says of a database whose server was killed.
@@ -123,6 +126,7 @@ class AdminTool:
             [
                 str(self._java),
                 f"@{self._arguments}",
+                *_WARNINGS_TO_STDERR,
                 _home_argument(self._home),
                 ADMIN_TOOL_CLASS,
                 "database",
