@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from memorygraph.errors import ModelError
-from memorygraph.llm.answers import error_text
+from memorygraph.llm.completion import error_text
 
 # Where the key and the URL come from, for the messages that say what to check.
 CONFIGURED_BY = ("OPENAI_API_KEY", "OPENAI_BASE_URL")

@@ -13,12 +13,11 @@ import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypedDict, Unpack
 from urllib.parse import urlsplit
 
 from memorygraph.errors import ModelError
-from memorygraph.llm.answers import read_completion, read_document, read_vectors
-from memorygraph.llm.completion import Completion, WireMessage
+from memorygraph.llm.completion import Completion, WireMessage, read_completion, read_document, read_vectors
 from memorygraph.llm.failures import CONFIGURED_BY, translate_model_error, without_key
 from memorygraph.messages.chunks import Chunks
 
@@ -35,6 +34,17 @@ NO_KEY = "none"
 OPENAI_HOST = "api.openai.com"
 
 
+class CompletionOptions(TypedDict, total=False):
+    """The options of a request for a completion."""
+
+    temperature: float | None
+    tools: Sequence[Mapping[str, Any]] | None
+    response_format: Mapping[str, Any] | None
+    extra: Mapping[str, Any] | None  # further fields that only some endpoints take, such as a grammar
+    timeout: float | None
+    max_tokens: int | None
+
+
 class Model(Protocol):
     """A language model, as programs use it. Its errors are `ModelError`."""
 
@@ -42,17 +52,7 @@ class Model(Protocol):
     def name(self) -> str:
         """The model that is asked."""
 
-    def complete(
-        self,
-        messages: Sequence[WireMessage],
-        *,
-        temperature: float | None = None,
-        tools: Sequence[Mapping[str, Any]] | None = None,
-        response_format: Mapping[str, Any] | None = None,
-        extra: Mapping[str, Any] | None = None,
-        timeout: float | None = None,
-        max_tokens: int | None = None,
-    ) -> Completion:
+    def complete(self, messages: Sequence[WireMessage], **options: Unpack[CompletionOptions]) -> Completion:
         """Return the model's answer to a conversation."""
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
@@ -116,66 +116,30 @@ class OpenAIModel:
 
     @property
     def name(self) -> str:
-        """The model that is asked.
-
-        Raises:
-            ModelError: no model is configured.
-        """
+        """The model that is asked."""
         if not self._name:
             raise ModelError("no model is configured: name one with --model, or set MEMORYGRAPH_MODEL")
         return self._name
 
     @property
     def embedding_name(self) -> str:
-        """The model that makes vectors.
-
-        Raises:
-            ModelError: no model is configured.
-        """
+        """The model that makes vectors."""
         if not self._embedding_name:
             raise ModelError("no embedding model is configured: set MEMORYGRAPH_EMBEDDING_MODEL")
         return self._embedding_name
 
-    def complete(
-        self,
-        messages: Sequence[WireMessage],
-        *,
-        temperature: float | None = None,
-        tools: Sequence[Mapping[str, Any]] | None = None,
-        response_format: Mapping[str, Any] | None = None,
-        extra: Mapping[str, Any] | None = None,
-        timeout: float | None = None,
-        max_tokens: int | None = None,
-    ) -> Completion:
-        """Return the model's answer to a conversation.
-
-        `extra` are further fields of the request's body: what only some endpoints take, such as a grammar.
-
-        Raises:
-            ModelError: no model is configured, or its endpoint failed.
-        """
-        parameters = self._parameters(temperature, tools, response_format, max_tokens, extra)
+    def complete(self, messages: Sequence[WireMessage], **options: Unpack[CompletionOptions]) -> Completion:
+        """Return the model's answer to a conversation; a `ModelError` says that there is none."""
+        request = self._request(messages, **options)
         started = time.perf_counter()
         with self._translated():
-            raw = self._connect().chat.completions.with_raw_response.create(
-                messages=plain_dicts(messages),
-                model=self.name,
-                extra_body=parameters,
-                timeout=timeout or self._timeout,
-            )
+            raw = self._connect().chat.completions.with_raw_response.create(**request)
             document = read_document(raw.content)
-        return read_completion(document, time.perf_counter() - started, parameters)
+        return read_completion(document, time.perf_counter() - started, request["extra_body"])
 
     @contextmanager
     def stream(
-        self,
-        messages: Sequence[WireMessage],
-        *,
-        temperature: float | None = None,
-        tools: Sequence[Mapping[str, Any]] | None = None,
-        extra: Mapping[str, Any] | None = None,
-        timeout: float | None = None,
-        max_tokens: int | None = None,
+        self, messages: Sequence[WireMessage], **options: Unpack[CompletionOptions]
     ) -> Iterator[CompletionStream]:
         """Return the model's answer as it comes. Leaving the context before its end stops the model.
 
@@ -184,20 +148,12 @@ class OpenAIModel:
         ...     with model.stream([{"role": "user", "content": "Hi"}]) as answer:
         ...         list(answer)
         ['Hell', 'o, w', 'orld']
-
-        Raises:
-            ModelError: no model is configured, its endpoint failed, or its answer ended too early.
         """
-        parameters = self._parameters(temperature, tools, None, max_tokens, extra)
+        request = self._request(messages, **options)
         started = time.perf_counter()
         with self._translated():
             chunks = self._connect().chat.completions.create(
-                messages=plain_dicts(messages),
-                model=self.name,
-                stream=True,
-                stream_options={"include_usage": True},
-                extra_body=parameters,
-                timeout=timeout or self._timeout,
+                stream=True, stream_options={"include_usage": True}, **request
             )
 
         def documents() -> Iterator[dict[str, Any]]:
@@ -206,14 +162,10 @@ class OpenAIModel:
                     yield chunk.to_dict()
 
         with chunks:
-            yield CompletionStream(documents(), started, parameters)
+            yield CompletionStream(documents(), started, request["extra_body"])
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        """Return a vector for each text, in their order.
-
-        Raises:
-            ModelError: no embedding model is configured, or its endpoint failed.
-        """
+        """Return a vector for each text, in their order."""
         vectors: list[list[float]] = []
         for start in range(0, len(texts), MAX_TEXTS_PER_REQUEST):
             batch = list(texts[start : start + MAX_TEXTS_PER_REQUEST])
@@ -230,17 +182,12 @@ class OpenAIModel:
     def offered(self, seconds: float) -> list[str] | None:
         """List the models that the endpoint offers; None where it answers, and keeps no such list.
 
-        The request is one that every endpoint answers, and that costs nothing.
-
         >>> from memorygraph.scripted.scripted_model import ScriptedModel
         >>> with ScriptedModel(models=["large", "small"]) as server, OpenAIModel("any", server.base_url, "") as model:
         ...     model.offered(seconds=5)
         ['large', 'small']
-
-        Raises:
-            ModelError: no endpoint is configured, or it cannot be reached, or refuses the key.
         """
-        try:
+        try:  # every endpoint answers this request, and it costs nothing
             with self._translated():
                 client = self._connect().with_options(timeout=seconds, max_retries=0)
                 return [found.id for found in client.models.list()]
@@ -250,13 +197,7 @@ class OpenAIModel:
             raise
 
     def owner(self) -> str:
-        """Return the owner that the endpoint names for the model, such as `vllm`; empty where it names none.
-
-        >>> from memorygraph.scripted.scripted_model import ScriptedModel
-        >>> with ScriptedModel(owner="vllm") as server, OpenAIModel("any", server.base_url, api_key="") as model:
-        ...     model.owner()
-        'vllm'
-        """
+        """Return the owner that the endpoint names for the model, such as `vllm`; empty where it names none."""
         try:
             with self._translated():
                 listed = list(self._connect().models.list())
@@ -265,36 +206,26 @@ class OpenAIModel:
         owners = {model.id: model.owned_by for model in listed}
         return str(owners.get(self.name) or next(iter(owners.values()), ""))
 
-    def _parameters(
-        self,
-        temperature: float | None,
-        tools: Sequence[Mapping[str, Any]] | None,
-        response_format: Mapping[str, Any] | None,
-        max_tokens: int | None,
-        extra: Mapping[str, Any] | None,
-    ) -> dict[str, Any]:
-        """Return the fields of a request without its messages, as they are sent and recorded."""
+    def _request(self, messages: Sequence[WireMessage], **options: Unpack[CompletionOptions]) -> dict[str, Any]:
+        """Return the client's arguments for a completion; `extra_body` is what is recorded beside the messages."""
         # OpenAI's newer models refuse the old name, and many other endpoints know only that.
-        limit = (
-            "max_completion_tokens"
-            if urlsplit(self.base_url or f"//{OPENAI_HOST}").hostname == OPENAI_HOST
-            else "max_tokens"
-        )
+        is_openai = urlsplit(self.base_url or f"//{OPENAI_HOST}").hostname == OPENAI_HOST
+        response_format = options.get("response_format")
         given = {
             "model": self.name,
-            "temperature": temperature,
-            "tools": plain_dicts(tools) if tools else None,
+            "temperature": options.get("temperature"),
+            "tools": list(map(dict, options.get("tools") or ())) or None,
             "response_format": dict(response_format) if response_format else None,
-            limit: max_tokens,
+            "max_completion_tokens" if is_openai else "max_tokens": options.get("max_tokens"),
         }
-        return {name: value for name, value in given.items() if value is not None} | dict(extra or {})
+        body = {name: value for name, value in given.items() if value is not None} | dict(options.get("extra") or {})
+        timeout = options.get("timeout") or self._timeout
+        # The client sends dictionaries alone, and no other mappings.
+        said = [dict(message) for message in messages]
+        return {"messages": said, "model": self.name, "extra_body": body, "timeout": timeout}
 
     def _connect(self) -> openai.OpenAI:
-        """The client, made at the first call.
-
-        Raises:
-            ModelError: there is neither a key nor a URL.
-        """
+        """The client, made at the first call."""
         if not self._api_key and not self.base_url:
             raise ModelError(
                 "no model endpoint is configured: set OPENAI_API_KEY, "
@@ -339,21 +270,17 @@ class OpenAIModel:
             raise ModelError(f"the request holds a character that cannot be sent: {error}") from error
 
 
-GRAMMAR_FIELDS = {"llama": "grammar", "vllm": "guided_grammar"}
+GRAMMAR_FIELDS = {"llama": "grammar", "vllm": "guided_grammar"}  # both take GBNF
 _KIND_OF_OWNER = {"llamacpp": "llama", "vllm": "vllm"}
 
 
 def grammar_field(model: OpenAIModel, endpoint: str = "auto") -> str | None:
     """Return the field in which a model's endpoint takes a grammar that it holds the model to; None where it cannot.
 
-    llama.cpp's server takes GBNF as `grammar`, vLLM as `guided_grammar`. `endpoint` is `llama`, `vllm`, `none`, or
-    `auto`: then the endpoint's list of models says which it is.
+    `endpoint` is `llama`, `vllm`, `none`, or `auto`: then the endpoint's list of models says which it is.
 
     >>> grammar_field(OpenAIModel("any", "http://localhost:1/v1"), "llama")
     'grammar'
-
-    Raises:
-        ModelError: there is no such kind of endpoint.
     """
     if endpoint == "none":
         return None
@@ -366,11 +293,7 @@ def grammar_field(model: OpenAIModel, endpoint: str = "auto") -> str | None:
 
 
 class CompletionStream:
-    """The pieces of an answer's text, as they come; `completion` is the answer so far.
-
-    Raises:
-        ModelError: the endpoint failed, or its answer ended too early.
-    """
+    """The pieces of an answer's text, as they come; `completion` is the answer so far."""
 
     def __init__(self, documents: Iterator[dict[str, Any]], started: float, parameters: Mapping[str, Any]) -> None:
         self._documents = documents
@@ -389,11 +312,6 @@ class CompletionStream:
     def completion(self) -> Completion:
         """The answer so far; its `finish_reason` is None until the model has ended it."""
         return read_completion(self._chunks.document(), time.perf_counter() - self._started, self._parameters)
-
-
-def plain_dicts(values: Sequence[Mapping[str, Any]]) -> Any:
-    """Turn mappings of any kind into the dictionaries that the client can send."""
-    return [dict(value) for value in values]
 
 
 def check_url(url: str | None) -> str | None:

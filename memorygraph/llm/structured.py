@@ -6,12 +6,29 @@ Source: specs/agentscript.md, sections 5 and 7.
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from memorygraph.context.rendering import indented, render
-from memorygraph.llm.shapes import ShapeField, ShapeMismatch, UnparsableReply, fit_shape
+from memorygraph.context.rendering import compact, indented, render
+from memorygraph.errors import MemoryGraphError, ModelError
+
+_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?")
+_BOOLEANS = {"true": True, "false": False}
+
+_SCHEMAS: dict[str, dict[str, Any]] = {
+    "string": {"type": "string"},
+    "number": {"type": "number"},
+    "boolean": {"type": "boolean"},
+    "json": {},
+    "list": {"type": "array"},
+}
+SHAPE_TYPES = tuple(_SCHEMAS)
+_KINDS = {"string": "a string", "number": "a number", "boolean": "true or false", "list": "a list"}
+_MAX_PROBLEMS = 10
+_MAX_DIGITS = 300
 
 _FENCE = "```"
 _LANGUAGE = re.compile(r"\s*[A-Za-z0-9_+-]*\s")
@@ -20,6 +37,129 @@ _OBJECT_OR_LIST = re.compile(r"[{\[]")
 
 # An answer in prose has a few brackets; in a hostile one each of them could cost its whole length.
 _MAX_BRACKETS = 200
+
+
+@dataclass(frozen=True)
+class ShapeField:
+    """A field of an answer. `type` is string, number, boolean, json or list; `item` is that of a list's items."""
+
+    name: str
+    type: str
+    item: str | None = None
+
+
+class ReplyError(ModelError):
+    """A model's answer is not of the shape that was asked for; asking again can help."""
+
+
+class UnparsableReply(ReplyError):  # noqa: N818 - the name says what is wrong
+    """There is no JSON in a model's answer."""
+
+
+class ShapeMismatch(ReplyError):  # noqa: N818 - the name says what is wrong
+    """The JSON in a model's answer has another shape. `value` is that JSON."""
+
+    def __init__(self, value: Any, message: str) -> None:
+        super().__init__(message)
+        self.value = value
+
+
+def schema_of(fields: Sequence[ShapeField]) -> dict[str, Any]:
+    """Return the JSON Schema of an object with these fields, all of them required and no others.
+
+    >>> schema_of([ShapeField("tags", "list", "string")])["properties"]
+    {'tags': {'type': 'array', 'items': {'type': 'string'}}}
+    """
+    return {
+        "type": "object",
+        "properties": {
+            field.name: _SCHEMAS[field.type] | ({"items": dict(_SCHEMAS[field.item])} if field.item else {})
+            for field in fields
+        },
+        "required": [field.name for field in fields],
+        "additionalProperties": False,
+    }
+
+
+def mock_reply(fields: Sequence[ShapeField]) -> dict[str, Any]:
+    """Return an answer of the shape without a model: empty values, and one of them in a list of a known type.
+
+    >>> mock_reply([ShapeField("text", "string"), ShapeField("scores", "list", "number")])
+    {'text': '', 'scores': [0]}
+    """
+    empty: dict[str, Any] = {"string": "", "number": 0, "boolean": True, "json": {}, "list": []}
+    return {field.name: empty[field.type] if field.item is None else [empty[field.item]] for field in fields}
+
+
+def fit_shape(value: Any, fields: Sequence[ShapeField]) -> dict[str, Any]:
+    """Return a model's value as an object of the shape, in its order; numbers and booleans in strings are read as such.
+
+    >>> fit_shape({"n": " 2.5 "}, [ShapeField("n", "number")])
+    {'n': 2.5}
+    """
+    if not isinstance(value, dict):
+        raise ShapeMismatch(value, f"the answer must be a JSON object, and is {shorten_json(value)}")
+    named = {field.name for field in fields}
+    fitted: dict[str, Any] = {}
+    for field in fields:
+        if field.name in value:
+            inner = value[field.name]
+            if field.item is not None and isinstance(inner, list):
+                fitted[field.name] = [read_as(item, field.item) for item in inner]
+            else:
+                fitted[field.name] = read_as(inner, field.type)
+    problems = [field_problem(field, fitted) for field in fields]
+    problems += [f"the field {shorten_json(name)} was not asked for" for name in value if name not in named]
+    found = [problem for problem in problems if problem]
+    if found:
+        more = f"; and {len(found) - _MAX_PROBLEMS} more problems" if len(found) > _MAX_PROBLEMS else ""
+        raise ShapeMismatch(value, "; ".join(found[:_MAX_PROBLEMS]) + more)
+    return fitted
+
+
+def field_problem(field: ShapeField, fitted: dict[str, Any]) -> str | None:
+    """Say what is wrong with one field, if anything is."""
+    name = f"the field {shorten_json(field.name)}"
+    if field.name not in fitted:
+        return f"{name} is missing"
+    value = fitted[field.name]
+    if not is_of_kind(value, field.type):
+        return f"{name} must be {_KINDS[field.type]}, and is {shorten_json(value)}"
+    if field.item is not None:
+        for index, item in enumerate(value):
+            if not is_of_kind(item, field.item):
+                return f"item {index} of {name} must be {_KINDS[field.item]}, and is {shorten_json(item)}"
+    return None
+
+
+def is_of_kind(value: Any, kind: str) -> bool:
+    """Tell whether a value is of a type of shapes; numbers are finite."""
+    if kind == "number":
+        return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    types: dict[str, type] = {"string": str, "boolean": bool, "list": list, "json": object}
+    return isinstance(value, types[kind])
+
+
+def read_as(value: Any, kind: str) -> Any:
+    """Read a number or a boolean that a model gave as a string."""
+    if not isinstance(value, str):
+        return value
+    if kind == "boolean":
+        return _BOOLEANS.get(value.strip().lower(), value)
+    number = _NUMBER.fullmatch(value.strip()) if kind == "number" else None
+    # A float has room for some 300 digits, and Python refuses to read thousands.
+    if number is None or len(number[0]) > _MAX_DIGITS:
+        return value
+    return float(number[0]) if number[1] else int(number[0])
+
+
+def shorten_json(value: Any, limit: int = 60) -> str:
+    """Show a value in a message: as JSON, on one line, cut."""
+    try:
+        text = compact(value)
+    except MemoryGraphError:
+        return "a value that cannot be shown"
+    return text if len(text) <= limit else text[:limit] + "…"
 
 
 def refuse_non_json(name: str) -> NoReturn:
@@ -74,10 +214,6 @@ def read_reply(text: str, fields: Sequence[ShapeField]) -> dict[str, Any]:
 
     >>> read_reply('Sure! {"ok": "true"}', [ShapeField("ok", "boolean")])
     {'ok': True}
-
-    Raises:
-        UnparsableReply: there is no JSON in it.
-        ShapeMismatch: the JSON in it has another shape.
     """
     for document in documents(text):
         return fit_shape(document, fields)
@@ -85,36 +221,16 @@ def read_reply(text: str, fields: Sequence[ShapeField]) -> dict[str, Any]:
 
 
 def repair_input(original: Any, error: object, previous: Any = None) -> Any:
-    r"""Return the input of the next attempt: the original one, and what was wrong with the latest answer.
-
-    `previous` is the model's answer, where it was JSON; a `ShapeMismatch` holds it already.
-
-    >>> print(repair_input("Count.", 'the field "n" is missing at 1:5', {}))
-    Count.
-    <BLANKLINE>
-    Previous generation failed.
-    <BLANKLINE>
-    Previous output:
-    {}
-    <BLANKLINE>
-    Error:
-    the field "n" is missing at 1:5
-    <BLANKLINE>
-    Return corrected JSON matching the requested schema only.
-    """
+    """Return the input of the next attempt: the original one, and what was wrong with the latest answer."""
+    # `previous` is the answer, where it was JSON; a mismatch holds it already.
     said = isinstance(error, ShapeMismatch) or previous is not None
     if isinstance(error, ShapeMismatch) and previous is None:
         previous = error.value
-    # Quoted, or the lines of a text could be read as parts of the prompt.
-    output = [f"Previous output:\n{indented(previous)}"] if said else []
-    repair = "\n\n".join(
-        [
-            "Previous generation failed.",
-            *output,
-            f"Error:\n{error}",
-            "Return corrected JSON matching the requested schema only.",
-        ]
-    )
+    parts = ["Previous generation failed."]
+    if said:  # quoted, or the lines of a text could be read as parts of the prompt
+        parts.append(f"Previous output:\n{indented(previous)}")
+    parts += [f"Error:\n{error}", "Return corrected JSON matching the requested schema only."]
+    repair = "\n\n".join(parts)
     if isinstance(original, Mapping):
         return {**original, "repair": repair}
     if isinstance(original, str):

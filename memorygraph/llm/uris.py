@@ -19,6 +19,7 @@ TIMEOUT_MS = 30_000
 TIMEOUT_VARIABLE = "AGENTSCRIPT_LLM_TIMEOUT_MS"
 URI_FORMS = "openai://model, anthropic://model or ollama://host:port/model"
 
+_SERVICES = {"openai": "https://api.openai.com/v1", "anthropic": "https://api.anthropic.com/v1/"}
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:+-]*(?:/[A-Za-z0-9._:+-]+)*")
 _HOST = re.compile(r"(?P<host>[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:.]+\]):(?P<port>[0-9]{1,5})")
 
@@ -37,11 +38,7 @@ class ModelUri:
 
     @classmethod
     def parse(cls, uri: str) -> ModelUri:
-        """Read a URI.
-
-        Raises:
-            MemoryGraphError: the URI has none of the forms.
-        """
+        """Read a URI."""
         provider, separator, rest = uri.partition("://")
         if not separator or provider not in {"openai", "anthropic", "ollama"}:
             raise MemoryGraphError(f"{hide_credentials(uri)} names no model; a model's URI is {URI_FORMS}")
@@ -65,37 +62,17 @@ def model_of(uri: str, environ: Mapping[str, str] = os.environ) -> OpenAIModel:
 
     >>> model_of("ollama://localhost:11434/qwen3", {})
     OpenAIModel('qwen3', 'http://localhost:11434/v1')
-
-    Raises:
-        MemoryGraphError: the URI is invalid.
-        ModelError: its service has no key.
     """
     named = ModelUri.parse(uri)
     if named.provider == "ollama":
-        return OpenAIModel(
-            named.name,
-            f"http://{named.host}/v1",
-            "",
-            timeout=timeout_of(environ),
-            retries=0,
-            configured_by=(uri, uri),
-        )
-    service = named.provider.upper()
-    key_name, url_name = f"{service}_API_KEY", f"{service}_BASE_URL"
-    key, url = environ.get(key_name, ""), environ.get(url_name, "")
-    if not key and not url:
-        raise ModelError(f"{uri} needs a key: set {key_name}, or {url_name} to a compatible endpoint")
-    return OpenAIModel(
-        named.name,
-        url or _SERVICES[named.provider],
-        key,
-        timeout=timeout_of(environ),
-        retries=0,
-        configured_by=(key_name, url_name),
-    )
-
-
-_SERVICES = {"openai": "https://api.openai.com/v1", "anthropic": "https://api.anthropic.com/v1/"}
+        names, url, key = (uri, uri), f"http://{named.host}/v1", ""
+    else:
+        names = (f"{named.provider.upper()}_API_KEY", f"{named.provider.upper()}_BASE_URL")
+        key, url = (environ.get(name, "") for name in names)
+        if not key and not url:
+            raise ModelError(f"{uri} needs a key: set {names[0]}, or {names[1]} to a compatible endpoint")
+        url = url or _SERVICES[named.provider]
+    return OpenAIModel(named.name, url, key, timeout=timeout_of(environ), retries=0, configured_by=names)
 
 
 @contextmanager
@@ -105,10 +82,6 @@ def open_model(model: str | None = None) -> Iterator[OpenAIModel]:
     >>> with open_model("small") as model:
     ...     model.name
     'small'
-
-    Raises:
-        MemoryGraphError: the URI is invalid.
-        ModelError: its service has no key, or the endpoint's URL or key is invalid.
     """
     with model_of(model) if model and "://" in model else OpenAIModel(model) as found:
         yield found
@@ -119,9 +92,6 @@ def timeout_of(environ: Mapping[str, str] = os.environ) -> float:
 
     >>> timeout_of({"AGENTSCRIPT_LLM_TIMEOUT_MS": "1500"})
     1.5
-
-    Raises:
-        MemoryGraphError: the variable is not a number of milliseconds.
     """
     given = environ.get(TIMEOUT_VARIABLE) or str(TIMEOUT_MS)
     try:

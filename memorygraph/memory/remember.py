@@ -14,15 +14,13 @@ from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
 from memorygraph.budget import Budget
-from memorygraph.context.items import ContextItem, ContextSource
-from memorygraph.context.layers import Prompt
+from memorygraph.context.prompt import ContextItem, ContextSource, Prompt
 from memorygraph.errors import MemoryGraphError, ModelError, Problem, ScriptError
 from memorygraph.graph.loads import Loader, LoadReport, Provenance
 from memorygraph.graph.namespace import Namespace, NamespaceTransaction
 from memorygraph.languages import parse
-from memorygraph.llm.completion import Completion, WireMessage
+from memorygraph.llm.completion import Completion, WireMessage, answers_of, call_of
 from memorygraph.llm.model import Model
-from memorygraph.llm.recording import answers_of, call_of
 from memorygraph.llm.uris import open_model
 from memorygraph.memory.answers import ParsedAnswer, explain_unfinished, read_program_answer
 from memorygraph.memory.prompts import LANGUAGE, REMEMBER, WRITE_AGAIN, WRITE_TEXT

@@ -9,16 +9,14 @@ from __future__ import annotations
 import hmac
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import count
 from typing import Any
 
-from openai.types import Model as ListedModel
-
-from memorygraph.scripted.chat_wire import ChatAnswer
-from memorygraph.scripted.embeddings_wire import EmbeddingsAnswer
 from memorygraph.scripted.replies import (
+    DIMENSIONS,
+    OWNER,
     BadJson,
     CutStream,
     Failure,
@@ -37,8 +35,14 @@ from memorygraph.scripted.request_checks import (
     ResponsesRequest,
     check_request,
 )
-from memorygraph.scripted.responses_wire import ResponsesAnswer
-from memorygraph.scripted.wire import DIMENSIONS, OWNER, ModelAnswer, StreamEvent, WireAnswer
+from memorygraph.scripted.wire import (
+    ChatAnswer,
+    EmbeddingsAnswer,
+    ModelAnswer,
+    ResponsesAnswer,
+    StreamEvent,
+    WireAnswer,
+)
 
 MODEL = "scripted"
 
@@ -115,13 +119,8 @@ class Endpoint:
             self.check_key(request)
             response = self.route(request)(request, number)
         except RefusedRequest as refused:
-            response = refusal(refused)
-        return WireResponse(
-            response.steps,
-            response.length,
-            response.status,
-            {"x-request-id": f"req_{number:08}", **response.headers},
-        )
+            response = whole(refused.document(), refused.status)
+        return replace(response, headers={"x-request-id": f"req_{number:08}", **response.headers})
 
     def check_key(self, request: Request) -> None:
         """Refuse a request without the key that this endpoint wants, if it wants one."""
@@ -151,7 +150,7 @@ class Endpoint:
 
     def list_models(self, _request: Request, _number: int) -> WireResponse:
         """Answer with the models that this endpoint has."""
-        listed = self._models if self._models is not None else (MODEL,)
+        listed = (MODEL,) if self._models is None else self._models
         return whole({"object": "list", "data": [self.describe_model(name) for name in listed]})
 
     def show_model(self, request: Request, _number: int) -> WireResponse:
@@ -162,7 +161,7 @@ class Endpoint:
 
     def describe_model(self, name: str) -> dict[str, Any]:
         """Describe a model as the list of models does."""
-        return ListedModel(id=name, object="model", created=0, owned_by=self._owner).to_dict()
+        return {"id": name, "object": "model", "created": 0, "owned_by": self._owner}
 
     def converse(
         self,
@@ -192,11 +191,6 @@ class Endpoint:
         return deliver(answer, lambda _reply: EmbeddingsAnswer(checked, self._dimensions), streamed=False)
 
 
-def refusal(refused: RefusedRequest) -> WireResponse:
-    """Return an error of the endpoint's own, in OpenAI's shape."""
-    return whole(refused.document(), refused.status)
-
-
 def deliver(answer: ScriptedAnswer, answer_in: Callable[[Reply], WireAnswer], *, streamed: bool) -> WireResponse:
     """Turn an answer of the script into a response, whole or as a stream."""
     if isinstance(answer, Failure):
@@ -209,12 +203,12 @@ def deliver(answer: ScriptedAnswer, answer_in: Callable[[Reply], WireAnswer], *,
         pause = 0.0 if isinstance(reply, str) else reply.pause
         return stream(disturb(answer, map(encode_event, wire_answer.events()), pause))
     body = json_bytes(wire_answer.document())
-    parts: list[WireStep] = [body]
+    steps: list[WireStep] = [body]
     if isinstance(answer, Stall):
-        parts = [Wait(answer.seconds), body]
+        steps = [Wait(answer.seconds), body]
     elif isinstance(answer, CutStream):
-        parts = [body[: len(body) // 2], Cut()]
-    return WireResponse(parts, len(body), headers={"content-type": "application/json"})
+        steps = [body[: len(body) // 2], Cut()]
+    return WireResponse(steps, len(body), headers={"content-type": "application/json"})
 
 
 def disturb(answer: ScriptedAnswer, events: Iterable[bytes], pause: float) -> Iterator[WireStep]:

@@ -14,6 +14,9 @@ from typing import Any, TypeAlias
 
 from memorygraph.llm.completion import ToolCall, Usage
 
+DIMENSIONS = 256
+OWNER = "memorygraph"
+
 
 @dataclass(frozen=True)
 class Request:

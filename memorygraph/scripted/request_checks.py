@@ -48,16 +48,13 @@ class RefusedRequest(Exception):  # noqa: N818 - an answer, not an error of ours
 
 
 class Limited(BaseModel):
-    """A part of a request with limits that its type does not say; other fields are let through."""
+    """A part of a request with limits that the types do not say; other fields are let through."""
 
     model_config = ConfigDict(extra="allow", strict=True)
 
 
 class LimitedRequest(Limited):
-    """The limits of a request.
-
-    `params` is the type of `openai` that says what its fields hold, all but those in `untyped`.
-    """
+    """The limits of a request; `params` is the type of `openai` for its fields, all but those in `untyped`."""
 
     params: ClassVar[type]
     untyped: ClassVar[frozenset[str]] = frozenset()
@@ -75,16 +72,12 @@ class Named(Limited):
     name: LimitedName | None = None
 
 
-class ChatTool(Limited):
-    """A tool of a chat request."""
+class HoldsNamed(Limited):
+    """What holds a part with such a name: a chat request's tool or format, or the text settings of a response."""
 
     function: Named | None = None
-
-
-class ChatFormat(Limited):
-    """The format that a chat request wants."""
-
     json_schema: Named | None = None
+    format: Named | None = None
 
 
 class ChatMessage(Limited):
@@ -112,8 +105,8 @@ class ChatRequest(LimitedRequest):
     max_tokens: Count | None = None
     max_completion_tokens: Count | None = None
     stream_options: dict[str, Any] | None = None
-    response_format: ChatFormat | None = None
-    tools: Annotated[list[ChatTool], Field(min_length=1, max_length=MAX_TOOLS)] | None = None
+    response_format: HoldsNamed | None = None
+    tools: Annotated[list[HoldsNamed], Field(min_length=1, max_length=MAX_TOOLS)] | None = None
 
     @model_validator(mode="after")
     def _only_streams_have_options(self) -> Self:
@@ -171,12 +164,6 @@ def kind_of_input(item: Any) -> str:
     return "item" if isinstance(item, dict) and item.get("type", "message") != "message" else "message"
 
 
-class ResponsesFormat(Limited):
-    """The settings of the text that a request for a response wants."""
-
-    format: Named | None = None
-
-
 class ResponsesRequest(LimitedRequest):
     """The body of a request to /v1/responses."""
 
@@ -199,7 +186,7 @@ class ResponsesRequest(LimitedRequest):
     tools: list[ResponsesTool] | None = None
     max_output_tokens: Count | None = None
     previous_response_id: str | None = None
-    text: ResponsesFormat | None = None
+    text: HoldsNamed | None = None
 
     @model_validator(mode="after")
     def _each_call_has_its_result(self) -> Self:
@@ -230,16 +217,9 @@ class EmbeddingsRequest(LimitedRequest):
 
     def texts(self) -> list[str]:
         """List the inputs; token numbers count as words."""
-        if isinstance(self.input, str):
-            return [self.input]
-        numbers = [number for number in self.input if isinstance(number, int)]
-        if numbers:
-            return [" ".join(map(str, numbers))]
-        return [
-            text if isinstance(text, str) else " ".join(map(str, text))
-            for text in self.input
-            if not isinstance(text, int)
-        ]
+        given: Any = self.input
+        inputs = [given] if isinstance(given, str) or isinstance(given[0], int) else given
+        return [text if isinstance(text, str) else " ".join(map(str, text)) for text in inputs]
 
 
 def check_request(kind: type[LimitedRequest], body: Any) -> Any:
@@ -263,11 +243,9 @@ def check_request(kind: type[LimitedRequest], body: Any) -> Any:
 
 @cache
 def validator_of(params: type) -> SchemaValidator:
-    """Build the validator of a request type.
+    """Build the validator of a request type."""
 
-    pydantic checks an `Iterable`, as these types have it, only while it is read. In a body it is a list.
-    """
-
+    # pydantic checks an `Iterable`, as these types have it, only while it is read. In a body it is a list.
     def with_lists(schema: Any) -> Any:
         if isinstance(schema, dict):
             changed = {key: with_lists(value) for key, value in schema.items()}
@@ -278,11 +256,8 @@ def validator_of(params: type) -> SchemaValidator:
 
 
 def known_fields(value: Any) -> Any:
-    """Leave out the fields that the types would refuse, and endpoints take.
-
-    Endpoints take null for a field that is not given; the types allow it for some fields alone. And the types do not
-    know the answer's format `grammar`, which servers of local models have.
-    """
+    """Leave out the fields that the types would refuse, and endpoints take."""
+    # That is null for a field that is not given, and the answer's format `grammar` of servers for local models.
     if isinstance(value, list):
         return list(map(known_fields, value))
     if not isinstance(value, dict):

@@ -21,8 +21,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from memorygraph.errors import ModelError
-from memorygraph.scripted.replies import Replies, Request
-from memorygraph.scripted.wire import DIMENSIONS, OWNER
+from memorygraph.scripted.replies import DIMENSIONS, OWNER, Replies, Request
 
 if TYPE_CHECKING:
     from memorygraph.scripted.socket_server import ScriptedServer

@@ -14,7 +14,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Event, Lock, Thread
 from typing import Any
 
-from memorygraph.scripted.endpoint import Cut, Wait, WireResponse, refusal
+from memorygraph.scripted.endpoint import Cut, Wait, WireResponse, whole
 from memorygraph.scripted.replies import Request
 from memorygraph.scripted.request_checks import RefusedRequest
 
@@ -23,11 +23,7 @@ ACCEPT_INTERVAL_S = 0.02
 
 
 class ScriptedServer(ThreadingHTTPServer):
-    """Serves on the loopback interface, and nowhere else, until it is closed.
-
-    Raises:
-        OSError: the port is taken.
-    """
+    """Serves on the loopback interface, and nowhere else, until it is closed."""
 
     request_queue_size = 128
 
@@ -101,7 +97,7 @@ class ScriptedHandler(BaseHTTPRequestHandler):
             body = self.read_body()
         except RefusedRequest as refused:
             self.close_connection = True
-            self.send(refusal(refused))
+            self.send(whole(refused.document(), refused.status))
             return
         headers = {name.lower(): value for name, value in self.headers.items()}
         self.send(self.server.respond(Request(self.command, self.path, headers, body)))

@@ -21,7 +21,7 @@ from typing import Any
 
 from memorygraph import MemoryGraph
 from memorygraph.llm.completion import Completion, WireMessage
-from memorygraph.llm.shapes import ShapeField
+from memorygraph.llm.structured import ShapeField
 from memorygraph.runtime.agentscript import run
 from memorygraph.runtime.agentscript.generation import Models
 from memorygraph.runtime.agentscript.values import ModelValue

@@ -23,7 +23,7 @@ from memorygraph.memory.vectors import embed_missing
 from memorygraph.memory.words import JOINING
 from memorygraph.messages.indexing import index_messages
 from memorygraph.query import Query
-from memorygraph.scripted.embeddings_wire import vector_of
+from memorygraph.scripted.wire import vector_of
 
 DIMENSIONS = 384
 VECTOR_ALONE = """

@@ -13,8 +13,16 @@ from hypothesis import strategies as st
 from memorygraph.context.labels import reads_as_label
 from memorygraph.errors import ModelError
 from memorygraph.llm.model import OpenAIModel
-from memorygraph.llm.shapes import ShapeField, ShapeMismatch, UnparsableReply, mock_reply, schema_of
-from memorygraph.llm.structured import read_reply, repair_input, schema_format
+from memorygraph.llm.structured import (
+    ShapeField,
+    ShapeMismatch,
+    UnparsableReply,
+    mock_reply,
+    read_reply,
+    repair_input,
+    schema_format,
+    schema_of,
+)
 from memorygraph.scripted.scripted_model import ScriptedModel
 from tests.scripted.conftest import HI
 

@@ -29,6 +29,7 @@ def test_a_reply_is_a_whole_completion(connect: Connect) -> None:
         completion = connect(model).chat.completions.create(model="any", messages=HI)
     assert completion.choices[0].message.content == "Hello"
     assert completion.choices[0].finish_reason == "stop"
+    type(completion).model_validate(completion.to_dict())
     assert completion.model == "other"
     assert completion.usage is not None
     assert (completion.usage.prompt_tokens, completion.usage.completion_tokens) == (3, 5)
@@ -66,6 +67,8 @@ def test_a_stream_comes_in_pieces(connect: Connect) -> None:
     assert deltas[0].role == "assistant"
     assert chunks[-1].choices[0].finish_reason == "stop"
     assert len({chunk.id for chunk in chunks}) == 1
+    for chunk in chunks:
+        type(chunk).model_validate(chunk.to_dict())
     assert all(chunk.usage is None for chunk in chunks)
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, ClassVar
+from collections.abc import Iterable, Mapping
 
 from memorygraph.budget import Budget
 from memorygraph.errors import MAX_PROBLEMS, MemoryGraphError, Span
@@ -13,11 +12,8 @@ from memorygraph.languages.agentscript.names import (
     KINDS,
     Binding,
     Known,
-    LocalVariable,
     Scope,
     capability,
-    generated,
-    kind_of,
     suggestion,
 )
 from memorygraph.languages.engine.findings import Finding
@@ -41,19 +37,8 @@ _MEMORY_METHODS = {"add": (1, 1), "query": (0, 1)}
 _GRAPH_METHODS = {**_MEMORY_METHODS, "recall": (1, 2)}
 
 _MAX_VALUES = 100  # of one variable that are looked at
-_VALUES = (
-    syntax.TextLiteral,
-    syntax.NumberLiteral,
-    syntax.Boolean,
-    syntax.Nothing,
-    syntax.Object,
-    syntax.List,
-    syntax.Generate,
-    syntax.Or,
-    syntax.And,
-    syntax.Not,
-    syntax.Comparison,
-)
+# What may stand for anything, also for a capability; all else is a value.
+_OPEN = (syntax.Name, syntax.Member, syntax.FunctionCall, syntax.Index)
 
 
 class BodyChecks:
@@ -72,7 +57,7 @@ class BodyChecks:
     def function(self, function: syntax.Function) -> list[Finding]:
         """What is wrong in a function."""
         for parameter in function.parameters:
-            self._scope.variables[parameter.name] = LocalVariable(parameter.span, [None])
+            self._scope.variables[parameter.name] = [None]
             if parameter.shape is not None:
                 self._shape(parameter.shape)
         self._statements(function.body, self._scope)
@@ -95,7 +80,29 @@ class BodyChecks:
 
     def _statements(self, block: syntax.Block, scope: Scope) -> None:
         for statement in block.statements:
-            self._STATEMENTS[type(statement)](self, statement, scope)
+            self._statement(statement, scope)
+
+    def _statement(self, statement: syntax.Statement, scope: Scope) -> None:
+        match statement:
+            case syntax.Assignment():
+                self._assignment(statement, scope)
+            case syntax.Return() | syntax.ExpressionStatement():
+                self._value(statement.value, scope)
+            case syntax.Use():
+                self._uses.append((statement, scope))
+                self._budget(statement.budget, "invalid-budget")
+            case syntax.Config():
+                self._config(statement, scope)
+            case syntax.If():
+                self._value(statement.condition, scope)
+                for block in filter(None, (statement.then, statement.otherwise)):
+                    self._statements(block, scope.block())
+            case syntax.Repeat():
+                self._statements(statement.body, scope.block())
+            case syntax.For():
+                self._for(statement, scope)
+            case syntax.Loop():
+                self._loop(statement, scope)
 
     def _config(self, config: syntax.Config, scope: Scope) -> None:
         scope.configs.add(config.name)
@@ -107,7 +114,7 @@ class BodyChecks:
         if leaked is not None:
             message = f"`{leaked[1]}` is {CAPABILITIES[leaked[0]]}, and cannot be a {config.name}; write a text"
             self._add("invalid-config", config.value.span, message)
-        elif isinstance(config.value, _VALUES) and not isinstance(config.value, syntax.TextLiteral):
+        elif not isinstance(config.value, (*_OPEN, syntax.TextLiteral)):
             self._add("invalid-config", config.value.span, f'a {config.name} is a text: {config.name} "…"')
 
     def _model(self, value: syntax.Expression, scope: Scope) -> None:
@@ -115,7 +122,7 @@ class BodyChecks:
         variable = scope.variable(value.name) if isinstance(value, syntax.Name) else None
         if variable is None and isinstance(binding, syntax.Import) and binding.kind == "llm":
             return
-        models = [name for name, one in scope.bindings.items() if kind_of(one) == "llm"] if self._few() else []
+        models = [name for name, one in scope.bindings.items() if one.kind == "llm"] if self._few() else []
         example = f"model {models[0]}" if models else 'import llm Model from "openai://…" and then: model Model'
         if not isinstance(value, syntax.Name):
             self._add("invalid-model", value.span, f"a model is the name of an llm import: {example}")
@@ -126,15 +133,11 @@ class BodyChecks:
             hint = suggestion(value.name, models) or f"; write {example}"
             self._add("unknown-model", value.span, f"no model is called `{value.name}`{hint}")
         else:
-            message = f"`{value.name}` is {KINDS[kind_of(binding)]}, and no model; write {example}"
+            message = f"`{value.name}` is {KINDS[binding.kind]}, and no model; write {example}"
             self._add("invalid-model", value.span, message)
 
-    def _use(self, use: syntax.Use, scope: Scope) -> None:
-        self._uses.append((use, scope))
-        self._budget(use.budget, "invalid-budget")
-
     def _used(self, use: syntax.Use, scope: Scope) -> None:
-        inner = generated(use.value)
+        inner = _find_generate(use.value)
         if inner is not None:
             message = "a model cannot be called in a `use`; call it before: answer = generate(…), then: use answer"
             self._add("use-generate", Span(inner.span.start, inner.span.start + len("generate")), message)
@@ -146,19 +149,13 @@ class BodyChecks:
             message = f"`{name}` is {CAPABILITIES[kind]}, and must not come into a prompt; use what it returns"
             self._add("invalid-use-resource", use.value.span, message)
 
-    def _return(self, statement: syntax.Return, scope: Scope) -> None:
-        self._value(statement.value, scope)
-
-    def _repeat(self, statement: syntax.Repeat, scope: Scope) -> None:
-        self._statements(statement.body, scope.block())
-
     def _for(self, statement: syntax.For, scope: Scope) -> None:
         self._value(statement.items, scope)
         if not statement.limit.text.isdecimal() or not statement.limit.text.strip("0"):
             message = f"a `for` takes at most a whole number of items, at least 1: < 10, not < {statement.limit.text}"
             self._add("invalid-iteration-limit", statement.limit.span, message)
         inner = scope.block()
-        inner.variables[statement.item] = LocalVariable(statement.span, [None])
+        inner.variables[statement.item] = [None]
         self._statements(statement.body, inner)
 
     def _loop(self, statement: syntax.Loop, scope: Scope) -> None:
@@ -168,17 +165,11 @@ class BodyChecks:
             self._add("invalid-iteration-limit", statement.limit.span, message)
         self._statements(statement.body, scope.block())
 
-    def _if(self, statement: syntax.If, scope: Scope) -> None:
-        self._value(statement.condition, scope)
-        self._statements(statement.then, scope.block())
-        if statement.otherwise is not None:
-            self._statements(statement.otherwise, scope.block())
-
     def _assignment(self, statement: syntax.Assignment, scope: Scope) -> None:
         self._value(statement.value, scope)
         target = statement.target
         if isinstance(target, syntax.Name):
-            scope.assign(target.name, target.span, statement.value)
+            scope.assign(target.name, statement.value)
             return
         leaked = capability(target.value, scope) if isinstance(target, syntax.Member) else None
         if not isinstance(target, syntax.Member):
@@ -190,22 +181,7 @@ class BodyChecks:
         else:
             self._value(target.value, scope)
 
-    def _evaluation(self, statement: syntax.ExpressionStatement, scope: Scope) -> None:
-        self._value(statement.value, scope)
-
-    _STATEMENTS: ClassVar[Mapping[type, Callable[[Any, Any, Scope], None]]] = {
-        syntax.Config: _config,
-        syntax.Use: _use,
-        syntax.Return: _return,
-        syntax.Repeat: _repeat,
-        syntax.For: _for,
-        syntax.Loop: _loop,
-        syntax.If: _if,
-        syntax.Assignment: _assignment,
-        syntax.ExpressionStatement: _evaluation,
-    }
-
-    def _value(self, value: syntax.Expression, scope: Scope) -> None:
+    def _value(self, value: syntax.AgentScriptSyntax, scope: Scope) -> None:
         """Check an expression that is evaluated here."""
         match value:
             case syntax.Name():
@@ -216,19 +192,18 @@ class BodyChecks:
             case syntax.Generate():
                 self._generate(value, scope)
             case _:
-                self._values(_parts(value), scope)
+                self._values(value.parts(), scope)
 
-    def _values(self, values: Iterable[syntax.Expression], scope: Scope) -> None:
+    def _values(self, values: Iterable[syntax.AgentScriptSyntax], scope: Scope) -> None:
         for value in values:
             self._value(value, scope)
 
     def _known(self, name: syntax.Name, scope: Scope) -> bool:
         if name.name in scope.bindings or scope.variable(name.name) is not None:
             return True
-        ended = scope.ended(name.name) if self._few() else None
         if name.name in KEYWORDS:
             message = f"`{name.name}` stands where a value belongs; no variable has this name"
-        elif ended is not None:
+        elif self._few() and scope.ended(name.name):
             message = f"`{name.name}` ends with the block in which it is assigned; assign it before that block, too"
         else:
             message = f"nothing is called `{name.name}` here"
@@ -295,7 +270,7 @@ class BodyChecks:
                 message = f"`{name}` is {kind}, and has methods to call: {name}.{method}(…)"
                 self._add("not-callable", call.function.span, message)
             case _:
-                self._add("not-callable", call.function.span, f"`{name}` is {KINDS[kind_of(binding)]}, and no function")
+                self._add("not-callable", call.function.span, f"`{name}` is {KINDS[binding.kind]}, and no function")
 
     def _method_called(self, call: syntax.FunctionCall, name: str, binding: Binding, method: str) -> None:
         span = _last_name(call.function)
@@ -310,7 +285,7 @@ class BodyChecks:
                 hint = suggestion(method, methods) or f"; it has {_listed(methods)}"
                 self._add("unknown-memory-method", span, f"the memory `{name}` has no method `{method}`{hint}")
             case syntax.Function() | syntax.Import(kind="llm"):
-                kind = KINDS[kind_of(binding)]
+                kind = KINDS[binding.kind]
                 hint = (
                     "; a model is called by generate(…)" if isinstance(binding, syntax.Import) else f"; write {name}(…)"
                 )
@@ -404,23 +379,15 @@ class BodyChecks:
             self._add("unknown-shape-type", one.span, message)
 
 
-def _parts(value: syntax.Expression) -> Iterator[syntax.Expression]:
-    """What an expression consists of."""
-    match value:
-        case syntax.Or() | syntax.And():
-            yield from value.operands
-        case syntax.Comparison():
-            yield from (value.left, value.right)
-        case syntax.Not():
-            yield value.operand
-        case syntax.Member():
-            yield value.value
-        case syntax.Index():
-            yield from (value.value, value.index)
-        case syntax.Object():
-            yield from (entry.value for entry in value.entries)
-        case syntax.List():
-            yield from value.items
+def _find_generate(expression: syntax.Expression) -> syntax.Generate | None:
+    """The first call of a model in an expression."""
+    waiting: list[syntax.AgentScriptSyntax] = [expression]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, syntax.Generate):
+            return node
+        waiting += reversed(node.parts())
+    return None
 
 
 def _known_values(expression: syntax.Expression, scope: Scope) -> list[syntax.Expression]:
@@ -428,8 +395,8 @@ def _known_values(expression: syntax.Expression, scope: Scope) -> list[syntax.Ex
     values: list[syntax.Expression | None] = [expression]
     if isinstance(expression, syntax.Name):
         variable = scope.variable(expression.name)
-        values = variable.values[: _MAX_VALUES + 1] if variable is not None else []
-    certain: list[syntax.Expression] = [value for value in values if isinstance(value, _VALUES)]
+        values = variable[: _MAX_VALUES + 1] if variable is not None else []
+    certain: list[syntax.Expression] = [value for value in values if value is not None and not isinstance(value, _OPEN)]
     return certain if len(certain) == len(values) <= _MAX_VALUES else []
 
 

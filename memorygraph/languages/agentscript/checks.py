@@ -1,19 +1,15 @@
-"""The checks of a program without syntax errors, before it runs.
-
-Source: specs/agentscript.md, section 3, which has the codes. `use-generate`, `nesting-too-deep` and
-`invalid-number` are added to them.
-"""
+"""The checks of a program without syntax errors, before it runs. Source: specs/agentscript.md, section 3."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import get_args
 
 from memorygraph.errors import Source, Span
 from memorygraph.languages.agentscript import syntax
 from memorygraph.languages.agentscript.body import BodyChecks
-from memorygraph.languages.agentscript.names import KINDS, Binding, Scope, kind_of
+from memorygraph.languages.agentscript.names import KINDS, Binding, Scope
 from memorygraph.languages.engine.findings import Finding
 
 # These concern only a program that is run itself: one that is imported needs no main agent and function.
@@ -21,19 +17,7 @@ ENTRY_CODES = frozenset({"missing-main-agent", "missing-main-func"})
 
 MAX_NESTING = 100  # levels of blocks, brackets and operators, one inside the other
 
-_LEVELS = (
-    syntax.Block,
-    syntax.Or,
-    syntax.And,
-    syntax.Comparison,
-    syntax.Not,
-    syntax.Member,
-    syntax.FunctionCall,
-    syntax.Index,
-    syntax.Generate,
-    syntax.Object,
-    syntax.List,
-)
+_LEVELS = tuple({syntax.Block, *get_args(syntax.Expression)} - {*get_args(syntax.Leaf)})
 
 
 def check_agentscript(statements: Sequence[syntax.Import | syntax.Agent], source: Source) -> list[Finding]:
@@ -49,20 +33,15 @@ def check_agentscript(statements: Sequence[syntax.Import | syntax.Agent], source
 def _measured(statements: Iterable[syntax.AgentScriptSyntax]) -> tuple[Span | None, list[Finding]]:
     """The first place that is too deep, and the numbers that are too large."""
     numbers: list[Finding] = []
-    waiting: list[tuple[Any, int]] = [(one, 0) for one in statements]
+    waiting = [(one, 0) for one in statements]
     while waiting:
         node, depth = waiting.pop()
-        if isinstance(node, tuple):
-            waiting += [(one, depth) for one in node]
-            continue
         depth += isinstance(node, _LEVELS)
         if depth > MAX_NESTING:
             return node.span, []
         if isinstance(node, syntax.NumberLiteral) and math.isinf(node.value):
             numbers.append(Finding("this number is too large; one has at most 308 digits", "invalid-number", node.span))
-        for part in vars(node).values():
-            if isinstance(part, syntax.AgentScriptSyntax) or type(part) is tuple:  # a span is another kind of tuple
-                waiting.append((part, depth))
+        waiting += [(part, depth) for part in node.parts()]
     return None, numbers
 
 
@@ -143,7 +122,7 @@ class _ProgramChecks:
             if isinstance(known, syntax.Function):
                 yield self._twice("duplicate-function", function, known, "is defined twice; give one another name")
             elif known is not None:
-                message = f"has the name of {KINDS[kind_of(known)]}; give it another name"
+                message = f"has the name of {KINDS[known.kind]}; give it another name"
                 yield self._twice("duplicate-binding", function, known, message)
             else:
                 bindings[function.name] = function
@@ -184,7 +163,7 @@ class _ProgramChecks:
     def _name_of(self, one: Binding) -> Span:
         """Where the name of an import, agent or function stands; the whole of it where it has none."""
         start, end = one.span
-        keyword = "func" if isinstance(one, syntax.Function) else "agent" if isinstance(one, syntax.Agent) else one.kind
+        keyword = "func" if isinstance(one, syntax.Function) else one.kind
         after = self._source.text.find(keyword, start, end) + len(keyword)
         at = self._source.text.find(one.name, after, end)
         return one.span if at < 0 else Span(at, at + len(one.name))

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable
-from functools import singledispatchmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from string import Formatter
+from typing import Any
 
 from memorygraph.languages.agentscript import syntax
 
@@ -17,6 +18,42 @@ from memorygraph.languages.agentscript import syntax
 _UNSAFE = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 _ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"})
+
+# The formats of `Printer`. A name that nobody gave has two underscores, and is written like any other.
+_TEMPLATES: dict[type, str] = {
+    syntax.Import: "import {kind} {name} from {uri:quoted}",
+    syntax.Agent: "{main:main }agent {name}",
+    syntax.Function: "{main:main }func {name}({parameters})",
+    syntax.FunctionParameter: "{name} {shape}",
+    syntax.Config: "{name} {value}",
+    syntax.Use: "use {value} < {budget}",
+    syntax.Return: "return {value}",
+    syntax.Repeat: "repeat * {count}",
+    syntax.For: "for {item} in {items} < {limit}",
+    syntax.Loop: "loop until {condition} < {limit}",
+    syntax.If: "if {condition}",
+    syntax.Assignment: "{target} = {value}",
+    syntax.ExpressionStatement: "{value}",
+    syntax.Limit: "{text}",
+    syntax.Or: "{operands: or }",
+    syntax.And: "{operands: and }",
+    syntax.Comparison: "{left} {operator} {right}",
+    syntax.Not: "not {operand}",
+    syntax.Member: "{value}.{name}",
+    syntax.FunctionCall: "{function}({arguments})",
+    syntax.Index: "{value}[{index}]",
+    syntax.Generate: "generate({{ {options} }}) {{ return {shape} }}",
+    syntax.TextLiteral: "{value:quoted}",
+    syntax.NumberLiteral: "{text}",
+    syntax.Boolean: "{value}",
+    syntax.Nothing: "none",
+    syntax.Name: "{name}",
+    syntax.Object: "{{ {entries} }}",
+    syntax.Entry: "{key:key}: {value}",
+    syntax.List: "[{items}]",
+    syntax.Shape: "{{ {fields} }}",
+    syntax.Field: "{name} {type}[{item}]",
+}
 
 
 def print_expression(expression: syntax.Expression) -> str:
@@ -29,177 +66,81 @@ def print_expression(expression: syntax.Expression) -> str:
     >>> print(print_expression(syntax.List(items)))
     ["two\nlines", not a, { k: 1 }]
     """
-    return _Expressions(_label).text(expression)
+    return _LABELS.print(expression)
 
 
 def print_agentscript(statements: Iterable[syntax.Import | syntax.Agent]) -> str:
-    """The text of imports and agents, which parsed is the same again.
+    """The text of imports and agents, which parsed is the same again."""
+    return "".join(f"{line}\n" for line in _lines(statements))
 
-    >>> print(print_agentscript([syntax.Import("tool", "Search", "https://example.org")]), end="")
-    import tool Search from "https://example.org"
+
+class Printer(Formatter):
+    """Prints one line of syntax by its template; how a text is written is said by `quote`.
+
+    The format of an attribute with several pieces is what stands between them, that of a boolean is what true adds.
     """
-    return "".join(f"{line}\n" for statement in statements for line in _lines(statement))
+
+    def __init__(self, quote: Callable[[str], str]) -> None:
+        self._quote = quote
+
+    def print(self, node: syntax.AgentScriptSyntax) -> str:
+        """The text of a node, without the blocks in it."""
+        template = _TEMPLATES[type(node)]
+        match node:
+            case syntax.Member(value=syntax.NumberLiteral(text=text)) if text.isdecimal():
+                template = "{value} .{name}"  # a point directly after a whole number would belong to it
+            case syntax.Object(entries=()):
+                template = "{{}}"
+            case syntax.Field(item=None):
+                template = "{name} {type}"
+            case syntax.FunctionParameter(shape=None):
+                template = "{name}"
+            case syntax.Use(budget=None):
+                template = "use {value}"
+        return self.vformat(template, (), vars(node))
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        """The text of an attribute."""
+        match value:
+            case syntax.AgentScriptSyntax():
+                return self.print(value)
+            case tuple():
+                return (format_spec or ", ").join(map(self.print, value))
+            case bool():
+                return format_spec * value if format_spec else str(value).lower()
+            case str() if format_spec == "quoted" or (format_spec == "key" and not _KEY.fullmatch(value)):
+                return self._quote(value)
+        return str(value)
 
 
-def _label(text: str) -> str:
-    return _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(text, ensure_ascii=False))
+_LABELS = Printer(
+    lambda text: _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(text, ensure_ascii=False))
+)
+_PROGRAMS = Printer(lambda text: f'"{text.translate(_ESCAPES)}"')
 
 
-def _literal(text: str) -> str:
-    return f'"{text.translate(_ESCAPES)}"'
+def _lines(nodes: Iterable[syntax.AgentScriptSyntax]) -> Iterator[str]:
+    """The lines of imports, agents, functions and statements."""
+    for node in nodes:
+        blocks = _blocks(node)
+        header = _PROGRAMS.print(node)
+        if not blocks:
+            yield header
+            continue
+        for block in blocks:
+            yield f"{header} {{"
+            yield from (f"  {line}" for line in _lines(block))
+            header = "} else"
+        yield "}"
 
 
-class _Expressions:
-    """Prints expressions; how a text is written is said by `quoted`."""
-
-    def __init__(self, quoted: Callable[[str], str]) -> None:
-        self._quoted = quoted
-
-    def _joined(self, items: Iterable[syntax.AgentScriptSyntax], separator: str = ", ") -> str:
-        return separator.join(map(self.text, items))
-
-    @singledispatchmethod
-    def text(self, node: syntax.AgentScriptSyntax) -> str:
-        raise NotImplementedError(f"{type(node).__name__} is no expression")
-
-    @text.register
-    def _(self, node: syntax.Or) -> str:
-        return self._joined(node.operands, " or ")
-
-    @text.register
-    def _(self, node: syntax.And) -> str:
-        return self._joined(node.operands, " and ")
-
-    @text.register
-    def _(self, node: syntax.Comparison) -> str:
-        return f"{self.text(node.left)} {node.operator} {self.text(node.right)}"
-
-    @text.register
-    def _(self, node: syntax.Not) -> str:
-        return f"not {self.text(node.operand)}"
-
-    @text.register
-    def _(self, node: syntax.Member) -> str:
-        # A point directly after a whole number would belong to it.
-        whole = isinstance(node.value, syntax.NumberLiteral) and node.value.text.isdecimal()
-        return f"{self.text(node.value)}{' ' * whole}.{node.name}"
-
-    @text.register
-    def _(self, node: syntax.FunctionCall) -> str:
-        return f"{self.text(node.function)}({self._joined(node.arguments)})"
-
-    @text.register
-    def _(self, node: syntax.Index) -> str:
-        return f"{self.text(node.value)}[{self.text(node.index)}]"
-
-    @text.register
-    def _(self, node: syntax.Generate) -> str:
-        return f"generate({{ {self._joined(node.options)} }}) {{ return {self.text(node.shape)} }}"
-
-    @text.register
-    def _(self, node: syntax.TextLiteral) -> str:
-        return self._quoted(node.value)
-
-    @text.register
-    def _(self, node: syntax.NumberLiteral) -> str:
-        return node.text
-
-    @text.register
-    def _(self, node: syntax.Boolean) -> str:
-        return "true" if node.value else "false"
-
-    @text.register
-    def _(self, _: syntax.Nothing) -> str:
-        return "none"
-
-    @text.register
-    def _(self, node: syntax.Name) -> str:
-        return node.name
-
-    @text.register
-    def _(self, node: syntax.Object) -> str:
-        return f"{{ {self._joined(node.entries)} }}" if node.entries else "{}"
-
-    @text.register
-    def _(self, node: syntax.Entry) -> str:
-        key = node.key if _KEY.fullmatch(node.key) else self._quoted(node.key)
-        return f"{key}: {self.text(node.value)}"
-
-    @text.register
-    def _(self, node: syntax.List) -> str:
-        return f"[{self._joined(node.items)}]"
-
-    @text.register
-    def _(self, node: syntax.Shape) -> str:
-        return f"{{ {self._joined(node.fields)} }}"
-
-    @text.register
-    def _(self, node: syntax.Field) -> str:
-        return f"{node.name} {node.type}[{node.item}]" if node.item else f"{node.name} {node.type}"
-
-    @text.register
-    def _(self, node: syntax.FunctionParameter) -> str:
-        return f"{node.name} {self.text(node.shape)}" if node.shape else node.name
-
-
-_text = _Expressions(_literal).text
-
-
-def _lines(node: syntax.Import | syntax.Agent | syntax.Function | syntax.Statement) -> list[str]:
-    """The lines of what is no expression."""
+def _blocks(node: syntax.AgentScriptSyntax) -> Sequence[Sequence[syntax.AgentScriptSyntax]]:
+    """What stands in the braces of a node; those of an `if` can be two."""
     match node:
-        case syntax.Import():
-            lines = [f"import {node.kind} {node.name} from {_literal(node.uri)}"]
         case syntax.Agent():
-            parts: tuple[syntax.Config | syntax.Function, ...] = (*node.configs, *node.functions)
-            body = [line for part in parts for line in _lines(part)]
-            lines = [f"{_header('agent', node)} {{", *_indented(body), "}"]
-        case syntax.Function():
-            parameters = ", ".join(map(_text, node.parameters))
-            lines = _with_block(f"{_header('func', node)}({parameters})", node.body)
+            return [(*node.configs, *node.functions)]
         case syntax.If():
-            lines = _with_block(f"if {_text(node.condition)}", node.then)
-            if node.otherwise is not None:
-                lines = [*lines[:-1], *_with_block("} else", node.otherwise)]
-        case syntax.Repeat() | syntax.For() | syntax.Loop():
-            lines = _with_block(_loop(node), node.body)
-        case _:
-            lines = [_simple(node)]
-    return lines
-
-
-def _header(keyword: str, node: syntax.Agent | syntax.Function) -> str:
-    # The name of what has none has two underscores, and is written like any other.
-    return f"{'main ' if node.main else ''}{keyword} {node.name}"
-
-
-def _loop(node: syntax.Repeat | syntax.For | syntax.Loop) -> str:
-    match node:
-        case syntax.Repeat():
-            return f"repeat * {node.count}"
-        case syntax.For():
-            return f"for {node.item} in {_text(node.items)} < {node.limit.text}"
-        case syntax.Loop():
-            return f"loop until {_text(node.condition)} < {node.limit.text}"
-
-
-def _simple(node: syntax.Config | syntax.Use | syntax.Return | syntax.Assignment | syntax.ExpressionStatement) -> str:
-    match node:
-        case syntax.Config():
-            return f"{node.name} {_text(node.value)}"
-        case syntax.Use():
-            return f"use {_text(node.value)}{f' < {node.budget.text}' if node.budget else ''}"
-        case syntax.Return():
-            return f"return {_text(node.value)}"
-        case syntax.Assignment():
-            return f"{_text(node.target)} = {_text(node.value)}"
-        case syntax.ExpressionStatement():
-            return _text(node.value)
-
-
-def _with_block(header: str, block: syntax.Block) -> list[str]:
-    return [f"{header} {{", *_indented(line for one in block.statements for line in _lines(one)), "}"]
-
-
-def _indented(lines: Iterable[str]) -> list[str]:
-    return [f"  {line}" for line in lines]
+            return [block.statements for block in (node.then, node.otherwise) if block]
+        case syntax.Function() | syntax.Repeat() | syntax.For() | syntax.Loop():
+            return [node.body.statements]
+    return []

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TypeAlias
 
-from memorygraph.errors import MAX_PROBLEMS, Source, Span
+from memorygraph.errors import MAX_PROBLEMS, ScriptError, Source, Span
 from memorygraph.languages.agentscript import syntax
 from memorygraph.languages.agentscript.checks import check_agentscript
 from memorygraph.languages.agentscript.errors import explain
@@ -34,6 +34,7 @@ _ESCAPES = {"n": "\n", "r": "\r", "t": "\t"}
 _DIGITS = re.compile(r"[0-9]+(?:\.[0-9]*)?")
 _SAFE = 2**53  # up to here every whole number is a double, too
 _NEXT = re.compile(r"^[ \t]*+(?:(?P<member>(?:main\s++)?+func)|import|(?:main\s++)?+agent)(?=[ \t({])", re.MULTILINE)
+_DECLARING = ("import", "agent", "main")
 _MEMBER = re.compile(r"(?:main\s++)?+func(?![A-Za-z0-9_-])")
 
 
@@ -209,3 +210,24 @@ BUILDS: Mapping[str, Build] = {
     "Shape": build_tuple_of(syntax.Shape, "fields"),
     "Field": build_from_fields(syntax.Field, "name", "type", "item"),
 }
+
+
+def read_entry(source: Source) -> list[syntax.Import | syntax.Agent] | list[syntax.Statement]:
+    """The imports and agents of an entry, or else its statements.
+
+    >>> [type(piece).__name__ for piece in read_entry(Source("x = 1 x"))]
+    ['Assignment', 'ExpressionStatement']
+    """
+    words = source.text.split(maxsplit=2)
+    declares = len(words) > 1 and words[0] in _DECLARING and words[1][0] not in "=.(["
+    rule = "TopLevel" if declares else "Statement"
+    pieces = []
+    position = MACHINE.layout_end(source.text, 0)
+    while position < len(source.text):
+        result = MACHINE.read(source.text, rule, BUILDS, position)
+        if isinstance(result, Stopped):
+            finding = explain(source, result, position)
+            raise ScriptError([source.problem(finding.message, finding.code, finding.span)])
+        pieces.append(result.value)
+        position = result.end
+    return pieces

@@ -1,25 +1,31 @@
 """AgentScript: programs that declare exactly which context a model call may see.
 
-The classes are what the rules of grammar.tx read. The values are frozen, know their place (`span`), and are equal when
-they say the same, wherever they stand. They are apart from what reads them, so that using one costs no grammar.
+The classes are what the rules of grammar.tx read, apart from what reads them, so that using one costs no grammar.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import ClassVar, TypeAlias
 
-from memorygraph.errors import Problem, Source, Span
+from memorygraph.errors import Problem, Source
+from memorygraph.languages.engine.syntax import SyntaxNode
 
 
-@dataclass(frozen=True)
-class AgentScriptSyntax:
+class AgentScriptSyntax(SyntaxNode):
     """A piece of a program and its place in the source."""
 
-    span: Span = field(default=Span(0, 0), compare=False, repr=False, kw_only=True)
+    def parts(self) -> list[AgentScriptSyntax]:
+        """The pieces that it consists of, in the order of its fields."""
+        found: list[AgentScriptSyntax] = []
+        for value in vars(self).values():
+            if isinstance(value, AgentScriptSyntax):
+                found.append(value)
+            elif type(value) is tuple:  # its items; a span is another kind of tuple
+                found += value
+        return found
 
 
-@dataclass(frozen=True)
 class Import(AgentScriptSyntax):
     """`import tool Search from "https://…"`; `kind` is tool, llm, file, agent or memory."""
 
@@ -28,9 +34,10 @@ class Import(AgentScriptSyntax):
     uri: str
 
 
-@dataclass(frozen=True)
 class Agent(AgentScriptSyntax):
     """An agent: its configuration and its functions. An unnamed main agent is called `__main_agent`."""
+
+    kind: ClassVar[str] = "agent"
 
     name: str
     main: bool
@@ -38,7 +45,6 @@ class Agent(AgentScriptSyntax):
     functions: tuple[Function, ...]
 
 
-@dataclass(frozen=True)
 class Config(AgentScriptSyntax):
     """`model Qwen`, `role "…"` or `description "…"`, in an agent or in a block."""
 
@@ -46,9 +52,10 @@ class Config(AgentScriptSyntax):
     value: Expression
 
 
-@dataclass(frozen=True)
 class Function(AgentScriptSyntax):
     """A function of an agent. An unnamed main function is called `__main`."""
+
+    kind: ClassVar[str] = "function"
 
     name: str
     main: bool
@@ -56,7 +63,6 @@ class Function(AgentScriptSyntax):
     body: Block
 
 
-@dataclass(frozen=True)
 class FunctionParameter(AgentScriptSyntax):
     """A parameter; only the `input` of a main function may have a shape."""
 
@@ -64,14 +70,12 @@ class FunctionParameter(AgentScriptSyntax):
     shape: Shape | None = None
 
 
-@dataclass(frozen=True)
 class Block(AgentScriptSyntax):
     """Statements in braces: a scope of their own."""
 
     statements: tuple[Statement, ...]
 
 
-@dataclass(frozen=True)
 class Use(AgentScriptSyntax):
     """`use value < budget`: declares a source of context."""
 
@@ -79,14 +83,12 @@ class Use(AgentScriptSyntax):
     budget: Limit | None = None
 
 
-@dataclass(frozen=True)
 class Return(AgentScriptSyntax):
     """Leaves the function with a value."""
 
     value: Expression
 
 
-@dataclass(frozen=True)
 class Repeat(AgentScriptSyntax):
     """`repeat * 3 { … }`."""
 
@@ -94,7 +96,6 @@ class Repeat(AgentScriptSyntax):
     body: Block
 
 
-@dataclass(frozen=True)
 class For(AgentScriptSyntax):
     """`for item in items < 10 { … }`."""
 
@@ -104,7 +105,6 @@ class For(AgentScriptSyntax):
     body: Block
 
 
-@dataclass(frozen=True)
 class Loop(AgentScriptSyntax):
     """`loop until condition < 5 { … }`."""
 
@@ -113,7 +113,6 @@ class Loop(AgentScriptSyntax):
     body: Block
 
 
-@dataclass(frozen=True)
 class If(AgentScriptSyntax):
     """`if condition { … } else { … }`."""
 
@@ -122,7 +121,6 @@ class If(AgentScriptSyntax):
     otherwise: Block | None = None
 
 
-@dataclass(frozen=True)
 class Assignment(AgentScriptSyntax):
     """`name = value` or `object.member = value`."""
 
@@ -130,28 +128,24 @@ class Assignment(AgentScriptSyntax):
     value: Expression
 
 
-@dataclass(frozen=True)
 class ExpressionStatement(AgentScriptSyntax):
     """An expression that stands as a statement."""
 
     value: Expression
 
 
-@dataclass(frozen=True)
 class Or(AgentScriptSyntax):
     """`a or b or …`, with at least two operands."""
 
     operands: tuple[Expression, ...]
 
 
-@dataclass(frozen=True)
 class And(AgentScriptSyntax):
     """`a and b and …`, with at least two operands."""
 
     operands: tuple[Expression, ...]
 
 
-@dataclass(frozen=True)
 class Comparison(AgentScriptSyntax):
     """`left == right` or `left != right`; several are grouped from the left."""
 
@@ -160,14 +154,12 @@ class Comparison(AgentScriptSyntax):
     right: Expression
 
 
-@dataclass(frozen=True)
 class Not(AgentScriptSyntax):
     """`not operand`."""
 
     operand: Expression
 
 
-@dataclass(frozen=True)
 class Member(AgentScriptSyntax):
     """`value.name`."""
 
@@ -175,7 +167,6 @@ class Member(AgentScriptSyntax):
     name: str
 
 
-@dataclass(frozen=True)
 class FunctionCall(AgentScriptSyntax):
     """`function(arguments)`."""
 
@@ -183,7 +174,6 @@ class FunctionCall(AgentScriptSyntax):
     arguments: tuple[Expression, ...]
 
 
-@dataclass(frozen=True)
 class Index(AgentScriptSyntax):
     """`value[index]`."""
 
@@ -191,7 +181,6 @@ class Index(AgentScriptSyntax):
     index: Expression
 
 
-@dataclass(frozen=True)
 class Generate(AgentScriptSyntax):
     """`generate({ input: … }) { return { … } }`: the one place where a model is called."""
 
@@ -199,14 +188,12 @@ class Generate(AgentScriptSyntax):
     shape: Shape
 
 
-@dataclass(frozen=True)
 class TextLiteral(AgentScriptSyntax):
     """A text, its escapes resolved."""
 
     value: str
 
 
-@dataclass(frozen=True)
 class NumberLiteral(AgentScriptSyntax):
     """A number as it is written, with its suffix, which only a budget heeds."""
 
@@ -214,33 +201,28 @@ class NumberLiteral(AgentScriptSyntax):
     value: int | float
 
 
-@dataclass(frozen=True)
 class Boolean(AgentScriptSyntax):
     """`true` or `false`."""
 
     value: bool
 
 
-@dataclass(frozen=True)
 class Nothing(AgentScriptSyntax):
     """`none`."""
 
 
-@dataclass(frozen=True)
 class Name(AgentScriptSyntax):
     """A name that is looked up."""
 
     name: str
 
 
-@dataclass(frozen=True)
 class Object(AgentScriptSyntax):
     """`{ key: value … }`."""
 
     entries: tuple[Entry, ...]
 
 
-@dataclass(frozen=True)
 class Entry(AgentScriptSyntax):
     """`key: value` in an object or among the options of `generate`."""
 
@@ -248,28 +230,24 @@ class Entry(AgentScriptSyntax):
     value: Expression
 
 
-@dataclass(frozen=True)
 class List(AgentScriptSyntax):
     """`[a, b …]`."""
 
     items: tuple[Expression, ...]
 
 
-@dataclass(frozen=True)
 class Limit(AgentScriptSyntax):
     """The limit after `<`: the number as it is written, with its unit (`2k`)."""
 
     text: str
 
 
-@dataclass(frozen=True)
 class Shape(AgentScriptSyntax):
     """The fields that a generated object must have."""
 
     fields: tuple[Field, ...]
 
 
-@dataclass(frozen=True)
 class Field(AgentScriptSyntax):
     """`name type`; `item` is the type inside `list[…]`."""
 
@@ -279,23 +257,8 @@ class Field(AgentScriptSyntax):
 
 
 Statement: TypeAlias = Config | Use | Return | Repeat | For | Loop | If | Assignment | ExpressionStatement
-Expression: TypeAlias = (
-    Or
-    | And
-    | Comparison
-    | Not
-    | Member
-    | FunctionCall
-    | Index
-    | Generate
-    | TextLiteral
-    | NumberLiteral
-    | Boolean
-    | Nothing
-    | Name
-    | Object
-    | List
-)
+Leaf: TypeAlias = TextLiteral | NumberLiteral | Boolean | Nothing | Name
+Expression: TypeAlias = Or | And | Comparison | Not | Member | FunctionCall | Index | Generate | Object | List | Leaf
 
 
 @dataclass(frozen=True)

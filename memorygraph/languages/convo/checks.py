@@ -8,10 +8,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator, Sequence, Set
-from typing import Any, TypeAlias
+from typing import Any
 
 from memorygraph.errors import Source, Span
 from memorygraph.languages.convo import syntax
+from memorygraph.languages.convo.syntax import message_role
+from memorygraph.languages.convo.text import begins_line, first_line
 from memorygraph.languages.engine.findings import Finding, shorten
 
 MAX_NESTING = 100  # levels of calls, maps, arrays and insertions, one inside the other
@@ -21,9 +23,23 @@ _MOVING = frozenset({"auto", "next", "main"})  # targets that are no ids of node
 _ROLES = syntax.ROUTE_ROLES | syntax.NODE_ENDS | syntax.CODE_ROLES | {"user", "assistant", "system"}
 _TYPE_NAME = re.compile(r"\w+(?:\[\])?|array\([ \t]*\w+[ \t]*\)")
 _DEPTH = re.compile(r"full|0*[1-9][0-9]*")
-_FIRST_WORD = re.compile(r"\S*")
 
-_Head: TypeAlias = syntax.TextMessage | syntax.CodeMessage
+
+def misplaced(messages: Iterable[syntax.Message], text: str) -> Iterator[Finding]:
+    """What is read, but stands in the wrong place: heads and tags begin a line, and a tag is one line."""
+    for message in messages:
+        for tag in message.tags:
+            if not begins_line(text, tag.span.start):
+                yield Finding("a tag begins a line; write it above the message", "syntax", first_line(text, tag.span))
+            line_end = text.find("\n", *tag.span)
+            if line_end >= 0:
+                hint = "a tag is one line; put what is long into a variable or a function"
+                yield Finding(f"this tag goes over lines; {hint}", "syntax", Span(tag.span.start, line_end))
+        place = message.span.start
+        if text.startswith(">", place) and not begins_line(text, place):
+            hint = "there are no operators: to compare, write gt(a b)"
+            where = Span(place, place + 1)
+            yield Finding(f"`>` begins a message only at the start of a line; {hint}", "syntax", where)
 
 
 def check_conversation(
@@ -37,13 +53,8 @@ def check_conversation(
     if deep is not None:
         message = f"this is nested more than {MAX_NESTING} levels deep; give a part of it a name: part = …"
         return [Finding(message, "nesting-too-deep", Span(deep.start, deep.start + 1))]
-    checks = _Checks(messages, source, builtins)
+    checks = _Checks(messages, source.text, builtins)
     return sorted([*numbers, *checks.findings()], key=lambda finding: finding.span)
-
-
-def role_of(message: syntax.Message) -> str:
-    """The role of a message without its `!`; a function has none."""
-    return "" if isinstance(message, syntax.FunctionMessage) else message.role.removesuffix("!")
 
 
 def _measured(messages: Iterable[syntax.ConvoSyntax], text: str) -> tuple[Span | None, list[Finding]]:
@@ -72,132 +83,115 @@ def _measured(messages: Iterable[syntax.ConvoSyntax], text: str) -> tuple[Span |
 
 
 class _Checks:
-    """The checks of one conversation."""
+    """The checks of one conversation; `nodes` are the heads of its nodes, by their ids."""
 
-    def __init__(self, messages: Sequence[syntax.Message], source: Source, builtins: Set[str]) -> None:
-        self._messages = messages
-        self._source = source
-        self._builtins = builtins
-        self._nodes: dict[str, syntax.TextMessage] = {}
+    def __init__(self, messages: Sequence[syntax.Message], text: str, builtins: Set[str]) -> None:
+        self.messages = messages
+        self.text = text
+        self.builtins = builtins
+        self.nodes: dict[str, syntax.TextMessage] = {}
 
     def findings(self) -> Iterator[Finding]:
         """All of them, in any order."""
-        yield from self._declared()
-        yield from self._placed()
-        yield from self._functions()
-        for message in self._messages:
-            yield from self._head(message)
+        yield from self.check_nodes()
+        yield from self.check_routes()
+        yield from self.check_functions()
+        for message in self.messages:
+            if isinstance(message, syntax.CodeMessage) and message.role in syntax.CODE_ROLES and message.head:
+                text = f"the statements of `> {message.role}` begin on the line below it"
+                yield Finding(text, "invalid-head", self.head_span(message))
             for tag in message.tags:
-                yield from self._tag(tag)
+                yield from self.check_tag(tag)
 
-    def _declared(self) -> Iterator[Finding]:
-        for message in self._messages:
+    def check_nodes(self) -> Iterator[Finding]:
+        for message in self.messages:
             if isinstance(message, syntax.TextMessage) and message.role == "node":
                 id_ = message.head or "main"
-                if id_ in self._nodes:
+                if id_ in self.nodes:
                     text = f"the node `{shorten(id_)}` is there twice; give one of them another id"
-                    first = self._head_span(self._nodes[id_])
-                    yield Finding(text, "duplicate-node", self._head_span(message), first)
-                self._nodes.setdefault(id_, message)
+                    yield Finding(text, "duplicate-node", self.head_span(message), self.head_span(self.nodes[id_]))
+                self.nodes.setdefault(id_, message)
 
-    def _placed(self) -> Iterator[Finding]:
-        """Routes outside of nodes, and routes to nodes that are not there."""
+    def check_routes(self) -> Iterator[Finding]:
+        """Find routes outside of nodes, and routes to nodes that are not there."""
         inside = False
         # What stands before an `exitGraph` tells of a run that is over.
-        exits = [index for index, message in enumerate(self._messages) if role_of(message) == "exitGraph"]
+        exits = [index for index, message in enumerate(self.messages) if message_role(message) == "exitGraph"]
         over = exits[-1] if exits else -1
-        for index, message in enumerate(self._messages):
-            role = role_of(message)
+        for index, message in enumerate(self.messages):
+            role, head = message_role(message), self.head(message)
             if role in syntax.NODE_ENDS:
                 inside = role == "node"
-            yield from self._routing_tags(message)
+            yield from self.check_routing_tags(message)
             if role == "goto" and index > over:
-                yield from self._target(self._plain_head(message), self._head_span(message))
+                yield from self.check_target(head, self.head_span(message))
             elif role in syntax.ROUTE_ROLES and not inside:
                 text = f"`> {role}` is a route of a node, and stands in none; write it below the node's head"
-                yield Finding(text, "orphaned-route", self._head_span(message))
+                yield Finding(text, "orphaned-route", self.head_span(message))
+            elif role in {"to", "from"} and not head:
+                text = f"`> {role}` names no node; write its id after it, or `next` or `auto`"
+                yield Finding(text, "invalid-route-tag", self.head_span(message))
             elif role in {"to", "from"}:
-                yield from self._routing_message(message, role)
+                # `auto` may be followed by the nodes among which it chooses.
+                first = re.split(r"\s", head, maxsplit=1)[0]
+                yield from self.check_target(first if first in _MOVING else head, self.head_span(message))
 
-    def _routing_tags(self, message: syntax.Message) -> Iterator[Finding]:
+    def check_routing_tags(self, message: syntax.Message) -> Iterator[Finding]:
         for tag in message.tags:
-            if tag.name in syntax.ROUTE_ROLES and role_of(message) != "node":
+            if tag.name in syntax.ROUTE_ROLES and message_role(message) != "node":
                 text = f"`@{tag.name}` is a route of a node; write it above the head of one"
                 yield Finding(text, "orphaned-route", tag.span)
             elif tag.name in {"to", "from"} and tag.target is None:
                 text = f"`@{tag.name}` names no node; write: @{tag.name} id, @{tag.name} next or @{tag.name} auto"
                 yield Finding(text, "invalid-route-tag", tag.span)
             elif tag.target is not None:
-                at = self._source.text.find(tag.target, tag.span.start + len(tag.name) + 1, tag.span.end)
-                yield from self._target(tag.target, Span(at, at + len(tag.target)))
+                at = self.text.find(tag.target, tag.span.start + len(tag.name) + 1, tag.span.end)
+                yield from self.check_target(tag.target, Span(at, at + len(tag.target)))
 
-    def _routing_message(self, message: syntax.Message, role: str) -> Iterator[Finding]:
-        head = self._plain_head(message)
-        if not head:
-            text = f"`> {role}` names no node; write its id after it, or `next` or `auto`"
-            yield Finding(text, "invalid-route-tag", self._head_span(message))
+    def check_target(self, target: str, span: Span) -> Iterator[Finding]:
+        if not target or target in _MOVING or target in self.nodes or "{{" in target:
             return
-        word = _FIRST_WORD.match(head)
-        first = word[0] if word else head
-        # `auto` may be followed by the nodes among which it chooses.
-        target = first if first in _MOVING else head
-        yield from self._target(target, self._head_span(message))
-
-    def _plain_head(self, message: syntax.Message) -> str:
-        return "" if isinstance(message, syntax.FunctionMessage) else message.head
-
-    def _target(self, target: str, span: Span) -> Iterator[Finding]:
-        if not target or target in _MOVING or target in self._nodes or "{{" in target:
-            return
-        nodes = ", ".join(f"`{shorten(id_)}`" for id_ in list(self._nodes)[:8])
+        nodes = ", ".join(f"`{shorten(id_)}`" for id_ in list(self.nodes)[:8])
         there = f"the nodes are {nodes}" if nodes else "there are no nodes"
         yield Finding(f"no node has the id `{shorten(target)}`; {there}", "missing-target", span)
 
-    def _functions(self) -> Iterator[Finding]:
-        """Names of functions; a node, and what stands in none, are a scope each."""
-        outside: dict[str, syntax.FunctionMessage] = {}
+    def check_functions(self) -> Iterator[Finding]:
+        """Check the names of functions; a node, and what stands in none, are a scope each."""
+        outside: dict[str, Span] = {}
         seen = outside
-        for message in self._messages:
-            role = role_of(message)
+        for message in self.messages:
+            role = message_role(message)
             if role in syntax.NODE_ENDS:
                 seen = {} if role == "node" else outside
             if isinstance(message, syntax.FunctionMessage) and message.modifier not in {"call", "invoke"}:
+                place = first_line(self.text, message.span)
                 if message.name in seen:
                     text = f"the function `{shorten(message.name)}` is there twice; give one of them another name"
-                    first = self._first_line(seen[message.name])
-                    yield Finding(text, "duplicate-function", self._first_line(message), first)
-                seen.setdefault(message.name, message)
-                yield from self._function(message)
+                    yield Finding(text, "duplicate-function", place, seen[message.name])
+                seen.setdefault(message.name, place)
+                yield from self.check_function(message, place)
 
-    def _function(self, message: syntax.FunctionMessage) -> Iterator[Finding]:
+    def check_function(self, message: syntax.FunctionMessage, place: Span) -> Iterator[Finding]:
         words = [message.modifier, message.name] if message.modifier else [message.name]
-        if message.name in self._builtins:
+        if message.name in self.builtins:
             text = f"`{message.name}` is built in; give this function another name"
-            yield Finding(text, "redefined-builtin", self._first_line(message))
+            yield Finding(text, "redefined-builtin", place)
         elif words[0] in _ROLES or (message.modifier and message.modifier not in syntax.MODIFIERS):
             known = ", ".join(sorted(syntax.MODIFIERS))
             text = (
                 f"`> {shorten(' '.join(map(str, words)))}(` is read as a function; write text on the line below the"
                 f" head, or one of these before a function's name: {known}"
             )
-            yield Finding(text, "invalid-function", self._first_line(message))
-        yield from self._parameters(message)
-
-    def _parameters(self, message: syntax.FunctionMessage) -> Iterator[Finding]:
+            yield Finding(text, "invalid-function", place)
         names: dict[str, Span] = {}
         for parameter in message.parameters:
+            place = self.parameter_span(parameter)
             if parameter.name in names:
                 text = f"the parameter `{shorten(parameter.name)}` is there twice; give one another name"
-                place = self._first(parameter.span, parameter.name)
                 yield Finding(text, "duplicate-parameter", place, names[parameter.name])
-            names.setdefault(parameter.name, self._first(parameter.span, parameter.name))
+            names.setdefault(parameter.name, place)
 
-    def _head(self, message: syntax.Message) -> Iterator[Finding]:
-        if isinstance(message, syntax.CodeMessage) and message.role in syntax.CODE_ROLES and message.head:
-            text = f"the statements of `> {message.role}` begin on the line below it"
-            yield Finding(text, "invalid-head", self._head_span(message))
-
-    def _tag(self, tag: syntax.Tag) -> Iterator[Finding]:
+    def check_tag(self, tag: syntax.Tag) -> Iterator[Finding]:
         text = tag.text or ""
         if tag.expression is None and tag.target is None and text.startswith("="):
             if tag.name not in syntax.EXPRESSION_TAGS:
@@ -210,21 +204,19 @@ class _Checks:
             message = "`@json` takes a name, Name[], array(Name) or an expression: @json = enum(…)"
             yield Finding(message, "invalid-json-tag", tag.span)
 
-    def _first_line(self, message: syntax.Message) -> Span:
-        start, end = message.span
-        line_end = self._source.text.find("\n", start, end)
-        return Span(start, line_end if line_end >= 0 else end)
+    def head(self, message: syntax.Message) -> str:
+        return "" if isinstance(message, syntax.FunctionMessage) else message.head
 
-    def _head_span(self, message: syntax.Message) -> Span:
+    def head_span(self, message: syntax.Message) -> Span:
         """Where the head of a message stands, or what is left of its line."""
-        line = self._first_line(message)
-        head = self._plain_head(message)
-        at = self._source.text.rfind(head, *line) if head else -1
+        line, head = first_line(self.text, message.span), self.head(message)
+        at = self.text.rfind(head, *line) if head else -1
         return Span(at, at + len(head)) if at >= 0 else line
 
-    def _first(self, span: Span, name: str) -> Span:
+    def parameter_span(self, parameter: syntax.Parameter) -> Span:
         """Where the name of a parameter stands, after the lines that describe it."""
-        lines = self._source.text[slice(*span)].split("\n")
+        start, end = parameter.span
+        lines = self.text[start:end].split("\n")
         notes = sum(len(line) + 1 for line in lines[:-1]) if lines[0].startswith("#") else 0
-        at = self._source.text.find(name, span.start + notes if notes < span.end - span.start else span.start, span.end)
-        return Span(at, at + len(name)) if at >= 0 else span
+        at = self.text.find(parameter.name, start + notes if notes < end - start else start, end)
+        return Span(at, at + len(parameter.name)) if at >= 0 else parameter.span

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
-from memorygraph.errors import Source, Span
-from memorygraph.languages.convo.syntax import Message
-from memorygraph.languages.convo.unclosed import OpenBrackets, open_at
+from memorygraph.errors import Span
+from memorygraph.languages.convo.text import begins_line
 from memorygraph.languages.engine.explain import CODE, Explainer, Group, Optional, Place, not_closed, unclosed_text
 from memorygraph.languages.engine.findings import Finding
-from memorygraph.languages.engine.machine import Stopped
 
 _HEADS = frozenset({"CallStart", "FunctionStart", "CodeStart", "TextStart"})
 _TAGS = frozenset({"CodeTagStart", "TagLine"})
@@ -68,7 +66,6 @@ _HINTS = tuple(
 )
 _WORD = re.compile(r"\w+")
 _EMPTY_HEAD = re.compile(r">[ \t]*+(?:\r?\n|\Z)")
-_BLANK = re.compile(r"[ \t]*")
 
 
 class ConvoExplainer(Explainer):
@@ -83,7 +80,7 @@ class ConvoExplainer(Explainer):
 
     def __init__(self, *, plain: bool) -> None:
         self._plain = plain
-        self._opened = OpenBrackets()
+        self._opened = OpenScanner("", 0, 0, plain=plain)
 
     def too_deep(self, place: Place) -> str:  # noqa: ARG002
         """Name a part."""
@@ -92,7 +89,7 @@ class ConvoExplainer(Explainer):
     def explain_special(self, place: Place) -> Finding | None:
         """A text that is not closed, or a tag that the end of its line cuts off."""
         text, offset = place.text, place.offset
-        self._opened = opened = open_at(text, place.start, offset, plain=self._plain)
+        self._opened = opened = OpenScanner(text, place.start, offset, plain=self._plain)
         dashes = text.startswith("---", offset) and "HeredocText" in place.stop.expected
         quote = offset if dashes else opened.quote
         if quote is not None:
@@ -109,18 +106,19 @@ class ConvoExplainer(Explainer):
         end = min(max(place.stop.before.end, 1), line_end)
         expected = self.expected(name for name in place.stop.expected if name not in _HEADS | _TAGS)
         message = f"expected {expected} but the line ends; a tag is one line"
-        if self._opened.brackets:
-            message += f"; {self.bracket_not_closed(place)}"
+        if self._opened.bracket is not None:
+            kind, at = self._opened.bracket
+            message += f"; {not_closed(place.source, at, kind)}"
         return Finding(message, CODE, Span(end - 1, end))
 
     def hint(self, place: Place) -> str:
         """What to do about what was found."""
         text, offset, expected, opened = place.text, place.offset, place.stop.expected, self._opened
         if text.startswith(">", offset) and begins_line(text, offset):
-            return "" if opened.brackets else hint_for_head(text, offset)
+            return "" if opened.bracket else hint_for_head(text, offset)
         if place.found in {")", "]", "}"}:
-            inside = not opened.brackets or opened.brackets[-1] in opened.insertions
-            return f"this `{place.found}` closes nothing; remove it" if inside else ""
+            inside = opened.bracket is not None and opened.bracket[0] != "{{"
+            return "" if inside else f"this `{place.found}` closes nothing; remove it"
         if "TextStart" in expected and "Target" not in expected:
             return "a text belongs to a message; write a head above it, such as `> user`"
         known = self.known_hint(place)
@@ -130,52 +128,12 @@ class ConvoExplainer(Explainer):
 
     def hint_for_bracket(self, place: Place) -> str:
         """The open bracket, where nothing else explains the error."""
-        if not self._opened.brackets:
+        if self._opened.bracket is None:
             return ""
-        inserts = self._opened.brackets[-1] in self._opened.insertions
-        ends = not place.found or (place.found in {")", "]", "}"} and not inserts)
+        kind, at = self._opened.bracket
+        ends = not place.found or (place.found in {")", "]", "}"} and kind != "{{")
         begins = place.found in {">", "@"} and begins_line(place.text, place.offset)
-        return self.bracket_not_closed(place) if ends or begins else ""
-
-    def bracket_not_closed(self, place: Place) -> str:
-        """Which bracket is not closed."""
-        at = self._opened.brackets[-1]
-        return not_closed(place.source, at, "{{" if at in self._opened.insertions else "")
-
-
-def explain(source: Source, stop: Stopped, start: int, *, plain: bool = False) -> Finding:
-    """What is wrong with a message that begins at `start`; a `plain` text has no head."""
-    return ConvoExplainer(plain=plain).explain(source, stop, start)
-
-
-def misplaced(messages: Iterable[Message], source: Source) -> Iterator[Finding]:
-    """What is read, but stands in the wrong place: heads and tags begin a line, and a tag is one line."""
-    text = source.text
-    for message in messages:
-        for tag in message.tags:
-            if not begins_line(text, tag.span.start):
-                yield Finding("a tag begins a line; write it above the message", CODE, first_line(text, tag.span))
-            line_end = text.find("\n", *tag.span)
-            if line_end >= 0:
-                hint = "a tag is one line; put what is long into a variable or a function"
-                yield Finding(f"this tag goes over lines; {hint}", CODE, Span(tag.span.start, line_end))
-        place = message.span.start
-        if text.startswith(">", place) and not begins_line(text, place):
-            hint = "there are no operators: to compare, write gt(a b)"
-            yield Finding(f"`>` begins a message only at the start of a line; {hint}", CODE, Span(place, place + 1))
-
-
-def begins_line(text: str, place: int) -> bool:
-    """Whether only blanks stand before a place in its line."""
-    line = text.rfind("\n", 0, place) + 1
-    found = _BLANK.match(text, line, place)
-    return found is not None and found.end() == place
-
-
-def first_line(text: str, span: Span) -> Span:
-    """The first line of a stretch."""
-    line_end = text.find("\n", *span)
-    return Span(span.start, line_end) if line_end >= 0 else span
+        return not_closed(place.source, at, kind) if ends or begins else ""
 
 
 def explain_unclosed_text(text: str, quote: int, broken: int | None) -> Finding:
@@ -197,3 +155,141 @@ def hint_for_head(text: str, offset: int) -> str:
     if _EMPTY_HEAD.match(text, offset):
         return f"a message has a role, such as `> user`; {escaped}"
     return f"a line that begins with `>` is the head of a message; {escaped}"
+
+
+# What is open at a place. The scanner is its own, since the place may be one where the grammar cannot go on.
+
+_TOKEN = re.compile(
+    r"""(?P<comment>//[^\n]*+|\#[^\n]*+)|(?P<double>"(?:[^"\\]++|\\[\s\S])*+"?+)|(?P<dashes>-{3,}+)|(?P<single>')
+    |(?P<open>[(\[{])|(?P<close>\}\}|[)\]}])|(?P<tag>@[^\n=]*+)|(?P<head>>)|[^"'()\[\]{}\#/>@-]++|[\s\S]""",
+    re.VERBOSE,
+)
+_QUOTED = re.compile(r"(?:[^'\\{]++|\\[\s\S]|\{(?!\{))*+(?P<stop>'|\{\{|\\?\Z)")
+_TEXT = re.compile(r"(?:[^\\{]++|(?:\\\\)*+\\\{\{|\\++|\{(?!\{))*+(?P<stop>\{\{|\Z)")
+_TEXT_HEAD = re.compile(
+    r">[ \t]*+(?!(?:do|define|result|thinkingResult|debug|end|target|make|stage|app)(?![\w!])|\w+!"
+    r"|(?:\w+[ \t]++)?\w+[ \t]*+\()\w++[^\n]*+"
+)
+_DOUBLE_QUOTED = re.compile(r'"(?:[^"\\]++|\\[\s\S])*+"')
+_LINE = re.compile(r"[^\n]*+")
+_HEAD_INSIDE = re.compile(r"\n[ \t]*+>")
+_CLOSES = {")": "(", "]": "[", "}": "{", "}}": "{{"}
+
+
+class OpenScanner:
+    r"""Finds what is open at the end of a stretch that begins with a message, or with its tags.
+
+    >>> OpenScanner("> user\nHi {{f(x", 0, 15, plain=False).stack
+    [('text', 0), ('{{', 10), ('(', 13)]
+    """
+
+    def __init__(self, text: str, start: int, end: int, *, plain: bool) -> None:
+        self.text, self.position, self.end = text, start, end
+        self.stack: list[tuple[str, int]] = [("text", start)] if plain else []  # the kind and the place of each
+        self.quote: int | None = None  # where a text begins that is not closed
+        self.broken: int | None = None  # where a text ends inside a word before that
+        self.tag: int | None = None  # where the tag begins that the place belongs to
+        while self.position < self.end and self.quote is None:
+            kind = self.stack[-1][0] if self.stack else ""
+            if kind == "'":
+                self.read_quoted()
+            elif kind == "text":
+                self.read_text()
+            else:
+                self.read_code()
+        if self.quote is None:
+            self.broken = None
+            if end >= len(text) and self.stack and self.stack[-1][0] == "'":
+                self.quote = self.stack[-1][1]
+
+    @property
+    def bracket(self) -> tuple[str, int] | None:
+        """The kind and the place of the innermost bracket that is open; an insertion has `{{`."""
+        return next((one for one in reversed(self.stack) if one[0] not in {"text", "'"}), None)
+
+    def read_quoted(self) -> None:
+        """Read on in a text in single quotes, up to its end or an insertion."""
+        start = self.stack[-1][1]
+        found = _QUOTED.match(self.text, self.position)
+        stop = found["stop"] if found else ""
+        self.position = found.end() if found else self.end
+        if stop == "{{":
+            self.stack.append(("{{", self.position - 2))
+        elif stop == "'":
+            self.stack.pop()
+            self.suspect(start)
+        else:
+            self.quote = start
+
+    def read_text(self) -> None:
+        """Read on in the text of a message, up to its end or an insertion."""
+        found = _TEXT.match(self.text, self.position, self.end + 2)
+        self.position = found.end() if found else self.end
+        if found and found["stop"] == "{{":
+            self.stack.append(("{{", self.position - 2))
+        else:
+            self.position = self.end
+
+    def read_code(self) -> None:
+        """Read one token of code."""
+        found = _TOKEN.match(self.text, self.position)
+        if found is None:
+            self.position = self.end
+            return
+        start, self.position = found.span()
+        match found.lastgroup:
+            case "double" if _DOUBLE_QUOTED.fullmatch(found[0]):
+                self.suspect(start)
+            case "double":
+                self.quote = start
+            case "dashes":
+                self.read_dashes(start, found[0])
+            case "single":
+                self.stack.append(("'", start))
+            case "open":
+                self.stack.append((found[0], start))
+            case "close":
+                self.close(found[0])
+            case "tag" | "head" if not self.stack:
+                self.begin(start, head=found.lastgroup == "head")
+
+    def read_dashes(self, start: int, dashes: str) -> None:
+        """Read a text between dashes."""
+        count = min(len(dashes), 5)
+        closing = re.compile(rf"[^\n]*?-{{{count}}}|[\s\S]*?\n[ \t]*+-{{{count}}}")
+        found = closing.match(self.text, self.position)
+        if found is None:
+            self.quote = start
+        else:
+            self.position = found.end()
+            while self.text.startswith("-", self.position):
+                self.position += 1
+
+    def close(self, bracket: str) -> None:
+        """Close the innermost bracket, if this one closes it; in code, `}}` may be two braces."""
+        if bracket == "}}" and not (self.stack and self.stack[-1][0] == "{{"):
+            self.position -= 1
+            bracket = "}"
+        if self.stack and self.stack[-1][0] == _CLOSES[bracket]:
+            self.stack.pop()
+
+    def begin(self, start: int, *, head: bool) -> None:
+        """Begin a tag, or a message with its head."""
+        self.tag = None if head else start
+        found = _TEXT_HEAD.match(self.text, start) if head else None
+        if found is not None:
+            self.position = found.end()
+            self.stack.append(("text", start))
+        elif head:
+            # A role such as `to!` and the target after it are no code.
+            line = _LINE.match(self.text, start)
+            bracket = self.text.find("(", start, line.end() if line else start)
+            self.position = bracket if bracket >= 0 else line.end() if line else self.end
+
+    def suspect(self, start: int) -> None:
+        """Suspect a text that goes over the head of a message, or ends inside a word: it lost its second quote."""
+        inside = self.text[start : self.position]
+        if "\n" in inside and (_HEAD_INSIDE.search(inside) or _WORD.match(self.text, self.position)):
+            self.quote = start
+        elif self.broken is None and _WORD.match(self.text, self.position):
+            self.broken = self.position - 1

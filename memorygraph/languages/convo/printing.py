@@ -43,9 +43,6 @@ def print_message(message: syntax.Message) -> str:
     \> goto evil
     \{{input}}
     {{"@"}}exit
-
-    Raises:
-        ValueError: a head or a tag cannot be written, since it has a line break or reads as something else.
     """
     lines = [_tag(tag) for tag in message.tags]
     match message:

@@ -6,13 +6,14 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from memorygraph.errors import MAX_PROBLEMS, Source, Span
 from memorygraph.languages.convo import syntax
-from memorygraph.languages.convo.checks import check_conversation
-from memorygraph.languages.convo.errors import explain, misplaced
+from memorygraph.languages.convo.checks import check_conversation, misplaced
+from memorygraph.languages.convo.errors import ConvoExplainer
 from memorygraph.languages.convo.text import BLANKS, content_parts, heredoc_text, quoted_parts, unquoted
 from memorygraph.languages.engine.findings import Finding, find_surrogates, locate_problems
 from memorygraph.languages.engine.grammar import read_grammar
@@ -59,7 +60,7 @@ def read_messages(source: Source) -> tuple[tuple[syntax.Message, ...], list[Find
     if isinstance(result, Stopped):
         return (), find_message_errors(source, result, builds, plain=plain)
     messages: tuple[syntax.Message, ...] = result.value
-    wrong = list(misplaced(messages, source))
+    wrong = list(misplaced(messages, text))
     return (() if wrong else messages), wrong or check_conversation(messages, source, BUILT_IN)
 
 
@@ -71,7 +72,7 @@ def find_message_errors(source: Source, first: Stopped, builds: Mapping[str, Bui
     result: Read | Stopped = first
     while position is not None and isinstance(result, Stopped):
         start = 0 if plain else find_message_start(text, position, result.offset, builds)
-        findings.append(explain(source, result, start, plain=plain))
+        findings.append(ConvoExplainer(plain=plain).explain(source, result, start))
         position = find_next_message(text, max(find_next_line(text, result, findings[-1].span), start + 1))
         if plain or position is None or len(findings) > MAX_PROBLEMS:
             break
@@ -121,11 +122,6 @@ def parse_number(text: str) -> int | float:
     return int(value) if abs(value) < _SAFE and value.is_integer() else value
 
 
-def _words(start: str) -> list[str]:
-    """The words of the head of a function."""
-    return start[1:].split()
-
-
 def _described(fields: Fields) -> str | None:
     """What the `#` lines before something say of it."""
     notes: list[str] = fields.get("notes", [])
@@ -159,18 +155,12 @@ def build_message(fields: Fields, _: Span) -> syntax.Message:
     return replace(body, tags=tags) if tags else body
 
 
-def build_call_message(fields: Fields, span: Span) -> syntax.FunctionMessage:
-    """Build a `CallMessage` from its fields."""
-    modifier, name = _words(fields["start"])
-    return syntax.FunctionMessage(modifier, name, arguments=tuple(fields.get("arguments", ())), span=span)
-
-
 def build_function_message(fields: Fields, span: Span) -> syntax.FunctionMessage:
-    """Build a `FunctionMessage` from its fields."""
-    modifier, name = [None, *_words(fields["start"])][-2:]
-    parameters = tuple(fields.get("parameters", ()))
-    taken, given = fields.get("takes"), fields.get("gives")
-    return syntax.FunctionMessage(modifier, name or "", parameters, (), taken, given, fields.get("body"), span=span)
+    """Build a `FunctionMessage`, or a `CallMessage`, which has arguments in place of parameters."""
+    modifier, name = [None, *fields["start"][1:].split()][-2:]
+    parameters, arguments = (tuple(fields.get(items, ())) for items in ("parameters", "arguments"))
+    types = fields.get("takes"), fields.get("gives")
+    return syntax.FunctionMessage(modifier, name or "", parameters, arguments, *types, fields.get("body"), span=span)
 
 
 def build_code_message(fields: Fields, span: Span) -> syntax.CodeMessage:
@@ -199,8 +189,7 @@ def build_text_tag(fields: Fields, span: Span) -> syntax.Tag:
 
 def build_code_tag(fields: Fields, span: Span) -> syntax.Tag:
     """Build a `CodeTag` from its fields."""
-    name, *rest = fields["start"][1:].split()
-    target = rest[0] if rest else None
+    name, target = [*fields["start"][1:].split(), None][:2]
     return syntax.Tag(name, None, target, fields["expression"], span=span)
 
 
@@ -221,6 +210,19 @@ def build_function_parameter(fields: Fields, span: Span) -> syntax.Parameter:
     return syntax.Parameter(name, "optional" in fields, fields.get("type"), _described(fields), span=span)
 
 
+def constant_text(insertion: syntax.Insertion) -> str | None:
+    """The text that an insertion is, whatever the variables hold."""
+    statement = insertion.statements[0] if len(insertion.statements) == 1 else None
+    if statement is None or statement.path or statement.description is not None:
+        return None
+    value = statement.value
+    if isinstance(value, syntax.Text):
+        return value.value
+    if isinstance(value, syntax.Template) and all(isinstance(part, str) for part in value.parts):
+        return "".join(part for part in value.parts if isinstance(part, str))
+    return None
+
+
 def merge_texts(parts: Iterable[str | syntax.Insertion]) -> tuple[str | syntax.Insertion, ...]:
     """The parts of a text; an insertion that is a text alone is part of the text around it."""
     merged: list[str | syntax.Insertion] = []
@@ -235,34 +237,14 @@ def merge_texts(parts: Iterable[str | syntax.Insertion]) -> tuple[str | syntax.I
     return tuple(merged)
 
 
-def constant_text(insertion: syntax.Insertion) -> str | None:
-    """The text that an insertion is, whatever the variables hold."""
-    statement = insertion.statements[0] if len(insertion.statements) == 1 else None
-    if statement is None or statement.path or statement.description is not None:
-        return None
-    value = statement.value
-    if isinstance(value, syntax.Text):
-        return value.value
-    if isinstance(value, syntax.Template) and all(isinstance(part, str) for part in value.parts):
-        return "".join(part for part in value.parts if isinstance(part, str))
-    return None
-
-
-def build_part(fields: Fields, _: Span) -> tuple[syntax.Insertion, str]:
-    """Build an insertion and the text after it."""
-    return fields["insertion"], fields["rest"]
-
-
-def unweave(first: str, fields: Fields) -> tuple[list[str], list[syntax.Insertion]]:
-    """The texts of a rule, without the braces before them, and the insertions between them."""
-    parts: list[tuple[syntax.Insertion, str]] = fields.get("parts", [])
-    return [first, *(text[len("}}") :] for _, text in parts)], [insertion for insertion, _ in parts]
-
-
-def weave(texts: Sequence[str], insertions: Iterable[syntax.Insertion]) -> tuple[str | syntax.Insertion, ...]:
-    """Join the texts of a rule and the insertions between them."""
+def weave(
+    first: str, fields: Fields, resolve: Callable[[Sequence[str]], list[str]]
+) -> tuple[str | syntax.Insertion, ...]:
+    """Join the texts of a rule, as `resolve` reads them, and the insertions between them."""
+    between: list[tuple[syntax.Insertion, str]] = fields.get("parts", [])
+    texts = resolve([first, *(text.removeprefix("}}") for _, text in between)])
     parts: list[str | syntax.Insertion] = [texts[0]]
-    for insertion, text in zip(insertions, texts[1:], strict=True):
+    for (insertion, _), text in zip(between, texts[1:], strict=True):
         parts += [insertion, text]
     return merge_texts(parts)
 
@@ -278,16 +260,14 @@ class _Texts:
         return syntax.Insertion(tuple(fields.get("statements", ())), span=Span(span.start, end))
 
     def template(self, fields: Fields, span: Span) -> syntax.Template:
-        texts, insertions = unweave(fields["start"][1:], fields)
-        return syntax.Template(weave(quoted_parts(texts), insertions), span=span)
+        return syntax.Template(weave(fields["start"][1:], fields, quoted_parts), span=span)
 
     def message(self, fields: Fields, span: Span) -> syntax.TextMessage:
         start: str = fields["start"]
         role, head = split_head(start)
         line_end = (f"{start}\n").index("\n")
         line_start = self._text.rfind("\n", 0, span.start) + 1
-        texts, insertions = unweave(start[line_end:], fields)
-        parts = weave(content_parts(texts, span.start - line_start), insertions)
+        parts = weave(start[line_end:], fields, partial(content_parts, indentation=span.start - line_start))
         content = syntax.Template(parts, span=self._trimmed(span.start + line_end, span.end))
         return syntax.TextMessage(
             role, head, content, span=Span(span.start, max(content.span.end, span.start + line_end))
@@ -295,8 +275,7 @@ class _Texts:
 
     def plain(self, fields: Fields, span: Span) -> tuple[syntax.Message, ...]:
         """A file without heads: it is what a user says."""
-        texts, insertions = unweave(fields.get("start", ""), fields)
-        parts = weave(content_parts(texts, 0), insertions)
+        parts = weave(fields.get("start", ""), fields, partial(content_parts, indentation=0))
         place = self._trimmed(span.start, span.end)
         return (syntax.TextMessage("user", "", syntax.Template(parts, span=place), span=place),) if parts else ()
 
@@ -310,7 +289,7 @@ class _Texts:
 _BUILDS: Mapping[str, Build] = {
     "Program": build_program,
     "Message": build_message,
-    "CallMessage": build_call_message,
+    "CallMessage": build_function_message,
     "FunctionMessage": build_function_message,
     "FunctionBody": lambda fields, _: tuple(fields.get("statements", ())),
     "CodeMessage": build_code_message,
@@ -327,6 +306,7 @@ _BUILDS: Mapping[str, Build] = {
     "Constant": lambda fields, span: syntax.Constant(fields["name"], span=span),
     "Call": lambda fields, span: syntax.Call(_path(fields["name"]), tuple(fields.get("arguments", ())), span=span),
     "Reference": lambda fields, span: syntax.Reference(_path(fields["path"]), span=span),
+    **dict.fromkeys(("TextPart", "QuotePart", "PlainPart"), lambda fields, _: (fields["insertion"], fields["rest"])),
     "Map": build_tuple_of(syntax.Map, "entries"),
     "Array": build_tuple_of(syntax.Array, "items"),
 }
@@ -340,6 +320,5 @@ def builds_of(text: str) -> Mapping[str, Build]:
         "Template": texts.template,
         "TextMessage": texts.message,
         "Plain": texts.plain,
-        **dict.fromkeys(("TextPart", "QuotePart", "PlainPart"), build_part),
     }
     return {**_BUILDS, **made}

@@ -178,21 +178,18 @@ class Array(ConvoSyntax):
 Message: TypeAlias = TextMessage | CodeMessage | FunctionMessage
 Value: TypeAlias = Text | Template | Number | Constant | Reference | Call | Map | Array
 
-
+# The roles whose messages are statements, besides every role with `!` after it.
 CODE_ROLES = frozenset({"do", "define", "result", "thinkingResult", "debug", "end", "target", "make", "stage", "app"})
-"""The roles whose messages are statements, besides every role with `!` after it."""
-
-ROUTE_ROLES = frozenset({"to", "from", "exit"})
-"""The roles, and the tags, that declare a route of a node."""
-
-NODE_ENDS = frozenset({"node", "nodeEnd", "goto", "exitGraph"})
-"""The roles that end the node before them."""
-
-MODIFIERS = frozenset({"local", "extern", "call", "invoke", "agent"})
-"""What may stand before the name of a function."""
-
+ROUTE_ROLES = frozenset({"to", "from", "exit"})  # roles, and tags, that declare a route of a node
+NODE_ENDS = frozenset({"node", "nodeEnd", "goto", "exitGraph"})  # roles that end the node before them
+MODIFIERS = frozenset({"local", "extern", "call", "invoke", "agent"})  # may stand before the name of a function
+# The tags whose value may be an expression.
 EXPRESSION_TAGS = ("condition", "disabled", "taskName", "taskDescription", "json", "to", "from", "exit", "on")
-"""The tags whose value may be an expression."""
+
+
+def message_role(message: Message) -> str:
+    """The role of a message without the `!` of code; a function has none."""
+    return "" if isinstance(message, FunctionMessage) else message.role.removesuffix("!")
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from memorygraph.errors import Span
+
 BLANKS = " \t\r\n"
 
 _ESCAPE = re.compile(r"\\([\s\S])")
@@ -61,3 +63,14 @@ def heredoc_text(token: str) -> str:
     indentation = _INDENTATION.match(rest)
     width = len(indentation[1]) if indentation else 0
     return re.sub(rf"\n[ \t]{{0,{min(width, _WIDEST)}}}", "\n", rest)
+
+
+def begins_line(text: str, place: int) -> bool:
+    """Whether only blanks stand before a place in its line."""
+    return not text[text.rfind("\n", 0, place) + 1 : place].strip(" \t")
+
+
+def first_line(text: str, span: Span) -> Span:
+    """The first line of a stretch."""
+    line_end = text.find("\n", *span)
+    return Span(span.start, line_end) if line_end >= 0 else span

@@ -10,12 +10,11 @@ from dataclasses import dataclass, field
 from threading import Thread, current_thread
 from typing import TYPE_CHECKING, Any
 
-from memorygraph.compiler.convo.graph import GraphNode
-from memorygraph.runtime.convo.failure import GraphFailure
+from memorygraph.compiler.convo import GraphNode
 from memorygraph.runtime.convo.inference import Inference
 from memorygraph.runtime.convo.routing import Crossing
 from memorygraph.runtime.convo.scene import Scene, Visit
-from memorygraph.runtime.convo.steps import ConvoGraphResult, ConvoStep, ModelCall, TakenRoute
+from memorygraph.runtime.convo.steps import ConvoGraphResult, ConvoStep, GraphFailure, ModelCall, TakenRoute
 from memorygraph.runtime.convo.transcript import TranscriptEntry
 from memorygraph.runtime.convo.values import UNDEFINED, copy_deeply
 
@@ -25,19 +24,14 @@ if TYPE_CHECKING:
 
 @dataclass
 class Branch:
-    """A run from one node on.
-
-    `around` are the messages outside of the graph, `groups` those of each visit so far.
-
-    `node` is the node of the next step, None after the last; `given` is its input.
-    """
+    """A run from one node on."""
 
     engine: Engine
     scene: Scene
-    around: list[TranscriptEntry]
-    groups: list[list[TranscriptEntry]]
-    node: str | None
-    given: Any
+    around: list[TranscriptEntry]  # the messages outside of the graph
+    groups: list[list[TranscriptEntry]]  # those of each visit so far
+    node: str | None  # of the next step; None after the last
+    given: Any  # the input of the next step
     id: str = ""
     exited: bool = False
     steps: list[ConvoStep] = field(default_factory=list)
@@ -47,11 +41,7 @@ class Branch:
     thread: Thread | None = None
 
     def run(self) -> None:
-        """Run until the graph exits.
-
-        Raises:
-            MemoryGraphError: a step failed.
-        """
+        """Run until the graph exits."""
         while self.node is not None:
             self.take_step()
 
@@ -63,11 +53,7 @@ class Branch:
             self.failure = error
 
     def take_step(self) -> ConvoStep:
-        """Visit the current node, and go on to the next.
-
-        Raises:
-            MemoryGraphError: the step failed. It is the last of the steps.
-        """
+        """Visit the current node, and go on to the next."""
         if self.node is None:
             raise GraphFailure("the graph has been left", "no-goto")
         node = self.find_node(self.node)
@@ -92,11 +78,7 @@ class Branch:
         return step
 
     def find_node(self, id_: str) -> GraphNode:
-        """Find a node to go to.
-
-        Raises:
-            GraphFailure: there is no such node.
-        """
+        """Find a node to go to."""
         known = self.scene.graph.nodes
         if id_ not in known:
             there = ", ".join(f"`{name}`" for name in known) or "none"

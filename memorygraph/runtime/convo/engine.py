@@ -11,18 +11,16 @@ from dataclasses import dataclass, field
 from threading import Event, Lock, RLock
 from typing import Any, Protocol, TypedDict
 
-from memorygraph.compiler.convo.graph import NodeGraph, graph_of
+from memorygraph.compiler.convo import NodeGraph, graph_of
 from memorygraph.errors import ScriptError
 from memorygraph.languages import convo, parse
 from memorygraph.llm.completion import Completion
 from memorygraph.llm.model import OpenAIModel
 from memorygraph.llm.uris import model_of
 from memorygraph.runtime.convo.branch import Branch
-from memorygraph.runtime.convo.failure import GraphFailure
 from memorygraph.runtime.convo.prompts import summary_request
-from memorygraph.runtime.convo.scene import Scene
-from memorygraph.runtime.convo.steps import CallPurpose, ConvoGraphResult, ConvoStep, ModelCall
-from memorygraph.runtime.convo.surroundings import Surroundings
+from memorygraph.runtime.convo.scene import Scene, Surroundings
+from memorygraph.runtime.convo.steps import CallPurpose, ConvoGraphResult, ConvoStep, GraphFailure, ModelCall
 from memorygraph.runtime.convo.transcript import TranscriptEntry, wire_messages
 from memorygraph.runtime.convo.values import render_value
 from memorygraph.runtime.permissions import Permissions
@@ -46,10 +44,7 @@ class Asker(Protocol):
 
 
 class ModelAsker:
-    """Asks the model of a name, or of an address such as `ollama://host:port/model`.
-
-    Without either it is the model of MEMORYGRAPH_MODEL.
-    """
+    """Asks the model of a name, of an address such as `ollama://host:port/model`, or of MEMORYGRAPH_MODEL."""
 
     def __init__(self, model: str | None = None) -> None:
         self.default = model
@@ -60,23 +55,18 @@ class ModelAsker:
         self,
         messages: Sequence[Mapping[str, Any]],
         *,
-        tools: Sequence[Mapping[str, Any]] | None = None,
         tool_choice: str | Mapping[str, Any] | None = None,
-        response_format: Mapping[str, Any] | None = None,
         model: str | None = None,
+        **options: Any,
     ) -> Completion:
-        """Ask a model; its connection is kept for the next call.
-
-        Raises:
-            ModelError: no model is configured, or its endpoint failed.
-        """
+        """Ask a model; its connection is kept for the next call."""
         name = model or self.default
         with self.lock:
             if name not in self.models:
                 self.models[name] = model_of(name) if name and "://" in name else OpenAIModel(name)
             asked = self.models[name]
         extra = {"tool_choice": tool_choice} if tool_choice is not None else None
-        return asked.complete(messages, tools=tools, response_format=response_format, extra=extra)
+        return asked.complete(messages, extra=extra, **options)
 
     def close(self) -> None:
         """Close the connections."""
@@ -132,11 +122,7 @@ class RunOptions(TypedDict, total=False):
 
 @dataclass
 class Engine:
-    """One run of the graph in a conversation.
-
-    Raises:
-        ScriptError: the conversation is wrong.
-    """
+    """One run of the graph in a conversation."""
 
     program: convo.ConvoProgram
     model: str | None = None
@@ -165,11 +151,7 @@ class Engine:
 
     @classmethod
     def of(cls, source: str, **options: Any) -> Engine:
-        """Prepare a run of the graph in a source.
-
-        Raises:
-            ScriptError: the source is wrong.
-        """
+        """Prepare a run of the graph in a source."""
         return cls(parse(source, "convo", file=options.get("file")), **options)
 
     def run(self) -> ConvoGraphResult:
@@ -184,14 +166,12 @@ class Engine:
         return self.end()
 
     def begin(self) -> Branch:
-        """Begin the first branch, which takes no step yet.
-
-        Raises:
-            GraphFailure: no `goto` says where the graph begins.
-        """
+        """Begin the first branch, which takes no step yet."""
         if self.main is None:
             self.tell("started", self.graph)
-            self.main = self.surroundings.begin(self, resumed=bool(self.known_steps))
+            told = self.surroundings
+            start = told.find_start(resumed=bool(self.known_steps))
+            self.main = Branch(self, told.scene, told.around, told.groups, start.node, start.input)
         return self.main
 
     def end(self, error: Exception | None = None) -> ConvoGraphResult:
@@ -235,22 +215,14 @@ class Engine:
         self.stopping.set()
 
     def require_running(self) -> None:
-        """Refuse to go on after `stop`.
-
-        Raises:
-            GraphFailure: the run was stopped.
-        """
+        """Refuse to go on after `stop`."""
         if self.stopping.is_set():
             raise GraphFailure("the run was stopped", "stopped")
 
     # For branches
 
     def count_step(self) -> None:
-        """Count a step of any branch.
-
-        Raises:
-            GraphFailure: the run has taken all its steps, or was stopped.
-        """
+        """Count a step of any branch."""
         self.require_running()
         with self.counting:
             if self.steps_taken >= self.max_steps:
@@ -263,12 +235,8 @@ class Engine:
     def ask(
         self, step: ConvoStep, key: str, purpose: CallPurpose, messages: list[dict[str, Any]], options: dict[str, Any]
     ) -> Completion:
-        """Ask a model; a call that a resumed step holds is not made again.
-
-        Raises:
-            ModelError: its endpoint failed.
-        """
-        known = step.find_call(key)
+        """Ask a model; a call that a resumed step holds is not made again."""
+        known = next((call for call in step.calls if call.key == key), None)
         if known is not None:
             return known.completion
         self.require_running()
@@ -278,11 +246,7 @@ class Engine:
         return completion
 
     def tell(self, event: str, *about: Any, before: Callable[[], None] | None = None) -> None:
-        """Record an event with `before`, and tell the listener of it; one event at a time.
-
-        Raises:
-            GraphFailure: the listener raised.
-        """
+        """Record an event with `before`, and tell the listener of it; one event at a time."""
         with self.telling:
             if before is not None:
                 before()

@@ -1,11 +1,7 @@
 """The evaluator of Convo-Lang: what its expressions, templates and functions give.
 
-Every kind of syntax has one method here, and what decides which of its arguments run (`if`, `while`, `and`, …) is in
-`control.py`; all other built-in functions take values, and stand in `builtins/`. Source: specs/convo.md, sections 1.3
-and 1.4; the seed wins where they differ.
-
 A program may nest its calls deeper than Python lets C code nest, so nothing on the way from one evaluation to the
-next is a generator or a function of C.
+next is a generator or a function of C. Source: specs/convo.md, sections 1.3 and 1.4; the seed wins where they differ.
 """
 
 from __future__ import annotations
@@ -23,6 +19,7 @@ from memorygraph.runtime.convo.control import (
     FORMS,
     MISPLACED,
     NAMES_OF_CONTROL,
+    PURE_FORMS,
     BreakSignal,
     ReturnSignal,
     StatementBlock,
@@ -46,8 +43,7 @@ from memorygraph.runtime.depth import deep_calls
 from memorygraph.runtime.values import ValueProblem
 
 Items: TypeAlias = Sequence[syntax.Statement] | Sequence[syntax.Argument]
-CallArguments: TypeAlias = Mapping[str, Any] | Sequence[Any]
-"""The arguments of a call: by name, or in the order of the parameters."""
+CallArguments: TypeAlias = Mapping[str, Any] | Sequence[Any]  # by name, or in the order of the parameters
 
 CALLABLE = frozenset({*FUNCTIONS, *NAMES_OF_CONTROL, *CONSTRUCTORS})
 
@@ -55,14 +51,7 @@ WORK_OF_A_CALL = 10
 
 
 class Evaluator:
-    """Evaluates the expressions of a conversation. It can be used from several threads at once.
-
-    `source` is the text that the syntax is from; errors show their place in it.
-
-    >>> evaluator = Evaluator(Environment({"input": "a review"}), Source(""))
-    >>> evaluator.value(syntax.Call(("add",), (syntax.Argument(syntax.Reference(("input",))),)))
-    'a review'
-    """
+    """Evaluates the expressions of a conversation, whose source errors show; also from several threads at once."""
 
     def __init__(self, environment: Environment, source: Source) -> None:
         self.environment = environment
@@ -71,37 +60,21 @@ class Evaluator:
     # For the rest of the engine. `defining` allows only what a `define` may call.
 
     def value(self, value: syntax.Value, *, defining: bool = False) -> Any:
-        """Evaluate an expression.
-
-        Raises:
-            ScriptError: it cannot be evaluated; the problem says where and why.
-        """
+        """Evaluate an expression."""
         return self.statements((syntax.Statement(value, span=value.span),), defining=defining)
 
     def statements(self, statements: Sequence[syntax.Statement], *, defining: bool = False) -> Any:
-        """Execute statements; give the value of the last one, or of `return`, which ends them.
-
-        Raises:
-            ScriptError: one of them cannot be executed.
-        """
+        """Execute statements; give the value of the last one, or of `return`, which ends them."""
         with deep_calls():
             span = statements[0].span if statements else Span(0, 0)
             return self.body(statements, ConvoScope(self.environment, defining=defining), span)
 
     def template(self, template: syntax.Template, *, defining: bool = False) -> str:
-        """Render a template. What is inserted is data: nothing in it is evaluated again.
-
-        Raises:
-            ScriptError: an insertion cannot be evaluated.
-        """
+        """Render a template. What is inserted is data: nothing in it is evaluated again."""
         return str(self.value(template, defining=defining))
 
     def call_function(self, function: syntax.FunctionMessage, arguments: CallArguments) -> Any:
-        """Call a function of the conversation.
-
-        Raises:
-            ScriptError: the arguments do not fit, or a statement of its body fails.
-        """
+        """Call a function of the conversation."""
         with deep_calls():
             try:
                 return self.call(function, arguments, ConvoScope(self.environment))
@@ -109,11 +82,7 @@ class Evaluator:
                 self.fail(error, function.span)
 
     def declare(self, functions: Sequence[syntax.FunctionMessage]) -> None:
-        """Make functions of the conversation callable by their names.
-
-        Raises:
-            ScriptError: one has the name of a built-in function; no function was declared.
-        """
+        """Make functions of the conversation callable by their names."""
         problems = [
             self.source.problem(f"`{function.name}` is built in, and cannot be defined", "built-in", function.span)
             for function in functions
@@ -124,11 +93,7 @@ class Evaluator:
         self.environment.functions.update({function.name: function for function in functions})
 
     def signature(self, function: syntax.FunctionMessage) -> Struct:
-        """The parameters of a function as a type: those of its parameter type, and those that it names.
-
-        Raises:
-            ScriptError: a type in its head is invalid.
-        """
+        """The parameters of a function as a type: those of its parameter type, and those that it names."""
         with deep_calls():
             try:
                 return self.read_signature(function, ConvoScope(self.environment))
@@ -136,16 +101,7 @@ class Evaluator:
                 self.fail(error, function.span)
 
     def type(self, value: syntax.Value | str) -> ConvoType:
-        """Read the type that an expression gives, or that a text names: `Name`, `Name[]` or `array(Name)`.
-
-        >>> evaluator = Evaluator(Environment(), Source(""))
-        >>> evaluator.type("string[]")
-        ArrayOf(item=Basic(name='string'))
-
-        Raises:
-            ScriptError: the value of the expression is not a type.
-            ValueProblem: there is no type of that name.
-        """
+        """Read the type that an expression gives, or that a text names: `Name`, `Name[]` or `array(Name)`."""
         if isinstance(value, str):
             return self.find_type(value)
         found = self.value(value, defining=True)
@@ -243,9 +199,9 @@ class Evaluator:
         name = ".".join(call.name)
         scope.work.spend()
         if name in FORMS:
-            if not FORMS[name].pure:
+            if name not in PURE_FORMS:
                 scope.require_pure(name)
-            return FORMS[name].run(StatementBlock(self, call.arguments, scope))
+            return FORMS[name](StatementBlock(self, call.arguments, scope))
         if name in CONSTRUCTORS:
             return scope.work.spend_on(CONSTRUCTORS[name](self.entries(call.arguments, scope)))
         if name in self.environment.hooks:
@@ -346,11 +302,7 @@ class Evaluator:
 
 
 def bind(name: str, signature: Struct, arguments: CallArguments) -> Mapping[str, Any]:
-    """Assign the arguments of a call to the parameters of the function.
-
-    Raises:
-        ValueProblem: there are too many arguments, or one is for a parameter that does not exist.
-    """
+    """Assign the arguments of a call to the parameters of the function."""
     names = [field.name for field in signature.fields]
     if not isinstance(arguments, Mapping):
         if len(arguments) > len(names):

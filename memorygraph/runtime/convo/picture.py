@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
-from memorygraph.compiler.convo.graph import EXIT, GraphNode, NodeGraph, graph_of
+from memorygraph.compiler.convo import EXIT, GraphNode, NodeGraph, graph_of
 from memorygraph.errors import Source
 from memorygraph.languages.convo.syntax import ConvoProgram
 

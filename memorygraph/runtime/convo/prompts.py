@@ -12,14 +12,12 @@ from typing import Any
 
 from memorygraph.errors import MemoryGraphError
 from memorygraph.llm.structured import documents
-from memorygraph.runtime.convo.failure import GraphFailure
+from memorygraph.runtime.convo.steps import GraphFailure
 from memorygraph.runtime.convo.transcript import TranscriptEntry
 from memorygraph.runtime.convo.values import ConvoType
 
 JSON_MODE = {"type": "json_object"}
-WRAPPER_KEY = "value"
-"""The key of the object that holds a value which is not an object."""
-
+WRAPPER_KEY = "value"  # of the object that holds a value which is not an object
 MAX_SHOWN_REPLY_CHARACTERS = 200
 
 JUDGEMENT = {
@@ -58,16 +56,7 @@ def ask_for_json(messages: Sequence[Mapping[str, Any]], schema: Mapping[str, Any
 
 
 def reply_instruction(schema: Mapping[str, Any]) -> str:
-    """Ask for a reply in JSON; a value that is not an object is asked for inside of one.
-
-    >>> print(reply_instruction({"type": "object"}))
-    <response-format>
-    Reply only with JSON that conforms to this JSON Schema:
-    {
-        "type": "object"
-    }
-    </response-format>
-    """
+    """Ask for a reply in JSON; a value that is not an object is asked for inside of one."""
     if schema and schema.get("type") != "object":
         schema = {"type": "object", "properties": {WRAPPER_KEY: dict(schema)}, "required": [WRAPPER_KEY]}
     wanted = json.dumps(schema, indent=4, ensure_ascii=False)
@@ -75,15 +64,7 @@ def reply_instruction(schema: Mapping[str, Any]) -> str:
 
 
 def read_typed_reply(reply: str, type_: ConvoType) -> Any:
-    """Read the value in a reply: as JSON, fenced or in prose, in an object with one key, or as a bare word.
-
-    >>> from memorygraph.runtime.convo.types import Enum
-    >>> read_typed_reply('{"value": "sad"}', Enum(("happy", "sad"))), read_typed_reply("sad", Enum(("happy", "sad")))
-    ('sad', 'sad')
-
-    Raises:
-        GraphFailure: it is not a value of the type.
-    """
+    """Read the value in a reply: as JSON, fenced or in prose, in an object with one key, or as a bare word."""
     schema = type_.schema
     readings: list[Any] = []
     # The likeliest reading comes first; text of several documents is read as the first of them.
@@ -106,11 +87,7 @@ def read_typed_reply(reply: str, type_: ConvoType) -> Any:
 
 
 def read_object(reply: str) -> dict[str, Any]:
-    r"""Read the object in a reply; an empty one where the reply has no object.
-
-    >>> read_object('```json\n{"isTrue": true}\n```'), read_object("yes")
-    ({'isTrue': True}, {})
-    """
+    """Read the object in a reply; an empty one where the reply has no object."""
     value = next(documents(reply, lists=True), None)
     return value if isinstance(value, dict) else {}
 
@@ -124,24 +101,7 @@ def judge_prompt(condition: str, output: str) -> str:
 
 
 def choice_prompt(nodes: Mapping[str, str], given: str, output: str) -> str:
-    """Ask which of the nodes comes next; `nodes` are their descriptions by their ids.
-
-    >>> print(choice_prompt({"b": "Bakes", "c": ""}, "dough", "bread").split("</NODES>")[0])
-    Choose the node that should process the output next, based on the descriptions of the nodes.
-    <BLANKLINE>
-    <NODE_INPUT>
-    dough
-    </NODE_INPUT>
-    <BLANKLINE>
-    <OUTPUT_RESULT>
-    bread
-    </OUTPUT_RESULT>
-    <BLANKLINE>
-    <NODES>
-    {"id": "b", "description": "Bakes"}
-    {"id": "c", "description": ""}
-    <BLANKLINE>
-    """
+    """Ask which of the nodes comes next; `nodes` are their descriptions by their ids."""
     lines = (json.dumps({"id": id_, "description": text}, ensure_ascii=False) for id_, text in nodes.items())
     listed = "\n".join(lines)
     return (
@@ -155,18 +115,7 @@ def choice_prompt(nodes: Mapping[str, str], given: str, output: str) -> str:
 
 
 def summary_request(actions: Iterable[tuple[str, str, str]]) -> list[TranscriptEntry]:
-    """Ask for a summary of a run; an action is a node's id, its description and its output.
-
-    >>> print(summary_request([("rank", "Ranks the input", "7")])[0].content)
-    The following actions have been taken:
-    <BLANKLINE>
-    <ACTION name="rank">
-        Ranks the input
-        <RESULT>
-        7
-        </RESULT>
-    </ACTION>
-    """
+    """Ask for a summary of a run; an action is a node's id, its description and its output."""
     told = "\n\n".join(
         f'<ACTION name="{name}">\n'
         + (f"    {description}\n" if description else "")

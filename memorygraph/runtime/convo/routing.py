@@ -13,10 +13,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from memorygraph.compiler.convo.graph import AUTO, NEXT, Always, GraphNode, InCode, InWords, Route
-from memorygraph.runtime.convo.failure import GraphFailure
+from memorygraph.compiler.convo import AUTO, NEXT, Always, GraphNode, InCode, InWords, Route, tag_of
 from memorygraph.runtime.convo.prompts import JSON_MODE, choice_prompt, judge_prompt, read_object
-from memorygraph.runtime.convo.steps import ConvoStep
+from memorygraph.runtime.convo.steps import ConvoStep, GraphFailure
 from memorygraph.runtime.convo.values import render_value, truthy
 
 if TYPE_CHECKING:
@@ -42,12 +41,8 @@ class Crossing:
     step: ConvoStep
 
     def ways(self) -> list[Way]:
-        """Choose the way to go on: none or one; where the node forks all that hold, in order.
-
-        Raises:
-            GraphFailure: a model was to choose a node, and named another one.
-        """
-        fork = self.node.tag("fork") is not None
+        """Choose the way to go on: none or one; where the node forks all that hold, in order."""
+        fork = tag_of(self.node.message, "fork") is not None
         routes = self.node.routes
         sure = None if fork else self.find_sure(routes)
         considered = routes if sure is None else routes[: sure + 1]

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
-from memorygraph.compiler.convo.graph import GraphNode, NodeGraph, functions_of
+from memorygraph.compiler.convo import OUTSIDE, GraphNode, NodeGraph, functions_of, id_in
 from memorygraph.errors import ScriptError, Span
 from memorygraph.languages.convo import syntax
+from memorygraph.languages.convo.syntax import message_role
 from memorygraph.runtime.convo.evaluator import Evaluator
 from memorygraph.runtime.convo.scope import Environment
+from memorygraph.runtime.convo.steps import GraphFailure
 from memorygraph.runtime.convo.transcript import SPEAKERS, TranscriptEntry
 from memorygraph.runtime.convo.values import UNDEFINED, ConvoType, copy_deeply, to_plain, truthy
 from memorygraph.runtime.permissions import Permissions
@@ -35,10 +39,9 @@ class Visit:
 
 
 class Scene:
-    """The variables and functions of one branch, and its visits of nodes.
+    """The variables and functions of one branch, and its visits of nodes."""
 
-    Expressions get copies of inputs and outputs, so that no program can change the record of its run.
-    """
+    # Expressions get copies of inputs and outputs, so that no program can change the record of its run.
 
     def __init__(self, program: syntax.ConvoProgram, graph: NodeGraph, permissions: Permissions) -> None:
         self.program, self.graph = program, graph
@@ -59,7 +62,11 @@ class Scene:
 
     def use_environment(self, environment: Environment) -> None:
         """Evaluate in an environment from here on, with the functions that know the visits."""
-        hooks = {"getNodeInfo": self.node_info, "getNodeInput": self.node_input}
+        reads: dict[str, Callable[[Visit], Any]] = {
+            "getNodeInfo": Visit.info,
+            "getNodeInput": lambda visit: visit.info()["input"],
+        }
+        hooks = {name: partial(self.read_visit, read) for name, read in reads.items()}
         self.environment = replace(environment, hooks=hooks)
         self.evaluator = Evaluator(self.environment, self.program.source)
 
@@ -87,15 +94,10 @@ class Scene:
         index = int(which)
         return self.visits[index] if -len(self.visits) <= index < len(self.visits) else None
 
-    def node_info(self, arguments: Sequence[Any]) -> Any:
-        """Evaluate `getNodeInfo(which)`; without an argument it is the current visit."""
+    def read_visit(self, read: Callable[[Visit], Any], arguments: Sequence[Any]) -> Any:
+        """Read the visit that the argument names, or the current one; undefined where there is none."""
         visit = self.find_visit(arguments[0] if arguments else -1)
-        return UNDEFINED if visit is None else visit.info()
-
-    def node_input(self, arguments: Sequence[Any]) -> Any:
-        """Evaluate `getNodeInput(which)`; without an argument it is the current visit."""
-        visit = self.find_visit(arguments[0] if arguments else -1)
-        return UNDEFINED if visit is None else copy_deeply(visit.input)
+        return UNDEFINED if visit is None else read(visit)
 
     # Variables
 
@@ -107,12 +109,6 @@ class Scene:
             yield
         finally:
             self.environment.variables.pop(OUTPUT, None)
-
-    @property
-    def default_depth(self) -> Any:
-        """The context depth of nodes without one of their own."""
-        value = self.environment.variables.get(DEPTH, UNDEFINED)
-        return 1 if value is UNDEFINED or value is None else value
 
     def variables(self) -> dict[str, Any]:
         """Copy the program's variables, as far as JSON can hold them."""
@@ -162,10 +158,7 @@ class Scene:
         return TranscriptEntry("result", tags=self.tags(message), value=value)
 
     def messages_of(self, node: GraphNode) -> tuple[list[TranscriptEntry], list[TranscriptEntry]]:
-        """The messages that a visit adds to the transcript, and the system messages that it sends beside them.
-
-        The code of the node is executed, each message in its place.
-        """
+        """Execute the code of a node; give the messages that it adds, and the system messages sent beside them."""
         messages: list[TranscriptEntry] = []
         system: list[TranscriptEntry] = []
         for child in node.children:
@@ -192,20 +185,12 @@ class Scene:
     # Functions and types
 
     def call(self, function: syntax.FunctionMessage, arguments: dict[str, Any]) -> Any:
-        """Call a function; the result is data that shares nothing with the program.
-
-        Raises:
-            MemoryGraphError: a statement of the function fails.
-        """
+        """Call a function; the result is data that shares nothing with the program."""
         value = self.evaluator.call_function(function, arguments)
         return value if value is UNDEFINED else to_plain(value)
 
     def reply_type(self, node: GraphNode, messages: Sequence[TranscriptEntry]) -> ConvoType | None:
-        """The type of the reply that the last message of the user in a node asks for; None for a text.
-
-        Raises:
-            ScriptError: its tag `@json` does not give a type.
-        """
+        """The type of the reply that the last message of the user in a node asks for; None for a text."""
         asked = [child for child in node.children if isinstance(child, syntax.TextMessage) and child.role == "user"]
         last = next((entry for entry in reversed(messages) if entry.role == "user"), None)
         child = next((c for c in reversed(asked) if last is not None and self.tags(c) == last.tags), None)
@@ -228,3 +213,66 @@ def is_data(value: Any) -> bool:
         elif found is not None and not isinstance(found, (str, int, float, bool)):
             return False
     return True
+
+
+@dataclass
+class Surroundings:
+    """Reads the messages outside of the nodes, in order. Visits that a transcript already holds count as steps."""
+
+    scene: Scene
+    given: Any = None  # the input that the caller adds
+    around: list[TranscriptEntry] = field(default_factory=list)  # what was said outside of the graph
+    groups: list[list[TranscriptEntry]] = field(default_factory=list)  # what each visit so far has said
+    heard: Any = UNDEFINED  # the last thing that was said: the input of the next visit
+    visit: Visit | None = None  # the visit that the messages are in
+
+    def find_start(self, *, resumed: bool) -> Visit:
+        """Read the messages; give the visit at the last `goto`. A resumed run does not execute `do` again."""
+        messages = self.scene.graph.outside
+        last = max((i for i, message in enumerate(messages) if message_role(message) == "goto"), default=None)
+        for index, message in enumerate(messages):
+            if index == last and self.given is not None:
+                self.end_visit()
+                text = self.given if isinstance(self.given, str) else json.dumps(self.given, ensure_ascii=False)
+                self.hear(TranscriptEntry("user", text), self.given)
+            if self.scene.is_enabled(message):
+                self.read(message, resumed=resumed)
+        if self.visit is None:
+            raise GraphFailure("there are no node results: no `> goto` says where the graph begins", "no-goto")
+        self.around += self.groups.pop()
+        return self.visit
+
+    def read(self, message: syntax.Message, *, resumed: bool) -> None:
+        """Read a message, and execute the code in it."""
+        if isinstance(message, syntax.FunctionMessage):
+            if message.modifier == "call":
+                self.hear(self.scene.recorded_call(message))
+        elif isinstance(message, syntax.CodeMessage):
+            if message.role == "result":
+                entry = self.scene.recorded_result(message)
+                self.hear(entry, entry.value)
+            elif message.role == "define" or (message.role == "do" and not resumed):
+                self.scene.evaluator.statements(message.statements)
+        elif message.role == "goto":
+            self.end_visit()
+            # A `goto` without an id leads out of the graph.
+            if (id_ := id_in(message.head)) != OUTSIDE or OUTSIDE in self.scene.graph.nodes:
+                self.visit = Visit(id_, self.heard)
+                self.groups.append([])
+        elif message.role == "exitGraph":
+            self.end_visit()
+        elif message.role in SPEAKERS:
+            entry = self.scene.speech(message)
+            self.hear(entry, entry.content)
+
+    def hear(self, entry: TranscriptEntry, value: Any = None) -> None:
+        """Add what is said to the transcript; it may be the input of a node."""
+        (self.around if self.visit is None else self.groups[-1]).append(entry)
+        if entry.spoken and entry.role in {"user", "assistant", "result"}:
+            self.heard = value
+
+    def end_visit(self) -> None:
+        """End the visit that is open, if there is one: it is one of the steps before this run."""
+        if self.visit is not None:
+            self.scene.add_visit(self.visit)
+            self.visit = None

@@ -1,4 +1,4 @@
-"""The record of a run: its steps, their calls of models and functions, and its result. Plain data that JSON can hold.
+"""The record of a run: its steps, their calls of models and functions, its result, and its failure, as plain data.
 
 An interrupted step holds the calls that were complete, so that a resumed run repeats none.
 """
@@ -9,26 +9,42 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal
 
+from memorygraph.errors import MemoryGraphError, ScriptError
 from memorygraph.llm.completion import Completion, ToolCall, Usage
-from memorygraph.runtime.convo.failure import code_of
 from memorygraph.runtime.convo.transcript import TranscriptEntry, transcript_text
 from memorygraph.runtime.convo.values import UNDEFINED, to_plain
 
 CallPurpose = Literal["inference", "routing", "summary"]
 
 
-@dataclass(frozen=True)
-class ModelCall:
-    """A call of a model: its purpose, what was sent, and the completion.
+class GraphFailure(MemoryGraphError):  # noqa: N818 - it says what failed
+    """A graph cannot go on. `code` says why, and stays the same where the words change.
 
-    `key` tells the calls of one step apart: `inference`, `route 2`, `auto 3`, `summary`. `options` were sent beside
-    the messages.
+    `missing-target`: a route leads to a node that does not exist. `no-goto`: no `goto` says where to begin.
+    `max-steps`: the graph took all the steps that it may. `unknown-tool`, `tool`: the model called a function that it
+    was not offered, or the function failed. `json-output`: the reply does not have the wanted type. `routing`: the
+    model chose a node that is not a candidate. `listener`: a listener raised. `stopped`: the caller stopped the run.
     """
 
-    key: str
+    def __init__(self, message: str, code: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class FunctionFailure(ScriptError):  # noqa: N818 - it says what failed
+    """A function that a step called cannot be executed; the problems say where."""
+
+    code = "tool"
+
+
+@dataclass(frozen=True)
+class ModelCall:
+    """A call of a model: its purpose, what was sent, and the completion."""
+
+    key: str  # tells the calls of one step apart: `inference`, `route 2`, `auto 3`, `summary`
     purpose: CallPurpose
     messages: list[dict[str, Any]]
-    options: dict[str, Any]
+    options: dict[str, Any]  # sent beside the messages
     completion: Completion
 
     def as_dict(self) -> dict[str, Any]:
@@ -60,16 +76,11 @@ class ToolUse:
 
 @dataclass(frozen=True)
 class TakenRoute:
-    """The route that a step took: to a node, or out of the graph (None).
-
-    `why` is the route as the source writes it.
-
-    `forks` are the nodes to which other branches went from here.
-    """
+    """The route that a step took: to a node, or out of the graph (None)."""
 
     target: str | None
-    why: str
-    forks: tuple[str, ...] = ()
+    why: str  # the route as the source writes it
+    forks: tuple[str, ...] = ()  # the nodes to which other branches went from here
 
     def as_dict(self) -> dict[str, Any]:
         """The route as JSON."""
@@ -137,10 +148,6 @@ class ConvoStep:
             }
         )
 
-    def find_call(self, key: str) -> ModelCall | None:
-        """Find the call of a key, if it was made."""
-        return next((call for call in self.calls if call.key == key), None)
-
 
 @dataclass
 class ConvoGraphResult:
@@ -165,7 +172,10 @@ class ConvoGraphResult:
     def fail(self, error: Exception) -> None:
         """Make it the result of a run that failed."""
         self.success, self.value = False, None
-        self.error, self.code, self.failure = str(error), code_of(error), error
+        self.error, self.failure = str(error), error
+        code = getattr(error, "code", None)
+        by_kind = {"ModelError": "model", "ScriptError": "script"}
+        self.code = code if isinstance(code, str) else by_kind.get(type(error).__name__, "error")
 
     @property
     def output(self) -> Any:

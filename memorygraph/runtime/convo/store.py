@@ -15,14 +15,13 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from memorygraph.compiler.convo import compile_graph
-from memorygraph.compiler.convo.graph import EXIT, NodeGraph
+from memorygraph.compiler.convo import EXIT, NodeGraph, compile_graph
 from memorygraph.compiler.identity import program_id
 from memorygraph.errors import MemoryGraphError, NotFoundError, Source
 from memorygraph.graph.namespace import Namespace
 from memorygraph.home import default_home
 from memorygraph.languages.convo.syntax import ConvoProgram
-from memorygraph.llm.recording import answers_of, call_of
+from memorygraph.llm.completion import answers_of, call_of
 from memorygraph.messages.recorder import Recorder
 from memorygraph.query import Query
 from memorygraph.runtime.convo.engine import RunListener
@@ -35,10 +34,6 @@ DELETED_AT_ONCE = 5000
 
 class Journal:
     """The steps of one run as a file of this machine, until all of them are in Neo4j.
-
-    A step is in the file before the run does anything else, and the database is written meanwhile: so a run that was
-    killed knows all that it had done, and no step waits for the database. The file survives the end of the process,
-    but not a loss of power in the same moment: for that a step would have to wait for the disk.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -54,11 +49,7 @@ class Journal:
         self._descriptor: int | None = None
 
     def append(self, line: str) -> None:
-        """Append a line of JSON; it is in the file when this returns.
-
-        Raises:
-            OSError: the folder cannot be written.
-        """
+        """Append a line of JSON; it is in the file when this returns, though a loss of power can still take it."""
         if self._descriptor is None:
             self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             self._descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
@@ -86,17 +77,14 @@ class Journal:
 
 @dataclass(eq=False)
 class ConvoRunStore(RunListener):
-    """Writes one run of a graph into a namespace.
-
-    `told` is called with each step that is complete; `resumed` are the steps of the run before it was interrupted.
-    """
+    """Writes one run of a graph into a namespace."""
 
     namespace: Namespace
     program: ConvoProgram
     properties: dict[str, Any] = field(default_factory=dict)
-    told: Callable[[ConvoStep], None] = lambda _step: None
+    told: Callable[[ConvoStep], None] = lambda _step: None  # called with each step that is complete
     id: str = field(default_factory=lambda: uuid4().hex)
-    resumed: list[ConvoStep] = field(default_factory=list)
+    resumed: list[ConvoStep] = field(default_factory=list)  # the steps of the run before it was interrupted
 
     def __post_init__(self) -> None:
         self.conversation = f"run-{self.id}"
@@ -214,12 +202,7 @@ class StoredConvoRun:
 
 
 def find_run(namespace: Namespace, id_: str) -> StoredConvoRun:
-    """Find a run of a graph, with its steps from the database and from the journal.
-
-    Raises:
-        NotFoundError: there is no such run.
-        MemoryGraphError: the run is one of another language.
-    """
+    """Find a run of a graph, with its steps from the database and from the journal."""
     rows = namespace.read("convo/find-run", id=id_)
     if not rows:
         raise NotFoundError(f"no run `{id_}` in namespace `{namespace}`")
@@ -234,11 +217,7 @@ def find_run(namespace: Namespace, id_: str) -> StoredConvoRun:
 
 
 def find_interrupted_run(namespace: Namespace, source: Source) -> str:
-    """Find the latest run of a program that has not ended; give its id.
-
-    Raises:
-        NotFoundError: there is no such run.
-    """
+    """Find the latest run of a program that has not ended; give its id."""
     rows = namespace.read("convo/broken-run", graph=program_id(source))
     if not rows:
         raise NotFoundError(f"no run of this program in namespace `{namespace}` was interrupted")

@@ -17,9 +17,7 @@ from memorygraph.languages.convo.syntax import Text
 from memorygraph.llm.completion import ToolCall
 
 SPEAKERS = ("system", "developer", "user", "assistant")
-MIN_LINES_CHARACTERS = 50
-"""Length above which a text of several lines has lines of its own in a transcript."""
-
+MIN_LINES_CHARACTERS = 50  # a longer text of several lines has lines of its own in a transcript
 HEAD = re.compile(r"^[ \t]*\\*>", re.MULTILINE)
 
 
@@ -114,11 +112,7 @@ def wire_messages(entries: Iterable[TranscriptEntry]) -> list[dict[str, Any]]:
 
 
 def record_result(value: Any) -> Any:
-    r"""Convert a result to what the transcript holds: long text of several lines has lines of its own.
-
-    >>> record_result("short\ntext"), record_result(3)
-    ('short\ntext', 3)
-    """
+    """Convert a result to what the transcript holds: long text of several lines has lines of its own."""
     return f"\n{value}\n" if needs_lines(value) else value
 
 

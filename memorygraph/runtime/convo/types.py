@@ -27,23 +27,20 @@ from memorygraph.runtime.values import ValueProblem
 # The repetitions are bounded, so that no text makes `int` or `float` read thousands of digits.
 NUMBER = re.compile(r"[-+]?(?:[0-9]{1,300}(\.[0-9]{0,300})?|\.[0-9]{1,300})([eE][-+]?[0-9]{1,3})?")
 
+# What a conversion gives for a value that cannot be converted; None and UNDEFINED are values.
 MISMATCH: Any = object()
-"""What a conversion gives for a value that cannot be converted; None and UNDEFINED are values."""
 
 MAX_SHOWN_VALUES = 20
 
 
 @dataclass(frozen=True)
 class Basic(ConvoType):
-    """`string`, `number`, `int`, `time` in milliseconds, `boolean`, `any`, `object` or `void`.
-
-    `convert` gives a value as one of the type, or MISMATCH; `words` are what messages call it.
-    """
+    """`string`, `number`, `int`, `time` in milliseconds, `boolean`, `any`, `object` or `void`."""
 
     name: str
     words: str = dataclasses.field(compare=False, repr=False)
     json_schema: dict[str, Any] = dataclasses.field(compare=False, repr=False)
-    convert: Callable[[Any], Any] = dataclasses.field(compare=False, repr=False)
+    convert: Callable[[Any], Any] = dataclasses.field(compare=False, repr=False)  # gives the value, or MISMATCH
 
     @property
     def schema(self) -> dict[str, Any]:
@@ -248,14 +245,7 @@ ANY, VOID = BASIC["any"], BASIC["void"]
 
 
 def type_of(value: Any) -> ConvoType:
-    """Read a value as a type: a map is a struct, `[type]` a list, and a constant a literal type.
-
-    >>> type_of({"kind": "a", "n": BASIC["int"]}).fields[0].type
-    Enum(values=('a',))
-
-    Raises:
-        ValueProblem: the value is not a type.
-    """
+    """Read a value as a type: a map is a struct, `[type]` a list, and a constant a literal type."""
     if isinstance(value, ConvoType):
         return value
     if isinstance(value, Mapping):
@@ -278,11 +268,7 @@ class LabelledValue:
 
     @property
     def key(self) -> str:
-        """The label, where one is required.
-
-        Raises:
-            ValueProblem: there is no label.
-        """
+        """The label, where one is required."""
         if self.label is None:
             shown = excerpt(self.value)
             raise ValueProblem(f"a map has names: write `name: value` in place of {shown}", "no-label")
@@ -290,11 +276,7 @@ class LabelledValue:
 
 
 def make_enum(entries: Sequence[LabelledValue]) -> ConvoType:
-    """Evaluate `enum(…)`.
-
-    Raises:
-        ValueProblem: it is empty, or a value is not a constant.
-    """
+    """Evaluate `enum(…)`."""
     if not entries:
         raise ValueProblem("`enum` takes at least one value", "invalid-arguments")
     for entry in entries:
@@ -305,35 +287,20 @@ def make_enum(entries: Sequence[LabelledValue]) -> ConvoType:
 
 
 def make_array(entries: Sequence[LabelledValue]) -> Any:
-    """Evaluate `array(…)` or `[…]`: a type for a single type, otherwise a list.
-
-    >>> make_array([LabelledValue(BASIC["string"])])
-    ArrayOf(item=Basic(name='string'))
-    """
+    """Evaluate `array(…)` or `[…]`: a type for a single type, otherwise a list."""
     values = [entry.value for entry in entries]
     return ArrayOf(values[0]) if len(values) == 1 and isinstance(values[0], ConvoType) else values
 
 
 def make_map(entries: Sequence[LabelledValue]) -> Any:
-    """Evaluate `map(…)` or `{…}`: a type where one of its values is a type or optional, otherwise a map.
-
-    >>> make_map([LabelledValue(1, "a")])
-    {'a': 1}
-
-    Raises:
-        ValueProblem: a value has no name.
-    """
+    """Evaluate `map(…)` or `{…}`: a type where one of its values is a type or optional, otherwise a map."""
     if any(entry.optional or isinstance(entry.value, ConvoType) for entry in entries):
         return make_struct(entries)
     return {entry.key: entry.value for entry in entries}
 
 
 def make_struct(entries: Sequence[LabelledValue]) -> ConvoType:
-    """Evaluate `struct(…)`: always a type.
-
-    Raises:
-        ValueProblem: a value has no name, or is not a type.
-    """
+    """Evaluate `struct(…)`: always a type."""
     fields = {
         entry.key: StructField(entry.key, type_of(entry.value), entry.optional, entry.description) for entry in entries
     }

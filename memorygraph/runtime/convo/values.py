@@ -8,29 +8,22 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping
+from enum import Enum
 from typing import Any, Final
 
 from memorygraph.context.rendering import compact, indented
 from memorygraph.errors import MemoryGraphError
 from memorygraph.runtime.values import ValueProblem, describe_type
 
+# The largest values that an expression may give.
 MAX_TEXT_CHARACTERS = 10_000_000
-"""Length of a text that an expression may give."""
-
-MAX_ITEMS = 100_000
-"""Items of one list, or keys of one map, that an expression may give."""
+MAX_ITEMS = 100_000  # of one list, or keys of one map
 
 
-class Undefined:
-    """The type of `UNDEFINED`, its only instance: what has no value."""
+class Undefined(Enum):
+    """The type of `UNDEFINED`, its only instance, also as a copy or a pickle: what has no value."""
 
-    _one: Undefined | None = None
-
-    def __new__(cls) -> Undefined:
-        """Return the one instance, also for a copy and for pickle."""
-        if cls._one is None:
-            cls._one = super().__new__(cls)
-        return cls._one
+    UNDEFINED = "undefined"
 
     def __bool__(self) -> bool:
         return False
@@ -38,11 +31,10 @@ class Undefined:
     def __repr__(self) -> str:
         return "undefined"
 
-    def __reduce__(self) -> tuple[type[Undefined], tuple[()]]:
-        return Undefined, ()
+    __str__ = __repr__
 
 
-UNDEFINED: Final = Undefined()
+UNDEFINED: Final = Undefined.UNDEFINED
 
 
 class ConvoType:
@@ -59,11 +51,7 @@ class ConvoType:
         raise NotImplementedError
 
     def coerce(self, value: Any, where: str = "the value") -> Any:
-        """Convert a value to this type: `5` as a string is `"5"`, and `"5"` as a number is 5.
-
-        Raises:
-            ValueProblem: it cannot be converted; the message says where, what was expected, and what came.
-        """
+        """Convert a value to this type: `5` as a string is `"5"`, and `"5"` as a number is 5."""
         raise NotImplementedError
 
     def accepts(self, value: Any) -> bool:
@@ -71,26 +59,11 @@ class ConvoType:
         raise NotImplementedError
 
 
-COMPOUND = (Mapping, list, tuple, ConvoType)
-"""The Python types of values that consist of other values."""
+COMPOUND = (Mapping, list, tuple, ConvoType)  # the Python types of values that consist of other values
 
 
 def render_value(value: Any) -> str:
-    """Render a value as text, as an insertion in a template does.
-
-    >>> render_value(UNDEFINED), render_value(None), render_value(True), render_value(1.50), render_value([])
-    ('undefined', 'null', 'true', '1.5', '')
-    >>> print(render_value(["a", 2]))
-    - a
-    - 2
-    >>> print(render_value({"a": 1}))
-    {
-        "a": 1
-    }
-
-    Raises:
-        ValueProblem: it is too large to be shown, or holds itself.
-    """
+    """Render a value as text, as an insertion in a template does."""
     if isinstance(value, str):
         return value
     if value is UNDEFINED:
@@ -105,28 +78,14 @@ def render_value(value: Any) -> str:
 
 
 def render_json(value: Any) -> str:
-    """Render a value as JSON with an indentation of four.
-
-    >>> render_json("a"), render_json(UNDEFINED)
-    ('"a"', 'undefined')
-
-    Raises:
-        ValueProblem: it is too large to be shown, or holds itself.
-    """
+    """Render a value as JSON with an indentation of four."""
     if value is UNDEFINED:
         return "undefined"
     return re.sub(r"(?m)^ +", lambda blanks: blanks[0] * 2, indented(to_plain(value)))
 
 
 def to_plain(value: Any) -> Any:
-    """Convert a value to JSON data: a type to its schema, undefined in a list to null, and in a map to nothing.
-
-    >>> to_plain({"a": UNDEFINED, "b": [UNDEFINED, (1,)]})
-    {'b': [None, [1]]}
-
-    Raises:
-        ValueProblem: it is too large to be shown, or holds itself.
-    """
+    """Convert a value to JSON data: a type to its schema, undefined in a list to null, and in a map to nothing."""
     result = [value]
     waiting: list[tuple[Any, Any, int]] = [(result, 0, 0)]
     size = 0
@@ -154,15 +113,8 @@ def to_plain(value: Any) -> Any:
 
 
 def copy_deeply(value: Any) -> Any:
-    """Copy a value with its lists and maps; what is shared within the value is shared within the copy.
-
-    `copy.deepcopy` recurses, and so cannot copy what a program nests thousands of levels deep.
-
-    >>> shared = [1]
-    >>> copy = copy_deeply({"a": shared, "b": shared})
-    >>> copy["a"] is copy["b"], copy["a"] is shared
-    (True, False)
-    """
+    """Copy a value with its lists and maps; what is shared within the value is shared within the copy."""
+    # `copy.deepcopy` recurses, and so cannot copy what a program nests thousands of levels deep.
     known: dict[int, Any] = {}
     result = [value]
     waiting: list[tuple[Any, Any]] = [(result, 0)]
@@ -180,22 +132,14 @@ def copy_deeply(value: Any) -> Any:
 
 
 def truthy(value: Any) -> bool:
-    """Whether a value counts as true: all but undefined, null, false, 0, NaN and "".
-
-    >>> truthy([]), truthy({}), truthy(""), truthy("0")
-    (True, True, False, True)
-    """
+    """Whether a value counts as true: all but undefined, null, false, 0, NaN and ""."""
     if isinstance(value, float) and math.isnan(value):
         return False
     return isinstance(value, COMPOUND) or bool(value)
 
 
 def strict_equal(left: Any, right: Any) -> bool:
-    """Whether two values are the same: texts, numbers and constants by value, lists and maps by identity.
-
-    >>> strict_equal(1, 1.0), strict_equal(1, True), strict_equal("1", 1), strict_equal([], [])
-    (True, False, False, False)
-    """
+    """Whether two values are the same: texts, numbers and constants by value, lists and maps by identity."""
     if isinstance(left, str) and isinstance(right, str):
         return left == right
     if is_number(left) and is_number(right):
@@ -204,11 +148,7 @@ def strict_equal(left: Any, right: Any) -> bool:
 
 
 def deep_equal(left: Any, right: Any) -> bool:
-    """Whether two values are equal at any depth; the order of keys does not matter.
-
-    >>> deep_equal({"a": [1], "b": 2}, {"b": 2.0, "a": [1]}), deep_equal([1], ["1"])
-    (True, False)
-    """
+    """Whether two values are equal at any depth; the order of keys does not matter."""
     waiting, seen = [(left, right)], set()
     while waiting:
         one, other = waiting.pop()
@@ -230,11 +170,7 @@ def is_number(value: Any) -> bool:
 
 
 def read_member(value: Any, name: str) -> Any:
-    """Read `value.name`: a key of a map, an item of a list by its index, or `length`; else undefined.
-
-    >>> read_member({"a": 1}, "a"), read_member(["x"], "0"), read_member(["x"], "length"), read_member("", "__class__")
-    (1, 'x', 1, undefined)
-    """
+    """Read `value.name`: a key of a map, an item of a list by its index, or `length`; else undefined."""
     if isinstance(value, Mapping):
         return value.get(name, UNDEFINED)
     if isinstance(value, (list, str)) and name == "length":
@@ -246,31 +182,19 @@ def read_member(value: Any, name: str) -> Any:
 
 
 def item_index(name: str) -> int | None:
-    """The index that a part of a path is, or None.
-
-    >>> item_index("12"), item_index("-1"), item_index("01")
-    (12, None, None)
-    """
+    """The index that a part of a path is, or None."""
     return int(name) if re.fullmatch(r"0|[1-9][0-9]{0,8}", name) else None
 
 
 def read_at_path(value: Any, path: Iterable[str]) -> Any:
-    """Read what a path leads to in a value; undefined where it leads nowhere.
-
-    >>> read_at_path({"a": [{"b": 1}]}, ["a", "0", "b"]), read_at_path({}, ["a", "b"])
-    (1, undefined)
-    """
+    """Read what a path leads to in a value; undefined where it leads nowhere."""
     for name in path:
         value = read_member(value, name)
     return value
 
 
 def set_member(value: Any, name: str, new: Any) -> None:
-    """Assign `value.name = new`.
-
-    Raises:
-        ValueProblem: the value is neither a map nor a list with this item.
-    """
+    """Assign `value.name = new`."""
     if isinstance(value, dict):
         value[name] = new
         require_bounded(value)
@@ -282,16 +206,9 @@ def set_member(value: Any, name: str, new: Any) -> None:
 
 
 def name_kind(value: Any) -> str:
-    """What messages call a value.
-
-    >>> name_kind(UNDEFINED), name_kind(None), name_kind({}), name_kind(1)
-    ('undefined', 'null', 'a map', 'a number')
-    """
-    if value is UNDEFINED or value is None:
-        return "undefined" if value is UNDEFINED else "null"
-    if isinstance(value, ConvoType):
-        return "a type"
-    return "a map" if isinstance(value, Mapping) else describe_type(value)
+    """What messages call a value."""
+    kinds: dict[type, str] = {Undefined: "undefined", type(None): "null", ConvoType: "a type", Mapping: "a map"}
+    return next((kind for type_, kind in kinds.items() if isinstance(value, type_)), None) or describe_type(value)
 
 
 def excerpt(value: Any, max_characters: int = 60) -> str:
@@ -308,14 +225,7 @@ def excerpt(value: Any, max_characters: int = 60) -> str:
 
 
 def join_texts(pieces: Iterable[str], separator: str = "") -> str:
-    """Join pieces into one text.
-
-    >>> join_texts(["a", "b"], ", ")
-    'a, b'
-
-    Raises:
-        ValueProblem: it would be longer than MAX_TEXT_CHARACTERS; the text is not built.
-    """
+    """Join pieces into one text."""
     taken, length = [], 0
     for piece in pieces:
         length += len(piece) + len(separator)
@@ -326,11 +236,7 @@ def join_texts(pieces: Iterable[str], separator: str = "") -> str:
 
 
 def require_bounded(value: Any) -> Any:
-    """Return the value itself, unless it is larger than an expression may give.
-
-    Raises:
-        ValueProblem: it is larger.
-    """
+    """Return the value itself, unless it is larger than an expression may give."""
     if isinstance(value, str):
         if len(value) > MAX_TEXT_CHARACTERS:
             raise ValueProblem(f"a text has more than {MAX_TEXT_CHARACTERS:,} characters", "value-too-large")

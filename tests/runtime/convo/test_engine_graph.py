@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from memorygraph.compiler.convo.graph import Always, InCode, InWords, NodeGraph, graph_of, message_role
+from memorygraph.compiler.convo import Always, InCode, InWords, NodeGraph, graph_of
 from memorygraph.languages import parse
-from memorygraph.languages.convo.syntax import FunctionMessage, Template
+from memorygraph.languages.convo.syntax import FunctionMessage, Template, message_role
 
 
 def graph(source: str) -> NodeGraph:

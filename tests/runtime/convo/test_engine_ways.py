@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from memorygraph.errors import MemoryGraphError, ScriptError
-from memorygraph.runtime.convo.controller import ConvoGraphController, convo_graph, execute_convo_graph
-from memorygraph.runtime.convo.conversation import Conversation
+from memorygraph.runtime.convo.controller import Conversation, ConvoGraphController, convo_graph, execute_convo_graph
 from memorygraph.runtime.convo.engine import RunListener
 from memorygraph.runtime.convo.steps import ConvoGraphResult, ConvoStep, ModelCall
 from memorygraph.scripted.replies import Failure, Request, ScriptedAnswer

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from memorygraph.errors import ModelError, ScriptError, Source
 from memorygraph.languages.convo.syntax import Template
-from memorygraph.llm.shapes import ReplyError
+from memorygraph.llm.structured import ReplyError
 from memorygraph.runtime.convo.evaluator import Evaluator
+from memorygraph.runtime.convo.inference import read_arguments, tool_schema
 from memorygraph.runtime.convo.scope import Environment
-from memorygraph.runtime.convo.tools import read_arguments, tool_schema
 from memorygraph.runtime.convo.types import BASIC, Enum
 from memorygraph.runtime.convo.values import UNDEFINED
 from tests.runtime.convo.expressions import Script, evaluate, failure

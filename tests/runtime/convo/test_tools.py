@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memorygraph.languages.convo.syntax import FunctionMessage
-from memorygraph.llm.shapes import ReplyError
-from memorygraph.runtime.convo.tools import read_arguments, tool_schema
+from memorygraph.llm.structured import ReplyError
+from memorygraph.runtime.convo.inference import read_arguments, tool_schema
 from memorygraph.runtime.convo.types import BASIC
 from tests.runtime.convo.expressions import Script
 from tests.runtime.convo.test_values import JSON

@@ -20,27 +20,18 @@ Implementation = TypeVar("Implementation", bound=Callable[..., Any])
 
 @dataclass(frozen=True)
 class Builtin:
-    """A built-in function: its name in Convo-Lang, and its implementation in Python.
-
-    `max_arguments` is None where it takes any number. `pure` functions can be called in a `define`. A `scoped`
-    implementation takes the scope of the call before the arguments. The size of what a `measured` one takes and
-    gives counts as work.
-    """
+    """A built-in function: its name in Convo-Lang, and its implementation in Python."""
 
     name: str
     run: Callable[..., Any]
     min_arguments: int = 0
-    max_arguments: int | None = None
-    pure: bool = True
-    scoped: bool = False
-    measured: bool = True
+    max_arguments: int | None = None  # None for any number
+    pure: bool = True  # may be called in a `define`
+    scoped: bool = False  # takes the scope of the call before the arguments
+    measured: bool = True  # the size of what it takes and gives counts as work
 
     def call(self, scope: ConvoScope, values: list[Any]) -> Any:
-        """Call the function.
-
-        Raises:
-            ValueProblem: the arguments are too many or too few, or have the wrong types.
-        """
+        """Call the function."""
         given = len(values)
         if given < self.min_arguments or (self.max_arguments is not None and given > self.max_arguments):
             raise ValueProblem(f"`{self.name}` takes {self.arity}, and was given {given}", "invalid-argument-count")
@@ -51,11 +42,7 @@ class Builtin:
 
     @property
     def arity(self) -> str:
-        """The number of arguments in words.
-
-        >>> Builtin("f", print, 1, 2).arity, Builtin("f", print, 0, 0).arity
-        ('1 to 2 arguments', 'no arguments')
-        """
+        """The number of arguments in words."""
         least, most = self.min_arguments, self.max_arguments
         counted = least if most is None else most
         words = f"{counted or 'no'} argument{'s' * (counted != 1)}"
@@ -64,8 +51,7 @@ class Builtin:
         return words if least == most else f"{least} to {words}"
 
 
-FUNCTIONS: dict[str, Builtin] = {}
-"""Every built-in function that takes values, by its name in Convo-Lang."""
+FUNCTIONS: dict[str, Builtin] = {}  # by the name in Convo-Lang
 
 
 def builtin(name: str, *, pure: bool = True, measured: bool = True) -> Callable[[Implementation], Implementation]:

@@ -1,4 +1,4 @@
-"""The graph in a conversation: its nodes, their children, and their routes in the order of the source. Pure.
+"""Convo: a conversation to the graph of its nodes and routes, and to the queries that store it.
 
 A node reaches to the next `node`, `nodeEnd`, `goto` or `exitGraph`. Messages outside of the nodes are the conversation
 around the graph. Source: seeds/convo-node-graphs.txt.
@@ -10,19 +10,16 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
-from memorygraph.errors import Source, Span
+from memorygraph.compiler.identity import program_id, program_properties
+from memorygraph.errors import ScriptError, Source, Span
 from memorygraph.languages.convo import syntax
+from memorygraph.languages.convo.syntax import NODE_ENDS, ROUTE_ROLES, message_role
+from memorygraph.library import CYPHER
+from memorygraph.query import Query
 
-OUTSIDE = "main"
-"""The id that a `goto` without an id has: no node."""
-
-EXIT = "exit"
-"""The name of the way out of a graph."""
-
+OUTSIDE = "main"  # the id of a `goto` without an id: no node
+EXIT = "exit"  # the name of the way out of a graph
 AUTO, NEXT = "auto", "next"
-
-ENDS_OF_A_NODE = frozenset({"node", "nodeEnd", "goto", "exitGraph"})
-ROUTING = frozenset({"to", "from", "exit"})
 
 
 @dataclass(frozen=True)
@@ -49,17 +46,13 @@ Condition: TypeAlias = Always | InWords | InCode
 
 @dataclass(frozen=True)
 class Route:
-    """A way out of a node: `target` is the id of a node, `auto`, `next`, or None for an exit.
+    """A way out of a node."""
 
-    `candidates` are the nodes among which `auto` chooses, where the source names them; `model` judges the condition
-    in place of the run's own; `written` is the route as messages and errors name it.
-    """
-
-    target: str | None
+    target: str | None  # the id of a node, `auto`, `next`, or None for an exit
     condition: Condition
-    candidates: tuple[str, ...] = ()
-    model: str | None = None
-    written: str = ""
+    candidates: tuple[str, ...] = ()  # the nodes among which `auto` chooses, where the source names them
+    model: str | None = None  # judges the condition in place of the run's own model
+    written: str = ""  # the route as messages and errors name it
     span: Span = field(default=Span(0, 0), compare=False, repr=False)
 
     @property
@@ -77,10 +70,8 @@ class Route:
         if isinstance(self.condition, InWords):
             parts = (part if isinstance(part, str) else "{{…}}" for part in self.condition.text.parts)
             written = "".join(parts)
-        elif written.lstrip().startswith("@"):
-            written = written.partition("=")[2]
         else:
-            written = written.partition("\n")[2]
+            written = written.partition("=" if written.lstrip().startswith("@") else "\n")[2]
         return " ".join(written.split())
 
 
@@ -106,10 +97,6 @@ class GraphNode:
     def functions(self) -> tuple[syntax.FunctionMessage, ...]:
         """The functions that are tools while this node is the current one."""
         return functions_of(self.children)
-
-    def tag(self, name: str) -> str | None:
-        """The text of a tag of the node: empty for a tag without text, None for a tag that is missing."""
-        return tag_of(self.message, name)
 
 
 @dataclass(frozen=True)
@@ -152,7 +139,7 @@ def graph_of(conversation: syntax.ParsedConversation) -> NodeGraph:
     for id_ in order:
         head, children = heads[id_]
         in_order = tuple(sorted(routes[id_], key=lambda route: route.span.start))
-        nodes[id_] = GraphNode(head, tuple(m for m in children if message_role(m) not in ROUTING), in_order)
+        nodes[id_] = GraphNode(head, tuple(m for m in children if message_role(m) not in ROUTE_ROLES), in_order)
     return NodeGraph(nodes, tuple(message for head, messages in parts if head is None for message in messages))
 
 
@@ -163,7 +150,7 @@ def split_parts(
     head: syntax.TextMessage | None = None
     inside: list[syntax.Message] = []
     for message in messages:
-        if message_role(message) not in ENDS_OF_A_NODE:
+        if message_role(message) not in NODE_ENDS:
             inside.append(message)
             continue
         yield head, inside
@@ -186,11 +173,6 @@ def id_after(order: list[str], id_: str) -> str | None:
     return order[index] if index < len(order) else None
 
 
-def message_role(message: syntax.Message) -> str:
-    """The role of a message, without the `!` of code; a function has none."""
-    return "" if isinstance(message, syntax.FunctionMessage) else message.role.removesuffix("!")
-
-
 def tag_of(message: syntax.Message, name: str) -> str | None:
     """The text of the last tag of a name: empty for a tag without text, None for a tag that is missing."""
     return next((tag.text or "" for tag in reversed(message.tags) if tag.name == name), None)
@@ -210,20 +192,22 @@ def declared_routes(
     """Read the routes that a node declares, each with the id of the node that it leads out of."""
     id_, model = id_in(head.head), tag_of(head, "routingModel")
     for tag in head.tags:
-        if tag.name in ROUTING:
+        if tag.name in ROUTE_ROLES:
             name, route = read_tag(tag)
             yield from direct_route(tag.name, name, replace(route, model=model), id_, order)
     for message in children:
-        if isinstance(message, (syntax.TextMessage, syntax.CodeMessage)) and message_role(message) in ROUTING:
-            code = isinstance(message, syntax.CodeMessage)
-            route = Route(
-                None,
-                InCode(message.statements) if isinstance(message, syntax.CodeMessage) else in_words(message.content),
-                model=tag_of(message, "routingModel") or model,
-                written=f"> {message_role(message)}{'!' if code else ''} {message.head}".rstrip(),
-                span=message.span,
-            )
-            yield from direct_route(message_role(message), message.head.strip(), route, id_, order)
+        role = message_role(message)
+        if isinstance(message, syntax.FunctionMessage) or role not in ROUTE_ROLES:
+            continue
+        code = isinstance(message, syntax.CodeMessage)
+        route = Route(
+            None,
+            InCode(message.statements) if isinstance(message, syntax.CodeMessage) else in_words(message.content),
+            model=tag_of(message, "routingModel") or model,
+            written=f"> {role}{'!' if code else ''} {message.head}".rstrip(),
+            span=message.span,
+        )
+        yield from direct_route(role, message.head.strip(), route, id_, order)
 
 
 def read_tag(tag: syntax.Tag) -> tuple[str, Route]:
@@ -266,3 +250,48 @@ def direct_route(kind: str, name: str, route: Route, id_: str, order: list[str])
         if words and set(words) <= set(order):
             candidates, route = tuple(words), replace(route, condition=Always())
     yield id_, replace(route, target=target, candidates=candidates)
+
+
+# Queries
+
+
+def compile_convo(program: syntax.ConvoProgram, namespace: str) -> list[Query]:
+    """The queries that store a graph, and offer it by the name of its file.
+
+    Raises:
+        ScriptError: the conversation is wrong.
+    """
+    source = program.source
+    properties = program_properties(source, language=program.language)
+    offer = CYPHER["programs/offer-graph"](namespace=namespace, id=program_id(source), properties=properties)
+    return [compile_graph(program, namespace), offer]
+
+
+def compile_graph(program: syntax.ConvoProgram, namespace: str) -> Query:
+    """Compile a conversation to the query that stores its nodes and routes."""
+    if program.problems:
+        raise ScriptError(list(program.problems))
+    graph, source = graph_of(program.conversation), program.source
+    id_ = program_id(source)
+
+    def node_row(name: str, description: str, order: int, *, leaves: bool = False) -> dict[str, object]:
+        properties = {"name": name, "description": description}
+        return {"id": f"{id_}/{name}", "order": order, "exit": leaves, "properties": properties}
+
+    nodes = [node_row(node.id, node.description, order) for order, node in enumerate(graph.nodes.values())]
+    routes = [
+        {
+            "source": f"{id_}/{node.id}",
+            "target": f"{id_}/{target}",
+            "order": order,
+            "kind": route.kind,
+            "condition": route.condition_text(source),
+        }
+        for node in graph.nodes.values()
+        for order, route in enumerate(node.routes)
+        for target in graph.targets(node, route)
+    ]
+    if any(route["target"] == f"{id_}/{EXIT}" for route in routes) and EXIT not in graph.nodes:
+        nodes.append(node_row(EXIT, "the way out of the graph", len(nodes), leaves=True))
+    properties = program_properties(source, source=source.text)
+    return CYPHER["convo/write-graph"](namespace=namespace, id=id_, properties=properties, nodes=nodes, routes=routes)
