@@ -34,6 +34,7 @@ A `Problem` is one finding in a script, with its place. `check` returns problems
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cached_property
@@ -81,13 +82,7 @@ class Problem:
 
     def as_dict(self) -> dict[str, str | int | None]:
         """The problem as `--json` prints it."""
-        return {
-            "file": self.file,
-            "line": self.line,
-            "column": self.column,
-            "message": self.message,
-            "code": self.code,
-        }
+        return {"file": self.file, "line": self.line, "column": self.column, "message": self.message, "code": self.code}
 
 
 def _window(line: str, column: int, width: int = 100) -> tuple[str, int]:
@@ -124,12 +119,7 @@ class Source:
 
     @cached_property
     def _line_starts(self) -> list[int]:
-        starts = [0]
-        position = self.text.find("\n")
-        while position >= 0:
-            starts.append(position + 1)
-            position = self.text.find("\n", position + 1)
-        return starts
+        return [0, *(match.end() for match in re.finditer("\n", self.text))]
 
     def position(self, offset: int) -> tuple[int, int]:
         """The line and the column, both from 1, of the character at an offset."""

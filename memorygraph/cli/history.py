@@ -7,8 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from memorygraph.cli.output import counted, json_option, print_json, print_table, say
-from memorygraph.cli.settings import Settings
+from memorygraph.cli.output import (
+    counted,
+    json_option,
+    print_counts,
+    print_done,
+    print_json,
+    print_values,
+    say,
+    wants_json,
+)
+from memorygraph.cli.settings import pass_graph
 
 if TYPE_CHECKING:
     from memorygraph.client import MemoryGraph
@@ -41,67 +50,47 @@ def as_of(graph: MemoryGraph, moment: int | datetime) -> Snapshot:
 @click.command("history")
 @click.argument("identifier", metavar="ID")
 @json_option
-@click.pass_obj
-def history_command(settings: Settings, *, identifier: str, as_json: bool) -> None:
+@pass_graph
+def history_command(graph: MemoryGraph, *, identifier: str) -> None:
     """Show who changed a node or an edge, when and from what; also of one that is deleted."""
-    with settings.connect() as graph:
-        changes = graph.history(identifier)
-    if as_json:
-        print_json([change.as_dict() for change in changes])
-    else:
-        rows = [(c.revision, format_time(c.at), c.action, difference_of(c), asked_by(c), c.file) for c in changes]
-        print_table(("revision", "at", "", "what", "by", "file"), rows)
+    print_values(
+        graph.history(identifier),
+        ("revision", "at", "", "what", "by", "file"),
+        lambda c: (c.revision, format_time(c.at), c.action, difference_of(c), asked_by(c), c.file),
+    )
 
 
 @click.command("revisions")
-@click.option(
-    "--limit", default=20, show_default=True, type=click.IntRange(1, 100_000), metavar="N", help="At most so many."
-)
+@click.option("--limit", default=20, type=click.IntRange(1, 100_000), metavar="N", help="At most so many.")
 @json_option
-@click.pass_obj
-def revisions_command(settings: Settings, *, limit: int, as_json: bool) -> None:
+@pass_graph
+def revisions_command(graph: MemoryGraph, *, limit: int) -> None:
     """List the loads of the namespace, the newest first."""
-    with settings.connect() as graph:
-        found = graph.revisions(limit)
-    if as_json:
-        print_json([revision.as_dict() for revision in found])
-    elif found:
-        rows = [
-            (
-                r.revision,
-                format_time(r.at),
-                f"undo of {r.undoes}" if r.undoes else r.language,
-                counted(r.counts),
-                asked_by(r),
-                r.file,
-            )
-            for r in found
-        ]
-        print_table(("revision", "at", "what", "changed", "by", "file"), rows)
-    else:
-        say("nothing was ever loaded here")
+
+    def row(of: Revision) -> tuple[Any, ...]:
+        what = f"undo of {of.undoes}" if of.undoes else of.language
+        return of.revision, format_time(of.at), what, counted(of.counts), asked_by(of), of.file
+
+    columns = ("revision", "at", "what", "changed", "by", "file")
+    print_values(graph.revisions(limit), columns, row, if_empty="nothing was ever loaded here")
 
 
 @click.command("undo")
 @click.argument("revision", type=click.IntRange(min=1))
 @click.option("--dry-run", is_flag=True, help="Do everything, report it, and roll back.")
 @json_option
-@click.pass_obj
-def undo_command(settings: Settings, *, revision: int, dry_run: bool, as_json: bool) -> None:
+@pass_graph
+def undo_command(graph: MemoryGraph, *, revision: int, dry_run: bool) -> None:
     """Take back what a revision did, by a new one; refused if a later one has changed that, or needs it.
 
     What it created is deleted, what it changed or deleted becomes what it was. An undo can be undone, too.
     """
-    with settings.connect() as graph:
-        report = graph.undo(revision, dry_run=dry_run)
-    if as_json:
+    report = graph.undo(revision, dry_run=dry_run)
+    if wants_json():
         print_json({**report.as_dict(), "errors": []})
         return
     click.echo(f"revision {revision} undone by revision {report.revision} of namespace {report.namespace}")
-    kinds = ("nodes", "edges")
-    ways = ("created", "updated", "deleted")
-    counts = report.as_dict()
-    print_table(("", *ways), [(kind, *(counts[f"{kind}_{way}"] for way in ways)) for kind in kinds])
+    print_counts(report)
     if dry_run:
         say("a dry run: nothing was changed")
 
@@ -110,18 +99,14 @@ def undo_command(settings: Settings, *, revision: int, dry_run: bool, as_json: b
 @click.option("--before", type=click.IntRange(min=0), metavar="REVISION", help="Keep what was so from this one on.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @json_option
-@click.pass_obj
-def purge_command(settings: Settings, *, before: int | None, yes: bool, as_json: bool) -> None:
+@pass_graph
+def purge_command(graph: MemoryGraph, *, before: int | None, yes: bool) -> None:
     """Forget what was deleted and what was changed from; the present stays. This cannot be undone."""
-    with settings.connect() as graph:
-        if not yes:
-            what = "everything that is no longer so" if before is None else f"what was so before revision {before}"
-            click.confirm(f"Forget {what} in namespace {graph.namespace}?", abort=True, err=True)
-        forgotten = graph.purge(before)
-    if as_json:
-        print_json({"forgotten": forgotten})
-    else:
-        say(f"forgotten: {forgotten} former states of nodes and edges")
+    if not yes:
+        what = "everything that is no longer so" if before is None else f"what was so before revision {before}"
+        click.confirm(f"Forget {what} in namespace {graph.namespace}?", abort=True, err=True)
+    forgotten = graph.purge(before)
+    print_done({"forgotten": forgotten}, f"forgotten: {forgotten} former states of nodes and edges")
 
 
 def format_time(at: datetime | None) -> str:

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from memorygraph.cli.failure import print_error
-from memorygraph.cli.output import print_text, say
+from memorygraph.cli.output import print_text, say, say_error
 from memorygraph.cli.run import allow_host_option, allow_tool_option, mock_option, model_option
 from memorygraph.cli.settings import Settings
 from memorygraph.cli.trace import print_event
@@ -88,7 +87,7 @@ def execute_entry(session: Session, entry: str) -> None:
     except ScriptError as error:
         say(str(error))
     except MemoryGraphError as error:
-        print_error(error, as_json=False)
+        say_error(error)
 
 
 def list_names(session: Session) -> str:

@@ -1,4 +1,4 @@
-"""The command `run`."""
+"""The commands on programs: `run`, `programs` and `graph`; and the options of those that run something."""
 
 from __future__ import annotations
 
@@ -11,15 +11,24 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from memorygraph.cli.arguments import parse_json_argument
-from memorygraph.cli.output import json_option, print_json, print_no_errors, print_text, say
-from memorygraph.cli.settings import Settings
+from memorygraph.cli.output import (
+    count_of,
+    json_option,
+    print_done,
+    print_json,
+    print_text,
+    print_values,
+    say,
+    wants_json,
+)
+from memorygraph.cli.settings import Settings, pass_graph
 from memorygraph.cli.trace import TraceOutput
-from memorygraph.errors import ScriptError
+from memorygraph.errors import MemoryGraphError, ScriptError
 from memorygraph.languages import LANGUAGES, Script, language_of, parse
 from memorygraph.scripts import read_script
 
 if TYPE_CHECKING:
+    from memorygraph.client import MemoryGraph
     from memorygraph.languages.agentscript.syntax import Field
 
 model_option = click.option("--model", metavar="NAME", help="Ask this model in place of those that the program names.")
@@ -40,7 +49,7 @@ allow_host_option = click.option(
 @click.option("--agent", metavar="NAME", help="Begin with this agent.")
 @click.option("--function", metavar="NAME", help="Begin with this function.")
 @click.option("--trace", metavar="FILE|pretty", help="Write the trace to a file, or show it as it happens.")
-@click.option("--max-steps", type=click.IntRange(min=1), default=100, show_default=True, metavar="N")
+@click.option("--max-steps", type=click.IntRange(min=1), default=100, metavar="N")
 @allow_tool_option
 @allow_host_option
 @click.option(
@@ -61,7 +70,6 @@ def run_command(
     stored: bool,
     check: bool,
     quiet: bool,
-    as_json: bool,
     **options: Any,
 ) -> None:
     """Run a program, and print its value.
@@ -80,18 +88,19 @@ def run_command(
     if program.problems:
         raise ScriptError(list(program.problems))
     if check:
-        print_no_errors(as_json=as_json)
+        print_done({"errors": []}, "no errors")
         return
-    ask = None if as_json or not sys.stdin.isatty() else ask_for_field
+    for_people = not wants_json()
+    ask = ask_for_field if for_people and sys.stdin.isatty() else None
     # A program finds its files beside it, and a stored one finds none.
     program_folder = TemporaryDirectory() if stored else nullcontext(Path(file).parent)
     with (
-        TraceOutput(trace, shown=language.shows_steps and not quiet and not as_json) as events,
+        TraceOutput(trace, shown=language.shows_steps and for_people and not quiet) as events,
         settings.connect() as graph,
         program_folder as folder,
     ):
         result = graph.run(program, input=value, folder=folder, listener=events.listen, ask=ask, **options)
-    if as_json:
+    if not for_people:
         shown = {"file": events.file} if events.file else result.trace
         print_json({**result.as_dict(), "trace": shown, "errors": []})
         return
@@ -99,8 +108,8 @@ def run_command(
         result.value if isinstance(result.value, str) else json.dumps(result.value, indent=2, ensure_ascii=False)
     )
     if not quiet:
-        count = len(result.steps)
-        say(f"{count} {language.step_noun}{'s' * (count != 1)}; run {result.run}, conversation {result.conversation}")
+        steps = count_of(len(result.steps), language.step_noun)
+        say(f"{steps}; run {result.run}, conversation {result.conversation}")
 
 
 def ask_for_field(field: Field) -> Any:
@@ -112,3 +121,108 @@ def ask_for_field(field: Field) -> Any:
         return json.loads(text)
     except ValueError:
         return text
+
+
+def parse_json_argument(given: str, option: str, *, or_text: bool = False) -> Any:
+    """The JSON value of an argument, or of the file that it names after `@`; with `or_text` any other text as it is.
+
+    Raises:
+        MemoryGraphError: it is not JSON.
+    """
+    text = read_script(given[1:]) if given.startswith("@") else given
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        if or_text:
+            return text
+        example = '\'{"question": "…"}\''
+        raise MemoryGraphError(
+            f"{option} is not JSON: {error}; write for example {example}, or @ and the name of a file"
+        ) from error
+
+
+def split_pair(given: str, option: str, form: str) -> tuple[str, str]:
+    """The two sides of `NAME=VALUE`.
+
+    Raises:
+        MemoryGraphError: there is no `=` in it.
+    """
+    name, sign, value = given.partition("=")
+    if not sign:
+        raise MemoryGraphError(f"{option} takes {form}, and this is {given!r}")
+    return name, value
+
+
+@click.group("programs")
+def programs_command() -> None:
+    """List, show or forget stored programs; `run --stored NAME` runs one."""
+
+
+@programs_command.command("list")
+@json_option
+@pass_graph
+def list_programs_command(graph: MemoryGraph) -> None:
+    """Show every stored program: its name, its language, and when it was loaded."""
+    columns = ("name", "language", "file", "loaded at")
+    print_values(
+        graph.programs(), columns, lambda stored: (stored.name, stored.language, stored.file, stored.loaded_at)
+    )
+
+
+@programs_command.command("show")
+@click.argument("name")
+@json_option
+@pass_graph
+def show_programs_command(graph: MemoryGraph, *, name: str) -> None:
+    """Print the source of a stored program."""
+    source = graph.program(name).source.text
+    if wants_json():
+        print_json({"name": name, "source": source})
+    else:
+        print_text(source, nl=not source.endswith("\n"))
+
+
+@programs_command.command("forget")
+@click.argument("name")
+@json_option
+@pass_graph
+def forget_programs_command(graph: MemoryGraph, *, name: str) -> None:
+    """Let a program be run by its name no longer; the records of its runs stay."""
+    graph.forget_program(name)
+    print_done({"forgotten": name}, f"forgot the program {name}")
+
+
+@click.command("graph")
+@click.argument("file", metavar="FILE")
+@click.option("--format", "format_", type=click.Choice(["mermaid", "svg"]), default="mermaid")
+@click.option("--run", "run_", metavar="RUN", help="Draw the path of this run on it.")
+@click.option("--output", "-o", metavar="FILE", help="Write it there instead of printing it.")
+@json_option
+@click.pass_obj
+def graph_command(settings: Settings, *, file: str, format_: str, run_: str | None, output: str | None) -> None:
+    """Draw the node graph of a Convo-Lang file, with the path of a run on it when one is given."""
+    from memorygraph.runtime.convo.picture import draw
+
+    program = parse(read_script(file), "convo", file=file)
+    if program.problems:
+        raise ScriptError(list(program.problems))
+    path: list[str] = []
+    exited = False
+    if run_ is not None:
+        from memorygraph.runtime.convo.store import find_run
+
+        with settings.connect() as client:
+            kept = find_run(client.scope, run_)
+        path = [step.node for step in kept.steps if not step.branch]
+        exited = kept.status == "done"
+    picture = draw(program, format_, path, exited=exited)
+    if output is not None:
+        try:
+            Path(output).write_text(picture + "\n", "utf-8")
+        except OSError as error:
+            raise MemoryGraphError(f"the picture cannot be written to {output}: {error.strerror}") from error
+        say(f"written to {output}")
+    if wants_json():
+        print_json({"format": format_, "picture": picture, "path": path, "errors": []})
+    elif output is None:
+        print_text(picture)

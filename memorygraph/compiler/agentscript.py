@@ -10,11 +10,7 @@ from memorygraph.query import Query
 
 
 def compile_agentscript(program: AgentScriptProgram, namespace: str) -> list[Query]:
-    """The query that stores a program; one that needs files beside it is refused.
-
-    Raises:
-        ScriptError: the program is wrong, or needs other files.
-    """
+    """The query that stores a program; one that needs files beside it is refused."""
     source = program.source
     needed = [
         source.problem(

@@ -1,7 +1,6 @@
 """What memorygraph uses of the Neo4j driver beside its public interface. Tests say in which version each was seen.
 
-Each function does without where a driver does not have it: what is lost then is a limit of time or a round trip, and
-never an answer.
+Where a driver lacks one of these, a time limit or a saved round trip is lost, and never an answer.
 """
 
 from __future__ import annotations
@@ -14,11 +13,8 @@ import neo4j
 
 
 def bound_silence(driver: neo4j.Driver, opening_seconds: float, silence_seconds: float) -> None:
-    """Let a connection fail when it does not open in time, or when its server has been silent for too long.
-
-    The driver waits for as long as the server has asked it to (two minutes by default), and indefinitely where it has
-    not asked.
-    """
+    """Let a connection fail when it does not open in time, or when its server is silent for too long."""
+    # The driver waits as long as the server asks for (two minutes by default), and indefinitely where it does not ask.
     pool = getattr(driver, "_pool", None)
     open_connection = getattr(pool, "opener", None)
     if pool is None or open_connection is None:
@@ -37,13 +33,10 @@ def bound_silence(driver: neo4j.Driver, opening_seconds: float, silence_seconds:
 
 @contextmanager
 def bound_answer(connected: neo4j.Session | neo4j.Transaction, seconds: float) -> Iterator[None]:
-    """Give the server this many seconds to answer, whatever it sends meanwhile.
-
-    The driver only bounds each silence. HTTP has timeouts of its own, and no such socket.
-    """
+    """Give the server this many seconds to answer; the driver itself only bounds each silence."""
     socket: Any = getattr(getattr(connected, "_connection", None), "socket", None)
     if not hasattr(socket, "set_read_deadline"):
-        yield
+        yield  # over HTTP, which has timeouts of its own
         return
     socket.set_read_deadline(seconds)
     try:
@@ -53,10 +46,7 @@ def bound_answer(connected: neo4j.Session | neo4j.Transaction, seconds: float) -
 
 
 def pipeline_begin(session: neo4j.Session) -> AbstractContextManager[Any]:
-    """Let a transaction that is begun within this context begin together with its first query.
-
-    A simple read then takes two round trips instead of three, as in the driver's own `execute_query`.
-    """
+    """Let a transaction begin together with its first query, as in the driver's own `execute_query`."""
     pipelined: AbstractContextManager[Any] = getattr(session, "_pipelined_begin", nullcontext())
     return pipelined
 

@@ -1,4 +1,4 @@
-"""What is read from the graph: nodes, edges, neighbours and search hits, as values."""
+"""Nodes, edges, neighbours and search hits as values, and the reads that return them."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from typing import Any
 from memorygraph.graph.namespace import Namespace, NamespaceTransaction
 from memorygraph.graph.search import lucene_query
 
-# A whole graph may be large, and its reader slow.
-ALL_SECONDS = 3600.0
+ALL_SECONDS = 3600.0  # a whole graph may be large, and its reader slow
 
 
 @dataclass(frozen=True)
@@ -69,19 +68,19 @@ class Hit:
 
 
 def find_node(namespace: Namespace, identifier: str) -> Node | None:
-    """The node with this id, or None."""
+    """Find the node with this id."""
     rows = namespace.read("read/node", id=identifier)
     return Node(**rows[0]) if rows else None
 
 
 def find_edge(namespace: Namespace, identifier: str) -> Edge | None:
-    """The edge with this id, or None."""
+    """Find the edge with this id."""
     rows = namespace.read("read/edge", id=identifier)
     return Edge(**rows[0]) if rows else None
 
 
 def search(namespace: Namespace, text: str, limit: int) -> list[Hit]:
-    """The nodes whose name or data hold words of the text, best first; any text is a valid search."""
+    """Find the nodes whose name or data hold words of the text, best first; any text is a valid search."""
     terms = lucene_query(text, namespace.name)
     if terms is None:
         return []
@@ -90,53 +89,46 @@ def search(namespace: Namespace, text: str, limit: int) -> list[Hit]:
 
 
 def find_neighbours(namespace: Namespace, identifier: str, depth: int) -> list[Neighbour]:
-    """The nodes at most `depth` edges away, in or out, nearest first; breadth first.
-
-    The first two levels are one query, because most questions end there; each further one is another.
-    """
+    """Find the nodes at most `depth` edges away, in or out, nearest first."""
 
     def walk(transaction: NamespaceTransaction) -> list[Neighbour]:
         seen, level, found = {identifier}, [identifier], []
+        # One query for two levels, because most questions end there.
         near = transaction.run("read/edges-within-two", id=identifier) if depth > 1 else []
         for distance in range(1, depth + 1):
             if distance <= 2 <= depth:
                 rows = [row for row in near if row["step"] == distance]
             else:
                 rows = transaction.run("read/edges-of-nodes", ids=level)
-            reached = _next_level(rows, seen, distance)
+            reached = _collect_level(rows, seen, distance)
+            if not reached:
+                break
             found += reached
             level = [neighbour.id for neighbour in reached]
             seen.update(level)
-            if not level:
-                break
         return found
 
     return namespace.read_with(walk)
 
 
-def _next_level(rows: list[dict[str, Any]], seen: set[str], distance: int) -> list[Neighbour]:
-    nodes: dict[str, Node] = {}
-    edges: dict[str, dict[str, Edge]] = {}
+def _collect_level(rows: list[dict[str, Any]], seen: set[str], distance: int) -> list[Neighbour]:
+    edges: dict[tuple[str, str, str], dict[str, Edge]] = {}
     for row in rows:
         if row["other_id"] not in seen:
-            nodes[row["other_id"]] = Node(row["other_id"], row["other_name"], row["other_data"])
             edge = Edge(row["id"], row["from_node"], row["to_node"], row["verb"], row["weight"])
-            edges.setdefault(row["other_id"], {})[edge.id] = edge
-    return [
-        Neighbour(node.id, node.name, node.data, distance, tuple(edges[node.id].values()))
-        for node in sorted(nodes.values(), key=lambda node: node.id)
-    ]
+            edges.setdefault((row["other_id"], row["other_name"], row["other_data"]), {})[edge.id] = edge
+    return [Neighbour(*node, distance, tuple(edges[node].values())) for node in sorted(edges)]
 
 
 def all_nodes(namespace: Namespace) -> Generator[Node, None, None]:
-    """Every node of a namespace in the order of the ids, as they are read; to be closed where the rest is not."""
+    """Yield every node in the order of the ids; close the generator to stop early."""
     with closing(namespace.stream("read/all-nodes", seconds=ALL_SECONDS)) as rows:
         for row in rows:
             yield Node(**row)
 
 
 def all_edges(namespace: Namespace) -> Generator[Edge, None, None]:
-    """Every edge of a namespace in the order of the ids, as they are read; to be closed where the rest is not."""
+    """Yield every edge in the order of the ids; close the generator to stop early."""
     with closing(namespace.stream("read/all-edges", seconds=ALL_SECONDS)) as rows:
         for row in rows:
             yield Edge(**row)

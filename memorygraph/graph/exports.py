@@ -25,26 +25,13 @@ _GRAPHML_KEYS = (
     ("edge", "weight", "double"),
 )
 
-Writer = Callable[[Iterator[Node], Iterator[Edge]], Iterator[str]]
-
 
 def export(namespace: Namespace, file: TextIO, form: str = "contextscript") -> None:
-    """Write all nodes and edges of a namespace into an empty file, in the order of their ids, as of one moment.
-
-    A load that is committed while the pages are read would tear the picture: then the file is emptied, and the
-    reading begins again.
-
-    Raises:
-        NotFoundError: there is no such format.
-        MemoryGraphError: an element cannot be written in this format, or writers never paused.
-    """
+    """Write a namespace into an empty file, as of one moment, in the order of the ids."""
 
     def write() -> None:
-        with (
-            closing(all_nodes(namespace)) as nodes,
-            closing(all_edges(namespace)) as edges,
-        ):
-            file.writelines(written(form, nodes, edges))
+        with closing(all_nodes(namespace)) as nodes, closing(all_edges(namespace)) as edges:
+            file.writelines(format_elements(form, nodes, edges))
 
     def empty() -> None:
         file.seek(0)
@@ -53,47 +40,33 @@ def export(namespace: Namespace, file: TextIO, form: str = "contextscript") -> N
     read_at_rest(namespace, write, empty)
 
 
-def read_at_rest(namespace: Namespace, read: Callable[[], Result], forget: Callable[[], None] = lambda: None) -> Result:
-    """What `read` gives, if no load was committed while it read; else it is forgotten, and read again.
-
-    Raises:
-        MemoryGraphError: writers never paused.
-    """
+def read_at_rest(namespace: Namespace, read: Callable[[], Result], reset: Callable[[], None] = lambda: None) -> Result:
+    """Return what `read` returns; when a load was committed meanwhile, `reset` and read again."""
     for _ in range(MAX_TRIES):
-        before = _revision(namespace)
+        before = namespace.read("read/revision")
         result = read()
-        if _revision(namespace) == before:
+        if namespace.read("read/revision") == before:
             return result
-        forget()
+        reset()
     raise MemoryGraphError(f"namespace {namespace!r} changed during each of {MAX_TRIES} exports; try again later")
 
 
-def written(form: str, nodes: Iterator[Node], edges: Iterator[Edge]) -> Iterator[str]:
-    """Nodes and edges as a text, piece by piece.
-
-    Raises:
-        NotFoundError: there is no such format.
-        MemoryGraphError: an element cannot be written in this format.
-    """
+def format_elements(form: str, nodes: Iterator[Node], edges: Iterator[Edge]) -> Iterator[str]:
+    """Format nodes and edges, piece by piece."""
     if form not in FORMATS:
         raise NotFoundError(f"no export format {form!r}; there are {', '.join(FORMATS)}")
     return FORMATS[form](nodes, edges)
 
 
-def _revision(namespace: Namespace) -> int:
-    rows = namespace.read("read/revision")
-    return rows[0]["revision"] if rows else 0
-
-
 def _contextscript(nodes: Iterator[Node], edges: Iterator[Edge]) -> Iterator[str]:
     for node in nodes:
-        yield _printed(NodeDeclaration, node, node_id=node.id, name=node.name or "", data=node.data or "")
+        yield _declare(NodeDeclaration, node, node_id=node.id, name=node.name or "", data=node.data or "")
     for edge in edges:
         ends = {"from_node": edge.from_node, "to_node": edge.to_node}
-        yield _printed(EdgeDeclaration, edge, edge_id=edge.id, **ends, verb=edge.verb, weight=edge.weight)
+        yield _declare(EdgeDeclaration, edge, edge_id=edge.id, **ends, verb=edge.verb, weight=edge.weight)
 
 
-def _printed(statement: type[NodeDeclaration | EdgeDeclaration], element: Node | Edge, **arguments: str | float) -> str:
+def _declare(statement: type[NodeDeclaration | EdgeDeclaration], element: Node | Edge, **arguments: str | float) -> str:
     try:
         return print_statement(statement.model_validate(arguments)) + "\n"
     except ValidationError as error:
@@ -126,7 +99,8 @@ def _graphml(nodes: Iterator[Node], edges: Iterator[Edge]) -> Iterator[str]:
 def _xml(kind: str, attributes: dict[str, str], data: Mapping[str, str] | None = None) -> str:
     element = ElementTree.Element(kind, attributes)
     for name, value in (data or {}).items():
-        if not all(map(_in_xml, value)):
+        # XML 1.0 has no other control characters; a carriage return would come back as a line feed.
+        if not all(c in "\t\n" or (c >= " " and c not in "\ufffe\uffff") for c in value):
             raise MemoryGraphError(
                 f"`{attributes['id']}` holds a character that XML cannot; export it with --format jsonl"
             )
@@ -134,9 +108,4 @@ def _xml(kind: str, attributes: dict[str, str], data: Mapping[str, str] | None =
     return ElementTree.tostring(element, encoding="unicode") + "\n"
 
 
-def _in_xml(character: str) -> bool:
-    """Whether XML 1.0 allows a character; a carriage return would come back as a line feed."""
-    return character in "\t\n" or (character >= " " and character not in "\ufffe\uffff")
-
-
-FORMATS: dict[str, Writer] = {"contextscript": _contextscript, "jsonl": _jsonl, "graphml": _graphml}
+FORMATS = {"contextscript": _contextscript, "jsonl": _jsonl, "graphml": _graphml}

@@ -1,8 +1,7 @@
 """History: who changed a node or an edge, when and from what, and the graph as it was.
 
-A present element knows the revision that its values are of (`since`); what it was before lies beside the graph, each
-former state with the revisions between which it was true. So creating something costs no more than it did without a
-history, the present is read as if there were none, and any revision can be read without undoing what came later.
+A present element knows the revision of its values (`since`). Its former states lie beside the graph, each with the
+revisions between which it was true: so the present is read, and created, as if there were no history.
 """
 
 from __future__ import annotations
@@ -11,11 +10,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from heapq import merge
+from operator import itemgetter
 from typing import Any, Literal, TextIO, TypeVar
 
 from memorygraph.errors import MemoryGraphError, NotFoundError
 from memorygraph.graph.elements import Edge, Node
-from memorygraph.graph.exports import written
+from memorygraph.graph.exports import format_elements
 from memorygraph.graph.namespace import Namespace, NamespaceTransaction
 from memorygraph.graph.writes import COUNTS
 
@@ -23,7 +23,6 @@ PAGE = 1000
 FORMERS_PER_TRANSACTION = 10_000
 ALL = 1 << 53
 
-Action = Literal["created", "changed", "deleted", "known"]
 Element = TypeVar("Element", Node, Edge)
 
 
@@ -31,14 +30,14 @@ Element = TypeVar("Element", Node, Edge)
 class Change:
     """What one revision did to a node or an edge: its values before and after, and whose load it was.
 
-    `action` is `created`, `changed` or `deleted`, or `known` where what was before is not: it was purged, or the
-    element is older than all history (revision 0).
+    `action` is `known` where the values before are not: they were purged, or the element is older than all history
+    (revision 0).
     """
 
     id: str
     kind: Literal["node", "edge"]
     revision: int
-    action: Action
+    action: Literal["created", "changed", "deleted", "known"]
     before: dict[str, Any] | None
     after: dict[str, Any] | None
     at: datetime | None = None
@@ -57,7 +56,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Revision:
-    """One load of a namespace: what it was, what it changed, and who asked for it; `undoes` is another's number."""
+    """One load of a namespace: what it was, what it changed, and who asked for it; `undoes` is another revision."""
 
     revision: int
     at: datetime
@@ -78,11 +77,7 @@ class Revision:
 
 
 def history_of(namespace: Namespace, identifier: str) -> list[Change]:
-    """All that happened to an id, the oldest first; also of what is deleted.
-
-    Raises:
-        NotFoundError: nothing ever had this id, or its history was purged.
-    """
+    """List all that happened to an id, the oldest first; also where it is deleted."""
     versions = namespace.read("history/versions", id=identifier)
     if not versions:
         raise NotFoundError(f"nothing in the history of namespace `{namespace}` has the id `{identifier}`")
@@ -90,53 +85,40 @@ def history_of(namespace: Namespace, identifier: str) -> list[Change]:
     changes: list[Change] = []
     former: dict[str, Any] | None = None
     for version, later in zip(versions, [*versions[1:], None], strict=True):
-        since, values = version["since"], _said(version["values"])
-        unknown = former is None and since <= first
-        action: Action = "changed" if former is not None else "known" if unknown else "created"
-        changes.append(_change(identifier, version["of"], since, action, former, values, version["began"]))
-        former = values if later is not None and later["since"] == version["until"] else None
-        if version["until"] is not None and former is None:
-            ended = version["ended"]
-            changes.append(_change(identifier, version["of"], version["until"], "deleted", values, None, ended))
+        kind, since, until, values = version["of"], version["since"], version["until"], _in_order(version["values"])
+        if former is not None:
+            action: Literal["created", "changed", "known"] = "changed"
+        else:
+            action = "known" if since <= first else "created"
+        changes.append(Change(identifier, kind, since, action, former, values, **_provenance(version["began"])))
+        former = values if later is not None and later["since"] == until else None
+        if until is not None and former is None:
+            changes.append(Change(identifier, kind, until, "deleted", values, None, **_provenance(version["ended"])))
     return changes
 
 
-def _change(
-    identifier: str,
-    kind: Literal["node", "edge"],
-    revision: int,
-    action: Action,
-    before: dict[str, Any] | None,
-    after: dict[str, Any] | None,
-    record: dict[str, Any] | None,
-) -> Change:
-    return Change(identifier, kind, revision, action, before, after, **(_asked(record) if record else {}))
-
-
-def _asked(record: dict[str, Any]) -> dict[str, Any]:
-    """What the record of a load says of itself and of who asked for it."""
+def _provenance(record: dict[str, Any] | None) -> dict[str, Any]:
+    """Return what the record of a load says of itself and of who asked for it; nothing without a record."""
+    if not record:
+        return {}
     named = {name: record.get(name) for name in ("language", "file", "model", "conversation", "message")}
     return {"at": record["at"].to_native(), "load": record["id"], "by": record.get("by") or "", **named}
 
 
-def _said(values: dict[str, Any]) -> dict[str, Any]:
-    """The values of an element in the order of its declaration; only the nodes of some have a kind."""
+def _in_order(values: dict[str, Any]) -> dict[str, Any]:
+    """Order the values of an element as its declaration does; only some nodes have a kind."""
     names = ("name", "data", "kind", "from_node", "to_node", "verb", "weight")
     return {name: values[name] for name in names if name in values and (name != "kind" or values[name] is not None)}
 
 
 def list_revisions(namespace: Namespace, limit: int) -> list[Revision]:
-    """The loads of a namespace, the newest first."""
+    """List the loads of a namespace, the newest first."""
     rows = namespace.read("history/revisions", limit=limit)
     return [_revision(row["load"]) for row in rows]
 
 
 def find_revision(namespace: Namespace, revision: int) -> Revision:
-    """One load of a namespace.
-
-    Raises:
-        NotFoundError: there is no revision of this number.
-    """
+    """Find one load of a namespace."""
     rows = namespace.read("history/load", revision=revision)
     if not rows:
         raise NotFoundError(f"namespace `{namespace}` has no revision {revision}; `memorygraph revisions` lists them")
@@ -144,19 +126,17 @@ def find_revision(namespace: Namespace, revision: int) -> Revision:
 
 
 def _revision(record: dict[str, Any]) -> Revision:
-    counts = {name: record.get(name) or 0 for name in COUNTS}
-    asked = {**_asked(record), "language": record.get("language") or ""}
     return Revision(
-        record["revision"],
+        revision=record["revision"],
         statements=record.get("statements") or 0,
-        counts=counts,
+        counts={name: record.get(name) or 0 for name in COUNTS},
         undoes=record.get("undoes"),
-        **asked,
+        **(_provenance(record) | {"language": record.get("language") or ""}),
     )
 
 
 def reach(namespace: Namespace) -> tuple[int, int]:
-    """The first revision that the history of a namespace goes back to, and its last one."""
+    """Return the first revision that the history of a namespace goes back to, and its last one."""
     rows = namespace.read("history/reach")
     return (rows[0]["first"], rows[0]["last"]) if rows else (0, 0)
 
@@ -189,10 +169,7 @@ class Snapshot:
         Raises:
             NotFoundError: no node had it at this revision, or the history that far back was purged.
         """
-        found = self.element(identifier)
-        if isinstance(found, Node):
-            return found
-        raise NotFoundError(f"`{identifier}` was the id of an edge at revision {self.revision}")
+        return self._element_of(Node, identifier, "an edge")
 
     def edge(self, identifier: str) -> Edge:
         """The edge that had this id.
@@ -200,10 +177,7 @@ class Snapshot:
         Raises:
             NotFoundError: no edge had it at this revision, or the history that far back was purged.
         """
-        found = self.element(identifier)
-        if isinstance(found, Edge):
-            return found
-        raise NotFoundError(f"`{identifier}` was the id of a node at revision {self.revision}")
+        return self._element_of(Edge, identifier, "a node")
 
     def nodes(self) -> Iterator[Node]:
         """Every node in the order of the ids, read page by page.
@@ -227,30 +201,33 @@ class Snapshot:
         Raises:
             NotFoundError: there is no such format, or the history that far back was purged.
         """
-        return "".join(written(format, self.nodes(), self.edges()))
+        return "".join(format_elements(format, self.nodes(), self.edges()))
 
     def export_to(self, file: TextIO, format: str = "contextscript") -> None:  # noqa: A002 - the name users type
         """Write the whole namespace as it was into a file, holding no more than a page of it in memory."""
-        file.writelines(written(format, self.nodes(), self.edges()))
+        file.writelines(format_elements(format, self.nodes(), self.edges()))
+
+    def _element_of(self, kind: type[Element], identifier: str, other: str) -> Element:
+        found = self.element(identifier)
+        if isinstance(found, kind):
+            return found
+        raise NotFoundError(f"`{identifier}` was the id of {other} at revision {self.revision}")
 
     def _elements(self, make: Callable[..., Element], present: str, former: str) -> Iterator[Element]:
-        """What has not changed since and what has, as one, page by page.
-
-        A load may change an element while this is read. So a page of the present is read before what of the past
-        lies beside it: then nothing is missed, and what is found in both is the same.
-        """
+        """Merge what has not changed since with what has, page by page."""
         after = ""
         last: str | None = ""
         while last is not None:
+            # The present before the past: what a load changes in between is then found twice, and never missed.
             rows = self._page(present, after=after)
             last = rows[-1]["id"] if len(rows) == PAGE else None
             found = {row["id"] for row in rows}
-            for row in merge(rows, self._past(former, after, last, found), key=lambda row: row["id"]):
+            for row in merge(rows, self._former_rows(former, after, last, found), key=itemgetter("id")):
                 yield make(**row)
             after = last or ""
         self._check()
 
-    def _past(self, name: str, after: str, last: str | None, found: set[str]) -> Iterator[dict[str, Any]]:
+    def _former_rows(self, name: str, after: str, last: str | None, found: set[str]) -> Iterator[dict[str, Any]]:
         while rows := self._page(name, after=after, last=last):
             for row in rows:
                 if row["id"] not in found:
@@ -271,12 +248,7 @@ class Snapshot:
 
 
 def snapshot(namespace: Namespace, revision: int | None, time: datetime | None) -> Snapshot:
-    """The namespace as of a revision, or as of a time; a time without a zone is local.
-
-    Raises:
-        MemoryGraphError: there is neither a revision nor a time, or both.
-        NotFoundError: there is no such revision yet, or the history that far back was purged.
-    """
+    """Return the namespace as of a revision, or as of a time; a time without a zone is local."""
     if (revision is None) == (time is None):
         raise MemoryGraphError("the graph is read as of a revision or as of a time")
     if revision is None:
@@ -292,12 +264,9 @@ def snapshot(namespace: Namespace, revision: int | None, time: datetime | None) 
 
 
 def purge(namespace: Namespace, before: int | None = None) -> int:
-    """Forget what was before a revision, or all that is no longer true; returns how many former states went.
+    """Forget the former states before a revision, or all of them, and return how many these were.
 
-    A long history goes in several transactions; one that was interrupted is finished by purging again.
-
-    Raises:
-        MemoryGraphError: the revision is negative.
+    It takes several transactions; a purge that was interrupted is finished by purging again.
     """
     if before is not None and before < 0:
         raise MemoryGraphError(f"a revision is not negative, and this is {before}")
@@ -308,7 +277,7 @@ def purge(namespace: Namespace, before: int | None = None) -> int:
 
 
 def forget(transaction: NamespaceTransaction, before: int | None = None) -> int:
-    """Forget as much as one transaction takes well; returns how many former states went, 0 when none is left."""
-    limits = {"before": ALL if before is None else before, "limit": FORMERS_PER_TRANSACTION}
-    rows = transaction.run("history/forget", **limits)
+    """Forget as many former states as fit one transaction, and return how many: 0 when none is left."""
+    before = ALL if before is None else before
+    rows = transaction.run("history/forget", before=before, limit=FORMERS_PER_TRANSACTION)
     return int(rows[0]["forgotten"]) if rows else 0

@@ -1,12 +1,13 @@
-"""Bring stored predicates up to date: lemmas that an earlier rule took from the letters become those of a dictionary.
+"""Replace the lemmas of stored predicates, which an earlier rule took from the letters, by those of a dictionary.
 
-Ids stay as they are: they are made of stems, which are what lemmas were then. Each step can be done again, so that a
-migration that was interrupted is finished by the next one, and two clients may do it at once.
+Ids stay: they are made of stems, which is what lemmas were then. Each step is idempotent, so that an interrupted
+migration is finished by the next one, and two clients may run it at once.
 """
 
 from __future__ import annotations
 
 import json
+from operator import methodcaller
 from typing import Any
 
 from memorygraph.graph.connection import Connection
@@ -15,16 +16,15 @@ from memorygraph.library import CYPHER
 
 MIGRATION = "0016_lemmas"
 
-# Their lemmas were themselves, which after `doesn't` is right for every form.
+# Each was its own lemma, which after `doesn't` is right for every form.
 _UNCHANGED = frozenset({"is", "has", "does"})
 
 
 def migrate_lemmas(connection: Connection, namespace: str) -> None:
-    """Store the lemmas of all predicates of a namespace anew; doing so twice changes nothing."""
-    stored = {
-        row.pop("key"): _current_lemma(**row) for row in connection.read(CYPHER["lemmas/stored"](namespace=namespace))
-    }
-    lemmas = {key: lemma for key, lemma in stored.items() if lemma != key.partition(" ")[0]}
+    """Replace the lemmas of all predicates of a namespace."""
+    stored = connection.read(CYPHER["lemmas/stored"](namespace=namespace))
+    current = {row.pop("key"): _current_lemma(**row) for row in stored}
+    lemmas = {key: lemma for key, lemma in current.items() if lemma != key.partition(" ")[0]}
     rules = []
     for row in connection.read(CYPHER["lemmas/rules"](namespace=namespace)):
         rule = json.loads(row["rule"])
@@ -32,14 +32,11 @@ def migrate_lemmas(connection: Connection, namespace: str) -> None:
         text = json.dumps(rule, ensure_ascii=False)
         if text != row["rule"]:
             rules.append({"id": row["id"], "rule": text, "head_lemma": rule["head"]["lemma"]})
-    queries = [
-        CYPHER[f"lemmas/change-{name}"](namespace=namespace, lemmas=lemmas)
-        for name in ("facts", "statements", "former")
-        if lemmas
-    ]
-    queries += [CYPHER["lemmas/change-rules"](namespace=namespace, rows=rules)] if rules else []
-    for query in queries:
-        connection.write(lambda transaction, query=query: transaction.run(query))  # type: ignore[misc]
+    if lemmas:
+        for name in ("facts", "statements", "former"):
+            connection.write(methodcaller("run", CYPHER[f"lemmas/change-{name}"](namespace=namespace, lemmas=lemmas)))
+    if rules:
+        connection.write(methodcaller("run", CYPHER["lemmas/change-rules"](namespace=namespace, rows=rules)))
 
 
 def _current_goal(goal: dict[str, Any]) -> dict[str, Any]:

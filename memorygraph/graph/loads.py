@@ -1,13 +1,8 @@
 """Loads: a compiled program becomes one transaction, with its own id and its own revision.
 
-A load begins by taking the write lock of its namespace. Under it the stored ids that the program mentions
-are read, the program is compiled against them, and its batches are written; the load's record closes it.
-So writers of one namespace take turns, an id can never become a node and an edge at once, revisions have no
-gaps, and two loads can't deadlock. (Measured with 10,000 nodes and 20,000 edges on two cores: a registry node
-for each id makes the same load take 1.4 times as long: tests/bench/unique_ids.py.)
-
-If the acknowledgement of a commit is lost, the same load runs again, finds its own record, and returns what
-that says.
+A load holds the write lock of its namespace while it reads the stored ids that the program mentions, compiles against
+them and writes. So an id can never become a node and an edge at once, revisions have no gaps, and loads can't deadlock.
+(A registry node for each id instead makes 30,000 elements take 1.4 times as long: tests/bench/unique_ids.py.)
 """
 
 from __future__ import annotations
@@ -15,16 +10,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import partial
 from typing import Any, NamedTuple
 
 from memorygraph.compiler import Compiled, Stored, compile_program, mentioned
 from memorygraph.errors import Problem, ScriptError
 from memorygraph.graph.connection import Abandon
 from memorygraph.graph.namespace import Namespace, NamespaceTransaction
-from memorygraph.graph.one_trip import OneTrip, plan_one_trip
 from memorygraph.graph.writes import COUNTS, NOTHING, OpenWrite, run_counted, write_revision
-from memorygraph.languages.contextscript import ContextScriptProgram
+from memorygraph.languages.contextscript import ContextScriptProgram, EdgeDeclaration, NodeDeclaration
 from memorygraph.query import Query
 
 
@@ -70,27 +63,23 @@ class Provenance:
 def build_load_record(
     language: str, provenance: Provenance | None, *, file: str | None = None, statements: int = 0
 ) -> dict[str, Any]:
-    """The record of a write that has changed nothing yet: what it was, and who asked for it."""
+    """Build the record of a write that has changed nothing yet: what it is, and who asked for it."""
     asked = asdict(provenance or Provenance())
     return {"language": language, "file": file, "statements": statements, **NOTHING, **asked}
 
 
-class Written(NamedTuple):
-    """What a load changed, by the names of the report, and what it warns of."""
+class WriteResult(NamedTuple):
+    """What a load changed, by the names of the report, and its warnings."""
 
     counts: Mapping[str, int]
     warnings: tuple[Problem, ...] = ()
 
 
-class Loaded(NamedTuple):
-    """What a load stores: the file and the number of its statements, and the function that writes it.
+class OneTrip(NamedTuple):
+    """The query that begins and writes a load in one round trip, with its parameters beside those of the load."""
 
-    `write` is given what is stored of the ids that were asked for. Where it raises, nothing is stored.
-    """
-
-    file: str | None
-    statements: int
-    write: Callable[[NamespaceTransaction, Stored], Written]
+    query: str
+    parameters: dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -112,41 +101,41 @@ class Loader:
     ) -> LoadReport:
         """Store a program in one transaction, or, for a dry run, do all of it and roll back.
 
-        `progress` is told the number of rows written, batch by batch; `closing` queries are part of the
-        transaction. `check` is asked in it, before anything is written, for what else is wrong with the program.
+        `progress` is told the number of rows written, batch by batch. The transaction ends with the `closing` queries,
+        and begins with `check`, which finds what else is wrong with the program.
 
         Raises:
             ScriptError: the program does not fit what is stored; nothing was changed.
             ConnectionError: the server cannot be reached.
         """
         ids = mentioned(program)
-        wrong: list[Compiled] = []
+        refused: list[Compiled] = []
 
-        def write(transaction: NamespaceTransaction, stored: Stored) -> Written:
+        def write(transaction: NamespaceTransaction, stored: Stored) -> WriteResult:
             compiled = self.compile(program, stored)
             if compiled.problems:
-                wrong[:] = [compiled]
+                refused[:] = [compiled]
                 raise ScriptError(list(compiled.problems))
             if check is not None and (problems := check(transaction)):
                 raise ScriptError(list(problems))
-            return Written(run_counted(transaction, compiled.queries, progress), compiled.warnings)
+            return WriteResult(run_counted(transaction, compiled.queries, progress), compiled.warnings)
 
-        one_trip = None if check else plan_one_trip(program, partial(self.compile, program), self.namespace.token)
-        script = Loaded(program.source.file, len(program.statements), write)
         try:
             return self.store(
-                script,
+                write,
                 ids,
+                file=program.source.file,
+                statements=len(program.statements),
                 dry_run=dry_run,
                 closing=closing,
                 provenance=provenance,
-                one_trip=one_trip,
+                one_trip=None if check else self.plan_one_trip(program),
                 progress=progress,
             )
         except ScriptError as error:
-            if not wrong:
+            if not refused:
                 raise
-            raise ScriptError(self.explain(program, ids, wrong[0])) from error
+            raise ScriptError(self.explain(program, ids, refused[0])) from error
 
     def write(
         self,
@@ -157,55 +146,50 @@ class Loader:
         dry_run: bool = False,
         provenance: Provenance | None = None,
     ) -> LoadReport:
-        """Store, in one transaction, what does not depend on what is stored already; each query reports its counts.
+        """Store, in one transaction, what does not depend on what is stored; each query reports its counts."""
 
-        Raises:
-            ConnectionError: the server cannot be reached.
-        """
+        def write_all(transaction: NamespaceTransaction, _stored: Stored) -> WriteResult:
+            return WriteResult(run_counted(transaction, queries))
 
-        def write_all(transaction: NamespaceTransaction, _stored: Stored) -> Written:
-            return Written(run_counted(transaction, queries))
-
-        return self.store(Loaded(file, statements, write_all), dry_run=dry_run, provenance=provenance)
+        return self.store(write_all, file=file, statements=statements, dry_run=dry_run, provenance=provenance)
 
     def store(
         self,
-        script: Loaded,
+        write: Callable[[NamespaceTransaction, Stored], WriteResult],
         ids: Sequence[str] = (),
         *,
+        file: str | None = None,
+        statements: int = 0,
         dry_run: bool = False,
         closing: tuple[Query, ...] = (),
         provenance: Provenance | None = None,
         one_trip: OneTrip | None = None,
         progress: Callable[[int], None] | None = None,
     ) -> LoadReport:
-        """Store whatever a load writes, in one transaction under the write lock of the namespace.
+        """Store what `write` writes, given what is stored of the ids, in one transaction under the namespace's lock.
 
-        Where `one_trip` finds what it was planned for, it has written the load, and `script.write` is not called.
-
-        Raises:
-            ConnectionError: the server cannot be reached.
+        Where `write` raises, nothing is stored. It is not called where `one_trip` met what it was planned for.
         """
         started = time.monotonic()
-        record = build_load_record(self.language, provenance, file=script.file, statements=script.statements)
+        record = build_load_record(self.language, provenance, file=file, statements=statements)
 
-        def work(write: OpenWrite) -> LoadReport:
-            if write.applied:
-                raise Abandon(self.report(script, write.applied))
-            counts: Mapping[str, int] | None = write.found.get("counts")
+        def work(opened: OpenWrite) -> LoadReport:
+            if opened.applied:
+                raise Abandon(self.report({**record, **opened.applied}))
+            counts: Mapping[str, int] | None = opened.found.get("counts")
             warnings: tuple[Problem, ...] = ()
             if counts is None:
-                counts, warnings = script.write(write.transaction, find_stored(write.found))
-                write.record({**record, **counts})
+                counts, warnings = write(opened.transaction, find_stored(opened.found))
+                opened.record({**record, **counts})
             elif progress is not None:
                 progress(1)
-            report = self.report(script, {"id": write.load, "revision": write.revision, **counts}, warnings)
+            report = self.report({**record, **counts, "id": opened.load, "revision": opened.revision}, warnings)
             if dry_run:
                 raise Abandon(report)
             for query in closing:
-                write.transaction.run(query)
+                opened.transaction.run(query)
             if record["message"] is not None:
-                write.transaction.run("load/join-message", load=write.load, message=record["message"])
+                opened.transaction.run("load/join-message", load=opened.load, message=record["message"])
             return report
 
         query, parameters = "load/begin-load", dict[str, Any]()
@@ -215,13 +199,9 @@ class Loader:
         return replace(report, elapsed_s=round(time.monotonic() - started, 4))
 
     def queries(self, program: ContextScriptProgram) -> list[Query]:
-        """What `load` would run for a program, between the queries that begin and end the load.
-
-        Raises:
-            ScriptError: the program does not fit what is stored.
-        """
+        """Return what `load` would run for a program, between the queries that begin and end the load."""
         ids = mentioned(program)
-        compiled = self.compile(program, self.stored_now(ids))
+        compiled = self.compile(program, self.read_stored(ids))
         if compiled.problems:
             raise ScriptError(self.explain(program, ids, compiled))
         return list(compiled.queries)
@@ -230,36 +210,61 @@ class Loader:
         """Compile a program for this namespace, on what is stored of its ids."""
         return compile_program(program, stored, namespace=self.namespace.name, token=self.namespace.token)
 
-    def stored_now(self, ids: list[str]) -> Stored:
-        """What is stored of these ids, read without a lock."""
+    def plan_one_trip(self, program: ContextScriptProgram) -> OneTrip | None:
+        """Plan a load of one declaration for one round trip; other programs have no such plan.
+
+        Its query writes what fits either case: nothing is stored under the id, or an element of its kind (an edge with
+        the same ends).
+        """
+        match program.statements:
+            case [NodeDeclaration(node_id=node)]:
+                query, more = "load/load-node", {"namespace_token": self.namespace.token}
+                absent, present = Stored(), Stored(frozenset((node,)))
+            case [EdgeDeclaration(edge_id=edge, from_node=str(source), to_node=str(target))]:
+                nodes = frozenset((source, target))
+                query, more = "load/load-edge", {}
+                absent, present = Stored(nodes), Stored(nodes, {edge: (source, target)})
+            case _:
+                return None
+        cases: dict[str, dict[str, Any] | None] = {"absent": None, "present": None}
+        row: dict[str, Any] = {}  # one for both cases: each reads the keys that it knows
+        for name, stored in (("absent", absent), ("present", present)):
+            compiled = self.compile(program, stored)
+            if not compiled.problems and len(compiled.queries) == 1:
+                edges = [[edge, *ends] for edge, ends in stored.edges.items()]
+                cases[name] = {"nodes": sorted(stored.nodes), "edges": edges}
+                row |= compiled.queries[0].parameters["rows"][0]
+        return OneTrip(query, {**more, **cases, "rows": [row]}) if row else None
+
+    def read_stored(self, ids: list[str]) -> Stored:
+        """Read, without a lock, what is stored of these ids."""
         [row] = self.namespace.read("load/stored-elements", ids=ids)
         return find_stored(row)
 
     def explain(self, program: ContextScriptProgram, ids: list[str], compiled: Compiled) -> list[Problem]:
-        """The problems, once more with the names of stored nodes at hand: an unknown id may be a name."""
+        """Find the problems once more with the names of stored nodes at hand: an unknown id may be a name."""
         if not compiled.unknown:
             return list(compiled.problems)
         names = sorted(identifier.lower() for identifier in compiled.unknown)
         rows = self.namespace.read("load/nodes-named", names=names)
-        stored = replace(self.stored_now(ids), names={row["wanted"]: tuple(row["found"]) for row in rows})
-        again = self.compile(program, stored)
-        return list(again.problems or compiled.problems)
+        stored = replace(self.read_stored(ids), names={row["wanted"]: tuple(row["found"]) for row in rows})
+        return list(self.compile(program, stored).problems or compiled.problems)
 
-    def report(self, script: Loaded, record: Mapping[str, Any], warnings: tuple[Problem, ...] = ()) -> LoadReport:
-        """The report of a load with this record."""
+    def report(self, record: Mapping[str, Any], warnings: tuple[Problem, ...] = ()) -> LoadReport:
+        """Make the report of a load with this record."""
         return LoadReport(
-            file=script.file,
+            file=record["file"],
             language=self.language,
-            statements=script.statements,
+            statements=record["statements"],
             warnings=warnings,
             namespace=self.namespace.name,
             revision=record["revision"],
             load_id=record["id"],
-            **{name: record.get(name, 0) for name in COUNTS},
+            **{name: record[name] for name in COUNTS},
         )
 
 
 def find_stored(row: Mapping[str, Any]) -> Stored:
-    """The stored elements among the ids that a load has asked for, from the row of its query."""
+    """Take the stored elements among the ids of a load from the row of its query."""
     edges = {edge: (from_node, to_node) for edge, from_node, to_node in row["edges"]}
     return Stored(frozenset(row["nodes"]), edges)

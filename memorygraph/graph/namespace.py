@@ -1,4 +1,4 @@
-"""A namespace of a database: the value that reads and writes go through, so that none crosses its wall."""
+"""A namespace of a database: the value that reads and writes go through, so that none leaves it."""
 
 from __future__ import annotations
 
@@ -44,32 +44,27 @@ class Namespace:
         return namespace_token(self.name)
 
     def query(self, query: str | Query, /, **parameters: Any) -> Query:
-        """A query of the library with its parameters, `$namespace` among them; a `Query` stays as it is."""
+        """Return a query of the library with its parameters and `$namespace`; a `Query` stays as it is."""
         return query if isinstance(query, Query) else CYPHER[query](namespace=self.name, **parameters)
 
     def read(self, query: str | Query, /, *, seconds: float = READ_SECONDS, **parameters: Any) -> Rows:
-        """The rows of a query that only reads.
-
-        Raises:
-            QueryError: the query is wrong, writes, or ran longer than `seconds`.
-            ConnectionError: the server cannot be reached.
-        """
+        """Return the rows of a query that only reads. See `Connection.read`."""
         return self.connection.read(self.query(query, **parameters), seconds=seconds)
 
     def read_with(self, work: Callable[[NamespaceTransaction], Result], *, seconds: float = READ_SECONDS) -> Result:
-        """Run a unit of work that only reads in one transaction; it runs again after a transient failure."""
+        """Run a unit of work that only reads in one transaction, again after a transient failure."""
         return self.connection.read_with(lambda opened: work(NamespaceTransaction(opened, self)), seconds=seconds)
 
     def stream(
         self, query: str | Query, /, *, seconds: float = READ_SECONDS, **parameters: Any
     ) -> Generator[dict[str, Any], None, None]:
-        """The rows of a query that only reads, as they come. See `Connection.stream`."""
+        """Yield the rows of a query that only reads as they arrive. See `Connection.stream`."""
         return self.connection.stream(self.query(query, **parameters), seconds=seconds)
 
     def write(
         self, work: Callable[[NamespaceTransaction], Result], *, seconds: float = WRITE_SECONDS, repeatable: bool = True
     ) -> Result:
-        """Run a unit of work in one transaction; it runs again after a transient failure. See `Connection.write`."""
+        """Run a unit of work in one transaction, again after a transient failure. See `Connection.write`."""
         return self.connection.write(
             lambda opened: work(NamespaceTransaction(opened, self)), seconds=seconds, repeatable=repeatable
         )
@@ -87,5 +82,5 @@ class NamespaceTransaction:
         return self.transaction.run(self.namespace.query(query, **parameters))
 
     def rows(self, query: str | Query, /, **parameters: Any) -> Iterator[dict[str, Any]]:
-        """Run a query and give its rows as they come."""
+        """Run a query and yield its rows as they arrive."""
         return self.transaction.rows(self.namespace.query(query, **parameters))

@@ -1,4 +1,4 @@
-"""Namespaces: what there is, and how one goes."""
+"""Lists and drops namespaces."""
 
 from __future__ import annotations
 
@@ -29,18 +29,14 @@ class NamespaceInfo:
 
 
 def list_namespaces(connection: Connection) -> list[NamespaceInfo]:
-    """Every namespace, by name."""
+    """List every namespace, by name."""
     return [NamespaceInfo(**row) for row in connection.read(CYPHER["read/namespaces"](name=None))]
 
 
 def drop_namespace(namespace: Namespace) -> NamespaceInfo:
-    """Delete a namespace with its nodes, edges and loads, and all that is known of what it held before.
+    """Delete a namespace with its nodes, edges, loads and history, and return what it held.
 
-    Large namespaces go in several transactions; one that was interrupted is finished by dropping it again.
-    The last one holds the namespace's lock, and so proves that nothing is left.
-
-    Raises:
-        NotFoundError: there is no such namespace.
+    A large one takes several transactions; a drop that was interrupted is finished by dropping again.
     """
     found = namespace.connection.read(CYPHER["read/namespaces"](name=namespace.name))
     if not found:
@@ -48,10 +44,10 @@ def drop_namespace(namespace: Namespace) -> NamespaceInfo:
 
     def work(transaction: NamespaceTransaction) -> int:
         elements = transaction.run("namespaces/drop-namespace-elements", limit=NODES_PER_TRANSACTION)
-        gone = sum(row["nodes_deleted"] for row in elements) or forget(transaction)
-        if not gone:
+        deleted = sum(row["nodes_deleted"] for row in elements) or forget(transaction)
+        if not deleted:  # the transaction holds the namespace's lock: nothing is left
             transaction.run("namespaces/drop-namespace-records")
-        return gone
+        return deleted
 
     while namespace.write(work):
         pass

@@ -1,7 +1,7 @@
 """What a reader's Cypher may do: read the graph, and nothing else.
 
-Read access mode alone is not enough: it lets LOAD CSV read files and call addresses, and lets procedures
-stop other transactions or clear caches. So the server's own plan of the query is looked at first.
+Read access mode alone lets LOAD CSV read files and call addresses, and lets procedures stop other transactions or clear
+caches. So the server's own plan of the query is checked first.
 """
 
 from __future__ import annotations
@@ -36,31 +36,21 @@ _PROCEDURES = frozenset(
 
 
 def check_reads_only(connection: Connection, query: Query) -> None:
-    """Refuse a query that does more than read.
-
-    Raises:
-        QueryError: the query writes, loads files, calls a procedure that is not known to be harmless, is
-            nested too deep for the server, or is wrong.
-    """
+    """Raise a QueryError for a query that does more than read, or whose effects are not known."""
     check_nesting(query.text)
     kind, operators = connection.plan(query)
-    procedures = [details.partition("(")[0] for operator, details in operators if operator == "ProcedureCall"]
-    for operator, _ in operators:
+    for operator, details in operators:
         if operator in _REFUSED_OPERATORS:
             raise QueryError(f"refused: {_REFUSED_OPERATORS[operator]}; `query` only reads the graph")
-    for procedure in procedures:
-        if procedure not in _PROCEDURES:
+        procedure = details.partition("(")[0]
+        if operator == "ProcedureCall" and procedure not in _PROCEDURES:
             raise QueryError(f"refused: the procedure {procedure} is not one that only reads the graph")
     if kind != "r":
         raise QueryError("refused: this query writes; say so with --write (in Python: write=True)")
 
 
 def check_nesting(text: str) -> None:
-    """Refuse Cypher whose brackets nest so deep that the server's parser would overflow its stack.
-
-    Raises:
-        QueryError: deeper than MAX_NESTING; such a value belongs in a parameter.
-    """
+    """Refuse Cypher whose brackets nest so deeply that the server's parser would overflow its stack."""
     depth = 0
     for character in text:
         if character in "([{":

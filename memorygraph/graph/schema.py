@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import re
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from operator import methodcaller
 from pathlib import Path
 from typing import Any, Self
 
@@ -21,6 +22,7 @@ from memorygraph.query import Query
 
 INDEX_SECONDS = 300
 TURN_SECONDS = 120.0
+Migration = tuple[str, list[Query]]
 
 _SEARCH_INDEX = re.compile(
     r"CREATE\s+(?P<kind>FULLTEXT|VECTOR) INDEX (?P<name>\w+) IF NOT EXISTS\s+FOR \(\w+:(?P<labels>[\w|]+)\) ON "
@@ -33,7 +35,7 @@ _OPTION = re.compile(r"`([\w.]+)`: (?:'([^']*)'|(true|false))")
 
 @dataclass(frozen=True)
 class SearchIndex:
-    """A full-text or vector index as a file of the schema wants it."""
+    """A full-text or vector index as a file of the schema defines it."""
 
     migration: str
     kind: str
@@ -44,7 +46,7 @@ class SearchIndex:
 
     @classmethod
     def of(cls, migration: str, command: str) -> Self | None:
-        """The index that a command of the schema creates, where it is one of these.
+        """Read the index that a command of the schema creates, if it is a full-text or vector index.
 
         >>> index = SearchIndex.of(
         ...     "0001_a",
@@ -67,7 +69,7 @@ class SearchIndex:
         )
 
     def problem(self, existing: Sequence[Mapping[str, Any]]) -> str | None:
-        """What is wrong with this index among all search indexes of a database, and what to do; None if nothing is."""
+        """Say what is wrong with this index among the existing ones of a database, and what to do about it."""
         here = next((row for row in existing if row["name"] == self.name), None)
         if here is None:
             other = next((row for row in existing if self._stands_on(row)), None)
@@ -91,25 +93,18 @@ class SearchIndex:
 
     def _advice(self, standing: str | None = None) -> str:
         drop = [] if standing is None else [f"DROP INDEX {standing};"]
-        # It is shown and not run, so that it has its value where it will be typed.
+        # It is shown and not run, so its parameter is written out.
         again = CYPHER["schema/forget-migration"](name="").text.replace("$name", f"'{self.migration}'") + ";"
         return f"run `{' '.join([*drop, again])}` in Neo4j, and try again"
 
 
 def apply_schema(connection: Connection) -> list[str]:
-    """Apply the migrations that this database has not seen, and return their names.
-
-    Several clients may do so at once: each command is idempotent, and so is its record. The processes of a user on
-    one machine take turns, because Neo4j lets two clients that create one constraint wait for each other, for minutes.
-
-    Raises:
-        MemoryGraphError: a full-text or vector index exists with other options.
-        ConnectionError: the server cannot be reached.
-    """
-    if not _missing(connection):
+    """Apply the migrations that this database has not seen, and return their names."""
+    if not find_missing(connection):
         return []
-    with _turn():
-        missing = _missing(connection)
+    with take_turn():
+        missing = find_missing(connection)
+        # Each command is idempotent, and so is its record: a client on another machine may do the same.
         for name, commands in missing:
             for command in commands:
                 connection.define(command)
@@ -117,44 +112,40 @@ def apply_schema(connection: Connection) -> list[str]:
                 for row in connection.read(CYPHER["read/namespaces"](name=None)):
                     migrate_lemmas(connection, row["name"])
             connection.define(CYPHER["schema/await-indexes"](seconds=INDEX_SECONDS))
-            record = CYPHER["schema/record-migration"](name=name)
-            connection.write(lambda transaction, record=record: transaction.run(record))  # type: ignore[misc]
+            connection.write(methodcaller("run", CYPHER["schema/record-migration"](name=name)))
     if missing and (problems := index_problems(connection)):
         raise MemoryGraphError("; ".join(problems))
     return [name for name, _ in missing]
 
 
-def _missing(connection: Connection) -> list[tuple[str, list[Query]]]:
+def find_missing(connection: Connection) -> list[Migration]:
+    """Find the migrations that this database has not seen."""
     [row] = connection.read(CYPHER["schema/applied-migrations"]())
     return [(name, commands) for name, commands in CYPHER.migrations() if name not in row["names"]]
 
 
 @contextmanager
-def _turn() -> Iterator[None]:
-    """Wait until no other process of this user on this machine sets up a database; but not for ever."""
-    lock = FileLock(Path(tempfile.gettempdir()) / f"memorygraph-schema-{_user()}.lock", timeout=TURN_SECONDS)
+def take_turn() -> Iterator[None]:
+    """Wait, but not indefinitely, until no other process of this user on this machine sets up a database."""
+    user = os.getuid() if hasattr(os, "getuid") else os.environ.get("USERNAME", "")
+    lock = FileLock(Path(tempfile.gettempdir()) / f"memorygraph-schema-{user}.lock", timeout=TURN_SECONDS)
     with ExitStack() as stack:
-        with suppress(Timeout, OSError):  # without a turn it is still right, only slow
+        # Without a turn it is right too, only slow: two clients that create one constraint make each other wait.
+        with suppress(Timeout, OSError):
             stack.enter_context(lock)
         yield
 
 
-def _user() -> str:
-    return str(os.getuid()) if hasattr(os, "getuid") else os.environ.get("USERNAME", "")
+def index_problems(connection: Connection, migrations: Sequence[Migration] | None = None) -> list[str]:
+    """Find what keeps searches from finding what is stored, and what to do about it, by one query.
 
-
-def index_problems(connection: Connection, migrations: Sequence[tuple[str, list[Query]]] | None = None) -> list[str]:
-    """What keeps searches from finding what is stored, and what to do: one query.
-
-    `IF NOT EXISTS` keeps an index of the same name, or on the same properties, whatever its analyzer is; searches
-    then find nothing, or fail. `migrations` are those of the library unless others are given.
+    `IF NOT EXISTS` keeps an index of the same name, or on the same properties, whatever its analyzer is. `migrations`
+    are those of the library unless others are given.
     """
     existing = connection.read(CYPHER["schema/search-indexes"]())
-    wanted = _search_indexes(CYPHER.migrations() if migrations is None else migrations)
-    return [problem for index in wanted if (problem := index.problem(existing)) is not None]
-
-
-def _search_indexes(migrations: Sequence[tuple[str, list[Query]]]) -> Iterable[SearchIndex]:
-    """Every index by its name, as the last file that creates it wants it."""
-    found = (SearchIndex.of(name, command.text) for name, commands in migrations for command in commands)
-    return {index.name: index for index in found if index is not None}.values()
+    wanted: dict[str, SearchIndex] = {}
+    for migration, commands in CYPHER.migrations() if migrations is None else migrations:
+        # The last file that creates an index decides about it.
+        found = (SearchIndex.of(migration, command.text) for command in commands)
+        wanted |= {index.name: index for index in found if index is not None}
+    return [problem for index in wanted.values() if (problem := index.problem(existing)) is not None]

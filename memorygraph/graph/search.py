@@ -1,4 +1,4 @@
-"""Full-text search: what a user types, as a Lucene query that cannot fail."""
+"""Full-text search: Lucene queries that cannot fail, made of what a user types."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _SPECIAL = re.compile(r'(["\\])')
 
 
 def namespace_token(namespace: str) -> str:
-    """The word that stands for a namespace in the full-text index: digits, which every analyzer leaves whole.
+    """Return the word for a namespace in the full-text index: digits, which every analyzer leaves whole.
 
     >>> namespace_token("default")
     '18345607124885091234'
@@ -22,10 +22,7 @@ def namespace_token(namespace: str) -> str:
 
 
 def lucene_query(text: str, namespace: str) -> str | None:
-    """The words of a text, any of which may match, in one namespace; None where there is no word.
-
-    Each word is quoted, so that nothing in it is an operator. A term of the name counts twice. The namespace
-    is required, and adds nothing to the score.
+    """Make a query for nodes of one namespace that match any word of a text; None without a word.
 
     >>> lucene_query("   ", "default") is None
     True
@@ -33,13 +30,14 @@ def lucene_query(text: str, namespace: str) -> str | None:
     terms = list(dict.fromkeys(match[:MAX_TERM] for match in _TERM.findall(text)))[:MAX_TERMS]
     if not terms:
         return None
+    # Quoted, so that nothing in them is an operator. A match in the name counts twice, the namespace adds no score.
     quoted = ['"' + _SPECIAL.sub(r"\\\1", term) + '"' for term in terms]
     words = " ".join(f"name:{term}^2 data:{term}" for term in quoted)
     return f'+namespace_token:"{namespace_token(namespace)}"^0 +({words})'
 
 
 def name_query(text: str, namespace: str) -> str:
-    """A query for nodes of one namespace whose name has the words of a text in their order.
+    """Make a query for nodes of one namespace whose name has the words of a text in their order.
 
     >>> name_query("the heat", "default")
     '+namespace_token:"18345607124885091234"^0 +name:"the heat"'

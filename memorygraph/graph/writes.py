@@ -1,19 +1,15 @@
 """The unit of work of every write that has a revision: loads, entities, logs and undo go through it.
 
-1. Begin: one query takes the write lock of the namespace until the commit, counts its next revision, and reads what the
-   write asks for.
+1. Begin: one query locks the namespace until the commit, counts its next revision, and reads what the write asks for.
 2. Plan and write, in the same transaction.
-3. Record: the write leaves a `Load` with its id, and with what it changed.
+3. Record: the write leaves a `Load` with its id, and with what it changed. A retry after a lost acknowledgement finds
+   this record of its own id when it begins: `OpenWrite.applied`.
 
-Transient failures run it again from the start (`Connection.write`). If the acknowledgement of a commit was lost, the
-new run finds the record of its own id when it begins: that is `OpenWrite.applied`.
+A small write often knows what it will find. Then one query begins, compares and writes, in one round trip:
+`load/load-node`, `load/load-edge` or `entities/begin-and-write`. Where it finds something else, the write has only
+begun, and continues as any other.
 
-What a small write will find can often be told beforehand. Then one query begins, compares and writes, in one round
-trip: `load/load-node`, `load/load-edge` or `entities/begin-and-write`. Where it has found something else, the write has
-only begun, and continues as any other.
-
-Messages and runs have no revisions: what they write is addressed by its content, and can simply be written again
-(`Namespace.write`).
+Messages and runs have no revisions: they are addressed by their content, and can be written twice (`Namespace.write`).
 """
 
 from __future__ import annotations
@@ -47,22 +43,17 @@ class OpenWrite:
 
     @property
     def applied(self) -> Mapping[str, Any] | None:
-        """The record of this write, if an earlier run of it was committed and only the acknowledgement was lost."""
+        """The record of this write, if an earlier run of it was committed and its acknowledgement lost."""
         applied: Mapping[str, Any] | None = self.found["applied"]
         return applied
 
     def record(self, record: Mapping[str, Any]) -> None:
-        """Leave the record of the write."""
+        """Store the record of the write."""
         self.transaction.run("load/record-load", load=self.load, record=record)
 
 
 def write_revision(namespace: Namespace, work: Callable[[OpenWrite], Result], begin: str, **parameters: Any) -> Result:
-    """Run a unit of work that makes a revision, beginning with this query; it runs again after a transient failure.
-
-    Raises:
-        ConflictError: other writers stood in the way for too long.
-        ConnectionError: the server cannot be reached.
-    """
+    """Run a unit of work that makes a revision and begins with this query, again after a transient failure."""
     load = uuid.uuid4().hex
     first = namespace.query(begin, load=load, **parameters)
 
@@ -76,7 +67,7 @@ def write_revision(namespace: Namespace, work: Callable[[OpenWrite], Result], be
 def run_counted(
     transaction: NamespaceTransaction, queries: Iterable[Query], progress: Callable[[int], None] | None = None
 ) -> dict[str, int]:
-    """Run queries that report counts, and add these up; `progress` is told the number of rows of each."""
+    """Run queries that report counts, and add up these; `progress` is told the number of rows of each."""
     counts = dict(NOTHING)
     for query in queries:
         [row] = transaction.run(query)

@@ -78,9 +78,7 @@ class PageArguments(BudgetedArguments):
 class SearchArguments(PageArguments):
     """What a search takes."""
 
-    query: str = Field(
-        description="The search query to match against entity names, types, and observation content",
-    )
+    query: str = Field(description="The search query to match against entity names, types, and observation content")
 
 
 class NamesArguments(PageArguments):

@@ -16,8 +16,8 @@ from functools import cached_property
 from typing import Any, Literal, NamedTuple, TypedDict, Unpack
 
 from memorygraph.budget import Budget
-from memorygraph.context.items import ContextItem, ContextSource, build_items
 from memorygraph.context.origins import StoredText
+from memorygraph.context.prompt import ContextItem, ContextSource, build_items
 from memorygraph.context.tokens import count_tokens
 from memorygraph.graph.namespace import Namespace
 from memorygraph.memory.vectors import Embedder, configured_embedder, embed_missing

@@ -14,8 +14,7 @@ from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
 from memorygraph.budget import Budget
-from memorygraph.context.items import ContextItem, ContextSource
-from memorygraph.context.layers import Prompt
+from memorygraph.context.prompt import ContextItem, ContextSource, Prompt
 from memorygraph.errors import MemoryGraphError, ModelError, Problem, ScriptError
 from memorygraph.graph.loads import Loader, LoadReport, Provenance
 from memorygraph.graph.namespace import Namespace, NamespaceTransaction

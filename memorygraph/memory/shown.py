@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field, replace
 
 from memorygraph.budget import Budget
-from memorygraph.context.items import ContextItem, ContextSource, build_items
+from memorygraph.context.prompt import ContextItem, ContextSource, build_items
 from memorygraph.errors import Problem
 from memorygraph.graph.elements import Edge, Node
 from memorygraph.graph.namespace import Namespace, RunQuery

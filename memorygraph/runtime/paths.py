@@ -14,17 +14,7 @@ SAFE_FLAGS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getat
 
 
 def inside(folder: Path, path: str, *, anywhere: bool) -> Path:
-    """Find where a path leads from a folder, with every link on its way followed.
-
-    It stays in the folder unless `anywhere` is true, which is what `--allow-tool file` says.
-
-    >>> inside(Path("/srv/app"), "data/facts.jsonl", anywhere=False).as_posix()
-    '/srv/app/data/facts.jsonl'
-
-    Raises:
-        Refused: the path leaves the folder.
-        MemoryGraphError: the text cannot be a path.
-    """
+    """Find where a path leads from a folder, which it leaves only with `anywhere` (`--allow-tool file`)."""
     target = resolve_path(folder / path, path)
     if not anywhere and not target.is_relative_to(resolve_path(folder, str(folder))):
         raise Refused(
@@ -35,11 +25,7 @@ def inside(folder: Path, path: str, *, anywhere: bool) -> Path:
 
 
 def within(root: Path, path: str) -> Path:
-    """Find where a relative path leads below a root that nothing may leave.
-
-    Raises:
-        MemoryGraphError: the path is absolute, has `..` in it, or a link on its way leads out.
-    """
+    """Find where a relative path leads below a root that nothing may leave."""
     parts = path.replace("\\", "/").split("/")
     if not path or ".." in parts or path.startswith(("/", "\\")) or Path(path).drive:
         raise MemoryGraphError(f"`{path}` is no path below the tool's folder; write one such as `notes/today.txt`")
@@ -59,12 +45,7 @@ def resolve_path(path: Path, written: str) -> Path:
 
 
 def open_plain(path: Path, flags: int) -> int:
-    """Open a plain file, not a folder, a device or a pipe, and return its descriptor.
-
-    Raises:
-        MemoryGraphError: it is not a plain file.
-        OSError: it cannot be opened.
-    """
+    """Open a plain file, not a folder, a device or a pipe, and return its descriptor."""
     require_plain(path)
     descriptor = os.open(path, flags | SAFE_FLAGS, 0o666)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
@@ -74,11 +55,7 @@ def open_plain(path: Path, flags: int) -> int:
 
 
 def require_plain(path: Path) -> None:
-    """Refuse a folder, a device or a pipe, where something else than a file would happen.
-
-    Raises:
-        MemoryGraphError: it is one.
-    """
+    """Refuse a folder, a device or a pipe, where something else than a file would happen."""
     try:
         mode = path.lstat().st_mode
     except FileNotFoundError:

@@ -32,9 +32,6 @@ class Permissions:
     Traceback (most recent call last):
     memorygraph.runtime.permissions.Refused: the tool `T` may not run commands, for nobody allowed it; \
 allow it with `--allow-tool sh` (in Python: allow_tools=["sh"])
-
-    Raises:
-        MemoryGraphError: there is no such scheme, or a host is not written as HOST or HOST:PORT.
     """
 
     tools: frozenset[str] = frozenset()
@@ -49,11 +46,7 @@ allow it with `--allow-tool sh` (in Python: allow_tools=["sh"])
 
     @classmethod
     def of(cls, allow_tools: Iterable[str] = (), allow_hosts: Iterable[str] = ()) -> Permissions:
-        """The permissions that a user's lists give.
-
-        Raises:
-            MemoryGraphError: there is no such scheme, or a host is not written as HOST or HOST:PORT.
-        """
+        """The permissions that a user's lists give."""
         for given in (allow_tools, allow_hosts):
             if isinstance(given, str):
                 raise MemoryGraphError(f'what is allowed is a list, such as ["{given}"], and not one text')
@@ -64,15 +57,15 @@ allow it with `--allow-tool sh` (in Python: allow_tools=["sh"])
         return scheme in self.tools or (scheme == "https" and "http" in self.tools)
 
     def require(self, scheme: str, what: str, address: Address | None = None) -> None:
-        """Refuse what is not allowed. `what` is the subject of the message, `address` where HTTP would go.
-
-        Raises:
-            Refused: it is not allowed.
-        """
+        """Raise Refused for what is not allowed: `what` is its subject, and `address` where HTTP would go."""
         if address is not None and self.hosts:
             host, port = normalize_host(address[0]), address[1]
             if not any(host == known and wanted in {None, port} for known, wanted in map(read_host, self.hosts)):
-                raise Refused(refuse_host(what, address, self.hosts))
+                place = write_address(address)
+                raise Refused(
+                    f"{what} may not reach {place}, for only {', '.join(self.hosts)} may be reached; "
+                    f'add `--allow-host {place}` (in Python: allow_hosts=["{place}"])'
+                )
             if scheme in HTTP_SCHEMES:
                 return
         if not self.allows(scheme):
@@ -84,9 +77,6 @@ def address_of(url: str) -> Address:
 
     >>> address_of("https://Example.org/a"), address_of("http://[::1]:8000")
     (('example.org', 443), ('::1', 8000))
-
-    Raises:
-        MemoryGraphError: the URL has no usable host or port.
     """
     try:
         parts = urlsplit(url)
@@ -128,15 +118,6 @@ def refuse_scheme(scheme: str, what: str, address: Address | None) -> str:
     return (
         f"{what} may not reach {place}, for nobody allowed it; allow this host with "
         f'`--allow-host {place}` (in Python: allow_hosts=["{place}"]), or all of them with {option}'
-    )
-
-
-def refuse_host(what: str, address: Address, hosts: tuple[str, ...]) -> str:
-    """Say that a host is not among those that are allowed, and how to add it."""
-    place = write_address(address)
-    return (
-        f"{what} may not reach {place}, for only {', '.join(hosts)} may be reached; "
-        f'add `--allow-host {place}` (in Python: allow_hosts=["{place}"])'
     )
 
 

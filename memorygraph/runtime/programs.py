@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, TypeAlias
 
 from memorygraph.compiler.agentscript import compile_agentscript
 from memorygraph.compiler.convo import compile_convo
@@ -16,6 +15,7 @@ from memorygraph.languages import Script, agentscript, convo, parse
 from memorygraph.query import Query
 
 StoredProgram: TypeAlias = agentscript.AgentScriptProgram | convo.ConvoProgram
+_COMPILERS: dict[str, Callable[[Any, str], list[Query]]] = {"agentscript": compile_agentscript, "convo": compile_convo}
 
 
 @dataclass(frozen=True)
@@ -34,19 +34,14 @@ class ProgramInfo:
 
 
 @dataclass(frozen=True)
-class ProgramStore(ABC):
-    """The programs of one language in one namespace. Each is stored under the name of its file."""
+class ProgramStore:
+    """The programs of one namespace. Each is stored under the name of its file."""
 
     namespace: Namespace
-    language: ClassVar[str]
 
-    @abstractmethod
     def queries(self, program: Any) -> list[Query]:
-        """The queries that store a program.
-
-        Raises:
-            ScriptError: the program is wrong, or needs other files.
-        """
+        """The queries that store a program; ScriptError says if it is wrong, or needs other files."""
+        return _COMPILERS[program.language](program, self.namespace.name)
 
     def load(
         self,
@@ -56,12 +51,8 @@ class ProgramStore(ABC):
         progress: Callable[[int], None] | None = None,  # noqa: ARG002 - a program is written at once
         provenance: Provenance | None = None,
     ) -> LoadReport:
-        """Store a program. Of a node graph, the nodes and the routes are stored and counted, too.
-
-        Raises:
-            ScriptError: the program is wrong, or needs other files; nothing was stored.
-        """
-        return Loader(self.namespace, self.language).write(
+        """Store a program. Of a node graph, the nodes and the routes are stored and counted, too."""
+        return Loader(self.namespace, program.language).write(
             self.queries(program),
             file=program.source.file,
             statements=len(program.statements),
@@ -70,37 +61,13 @@ class ProgramStore(ABC):
         )
 
 
-class AgentScriptStore(ProgramStore):
-    """The AgentScript programs of a namespace."""
-
-    language = "agentscript"
-
-    def queries(self, program: agentscript.AgentScriptProgram) -> list[Query]:
-        """The query that stores a program; one that needs files beside it is refused."""
-        return compile_agentscript(program, self.namespace.name)
-
-
-class ConvoStore(ProgramStore):
-    """The node graphs of a namespace that can be run by their name."""
-
-    language = "convo"
-
-    def queries(self, program: convo.ConvoProgram) -> list[Query]:
-        """The queries that store the nodes and routes of a graph, and offer it by its name."""
-        return compile_convo(program, self.namespace.name)
-
-
 def list_stored_programs(namespace: Namespace) -> list[ProgramInfo]:
     """The stored programs of a namespace, by name; of each name the one that was loaded last."""
     return [ProgramInfo(**row) for row in namespace.read("programs/programs")]
 
 
 def find_program(namespace: Namespace, name: str) -> StoredProgram:
-    """The program that was last loaded under a name.
-
-    Raises:
-        NotFoundError: there is no program of this name.
-    """
+    """The program that was last loaded under a name."""
     rows = namespace.read("programs/program", name=name)
     if not rows:
         raise _not_found(namespace, name)
@@ -110,11 +77,7 @@ def find_program(namespace: Namespace, name: str) -> StoredProgram:
 
 
 def forget_program(namespace: Namespace, name: str) -> None:
-    """Let a program be run by its name no longer; the records of its runs stay.
-
-    Raises:
-        NotFoundError: there is no program of this name.
-    """
+    """Let a program be run by its name no longer; the records of its runs stay."""
     query = namespace.query("programs/forget-program", name=name)
     [row] = namespace.write(lambda transaction: transaction.run(query))
     if not row["forgotten"]:

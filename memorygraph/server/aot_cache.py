@@ -1,10 +1,8 @@
 """Java's AOT cache: Neo4j's classes as the JVM had them in a former run, which more than halves a start.
 
-The cache belongs to one Java, one class path and one set of JVM flags; its fingerprint stands for
-all of that. It lies beside Neo4j's files, under a name that holds the fingerprint and the sha256 of
-the cache itself. So it comes into being in one step, and a damaged one is never given to the JVM,
-which it could crash. No start ever waits for a cache, or fails for want of one: `aot_training.py`
-makes it in the background, after a start that had none.
+The cache belongs to one Java, one class path and one set of JVM flags, of which it has a fingerprint. Its name holds
+that and its own sha256: so a damaged one never reaches the JVM, which it could crash. No start waits for a cache or
+fails without one: `aot_training.py` makes it in the background, after a start that had none.
 
 MEMORYGRAPH_AOT=off keeps it from being used and from being made.
 """
@@ -33,10 +31,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 SWITCH = "MEMORYGRAPH_AOT"
-# What the JVM itself reads from the environment decides about the cache too.
+# The JVM reads these itself, so they decide about the cache too.
 JVM_VARIABLES = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS")
-# The cache has parsed and linked classes, and no machine code: that would be bound to one
-# processor, and did not make the start shorter.
+# Parsed and linked classes without machine code, which is bound to one processor and made no start shorter.
 CACHE_FLAGS = ("-XX:+UnlockDiagnosticVMOptions", "-XX:-AOTAdapterCaching", "-XX:-AOTStubCaching")
 MAX_KEPT_CACHES = 2
 RETRY_AFTER_S = 24 * 3600.0
@@ -46,7 +43,7 @@ MIN_TRAINING_MEMORY_BYTES = 2**30
 
 @dataclass(frozen=True, slots=True)
 class AotCache:
-    """The cache for one Java and one class path, whether it is there or not."""
+    """The cache for one Java and one class path, whether it exists or not."""
 
     folder: Path
     java: Path
@@ -55,13 +52,13 @@ class AotCache:
 
     @classmethod
     def of(cls, java: Path, artifacts: Path, class_path: Sequence[Path]) -> AotCache:
-        """Return the cache that fits, whether it is there or not."""
+        """Return the cache that fits."""
         folder = artifacts.with_name(f"{artifacts.name}.aot")
         return cls(folder, java, artifacts, fingerprint_of(java, class_path))
 
     @property
     def failure(self) -> Path:
-        """The file that says why this cache could not be made, or was refused by the JVM."""
+        """The file with the reason why this cache could not be made, or was refused by the JVM."""
         return self.folder / f"{self.fingerprint}.failed"
 
     @property
@@ -70,31 +67,31 @@ class AotCache:
         return self.folder / "training.log"
 
     def find(self) -> Path | None:
-        """Return the cache if it is there and whole; a damaged one is removed."""
+        """Return the file of the cache if it is whole; a damaged one is removed."""
         if not is_switched_on():
             return None
         with contextlib.suppress(OSError):
             for path in sorted(self.folder.glob(f"{self.fingerprint}-*.aot")):
                 if path.stem.rpartition("-")[2] == sha256_of(path):
-                    os.utime(path)  # the one that was used last is kept longest
+                    os.utime(path)  # the last used ones are kept
                     return path
                 path.unlink()
         return None
 
     def options(self) -> list[str]:
-        """Return the JVM options that use the cache, if it is there; with them, the JVM uses it or ends at once."""
+        """Return the JVM options for the cache, if it exists; with them, the JVM uses it or ends at once."""
         found = self.find()
         return [*CACHE_FLAGS, "-XX:AOTMode=on", f"-XX:AOTCache={found}"] if found else []
 
     def refuse(self, reason: str) -> None:
-        """Discard a cache that the JVM did not start with, and do not make it again at once."""
+        """Discard a cache with which the JVM did not start, and do not make it again soon."""
         self.fail(reason)
         with contextlib.suppress(OSError):
             for path in self.folder.glob(f"{self.fingerprint}-*.aot"):
                 path.unlink()
 
     def fail(self, reason: str) -> None:
-        """Note that this cache cannot be had, so that not every start tries again."""
+        """Note that this cache cannot be made, so that not every start tries again."""
         with contextlib.suppress(OSError):
             self.failure.write_text(reason, "utf-8")
 
@@ -106,7 +103,7 @@ class AotCache:
             return False
 
     def build_later(self) -> None:
-        """Make the cache in a process of its own, which outlives this one and ends within its time limit."""
+        """Make the cache in another process, which outlives this one and ends within its time limit."""
         if not is_switched_on() or self.has_failed_lately() or getattr(sys, "frozen", False):
             return
         with contextlib.suppress(OSError):
@@ -115,7 +112,7 @@ class AotCache:
                 spawn_training(self)
 
     def keep(self, made: Path) -> Path:
-        """Take a finished file for the cache, in one step, and remove those that have not been used for long."""
+        """Take a finished file as the cache, in one step, and remove those that were used least recently."""
         with made.open("rb+") as file:
             os.fsync(file.fileno())
         made.chmod(0o600)
@@ -134,7 +131,7 @@ def is_switched_on() -> bool:
 
 
 def has_means(folder: Path) -> bool:
-    """Tell whether the machine has the disk and the memory for a training beside everything else."""
+    """Tell whether the machine has the disk and the memory for a training."""
     available = server_process.import_psutil().virtual_memory().available
     return bool(available >= MIN_TRAINING_MEMORY_BYTES and shutil.disk_usage(folder).free >= MIN_TRAINING_DISK_BYTES)
 
@@ -152,15 +149,14 @@ def spawn_training(cache: AotCache) -> None:
             start_new_session=True,
             creationflags=server_process.DETACHED_ON_WINDOWS,
         )
-    # Otherwise its destructor warns about a child that is meant to outlive it.
-    child.returncode = 0
+    child.returncode = 0  # else its destructor warns about a child that is meant to outlive it
 
     def reap() -> None:
-        """Wait for the child, which a process that lives longer than it would otherwise keep as a zombie."""
         psutil = server_process.import_psutil()
         with contextlib.suppress(psutil.Error):
             psutil.Process(child.pid).wait()
 
+    # If this process lives longer than the child, it must not keep it as a zombie.
     threading.Thread(target=reap, daemon=True).start()
 
 
@@ -168,8 +164,8 @@ def fingerprint_of(java: Path, class_path: Sequence[Path]) -> str:
     """Sum up what a cache depends on: the JVM compares most of it too, jars by their size and time."""
 
     def stamp(path: Path) -> list[int]:
-        about = path.stat()
-        return [about.st_size, about.st_mtime_ns]
+        status = path.stat()
+        return [status.st_size, status.st_mtime_ns]
 
     release = java.resolve().parent.parent / "release"
     parts = [

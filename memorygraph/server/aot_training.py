@@ -1,10 +1,8 @@
 """Makes the AOT cache of the embedded Neo4j: `python -m memorygraph.server.aot_training JAVA ARTIFACTS`.
 
-`aot_cache.py` starts this after a start that had no cache. It runs a Neo4j of its own, on an empty
-graph that is thrown away and on unusual ports, lets it do what a user's first commands do, and has
-the JVM write down what it loaded. It may be killed at any moment: a lock lets one
-training run at a time, the next one begins by clearing up after the last, and the cache takes its
-name only when it is finished.
+`aot_cache.py` starts this after a start that had no cache. It runs a Neo4j of its own, on a temporary graph and unusual
+ports, with what a user's first commands do, and the JVM records the classes that it loads. It may be killed at any
+moment: one training runs at a time, the next one clears up after it, and the cache takes its name when it is finished.
 """
 
 from __future__ import annotations
@@ -37,8 +35,7 @@ if TYPE_CHECKING:
 
     from memorygraph.server.artifacts import DownloadProgress
 
-# What the user does right after a start goes first.
-DELAY_S = 10.0
+DELAY_S = 10.0  # what the user does right after a start goes first
 TIME_LIMIT_S = 900
 PROGRAM = """\
 Node(node_id="a", name="the first", data="one");
@@ -49,17 +46,17 @@ Edge(edge_id="c", from_node="a", to_node="b", verb="precedes", weight=1);
 
 @dataclass(frozen=True)
 class TrainingLaunch(Launch):
-    """A start whose JVM notes the classes that it loads."""
+    """A start whose JVM records the classes that it loads."""
 
     notes: Path = Path()
 
     def cache_options(self, _cache: AotCache) -> list[str]:
-        """Return the JVM options that write the notes."""
+        """Return the JVM options for the record."""
         return [*CACHE_FLAGS, "-XX:AOTMode=record", f"-XX:AOTConfiguration={self.notes}"]
 
 
 class TrainingServer(EmbeddedServer):
-    """A Neo4j on a graph that is thrown away."""
+    """A Neo4j on a temporary graph."""
 
     def __init__(self, home: Path, cache: AotCache, time_limit_s: float) -> None:
         super().__init__(home, cache.artifacts)
@@ -67,17 +64,17 @@ class TrainingServer(EmbeddedServer):
         self._limit_s = max(1, int(time_limit_s))
 
     def clear(self) -> None:
-        """End what a training that was killed has left, and remove its graph."""
+        """End the server that a killed training has left, and remove its graph."""
         while left := server_process.find_server(self.home):
             server_process.stop(left, patience_s=0)
         shutil.rmtree(self.home, ignore_errors=True)
 
     def take_unusual_ports(self) -> None:
-        """Leave the usual ports to the servers that users expect there."""
+        """Leave the usual ports to other servers."""
         self._files.configure(Endpoints(*server_process.free_ports(), read_lock().version))
 
     def end_with_notes(self, until: float) -> None:
-        """Stop cleanly, which is when the JVM writes its notes."""
+        """Stop cleanly, which is when the JVM writes its record."""
         if process := server_process.find_server(self.home):
             server_process.stop(process, patience_s=max(1.0, until - time.monotonic()))
 
@@ -119,7 +116,7 @@ def exercise(server: TrainingServer) -> None:
 
 
 def create_cache(cache: AotCache, server: TrainingServer, class_path: Sequence[Path], until: float) -> Path:
-    """Have the JVM make a cache from its notes."""
+    """Make a cache from the JVM's record."""
     if not server.notes.exists():
         raise RuntimeError("the JVM of the training left no notes")
     made = server.home / "cache"
@@ -137,30 +134,25 @@ def create_cache(cache: AotCache, server: TrainingServer, class_path: Sequence[P
     return made
 
 
-def train_unless_done(java: Path, artifacts: Path) -> None:
-    """Make the cache that fits, unless it is there, failed lately, or the machine lacks the means."""
-    lock = read_lock()
-    if not_genuine(artifacts, lock):
-        return
-    class_path = lock.class_path(artifacts)
-    cache = AotCache.of(java, artifacts, class_path)
-    if cache.find() or cache.has_failed_lately() or not has_means(cache.folder):
-        return
-    try:
-        print(train(cache, class_path))
-    except BaseException as error:
-        cache.fail(f"{type(error).__name__}: {error}")
-        raise
-
-
 def run_training(java: Path, artifacts: Path, delay_s: float) -> None:
-    """Make the cache that fits, unless it is there or another process is making it."""
+    """Make the cache that fits, unless it exists, failed lately, is being made, or the machine lacks the means."""
     from filelock import FileLock, Timeout
 
     server_process.give_way()
     with contextlib.suppress(Timeout), FileLock(artifacts.with_name(f"{artifacts.name}.aot") / "lock", timeout=0):
         time.sleep(delay_s)
-        train_unless_done(java, artifacts)
+        lock = read_lock()
+        if not_genuine(artifacts, lock):
+            return
+        class_path = lock.class_path(artifacts)
+        cache = AotCache.of(java, artifacts, class_path)
+        if cache.find() or cache.has_failed_lately() or not has_means(cache.folder):
+            return
+        try:
+            print(train(cache, class_path))
+        except BaseException as error:
+            cache.fail(f"{type(error).__name__}: {error}")
+            raise
 
 
 if __name__ == "__main__":

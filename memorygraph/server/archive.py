@@ -1,7 +1,7 @@
-"""The file that a backup is: a zip archive with Neo4j's dump of the graph, and a manifest that says what it is.
+"""The file of a backup: a zip archive with Neo4j's dump of the graph, and a manifest that describes it.
 
-`neo4j.dump` is what Neo4j's own `database dump` writes, and what `database load` takes; `manifest.json` comes last,
-because it holds the hash of the dump. Nothing in it is a secret but the graph itself.
+`neo4j.dump` is what Neo4j's own `database dump` writes and `database load` reads; `manifest.json` comes last, because
+it holds the hash of the dump. Nothing in it is a secret but the graph itself.
 """
 
 from __future__ import annotations
@@ -13,10 +13,12 @@ import re
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import IO, Any, BinaryIO, Self
+from typing import IO, BinaryIO
+
+from pydantic import TypeAdapter
 
 from memorygraph.errors import MemoryGraphError, NotFoundError
 from memorygraph.home import flush_folder
@@ -28,7 +30,7 @@ FORMAT = "memorygraph-backup"
 FORMAT_VERSION = 1
 DUMP = "neo4j.dump"
 MANIFEST = "manifest.json"
-MAX_MANIFEST = 1 << 20
+MAX_MANIFEST_BYTES = 1 << 20
 
 _ZIP = b"PK\x03\x04"
 
@@ -51,93 +53,65 @@ class Manifest:
     dump_sha256: str
 
     @classmethod
-    def parse(cls, text: bytes) -> Self:
-        """Read a manifest.
-
-        Raises:
-            ValueError: the text is not a manifest.
-        """
-        found: Any = json.loads(text)
-        if not isinstance(found, dict):
-            raise ValueError("not an object")  # noqa: TRY004 - one kind of error for all that a file can hold
-        found["schema"] = tuple(found.get("schema") or ())
-        values: dict[str, Any] = {field.name: found.get(field.name) for field in fields(cls)}
-        manifest = cls(**values)
-        texts = (manifest.neo4j, manifest.memorygraph, manifest.created_at, manifest.dump_sha256, *manifest.schema)
-        numbers = (manifest.format_version, manifest.dump_bytes)
-        if not all(isinstance(text, str) for text in texts) or not all(isinstance(n, int) for n in numbers):
-            raise ValueError("a field is missing or of another kind")
-        return manifest
+    def parse(cls, text: bytes) -> Manifest:
+        """Read a manifest, or raise a ValueError."""
+        return TypeAdapter(cls).validate_json(text, strict=True)
 
     def refusal(self) -> str | None:
-        """Why this version of memorygraph does not restore the archive; None if it does."""
+        """Say why this version of memorygraph does not restore the archive; None if it does."""
         here = read_lock().version
         if self.format_version != FORMAT_VERSION:
             return (
                 f"it has version {self.format_version} of the format, and this memorygraph reads version "
                 f"{FORMAT_VERSION}: restore it with memorygraph {self.memorygraph}"
             )
-        if not _reads(here, self.neo4j):
+        if not can_read(here, self.neo4j):
             return (
                 f"it was made with Neo4j {self.neo4j}, and this memorygraph has Neo4j {here}: restore it with "
                 f"memorygraph {self.memorygraph}, `memorygraph export` what you need there, and `load` that here"
             )
         if unknown := sorted(set(self.schema) - {name for name, _ in CYPHER.migrations()}):
             return (
-                f"it was made with memorygraph {self.memorygraph}, whose graph has what this one does not know "
+                f"it was made with memorygraph {self.memorygraph}, whose graph has migrations unknown here "
                 f"({', '.join(unknown)}): bring memorygraph up to date first"
             )
         return None
 
 
-class _Counted:
-    """A file that is written through, counted and hashed."""
+class _HashingWriter:
+    """Writes to a file, and counts and hashes what it writes."""
 
     def __init__(self, target: IO[bytes]) -> None:
         self._target = target
-        self._hash = hashlib.sha256()
+        self.hash = hashlib.sha256()
         self.size = 0
 
     def write(self, piece: bytes) -> int:
-        """Write a piece of it."""
-        self._hash.update(piece)
+        self.hash.update(piece)
         self.size += len(piece)
         return self._target.write(piece)
 
-    @property
-    def sha256(self) -> str:
-        """The hash of all that was written."""
-        return self._hash.hexdigest()
-
 
 def write_archive(file: BinaryIO, write_dump: Callable[[Sink], object], created_at: str) -> Manifest:
-    """Write an archive of what `write_dump` writes."""
+    """Write an archive with the dump that `write_dump` writes."""
+    try:
+        ours = version("memorygraph")
+    except PackageNotFoundError:
+        ours = "of a checkout"
+    schema = tuple(name for name, _ in CYPHER.migrations())
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
         with archive.open(DUMP, "w", force_zip64=True) as target:
-            dump = _Counted(target)
+            dump = _HashingWriter(target)
             write_dump(dump)
-        manifest = Manifest(
-            FORMAT,
-            FORMAT_VERSION,
-            read_lock().version,
-            _own_version(),
-            tuple(name for name, _ in CYPHER.migrations()),
-            created_at,
-            dump.size,
-            dump.sha256,
-        )
+        found = (created_at, dump.size, dump.hash.hexdigest())
+        manifest = Manifest(FORMAT, FORMAT_VERSION, read_lock().version, ours, schema, *found)
         archive.writestr(MANIFEST, json.dumps(asdict(manifest), indent=2))
     return manifest
 
 
 @contextmanager
 def open_archive(path: Path) -> Iterator[tuple[Manifest, Archive]]:
-    """An archive whose manifest is one that this memorygraph can restore.
-
-    Raises:
-        NotFoundError: there is no such file.
-        BackupError: it is no archive of ours, is damaged, or is one of another version.
-    """
+    """Open an archive that this memorygraph can restore."""
     try:
         file = path.open("rb")
     except FileNotFoundError:
@@ -169,26 +143,22 @@ class Archive:
             raise self._foreign() from error
 
     def manifest(self) -> Manifest:
-        """What the archive says about itself."""
+        """Read what the archive says about itself."""
         stored = {self._dump.compress_type, self._manifest.compress_type} == {zipfile.ZIP_STORED}
-        if not stored or self._manifest.file_size > MAX_MANIFEST:
+        if not stored or self._manifest.file_size > MAX_MANIFEST_BYTES:
             raise self._foreign()
         with self._reading():
             text = self._zip.read(self._manifest)
         try:
             manifest = Manifest.parse(text)
-        except (ValueError, TypeError, RecursionError) as error:
+        except ValueError as error:
             raise self._foreign() from error
         if manifest.format != FORMAT:
             raise self._foreign()
         return manifest
 
     def verify(self, manifest: Manifest, reach: Callable[[float], None]) -> None:
-        """Compare the dump with its hash in the manifest.
-
-        Raises:
-            BackupError: it is not what was written.
-        """
+        """Compare the dump with its hash in the manifest."""
         found, size = hashlib.sha256(), 0
         with self._reading(), self.dump() as dump:
             while piece := dump.read(PIECE_BYTES):
@@ -199,7 +169,7 @@ class Archive:
             raise self._damaged("the dump is not the one that was written")
 
     def dump(self) -> IO[bytes]:
-        """The dump, to be read from its beginning."""
+        """Open the dump."""
         return self._zip.open(self._dump)
 
     @contextmanager
@@ -222,23 +192,22 @@ class Archive:
 
 @contextmanager
 def new_file(path: Path, mark: str, *, overwrite: bool) -> Iterator[BinaryIO]:
-    """A file that comes to be at `path` when the block has ended well, and not at all otherwise.
+    """Open a file that takes its name when the block succeeds, and is removed otherwise.
 
-    Until then it is beside it, under a name that holds `mark`: a writer that was killed leaves it, and the next one
-    of that mark takes it over.
-
-    Raises:
-        BackupError: the file is there, or cannot be written.
+    Until then it stands beside its place, under a name that holds `mark`: what a killed writer left is taken over by
+    the next one of that mark.
     """
     refuse_existing(path, overwrite=overwrite)
     unfinished = path.with_name(f".{path.name}.{mark}.part")
+    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
     try:
         try:
-            with _private_file(unfinished) as file:
+            unfinished.unlink(missing_ok=True)
+            with os.fdopen(os.open(unfinished, flags, 0o600), "w+b") as file:
                 yield file
                 file.flush()
                 os.fsync(file.fileno())
-            _move(unfinished, path, overwrite=overwrite)
+            move_file(unfinished, path, overwrite=overwrite)
         finally:
             unfinished.unlink(missing_ok=True)
     except OSError as error:
@@ -248,11 +217,7 @@ def new_file(path: Path, mark: str, *, overwrite: bool) -> Iterator[BinaryIO]:
 
 
 def refuse_existing(path: Path, *, overwrite: bool) -> None:
-    """Refuse to write where something is already.
-
-    Raises:
-        BackupError: the file is there and is not to be overwritten, or it is a folder, or its folder is missing.
-    """
+    """Raise a BackupError where the file is a folder, has no folder, or exists and must not be overwritten."""
     if path.is_dir():
         raise BackupError(f"{path} is a folder: name a file in it")
     if not path.parent.is_dir():
@@ -261,39 +226,26 @@ def refuse_existing(path: Path, *, overwrite: bool) -> None:
         raise BackupError(f"{path} is there already: name another file, or overwrite it with --force")
 
 
-def _private_file(path: Path) -> BinaryIO:
-    path.unlink(missing_ok=True)
-    return os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600), "w+b")
-
-
-def _move(unfinished: Path, path: Path, *, overwrite: bool) -> None:
+def move_file(unfinished: Path, path: Path, *, overwrite: bool) -> None:
+    """Give a finished file its name, which without `overwrite` no other file may have taken meanwhile."""
     if overwrite:
         unfinished.replace(path)
     else:
-        # A link never takes the place of a file that came to be meanwhile. Not every file system has links.
         try:
-            os.link(unfinished, path)
-        except FileExistsError:
+            os.link(unfinished, path)  # which never replaces a file
+        except OSError as error:
             refuse_existing(path, overwrite=False)
-        except OSError:
-            refuse_existing(path, overwrite=False)
-            unfinished.replace(path)
+            if not isinstance(error, FileExistsError):  # a file system without links
+                unfinished.replace(path)
     flush_folder(path.parent)
 
 
-def _own_version() -> str:
-    try:
-        return version("memorygraph")
-    except PackageNotFoundError:
-        return "of a checkout"
+def can_read(here: str, there: str) -> bool:
+    """Tell whether a Neo4j reads a dump of another: of its own year, and not of a later release.
 
-
-def _reads(here: str, there: str) -> bool:
-    """Whether a Neo4j reads a dump of another: of its own year, and not of a later release.
-
-    >>> _reads("2026.08.1", "2026.08.1"), _reads("2026.08.1", "2026.05.0")
+    >>> can_read("2026.08.1", "2026.08.1"), can_read("2026.08.1", "2026.05.0")
     (True, True)
-    >>> _reads("2026.08.1", "2026.09.0"), _reads("2026.08.1", "2025.12.1"), _reads("2026.08.1", "5.26.0")
+    >>> can_read("2026.08.1", "2026.09.0"), can_read("2026.08.1", "2025.12.1"), can_read("2026.08.1", "5.26.0")
     (False, False, False)
     """
     ours, theirs = ([int(number) for number in re.findall(r"\d+", text)] for text in (here, there))

@@ -1,25 +1,27 @@
-"""The files of the embedded Neo4j: which they are, and whether they are the pinned ones.
+"""The files of the embedded Neo4j, pinned in `neo4j.lock` by coordinate, sha256 and size.
 
-`neo4j.lock` pins every file by its coordinate, its sha256 and its size. Two rules hold whatever happens to a download:
+A file enters the folder of the class path only after it was compared with its pin. The class path is made from the lock
+and never from a listing of the folder, and every file on it is hashed again before each start.
 
-- a file enters the folder of the class path only after it was compared with its pin;
-- the class path is made from the lock, never from a listing of the folder, and every file on it is hashed again
-  before each start.
-
-`installation.py` puts the files in place, `downloads.py` fetches what is missing, `pin_artifacts.py` writes the lock.
+`downloads.py` fetches what is missing, `pin_artifacts.py` writes the lock.
 """
 
 from __future__ import annotations
 
 import hashlib
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Protocol
 
+from memorygraph.errors import DownloadError
+
 LOCK_FILE = Path(__file__).with_name("neo4j.lock")
 THREADS = 8
+READ_TIMEOUT_S = 30
+WAIT_FOR_OTHER_INSTALLER_S = 3600.0
 
 
 class DownloadProgress(Protocol):
@@ -40,7 +42,7 @@ def sha256_of(path: Path) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Artifact:
-    """One pinned file, as its publisher signed and published it.
+    """One pinned file, as it was signed and published.
 
     >>> Artifact.parse("org.neo4j:neo4j:2026.08.1 00ff 12").file_name
     'neo4j-2026.08.1.jar'
@@ -105,3 +107,54 @@ def not_genuine(folder: Path, lock: Lock) -> list[Artifact]:
     with ThreadPoolExecutor(THREADS) as pool:
         genuine = pool.map(Artifact.matches, lock.artifacts, lock.class_path(folder))
         return [artifact for artifact, is_genuine in zip(lock.artifacts, genuine, strict=True) if not is_genuine]
+
+
+def install(
+    folder: Path,
+    progress: DownloadProgress | None = None,
+    *,
+    lock: Lock | None = None,
+    read_timeout_s: int = READ_TIMEOUT_S,
+) -> list[Path]:
+    """Fetch the files that a folder lacks, and return the class path: verified files, in a stable order.
+
+    Of several processes one fetches, and the others wait for it. A call may be killed: the next one repairs the folder.
+
+    Raises:
+        DownloadError: a file cannot be fetched or is not the pinned one, or the folder cannot be written.
+    """
+    lock = lock or read_lock()
+    if not_genuine(folder, lock):
+        try:
+            fetch_missing(folder, progress, lock, read_timeout_s)
+        except OSError as error:
+            raise DownloadError(
+                f"cannot write the files of Neo4j to {folder}: {error.strerror or error}. "
+                "Make room, or give another folder with MEMORYGRAPH_HOME; then run `memorygraph up` again."
+            ) from error
+    for path in lock.class_path(folder):
+        # Earlier versions rewrote the jars without their signatures. Windows removes none that a server has open.
+        with suppress(OSError):
+            path.with_name(f"{path.stem}-unsigned.jar").unlink()
+    return lock.class_path(folder)
+
+
+def fetch_missing(folder: Path, progress: DownloadProgress | None, lock: Lock, read_timeout_s: int) -> None:
+    """Fetch what a folder lacks, after waiting for any other process that does so."""
+    from filelock import FileLock, Timeout
+
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        with FileLock(folder.with_name(f"{folder.name}.lock"), timeout=WAIT_FOR_OTHER_INSTALLER_S):
+            if wanted := not_genuine(folder, lock):
+                from memorygraph.server.downloads import download
+
+                download(wanted, folder, progress, read_timeout_s)
+    except ImportError as error:
+        raise DownloadError(
+            "the download of Neo4j needs more packages: run `pip install 'memorygraph[embedded]'`"
+        ) from error
+    except Timeout as error:
+        raise DownloadError(
+            f"another process has been downloading to {folder} for an hour. End it, then run `memorygraph up` again."
+        ) from error

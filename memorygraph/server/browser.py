@@ -1,7 +1,7 @@
 """Neo4j Browser on this graph: its style, the saved queries of `cypher/browser`, and the address that opens one.
 
-Neo4j tells Browser to run commands when somebody has connected (`browser.post_connect_cmd`). The style goes with
-them, so that nothing needs to be loaded by hand; and `$namespace`, so that a saved query can be pasted as it is.
+Browser runs the commands of `browser.post_connect_cmd` after a login. They set the style, and `$namespace`, so that a
+saved query can be pasted as it is.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from memorygraph.library import PARAMETER, NamedQuery, cypher_folder, read_block
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-# A caption stands in quotes, and has braces of its own: "{name}".
+# A caption is quoted, and has braces of its own: "{name}".
 _RULE = re.compile(r'(?P<selector>\S+)\s*\{(?P<body>(?:"[^"]*"|[^"}])*)\}')
 _PROPERTY = re.compile(r'(?P<name>[\w-]+)\s*:\s*"?(?P<value>[^";]*)"?\s*;')
 
 
 def style() -> dict[str, dict[str, str]]:
-    """What `memorygraph.grass` says of nodes and relationships, by their selectors.
+    """Read the style of nodes and relationships from `memorygraph.grass`, by their selectors.
 
     >>> style()["relationship.EDGE"]["caption"]
     '{verb}'
@@ -36,11 +36,8 @@ def style() -> dict[str, dict[str, str]]:
 
 
 def connect_commands() -> str:
-    """The value of `browser.post_connect_cmd`.
-
-    The style is written as JSON, which Browser reads as well as GRASS: commands are parted by semicolons, and GRASS
-    is full of them.
-    """
+    """Return the value of `browser.post_connect_cmd`."""
+    # Browser reads a style as JSON too. GRASS is full of semicolons, which separate the commands.
     return f'style {json.dumps(style())}; param namespace: "default"'
 
 
@@ -52,42 +49,36 @@ class SavedQuery:
 
     @property
     def about(self) -> str:
-        """What it shows, in a sentence or two."""
+        """A description in a sentence or two."""
         return self.block.documentation.partition(" Parameters: ")[0]
 
     @property
     def needs(self) -> frozenset[str]:
-        """The parameters that have no value by themselves."""
+        """The parameters that the user gives values."""
         return self.block.parameters - {"namespace"}
 
     def address(self, parameters: Mapping[str, Any]) -> str:
-        """What is added to Browser's address to have this query in its editor, with values for all parameters.
-
-        The values stand in the query. (A `:param` before it would be a second statement, and Browser shows
-        only a list of several statements, and hides their results.)
-        """
+        """Return what Browser's address needs to open this query in the editor, with values for all parameters."""
+        # Not with `:param`: that is a second statement, and of several statements Browser hides the results.
         written = PARAMETER.sub(lambda found: _literal(parameters[found[1]]), self.block.text)
         return "&cmd=edit&arg=" + quote(f"// {self.block.name}\n{written}", safe="")
 
 
 def saved_queries() -> dict[str, SavedQuery]:
-    """The saved queries by their names."""
+    """Read the saved queries, by their names."""
     files = sorted((cypher_folder() / "browser").glob("*.cypher"))
     return {block.name: SavedQuery(block) for file in files for block in read_blocks(file)}
 
 
 def _literal(value: Any) -> str:
-    r"""A value as Cypher; `&` and `#` are escaped, because they would end the query in Browser's address.
+    r"""Format a value as Cypher; `&` and `#` would end the query in Browser's address.
 
     >>> _literal({"a b": ["R&D", 1, None]})
     '{`a b`: ["R\\u0026D", 1, null]}'
     """
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{_name(key)}: {_literal(item)}" for key, item in value.items()) + "}"
+        items = (f"`{key.replace('`', '``')}`: {_literal(item)}" for key, item in value.items())
+        return "{" + ", ".join(items) + "}"
     if isinstance(value, list):
         return "[" + ", ".join(map(_literal, value)) + "]"
     return json.dumps(value, ensure_ascii=False).replace("&", "\\u0026").replace("#", "\\u0023")
-
-
-def _name(key: str) -> str:
-    return "`" + key.replace("`", "``") + "`"

@@ -6,7 +6,7 @@ import socket
 import time
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import urlsplit
 
 from memorygraph.errors import MemoryGraphError
 from memorygraph.graph.connection import Connection
@@ -36,27 +36,26 @@ def examine_named(database: Database) -> list[Diagnosis]:
     """Examine the server that NEO4J_URI or --uri names."""
     try:
         parts = urlsplit(database.uri)
-        place = f"{parts.hostname or 'a server without a name'}:{parts.port or server_process.DEFAULT_BOLT_PORT}"
+        host, port = parts.hostname or "", parts.port or server_process.DEFAULT_BOLT_PORT
     except ValueError:
-        return [Diagnosis(URI_VARIABLE, ok=False, detail="it is not an address", next_step=LIKE)]
-    if not parts.scheme.startswith(("bolt", "neo4j", "http")) or not parts.hostname:
-        return [Diagnosis(URI_VARIABLE, ok=False, detail=f"it is not the address of a Neo4j: {place}", next_step=LIKE)]
-    if reason := try_to_reach(parts):
+        return [Diagnosis.failed(URI_VARIABLE, "it is not an address", LIKE)]
+    place = f"{host or 'a server without a name'}:{port}"
+    if not parts.scheme.startswith(("bolt", "neo4j", "http")) or not host:
+        return [Diagnosis.failed(URI_VARIABLE, f"it is not the address of a Neo4j: {place}", LIKE)]
+    try:
+        socket.create_connection((host, port), timeout=CONNECT_TIMEOUT_S).close()
+    except OSError as error:
         step = f"start that server or correct NEO4J_URI; {WITHOUT_URI}"
-        return [Diagnosis(URI_VARIABLE, ok=False, detail=f"{place} cannot be reached: {reason}", next_step=step)]
+        return [Diagnosis.failed(URI_VARIABLE, f"{place} cannot be reached: {error.strerror or error}", step)]
     found = examine_content(database)
     if len(found) == 1 and not found[0].ok:
         step = "check NEO4J_USERNAME, NEO4J_PASSWORD and NEO4J_DATABASE"
         if database.auth is None:
             step = "set NEO4J_PASSWORD, and NEO4J_USERNAME where that is not neo4j"
-        detail = f"{place} takes connections, but {found[0].detail}"
-        return [Diagnosis(URI_VARIABLE, ok=False, detail=detail, next_step=step)]
+        return [Diagnosis.failed(URI_VARIABLE, f"{place} takes connections, but {found[0].detail}", step)]
     unchecked = "use +s where you can: +ssc encrypts, and does not check whom it talks to"
     detail = f"{place} lets you in{'' if database.auth else ' without a password'}"
-    return [
-        Diagnosis(URI_VARIABLE, ok=True, detail=detail, next_step=unchecked if "+ssc" in parts.scheme else None),
-        *found,
-    ]
+    return [Diagnosis.passed(URI_VARIABLE, detail, unchecked if "+ssc" in parts.scheme else None), *found]
 
 
 def examine_content(database: Database) -> list[Diagnosis]:
@@ -64,7 +63,7 @@ def examine_content(database: Database) -> list[Diagnosis]:
     try:
         connection = Connection(database.uri, database.auth, database.name, connection_timeout=CONNECT_TIMEOUT_S)
     except MemoryGraphError as error:
-        return [Diagnosis("login", ok=False, detail=str(error))]
+        return [Diagnosis.failed("login", str(error))]
     with connection:
         before = time.time()
         [row] = connection.read(CYPHER["doctor/server"]())
@@ -72,24 +71,14 @@ def examine_content(database: Database) -> list[Diagnosis]:
         ours = read_lock().version
         other = "" if row["version"] == ours else f" (memorygraph is tested with {ours})"
         return [
-            Diagnosis("database", ok=True, detail=f"Neo4j {row['version']} {row['edition']}{other}"),
+            Diagnosis.passed("database", f"Neo4j {row['version']} {row['edition']}{other}"),
             *examine_schema(connection),
             examine_server_clock(row["clock"] / 1000 - middle),
         ]
 
 
-def try_to_reach(parts: SplitResult) -> str | None:
-    """Open a connection to a server, and return the reason where that fails."""
-    try:
-        port = parts.port or server_process.DEFAULT_BOLT_PORT
-        socket.create_connection((parts.hostname or "", port), timeout=CONNECT_TIMEOUT_S).close()
-    except OSError as error:
-        return error.strerror or str(error)
-    return None
-
-
 def examine_schema(connection: Connection) -> list[Diagnosis]:
-    """Examine which migrations were applied, and whether their search indexes are there."""
+    """Examine which migrations were applied, and whether their search indexes exist."""
     known = CYPHER.migrations()
     [row] = connection.read(CYPHER["schema/applied-migrations"]())
     applied = set(row["names"])
@@ -100,20 +89,16 @@ def examine_schema(connection: Connection) -> list[Diagnosis]:
     if unknown:
         detail += f", and {len(unknown)} that this memorygraph does not know ({', '.join(unknown)})"
         step = "a newer memorygraph has used this database: bring this one up to date"
-    problems = index_problems(connection, done)
-    indexes = Diagnosis("search indexes", ok=not problems, detail="; ".join(problems) or "as the schema wants them")
-    return [Diagnosis("schema", ok=True, detail=detail, next_step=step), indexes]
+    problems = "; ".join(index_problems(connection, done))
+    indexes = Diagnosis("search indexes", ok=not problems, detail=problems or "as the schema wants them")
+    return [Diagnosis.passed("schema", detail, step), indexes]
 
 
 def examine_server_clock(ahead_s: float) -> Diagnosis:
     """Judge a server's clock by how many seconds it is ahead of ours."""
-    now = datetime.now(UTC)
-    is_close = abs(ahead_s) <= MAX_CLOCK_DIFFERENCE_S
     side = "ahead of" if ahead_s > 0 else "behind"
     difference = f"the server's is {abs(ahead_s):.1f} s {side} it"
-    return Diagnosis(
-        "server clock",
-        ok=is_close,
-        detail=f"{now:%Y-%m-%d %H:%M:%S} UTC here; {difference}",
-        next_step=None if is_close else "set both clocks: the order of changes is told by the server's",
-    )
+    detail = f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC here; {difference}"
+    if abs(ahead_s) <= MAX_CLOCK_DIFFERENCE_S:
+        return Diagnosis.passed("server clock", detail)
+    return Diagnosis.failed("server clock", detail, "set both clocks: the order of changes is told by the server's")

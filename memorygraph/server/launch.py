@@ -1,4 +1,4 @@
-"""Starts the server of a home, waits until it answers, and tells from its logs why it did not."""
+"""Starts the server of a home, waits until it answers, and finds in its logs why it did not."""
 
 from __future__ import annotations
 
@@ -30,10 +30,8 @@ STOP_TIMEOUT_S = 90.0
 FAILED_START_PATIENCE_S = 10.0
 POLL_INTERVAL_S = 0.05
 MAX_PORT_RACES = 3
-# By SIGKILL and SIGTERM: the options that the server was started with are not to blame.
-ENDED_FROM_OUTSIDE = (-9, -15)
-# Neo4j's own code for a start that failed. A JVM that does not even come to run Neo4j has it too.
-ENDED_BY_NEO4J = 1
+ENDED_FROM_OUTSIDE = (-9, -15)  # by SIGKILL or SIGTERM: its options are not to blame
+ENDED_BY_NEO4J = 1  # a start that failed; a JVM that cannot even run Neo4j has this code too
 
 # The marks of a log line that explains a failed start, the best one first.
 TELLING_MARKS = ("already in use", "No space left", "Caused by:", " ERROR ", "Error", "Exception")
@@ -64,19 +62,14 @@ class Launch:
     java: Path
     artifacts: Path
     class_path: list[Path]
-    process_limit_s: int | None = None
-    """After how many seconds the system ends the server."""
+    process_limit_s: int | None = None  # after which the system ends the server
 
     def cache_options(self, cache: AotCache) -> list[str]:
-        """Return the JVM options that make use of the start cache."""
+        """Return the JVM options for the start cache."""
         return cache.options()
 
     def have_running(self, timeout_s: float) -> None:
-        """Start the server unless it runs, and wait until it answers.
-
-        Raises:
-            ConnectionError: it does not; the message says why and what to do.
-        """
+        """Start the server unless it runs, and wait until it answers."""
         until = time.monotonic() + timeout_s
         former = self.files.endpoints
         if self.is_answering(former, until):
@@ -95,12 +88,12 @@ class Launch:
                 return
 
     def is_answering(self, endpoints: Endpoints | None, until: float) -> bool:
-        """Wait for a server that another process started, and was perhaps killed before it answered."""
+        """Wait for a server that another process started, and may not have seen answer before it was killed."""
         process = server_process.find_server(self.files.folder)
         if process is None or not server_process.is_alive(process):
             return False
         if endpoints is None:
-            # Its configuration was removed, so nothing tells where it listens.
+            # Its configuration is gone, and with it where the server listens.
             server_process.stop(process, STOP_TIMEOUT_S)
             return False
         try:
@@ -132,7 +125,7 @@ class Launch:
             cache.build_later()
 
     def run(self, options: list[str], endpoints: Endpoints, until: float) -> None:
-        """Start the JVM, and wait until the server answers; a JVM that does not come to that is ended."""
+        """Start the JVM and wait until the server answers; if it does not, end the JVM."""
         logs = self.files.logs
         write_private(self.files.jvm_arguments, jvm_arguments(self.class_path, logs, options))
         log_before = log_size(logs)
@@ -141,7 +134,7 @@ class Launch:
         try:
             self.await_answer(process, endpoints, until)
         except _NotAnsweringError as error:
-            # Before it is stopped, because that would be an end too.
+            # Asked before it is stopped, which would be an end too.
             has_ended = not server_process.is_alive(process)
             server_process.stop(process, FAILED_START_PATIENCE_S)
             line = telling_line(logs, log_before)
@@ -172,11 +165,7 @@ class Launch:
 
 
 def log_in(files: ServerHome, endpoints: Endpoints) -> None:
-    """Log in to a server with the password of its home.
-
-    Raises:
-        ConnectionError: it does not take connections, or not with this password.
-    """
+    """Log in to a server with the password of its home."""
     from memorygraph.graph.connection import Connection
 
     auth = (USERNAME, files.password())
@@ -192,44 +181,37 @@ def log_in(files: ServerHome, endpoints: Endpoints) -> None:
 
 
 def server_answers(process: psutil.Process, endpoints: Endpoints) -> bool:
-    """Tell whether this very server answers: HTTP comes last, and its greeting names the Bolt port.
-
-    The greeting alone says too little: it may be that of another server which took both ports first.
-    """
+    """Tell whether this very server answers: HTTP comes last, and its greeting names the Bolt port."""
     connection = http.client.HTTPConnection(HOST, endpoints.http, timeout=5)
     not_neo4j = (OSError, http.client.HTTPException, ValueError, KeyError, TypeError)
     with contextlib.closing(connection), contextlib.suppress(*not_neo4j):
         connection.request("GET", "/", headers={"Accept": "application/json"})
         greeting = json.loads(connection.getresponse().read(100_000))
         named = greeting["bolt_direct"] == endpoints.bolt_uri
+        # The greeting may be that of another server, which took both ports first.
         return named and all(server_process.listens(process, port) for port in (endpoints.bolt, endpoints.http))
     return False
 
 
 def log_size(logs: Path) -> int:
     """Return the size of Neo4j's log, at which the log of the next start begins."""
-    try:
-        return (logs / "neo4j.log").stat().st_size
-    except FileNotFoundError:
-        return 0
+    log = logs / "neo4j.log"
+    return log.stat().st_size if log.exists() else 0
 
 
 def telling_line(logs: Path, log_before: int) -> str:
     """Find the line that says most about a start that failed; its log begins at `log_before`."""
     lines = read_log_lines(logs / "neo4j.log", log_before if log_size(logs) >= log_before else 0)
     console = read_log_lines(logs / "console.log", 0)
-    for mark in TELLING_MARKS:
-        for line in reversed(lines + console):
-            if mark in line:
-                return _LOG_PREFIX.sub("", line).strip(" .")
-    return _LOG_PREFIX.sub("", next(reversed(console or lines), "it left no message")).strip(" .")
+    newest_first = [*reversed(lines + console)]
+    telling = (line for mark in TELLING_MARKS for line in newest_first if mark in line)
+    last = next(reversed(console or lines), "it left no message")
+    return _LOG_PREFIX.sub("", next(telling, last)).strip(" .")
 
 
 def read_log_lines(path: Path, start: int) -> list[str]:
     """Read the lines of a log from a byte on; none where there is no log."""
-    try:
-        with path.open("rb") as file:
-            file.seek(start)
-            return [line for line in file.read().decode("utf-8", "replace").splitlines() if line.strip()]
-    except FileNotFoundError:
-        return []
+    with contextlib.suppress(FileNotFoundError), path.open("rb") as file:
+        file.seek(start)
+        return [line for line in file.read().decode("utf-8", "replace").splitlines() if line.strip()]
+    return []

@@ -1,8 +1,7 @@
-"""The process of one embedded server: how it is found, started and stopped, and the ports that it can have.
+"""The process of one embedded server: how it is found, started and stopped, and its ports.
 
-A server outlives the process that started it, so it is known by what it is: a process whose
-command line names Neo4j's main class and this home. That holds when the starter was killed
-before it could note anything, and when a noted process id has been given to another program.
+A server outlives its starter, so it is known by its command line, which names Neo4j's main class and this home. That
+holds when the starter was killed before it noted a process id, and when a noted id belongs to another program by now.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ def import_psutil() -> Any:
 
 
 def find_server(home: Path) -> psutil.Process | None:
-    """Find the server of a home: by its noted process id, else among all processes."""
+    """Find the server of a home by its noted process id, else among all processes."""
     psutil = import_psutil()
     with contextlib.suppress(OSError, ValueError, psutil.Error):
         noted = psutil.Process(int((home / PID_FILE).read_text("ascii")))
@@ -60,7 +59,7 @@ def find_server(home: Path) -> psutil.Process | None:
 
 
 def is_alive(process: psutil.Process) -> bool:
-    """Tell whether a process still runs; a child that has ended is also reaped."""
+    """Tell whether a process still runs, and reap a child that has ended."""
     psutil = import_psutil()
     with contextlib.suppress(psutil.Error):
         if process.status() != psutil.STATUS_ZOMBIE:
@@ -72,7 +71,7 @@ def is_alive(process: psutil.Process) -> bool:
 def start(java: Path, home: Path, console: Path, limit_s: int | None = None) -> psutil.Process:
     """Start the server of a home, detached from this process and its terminal.
 
-    With a limit the system ends it after `limit_s` seconds, and it gives way to other programs until then.
+    With a limit it gives way to other programs, and the system ends it after `limit_s` seconds.
     """
     psutil = import_psutil()
     command = [str(java), f"@{home / 'conf' / 'jvm.args'}", MAIN_CLASS, f"--home-dir={home}"]
@@ -88,41 +87,35 @@ def start(java: Path, home: Path, console: Path, limit_s: int | None = None) -> 
             creationflags=DETACHED_ON_WINDOWS,
             preexec_fn=background(limit_s),  # noqa: PLW1509 - None, but for a training, which has one thread
         )
-    # Otherwise its destructor warns about a child that is meant to outlive it.
-    child.returncode = 0
+    child.returncode = 0  # else its destructor warns about a child that is meant to outlive it
     (home / PID_FILE).write_text(str(child.pid), "ascii")
     return psutil.Process(child.pid)
 
 
 def background(seconds: int | None) -> Callable[[], object] | None:
-    """Return what a new process calls to be ended by the system after a time, and to give way until then.
-
-    An alarm stays when the process becomes another program, and when its parent ends. Windows has no alarms.
-    """
+    """Return what a new process calls to give way to others, and to be ended by the system after a time."""
     if seconds is None or sys.platform == "win32":
         return None
 
     def begin() -> None:
-        signal.alarm(seconds)
+        signal.alarm(seconds)  # which stays when the process becomes another program, and when its parent ends
         give_way()
 
     return begin
 
 
 def give_way() -> None:
-    """Let all other programs use the processor first, those of other sessions too.
-
-    Linux shares the processor between sessions, and looks at the niceness of a process within its own alone.
-    """
+    """Let all other programs use the processor first, those of other sessions too."""
     if sys.platform == "win32":
         return
+    # Niceness counts only within a session: Linux shares the processor between sessions.
     os.nice(max(0, NICENESS - os.nice(0)))
     with contextlib.suppress(OSError), open("/proc/self/autogroup", "w") as niceness:  # noqa: PTH123 - after a fork
         niceness.write(str(NICENESS))
 
 
 def stop(process: psutil.Process, patience_s: float) -> None:
-    """Ask a server to end, and end it when it has not done so after a generous time."""
+    """Ask a process to end, and kill it if it has not ended after `patience_s`."""
     psutil = import_psutil()
     try:
         process.terminate()
@@ -130,7 +123,7 @@ def stop(process: psutil.Process, patience_s: float) -> None:
             return
         process.kill()
         if not wait_for_end(process, within_s=10):
-            raise ConnectionError(f"Neo4j (process {process.pid}) cannot be stopped: it goes on after SIGKILL")
+            raise ConnectionError(f"Neo4j (process {process.pid}) cannot be stopped: it survives SIGKILL")
     except psutil.NoSuchProcess:
         return
     except psutil.Error as error:
@@ -147,7 +140,7 @@ def stop_server(home: Path, patience_s: float) -> bool:
 
 
 def wait_for_end(process: psutil.Process, within_s: float) -> bool:
-    """Wait for the end of a process; False when it still runs after the time."""
+    """Wait for the end of a process; return False when it still runs after the time."""
     psutil = import_psutil()
     until = time.monotonic() + within_s
     while True:
@@ -161,11 +154,11 @@ def wait_for_end(process: psutil.Process, within_s: float) -> bool:
 
 
 def is_unreaped(process: psutil.Process) -> bool:
-    """Tell whether a process has ended, and waits for another process than this one to reap it."""
+    """Tell whether a process has ended, and is to be reaped by another process than this one."""
     psutil = import_psutil()
     try:
         is_zombie = process.status() == psutil.STATUS_ZOMBIE and process.ppid() != os.getpid()
-        # A process whose first thread alone has ended looks like that too, and still has its files.
+        # A process of which only the first thread has ended looks like this too, and still has its files.
         return bool(is_zombie and process.num_threads() <= 1)
     except psutil.ZombieProcess:
         return True
@@ -173,15 +166,14 @@ def is_unreaped(process: psutil.Process) -> bool:
 
 def exit_code(process: psutil.Process) -> int | None:
     """Return how a child ended, a signal as its negative number; None if that is not known."""
-    psutil = import_psutil()
-    with contextlib.suppress(psutil.Error):
-        code: int | None = process.wait(0)
-        return code
-    return None
+    code: int | None = None
+    with contextlib.suppress(import_psutil().Error):
+        code = process.wait(0)
+    return code
 
 
 def listens(process: psutil.Process, port: int) -> bool:
-    """Tell whether it is this very process that listens at a port, and not another server that was quicker."""
+    """Tell whether this very process listens at a port, and not another server that was quicker."""
     psutil = import_psutil()
     try:
         sockets = process.net_connections("inet")
@@ -219,9 +211,8 @@ def choose_ports(former: tuple[int, int] | None) -> tuple[int, int]:
 
 
 def free_ports() -> tuple[int, int]:
-    """Choose two ports that no program has."""
+    """Choose two different ports that no program has."""
     with socket.socket() as one, socket.socket() as other:
-        # Both are held at once, so that they differ.
         one.bind((HOST, 0))
         other.bind((HOST, 0))
         return one.getsockname()[1], other.getsockname()[1]
@@ -234,7 +225,7 @@ def is_free(port: int) -> bool:
         return False
     with contextlib.suppress(OSError), socket.socket() as probe:
         if os.name == "posix":
-            # As the server does: connections that ended a moment ago do not keep the port.
+            # As the server does: a connection that has just ended does not keep the port.
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         probe.bind((HOST, port))
         return True
@@ -243,8 +234,7 @@ def is_free(port: int) -> bool:
 
 def is_server_of(process: psutil.Process, home: Path) -> bool:
     """Tell whether a process is the server of a home, by its command line."""
-    psutil = import_psutil()
-    with contextlib.suppress(psutil.Error, OSError):
+    with contextlib.suppress(import_psutil().Error, OSError):
         command = process.cmdline()
         return MAIN_CLASS in command and f"--home-dir={home}" in command
     return False

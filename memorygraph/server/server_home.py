@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-# On a full disk Neo4j does not end but waits for room, and so would everything that waits for Neo4j.
+# On a full disk Neo4j does not end but waits for room, and its clients with it.
 MIN_FREE_BYTES = 64 * 2**20
 
 
@@ -36,31 +36,22 @@ class ServerHome:
 
     @property
     def endpoints(self) -> Endpoints | None:
-        """Where the server listens; None where it was never started."""
+        """Where the server listens; None if it was never started."""
         return Endpoints.read(self.configuration)
 
     def configure(self, endpoints: Endpoints) -> None:
-        """Write the configuration of a server that is to listen there."""
+        """Write the configuration of a server with these endpoints."""
         write_private(self.configuration, endpoints.configuration())
 
     def password(self) -> str:
-        """Read the password of the user `neo4j`.
-
-        Raises:
-            ConnectionError: there is no password file.
-        """
+        """Read the password of the user `neo4j`."""
         try:
             return self.password_file.read_text("utf-8").strip()
         except FileNotFoundError:
             raise ConnectionError(f"there is no password file {self.password_file}: run `memorygraph up`") from None
 
     def make(self) -> None:
-        """Create the folder where it is missing, and keep others out of it.
-
-        Raises:
-            ConnectionError: it belongs to another user.
-            OSError: it cannot be created, or the disk is full.
-        """
+        """Create the folder if it is missing, and keep others out of it."""
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if sys.platform != "win32":
             owner = self.folder.stat().st_uid
@@ -75,14 +66,13 @@ class ServerHome:
             raise OSError(errno.ENOSPC, f"only {free // 2**20} MB are free", str(self.folder))
 
     def prepare_password(self) -> None:
-        """Choose a password before the first start; every step can be cut short and done again."""
+        """Choose a password before the first start; each step can be cut short and repeated."""
         has_started_before = (self.data / "databases" / "system").exists()
         if not self.password_file.exists():
             if has_started_before:
                 raise ConnectionError(
-                    f"{self.data} holds a graph, but its password file {self.password_file} is "
-                    "lost. Put the password back into that file, or move the data folder away to begin "
-                    "an empty graph."
+                    f"{self.data} holds a graph, but its password file {self.password_file} is lost. Put the password "
+                    "back into that file, or move the data folder away to begin an empty graph."
                 )
             write_private(self.password_file, secrets.token_urlsafe(24))
         self.password_file.chmod(0o600)
@@ -91,11 +81,7 @@ class ServerHome:
 
     @contextmanager
     def locked(self, timeout_s: float) -> Iterator[None]:
-        """Keep every other process from starting or stopping the server, and from its files.
-
-        Raises:
-            ConnectionError: another process holds the lock for `timeout_s`.
-        """
+        """Keep every other process from starting or stopping the server, and from its files."""
         from filelock import FileLock, Timeout
 
         try:
@@ -109,7 +95,7 @@ class ServerHome:
 
     @contextmanager
     def explaining_os_errors(self) -> Iterator[None]:
-        """Turn what the operating system refuses into an error that says what to do."""
+        """Turn an error of the operating system into one that says what to do."""
         try:
             yield
         except OSError as error:

@@ -1,7 +1,6 @@
-"""What the embedded Neo4j is told: its configuration, the arguments of its JVM, its first password.
+"""The settings of the embedded Neo4j: its configuration, the arguments of its JVM, its first password.
 
-The configuration file is also where the ports of a running or a former server are read from,
-so that nothing needs to be kept twice.
+The ports of a running or a former server are read back from its configuration file.
 """
 
 from __future__ import annotations
@@ -22,8 +21,7 @@ if TYPE_CHECKING:
 HOST = "127.0.0.1"
 USERNAME = "neo4j"
 
-# Fit for a laptop. A transaction that would outgrow its share fails by itself, with a message,
-# before it can take the JVM along.
+# Fit for a laptop. A transaction that outgrows its share fails, with a message, before the JVM does.
 SETTINGS = """\
 server.default_listen_address=127.0.0.1
 server.bolt.listen_address=127.0.0.1:{bolt}
@@ -62,13 +60,13 @@ internal.cypher.use_parameter_size=false
 internal.dbms.bolt.netty_server_shutdown_quiet_period_duration=0s
 """
 
-# All compilers of the JVM: with the first alone (-XX:TieredStopAtLevel=1) a start is a tenth shorter, and a server
-# that has run for a minute answers in up to twice the time.
+# All compilers of the JVM: with the first alone (-XX:TieredStopAtLevel=1) a start is a tenth shorter, but a server that
+# has run for a minute takes up to twice as long to answer.
 JVM_FLAGS = (
     "-Xms128m",
     "-Xmx1g",
     "-XX:+UseSerialGC",
-    # A JVM out of memory is in no known state: better that it ends and the next `up` recovers.
+    # A JVM out of memory is in an unknown state: it ends, and the next `up` recovers.
     "-XX:+ExitOnOutOfMemoryError",
     "-XX:-UsePerfData",
     "--enable-native-access=ALL-UNNAMED",
@@ -92,17 +90,17 @@ class Endpoints:
 
     @property
     def bolt_uri(self) -> str:
-        """What a driver connects to."""
+        """The address for a driver."""
         return f"bolt://{HOST}:{self.bolt}"
 
     @property
     def browser_url(self) -> str:
-        """Where Neo4j Browser opens with this server and its user filled in."""
+        """The address at which Neo4j Browser opens with this server and its user filled in."""
         return f"http://{HOST}:{self.http}/browser/?dbms=bolt://{USERNAME}@{HOST}:{self.bolt}"
 
     @classmethod
     def read(cls, configuration: Path) -> Endpoints | None:
-        """Read the endpoints back from a configuration file; None where it has none."""
+        """Read the endpoints back from a configuration file, if it names them."""
         try:
             found = _READ_BACK.search(configuration.read_text("utf-8", "replace"))
         except FileNotFoundError:
@@ -117,27 +115,15 @@ class Endpoints:
 
 
 def jvm_arguments(class_path: Iterable[Path], logs: Path, more: Iterable[str] = ()) -> str:
-    """Write the file of JVM arguments: the class path alone is too long for some command lines."""
-    arguments = [
-        *JVM_FLAGS,
-        *more,
-        f"-XX:ErrorFile={logs / 'crash.log'}",
-        "-cp",
-        os.pathsep.join(map(str, class_path)),
-    ]
-    return "\n".join(map(_quoted, arguments)) + "\n"
-
-
-def _quoted(argument: str) -> str:
-    escaped = argument.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'
+    """Format the file of JVM arguments: the class path alone is too long for some command lines."""
+    paths = os.pathsep.join(map(str, class_path))
+    arguments = [*JVM_FLAGS, *more, f"-XX:ErrorFile={logs / 'crash.log'}", "-cp", paths]
+    escaped = (argument.replace("\\", "\\\\").replace('"', '\\"') for argument in arguments)
+    return "".join(f'"{argument}"\n' for argument in escaped)
 
 
 def first_password_record(password: str) -> str:
-    """Write what `neo4j-admin dbms set-initial-password` leaves for the first start, without its JVM.
-
-    Neo4j reads it while its own user still has the password that nobody has set.
-    """
+    """Format what `neo4j-admin dbms set-initial-password` leaves for the first start, without its JVM."""
     salt = secrets.token_bytes(32)
     digest = hashlib.sha256(salt + password.encode()).digest()
     for _ in range(1023):

@@ -1,9 +1,8 @@
-"""The folder of a home in which its database is worked on while the server is stopped.
+"""The folder of a home for work on its database while the server is stopped.
 
-A restore builds the new data there, and moves the former data there while the new one is tried. Whoever does this
-holds the lock of the home, and may be killed at any moment: the next start of the server calls `recover` before it
-begins and `clear` when it answers, so that there is always a graph in the home, and the former data is let go only
-when Neo4j has come up with what took its place.
+A restore builds the new data there, and keeps the former data there until Neo4j runs with the new. Its process holds
+the lock of the home, and may be killed at any moment: the next start of the server calls `recover` before it begins,
+and `clear` when the server answers. So there is always a graph in the home.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class StoppedServer:
-    """A server that nobody else can start, and what works on its files; `start` and `stop` may be called meanwhile."""
+    """A server that no other process can start. The holder may `start` and `stop` it."""
 
     ran: bool
     java: Path
@@ -35,7 +34,7 @@ class StoppedServer:
 
 @contextmanager
 def started_at_the_end(stopped: StoppedServer) -> Iterator[None]:
-    """Start a server that ran before, when the block ends, however it ends."""
+    """Start a server that ran before, however the block ends."""
     try:
         yield
     except BaseException as error:
@@ -50,7 +49,7 @@ def started_at_the_end(stopped: StoppedServer) -> Iterator[None]:
 
 
 class Workspace:
-    """The folder of one home, whether it is there or not. Only who holds the lock of the home may change it."""
+    """The folder of one home, whether it exists or not. Changing it takes the lock of the home."""
 
     def __init__(self, home: Path) -> None:
         self.folder = home / "maintenance"
@@ -62,7 +61,7 @@ class Workspace:
 
     @contextmanager
     def used(self) -> Iterator[None]:
-        """Have it empty, and gone at the end. Only former data that nothing has replaced is never let go."""
+        """Begin with an empty folder, and remove it at the end, unless it holds former data that nothing replaced."""
         self.begin()
         try:
             yield
@@ -71,13 +70,13 @@ class Workspace:
                 self.clear()
 
     def begin(self) -> None:
-        """Have it empty, whatever an earlier use of it has left."""
+        """Make an empty folder, whatever an earlier use has left."""
         self.recover()
         self.clear()
         self.folder.mkdir(mode=0o700)
 
     def recover(self) -> None:
-        """Mend what a use that was killed has left: no tool works on, and the home has its data."""
+        """Repair what a killed use has left: end its tools, and give the home its data back."""
         if not self.folder.exists():
             return
         admin_tool.end_all(self._home)
@@ -85,7 +84,7 @@ class Workspace:
             self.former_data.rename(self._data)
 
     def clear(self) -> None:
-        """Let go of all that is in it, of the former data too: at once, whatever happens while it is removed."""
+        """Discard the folder and the former data in it, in one step: a removal that is cut short does not matter."""
         shutil.rmtree(self._refuse, ignore_errors=True)
         if not self.folder.exists():
             return
@@ -95,13 +94,13 @@ class Workspace:
         shutil.rmtree(self._refuse, ignore_errors=True)
 
     def swap(self) -> None:
-        """Let the new data take the place of the former."""
+        """Put the new data in the place of the former."""
         if self._data.exists():
             self._data.rename(self.former_data)
         self.new_data.rename(self._data)
 
     def swap_back(self) -> None:
-        """Let the former data, if there was some, have its place again."""
+        """Put the former data, if there was any, back in its place."""
         self._data.rename(self.new_data)
         if self.former_data.exists():
             self.former_data.rename(self._data)

@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 
 from memorygraph import MemoryGraph, Provenance, ScriptError
-from memorygraph.compiler import compile_program
 from memorygraph.graph.connection import Connection
 from memorygraph.graph.loads import Loader
-from memorygraph.graph.one_trip import plan_one_trip
+from memorygraph.graph.namespace import Namespace
 from memorygraph.languages import parse
 from memorygraph.library import CYPHER
 from memorygraph.query import Query
@@ -98,8 +97,7 @@ def test_a_dry_run_in_one_round_trip_stores_nothing(graph: MemoryGraph) -> None:
 
 @pytest.mark.parametrize("statement", ONE_TRIP)
 def test_a_load_of_one_declaration_is_planned_on_indexes(connection: Connection, statement: str) -> None:
-    program = parse(statement + ";")
-    planned = plan_one_trip(program, lambda stored: compile_program(program, stored, namespace="n", token="t"), "t")
+    planned = Loader(Namespace(connection, "n")).plan_one_trip(parse(statement + ";"))
     assert planned is not None
     given = {"namespace": "n", "load": "l", "ids": ["a"], "record": {}}
     _, operators = connection.plan(CYPHER[planned.query](**given, **planned.parameters))

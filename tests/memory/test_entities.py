@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from neo4j import exceptions
+from neo4j import WRITE_ACCESS, exceptions
 
 from memorygraph import MemoryGraph, MemoryGraphError, NotFoundError
 from memorygraph.context.tokens import count_tokens
@@ -319,9 +319,9 @@ class _LostOnce(Connection):
 
     lost = False
 
-    def _write_once(self, work: Callable[[Transaction], Any], seconds: float) -> Any:
-        result = super()._write_once(work, seconds)
-        if not self.lost:
+    def _run_once(self, work: Callable[[Transaction], Any], access: str, seconds: float) -> Any:
+        result = super()._run_once(work, access, seconds)
+        if access == WRITE_ACCESS and not self.lost:
             self.lost = True
             raise exceptions.IncompleteCommit("the connection broke")
         return result

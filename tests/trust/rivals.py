@@ -88,18 +88,18 @@ class Rival:
 
 def main() -> None:
     seed, rounds = map(int, sys.argv[1:])
-    write_once = connection.Connection._write_once
+    run_once = connection.Connection._run_once
     with MemoryGraph.connect() as graph:
         rival = Rival(graph, random.Random(seed))
 
         def counted(*given: object) -> object:
             try:
-                return write_once(*given)  # type: ignore[arg-type]
+                return run_once(*given)  # type: ignore[arg-type]
             except TransientError as error:
                 rival.account.deadlocks += "Deadlock" in (error.code or "")
                 raise
 
-        connection.Connection._write_once = counted  # type: ignore[assignment,method-assign]
+        connection.Connection._run_once = counted  # type: ignore[assignment,method-assign]
         print("ready", flush=True)
         sys.stdin.readline()
         rival.fight(rounds)

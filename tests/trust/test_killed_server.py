@@ -17,12 +17,14 @@ import pytest
 
 from memorygraph import ConflictError, ConnectionError, MemoryGraph
 from memorygraph.server import process as server_process
+from memorygraph.server.artifacts import install
 from memorygraph.server.embedded import EmbeddedServer
-from memorygraph.server.installation import install
 from memorygraph.server.java import java_executable
 from tests.examples import amount
 from tests.trust.chance import seeded
 from tests.trust.rounds import loads, stored
+
+pytestmark = pytest.mark.usefixtures("quick_java")
 
 KILLS = amount(ordinary=3, whole=3, long=20)
 NODES = 40

@@ -217,9 +217,6 @@ def read_entry(source: Source) -> list[syntax.Import | syntax.Agent] | list[synt
 
     >>> [type(piece).__name__ for piece in read_entry(Source("x = 1 x"))]
     ['Assignment', 'ExpressionStatement']
-
-    Raises:
-        ScriptError: the entry is wrong.
     """
     words = source.text.split(maxsplit=2)
     declares = len(words) > 1 and words[0] in _DECLARING and words[1][0] not in "=.(["

@@ -1,8 +1,4 @@
-"""`generate`: the declared context becomes a prompt, and the model's answer a checked object.
-
-Source: seeds/agentscript.txt (context construction model, trace requirements) and specs/agentscript.md, sections 4, 5
-and 7.
-"""
+"""`generate`: the declared context becomes a prompt, and the model's answer a checked object."""
 
 from __future__ import annotations
 
@@ -15,9 +11,8 @@ from typing import Any
 from uuid import uuid4
 
 from memorygraph.budget import Budget
-from memorygraph.context.items import ContextSource, Unused, build_items
-from memorygraph.context.layers import Prompt, system_layer
 from memorygraph.context.origins import copy_value
+from memorygraph.context.prompt import ContextSource, Prompt, Unused, build_items, system_layer
 from memorygraph.context.rendering import render
 from memorygraph.errors import MemoryGraphError, ModelError
 from memorygraph.languages.agentscript import syntax
@@ -36,11 +31,10 @@ Evaluate = Callable[[syntax.Expression, BlockScope], Any]
 
 
 class Models:
-    """The models of a run: opened at their first call, one for each address, and closed with the run.
+    """The models of a run, each opened at its first call, and closed with the run.
 
-    `chosen` replaces the model that a program names. It is a name for the endpoint of OPENAI_BASE_URL, or an address
-    such as `ollama://host:port/model`. With `mock` no model is called: every answer is the smallest object of the
-    wanted shape.
+    `chosen` replaces the model that a program names, by a name for OPENAI_BASE_URL or by an address. With `mock` none
+    is called: every answer is the smallest object of the wanted shape.
     """
 
     def __init__(self, chosen: str | None = None, *, mock: bool = False) -> None:
@@ -51,12 +45,7 @@ class Models:
     def complete(
         self, model: ModelValue, messages: Sequence[WireMessage], fields: Sequence[ShapeField], max_tokens: int | None
     ) -> Completion:
-        """Ask a model for an object with these fields.
-
-        Raises:
-            MemoryGraphError: its address is wrong.
-            ModelError: its endpoint failed.
-        """
+        """Ask a model for an object with these fields."""
         wanted = structured.schema_format(schema_of(fields))
         if self._mock:
             # Shaped as an endpoint's answer, so that it is recorded like one.
@@ -283,18 +272,13 @@ def describe_unused(use: syntax.Use, reason: str) -> Unused:
     return Unused(print_expression(use.value), budget, reason)
 
 
-def find_uses(block: syntax.Block) -> Iterator[syntax.Use]:
+def find_uses(node: syntax.AgentScriptSyntax) -> Iterator[syntax.Use]:
     """Find the declarations in a block and the blocks inside it, in the order of the text."""
-    for statement in block.statements:
-        match statement:
-            case syntax.Use():
-                yield statement
-            case syntax.If():
-                yield from find_uses(statement.then)
-                if statement.otherwise:
-                    yield from find_uses(statement.otherwise)
-            case syntax.For() | syntax.Loop() | syntax.Repeat():
-                yield from find_uses(statement.body)
+    for part in node.parts():
+        if isinstance(part, syntax.Use):
+            yield part
+        elif not isinstance(part, syntax.Expression):
+            yield from find_uses(part)
 
 
 def utc_now() -> str:

@@ -1,6 +1,5 @@
-"""The interpreter of AgentScript: what its statements and expressions do.
+"""The interpreter of AgentScript: each kind of syntax has one method, or a line of a table.
 
-Every kind of syntax has one method here, named after its class. Errors carry their place in the program.
 Source: specs/agentscript.md, section 4; seeds/agentscript.txt wins where they differ.
 """
 
@@ -18,15 +17,9 @@ from memorygraph.languages.agentscript.printing import print_expression
 from memorygraph.runtime.agentscript import values
 from memorygraph.runtime.agentscript.generation import Generation
 from memorygraph.runtime.agentscript.scope import Activation, BlockScope
-from memorygraph.runtime.agentscript.values import (
-    AgentValue,
-    FunctionValue,
-    MemoryValue,
-    ToolValue,
-    describe_value,
-    is_true,
-    require_data,
-)
+from memorygraph.runtime.agentscript.values import AgentValue, FunctionValue, describe_value, is_true, require_data
+from memorygraph.runtime.memories import ImportedMemory
+from memorygraph.runtime.tools import ImportedTool
 from memorygraph.runtime.values import ValueProblem
 
 MAX_CALL_DEPTH = 1000
@@ -114,10 +107,6 @@ class Interpreter:
         budget = Budget.parse(use.budget.text).as_dict() if use.budget else None
         self.trace.add("use", {"source": print_expression(use.value), "budget": budget})
 
-    def execute_return(self, statement: syntax.Return, scope: BlockScope) -> ReturnedValue:
-        """End the function with a value."""
-        return ReturnedValue(self.evaluate(statement.value, scope))
-
     def execute_evaluation(self, statement: syntax.ExpressionStatement, scope: BlockScope) -> None:
         """Evaluate an expression for its effects."""
         self.evaluate(statement.value, scope)
@@ -170,30 +159,12 @@ class Interpreter:
                 return returned
         return None
 
-    def evaluate_literal(
-        self, expression: syntax.TextLiteral | syntax.NumberLiteral | syntax.Boolean, _scope: BlockScope
-    ) -> Any:
-        """A text, a number or a boolean."""
-        return expression.value
-
-    def evaluate_nothing(self, _expression: syntax.Nothing, _scope: BlockScope) -> None:
-        """`none`."""
-        return
-
     def evaluate_name(self, expression: syntax.Name, scope: BlockScope) -> Any:
         """Look up a variable, an import, an agent or a function."""
         try:
             return scope.look_up(expression.name)
         except KeyError:
             raise ValueProblem(f"`{expression.name}` has no value here", "unknown-identifier") from None
-
-    def evaluate_object(self, expression: syntax.Object, scope: BlockScope) -> dict[str, Any]:
-        """Evaluate the fields of an object, in their order."""
-        return {entry.key: self.evaluate(entry.value, scope) for entry in expression.entries}
-
-    def evaluate_list(self, expression: syntax.List, scope: BlockScope) -> list[Any]:
-        """Evaluate the items of a list, in their order."""
-        return [self.evaluate(item, scope) for item in expression.items]
 
     def evaluate_logic(self, expression: syntax.Or | syntax.And, scope: BlockScope) -> bool:
         """`or` and `and`: operands are evaluated up to the first that decides."""
@@ -203,26 +174,10 @@ class Interpreter:
                 return decisive
         return not decisive
 
-    def evaluate_not(self, expression: syntax.Not, scope: BlockScope) -> bool:
-        """`not`: true if the operand does not count as true."""
-        return not is_true(self.evaluate(expression.operand, scope))
-
     def evaluate_comparison(self, expression: syntax.Comparison, scope: BlockScope) -> bool:
         """`==` and `!=`."""
         same = values.are_equal(self.evaluate(expression.left, scope), self.evaluate(expression.right, scope))
         return same == (expression.operator == "==")
-
-    def evaluate_member(self, expression: syntax.Member, scope: BlockScope) -> Any:
-        """`value.name`."""
-        return values.get_member(self.evaluate(expression.value, scope), expression.name)
-
-    def evaluate_index(self, expression: syntax.Index, scope: BlockScope) -> Any:
-        """`value[index]`."""
-        return values.get_item(self.evaluate(expression.value, scope), self.evaluate(expression.index, scope))
-
-    def evaluate_generation(self, expression: syntax.Generate, scope: BlockScope) -> Any:
-        """Have a model make an object of the visible context."""
-        return self.generation.generate(expression, scope, self.evaluate)
 
     def evaluate_call(self, expression: syntax.FunctionCall, scope: BlockScope) -> Any:
         """Call a function, an agent, or a method of a value."""
@@ -241,10 +196,8 @@ class Interpreter:
     def call_method(self, target: Any, name: str, arguments: list[Any], scope: BlockScope) -> Any:
         """Call a method of a tool, a memory, an agent, a list or an object."""
         match target:
-            case ToolValue():
-                return self.call_tool(target, name, arguments)
-            case MemoryValue():
-                return self.call_memory(target, name, arguments)
+            case ImportedTool() | ImportedMemory():
+                return self.call_import(target, name, arguments)
             case AgentValue():
                 return self.call_agent(target, name, arguments, scope)
             case list() if name == "add":
@@ -253,33 +206,16 @@ class Interpreter:
                 return self.call(target[name], arguments, scope)
         raise ValueProblem(f"{describe_value(target)} has no method `{name}`", "not-callable")
 
-    def call_tool(self, target: ToolValue, method: str, arguments: list[Any]) -> Any:
-        """Call a tool, and note what it was given and gave."""
-        tool = target.tool
-        given = copy_value(require_data(arguments, "be given to a tool"))
-        event = {"tool": target.name, "method": method, "scheme": tool.scheme, "uri": tool.uri, "args": given}
+    def call_import(self, target: ImportedTool | ImportedMemory, method: str, arguments: list[Any]) -> Any:
+        """Call a tool or a memory, and note what it was given and gave."""
+        use = "be kept in a memory" if isinstance(target, ImportedMemory) else "be given to a tool"
+        event = {**target.describe_call(method), "args": copy_value(require_data(arguments, use))}
         try:
-            result = tool.call(method, arguments)
+            result = target.call(method, arguments)
         except MemoryGraphError as error:
-            self.trace.add("tool", {**event, "ok": False, "error": str(error)})
+            self.trace.add(target.kind, {**event, "ok": False, "error": str(error)})
             raise
-        kept = {"result": copy_value(result.value), "effects": result.effects}
-        self.trace.add("tool", {**event, "ok": True, **kept})
-        return result.value
-
-    def call_memory(self, target: MemoryValue, method: str, arguments: list[Any]) -> Any:
-        """Call a memory, and note what it was given and gave."""
-        memory = target.memory
-        given = copy_value(require_data(arguments, "be kept in a memory"))
-        event = {"memory": target.name, "operation": method, "uri": memory.uri, "args": given}
-        try:
-            result = memory.call(method, arguments)
-        except MemoryGraphError as error:
-            self.trace.add("memory", {**event, "ok": False, "error": str(error)})
-            raise
-        kept = {"result": copy_value(result.value), "count": result.count}
-        added = {"id": result.id, "record": copy_value(result.record)} if result.id else {}
-        self.trace.add("memory", {**event, "ok": True, **kept, **added})
+        self.trace.add(target.kind, {**event, "ok": True, "result": copy_value(result.value), **result.noted()})
         return result.value
 
     def call_agent(self, target: AgentValue, name: str | None, arguments: list[Any], scope: BlockScope) -> Any:
@@ -296,7 +232,7 @@ class Interpreter:
     _STATEMENTS: ClassVar[dict[type, Callable[[Any, Any, BlockScope], ReturnedValue | None]]] = {
         syntax.Config: execute_config,
         syntax.Use: execute_use,
-        syntax.Return: execute_return,
+        syntax.Return: lambda self, node, scope: ReturnedValue(self.evaluate(node.value, scope)),
         syntax.Repeat: execute_repeat,
         syntax.For: execute_for,
         syntax.Loop: execute_loop,
@@ -307,19 +243,21 @@ class Interpreter:
     _EXPRESSIONS: ClassVar[dict[type, Callable[[Any, Any, BlockScope], Any]]] = {
         syntax.Or: evaluate_logic,
         syntax.And: evaluate_logic,
+        syntax.Not: lambda self, node, scope: not is_true(self.evaluate(node.operand, scope)),
         syntax.Comparison: evaluate_comparison,
-        syntax.Not: evaluate_not,
-        syntax.Member: evaluate_member,
+        syntax.Member: lambda self, node, scope: values.get_member(self.evaluate(node.value, scope), node.name),
+        syntax.Index: lambda self, node, scope: values.get_item(
+            self.evaluate(node.value, scope), self.evaluate(node.index, scope)
+        ),
         syntax.FunctionCall: evaluate_call,
-        syntax.Index: evaluate_index,
-        syntax.Generate: evaluate_generation,
-        syntax.TextLiteral: evaluate_literal,
-        syntax.NumberLiteral: evaluate_literal,
-        syntax.Boolean: evaluate_literal,
-        syntax.Nothing: evaluate_nothing,
+        syntax.Generate: lambda self, node, scope: self.generation.generate(node, scope, self.evaluate),
+        syntax.TextLiteral: lambda _self, node, _scope: node.value,
+        syntax.NumberLiteral: lambda _self, node, _scope: node.value,
+        syntax.Boolean: lambda _self, node, _scope: node.value,
+        syntax.Nothing: lambda _self, _node, _scope: None,
         syntax.Name: evaluate_name,
-        syntax.Object: evaluate_object,
-        syntax.List: evaluate_list,
+        syntax.Object: lambda self, node, scope: {each.key: self.evaluate(each.value, scope) for each in node.entries},
+        syntax.List: lambda self, node, scope: [self.evaluate(item, scope) for item in node.items],
     }
 
 
@@ -334,11 +272,7 @@ def locate_error(error: MemoryGraphError, piece: syntax.AgentScriptSyntax, scope
 
 
 def find_function(agent: AgentValue, name: str | None) -> FunctionValue:
-    """A function of an agent by its name; without one the main function.
-
-    Raises:
-        ValueProblem: the agent has no such function.
-    """
+    """A function of an agent by its name; without one the main function."""
     functions = agent.agent.functions
     found = next((f for f in functions if (f.name == name if name is not None else f.main)), None)
     if found is None:

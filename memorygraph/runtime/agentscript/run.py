@@ -129,14 +129,7 @@ def run_agentscript(graph: GraphClient, program: AgentScriptProgram, request: Ru
 
 
 def bind_input(function: FunctionValue, given: Any, source: Source) -> list[Any]:
-    """Make the arguments of the function that a run begins with.
-
-    One parameter is given the whole input; several are given the fields of the input that are called like them.
-    Without any input it is an empty object.
-
-    Raises:
-        ScriptError: the input does not have the shape that the function declares.
-    """
+    """Make the arguments of the entry function: the whole input, or for several parameters its fields."""
     value = copy_value({} if given is None else given)
     parameters = function.function.parameters
     if len(parameters) <= 1:
@@ -179,11 +172,7 @@ def fits_type(value: Any, kind: str, item: str | None) -> bool:
 
 
 def copy_result(returned: Any, function: FunctionValue) -> Any:
-    """Copy what a program returned, as data of its own.
-
-    Raises:
-        ScriptError: a capability is in it.
-    """
+    """Copy what a program returned, as data of its own."""
     try:
         return copy_value(require_data(returned, "be the result"))
     except MemoryGraphError as error:

@@ -1,7 +1,6 @@
 """Scopes: where names are looked up, and where context sources are declared.
 
 A function call begins with a fresh scope that knows nothing of its caller; each block has one inside it.
-Source: seeds/agentscript.txt (scope as context boundary) and specs/agentscript.md, section 4.
 """
 
 from __future__ import annotations
@@ -11,7 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from memorygraph.languages.agentscript.syntax import Function, Use
-from memorygraph.runtime.agentscript.values import AgentValue, Capability
+from memorygraph.runtime.agentscript.values import AgentValue
+from memorygraph.runtime.imports import Capability
 
 
 @dataclass(frozen=True)
@@ -59,11 +59,7 @@ class BlockScope:
             scope = scope.parent
 
     def look_up(self, name: str) -> Any:
-        """Return the value of a name: the nearest variable, or else what was imported or defined.
-
-        Raises:
-            KeyError: the name has no value.
-        """
+        """Return the value of a name: the nearest variable, or else what was imported or defined."""
         for scope in self.chain():
             if name in scope.variables:
                 return scope.variables[name]

@@ -1,8 +1,4 @@
-"""Units: a program file with everything that it imports, ready to run.
-
-All of it is read and checked before anything runs. Tools, models and memories are only bound here: they are opened
-when they are first used.
-"""
+"""Units: a program file with everything that it imports, read and checked before anything runs."""
 
 from __future__ import annotations
 
@@ -16,7 +12,8 @@ from memorygraph.errors import MemoryGraphError, ScriptError, Source
 from memorygraph.languages import parse
 from memorygraph.languages.agentscript.checks import ENTRY_CODES
 from memorygraph.languages.agentscript.syntax import Agent, AgentScriptProgram, Import
-from memorygraph.runtime.agentscript.values import AgentValue, Capability, MemoryValue, ModelValue, ToolValue
+from memorygraph.runtime.agentscript.values import AgentValue, ModelValue
+from memorygraph.runtime.imports import Capability
 from memorygraph.runtime.memories import GraphClient, open_memory
 from memorygraph.runtime.paths import inside
 from memorygraph.runtime.permissions import Permissions
@@ -58,11 +55,7 @@ class UnitLoader:
     def load(
         self, program: AgentScriptProgram, folder: Path, files: tuple[Path, ...] = (), *, entry: bool = True
     ) -> Unit:
-        """Load the unit of a program; `files` are its own and those that import it, `entry` says that it is to be run.
-
-        Raises:
-            ScriptError: the program is wrong, or an import of it is.
-        """
+        """Load a program; `files` are its own and those of its importers, `entry` says that it is to be run."""
         problems = [problem for problem in program.problems if entry or problem.code not in ENTRY_CODES]
         if problems:
             raise ScriptError(problems)
@@ -71,11 +64,7 @@ class UnitLoader:
         return unit
 
     def bind(self, unit: Unit, statements: Iterable[Any], files: tuple[Path, ...] = ()) -> None:
-        """Add imports and agents to a unit.
-
-        Raises:
-            ScriptError: an import is wrong.
-        """
+        """Add imports and agents to a unit."""
         problems = []
         for statement in statements:
             if isinstance(statement, Agent):
@@ -101,24 +90,18 @@ class UnitLoader:
         name, uri = imported.name, imported.uri
         match imported.kind:
             case "tool":
-                tool = open_tool(name, uri, folder, self.permissions)
-                self.tools.append(tool)
-                return ToolValue(name, tool)
+                self.tools.append(open_tool(name, uri, folder, self.permissions))
+                return self.tools[-1]
             case "llm":
                 return ModelValue(name, uri)
             case "memory":
-                return MemoryValue(name, open_memory(name, uri, folder, self.graph, self.permissions))
+                return open_memory(name, uri, folder, self.graph, self.permissions)
         anywhere = "file" in self.permissions.tools
         path = inside(self.root, str(folder / uri.removeprefix("file://")), anywhere=anywhere)
         return read_data(path) if imported.kind == "file" else self.load_agent(name, path, files)
 
     def load_agent(self, name: str, path: Path, files: tuple[Path, ...]) -> AgentValue:
-        """Load an agent of another program file.
-
-        Raises:
-            ScriptError: that program is wrong.
-            MemoryGraphError: it has no such agent, or its imports come back to a file that imports it.
-        """
+        """Load an agent of another program file."""
         if path in files:
             circle = " → ".join(file.name for file in (*files[files.index(path) :], path))
             raise MemoryGraphError(f"the imports go in a circle: {circle}")
@@ -131,11 +114,7 @@ class UnitLoader:
 
 
 def read_data(path: Path) -> Any:
-    """Read an imported file: its text, or for .json its value.
-
-    Raises:
-        MemoryGraphError: the file is too large, or is not JSON.
-    """
+    """Read an imported file: its text, or for .json its value."""
     if path.is_file() and path.stat().st_size > MAX_FILE_BYTES:
         raise MemoryGraphError(f"{path.name} has more than {MAX_FILE_BYTES // 1_000_000} MB, which no prompt holds")
     text = read_script(path)

@@ -1,7 +1,4 @@
-"""The values of AgentScript: JSON values, and capabilities, which never become data.
-
-Source: specs/agentscript.md, section 4.
-"""
+"""The values of AgentScript: JSON values, and capabilities, which never become data."""
 
 from __future__ import annotations
 
@@ -12,28 +9,11 @@ from typing import TYPE_CHECKING, Any
 from memorygraph.context.origins import copy_value
 from memorygraph.context.rendering import compact
 from memorygraph.languages.agentscript.syntax import Agent, Function
-from memorygraph.runtime.memories import ImportedMemory
-from memorygraph.runtime.tools import ImportedTool
+from memorygraph.runtime.imports import Capability
 from memorygraph.runtime.values import ValueProblem, describe_type
 
 if TYPE_CHECKING:
     from memorygraph.runtime.agentscript.units import Unit
-
-
-class Capability:
-    """What a program can use but not say: it never reaches a prompt, a tool, a memory, or the result."""
-
-    kind: str
-    name: str
-
-
-@dataclass(frozen=True, eq=False)
-class ToolValue(Capability):
-    """An imported tool."""
-
-    name: str
-    tool: ImportedTool
-    kind = "tool"
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,15 +23,6 @@ class ModelValue(Capability):
     name: str
     uri: str
     kind = "llm"
-
-
-@dataclass(frozen=True, eq=False)
-class MemoryValue(Capability):
-    """An imported memory."""
-
-    name: str
-    memory: ImportedMemory
-    kind = "memory"
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,11 +54,7 @@ class MethodValue(Capability):
 
 
 def describe_value(value: Any) -> str:
-    """A value as messages name it: a capability by its name, data by its type.
-
-    >>> describe_value(ModelValue("Fast", "openai://gpt")), describe_value([1])
-    ('the llm `Fast`', 'a list')
-    """
+    """A value as messages name it: a capability by its name, data by its type."""
     return f"the {value.kind} `{value.name}`" if isinstance(value, Capability) else describe_type(value)
 
 
@@ -125,11 +92,7 @@ def find_capability(value: Any) -> Capability | None:
 
 
 def require_data(value: Any, use: str) -> Any:
-    """Return the value itself, if no capability is in it.
-
-    Raises:
-        ValueProblem: a capability is in it, which cannot be used as `use` says.
-    """
+    """Return the value itself, if no capability is in it."""
     capability = find_capability(value)
     if capability is not None:
         message = f"{describe_value(capability)} is a capability and not data; it cannot {use}"
@@ -138,11 +101,7 @@ def require_data(value: Any, use: str) -> Any:
 
 
 def get_member(value: Any, name: str) -> Any:
-    """Evaluate `value.name`.
-
-    Raises:
-        ValueProblem: the value has no such member.
-    """
+    """Evaluate `value.name`."""
     if isinstance(value, dict):
         if name not in value:
             known = ", ".join(f"`{key}`" for key in list(value)[:20]) or "no fields"
@@ -160,11 +119,7 @@ def get_member(value: Any, name: str) -> Any:
 
 
 def get_item(value: Any, index: Any) -> Any:
-    """Evaluate `value[index]`: an item of a list by its number from 0, or a field of an object by its name.
-
-    Raises:
-        ValueProblem: the value has no such item.
-    """
+    """Evaluate `value[index]`: an item of a list by its number from 0, or a field of an object by its name."""
     if isinstance(value, dict) and isinstance(index, str):
         return get_member(value, index)
     if not isinstance(value, list):
@@ -177,11 +132,7 @@ def get_item(value: Any, index: Any) -> Any:
 
 
 def add_to_list(value: list[Any], arguments: list[Any]) -> list[Any]:
-    """Evaluate `value.add(item)`: the list itself, longer by one.
-
-    Raises:
-        ValueProblem: there is not exactly one item.
-    """
+    """Evaluate `value.add(item)`: the list itself, longer by one."""
     if len(arguments) != 1:
         raise ValueProblem(f"`add` takes one item, and not {len(arguments)}", "invalid-argument-count")
     value.append(arguments[0])
@@ -189,11 +140,7 @@ def add_to_list(value: list[Any], arguments: list[Any]) -> list[Any]:
 
 
 def assign_member(value: Any, name: str, new: Any) -> None:
-    """Execute `value.name = new`.
-
-    Raises:
-        ValueProblem: the value is not an object.
-    """
+    """Execute `value.name = new`."""
     if not isinstance(value, dict):
         raise ValueProblem(f"{describe_value(value)} has no fields that could be set", "invalid-assignment-target")
     value[name] = new

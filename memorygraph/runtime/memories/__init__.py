@@ -15,23 +15,14 @@ from __future__ import annotations
 from pathlib import Path
 
 from memorygraph.errors import MemoryGraphError
+from memorygraph.runtime.imports import redact_uri
 from memorygraph.runtime.memories.graph import GraphClient, GraphMemory
 from memorygraph.runtime.memories.jsonl import JsonlMemory
-from memorygraph.runtime.memories.memory import ImportedMemory, MemoryFailure, MemoryResult
+from memorygraph.runtime.memories.memory import ImportedMemory, MemoryFailure
 from memorygraph.runtime.memories.sqlite import SqliteMemory
 from memorygraph.runtime.permissions import Permissions
-from memorygraph.runtime.tools.tool import redact_uri
 
-__all__ = [
-    "GraphClient",
-    "GraphMemory",
-    "ImportedMemory",
-    "JsonlMemory",
-    "MemoryFailure",
-    "MemoryResult",
-    "SqliteMemory",
-    "open_memory",
-]
+__all__ = ["GraphClient", "ImportedMemory", "MemoryFailure", "open_memory"]
 
 
 def open_memory(
@@ -41,16 +32,7 @@ def open_memory(
     graph: GraphClient | None,
     permissions: Permissions = Permissions(),  # noqa: B008 - it is frozen
 ) -> ImportedMemory:
-    """Make the memory that a URI names; `folder` is that of the script. Nothing is opened before its first call.
-
-    A file in the script's folder needs no permission; one elsewhere needs `--allow-tool file`.
-
-    >>> open_memory("Facts", "file://facts.jsonl", Path(), None).METHODS
-    ('add', 'query')
-
-    Raises:
-        MemoryGraphError: the URI names no memory, or there is no graph for it.
-    """
+    """Make the memory that a URI names; `folder` is that of the script. Nothing is opened before its first call."""
     scheme, separator, rest = uri.partition("://")
     try:
         if separator and scheme == "file":

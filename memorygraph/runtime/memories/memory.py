@@ -8,70 +8,51 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, ClassVar
 
+from memorygraph.context.origins import copy_value
 from memorygraph.context.rendering import compact
-from memorygraph.errors import ConnectionError, MemoryGraphError
-from memorygraph.runtime.permissions import Refused
-from memorygraph.runtime.tools.tool import redact_uri
-from memorygraph.runtime.values import call_method, describe_type, require_object, require_text
+from memorygraph.errors import MemoryGraphError
+from memorygraph.runtime.imports import CallResult, Imported
+from memorygraph.runtime.values import describe_type, require_object, require_text
 
 DEFAULT_LIMIT = 10
 _FILTER_KEYS = ("kind", "text", "where", "limit")
 
 
 @dataclass(frozen=True)
-class MemoryResult:
-    """What a memory gave: a value for the program, and for the trace how many, or under which id and what."""
+class MemoryResult(CallResult):
+    """What a memory gave: how many records, or the one that was added, with its id."""
 
-    value: Any
     count: int | None = None
     id: str | None = None
     record: Any = None
+
+    def noted(self) -> dict[str, Any]:
+        """What else the trace says of the call."""
+        added = {"id": self.id, "record": copy_value(self.record)} if self.id else {}
+        return {"count": self.count, **added}
 
 
 class MemoryFailure(MemoryGraphError):  # noqa: N818 - the name says it
     """A memory did not do what it was asked."""
 
 
-class ImportedMemory:
-    """A memory that a program has imported. Nothing is opened before its first call.
-
-    Its methods are those Python methods that `METHODS` names, and every failure says whose it is. `uri` is fit to be
-    shown.
-    """
+class ImportedMemory(Imported[MemoryResult]):
+    """A memory that a program has imported."""
 
     METHODS: ClassVar[tuple[str, ...]] = ("add", "query")
+    kind = "memory"
+    failure = MemoryFailure
 
-    def __init__(self, name: str, uri: str) -> None:
-        self.name = name
-        self.uri = redact_uri(uri)
-
-    def call(self, method: str, arguments: list[Any]) -> MemoryResult:
-        """Call a method.
-
-        Raises:
-            Refused: the user has not allowed it; nothing was done.
-            ConnectionError: Neo4j cannot be reached.
-            MemoryFailure: it failed.
-        """
-        try:
-            result: MemoryResult = call_method(self, self.METHODS, method, arguments)
-        except (Refused, ConnectionError):
-            raise
-        except (MemoryGraphError, OSError) as error:
-            reason = error.strerror if isinstance(error, OSError) else error
-            raise MemoryFailure(f"Memory {self.name}.{method} ({self.uri}) failed: {reason}") from error
-        return result
+    def describe_call(self, method: str) -> dict[str, Any]:
+        """What the trace says of a call before it is made."""
+        return {"memory": self.name, "operation": method, "uri": self.uri}
 
 
 @dataclass(frozen=True)
 class Filter:
     """Which records a query wants: all that is given must hold.
 
-    `kind` is compared with the record's `kind`, `text` is somewhere in its JSON text, whatever the case, and each field
-    of `where` is equal to the record's.
-
-    >>> Filter.read({"kind": "fact", "text": "ADA"}).matches({"kind": "fact", "about": "Ada"})
-    True
+    `text` is somewhere in its JSON text, whatever the case; `kind` and each field of `where` equal the record's.
     """
 
     kind: str | None = None
@@ -81,11 +62,7 @@ class Filter:
 
     @classmethod
     def read(cls, value: Any) -> Filter:
-        """Read the filter that a program wrote; without one it wants the newest ten records.
-
-        Raises:
-            MemoryGraphError: the value is not a filter.
-        """
+        """Read the filter that a program wrote; without one it wants the newest ten records."""
         given = {key: inner for key, inner in require_object(value or {}, "a filter").items() if inner is not None}
         unknown = [key for key in given if key not in _FILTER_KEYS]
         if unknown:
@@ -110,11 +87,7 @@ class Filter:
 
 
 def read_limit(value: Any) -> int:
-    """Read a limit that a program wrote.
-
-    Raises:
-        MemoryGraphError: the value is not a positive whole number.
-    """
+    """Read a limit that a program wrote."""
     if isinstance(value, bool) or not isinstance(value, (int, float)) or value != int(value) or value < 1:
         shown_value = value if isinstance(value, (int, float)) else describe_type(value)
         raise MemoryGraphError(f"a limit is a whole number from 1, and this is {shown_value}")
@@ -122,11 +95,7 @@ def read_limit(value: Any) -> int:
 
 
 def read_record(value: Any) -> tuple[dict[str, Any], str]:
-    """Read a record that a program adds, and write its JSON text.
-
-    Raises:
-        MemoryGraphError: the value is not an object of JSON values.
-    """
+    """Read a record that a program adds, and write its JSON text."""
     text = compact(require_object(value, "a record"))
     record: dict[str, Any] = json.loads(text)
     return record, text

@@ -14,15 +14,16 @@ from __future__ import annotations
 from pathlib import Path
 
 from memorygraph.errors import MemoryGraphError
+from memorygraph.runtime.imports import redact_uri
 from memorygraph.runtime.permissions import Permissions
 from memorygraph.runtime.tools.env import EnvTool
 from memorygraph.runtime.tools.file import FileTool
 from memorygraph.runtime.tools.http import HttpTool
 from memorygraph.runtime.tools.mcp import McpTool
 from memorygraph.runtime.tools.shell import ShellTool
-from memorygraph.runtime.tools.tool import ImportedTool, ToolFailure, ToolMethod, ToolResult, redact_uri
+from memorygraph.runtime.tools.tool import ImportedTool, ToolFailure, ToolMethod
 
-__all__ = ["ImportedTool", "ToolFailure", "ToolMethod", "ToolResult", "open_tool"]
+__all__ = ["ImportedTool", "ToolFailure", "ToolMethod", "open_tool"]
 
 _KINDS: dict[str, type[ImportedTool]] = {
     "file": FileTool,
@@ -35,14 +36,7 @@ _KINDS: dict[str, type[ImportedTool]] = {
 
 
 def open_tool(name: str, uri: str, folder: Path, permissions: Permissions) -> ImportedTool:
-    """Make the tool that a URI names; `folder` is that of the script. Nothing happens before its first call.
-
-    >>> open_tool("Files", "file://notes", Path(), Permissions.of(["file"])).scheme
-    'file'
-
-    Raises:
-        MemoryGraphError: the URI names no tool.
-    """
+    """Make the tool that a URI names; `folder` is that of the script. Nothing happens before its first call."""
     scheme, separator, _ = uri.partition("://")
     if not separator or scheme not in _KINDS:
         raise MemoryGraphError(

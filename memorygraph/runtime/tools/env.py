@@ -9,21 +9,14 @@ from typing import Any
 
 from memorygraph.errors import MemoryGraphError
 from memorygraph.runtime.permissions import Permissions
-from memorygraph.runtime.tools.tool import MethodTool
+from memorygraph.runtime.tools.tool import ImportedTool, ToolResult
 from memorygraph.runtime.values import require_text
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
-class EnvTool(MethodTool):
-    """`get(name)` gives a variable's text, or none; `list()` gives the names that begin with the prefix.
-
-    Without a prefix there is no list: a program that reads a variable says which.
-
-    >>> tool = EnvTool("Settings", "env://NOT_SET_", Path(), Permissions.of(["env"]))
-    >>> tool.call("get", ["NOT_SET_AT_ALL"]).value, tool.call("list", []).value
-    (None, [])
-    """
+class EnvTool(ImportedTool):
+    """`get(name)` gives a variable's text, or none; `list()` the names that begin with the prefix, if there is one."""
 
     METHODS = ("get", "list")
 
@@ -32,17 +25,17 @@ class EnvTool(MethodTool):
         if self.rest and not _NAME.fullmatch(self.rest):
             raise MemoryGraphError("write `env://`, or `env://PREFIX` with letters, digits and `_`")
 
-    def get(self, name: Any) -> str | None:
+    def get(self, name: Any) -> ToolResult:
         """The text of a variable, or None."""
         name = require_text(name, "the name of a variable")
         if not _NAME.fullmatch(name):
             raise MemoryGraphError(f"{name!r} is no name of a variable")
         if not name.startswith(self.rest):
             raise MemoryGraphError(f"`{name}` does not begin with `{self.rest}`, and only such variables are given")
-        return os.environ.get(name)
+        return ToolResult(os.environ.get(name))
 
-    def list(self) -> list[str]:
+    def list(self) -> ToolResult:
         """The names of the variables that begin with the prefix."""
         if not self.rest:
             raise MemoryGraphError("only a tool with a prefix, such as `env://APP_`, lists variables")
-        return sorted(name for name in os.environ if name.startswith(self.rest))
+        return ToolResult(sorted(name for name in os.environ if name.startswith(self.rest)))

@@ -1,7 +1,6 @@
 """`file://DIR`: the files of one folder, relative to the script's or absolute. Nothing outside of it is reached.
 
-Paths are relative to the folder. `..`, absolute paths, and links that lead out are refused, and so are devices
-and pipes. Links are followed and checked before a file is opened, and none is followed after that.
+`..`, absolute paths, links that lead out, devices and pipes are refused; no link is followed after this check.
 """
 
 from __future__ import annotations
@@ -17,24 +16,17 @@ from memorygraph.context.rendering import render
 from memorygraph.errors import MemoryGraphError
 from memorygraph.runtime.paths import inside, open_plain, require_plain, within
 from memorygraph.runtime.permissions import Permissions
-from memorygraph.runtime.tools.tool import MAX_BYTES, MethodTool, ToolResult, parse_json
+from memorygraph.runtime.tools.tool import MAX_BYTES, ImportedTool, ToolResult, parse_json
 from memorygraph.runtime.values import require_text
 
 MAX_ENTRIES = 10_000
 
 
-class FileTool(MethodTool):
+class FileTool(ImportedTool):
     """`read(path)` and `read_json(path)`, `write(path, value)` and `append(path, text)`, `list(path?)`, `exists(path)`.
 
     Files are UTF-8 and at most 10 MB. `write` makes the folders on the way and replaces the file at once or not at
     all; a value that is not a text is written as JSON. `list` gives sorted names, those of folders with `/` at the end.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     tool = FileTool("Files", "file://", Path(folder), Permissions.of(["file"]))
-    ...     _ = tool.call("write", ["notes/a.txt", "hello"])
-    ...     tool.call("read", ["notes/a.txt"]).value, tool.call("list", []).value
-    ('hello', ['notes/'])
     """
 
     METHODS = ("read", "read_json", "write", "append", "list", "exists")
@@ -93,7 +85,7 @@ class FileTool(MethodTool):
             stream.write(content)
         return ToolResult(None, {"bytes": len(content)})
 
-    def list(self, path: Any = ".") -> list[str]:
+    def list(self, path: Any = ".") -> ToolResult:
         """The names in a folder, sorted; those of folders end with `/`."""
         folder = within(self._root, require_text(path, "a path"))
         names: list[str] = []
@@ -102,11 +94,11 @@ class FileTool(MethodTool):
                 if len(names) == MAX_ENTRIES:
                     raise MemoryGraphError(f"`{path}` holds more than {MAX_ENTRIES:,} names")
                 names.append(f"{entry.name}/" if entry.is_dir(follow_symlinks=False) else entry.name)
-        return sorted(names)
+        return ToolResult(sorted(names))
 
-    def exists(self, path: Any) -> bool:
+    def exists(self, path: Any) -> ToolResult:
         """Whether there is a file or a folder."""
-        return within(self._root, require_text(path, "a path")).exists()
+        return ToolResult(within(self._root, require_text(path, "a path")).exists())
 
     def find_target(self, path: Any) -> Path:
         """Find where a file is to be written; it is not the folder itself, and not a device or a pipe."""

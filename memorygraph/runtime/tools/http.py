@@ -1,7 +1,6 @@
 """`http://HOST:PORT/BASE` and `https://…`: a web service, on that host and port and below that path.
 
-Only this module makes HTTP requests for programs. A call runs in an event loop of its own thread, because only so
-its time limit holds, whatever the server does, and it works where the caller's thread has a loop already.
+A call runs in an event loop of its own thread: so its time limit holds, and the caller's thread may have a loop.
 """
 
 from __future__ import annotations
@@ -9,7 +8,7 @@ from __future__ import annotations
 import ipaddress
 import re
 from collections.abc import Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
@@ -17,7 +16,7 @@ from urllib.parse import unquote, urlsplit
 from memorygraph.context.rendering import compact
 from memorygraph.errors import MemoryGraphError
 from memorygraph.runtime.permissions import Address, Permissions, address_of
-from memorygraph.runtime.tools.tool import MAX_BYTES, MethodTool, ToolResult, parse_json
+from memorygraph.runtime.tools.tool import MAX_BYTES, ImportedTool, ToolResult, parse_json
 from memorygraph.runtime.values import describe_type, require_object, require_text
 
 if TYPE_CHECKING:
@@ -37,7 +36,7 @@ _OUR_HEADERS = re.compile(
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 
 
-class HttpTool(MethodTool):
+class HttpTool(ImportedTool):
     """`get(path?, query?)`, `post(path, body?)`, `put`, `patch` and `delete(path)` give the body of the answer.
 
     The body is the JSON value if the server says that it is JSON, none if it is empty, and else the text. A body that
@@ -109,7 +108,9 @@ class HttpTool(MethodTool):
         """Send a request, and give the whole answer."""
         import httpx2
 
-        added, (sent, content) = encode_query(query), encode_message(headers, body)
+        given = require_object({} if query is None else query, "a query")
+        added = {key: encode_query_value(key, value) for key, value in given.items() if value is not None}
+        sent, content = encode_message(headers, body)
         url = self._base + below(require_text(path, "a path"))
         try:
             target = httpx2.URL(url)
@@ -170,11 +171,7 @@ class HttpTool(MethodTool):
 
 
 def require_base(url: str) -> Address:
-    """Check an address that an http tool starts from, and give its host and port.
-
-    Raises:
-        MemoryGraphError: it holds more than a host, a port and a path.
-    """
+    """Check an address that an http tool starts from, and give its host and port."""
     if not url.isprintable() or "\\" in url or " " in url:
         raise MemoryGraphError("an address holds no spaces, line breaks or backslashes")
     parts = urlsplit(url)
@@ -192,9 +189,6 @@ def below(path: str) -> str:
 
     >>> below("items/7?full=1"), below("")
     ('/items/7?full=1', '')
-
-    Raises:
-        MemoryGraphError: it is an absolute address, climbs out, or holds what no path holds.
     """
     if not path.isprintable() or "\\" in path or "#" in path:
         raise MemoryGraphError(f"{path!r} is no path: it holds line breaks, backslashes or `#`")
@@ -217,14 +211,6 @@ def unquote_fully(path: str) -> str:
     while (plain := unquote(path)) != path:
         path = plain
     return path
-
-
-def encode_query(query: Any) -> dict[str, Any]:
-    """Write the values of a query as texts."""
-    if query is None:
-        return {}
-    given = require_object(query, "a query")
-    return {key: encode_query_value(key, value) for key, value in given.items() if value is not None}
 
 
 def encode_query_value(key: str, value: Any) -> Any:
@@ -277,10 +263,8 @@ def decode_body(headers: Mapping[str, str], payload: bytes) -> Any:
     if not payload:
         return None
     if "json" in content_type.partition(";")[0]:
-        try:
+        with suppress(ValueError, RecursionError):  # what is not what it says is still a text
             return parse_json(payload)
-        except (ValueError, RecursionError):
-            pass  # what is not what it says is still a text
     charset = re.search(r"charset=\"?([\w.:-]+)", content_type)
     try:
         return payload.decode(charset[1] if charset else "utf-8", "replace")

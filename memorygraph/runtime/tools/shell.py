@@ -20,7 +20,7 @@ from typing import IO, Any, cast
 
 from memorygraph.errors import MemoryGraphError
 from memorygraph.runtime.permissions import Permissions
-from memorygraph.runtime.tools.tool import MAX_BYTES, MethodTool, ToolResult
+from memorygraph.runtime.tools.tool import MAX_BYTES, ImportedTool, ToolResult
 from memorygraph.runtime.values import describe_type
 
 SECONDS = 60.0
@@ -39,15 +39,11 @@ def child_environment() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if name in _KEPT or name.startswith("LC_")}
 
 
-class ShellTool(MethodTool):
-    r"""`run(…)` gives `{stdout, stderr, code}`, whatever the exit code is.
+class ShellTool(ImportedTool):
+    """`run(…)` gives `{stdout, stderr, code}`, whatever the exit code is.
 
     A command that takes longer than 60 seconds or writes more than 10 MB is stopped and has failed. When the call
     ends, so do the processes that it left behind.
-
-    >>> tool = ShellTool("Echo", "sh://echo", Path(), Permissions.of(["sh"]))
-    >>> tool.call("run", ["$HOME;", 1]).value
-    {'stdout': '$HOME; 1\n', 'stderr': '', 'code': 0}
     """
 
     METHODS = ("run",)
@@ -83,11 +79,7 @@ class ShellTool(MethodTool):
 
 
 def command_words(text: str) -> list[str]:
-    """Split a command into words, as a shell does; a shell's signs mean nothing else.
-
-    Raises:
-        MemoryGraphError: a quote is not closed.
-    """
+    """Split a command into words, as a shell does; a shell's signs mean nothing else."""
     try:
         return shlex.split(text)
     except ValueError as error:

@@ -1,27 +1,29 @@
-"""What all tools share: their values, their one kind of failure, and tools whose methods are Python methods."""
+"""What all tools share: their values, their one kind of failure, and the permission that each call needs."""
 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from memorygraph.errors import MemoryGraphError
-from memorygraph.runtime.permissions import Address, Permissions, Refused
-from memorygraph.runtime.values import call_method
+from memorygraph.runtime.imports import CallResult, Imported
+from memorygraph.runtime.permissions import Address, Permissions
 
 MAX_BYTES = 10_000_000  # that go in or out of a tool at once
 
 
 @dataclass(frozen=True)
-class ToolResult:
-    """What a tool gave: a JSON value for the program, and for the trace what else is known of the call."""
+class ToolResult(CallResult):
+    """What a tool gave; `effects` are what else is known of the call."""
 
-    value: Any
     effects: Mapping[str, Any] | None = None
+
+    def noted(self) -> dict[str, Any]:
+        """What else the trace says of the call."""
+        return {"effects": self.effects}
 
 
 @dataclass(frozen=True)
@@ -36,98 +38,45 @@ class ToolFailure(MemoryGraphError):  # noqa: N818 - the name says it
     """A tool did not do what it was asked."""
 
 
-class ImportedTool:
-    """A tool that a program has imported. Nothing is opened or started before its first call.
+class ImportedTool(Imported[ToolResult]):
+    """A tool that a program has imported; it asks for permission before anything else."""
 
-    It asks for permission before anything else, and every failure says whose it is. `uri` is fit to be shown: what
-    could be a secret in it is left out.
-    """
+    kind = "tool"
+    failure = ToolFailure
 
     def __init__(self, name: str, uri: str, folder: Path, permissions: Permissions) -> None:
-        self.name = name
-        self.uri = redact_uri(uri)
+        super().__init__(name, uri)
         self.scheme, _, self.rest = uri.partition("://")
         self.folder = folder
         self.permissions = permissions
 
     def require_permission(self) -> None:
-        """Refuse the call that follows, unless the user has allowed it.
-
-        Raises:
-            Refused: the user has not allowed it.
-        """
+        """Raise Refused, unless the user has allowed what the tool would do."""
         self.permissions.require(self.scheme, f"the tool `{self.name}` ({self.uri})", self.address())
 
     def call(self, method: str, arguments: list[Any]) -> ToolResult:
-        """Call a method.
-
-        Raises:
-            Refused: the user has not allowed it; nothing was done.
-            ToolFailure: it failed.
-        """
+        """Call a method, if the user has allowed it."""
         self.require_permission()
-        try:
-            return self.perform(method, arguments)
-        except Refused:
-            raise
-        except (MemoryGraphError, OSError) as error:
-            reason = (error.strerror or type(error).__name__) if isinstance(error, OSError) else error
-            raise ToolFailure(f"Tool {self.name}.{method} ({self.uri}) failed: {reason}") from error
+        return super().call(method, arguments)
+
+    def describe_call(self, method: str) -> dict[str, Any]:
+        """What the trace says of a call before it is made."""
+        return {"tool": self.name, "method": method, "scheme": self.scheme, "uri": self.uri}
 
     def methods(self) -> Mapping[str, ToolMethod]:
-        """Its methods by their names; it may start or reach what it leads to.
-
-        Raises:
-            Refused: the user has not allowed it; nothing was done.
-            ToolFailure: it cannot tell.
-        """
-        return {}
+        """Its methods by their names; one that cannot tell raises Refused or ToolFailure."""
+        return {name: ToolMethod((getattr(self, name).__doc__ or "").partition("\n")[0]) for name in self.METHODS}
 
     def address(self) -> Address | None:
         """The host and port that the tool reaches, if it does."""
         return None
 
-    def perform(self, method: str, arguments: list[Any]) -> ToolResult:
-        """Do what a method does; a MemoryGraphError or an OSError says why it could not."""
-        raise NotImplementedError
-
     def close(self) -> None:
         """End what the tool has started; it can be called more than once."""
 
 
-class MethodTool(ImportedTool):
-    """A tool whose methods are those Python methods that `METHODS` names."""
-
-    METHODS: ClassVar[tuple[str, ...]] = ()
-
-    def methods(self) -> Mapping[str, ToolMethod]:
-        """Its methods by their names, each described by its docstring."""
-        named = ((name, getattr(self, name)) for name in self.METHODS)
-        return {name: ToolMethod((method.__doc__ or "").partition("\n")[0]) for name, method in named}
-
-    def perform(self, method: str, arguments: list[Any]) -> ToolResult:
-        """Call the Python method with the arguments, if they fit it."""
-        result = call_method(self, self.METHODS, method, arguments)
-        return result if isinstance(result, ToolResult) else ToolResult(result)
-
-
-def redact_uri(uri: str) -> str:
-    """Replace the parts of a URI that can hold a secret: the user and password, and values of a query.
-
-    >>> redact_uri("https://ada:secret@example.org/a?key=secret")
-    'https://…@example.org/a?key=…'
-    """
-    uri = re.sub(r"(://)[^/?#\s]*@", r"\1…@", uri)
-    return re.sub(r"([?&][^=&#\s]*=)[^&#\s]*", r"\1…", uri)
-
-
 def parse_json(text: str | bytes) -> Any:
-    """Parse JSON without the constants that Python adds to it, such as NaN.
-
-    Raises:
-        ValueError: the text is not JSON.
-        RecursionError: it is nested too deep.
-    """
+    """Parse JSON without the constants that Python adds to it, such as NaN."""
 
     def refuse(constant: str) -> None:
         raise ValueError(f"{constant} is no JSON number")
