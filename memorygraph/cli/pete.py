@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from memorygraph.client import MemoryGraph
-    from memorygraph.runtime.pete.thought import PeteStep
+    from memorygraph.runtime.pete.turn import PeteStep
     from memorygraph.runtime.pete.views import View
 
 ENDS = {

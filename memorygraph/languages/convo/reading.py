@@ -13,7 +13,7 @@ from typing import Any
 from memorygraph.errors import MAX_PROBLEMS, Source, Span
 from memorygraph.languages.convo import syntax
 from memorygraph.languages.convo.checks import check_conversation, misplaced
-from memorygraph.languages.convo.errors import explain
+from memorygraph.languages.convo.errors import ConvoExplainer
 from memorygraph.languages.convo.text import BLANKS, content_parts, heredoc_text, quoted_parts, unquoted
 from memorygraph.languages.engine.findings import Finding, find_surrogates, locate_problems
 from memorygraph.languages.engine.grammar import read_grammar
@@ -72,7 +72,7 @@ def find_message_errors(source: Source, first: Stopped, builds: Mapping[str, Bui
     result: Read | Stopped = first
     while position is not None and isinstance(result, Stopped):
         start = 0 if plain else find_message_start(text, position, result.offset, builds)
-        findings.append(explain(source, result, start, plain=plain))
+        findings.append(ConvoExplainer(plain=plain).explain(source, result, start))
         position = find_next_message(text, max(find_next_line(text, result, findings[-1].span), start + 1))
         if plain or position is None or len(findings) > MAX_PROBLEMS:
             break

@@ -24,19 +24,14 @@ if TYPE_CHECKING:
 
 @dataclass
 class Branch:
-    """A run from one node on.
-
-    `around` are the messages outside of the graph, `groups` those of each visit so far.
-
-    `node` is the node of the next step, None after the last; `given` is its input.
-    """
+    """A run from one node on."""
 
     engine: Engine
     scene: Scene
-    around: list[TranscriptEntry]
-    groups: list[list[TranscriptEntry]]
-    node: str | None
-    given: Any
+    around: list[TranscriptEntry]  # the messages outside of the graph
+    groups: list[list[TranscriptEntry]]  # those of each visit so far
+    node: str | None  # of the next step; None after the last
+    given: Any  # the input of the next step
     id: str = ""
     exited: bool = False
     steps: list[ConvoStep] = field(default_factory=list)

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from functools import partial
 from queue import SimpleQueue
 from threading import Barrier, BrokenBarrierError, Thread
-from types import TracebackType
 from typing import Any, Literal, Self, Unpack
 
 from memorygraph.errors import MemoryGraphError, ScriptError, Span
@@ -84,9 +83,7 @@ class ConvoGraphController:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, _kind: type[BaseException] | None, _error: BaseException | None, _: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         self.dispose()
 
     @property
@@ -160,11 +157,7 @@ class ConvoGraphController:
             runner.join()
 
     def require_idle(self) -> None:
-        """Refuse a second run at the same time.
-
-        Raises:
-            MemoryGraphError: the graph is running.
-        """
+        """Refuse a second run at the same time."""
         if self.state == "running":
             raise MemoryGraphError("this graph is running already")
 
@@ -181,11 +174,7 @@ class ConvoGraphController:
 
 
 def fill_placeholders(program: syntax.ConvoProgram, values: Mapping[str, Any]) -> syntax.ConvoProgram:
-    """Replace the placeholders `${name}` of a parsed program by values, which are always data.
-
-    Raises:
-        ScriptError: a placeholder has no value.
-    """
+    """Replace the placeholders `${name}` of a parsed program by values, which are always data."""
     source = program.source
     missing = [match for match in PLACEHOLDER.finditer(source.text) if match[1] not in values]
     if missing:
@@ -287,7 +276,5 @@ class Conversation:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, _kind: type[BaseException] | None, _error: BaseException | None, _: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         self.dispose()

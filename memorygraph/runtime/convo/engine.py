@@ -44,10 +44,7 @@ class Asker(Protocol):
 
 
 class ModelAsker:
-    """Asks the model of a name, or of an address such as `ollama://host:port/model`.
-
-    Without either it is the model of MEMORYGRAPH_MODEL.
-    """
+    """Asks the model of a name, of an address such as `ollama://host:port/model`, or of MEMORYGRAPH_MODEL."""
 
     def __init__(self, model: str | None = None) -> None:
         self.default = model
@@ -58,10 +55,9 @@ class ModelAsker:
         self,
         messages: Sequence[Mapping[str, Any]],
         *,
-        tools: Sequence[Mapping[str, Any]] | None = None,
         tool_choice: str | Mapping[str, Any] | None = None,
-        response_format: Mapping[str, Any] | None = None,
         model: str | None = None,
+        **options: Any,
     ) -> Completion:
         """Ask a model; its connection is kept for the next call."""
         name = model or self.default
@@ -70,7 +66,7 @@ class ModelAsker:
                 self.models[name] = model_of(name) if name and "://" in name else OpenAIModel(name)
             asked = self.models[name]
         extra = {"tool_choice": tool_choice} if tool_choice is not None else None
-        return asked.complete(messages, tools=tools, response_format=response_format, extra=extra)
+        return asked.complete(messages, extra=extra, **options)
 
     def close(self) -> None:
         """Close the connections."""
@@ -173,7 +169,8 @@ class Engine:
         """Begin the first branch, which takes no step yet."""
         if self.main is None:
             self.tell("started", self.graph)
-            start, told = self.surroundings.find_start(resumed=bool(self.known_steps)), self.surroundings
+            told = self.surroundings
+            start = told.find_start(resumed=bool(self.known_steps))
             self.main = Branch(self, told.scene, told.around, told.groups, start.node, start.input)
         return self.main
 
@@ -239,7 +236,7 @@ class Engine:
         self, step: ConvoStep, key: str, purpose: CallPurpose, messages: list[dict[str, Any]], options: dict[str, Any]
     ) -> Completion:
         """Ask a model; a call that a resumed step holds is not made again."""
-        known = step.find_call(key)
+        known = next((call for call in step.calls if call.key == key), None)
         if known is not None:
             return known.completion
         self.require_running()

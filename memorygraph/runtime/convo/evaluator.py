@@ -1,11 +1,7 @@
 """The evaluator of Convo-Lang: what its expressions, templates and functions give.
 
-Every kind of syntax has one method here, and what decides which of its arguments run (`if`, `while`, `and`, …) is in
-`control.py`; all other built-in functions take values, and stand in `builtins/`. Source: specs/convo.md, sections 1.3
-and 1.4; the seed wins where they differ.
-
 A program may nest its calls deeper than Python lets C code nest, so nothing on the way from one evaluation to the
-next is a generator or a function of C.
+next is a generator or a function of C. Source: specs/convo.md, sections 1.3 and 1.4; the seed wins where they differ.
 """
 
 from __future__ import annotations
@@ -23,6 +19,7 @@ from memorygraph.runtime.convo.control import (
     FORMS,
     MISPLACED,
     NAMES_OF_CONTROL,
+    PURE_FORMS,
     BreakSignal,
     ReturnSignal,
     StatementBlock,
@@ -46,8 +43,7 @@ from memorygraph.runtime.depth import deep_calls
 from memorygraph.runtime.values import ValueProblem
 
 Items: TypeAlias = Sequence[syntax.Statement] | Sequence[syntax.Argument]
-CallArguments: TypeAlias = Mapping[str, Any] | Sequence[Any]
-"""The arguments of a call: by name, or in the order of the parameters."""
+CallArguments: TypeAlias = Mapping[str, Any] | Sequence[Any]  # by name, or in the order of the parameters
 
 CALLABLE = frozenset({*FUNCTIONS, *NAMES_OF_CONTROL, *CONSTRUCTORS})
 
@@ -55,10 +51,7 @@ WORK_OF_A_CALL = 10
 
 
 class Evaluator:
-    """Evaluates the expressions of a conversation. It can be used from several threads at once.
-
-    `source` is the text that the syntax is from; errors show their place in it.
-    """
+    """Evaluates the expressions of a conversation, whose source errors show; also from several threads at once."""
 
     def __init__(self, environment: Environment, source: Source) -> None:
         self.environment = environment
@@ -206,9 +199,9 @@ class Evaluator:
         name = ".".join(call.name)
         scope.work.spend()
         if name in FORMS:
-            if not FORMS[name].pure:
+            if name not in PURE_FORMS:
                 scope.require_pure(name)
-            return FORMS[name].run(StatementBlock(self, call.arguments, scope))
+            return FORMS[name](StatementBlock(self, call.arguments, scope))
         if name in CONSTRUCTORS:
             return scope.work.spend_on(CONSTRUCTORS[name](self.entries(call.arguments, scope)))
         if name in self.environment.hooks:

@@ -17,9 +17,7 @@ from memorygraph.runtime.convo.transcript import TranscriptEntry
 from memorygraph.runtime.convo.values import ConvoType
 
 JSON_MODE = {"type": "json_object"}
-WRAPPER_KEY = "value"
-"""The key of the object that holds a value which is not an object."""
-
+WRAPPER_KEY = "value"  # of the object that holds a value which is not an object
 MAX_SHOWN_REPLY_CHARACTERS = 200
 
 JUDGEMENT = {

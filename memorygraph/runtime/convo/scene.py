@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from memorygraph.compiler.convo import OUTSIDE, GraphNode, NodeGraph, functions_of, id_in
@@ -38,10 +39,9 @@ class Visit:
 
 
 class Scene:
-    """The variables and functions of one branch, and its visits of nodes.
+    """The variables and functions of one branch, and its visits of nodes."""
 
-    Expressions get copies of inputs and outputs, so that no program can change the record of its run.
-    """
+    # Expressions get copies of inputs and outputs, so that no program can change the record of its run.
 
     def __init__(self, program: syntax.ConvoProgram, graph: NodeGraph, permissions: Permissions) -> None:
         self.program, self.graph = program, graph
@@ -62,7 +62,11 @@ class Scene:
 
     def use_environment(self, environment: Environment) -> None:
         """Evaluate in an environment from here on, with the functions that know the visits."""
-        hooks = {"getNodeInfo": self.node_info, "getNodeInput": self.node_input}
+        reads: dict[str, Callable[[Visit], Any]] = {
+            "getNodeInfo": Visit.info,
+            "getNodeInput": lambda visit: visit.info()["input"],
+        }
+        hooks = {name: partial(self.read_visit, read) for name, read in reads.items()}
         self.environment = replace(environment, hooks=hooks)
         self.evaluator = Evaluator(self.environment, self.program.source)
 
@@ -90,15 +94,10 @@ class Scene:
         index = int(which)
         return self.visits[index] if -len(self.visits) <= index < len(self.visits) else None
 
-    def node_info(self, arguments: Sequence[Any]) -> Any:
-        """Evaluate `getNodeInfo(which)`; without an argument it is the current visit."""
+    def read_visit(self, read: Callable[[Visit], Any], arguments: Sequence[Any]) -> Any:
+        """Read the visit that the argument names, or the current one; undefined where there is none."""
         visit = self.find_visit(arguments[0] if arguments else -1)
-        return UNDEFINED if visit is None else visit.info()
-
-    def node_input(self, arguments: Sequence[Any]) -> Any:
-        """Evaluate `getNodeInput(which)`; without an argument it is the current visit."""
-        visit = self.find_visit(arguments[0] if arguments else -1)
-        return UNDEFINED if visit is None else copy_deeply(visit.input)
+        return UNDEFINED if visit is None else read(visit)
 
     # Variables
 
@@ -110,12 +109,6 @@ class Scene:
             yield
         finally:
             self.environment.variables.pop(OUTPUT, None)
-
-    @property
-    def default_depth(self) -> Any:
-        """The context depth of nodes without one of their own."""
-        value = self.environment.variables.get(DEPTH, UNDEFINED)
-        return 1 if value is UNDEFINED or value is None else value
 
     def variables(self) -> dict[str, Any]:
         """Copy the program's variables, as far as JSON can hold them."""
@@ -165,10 +158,7 @@ class Scene:
         return TranscriptEntry("result", tags=self.tags(message), value=value)
 
     def messages_of(self, node: GraphNode) -> tuple[list[TranscriptEntry], list[TranscriptEntry]]:
-        """The messages that a visit adds to the transcript, and the system messages that it sends beside them.
-
-        The code of the node is executed, each message in its place.
-        """
+        """Execute the code of a node; give the messages that it adds, and the system messages sent beside them."""
         messages: list[TranscriptEntry] = []
         system: list[TranscriptEntry] = []
         for child in node.children:
@@ -227,18 +217,14 @@ def is_data(value: Any) -> bool:
 
 @dataclass
 class Surroundings:
-    """Reads the messages outside of the nodes, in order; `given` is the input that the caller adds.
-
-    `around` is what was said outside of the graph, `groups` what each visit so far has said. `visit` is the visit
-    that the messages are in, and `heard` the last thing that was said: the input of the next visit.
-    """
+    """Reads the messages outside of the nodes, in order. Visits that a transcript already holds count as steps."""
 
     scene: Scene
-    given: Any = None
-    around: list[TranscriptEntry] = field(default_factory=list)
-    groups: list[list[TranscriptEntry]] = field(default_factory=list)
-    heard: Any = UNDEFINED
-    visit: Visit | None = None
+    given: Any = None  # the input that the caller adds
+    around: list[TranscriptEntry] = field(default_factory=list)  # what was said outside of the graph
+    groups: list[list[TranscriptEntry]] = field(default_factory=list)  # what each visit so far has said
+    heard: Any = UNDEFINED  # the last thing that was said: the input of the next visit
+    visit: Visit | None = None  # the visit that the messages are in
 
     def find_start(self, *, resumed: bool) -> Visit:
         """Read the messages; give the visit at the last `goto`. A resumed run does not execute `do` again."""

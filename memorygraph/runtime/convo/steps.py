@@ -39,16 +39,12 @@ class FunctionFailure(ScriptError):  # noqa: N818 - it says what failed
 
 @dataclass(frozen=True)
 class ModelCall:
-    """A call of a model: its purpose, what was sent, and the completion.
+    """A call of a model: its purpose, what was sent, and the completion."""
 
-    `key` tells the calls of one step apart: `inference`, `route 2`, `auto 3`, `summary`. `options` were sent beside
-    the messages.
-    """
-
-    key: str
+    key: str  # tells the calls of one step apart: `inference`, `route 2`, `auto 3`, `summary`
     purpose: CallPurpose
     messages: list[dict[str, Any]]
-    options: dict[str, Any]
+    options: dict[str, Any]  # sent beside the messages
     completion: Completion
 
     def as_dict(self) -> dict[str, Any]:
@@ -80,16 +76,11 @@ class ToolUse:
 
 @dataclass(frozen=True)
 class TakenRoute:
-    """The route that a step took: to a node, or out of the graph (None).
-
-    `why` is the route as the source writes it.
-
-    `forks` are the nodes to which other branches went from here.
-    """
+    """The route that a step took: to a node, or out of the graph (None)."""
 
     target: str | None
-    why: str
-    forks: tuple[str, ...] = ()
+    why: str  # the route as the source writes it
+    forks: tuple[str, ...] = ()  # the nodes to which other branches went from here
 
     def as_dict(self) -> dict[str, Any]:
         """The route as JSON."""
@@ -156,10 +147,6 @@ class ConvoStep:
                 "route": TakenRoute.from_dict(given["route"]) if given.get("route") else None,
             }
         )
-
-    def find_call(self, key: str) -> ModelCall | None:
-        """Find the call of a key, if it was made."""
-        return next((call for call in self.calls if call.key == key), None)
 
 
 @dataclass

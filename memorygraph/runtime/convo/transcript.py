@@ -17,9 +17,7 @@ from memorygraph.languages.convo.syntax import Text
 from memorygraph.llm.completion import ToolCall
 
 SPEAKERS = ("system", "developer", "user", "assistant")
-MIN_LINES_CHARACTERS = 50
-"""Length above which a text of several lines has lines of its own in a transcript."""
-
+MIN_LINES_CHARACTERS = 50  # a longer text of several lines has lines of its own in a transcript
 HEAD = re.compile(r"^[ \t]*\\*>", re.MULTILINE)
 
 
