@@ -13,8 +13,7 @@ from dataclasses import dataclass, field
 from functools import singledispatchmethod
 from typing import Any
 
-from memorygraph.compiler.stored import Stored
-from memorygraph.compiler.symbols import Kind, Symbol, SymbolTable
+from memorygraph.compiler.symbols import Kind, Stored, Symbol, SymbolTable
 from memorygraph.errors import MAX_PROBLEMS, Problem
 from memorygraph.languages.contextscript import (
     ContextScriptProgram,
@@ -46,14 +45,7 @@ class Compiled:
 def compile_program(
     program: ContextScriptProgram, stored: Stored | None, *, namespace: str = "default", token: str = ""
 ) -> Compiled:
-    """Compile a program against what is stored, or, to check it without a database, against None.
-
-    >>> from memorygraph.languages import parse
-    >>> program = parse('Node(node_id="ada", name="Ada", data="");')
-    >>> [query] = compile_program(program, Stored()).queries
-    >>> query.parameters["rows"]
-    [{'id': 'ada', 'name': 'Ada', 'data': ''}]
-    """
+    """Compile a program against what is stored, or, to check it without a database, against None."""
     compiler = _Compiler(program, stored, namespace, token)
     add = compiler.add  # looked up once: the dispatcher is made anew at each look-up
     for statement in program.statements:
@@ -101,31 +93,27 @@ class _Batch:
     deleted_edges: list[str] = field(default_factory=list)
     deleted_nodes: list[str] = field(default_factory=list)
 
-    @property
-    def closed(self) -> bool:
-        return bool(self.deleted_edges or self.deleted_nodes)
-
     def queries(self, namespace: str, token: str) -> Iterator[Query]:
         """The batch as Cypher: nodes, edges, deletions."""
-        yield from self._writes("create-nodes", list(self.new_nodes.values()), namespace, namespace_token=token)
-        yield from self._writes("change-nodes", _changes(self.changed_nodes), namespace)
-        yield from self._writes("create-edges", list(self.new_edges.values()), namespace)
         stay = {edge: change.set for edge, change in self.changed_edges.items() if not change.moved}
-        yield from self._writes("change-edges", _changes(stay), namespace)
         moves = [
             {"id": edge, "from_node": change.from_node, "to_node": change.to_node, "set": change.set}
             for edge, change in self.changed_edges.items()
             if change.moved
         ]
-        yield from self._writes("move-edges", moves, namespace)
+        for name, rows in (
+            ("create-nodes", [*self.new_nodes.values()]),
+            ("change-nodes", _changes(self.changed_nodes)),
+            ("create-edges", [*self.new_edges.values()]),
+            ("change-edges", _changes(stay)),
+            ("move-edges", moves),
+        ):
+            more = {"namespace_token": token} if name == "create-nodes" else {}
+            for part in _parts(rows):
+                yield CYPHER[f"contextscript/{name}"](namespace=namespace, rows=part, **more)
         for name, ids in (("delete-edges", self.deleted_edges), ("delete-nodes", self.deleted_nodes)):
             for part in _parts(ids):
                 yield CYPHER[f"contextscript/{name}"](namespace=namespace, ids=part)
-
-    @staticmethod
-    def _writes(name: str, rows: list[dict[str, Any]], namespace: str, **more: str) -> Iterator[Query]:
-        for part in _parts(rows):
-            yield CYPHER[f"contextscript/{name}"](namespace=namespace, rows=part, **more)
 
 
 def _changes(changes: Mapping[str, dict[str, Any]]) -> list[dict[str, Any]]:
@@ -178,10 +166,10 @@ class _Compiler:
         symbol = self._declared_here(statement.node_id)
         given = _given(name=statement.name, data=statement.data)
         if symbol.kind is Kind.EDGE:
-            self._conflict(statement, "node_id", statement.node_id, symbol)
+            self._conflict(statement, "node_id", symbol)
             return
         if symbol.kind is Kind.ABSENT:
-            self._require(statement, "node_id", statement.node_id, given, ("name", "data"))
+            self._require(statement, "node_id", given, "name", "data")
             self._batch.new_nodes[statement.node_id] = {"id": statement.node_id, **given}
         elif statement.node_id in self._batch.new_nodes:
             self._batch.new_nodes[statement.node_id].update(given)
@@ -193,15 +181,14 @@ class _Compiler:
     def edge_declaration(self, statement: EdgeDeclaration) -> None:
         former = self._declared_here(statement.edge_id)
         if former.kind is Kind.NODE:
-            self._conflict(statement, "edge_id", statement.edge_id, former)
+            self._conflict(statement, "edge_id", former)
             return
-        self._check_end(statement, "from_node", statement.from_node)
-        self._check_end(statement, "to_node", statement.to_node)
+        self._check_end(statement, "from_node")
+        self._check_end(statement, "to_node")
         given = _given(verb=statement.verb, weight=statement.weight)
         if former.kind is Kind.ABSENT:
             ends = _given(from_node=statement.from_node, to_node=statement.to_node)
-            needed = ("from_node", "to_node", "verb", "weight")
-            self._require(statement, "edge_id", statement.edge_id, {**ends, **given}, needed)
+            self._require(statement, "edge_id", {**ends, **given}, "from_node", "to_node", "verb", "weight")
             self._batch.new_edges[statement.edge_id] = {"id": statement.edge_id, **ends, **given}
             self._symbols.declare_edge(statement)
         else:
@@ -243,7 +230,7 @@ class _Compiler:
 
     def _declared_here(self, identifier: str) -> Symbol:
         """The symbol that a declaration meets; a declaration after a deletion opens a new batch."""
-        if self._batch.closed:
+        if self._batch.deleted_edges or self._batch.deleted_nodes:
             self._close_batch()
         return self._symbols[identifier]
 
@@ -252,7 +239,8 @@ class _Compiler:
             self._queries.extend(self._batch.queries(self._namespace, self._token))
         self._batch = _Batch()
 
-    def _check_end(self, statement: EdgeDeclaration, argument: str, identifier: str | None) -> None:
+    def _check_end(self, statement: EdgeDeclaration, argument: str) -> None:
+        identifier: str | None = getattr(statement, argument)
         if identifier is None:
             return
         symbol = self._symbols[identifier]
@@ -269,24 +257,18 @@ class _Compiler:
                 message += self._symbols.suggestion(identifier)
             self._report(message, "unknown-node", statement, argument)
 
-    def _require(
-        self,
-        statement: GraphStatement,
-        argument: str,
-        identifier: str,
-        given: Mapping[str, Any],
-        needed: Sequence[str],
-    ) -> None:
+    def _require(self, statement: GraphStatement, argument: str, given: Mapping[str, Any], *needed: str) -> None:
         missing = [f"`{name}`" for name in needed if name not in given]
         if missing:
             kind = "node" if argument == "node_id" else "edge"
-            message = f"`{identifier}` does not exist yet, and a new {kind} needs {' and '.join(missing)}"
+            new = getattr(statement, argument)
+            message = f"`{new}` does not exist yet, and a new {kind} needs {' and '.join(missing)}"
             self._report(message, "missing-argument", statement, argument)
 
-    def _conflict(self, statement: GraphStatement, argument: str, identifier: str, symbol: Symbol) -> None:
+    def _conflict(self, statement: GraphStatement, argument: str, symbol: Symbol) -> None:
         kind, wanted = ("an edge", "node") if symbol.kind is Kind.EDGE else ("a node", "edge")
-        where = self._symbols.place(symbol)
-        message = f"`{identifier}` is already the id of {kind}, declared {where}; choose another id for this {wanted}"
+        known = f"`{getattr(statement, argument)}` is already the id of {kind}, declared {self._symbols.place(symbol)}"
+        message = f"{known}; choose another id for this {wanted}"
         self._report(message, "kind-conflict", statement, argument)
 
     def _report(self, message: str, code: str, statement: GraphStatement, argument: str) -> None:

@@ -7,11 +7,11 @@ an edge, absent, or, where the database was not asked, unknown.
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from enum import Enum
 
-from memorygraph.compiler.stored import Stored
 from memorygraph.languages.contextscript import (
     ContextScriptProgram,
     Deletion,
@@ -20,6 +20,18 @@ from memorygraph.languages.contextscript import (
     NodeDeclaration,
     is_identifier,
 )
+
+
+@dataclass(frozen=True)
+class Stored:
+    """The stored elements among the ids of one program, read under the namespace's lock.
+
+    `names` maps names in lower case to a node's id and name; it is only read when an id is unknown, to suggest one.
+    """
+
+    nodes: frozenset[str] = frozenset()
+    edges: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    names: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
 
 class Kind(Enum):

@@ -1,7 +1,4 @@
-"""The languages of memorygraph: one row for each, and how a script in one of them is read.
-
-What differs between languages is said in their rows, so that nobody asks for the type of a program.
-"""
+"""The languages of memorygraph: what differs between them is said in their rows."""
 
 from __future__ import annotations
 
@@ -61,11 +58,7 @@ class Language:
         return script
 
     def parse_batches(self, stream: TextIO, size: int, file: str | None, *, strict: bool) -> Iterator[Any]:
-        """Read a stream as programs of at most `size` statements.
-
-        Raises:
-            MemoryGraphError: programs in this language are read as a whole.
-        """
+        """Read a stream as programs of at most `size` statements, where a language allows it."""
         if self.batch_reader is None:
             raise MemoryGraphError(f"a program in {self.name} is read as a whole, and not in batches")
         programs: Iterator[Any] = resolve_name(self.batch_reader)(stream, size, file, strict=strict)
@@ -85,11 +78,7 @@ class Language:
         return queries
 
     def run(self, graph: Any, program: Script, request: Any) -> Any:
-        """Run a program as a RunRequest says, and return its RunResult.
-
-        Raises:
-            MemoryGraphError: scripts in this language are not run.
-        """
+        """Run a program as a RunRequest says, and return its RunResult, if scripts in this language can be run."""
         if self.runner is None:
             raise MemoryGraphError("such a script is stored, and not run: memorygraph load FILE")
         return resolve_name(self.runner)(graph, program, request)

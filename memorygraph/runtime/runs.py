@@ -1,7 +1,4 @@
-"""What the runs of all languages share: what is asked of them, their result with its trace, and how they are recorded.
-
-Source: seeds/agentscript.txt (trace requirements) and specs/agentscript.md, section 7.
-"""
+"""What the runs of all languages share: their request, their result with its trace, and how they are recorded."""
 
 from __future__ import annotations
 
@@ -65,15 +62,7 @@ class RunResult:
 
 
 class Trace:
-    """Events in the order of execution; those of a called agent are inside its own event.
-
-    >>> trace = Trace()
-    >>> with trace.inside("agent", {"agent": "Worker"}) as event:
-    ...     trace.add("use", {"source": "question"})
-    ...     event["result"] = 1
-    >>> [(event["kind"], event["data"]["trace"]) for event in trace.events]
-    [('agent', [{'kind': 'use', 'data': {'source': 'question'}}])]
-    """
+    """Events in the order of execution; those of a called agent are inside its own event."""
 
     def __init__(self, listener: Listener | None = None) -> None:
         self.events: list[Event] = []
@@ -103,17 +92,7 @@ class Trace:
 
 
 class RunWriter:
-    """A thread that writes while a run goes on, so that the run does not wait for the database.
-
-    It does one piece of work after the other. What fails never breaks the run: `close` warns of the first failure.
-
-    >>> done = []
-    >>> writer = RunWriter("the run 1")
-    >>> writer.put(lambda: done.append("written"))
-    >>> writer.close()
-    >>> done
-    ['written']
-    """
+    """A thread that does one piece of work after the other, so that a run does not wait for the database."""
 
     def __init__(self, what: str) -> None:
         self._what = what

@@ -1,8 +1,4 @@
-"""The checks of a program without syntax errors, before it runs.
-
-Source: specs/agentscript.md, section 3, which has the codes. `use-generate`, `nesting-too-deep` and
-`invalid-number` are added to them.
-"""
+"""The checks of a program without syntax errors, before it runs. Source: specs/agentscript.md, section 3."""
 
 from __future__ import annotations
 

@@ -70,11 +70,7 @@ def print_expression(expression: syntax.Expression) -> str:
 
 
 def print_agentscript(statements: Iterable[syntax.Import | syntax.Agent]) -> str:
-    """The text of imports and agents, which parsed is the same again.
-
-    >>> print(print_agentscript([syntax.Import("tool", "Search", "https://example.org")]), end="")
-    import tool Search from "https://example.org"
-    """
+    """The text of imports and agents, which parsed is the same again."""
     return "".join(f"{line}\n" for line in _lines(statements))
 
 

@@ -1,8 +1,7 @@
 """ContextScript text to statements, one at a time, and how reading goes on after an error.
 
-A statement is read by the fast path; where that does not match, by the machine; where the machine stops, there is a
-problem, and reading goes on where the next statement seems to start. All of it is linear in the text, and looks at no
-more than `MAX_CHARACTERS` characters at a time.
+A statement is read by the fast path, or else by the machine; where that stops, reading goes on where the next one seems
+to start. All of it is linear in the text, and looks at no more than `MAX_CHARACTERS` characters at a time.
 """
 
 from __future__ import annotations
@@ -38,7 +37,9 @@ FAST_PATH = derive_pattern(GRAMMAR, {cls.__name__: len(cls.arguments()) for cls 
 _ID = GRAMMAR.token("Id")
 _TOKENS = [GRAMMAR.tokens_in(rule) for rule in KEYWORDS]
 _ENDS = "".join({re.escape(tokens[-1].name) for tokens in _TOKENS})
-_LITERALS = "|".join(sorted({token.pattern for tokens in _TOKENS for token in tokens if token.is_literal}))
+_LITERALS = "|".join(
+    sorted({token.pattern for tokens in _TOKENS for token in tokens if token.pattern == re.escape(token.name)})
+)
 _QUOTED = GRAMMAR.tokens["Quoted"]
 _OPENING = re.compile(
     f"(?i:{'|'.join(f'{first.pattern}{GRAMMAR.layout}{second.pattern}' for first, second, *_ in _TOKENS)})",
@@ -72,11 +73,7 @@ class Unreadable(NamedTuple):
 
 
 class RawStatementReader:
-    """Reads raw statements; `fast=False` leaves out the fast path, which only changes the speed.
-
-    >>> [raw.tokens for raw in RawStatementReader().read('del(id = a); del(id = "b");')]
-    [('a',), ('"b"',)]
-    """
+    """Reads raw statements; `fast=False` leaves out the fast path, which only changes the speed."""
 
     def __init__(self, *, fast: bool = True) -> None:
         self._fast = fast
@@ -227,14 +224,8 @@ class Parser:
         if len(part.findings) > most:
             message = f"there are more than {MAX_PROBLEMS} problems; the text from here on was not read"
             problems.append(source.problem(message, "too-many-problems", part.findings[most].span))
-        return ContextScriptProgram(
-            source,
-            tuple(part.statements),
-            tuple(problems),
-            frozenset(unread),
-            dropped + part.end,
-            self.reader,
-        )
+        end, read = dropped + part.end, self.reader.read
+        return ContextScriptProgram(source, tuple(part.statements), tuple(problems), frozenset(unread), end, read)
 
 
 @cache

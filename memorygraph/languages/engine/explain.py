@@ -1,8 +1,6 @@
 """Explains why a text cannot be read: what was expected, what was found instead, and what to write.
 
-There is one explainer for all languages. Each language adds its words for what is expected, what it knows about what
-was found, and the few places that have a message of their own. Its messages are for people, and for models that try
-again.
+Each language adds its words, and the few places that have a message of their own.
 """
 
 from __future__ import annotations
@@ -135,11 +133,7 @@ class Explainer:
 
 
 def either(options: Sequence[str]) -> str:
-    """Alternatives in a sentence.
-
-    >>> either(["a key", "`,`", "`}`"])
-    'a key, `,` or `}`'
-    """
+    """Alternatives in a sentence, such as: a key, `,` or `}`."""
     return " or ".join(filter(None, [", ".join(options[:-1]), *options[-1:]]))
 
 

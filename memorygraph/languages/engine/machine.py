@@ -1,7 +1,6 @@
 """The machine that reads every language: it matches the rules of a grammar without recursion.
 
-It keeps its own stack, so that no depth of nesting exhausts Python's. It builds a tree from the bottom up, with one
-function for each rule that makes a node.
+It keeps its own stack, so that no depth of nesting exhausts Python's, and builds a tree from the bottom up.
 """
 
 from __future__ import annotations

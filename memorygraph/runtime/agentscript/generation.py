@@ -1,8 +1,4 @@
-"""`generate`: the declared context becomes a prompt, and the model's answer a checked object.
-
-Source: seeds/agentscript.txt (context construction model, trace requirements) and specs/agentscript.md, sections 4, 5
-and 7.
-"""
+"""`generate`: the declared context becomes a prompt, and the model's answer a checked object."""
 
 from __future__ import annotations
 
@@ -15,9 +11,8 @@ from typing import Any
 from uuid import uuid4
 
 from memorygraph.budget import Budget
-from memorygraph.context.items import ContextSource, Unused, build_items
-from memorygraph.context.layers import Prompt, system_layer
 from memorygraph.context.origins import copy_value
+from memorygraph.context.prompt import ContextSource, Prompt, Unused, build_items, system_layer
 from memorygraph.context.rendering import render
 from memorygraph.errors import MemoryGraphError, ModelError
 from memorygraph.languages.agentscript import syntax
@@ -36,11 +31,10 @@ Evaluate = Callable[[syntax.Expression, BlockScope], Any]
 
 
 class Models:
-    """The models of a run: opened at their first call, one for each address, and closed with the run.
+    """The models of a run, each opened at its first call, and closed with the run.
 
-    `chosen` replaces the model that a program names. It is a name for the endpoint of OPENAI_BASE_URL, or an address
-    such as `ollama://host:port/model`. With `mock` no model is called: every answer is the smallest object of the
-    wanted shape.
+    `chosen` replaces the model that a program names, by a name for OPENAI_BASE_URL or by an address. With `mock` none
+    is called: every answer is the smallest object of the wanted shape.
     """
 
     def __init__(self, chosen: str | None = None, *, mock: bool = False) -> None:

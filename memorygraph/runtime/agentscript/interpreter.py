@@ -1,6 +1,5 @@
-"""The interpreter of AgentScript: what its statements and expressions do.
+"""The interpreter of AgentScript: each kind of syntax has one method, or a line of a table.
 
-Every kind of syntax has one method here, or a line of a table. Errors carry their place in the program.
 Source: specs/agentscript.md, section 4; seeds/agentscript.txt wins where they differ.
 """
 

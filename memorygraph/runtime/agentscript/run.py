@@ -129,11 +129,7 @@ def run_agentscript(graph: GraphClient, program: AgentScriptProgram, request: Ru
 
 
 def bind_input(function: FunctionValue, given: Any, source: Source) -> list[Any]:
-    """Make the arguments of the function that a run begins with.
-
-    One parameter is given the whole input; several are given the fields of the input that are called like them.
-    Without any input it is an empty object.
-    """
+    """Make the arguments of the entry function: the whole input, or for several parameters its fields."""
     value = copy_value({} if given is None else given)
     parameters = function.function.parameters
     if len(parameters) <= 1:

@@ -28,11 +28,7 @@ MAX_GENERATIONS = 10_000
 
 @dataclass
 class Session:
-    """Executes what is typed: imports, agents, and the statements of a function that never ends.
-
-    The session is kept as one run. The agent is called `session`; `model`, `role` and `description` are set by
-    statements, as in any block.
-    """
+    """Executes what is typed, as the statements of one function that never ends; the session is kept as one run."""
 
     graph: GraphClient
     permissions: Permissions = field(default_factory=Permissions)

@@ -1,7 +1,4 @@
-"""The values of AgentScript: JSON values, and capabilities, which never become data.
-
-Source: specs/agentscript.md, section 4.
-"""
+"""The values of AgentScript: JSON values, and capabilities, which never become data."""
 
 from __future__ import annotations
 
@@ -57,11 +54,7 @@ class MethodValue(Capability):
 
 
 def describe_value(value: Any) -> str:
-    """A value as messages name it: a capability by its name, data by its type.
-
-    >>> describe_value(ModelValue("Fast", "openai://gpt")), describe_value([1])
-    ('the llm `Fast`', 'a list')
-    """
+    """A value as messages name it: a capability by its name, data by its type."""
     return f"the {value.kind} `{value.name}`" if isinstance(value, Capability) else describe_type(value)
 
 
