@@ -23,7 +23,7 @@ from memorygraph.cli.output import (
     say_warnings,
     wants_json,
 )
-from memorygraph.cli.settings import Settings, pass_graph
+from memorygraph.cli.settings import Settings, report_from_graph
 from memorygraph.errors import MemoryGraphError
 from memorygraph.scripts import STANDARD_INPUT, read_script
 
@@ -52,8 +52,7 @@ Type a message; what the model remembers of it is shown below its answer.
     help="When it is asked, for words like yesterday.",
 )
 @click.option("--no-steps", is_flag=True, help="Only what fits by itself, not what stands beside it.")
-@json_option
-@pass_graph
+@report_from_graph
 def recall_command(
     graph: MemoryGraph, *, text: str, budget: str, at: datetime | None, no_steps: bool, **options: Any
 ) -> None:
@@ -74,8 +73,7 @@ def recall_command(
 @click.command("evaluate")
 @click.argument("folder", metavar="DIR")
 @click.option("--facts", is_flag=True, help="Store the speakers' facts as well.")
-@json_option
-@pass_graph
+@report_from_graph
 def evaluate_command(graph: MemoryGraph, *, folder: str, facts: bool) -> None:
     """Measure recall: how much of the evidence is among the first 5, 10 and 20 hits.
 
@@ -163,8 +161,7 @@ def say_report(report: LoadReport) -> None:
 @click.option("--conversation", default="chat", metavar="NAME", help="Where the messages are kept.")
 @click.option("--history", default="12k", metavar="12k|3kt", help="What the model sees of what was said.")
 @asking_options
-@json_option
-@pass_graph
+@report_from_graph
 def chat_command(graph: MemoryGraph, *, conversation: str, **options: Any) -> None:
     """Talk with a model that recalls what the memory holds, and remembers what you say; `:help` says how.
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from memorygraph.cli.output import json_option, print_json, print_table, print_text, print_values, say, wants_json
-from memorygraph.cli.settings import pass_graph
+from memorygraph.cli.output import print_json, print_list, print_table, print_text, say, wants_json
+from memorygraph.cli.settings import pass_graph, report_from_graph
 from memorygraph.errors import NotFoundError
 
 if TYPE_CHECKING:
@@ -24,18 +24,16 @@ def messages_command() -> None:
 
 
 @messages_command.command("list")
-@json_option
-@pass_graph
+@report_from_graph
 def list_messages_command(graph: MemoryGraph) -> None:
     """Show every conversation, and how long the version is that was last written."""
-    print_values(graph.conversations(), ("conversation", "versions", "version", "messages"))
+    print_list(graph.conversations(), ("conversation", "versions", "version", "messages"))
 
 
 @messages_command.command("show")
 @click.argument("name")
 @click.option("--version", type=int, metavar="N", help="Another version than the one that was last written.")
-@json_option
-@pass_graph
+@report_from_graph
 def show_messages_command(graph: MemoryGraph, *, name: str, version: int | None) -> None:
     """Show the messages of a conversation; `off-policy` marks answers that no model gave to what stands before."""
     history = require_conversation(graph, name)
@@ -53,11 +51,10 @@ def show_messages_command(graph: MemoryGraph, *, name: str, version: int | None)
 
 @messages_command.command("versions")
 @click.argument("name")
-@json_option
-@pass_graph
+@report_from_graph
 def versions_messages_command(graph: MemoryGraph, *, name: str) -> None:
     """Show the versions of a conversation, and where an edit broke the prefix of an answer."""
-    print_values(
+    print_list(
         require_conversation(graph, name).versions(),
         ("version", "messages", "replaces", "at", "tip"),
         lambda version: (version.number, version.length, version.replaces, version.at, version.tip[:12]),
@@ -68,8 +65,7 @@ def versions_messages_command(graph: MemoryGraph, *, name: str) -> None:
 @click.argument("name")
 @click.argument("first", metavar="V1", type=int)
 @click.argument("second", metavar="V2", type=int)
-@json_option
-@pass_graph
+@report_from_graph
 def diff_messages_command(graph: MemoryGraph, *, name: str, first: int, second: int) -> None:
     """Show what was removed and added from one version of a conversation to another."""
     found = require_conversation(graph, name).diff(first, second)
@@ -85,8 +81,7 @@ def diff_messages_command(graph: MemoryGraph, *, name: str, first: int, second: 
 
 @messages_command.command("verify")
 @click.argument("name")
-@json_option
-@pass_graph
+@report_from_graph
 def verify_messages_command(graph: MemoryGraph, *, name: str) -> None:
     """Recompute every hash of a conversation, and name the first message that is wrong (exit code 1)."""
     found = require_conversation(graph, name).verify()
@@ -121,11 +116,7 @@ def export_messages_command(
 
 
 def require_conversation(graph: MemoryGraph, name: str) -> MessageGraph:
-    """A stored conversation.
-
-    Raises:
-        NotFoundError: there is no such conversation.
-    """
+    """A stored conversation."""
     history = graph.messages(name)
     if not history.stored:
         raise NotFoundError(

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from memorygraph.cli.output import count_of, json_option, print_json, print_table, print_text, say, wants_json
-from memorygraph.cli.run import allow_host_option, allow_tool_option, parse_json_argument, split_pair
-from memorygraph.cli.settings import pass_graph
+from memorygraph.cli.programs import allow_host_option, allow_tool_option, parse_json_argument, split_pair
+from memorygraph.cli.settings import pass_graph, report_from_graph
 from memorygraph.errors import MemoryGraphError, ModelError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from memorygraph.client import MemoryGraph
-    from memorygraph.runtime.pete.thought import PeteStep
+    from memorygraph.runtime.pete.turn import PeteStep
     from memorygraph.runtime.pete.views import View
 
 ENDS = {
@@ -42,8 +42,7 @@ def pete_command() -> None:
 
 
 @pete_command.command("list")
-@json_option
-@pass_graph
+@report_from_graph
 def list_pete_command(graph: MemoryGraph) -> None:
     """Show every log, and what came of it."""
     found = graph.thoughts()
@@ -57,8 +56,7 @@ def list_pete_command(graph: MemoryGraph) -> None:
 @pete_command.command("show")
 @click.argument("name")
 @_budget
-@json_option
-@pass_graph
+@report_from_graph
 def show_pete_command(graph: MemoryGraph, *, name: str, budget: str | None) -> None:
     """Print a context: all of it to the byte, or with a budget what a model would see of it."""
     print_view(graph.pete(name).render(budget))
@@ -68,8 +66,7 @@ def show_pete_command(graph: MemoryGraph, *, name: str, budget: str | None) -> N
 @click.argument("name")
 @_addresses
 @_budget
-@json_option
-@pass_graph
+@report_from_graph
 def fold_pete_command(graph: MemoryGraph, *, name: str, addresses: tuple[str, ...], budget: str | None) -> None:
     """Print a context with these contexts in it folded; without any, all that are closed.
 
@@ -84,8 +81,7 @@ def fold_pete_command(graph: MemoryGraph, *, name: str, addresses: tuple[str, ..
 @click.argument("name")
 @_addresses
 @_budget
-@json_option
-@pass_graph
+@report_from_graph
 def unfold_pete_command(graph: MemoryGraph, *, name: str, addresses: tuple[str, ...], budget: str | None) -> None:
     """Print a context with these contexts in it unfolded first, as far as the budget allows it."""
     print_view(graph.pete(name).render(budget, unfolded=parse_addresses(addresses)))
@@ -218,11 +214,7 @@ def print_view(seen: View) -> None:
 
 
 def parse_addresses(addresses: Sequence[str]) -> list[int]:
-    """The numbers of addresses such as `memory:42` or `42`.
-
-    Raises:
-        MemoryGraphError: one is not an address.
-    """
+    """The numbers of addresses such as `memory:42` or `42`."""
     for address in addresses:
         if not _ADDRESS.fullmatch(address):
             raise MemoryGraphError(f"{address!r} is not an address; write for example memory:42")

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from memorygraph.cli.output import counted, json_option, print_done, say
-from memorygraph.cli.settings import Settings, pass_graph
+from memorygraph.cli.output import counted, print_done, say
+from memorygraph.cli.settings import Settings, report_from_graph
 from memorygraph.errors import MemoryGraphError
 
 if TYPE_CHECKING:
@@ -67,16 +67,14 @@ def serve_command(
 @click.command("import")
 @click.argument("file")
 @click.option("--format", "form", type=click.Choice(["server-memory"]), default="server-memory")
-@json_option
-@pass_graph
+@report_from_graph
 def import_command(graph: MemoryGraph, *, file: str, form: str) -> None:  # noqa: ARG001 - there is one format
     """Bring along the memory of the reference MCP memory server: its JSONL file, in one transaction."""
     print_import(graph.import_memory(file))
 
 
 @click.command("adopt")
-@json_option
-@pass_graph
+@report_from_graph
 def adopt_command(graph: MemoryGraph) -> None:
     """Bring along what an mcp-neo4j-memory server keeps in the same database; it stays as it is."""
     print_import(graph.adopt_memory())

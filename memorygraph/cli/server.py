@@ -198,11 +198,7 @@ def restore_command(settings: Settings, *, file: Path, force: bool) -> None:
 
 
 def require_embedded(settings: Settings) -> EmbeddedServer:
-    """The embedded server.
-
-    Raises:
-        MemoryGraphError: the settings name another server.
-    """
+    """The embedded server."""
     from memorygraph.server.embedded import EmbeddedServer
 
     if not settings.embedded:
@@ -263,11 +259,7 @@ def print_saved_queries() -> None:
 
 
 def saved_query_address(name: str | None, parameters: tuple[str, ...], settings: Settings) -> str:
-    """The part of Browser's address that fills its editor with a saved query.
-
-    Raises:
-        click.UsageError: there is no such query, or its parameters are wrong. Nothing was started.
-    """
+    """The part of Browser's address that fills its editor with a saved query."""
     from memorygraph.cli.graph import parameter
     from memorygraph.client import chosen_namespace
     from memorygraph.server.browser import saved_queries

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from memorygraph.cli.output import say
+from memorygraph.cli.output import json_option, say
 
 if TYPE_CHECKING:
     from memorygraph.client import MemoryGraph
@@ -61,3 +61,8 @@ def pass_graph(command: Callable[..., None]) -> Callable[..., None]:
         command(ctx.with_resource(ctx.obj.connect()), *arguments, **options)
 
     return connected
+
+
+def report_from_graph(command: Callable[..., None]) -> Callable[..., None]:
+    """Connect to the graph while a command runs, and give it the option --json too."""
+    return json_option(pass_graph(command))

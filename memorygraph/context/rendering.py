@@ -44,11 +44,7 @@ def render(value: Any) -> str:
 
 
 def indented(value: Any, level: int = 0) -> str:
-    """Render a value as JSON with an indentation of two, as part of a text at a level of indentation.
-
-    Raises:
-        MemoryGraphError: a part of it is not JSON, or it holds itself.
-    """
+    """Render a value as JSON with an indentation of two, as part of a text at a level of indentation."""
     return write_json(value, "\n" + "  " * level)
 
 
@@ -57,9 +53,6 @@ def compact(value: Any) -> str:
 
     >>> compact({"a": [1.5, 1e21, -0.0], "1": "é"})
     '{"1":"é","a":[1.5,1e+21,0]}'
-
-    Raises:
-        MemoryGraphError: a part of it is not JSON, or it holds itself.
     """
     return write_json(value, "")
 
@@ -79,9 +72,6 @@ def fields_of(value: Mapping[Any, Any]) -> list[tuple[str, Any]]:
 
     >>> fields_of({"b": 1, "10": 2, "9": 3, "01": 4})
     [('9', 3), ('10', 2), ('b', 1), ('01', 4)]
-
-    Raises:
-        MemoryGraphError: a key is not a text.
     """
     fields = list(value.items())
     try:
@@ -157,10 +147,8 @@ def iterate_entries(value: Any, line: str) -> Iterator[tuple[str, Any]]:
 
 
 def write_json(value: Any, line: str) -> str:
-    """Write a value as JSON. `line` begins each of its lines; the empty one makes it compact.
-
-    Not recursive: a program can nest its values deeper than Python can nest its calls.
-    """
+    """Write a value as JSON. `line` begins each of its lines; the empty one makes it compact."""
+    # Not recursive: a program can nest its values deeper than Python can nest its calls.
     write = _LEAVES.get(type(value)) or leaf_writer(value)
     if write is not None:
         return write(value)

@@ -15,9 +15,10 @@ from __future__ import annotations
 import json
 import re
 import uuid
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -62,6 +63,16 @@ class Evidence(NamedTuple):
     category: str
 
 
+JudgedRanking = tuple[Evidence, Sequence[str]]
+
+
+class StoredConversation(NamedTuple):
+    """The namespace of a conversation, and the turn of each of its messages."""
+
+    namespace: Namespace
+    turns: Mapping[str, str]
+
+
 @dataclass(frozen=True)
 class RecallFigures:
     """The share of the evidence among the first 5, 10 and 20 hits, in percent, as a mean over the questions."""
@@ -73,12 +84,7 @@ class RecallFigures:
 
     def as_dict(self) -> dict[str, Any]:
         """The value as `--json` prints it."""
-        return {
-            "questions": self.questions,
-            "recall_at_5": round(self.recall_at_5, 1),
-            "recall_at_10": round(self.recall_at_10, 1),
-            "recall_at_20": round(self.recall_at_20, 1),
-        }
+        return {name: round(value, 1) for name, value in asdict(self).items()}
 
 
 @dataclass(frozen=True)
@@ -111,17 +117,12 @@ def evaluate_recall(
     """Measure recall on a folder of conversations, with or without the facts that come with them.
 
     `progress` is called with the number of questions done, and of all. All that is stored for it is deleted again.
-
-    Raises:
-        MemoryGraphError: the folder has no conversations, or a file is in another format.
-        ModelError: the embedder failed.
     """
     files = sorted(folder.glob("*.json"))
     total = sum(len(questions_of(document)) for document in read_documents(files))
     if not total:
         raise MemoryGraphError(f"no conversation with questions in `{folder}`: it needs *.json in the LoCoMo format")
-    done = 0
-    judged: list[tuple[Evidence, Sequence[str]]] = []
+    judged: list[JudgedRanking] = []
     with ExitStack() as stored:
         # All are stored before the first question: how rare a word is depends on the whole index.
         conversations = [
@@ -130,15 +131,19 @@ def evaluate_recall(
         ]
         for document, conversation in zip(read_documents(files), conversations, strict=True):
             rankings = []
-            for ranking in rank_turns(document, conversation, embedder):
+            for done, ranking in enumerate(rank_turns(document, conversation, embedder), start=len(judged) + 1):
                 rankings.append(ranking)
-                done += 1
                 if progress is not None:
                     progress(done, total)
             # No earlier: nothing of an answer may have an influence on a ranking.
             judged += zip(evidence_of(document), rankings, strict=True)
-    figures, categories = mean_figures(judged)
-    return Evaluation(figures, categories, facts, None if embedder is None else embedder.name)
+    # The data set has questions whose evidence is missing: they count for nothing.
+    judged = [(evidence, ranking) for evidence, ranking in judged if evidence.turns]
+    categories: defaultdict[str, list[JudgedRanking]] = defaultdict(list)
+    for each in judged:
+        categories[each[0].category].append(each)
+    figures = {name: mean_figures(categories[name]) for name in sorted(categories)}
+    return Evaluation(mean_figures(judged), figures, facts, None if embedder is None else embedder.name)
 
 
 def turns_of(document: Mapping[str, Any]) -> list[ConversationTurn]:
@@ -147,10 +152,10 @@ def turns_of(document: Mapping[str, Any]) -> list[ConversationTurn]:
     turns: list[ConversationTurn] = []
     for number in session_numbers(sessions, ""):
         at = parse_session_time(sessions.get(f"session_{number}_date_time", ""))
-        turns += [
-            ConversationTurn(str(turn["dia_id"]), str(turn["speaker"]), str(turn["text"]), at)
-            for turn in sessions[f"session_{number}"]
+        said = [
+            (str(turn["dia_id"]), str(turn["speaker"]), str(turn["text"])) for turn in sessions[f"session_{number}"]
         ]
+        turns += [ConversationTurn(*turn, at) for turn in said]
     return turns
 
 
@@ -180,11 +185,7 @@ def evidence_of(document: Mapping[str, Any]) -> list[Evidence]:
 
 
 def read_documents(files: Sequence[Path]) -> Iterator[dict[str, Any]]:
-    """Read conversations one by one, and check their format.
-
-    Raises:
-        MemoryGraphError: a file is in another format.
-    """
+    """Read conversations one by one, and check their format."""
     for file in files:
         try:
             document = json.loads(file.read_text("utf-8"))
@@ -207,13 +208,6 @@ def parse_session_time(text: str) -> datetime:
         raise ValueError(f"{text!r} is not a time like '1:56 pm on 8 May, 2023'")
     hour = int(match[1]) % 12 + (12 if match[3] == "p" else 0)
     return datetime(int(match[6]), MONTHS.index(match[5]) + 1, int(match[4]), hour, int(match[2]), tzinfo=UTC)
-
-
-class StoredConversation(NamedTuple):
-    """The namespace of a conversation, and the turn of each of its messages."""
-
-    namespace: Namespace
-    turns: Mapping[str, str]
 
 
 @contextmanager
@@ -255,19 +249,10 @@ def rank_turns(
         yield [stored.turns[hit.id] for hit in found.hits]
 
 
-def mean_figures(
-    judged: Sequence[tuple[Evidence, Sequence[str]]],
-) -> tuple[RecallFigures, dict[str, RecallFigures]]:
-    """The figures of all questions, from their evidence and rankings, and those of each category."""
-
-    def mean(some: Sequence[tuple[Evidence, Sequence[str]]]) -> RecallFigures:
-        shares = [
-            sum(len(evidence.turns.intersection(ranking[:depth])) / len(evidence.turns) for evidence, ranking in some)
-            for depth in DEPTHS
-        ]
-        return RecallFigures(len(some), *(100 * share / max(1, len(some)) for share in shares))
-
-    # The data set has questions whose evidence is missing: they count for nothing.
-    judged = [(evidence, ranking) for evidence, ranking in judged if evidence.turns]
-    categories = sorted({evidence.category for evidence, _ in judged})
-    return mean(judged), {name: mean([each for each in judged if each[0].category == name]) for name in categories}
+def mean_figures(judged: Sequence[JudgedRanking]) -> RecallFigures:
+    """The figures of some questions, from their evidence and rankings."""
+    shares = [
+        sum(len(evidence.turns.intersection(ranking[:depth])) / len(evidence.turns) for evidence, ranking in judged)
+        for depth in DEPTHS
+    ]
+    return RecallFigures(len(judged), *(100 * share / max(1, len(judged)) for share in shares))

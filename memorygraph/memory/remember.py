@@ -14,17 +14,23 @@ from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
 from memorygraph.budget import Budget
-from memorygraph.context.items import ContextItem, ContextSource
-from memorygraph.context.layers import Prompt
+from memorygraph.context.prompt import ContextItem, ContextSource, Prompt
 from memorygraph.errors import MemoryGraphError, ModelError, Problem, ScriptError
 from memorygraph.graph.loads import Loader, LoadReport, Provenance
 from memorygraph.graph.namespace import Namespace, NamespaceTransaction
 from memorygraph.languages import parse
 from memorygraph.llm.completion import Completion, WireMessage, answers_of, call_of
-from memorygraph.llm.model import Model
+from memorygraph.llm.model import OpenAIModel
 from memorygraph.llm.uris import open_model
-from memorygraph.memory.answers import ParsedAnswer, explain_unfinished, read_program_answer
-from memorygraph.memory.prompts import LANGUAGE, REMEMBER, WRITE_AGAIN, WRITE_TEXT
+from memorygraph.memory.prompts import (
+    LANGUAGE,
+    REMEMBER,
+    WRITE_AGAIN,
+    WRITE_TEXT,
+    ParsedAnswer,
+    explain_unfinished,
+    read_program_answer,
+)
 from memorygraph.memory.recall import Passage, RecallHit, fit_passages
 from memorygraph.memory.shown import ShownMemory, number_items, print_element, read_elements, show_memory, touched_ids
 from memorygraph.memory.vectors import Embedder
@@ -60,20 +66,16 @@ class ModelReply:
 
 @dataclass(frozen=True)
 class WrittenProgram:
-    """The last program of a model, its answer, and the report of loading the program.
-
-    `report` is None if no program was right; then `problems` are those of the last one, and `error` says why the model
-    could not be asked again, if that failed. `former` are the problems of the programs that were sent back.
-    """
+    """The last program of a model, its answer, and the report of loading the program."""
 
     answer: str
     program: str
-    report: LoadReport | None
+    report: LoadReport | None  # None if no program was right
     attempts: int
     reply: ModelReply
-    problems: tuple[Problem, ...] = ()
-    former: tuple[Problem, ...] = ()
-    error: ModelError | None = None
+    problems: tuple[Problem, ...] = ()  # of the last program, if it was wrong
+    former: tuple[Problem, ...] = ()  # of the programs that were sent back
+    error: ModelError | None = None  # why the model could not be asked again, if that failed
 
 
 class NotWrittenError(ScriptError):
@@ -131,16 +133,7 @@ def remember_text(
     budget: str | Budget = BUDGET,
     embedder: Embedder | None = None,
 ) -> Remembered:
-    """Let a model write down what a text says, and load its program in one transaction.
-
-    The model is shown what the memory holds about the text, within the budget. A wrong program goes back with its
-    errors, and the model has `attempts` attempts.
-
-    Raises:
-        NotWrittenError: no program was right; nothing was stored.
-        ModelError: no model is configured, or its endpoint failed; nothing was stored.
-        ConnectionError: the database cannot be reached.
-    """
+    """Let a model write down what a text says, and load its program in one transaction."""
     check_text(text)
     limit = Budget.parse(budget) if isinstance(budget, str) else budget
     with open_model(model) as asked:
@@ -153,24 +146,13 @@ def remember_text(
         raise written.error
     if written.report is None:
         raise NotWrittenError(written)
-    return Remembered(
-        written.program,
-        written.report,
-        written.attempts,
-        written.former,
-        shown.hits,
-        name,
-        CONVERSATION,
-        written.reply.message,
-    )
+    program, report, attempts = written.program, written.report, written.attempts
+    message = written.reply.message
+    return Remembered(program, report, attempts, written.former, shown.hits, name, CONVERSATION, message)
 
 
 def check_text(text: str) -> None:
-    """Refuse a text that no model can be told.
-
-    Raises:
-        MemoryGraphError: the text is empty, or is not valid Unicode.
-    """
+    """Refuse a text that no model can be told: one that is empty, or is not valid Unicode."""
     if not text.strip():
         raise MemoryGraphError("there is nothing in this text")
     try:
@@ -191,7 +173,7 @@ class ProgramWriter:
     """Asks a model for programs, and loads them. `conversation` keeps the prompts and the replies."""
 
     loader: Loader
-    model: Model
+    model: OpenAIModel
     conversation: str
     by: str
     attempts: int
@@ -203,14 +185,7 @@ class ProgramWriter:
     def write(
         self, messages: Sequence[WireMessage], shown: ShownMemory, read: AnswerReader, read_again: AnswerReader
     ) -> WrittenProgram:
-        """Let the model answer, and load its program in one transaction.
-
-        `read` finds the program in the first answer, and `read_again` in those that correct it.
-
-        Raises:
-            ModelError: the endpoint failed before there was an answer; nothing was stored.
-            ConnectionError: the database cannot be reached.
-        """
+        """Let the model answer, and load its program; `read_again` reads the answers that correct the first."""
         dialogue = list(messages)
         written = self.attempt(dialogue, shown, read, None)
         # Shown what its program collided with, the model can take it into account.
@@ -219,7 +194,8 @@ class ProgramWriter:
             passages = [Passage(id_, f"stored as {id_}", print_element(each)) for id_, each in stored.items()]
             items = fit_passages(passages, CORRECTION_BUDGET)
             whole = {item.origins[0] for item in items if not item.clipped}
-            shown = shown.with_elements({id_: each for id_, each in stored.items() if id_ in whole})
+            seen = {id_: element for id_, element in stored.items() if id_ in whole}
+            shown = replace(shown, elements={**shown.elements, **seen})
             # Endpoints refuse an assistant's message without a text.
             text = written.reply.text if written.reply.text.strip() else "(nothing)"
             dialogue += [{"role": "assistant", "content": text}, ask_for_correction(written.problems, items)]

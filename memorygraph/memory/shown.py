@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field, replace
 
 from memorygraph.budget import Budget
-from memorygraph.context.items import ContextItem, ContextSource, build_items
+from memorygraph.context.prompt import ContextItem, ContextSource, build_items
 from memorygraph.errors import Problem
 from memorygraph.graph.elements import Edge, Node
 from memorygraph.graph.namespace import Namespace, RunQuery
@@ -31,26 +31,16 @@ MAX_EDGES_PER_NODE = 8
 
 @dataclass(frozen=True)
 class ShownMemory:
-    """The recalled part of the memory, as a model is shown it.
-
-    `elements` are the nodes and edges that it has seen whole, as they were then. `deletable` are the ids of those that
-    were recalled, whole or clipped, and not only shown because a program had an id of theirs.
-    """
+    """The recalled part of the memory, as a model is shown it."""
 
     hits: tuple[RecallHit, ...] = ()
     items: tuple[ContextItem, ...] = ()
-    elements: Mapping[str, Element] = field(default_factory=dict)
-    deletable: frozenset[str] = frozenset()
-
-    def with_elements(self, elements: Mapping[str, Element]) -> ShownMemory:
-        """The same, after these nodes and edges were shown too."""
-        return replace(self, elements={**self.elements, **elements})
+    elements: Mapping[str, Element] = field(default_factory=dict)  # that it has seen whole, as they were then
+    deletable: frozenset[str] = frozenset()  # recalled, and not only shown because a program had an id of theirs
 
     def read_unseen(self, namespace: Namespace, program: ContextScriptProgram) -> dict[str, Element]:
-        """What is stored under the ids that a program declares, if the model has not seen it as it is now.
-
-        It leaves out ids that the program only deletes: showing them would make them deletable without a recall.
-        """
+        """What is stored under the ids that a program declares, if the model has not seen it as it is now."""
+        # Not ids that the program only deletes: showing them would make them deletable without a recall.
         ids = {
             id_
             for id_, _, statement in touched_ids(program)
@@ -91,12 +81,7 @@ def show_memory(
     also: Sequence[str] = (),
     accept: Callable[[RecallHit], bool] = lambda _: True,
 ) -> ShownMemory:
-    """Recall by a text within a budget, and then show the nodes and edges with the ids `also`.
-
-    Raises:
-        ModelError: the embedder failed.
-        ConnectionError: the server cannot be reached.
-    """
+    """Recall by a text within a budget, and then show the nodes and edges with the ids `also`."""
     hits = tuple(filter(accept, recall_hits(namespace, text, embedder=embedder).hits))
     nodes = [hit.id for hit in hits if hit.kind == "node"]
     elements = read_elements(namespace.read, {*nodes, *also})
@@ -142,23 +127,14 @@ def read_edges(namespace: Namespace, nodes: Sequence[str]) -> dict[str, list[Edg
 def print_element(element: Element) -> str:
     r"""A node or an edge as ContextScript declares it.
 
-    A name that ContextScript would refuse is printed all the same: a model reads it, and no parser.
-
     >>> print_element(Node("ada", "Ada", 'Said "no".'))
     'Node(node_id="ada", name="Ada", data="Said \\"no\\".");'
     """
-    if isinstance(element, Node):
+    if isinstance(element, Node):  # not validated: a model reads it, and no parser
         name, data = element.name or "", element.data or ""
         return print_statement(NodeDeclaration.model_construct(node_id=element.id, name=name, data=data))
-    return print_statement(
-        EdgeDeclaration.model_construct(
-            edge_id=element.id,
-            from_node=element.from_node,
-            to_node=element.to_node,
-            verb=element.verb,
-            weight=element.weight,
-        )
-    )
+    fields = {name: getattr(element, name) for name in ("from_node", "to_node", "verb", "weight")}
+    return print_statement(EdgeDeclaration.model_construct(edge_id=element.id, **fields))
 
 
 def number_items(sources: Iterable[ContextSource], start: int) -> tuple[ContextItem, ...]:

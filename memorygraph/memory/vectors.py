@@ -52,32 +52,21 @@ class ModelEmbedder:
 
 
 def configured_embedder() -> Embedder | None:
-    """The embedder of the environment: MEMORYGRAPH_EMBEDDING_MODEL names a model of the endpoint, or a folder.
-
-    A name with a path in it (`./models/minilm`, `/models/minilm`, `~/minilm`) is the folder of a local model.
-
-    Raises:
-        ModelError: there is no such folder, or the endpoint's URL or key is invalid.
-    """
+    """The embedder of the environment: MEMORYGRAPH_EMBEDDING_MODEL names a model of the endpoint, or a folder."""
     name = os.environ.get("MEMORYGRAPH_EMBEDDING_MODEL")
     if not name:
         return None
-    # A name of a model may have a slash in it, such as `org/model`; a folder begins like this.
+    # A name of a model may have a slash in it, such as `org/model`; a folder of a local model begins like this.
     if name.startswith(("/", "./", "../", "~")):
         return LocalEmbedder(Path(name).expanduser())
     return ModelEmbedder(OpenAIModel())
 
 
 def embed_missing(namespace: Namespace, embedder: Embedder, progress: Callable[[int], None] | None = None) -> int:
-    """Give a vector of this embedder to each message and node of a namespace that lacks one; returns how many.
-
-    When the embedder fails, the vectors before that are kept: run again, it goes on from there.
-
-    Raises:
-        ModelError: the embedder failed.
-    """
+    """Give a vector of this embedder to each message and node of a namespace that lacks one; returns how many."""
     done = 0
     for kind in ("messages", "nodes"):
+        # What is stored before the embedder fails is kept: run again, it goes on from there.
         for rows in texts_without_vector(namespace, embedder, kind):
             vectors = embedder.embed([row["text"] for row in rows])
             for row, vector in zip(rows, vectors, strict=True):

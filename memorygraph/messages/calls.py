@@ -16,9 +16,7 @@ from memorygraph.messages.message import Message
 from memorygraph.messages.responses import messages_of_input, messages_of_items
 
 CHAT, RESPONSES = "chat", "responses"
-APIS = {"/chat/completions": CHAT, "/responses": RESPONSES}
-"""The recorded paths of an endpoint, and the format of each."""
-
+APIS = {"/chat/completions": CHAT, "/responses": RESPONSES}  # the recorded paths, and the format of each
 REMOVED = "[removed]"
 
 _PROMPT_KEYS = frozenset({"messages", "input"})
@@ -33,12 +31,7 @@ _HELD_BY_ENDPOINT = ("conversation", "prompt")
 
 @dataclass(frozen=True)
 class RecordedCall:
-    """One call: `request` is the body that was sent, `response` the document that came back.
-
-    `complete` says that the document came whole; of a stream, each answer says itself whether it ended.
-    `database` is the identity of its database, where that is known. Recall searches its messages if it is
-    `recalled`; the prompts that memorygraph writes itself are not.
-    """
+    """One call: `request` is the body that was sent, `response` the document that came back."""
 
     id: str
     namespace: str
@@ -46,11 +39,11 @@ class RecordedCall:
     api: str
     request: Mapping[str, Any]
     response: Mapping[str, Any]
-    complete: bool
+    complete: bool  # the document came whole; of a stream, each answer says itself whether it ended
     latency_s: float
     at: str
-    database: str | None = None
-    recalled: bool = True
+    database: str | None = None  # the identity of its database, where that is known
+    recalled: bool = True  # recall does not search the prompts that memorygraph writes itself
 
     def as_dict(self) -> dict[str, Any]:
         """The call as a record that can wait."""
@@ -86,28 +79,20 @@ class RecordedAnswer:
 
 @dataclass(frozen=True)
 class Exchange:
-    """A call as messages: the prompt, after that of a `previous` response if there is one, and each answer.
-
-    `whole` is false where the endpoint put messages before the prompt that are not known here. The first
-    `instructions` messages of the prompt hold for this call alone, and are not carried over to the next.
-    """
+    """A call as messages: the prompt, after that of a `previous` response if there is one, and each answer."""
 
     prompt: tuple[Message, ...]
     answers: tuple[RecordedAnswer, ...]
     previous: str | None = None
-    whole: bool = True
-    instructions: int = 0
+    whole: bool = True  # not where the endpoint put messages before the prompt that are not known here
+    instructions: int = 0  # the number of first messages that hold for this call alone
 
 
 def exchange_of(call: RecordedCall) -> Exchange:
-    """The messages of a call.
-
-    Raises:
-        TypeError, ValueError: a part of it is not a message.
-    """
+    """The messages of a call; a TypeError or ValueError says that a part of it is not a message."""
     request = call.request
     if call.api == CHAT:
-        return Exchange(tuple(message_of(given) for given in request.get("messages") or ()), chat_answers(call))
+        return Exchange(tuple(map(message_of, request.get("messages") or ())), chat_answers(call))
     return Exchange(
         tuple(map(message_of, messages_of_input(request.get("input"), request.get("instructions")))),
         (response_answer(call),),
@@ -143,9 +128,7 @@ def response_answer(call: RecordedCall) -> RecordedAnswer:
 
 
 def message_of(given: Any) -> Message:
-    """The message in the one form in which it is recorded.
-
-    An answer is the same one whether it comes from an endpoint, or back from a caller in any of its forms.
+    """The message in the one form in which it is recorded, whether it comes from an endpoint or back from a caller.
 
     >>> message_of({"role": "assistant", "content": "Hi", "refusal": None, "annotations": []})
     Message.of({'role': 'assistant', 'content': 'Hi'})
@@ -153,8 +136,7 @@ def message_of(given: Any) -> Message:
     if not isinstance(given, Mapping) or given.get("role") != "assistant":
         return Message.of(given)
     message = {key: value for key, value in given.items() if value is not None and key not in _NOTES}
-    calls = message.pop("tool_calls", None)
-    if calls:
+    if calls := message.pop("tool_calls", None):
         message["tool_calls"] = [normalize_tool_call(call) for call in calls]
         # Some endpoints answer a call with an empty text, and others with none.
         if message.get("content") in ("", []):

@@ -12,6 +12,7 @@ from typing import Any
 
 # What an endpoint gives to an item of its own, and a caller may send back or not.
 _LABELS = frozenset({"id", "status", "type", "created_by"})
+_NOTES_ON_TEXT = frozenset({"annotations", "logprobs", "parsed"})  # the response's own document keeps them
 _OUTPUT_SUFFIX = "_output"
 _ENDS = frozenset({"response.completed", "response.incomplete", "response.failed", "response.cancelled"})
 
@@ -47,16 +48,14 @@ def messages_of_items(items: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]
     for item in items:
         kind = item.get("type") or "message"
         by_model = item.get("role") == "assistant" if kind == "message" else not kind.endswith(_OUTPUT_SUFFIX)
-        if not by_model:
-            other = without(item, _LABELS) if kind == "message" else tool_message(kind, item)
-            messages += [*turn.messages(), other]
-            turn = AssistantTurn()
-            continue
         # Two messages of a model in a row are two turns; its calls and reasoning belong to the message before.
-        if kind == "message" and turn.has_message:
+        if not by_model or (kind == "message" and turn.has_message):
             messages += turn.messages()
             turn = AssistantTurn()
-        turn.add(kind, item)
+        if by_model:
+            turn.add(kind, item)
+        else:
+            messages.append(without(item, _LABELS) if kind == "message" else tool_message(kind, item))
     return messages + turn.messages()
 
 
@@ -80,13 +79,9 @@ class AssistantTurn:
             content = item.get("content")
             if isinstance(content, str):
                 content = [{"type": "output_text", "text": content}]
-            # The document of the response keeps an endpoint's notes on its text.
-            self._parts += [
-                without(part, {"annotations", "logprobs", "parsed"})
-                if part.get("type") == "output_text"
-                else dict(part)
-                for part in content or ()
-            ]
+            for part in content or ():
+                is_text = part.get("type") == "output_text"
+                self._parts.append(without(part, _NOTES_ON_TEXT) if is_text else dict(part))
             self._others |= without(item, {*_LABELS, "role", "content"})
         else:
             self._parts.append(without(item, {"status"}))

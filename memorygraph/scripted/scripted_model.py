@@ -21,7 +21,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from memorygraph.errors import ModelError
-from memorygraph.scripted.replies import DIMENSIONS, OWNER, Replies, Request
+from memorygraph.scripted.replies import DIMENSIONS, OWNER, Replies, ReplyScript, Request
 
 if TYPE_CHECKING:
     from memorygraph.scripted.socket_server import ScriptedServer
@@ -67,14 +67,9 @@ class ScriptedModel:
         # Its documents are those of `openai`, whose import takes half a second.
         from memorygraph.scripted.endpoint import Endpoint
 
-        self._endpoint = Endpoint(
-            replies,
-            embedding_failures=embedding_failures,
-            api_key=api_key,
-            models=models,
-            owner=owner,
-            dimensions=dimensions,
-        )
+        known = None if models is None else tuple(models)
+        script, failures = ReplyScript(replies), ReplyScript(embedding_failures)
+        self._endpoint = Endpoint(script, failures, api_key, known, owner, dimensions)
         self._strict = strict
         self._port = port
         self._max_body_bytes = largest_body

@@ -64,6 +64,7 @@ def test_the_figures_of_the_small_conversations(connection: Connection) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("quick_java")
 def test_the_figures_are_exact_where_nothing_else_is_stored(tmp_path: Path) -> None:
     server = EmbeddedServer(tmp_path / "home", EmbeddedServer().artifacts)
     try:

@@ -27,9 +27,8 @@ from memorygraph.messages.calls import RecordedCall, exchange_of
 from memorygraph.messages.graph import MessageGraph
 from memorygraph.messages.neo4j_storage import Neo4jStorage
 from memorygraph.messages.record import record
-from memorygraph.messages.recorder import Recorder, RecordWarning
+from memorygraph.messages.recorder import Recorder, RecordWarning, Spool
 from memorygraph.messages.responses import messages_of_items
-from memorygraph.messages.spool import Spool
 from memorygraph.scripted.scripted_model import ScriptedModel
 
 KEY = "sk-canary-7f3a9c"

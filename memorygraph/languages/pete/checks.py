@@ -12,6 +12,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 from memorygraph.errors import MAX_PROBLEMS, Source, Span
 from memorygraph.languages.agentscript.names import suggestion
@@ -64,30 +65,19 @@ class _Checks:
                 closed = self._frames.pop().context.name
                 if self._frames:
                     self._frames[-1].known.add(closed)
-            case _:
-                self._state(item)
-
-    def _state(self, statement: syntax.Statement) -> None:
-        match statement:
-            case syntax.Tldr():
-                self._sum_up(statement)
-            case syntax.Instantiation():
-                self._instantiate(statement)
             case syntax.Abbreviation():
-                self._abbreviated(statement)
+                self._abbreviated(item)
+            case syntax.Instantiation():
+                self._instantiate(item)
+            case syntax.Tldr():
+                self._sum_up(item)
+            case syntax.Rule():
+                self._rule(item)
             case syntax.Fact(predication) | syntax.Question(predication):
                 self._said([predication])
-                self._frames[-1].known.update(
-                    one.name for one in _leaves([predication]) if isinstance(one, syntax.Variable)
-                )
-            case syntax.Rule():
-                self._rule(statement)
-            case _:
-                pass
-        if isinstance(statement, (syntax.Command, syntax.Question)):
-            self._data(statement)
-        if isinstance(statement, syntax.Command) and statement.faculty is not None:
-            self._faculties.add(statement.faculty)
+                self._frames[-1].known.update(_variables([predication]))
+        if isinstance(item, syntax.Command | syntax.Question):
+            self._data(item)
 
     def _instantiate(self, statement: syntax.Instantiation) -> None:
         if isinstance(statement.value, syntax.Memory):
@@ -98,17 +88,17 @@ class _Checks:
 
     def _open(self, context: syntax.Opening) -> None:
         if self._frames:
-            self._passed(context.name, context.refs)
+            self._passed(context)
         self._frames.append(_Frame(context, {syntax.SELF, context.name, *(ref.name for ref in context.refs)}))
 
     def _abbreviated(self, item: syntax.Abbreviation) -> None:
-        self._passed(item.name, item.refs)
+        self._passed(item)
         self._address(item.memory)
         self._frames[-1].known.add(item.name)
 
-    def _passed(self, name: str, refs: Iterable[syntax.Ref]) -> None:
-        for ref in refs:
-            self._known(ref, f"so the context `{name}` cannot be passed it")
+    def _passed(self, context: syntax.Opening | syntax.Abbreviation) -> None:
+        for ref in context.refs:
+            self._known(ref, f"so the context `{context.name}` cannot be passed it")
 
     def _sum_up(self, tldr: syntax.Tldr) -> None:
         frame = self._frames[-1]
@@ -119,13 +109,13 @@ class _Checks:
 
     def _rule(self, rule: syntax.Rule) -> None:
         self._said([rule.head, *rule.body])
-        bound = {one.name for one in _leaves(rule.body) if isinstance(one, syntax.Variable)}
-        for one in _leaves([rule.head]):
-            if isinstance(one, syntax.Variable) and one.name not in bound:
-                bound.add(one.name)
-                near = suggestion(f"_{one.name}", [f"_{name}" for name in bound - {one.name}])
-                message = f"the variable `_{one.name}` of this rule stands in no condition after `if`{near}"
-                self.findings.append(Finding(message, "unbound-variable", one.span))
+        bound = set(_variables(rule.body))
+        for name, variable in _variables([rule.head]).items():
+            if name not in bound:
+                near = suggestion(f"_{name}", [f"_{other}" for other in bound])
+                message = f"the variable `_{name}` of this rule stands in no condition after `if`{near}"
+                self.findings.append(Finding(message, "unbound-variable", variable.span))
+                bound.add(name)
 
     def _said(self, predications: Iterable[syntax.Predication]) -> None:
         for one in _leaves(predications):
@@ -136,12 +126,13 @@ class _Checks:
                     self._address(one)
                 case syntax.Value():
                     self._value(one)
-                case _:
-                    pass
 
     def _data(self, item: syntax.Command | syntax.Question) -> None:
-        if isinstance(item, syntax.Command) and item.arguments is not None:
-            self._value(item.arguments)
+        if isinstance(item, syntax.Command):
+            if item.arguments is not None:
+                self._value(item.arguments)
+            if item.faculty is not None:
+                self._faculties.add(item.faculty)
         if item.feedback is not None:
             self._value(item.feedback.data)
 
@@ -173,29 +164,24 @@ class _Checks:
             for found in _NUMBER.finditer(value.text):
                 if found[1] and (len(found[1]) > MAX_NUMBER or math.isinf(float(found[1]))):
                     message = f"this number is too large; one has at most {MAX_NUMBER} digits"
-                    self.findings.append(Finding(message, "invalid-number", _inside(value, found[1], self._source)))
+                    start = self._source.text.find(found[1], *value.span)
+                    self.findings.append(Finding(message, "invalid-number", Span(start, start + len(found[1]))))
                     return
         if _MAYBE_HALF.search(value.text) and _HALF.search(json.dumps(value.value, ensure_ascii=False)):
             message = "an escape in this value is half a character, and cannot be stored"
             self.findings.append(Finding(message, "encoding", value.span))
 
 
-def _inside(value: syntax.Value, token: str, source: Source) -> Span:
-    """Where a token of a value stands."""
-    start = source.text.find(token, *value.span)
-    return Span(start, start + len(token))
-
-
-def _leaves(predications: Iterable[syntax.Predication]) -> Iterator[syntax.Argument]:
+def _leaves(predications: Iterable[syntax.Predication]) -> Iterator[syntax.PeteSyntax]:
     """The subjects and objects of predications, those within abstractions too, in the order of the text."""
-    waiting: list[syntax.Predication | syntax.Argument] = [*predications]
-    waiting.reverse()
-    while waiting:
-        one = waiting.pop()
-        match one:
-            case syntax.Predication():
-                waiting += [one.object, one.subject]
-            case syntax.Abstraction():
-                waiting += one.predications[::-1]
-            case _:
-                yield one
+    parts = chain.from_iterable(map(syntax.walk, predications))
+    return (part for part in parts if not isinstance(part, syntax.Predication | syntax.Abstraction))
+
+
+def _variables(predications: Iterable[syntax.Predication]) -> dict[str, syntax.Variable]:
+    """The variables in predications by their names, each where it stands first."""
+    found: dict[str, syntax.Variable] = {}
+    for one in _leaves(predications):
+        if isinstance(one, syntax.Variable):
+            found.setdefault(one.name, one)
+    return found

@@ -9,11 +9,8 @@ from memorygraph.languages.engine.findings import Finding, find_surrogates, loca
 from memorygraph.languages.engine.machine import Read, Stopped
 from memorygraph.languages.pete import syntax
 from memorygraph.languages.pete.checks import check_pete
-from memorygraph.languages.pete.continuation import ContinuationReader
 from memorygraph.languages.pete.errors import beginning, explain, outside
-from memorygraph.languages.pete.items import BLANKS, MACHINE, builds_for, read_item
-
-__all__ = ["MACHINE", "MAX_CHARACTERS", "ContinuationReader", "read_items", "read_pete"]
+from memorygraph.languages.pete.items import BLANKS, MACHINE, read_item
 
 MAX_CHARACTERS = 2**24  # characters of a log
 
@@ -64,13 +61,12 @@ class _Log:
     def read(self) -> None:
         """Read all that can be read."""
         text = self._source.text
-        builds = builds_for(text)
         position: int | None = MACHINE.layout_end(text, 0)
-        first = read_item(text, builds, position or 0, "Opening")
+        first = read_item(text, position or 0, "Opening")
         if isinstance(first, Stopped):
             position = self._first(first, position or 0)
         while position is not None and position < len(text):
-            result = read_item(text, builds, position)
+            result = read_item(text, position)
             if isinstance(result, Read):
                 self._take(result.value)
                 position = result.end
@@ -86,7 +82,7 @@ class _Log:
         self.findings.append(beginning(self._source, stop))
         self._depth = 1
         text = self._source.text
-        other = read_item(text, builds_for(text), position)
+        other = read_item(text, position)
         unreadable = isinstance(other, Stopped) and other.offset == position
         return self._resume(position, position) if unreadable else position
 

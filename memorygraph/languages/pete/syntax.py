@@ -1,11 +1,8 @@
 """PETE: contexts that a model continues, its running thought.
 
-The classes are what the rules of grammar.tx read. The values are frozen, know their place (`span`, without the blanks
-before), and are equal when they say the same, wherever they stand. They are apart from what reads them, so that using
-one costs no grammar.
-
-A log is flat here: an `Opening` and a `Closing` stand where a context begins and ends, so that a log that a model
-is still writing is the beginning of a whole one, and no depth of nesting matters.
+The classes are what the rules of grammar.tx read: frozen values that know their place (`span`, without the blanks
+before), and are equal when they say the same. A log is flat: an `Opening` and a `Closing` stand where a context begins
+and ends, so that a log that a model is still writing is the beginning of a whole one, and no depth of nesting matters.
 
 Source: the grammar of PETE and its rulings.
 """
@@ -13,13 +10,13 @@ Source: the grammar of PETE and its rulings.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 from memorygraph.errors import Problem, Source, Span
 
-SELF = "I"
-"""The handle of the one who thinks; it is known in every context."""
+SELF = "I"  # the handle of the one who thinks; it is known in every context
 
 
 @dataclass(frozen=True)
@@ -232,6 +229,26 @@ Statement: TypeAlias = (
     Abbreviation | Tldr | Comment | SensorReport | Annotation | Instantiation | Fact | Question | Rule | Command
 )
 Item: TypeAlias = Opening | Closing | Statement
+
+
+def parts_in(node: PeteSyntax) -> list[PeteSyntax]:
+    """What a piece of syntax consists of, in the order of the text."""
+    parts: list[PeteSyntax] = []
+    for value in vars(node).values():
+        if isinstance(value, PeteSyntax):
+            parts.append(value)
+        elif type(value) is tuple:
+            parts += [part for part in value if isinstance(part, PeteSyntax)]
+    return parts
+
+
+def walk(node: PeteSyntax) -> Iterator[PeteSyntax]:
+    """A piece of syntax and everything in it, in the order of the text; not recursive, for `that` can nest deep."""
+    waiting = [node]
+    while waiting:
+        part = waiting.pop()
+        yield part
+        waiting += reversed(parts_in(part))
 
 
 class Piece(NamedTuple):

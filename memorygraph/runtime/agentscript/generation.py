@@ -11,9 +11,8 @@ from typing import Any
 from uuid import uuid4
 
 from memorygraph.budget import Budget
-from memorygraph.context.items import ContextSource, Unused, build_items
-from memorygraph.context.layers import Prompt, system_layer
 from memorygraph.context.origins import copy_value
+from memorygraph.context.prompt import ContextSource, Prompt, Unused, build_items, system_layer
 from memorygraph.context.rendering import render
 from memorygraph.errors import MemoryGraphError, ModelError
 from memorygraph.languages.agentscript import syntax

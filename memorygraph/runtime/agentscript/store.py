@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import uuid4
 
-from memorygraph.context.items import ContextItem
+from memorygraph.context.prompt import ContextItem
 from memorygraph.graph.namespace import Namespace
 from memorygraph.llm.completion import answers_of, call_of
 from memorygraph.messages.recorder import Recorder

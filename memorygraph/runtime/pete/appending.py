@@ -3,26 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
-from memorygraph.compiler.pete import (
-    Asked,
-    Bound,
-    Compiler,
-    Known,
-    Mistake,
-    Needs,
-    Open,
-    id_of,
-    key_of,
-    needs_of,
-)
+from memorygraph.compiler.pete import Compiler
+from memorygraph.compiler.pete.state import Asked, Bound, Known, Mistake, Needs, Open, id_of, key_of, needs_of
 from memorygraph.graph.namespace import NamespaceTransaction
 from memorygraph.graph.search import MAX_TERM, name_query
 from memorygraph.graph.writes import NOTHING, run_counted
 from memorygraph.languages.pete.syntax import Piece
 from memorygraph.query import Query
-from memorygraph.runtime.pete.inference import Answers, Goal, ask
+from memorygraph.runtime.pete.inference import Answers, ask
 
 MakeFeedback = Callable[[Answers, dict[str, str]], Piece]
 
@@ -37,14 +26,15 @@ class UnfitPiece(Exception):  # noqa: N818 - it never leaves this package
 
 
 class LogAppender:
-    """Adds pieces to a log within one transaction."""
+    """Adds pieces to a log within one transaction; with `dry_run`, it only plans the queries that would do so."""
 
     def __init__(
         self,
         transaction: NamespaceTransaction,
         log: int | None,
         *,
-        live: bool,
+        live: bool = False,
+        dry_run: bool = False,
         answered: MakeFeedback | None = None,
     ) -> None:
         self._transaction = transaction
@@ -52,29 +42,21 @@ class LogAppender:
         self._known = Known()
         self._answered = answered
         self._live = live
+        self._dry_run = dry_run
+        self.planned: list[Query] = []
         self.counts = dict(NOTHING)
-        self.answers: list[Answers] = []
-        if log is not None and not live:
-            [called] = transaction.run("pete/called-faculties", log=log)
-            self._known.faculties.update(called["faculties"])
-        rows = [] if log is None else transaction.run("pete/open-contexts", log=log)
-        stack = [
-            Open(
-                row["address"],
-                row["name"],
-                row["size"],
-                {ref: Bound(node, name) for ref, node, name in row["bindings"]},
-            )
-            for row in rows
-        ]
+        stack: list[Open] = []
+        if log is not None:
+            if not live:
+                [called] = transaction.run("pete/called-faculties", log=log)
+                self._known.faculties.update(called["faculties"])
+            for row in transaction.run("pete/open-contexts", log=log):
+                bindings = {ref: Bound(node, name) for ref, node, name in row["bindings"]}
+                stack.append(Open(row["address"], row["name"], row["size"], bindings))
         self.compiler = Compiler(stack, self._known, log=log, live=live)
 
     def write(self, pieces: Sequence[Piece]) -> None:
-        """Write all of the pieces.
-
-        Raises:
-            UnfitPiece: one of them does not fit what is stored.
-        """
+        """Write all of the pieces; one that does not fit what is stored is an UnfitPiece."""
         self.look_up(needs_of(pieces, root=not self.compiler.stack, live=self._live, faculties=self._known.faculties))
         for number, piece in enumerate(pieces):
             self.compiler.add(piece)
@@ -84,19 +66,17 @@ class LogAppender:
                 self.ask(self.compiler.question)
                 self.compiler.question = None
         self.flush()
-        if self.compiler.last_address:
-            self.run(self._namespace.query("pete/give-out-addresses", last=self.compiler.last_address))
+        if self.compiler.nodes.last_address:
+            self.run(self._namespace.query("pete/give-out-addresses", last=self.compiler.nodes.last_address))
 
     def ask(self, question: Asked) -> None:
         """Answer a question by what is stored and written so far, and bind its variables."""
         self.flush()
-        goal = Goal.from_dict(question.goal)
-        found = ask(self._transaction.run, goal)
-        self.answers.append(found)
+        found = ask(self._transaction.run, question.goal)
         nodes = sorted({node for answer in found.answers for node in answer.bindings.values()})
         rows = self._transaction.run("pete/find-addresses", ids=nodes) if nodes else []
         names = {row["id"]: row["name"] for row in rows}
-        for variable in goal.variables:
+        for variable in question.goal.variables:
             bound = dict.fromkeys(answer.bindings[variable] for answer in found.answers)
             self.compiler.bind(variable, [Bound(node, names[node]) for node in bound])
             if not bound:
@@ -111,7 +91,10 @@ class LogAppender:
             self.run(query)
 
     def run(self, query: Query) -> None:
-        """Run a query, and count what it changes."""
+        """Run a query, and count what it changes, or only keep it."""
+        if self._dry_run:
+            self.planned.append(query)
+            return
         for name, count in run_counted(self._transaction, [query]).items():
             self.counts[name] += count
 
@@ -154,15 +137,3 @@ class LogAppender:
             free += [number for number in batch if id_of(number) not in taken]
             first = batch.stop
         return free
-
-
-class AppendPlanner(LogAppender):
-    """Writes nothing, and keeps what would be written."""
-
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **options)
-        self.planned: list[Query] = []
-
-    def run(self, query: Query) -> None:
-        """Keep a query."""
-        self.planned.append(query)

@@ -27,7 +27,6 @@ class LogEntry:
     mentions: frozenset[str] = frozenset()
     binds: frozenset[str] = frozenset()
     address: int | None = None
-    at: str = ""
 
 
 @dataclass(eq=False)

@@ -44,10 +44,8 @@ def measure_of(budget: Budget | None) -> Measure:
 
 
 def measure_texts(texts: Iterable[str], measure: Measure, limit: int | None = None) -> int:
-    """Measure many texts together, until a limit is passed.
-
-    Tokens are counted of many texts at once, which is nearly as exact, and takes less time.
-    """
+    """Measure many texts together, until a limit is passed."""
+    # Tokens are counted of many texts at once, which is nearly as exact, and takes less time.
     rest = iter(texts)
     size = 0
     for some in iter(lambda: "".join(islice(rest, TEXTS_AT_ONCE)), ""):
@@ -127,11 +125,6 @@ class Units:
             return "".join([part.text for part in self.parts(unit) if isinstance(part, LogEntry)])
         return child.folded_text if child.can_fold else self.whole(unit)
 
-    def folds(self, unit: int) -> bool:
-        """Whether it is a context that can be folded."""
-        child = self.child(unit)
-        return child is not None and child.can_fold
-
     def whole(self, unit: int) -> str:
         """The text of a context in it of which nothing is left out."""
         child = self.child(unit)
@@ -199,12 +192,10 @@ class Page:
 
     def pages_around(self) -> list[Page]:
         """The pages it stands on, the nearest first."""
-        pages: list[Page] = []
-        page = self.above
-        while page is not None:
-            pages.append(page)
-            page = page.above
-        return pages
+        pages = [self]
+        while pages[-1].above is not None:
+            pages.append(pages[-1].above)
+        return pages[1:]
 
     def unit_of(self, child: Frame) -> int:
         """The unit that a context in it is."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from memorygraph.errors import Problem, Source, Span
 from memorygraph.languages.engine.findings import Finding
 from memorygraph.languages.pete.checks import check_pete
-from memorygraph.languages.pete.reading import ContinuationReader
+from memorygraph.languages.pete.continuation import ContinuationReader
 from memorygraph.languages.pete.syntax import Closing, Command, Feedback, Item, Opening, Piece, Question, SensorReport
 
 REPLY_FILE = "answer"  # the file name that problems give to the text that a model wrote
@@ -100,7 +100,7 @@ class ReplyReader:
         self.keep(self._reader.feed(rest))
         if not cut:
             self.keep(self._reader.finish())
-        elif self._reader.rest.strip() and not self._reader.ended:
+        elif self._reader.rest.strip() and not self._reader.ended():
             self.warn(CUT_OFF)
             if not self._kept:
                 self.fail_at_rest(CUT_OFF, "cut-off")

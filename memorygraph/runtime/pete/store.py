@@ -1,7 +1,7 @@
 """Logs of PETE in Neo4j: how they are read, and how they go on.
 
-Every piece that is added is written in one transaction under the write lock of its namespace, and what it is added
-to is read in that same transaction: so two writers of one log take turns, and nothing is remembered between them.
+What is added to a log is written in the transaction that reads the log, under the write lock of its namespace: so two
+writers of one log take turns, and nothing is remembered between them.
 """
 
 from __future__ import annotations
@@ -12,16 +12,15 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any, NamedTuple
 
-from memorygraph.compiler.pete import Mistake, id_of, pieces_of
+from memorygraph.compiler.pete.state import Mistake, id_of, pieces_of
 from memorygraph.errors import ConflictError, NotFoundError, Problem, ScriptError, Source, Span
 from memorygraph.graph.loads import Loader, LoadReport, Provenance, WriteResult
 from memorygraph.graph.namespace import Namespace, NamespaceTransaction
-from memorygraph.languages.pete.reading import ContinuationReader
+from memorygraph.languages.pete.continuation import ContinuationReader
 from memorygraph.languages.pete.syntax import Command, Feedback, Opening, PeteProgram, Piece, Value
 from memorygraph.query import Query
-from memorygraph.runtime.pete.appending import AppendPlanner, LogAppender, MakeFeedback, UnfitPiece
+from memorygraph.runtime.pete.appending import LogAppender, MakeFeedback, UnfitPiece
 from memorygraph.runtime.pete.faculties import Faculties
-from memorygraph.runtime.pete.inference import Answers
 from memorygraph.runtime.pete.log import Frame, LogEntry
 
 LANGUAGE = "pete"
@@ -36,32 +35,14 @@ class LogInfo(NamedTuple):
     tldr: str | None
 
 
-@dataclass(frozen=True)
-class AppendReport:
-    """The report of pieces that were added to a log, and the answers to the last question among them."""
-
-    report: LoadReport
-    warnings: tuple[Mistake, ...] = ()
-    answers: Answers | None = None
-
-
-@dataclass(frozen=True)
-class PendingCommand:
+class PendingCommand(NamedTuple):
     """A command without feedback: the id of its entry, and its text with the blanks before it."""
 
     id: str
     text: str
 
-    @property
-    def command(self) -> Command:
-        """The command itself."""
-        command = read_command(self.text)
-        assert command is not None  # noqa: S101 - what is stored as a command can be read as one
-        return command
 
-
-@dataclass(frozen=True)
-class CommandAnswer:
+class CommandAnswer(NamedTuple):
     """What a faculty answered; `text` is what the log gained, which is nothing if another process was quicker."""
 
     feedback: Any
@@ -84,22 +65,14 @@ class LogStore:
         return int(rows[0]["address"]) if rows else None
 
     def log_of(self, address: int) -> int:
-        """Find the log that a context is in.
-
-        Raises:
-            NotFoundError: there is no such context.
-        """
+        """Find the log that a context is in."""
         rows = self.namespace.read("pete/find-context", id=id_of(address))
         if not rows:
             raise NotFoundError(f"there is no context memory:{address} in namespace `{self.namespace}`")
         return int(rows[0]["log"])
 
     def read(self, log: int) -> Frame:
-        """Read a whole log, by one query.
-
-        Raises:
-            NotFoundError: there is no such log.
-        """
+        """Read a whole log, by one query."""
         frames = build_frames(self.namespace.read("pete/read-log", log=log))
         if log not in frames:
             raise NotFoundError(f"there is no log memory:{log} in namespace `{self.namespace}`")
@@ -114,32 +87,24 @@ class LogStore:
         live: bool = False,
         answered: MakeFeedback | None = None,
         closing: tuple[Query, ...] = (),
-    ) -> AppendReport:
-        """Add pieces to a log, or, without one, begin it.
+    ) -> tuple[Mistake, ...]:
+        """Add pieces to a log, or, without one, begin it; return what was taken differently than it was written.
 
-        `stack` are the contexts that must be open. `answered` makes of the answers to a question the feedback that
-        the log gets.
-
-        Raises:
-            UnfitPiece: a piece does not fit what is stored; nothing was written.
-            ConflictError: other contexts are open by now.
+        `stack` are the contexts that must be open, or it is a ConflictError. `answered` makes of the answers to a
+        question the feedback that the log gets. Where it raises, nothing was written.
         """
         warnings: list[Mistake] = []
-        answers: list[Answers] = []
 
         def write(transaction: NamespaceTransaction, _stored: object) -> WriteResult:
-            warnings.clear()
-            answers.clear()
             writer = LogAppender(transaction, log, live=live, answered=answered)
             if stack is not None and [frame.address for frame in writer.compiler.stack] != list(stack):
                 raise ConflictError("the log went on elsewhere meanwhile; nothing was added to it")
             writer.write(pieces)
-            warnings.extend(writer.compiler.warnings)
-            answers.extend(writer.answers)
+            warnings[:] = writer.compiler.warnings
             return WriteResult(writer.counts)
 
-        report = Loader(self.namespace, LANGUAGE).store(write, statements=len(pieces), closing=closing)
-        return AppendReport(report, tuple(warnings), answers[-1] if answers else None)
+        Loader(self.namespace, LANGUAGE).store(write, statements=len(pieces), closing=closing)
+        return tuple(warnings)
 
     def pending(self, log: int) -> list[PendingCommand]:
         """List the commands of a log that can be answered, in their order."""
@@ -147,13 +112,12 @@ class LogStore:
         return [PendingCommand(row["id"], row["text"]) for row in rows]
 
     def answer(self, pending: PendingCommand, faculties: Faculties) -> CommandAnswer:
-        """Call a command, and write what it gives after it.
-
-        A command is stored before it is called, so that a crash meanwhile loses nothing: the next step finds it
-        unanswered and calls it. So a command can be called twice, but is answered once, and always directly after
-        it, also where other writers have added to the log meanwhile.
-        """
-        feedback = faculties.answer(pending.command)
+        """Call a command, and write what it gives directly after it, even if the log has gone on meanwhile."""
+        # It is stored before it is called: after a crash, the next step finds it unanswered and calls it. So a command
+        # can be called twice, but is answered once.
+        command = read_command(pending.text)
+        assert command is not None  # noqa: S101 - what is stored as a command can be read as one
+        feedback = faculties.answer(command)
         piece = make_feedback(feedback)
         value = json.dumps(feedback, ensure_ascii=False)
         query = self.namespace.query("pete_feedback/answer", id=pending.id, text=piece.text, value=value)
@@ -172,45 +136,36 @@ class LogStore:
         progress: Callable[[int], None] | None = None,  # noqa: ARG002 - a log is written at once
         provenance: Provenance | None = None,
     ) -> LoadReport:
-        """Store a log, or what a stored one lacks.
-
-        Raises:
-            ScriptError: the log is wrong, or another one is stored under its name; nothing was changed.
-        """
+        """Store a log, or what a stored one lacks; where it raises, nothing was changed."""
         pieces = read_pieces(program)
-        warnings = list(program.warnings)
 
         def write(transaction: NamespaceTransaction, _stored: object) -> WriteResult:
-            log, new = self.find_new(transaction, program, pieces)
-            writer = LogAppender(transaction, log, live=False)
-            try:
-                writer.write(new)
-            except UnfitPiece as unfit:
-                raise ScriptError(locate(unfit.mistakes, program.source)) from unfit
-            return WriteResult(writer.counts, (*warnings, *locate(writer.compiler.warnings, program.source)))
+            writer = self.write_new(transaction, program, pieces)
+            warnings = locate(writer.compiler.warnings, program.source)
+            return WriteResult(writer.counts, (*program.warnings, *warnings))
 
         file, statements = program.source.file, len(program.statements)
         loader = Loader(self.namespace, LANGUAGE)
         return loader.store(write, file=file, statements=statements, dry_run=dry_run, provenance=provenance)
 
     def queries(self, program: PeteProgram) -> list[Query]:
-        """Plan what `load` would write for a log, as far as its questions can be answered by what is stored now.
-
-        Raises:
-            ScriptError: the log is wrong, or another one is stored under its name.
-        """
+        """Plan what `load` would write for a log, as far as its questions can be answered by what is stored now."""
         pieces = read_pieces(program)
+        return self.namespace.read_with(
+            lambda transaction: self.write_new(transaction, program, pieces, dry_run=True).planned
+        )
 
-        def work(transaction: NamespaceTransaction) -> list[Query]:
-            log, new = self.find_new(transaction, program, pieces)
-            writer = AppendPlanner(transaction, log, live=False)
-            try:
-                writer.write(new)
-            except UnfitPiece as unfit:
-                raise ScriptError(locate(unfit.mistakes, program.source)) from unfit
-            return writer.planned
-
-        return self.namespace.read_with(work)
+    def write_new(
+        self, transaction: NamespaceTransaction, program: PeteProgram, pieces: list[Piece], *, dry_run: bool = False
+    ) -> LogAppender:
+        """Write what the store lacks of a log."""
+        log, new = self.find_new(transaction, program, pieces)
+        writer = LogAppender(transaction, log, dry_run=dry_run)
+        try:
+            writer.write(new)
+        except UnfitPiece as unfit:
+            raise ScriptError(locate(unfit.mistakes, program.source)) from unfit
+        return writer
 
     def find_new(
         self, transaction: NamespaceTransaction, program: PeteProgram, pieces: list[Piece]
@@ -260,11 +215,7 @@ def make_feedback(data: Any) -> Piece:
 
 
 def read_pieces(program: PeteProgram) -> list[Piece]:
-    """Split a log into its pieces, from its name on.
-
-    Raises:
-        ScriptError: the log is wrong.
-    """
+    """Split a log without problems into its pieces, from its name on."""
     if program.problems:
         raise ScriptError(list(program.problems))
     first, *others = pieces_of(program.items, program.source.text)
@@ -291,29 +242,20 @@ def locate(mistakes: Sequence[Mistake], source: Source) -> list[Problem]:
 
 def build_frames(rows: Sequence[dict[str, Any]]) -> dict[int, Frame]:
     """Build the contexts of a log, by their addresses, from the rows of `read-log`."""
-    contexts = sorted((row for row in rows if row["part"] == "context"), key=lambda row: int(row["context"]))
     frames: dict[int, Frame] = {}
-    parts: dict[int, list[LogEntry | Frame]] = {}
-    for row in contexts:
-        frame = Frame(
-            row["context"],
-            row["name"],
-            row["text"],
-            row["index"],
-            tuple(row["mentions"]),
-            row["tail"],
-            row["tldr"],
-            frames.get(row["parent"]),
-        )
+    contexts = (row for row in rows if row["part"] == "context")
+    for row in sorted(contexts, key=lambda row: int(row["context"])):  # a context has a lower address than those in it
+        parent = frames.get(row["parent"])
+        refs = tuple(row["mentions"])
+        frame = Frame(row["context"], row["name"], row["text"], row["index"], refs, row["tail"], row["tldr"], parent)
         frames[frame.address] = frame
-        parts[frame.address] = frame.parts
-        if frame.parent is not None:
-            frame.parent.parts.append(frame)
+        if parent is not None:
+            parent.parts.append(frame)
     for row in rows:
         if row["part"] == "entry":
             mentions, binds = frozenset(row["mentions"] or ()), frozenset(row["binds"] or ())
-            entry = LogEntry(row["index"], row["name"], row["text"], mentions, binds, row["address"], row["at"])
-            parts[row["context"]].append(entry)
-    for listed in parts.values():
-        listed.sort(key=lambda part: part.index)
+            entry = LogEntry(row["index"], row["name"], row["text"], mentions, binds, row["address"])
+            frames[row["context"]].parts.append(entry)
+    for frame in frames.values():
+        frame.parts.sort(key=lambda part: part.index)
     return frames

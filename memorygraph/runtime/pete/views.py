@@ -1,8 +1,7 @@
 """Views of a log: all of it, or what fits a budget of it, with the rest folded or left out, and a trace of that.
 
-A view is a log itself, with the same contexts open, and whatever is in it is there to the byte. Closed contexts can be
-folded to their address and their tl;dr; statements out of view leave a line that says so. Nothing in the log changes,
-and the same log and budget give the same view. What comes first when room is short is told by `room`.
+A view is a log itself, with the same contexts open, and whatever is in it is there to the byte. The same log and
+budget give the same view. What comes first when room is short is told by `room`.
 """
 
 from __future__ import annotations
@@ -13,8 +12,8 @@ from typing import Any
 
 from memorygraph.budget import Budget
 from memorygraph.context.clipping import Strategy
-from memorygraph.context.items import ContextItem, Unused
 from memorygraph.context.labels import one_line
+from memorygraph.context.prompt import ContextItem, Unused
 from memorygraph.context.tokens import MAX_RUN_CHARACTERS, count_tokens
 from memorygraph.errors import MemoryGraphError
 from memorygraph.runtime.pete.log import BLANKS, Frame, LogEntry
@@ -97,11 +96,6 @@ class ShownContext:
     runs: list[HiddenRun] = field(default_factory=list)
     folded: list[Frame] = field(default_factory=list)
 
-    @property
-    def strategy(self) -> Strategy:
-        """How it was made to fit: items were left out, contexts folded, or nothing had to be done."""
-        return "items" if self.runs else "fold" if self.folded else "none"
-
     def measure_original(self, measure: Measure) -> int:
         """Measure it as it is in the log, without the contexts in it that are in view themselves."""
         frame = self.frame
@@ -120,16 +114,17 @@ class ShownContext:
         measure = measure_of(budget)
         text = "".join(self.texts)
         size = measure(text)
+        strategy: Strategy = "items" if self.runs else "fold" if self.folded else "none"
         return ContextItem(
             index=index,
             source=label_context(self.frame),
             value=self.frame.address,
             text=text,
             budget=budget,
-            clipped=self.strategy != "none",
-            original_size=size if self.strategy == "none" else self.measure_original(measure),
+            clipped=strategy != "none",
+            original_size=size if strategy == "none" else self.measure_original(measure),
             clipped_size=size,
-            strategy=self.strategy,
+            strategy=strategy,
         )
 
 
@@ -293,13 +288,10 @@ class ViewPlanner:
         """Open a room that shows only what always stands."""
         room = Room(limit, measure_of(self.budget), self.wishes, self.units)
         for frame in (self.current, self.root.innermost()):
-            path = [frame]
-            while path[-1] is not self.root:
-                around = path[-1].parent
-                if around is None:
-                    raise MemoryGraphError(f"memory:{frame.address} is no context in memory:{self.root.address}")
-                path.append(around)
-            room.open(path[::-1])
+            path = frame.path()
+            if self.root not in path:
+                raise MemoryGraphError(f"memory:{frame.address} is no context in memory:{self.root.address}")
+            room.open(path[path.index(self.root) :])
         return room
 
     def all_fits(self, budget: Budget) -> bool:

@@ -1,4 +1,4 @@
-"""The commands on programs: `run`, `programs` and `graph`; and the options of those that run something."""
+"""The commands on programs: `run repl programs graph`; and the options of those that run something."""
 
 from __future__ import annotations
 
@@ -16,13 +16,14 @@ from memorygraph.cli.output import (
     json_option,
     print_done,
     print_json,
+    print_list,
     print_text,
-    print_values,
     say,
+    say_error,
     wants_json,
 )
-from memorygraph.cli.settings import Settings, pass_graph
-from memorygraph.cli.trace import TraceOutput
+from memorygraph.cli.settings import Settings, pass_graph, report_from_graph
+from memorygraph.cli.trace import TraceOutput, print_event
 from memorygraph.errors import MemoryGraphError, ScriptError
 from memorygraph.languages import LANGUAGES, Script, language_of, parse
 from memorygraph.scripts import read_script
@@ -30,6 +31,7 @@ from memorygraph.scripts import read_script
 if TYPE_CHECKING:
     from memorygraph.client import MemoryGraph
     from memorygraph.languages.agentscript.syntax import Field
+    from memorygraph.runtime.agentscript.session import Session
 
 model_option = click.option("--model", metavar="NAME", help="Ask this model in place of those that the program names.")
 mock_option = click.option("--mock", is_flag=True, help="Ask no model: every answer is the smallest of its shape.")
@@ -39,6 +41,14 @@ allow_tool_option = click.option(
 allow_host_option = click.option(
     "--allow-host", "allow_hosts", multiple=True, metavar="HOST[:PORT]", help="Allow HTTP to this host."
 )
+
+
+REPL_HELP = """\
+Type statements, expressions, imports or agents; an open brace goes on in the next line.
+  model M         the model of the session, an imported llm; `role "…"` and `description "…"` likewise
+  use x < 2k      context for every generate that follows
+  :names          what is defined    :context   what is declared with use
+  :help           this               :quit      the end, also Ctrl-D"""
 
 
 @click.command("run")
@@ -123,34 +133,97 @@ def ask_for_field(field: Field) -> Any:
         return text
 
 
-def parse_json_argument(given: str, option: str, *, or_text: bool = False) -> Any:
-    """The JSON value of an argument, or of the file that it names after `@`; with `or_text` any other text as it is.
+@click.command("repl")
+@model_option
+@mock_option
+@allow_tool_option
+@allow_host_option
+@pass_graph
+def repl_command(
+    graph: MemoryGraph, *, model: str | None, mock: bool, allow_tools: tuple[str, ...], allow_hosts: tuple[str, ...]
+) -> None:
+    """Try AgentScript line by line; `:help` says how.
 
-    Raises:
-        MemoryGraphError: it is not JSON.
+    The session is kept in the graph as one run. What it may reach is what is allowed here.
     """
-    text = read_script(given[1:]) if given.startswith("@") else given
+    from memorygraph.runtime.agentscript.session import Session
+    from memorygraph.runtime.permissions import Permissions
+
+    session = Session(graph, Permissions.of(allow_tools, allow_hosts), model, mock, Path(), print_event)
+    say("AgentScript; :help says how, :quit ends")
     try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
-        if or_text:
-            return text
-        example = '\'{"question": "…"}\''
-        raise MemoryGraphError(
-            f"{option} is not JSON: {error}; write for example {example}, or @ and the name of a file"
-        ) from error
+        while (entry := prompt_entry()) is not None:
+            execute_entry(session, entry)
+    finally:
+        session.close()
+    say(f"kept as run {session.run}")
 
 
-def split_pair(given: str, option: str, form: str) -> tuple[str, str]:
-    """The two sides of `NAME=VALUE`.
+def prompt_entry() -> str | None:
+    """Read a line, and more until all brackets are closed or one is empty; None at the end.
 
-    Raises:
-        MemoryGraphError: there is no `=` in it.
+    Brackets inside of texts count too: an empty line ends what they leave open.
     """
-    name, sign, value = given.partition("=")
-    if not sign:
-        raise MemoryGraphError(f"{option} takes {form}, and this is {given!r}")
-    return name, value
+    lines: list[str] = []
+    while True:
+        try:
+            line = click.prompt("…" if lines else "as", prompt_suffix="> ", default="", show_default=False, err=True)
+        except click.Abort:
+            return None
+        if line.strip() == ":quit":
+            return None
+        lines.append(line)
+        text = "\n".join(lines)
+        still_open = sum(text.count(sign) for sign in "([{") - sum(text.count(sign) for sign in ")]}")
+        if not line or still_open <= 0:
+            return text
+
+
+def execute_entry(session: Session, entry: str) -> None:
+    """Execute what was typed, or the command that it names, and print the values."""
+    command = entry.strip()
+    if command in REPL_COMMANDS:
+        say(REPL_COMMANDS[command](session))
+        return
+    if command.startswith(":"):
+        say(f"there is no command {command}\n{REPL_HELP}")
+        return
+    try:
+        for value in session.execute(entry):
+            print_text(show_value(value))
+    except ScriptError as error:
+        say(str(error))
+    except MemoryGraphError as error:
+        say_error(error)
+
+
+def list_names(session: Session) -> str:
+    """The names that are defined, with their values."""
+    return "\n".join(f"{name} = {show_value(value)}" for name, value in session.scope.variables.items()) or "no names"
+
+
+def list_context(session: Session) -> str:
+    """The context that is declared with `use`."""
+    from memorygraph.languages.agentscript.printing import print_expression
+
+    sources = [
+        print_expression(declared.use.value) + (f" < {declared.use.budget.text}" if declared.use.budget else "")
+        for declared in session.scope.visible()
+    ]
+    return "\n".join(sources) or "no context"
+
+
+REPL_COMMANDS = {":help": lambda _: REPL_HELP, ":names": list_names, ":context": list_context}
+
+
+def show_value(value: Any) -> str:
+    """A value as JSON, or what kind of thing it is."""
+    from memorygraph.runtime.agentscript.values import describe_value
+
+    try:
+        return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)
+    except (TypeError, ValueError):
+        return describe_value(value)
 
 
 @click.group("programs")
@@ -159,20 +232,16 @@ def programs_command() -> None:
 
 
 @programs_command.command("list")
-@json_option
-@pass_graph
+@report_from_graph
 def list_programs_command(graph: MemoryGraph) -> None:
     """Show every stored program: its name, its language, and when it was loaded."""
     columns = ("name", "language", "file", "loaded at")
-    print_values(
-        graph.programs(), columns, lambda stored: (stored.name, stored.language, stored.file, stored.loaded_at)
-    )
+    print_list(graph.programs(), columns, lambda stored: (stored.name, stored.language, stored.file, stored.loaded_at))
 
 
 @programs_command.command("show")
 @click.argument("name")
-@json_option
-@pass_graph
+@report_from_graph
 def show_programs_command(graph: MemoryGraph, *, name: str) -> None:
     """Print the source of a stored program."""
     source = graph.program(name).source.text
@@ -184,8 +253,7 @@ def show_programs_command(graph: MemoryGraph, *, name: str) -> None:
 
 @programs_command.command("forget")
 @click.argument("name")
-@json_option
-@pass_graph
+@report_from_graph
 def forget_programs_command(graph: MemoryGraph, *, name: str) -> None:
     """Let a program be run by its name no longer; the records of its runs stay."""
     graph.forget_program(name)
@@ -226,3 +294,25 @@ def graph_command(settings: Settings, *, file: str, format_: str, run_: str | No
         print_json({"format": format_, "picture": picture, "path": path, "errors": []})
     elif output is None:
         print_text(picture)
+
+
+def parse_json_argument(given: str, option: str, *, or_text: bool = False) -> Any:
+    """The JSON value of an argument, or of the file that it names after `@`; with `or_text` any other text as it is."""
+    text = read_script(given[1:]) if given.startswith("@") else given
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        if or_text:
+            return text
+        example = '\'{"question": "…"}\''
+        raise MemoryGraphError(
+            f"{option} is not JSON: {error}; write for example {example}, or @ and the name of a file"
+        ) from error
+
+
+def split_pair(given: str, option: str, form: str) -> tuple[str, str]:
+    """The two sides of `NAME=VALUE`."""
+    name, sign, value = given.partition("=")
+    if not sign:
+        raise MemoryGraphError(f"{option} takes {form}, and this is {given!r}")
+    return name, value
