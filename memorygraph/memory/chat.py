@@ -35,11 +35,12 @@ from memorygraph.memory.remember import (
     BUDGET,
     CONVERSATION,
     ProgramWriter,
+    ShownMemory,
     WrittenProgram,
     build_prompt,
     check_text,
+    show_memory,
 )
-from memorygraph.memory.shown import ShownMemory, show_memory
 from memorygraph.memory.vectors import Embedder
 from memorygraph.messages.graph import MessageGraph
 from memorygraph.messages.history import MessageEntry
