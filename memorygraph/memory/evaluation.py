@@ -1,8 +1,7 @@
 """The evidence recall of `recall`, on conversations in the LoCoMo format.
 
 Each conversation is stored in a namespace of its own, and each question is asked there. Its figures are the shares of
-the turns that answer it among the first 5, 10 and 20. Answers and evidence are read only after all questions of a
-conversation were ranked.
+the turns that answer it among the first 5, 10 and 20.
 
 The format: one JSON file a conversation, with lists `session_1`, `session_2` … of turns `{speaker, dia_id, text}`,
 `session_1_date_time` (`1:56 pm on 8 May, 2023`), `session_1_observation` (for each speaker a list of `[fact, dia_id]`),
@@ -47,13 +46,6 @@ class ConversationTurn(NamedTuple):
     speaker: str
     text: str
     at: datetime
-
-
-class SpeakerFact(NamedTuple):
-    """A statement about a speaker, and the turns that it was learnt from."""
-
-    text: str
-    turns: tuple[str, ...]
 
 
 class Evidence(NamedTuple):
@@ -152,18 +144,18 @@ def turns_of(document: Mapping[str, Any]) -> list[ConversationTurn]:
     turns: list[ConversationTurn] = []
     for number in session_numbers(sessions, ""):
         at = parse_session_time(sessions.get(f"session_{number}_date_time", ""))
-        said = [
-            (str(turn["dia_id"]), str(turn["speaker"]), str(turn["text"])) for turn in sessions[f"session_{number}"]
+        turns += [
+            ConversationTurn(str(turn["dia_id"]), str(turn["speaker"]), str(turn["text"]), at)
+            for turn in sessions[f"session_{number}"]
         ]
-        turns += [ConversationTurn(*turn, at) for turn in said]
     return turns
 
 
-def facts_of(document: Mapping[str, Any]) -> list[SpeakerFact]:
-    """The statements about its speakers that come with a conversation."""
+def facts_of(document: Mapping[str, Any]) -> list[tuple[str, list[str]]]:
+    """The statements about its speakers that come with a conversation, and the turns that each was learnt from."""
     observations = document.get("observation", document)
     return [
-        SpeakerFact(str(text), tuple(_TURN_ID.findall(str(turns))))
+        (str(text), _TURN_ID.findall(str(turns)))
         for number in session_numbers(observations, "_observation")
         for stated in observations[f"session_{number}_observation"].values()
         for text, turns in stated
@@ -227,8 +219,8 @@ def store_conversation(
         date_messages(namespace, CONVERSATION, dict(zip(ids, (turn.at for turn in turns), strict=True)))
         messages = {turn.id: id_ for turn, id_ in zip(turns, ids, strict=True)}
         rows = [
-            {"id": f"fact-{i}", "data": fact.text, "messages": [messages[id_] for id_ in fact.turns if id_ in messages]}
-            for i, fact in enumerate(facts_of(document) if facts else [])
+            {"id": f"fact-{i}", "data": text, "messages": [messages[id_] for id_ in learnt_from if id_ in messages]}
+            for i, (text, learnt_from) in enumerate(facts_of(document) if facts else [])
         ]
         namespace.write(lambda transaction: transaction.run("recall/learn", namespace_token=namespace.token, rows=rows))
         if embedder is not None:
