@@ -151,11 +151,11 @@ def turns_of(document: Mapping[str, Any]) -> list[ConversationTurn]:
     return turns
 
 
-def facts_of(document: Mapping[str, Any]) -> list[tuple[str, list[str]]]:
+def facts_of(document: Mapping[str, Any]) -> list[tuple[str, tuple[str, ...]]]:
     """The statements about its speakers that come with a conversation, and the turns that each was learnt from."""
     observations = document.get("observation", document)
     return [
-        (str(text), _TURN_ID.findall(str(turns)))
+        (str(text), tuple(_TURN_ID.findall(str(turns))))
         for number in session_numbers(observations, "_observation")
         for stated in observations[f"session_{number}_observation"].values()
         for text, turns in stated
