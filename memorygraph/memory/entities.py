@@ -223,7 +223,7 @@ class Entities:
 
             return report
 
-        return self._store(types, build, len(entities))
+        return store_plan(self._writer, types, build, statements=len(entities))
 
     def relate(self, relations: Sequence[Relation]) -> CreatedRelations:
         """Create relations between entities that exist; a `NotFoundError` names missing ends, and nothing is stored."""
@@ -244,7 +244,7 @@ class Entities:
 
             return report
 
-        return self._store(names, build, len(relations))
+        return store_plan(self._writer, names, build, statements=len(relations))
 
     def observe(self, observations: Sequence[Observations]) -> list[AddedObservations]:
         """Add observations to entities that exist; returns the new ones, in the order of the request.
@@ -269,7 +269,7 @@ class Entities:
 
             return report
 
-        return self._store(names, build, len(observations))
+        return store_plan(self._writer, names, build, statements=len(observations))
 
     def delete(self, names: Sequence[str]) -> dict[str, int]:
         """Delete entities with their observations and relations; missing ones are ignored. Returns the counts."""
@@ -335,6 +335,3 @@ class Entities:
     @property
     def _writer(self) -> Writer:
         return Writer(self.namespace, self.provenance)
-
-    def _store(self, names: Iterable[str], build: PlanBuilder[Result], count: int) -> Result:
-        return store_plan(self._writer, names, build, statements=count)

@@ -58,13 +58,6 @@ class Evidence(NamedTuple):
 JudgedRanking = tuple[Evidence, Sequence[str]]
 
 
-class StoredConversation(NamedTuple):
-    """The namespace of a conversation, and the turn of each of its messages."""
-
-    namespace: Namespace
-    turns: Mapping[str, str]
-
-
 @dataclass(frozen=True)
 class RecallFigures:
     """The share of the evidence among the first 5, 10 and 20 hits, in percent, as a mean over the questions."""
@@ -121,9 +114,9 @@ def evaluate_recall(
             stored.enter_context(store_conversation(connection, document, facts, embedder))
             for document in read_documents(files)
         ]
-        for document, conversation in zip(read_documents(files), conversations, strict=True):
+        for document, (namespace, turns) in zip(read_documents(files), conversations, strict=True):
             rankings = []
-            for done, ranking in enumerate(rank_turns(document, conversation, embedder), start=len(judged) + 1):
+            for done, ranking in enumerate(rank_turns(document, namespace, turns, embedder), start=len(judged) + 1):
                 rankings.append(ranking)
                 if progress is not None:
                     progress(done, total)
@@ -208,8 +201,8 @@ def store_conversation(
     document: Mapping[str, Any],
     facts: bool,  # noqa: FBT001 - as it was asked for
     embedder: Embedder | None,
-) -> Iterator[StoredConversation]:
-    """Store a conversation in a namespace of its own, and delete it at the end."""
+) -> Iterator[tuple[Namespace, dict[str, str]]]:
+    """Store a conversation in a namespace of its own, with the turn of each message, and delete it at the end."""
     namespace = Namespace(connection, f"evaluate-{uuid.uuid4().hex}")
     turns = turns_of(document)
     try:
@@ -225,20 +218,20 @@ def store_conversation(
         namespace.write(lambda transaction: transaction.run("recall/learn", namespace_token=namespace.token, rows=rows))
         if embedder is not None:
             embed_missing(namespace, embedder)
-        yield StoredConversation(namespace, dict(zip(ids, (turn.id for turn in turns), strict=True)))
+        yield namespace, dict(zip(ids, (turn.id for turn in turns), strict=True))
     finally:
         drop_conversations(namespace)
         drop_namespace(namespace)
 
 
 def rank_turns(
-    document: Mapping[str, Any], stored: StoredConversation, embedder: Embedder | None
+    document: Mapping[str, Any], namespace: Namespace, turns: Mapping[str, str], embedder: Embedder | None
 ) -> Iterator[list[str]]:
     """The turns that recall finds for each question, best first."""
     at = turns_of(document)[-1].at
     for question in questions_of(document):
-        found = recall_hits(stored.namespace, question, limit=max(DEPTHS), embedder=embedder, at=at, kinds=("message",))
-        yield [stored.turns[hit.id] for hit in found.hits]
+        found = recall_hits(namespace, question, limit=max(DEPTHS), embedder=embedder, at=at, kinds=("message",))
+        yield [turns[hit.id] for hit in found.hits]
 
 
 def mean_figures(judged: Sequence[JudgedRanking]) -> RecallFigures:

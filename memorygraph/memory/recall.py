@@ -184,11 +184,7 @@ def fusion_parameters(limit: int, *, steps: bool) -> dict[str, Any]:
 
 
 def source_of(ways: Sequence[str] | None, edges: Sequence[Mapping[str, Any]]) -> str:
-    """The source of a hit: its own words or vector if any, else an edge, else a neighbouring message.
-
-    >>> source_of(["vector", "fulltext"], [{"verb": "is"}]), source_of(None, [{"verb": "is"}]), source_of(None, [])
-    ('fulltext+vector', 'edge', 'neighbour')
-    """
+    """The source of a hit: its own words or vector if any, else an edge, else a neighbouring message."""
     return "+".join(sorted(ways or ())) or ("edge" if edges else "neighbour")
 
 

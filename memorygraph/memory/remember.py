@@ -369,11 +369,7 @@ def read_edges(namespace: Namespace, nodes: Sequence[str]) -> dict[str, list[Edg
 
 
 def print_element(element: Element) -> str:
-    r"""A node or an edge as ContextScript declares it.
-
-    >>> print_element(Node("ada", "Ada", 'Said "no".'))
-    'Node(node_id="ada", name="Ada", data="Said \\"no\\".");'
-    """
+    """A node or an edge as ContextScript declares it."""
     if isinstance(element, Node):  # not validated: a model reads it, and no parser
         name, data = element.name or "", element.data or ""
         return print_statement(NodeDeclaration.model_construct(node_id=element.id, name=name, data=data))

@@ -133,11 +133,7 @@ def response_answer(call: RecordedCall) -> RecordedAnswer:
 
 
 def message_of(given: Any) -> Message:
-    """The message in the one form in which it is recorded, whether it comes from an endpoint or back from a caller.
-
-    >>> message_of({"role": "assistant", "content": "Hi", "refusal": None, "annotations": []})
-    Message.of({'role': 'assistant', 'content': 'Hi'})
-    """
+    """The message in the one form in which it is recorded, whether it comes from an endpoint or back from a caller."""
     if not isinstance(given, Mapping) or given.get("role") != "assistant":
         return Message.of(given)
     message = {key: value for key, value in given.items() if value is not None and key not in _NOTES}
@@ -182,11 +178,7 @@ def plain_json(value: Any) -> Any:
 
 
 def without_secrets(value: Any, secrets: Iterable[str]) -> Any:
-    """A copy without the known secrets, and without the text under any key that names a secret.
-
-    >>> without_secrets({"api_key": "k", "text": "my key is sk-123", "n": 1}, ["sk-123"])
-    {'api_key': '[removed]', 'text': 'my key is [removed]', 'n': 1}
-    """
+    """A copy without the known secrets, and without the text under any key that names a secret."""
     secrets = tuple(secrets)
     if isinstance(value, str):
         for secret in secrets:
@@ -207,11 +199,7 @@ def without_secrets(value: Any, secrets: Iterable[str]) -> Any:
 
 
 def messages_of_input(given: Any, instructions: Any = None) -> list[dict[str, Any]]:
-    """The messages in the `instructions` and the `input` of a request.
-
-    >>> messages_of_input("Hi", "Be brief")
-    [{'role': 'system', 'content': 'Be brief'}, {'role': 'user', 'content': 'Hi'}]
-    """
+    """The messages in the `instructions` and the `input` of a request."""
     if isinstance(instructions, str):
         instructions = [{"role": "system", "content": instructions}]
     first = messages_of_items(instructions) if isinstance(instructions, list) else []
