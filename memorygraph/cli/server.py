@@ -64,7 +64,7 @@ def status_command() -> None:
 @output.json_option
 @click.pass_context
 def doctor_command(context: click.Context) -> None:
-    """Examine the whole set-up, and output.say the next step for what is wrong.
+    """Examine the whole set-up, and say the next step for what is wrong.
 
     Ends with exit code 3 when something keeps Neo4j from running, and with 4 when only the model endpoint fails. What
     it prints holds no secret, and is good to have in a report of a problem.

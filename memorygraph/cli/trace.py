@@ -32,7 +32,7 @@ def summarize_use(data: dict[str, Any]) -> str:
 
 
 def summarize_call(kind: str, owner: str, callee: str, data: dict[str, Any]) -> str:
-    """Summarize a call; `owner` and `callee` are the names of the fields that output.say what was called."""
+    """Summarize a call; `owner` and `callee` are the names of the fields that say what was called."""
     return f"{kind} {data[owner]}.{data[callee]}{shorten_value(data['args'])} → {summarize_result(data)}"
 
 
