@@ -6,7 +6,7 @@ An interrupted step holds the calls that were complete, so that a resumed run re
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from memorygraph.errors import MemoryGraphError, ScriptError
@@ -18,13 +18,7 @@ CallPurpose = Literal["inference", "routing", "summary"]
 
 
 class GraphFailure(MemoryGraphError):  # noqa: N818 - it says what failed
-    """A graph cannot go on. `code` says why, and stays the same where the words change.
-
-    `missing-target`: a route leads to a node that does not exist. `no-goto`: no `goto` says where to begin.
-    `max-steps`: the graph took all the steps that it may. `unknown-tool`, `tool`: the model called a function that it
-    was not offered, or the function failed. `json-output`: the reply does not have the wanted type. `routing`: the
-    model chose a node that is not a candidate. `listener`: a listener raised. `stopped`: the caller stopped the run.
-    """
+    """A graph cannot go on. `code` says why: see `memorygraph/codes.py`."""
 
     def __init__(self, message: str, code: str) -> None:
         super().__init__(message)
@@ -70,8 +64,7 @@ class ToolUse:
 
     def as_dict(self) -> dict[str, Any]:
         """The call as JSON; a result that is undefined is left out."""
-        known = {} if self.result is UNDEFINED else {"result": self.result}
-        return {"name": self.name, "arguments": self.arguments, **known}
+        return {name: value for name, value in vars(self).items() if value is not UNDEFINED}
 
 
 @dataclass(frozen=True)
@@ -94,34 +87,27 @@ class TakenRoute:
 
 @dataclass
 class ConvoStep:
-    """One visit of a node, by a branch: `branch` is empty for the first, `index` counts its visits.
+    """One visit of a node, by a branch."""
 
-    `messages` are added to the transcript, `system` was sent beside them; `variables` are those of the program
-    afterwards, as far as JSON can hold them. Its progress: `begun`, the messages are known; `answered`, the output is
-    known; `completed`, the route is chosen. `error` says why it failed.
-    """
-
-    index: int
+    index: int  # counts the visits of the branch
     node: str
     input: Any = UNDEFINED
-    branch: str = ""
-    messages: list[TranscriptEntry] = field(default_factory=list)
-    system: list[TranscriptEntry] = field(default_factory=list)
-    begun: bool = False
-    answered: bool = False
+    branch: str = ""  # empty for the first
+    messages: list[TranscriptEntry] = field(default_factory=list)  # added to the transcript
+    system: list[TranscriptEntry] = field(default_factory=list)  # sent beside the messages
+    begun: bool = False  # the messages are known
+    answered: bool = False  # the output is known
     calls: list[ModelCall] = field(default_factory=list)
     tool: ToolUse | None = None
     output: Any = UNDEFINED
     route: TakenRoute | None = None
-    variables: dict[str, Any] = field(default_factory=dict)
-    error: str | None = None
-    completed: bool = False
+    variables: dict[str, Any] = field(default_factory=dict)  # of the program afterwards, as far as JSON can hold them
+    error: str | None = None  # why it failed
+    completed: bool = False  # the route is chosen
 
     def as_dict(self) -> dict[str, Any]:
         """The step as JSON; an input or output that is undefined is left out."""
-        shallow = {f.name: getattr(self, f.name) for f in fields(self)}
-        undefined = {name for name in ("input", "output") if shallow[name] is UNDEFINED}
-        return {name: value for name, value in shallow.items() if name not in undefined} | {
+        return {name: value for name, value in vars(self).items() if value is not UNDEFINED} | {
             "messages": [entry.as_dict() for entry in self.messages],
             "system": [entry.as_dict() for entry in self.system],
             "calls": [call.as_dict() for call in self.calls],
