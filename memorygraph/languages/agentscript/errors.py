@@ -32,29 +32,26 @@ _NAMES = {
     "Assign": "`=`",
 }
 _COMPARED = "values are compared with `==` and `!=` only, and `<` is a limit"
-_HINTS = tuple(
-    (re.compile(pattern), hint)
-    for pattern, hint in (
-        (r"--|#|/\*|/(?!/)", "comments begin with `//`"),
-        (r"(?<===)=", "write `==`"),
-        (r"(?<=!=)=", "write `!=`"),
-        (r"(?<=<)=|>|<", _COMPARED),
-        (r"&", "write `and`"),
-        (r"\|", "write `or`"),
-        (r"!(?!=)", "write `not`"),
-        (r";", "statements need no `;` between them; remove it"),
-        (r"-[0-9]", "there are no negative numbers"),
-        (r"[+*/%-]", "there is no arithmetic; a tool or a model calculates"),
-        (r"\(", "there are no parentheses around values; remove them"),
-        (r"=(?!=)", "`=` assigns, at the start of a statement; to compare, write `==`"),
-        (r"(?<=else)\s+if|if(?<=\selse\sif)", "write else { if … { … } }"),
-        ("[\u201c\u201d\u201e\u00ab\u00bb\u2018\u2019]", "write straight quotes"),
-        (r"```", "write the program alone, without Markdown around it"),
-        (r"`", "texts stand in straight quotes"),
-        (r"(?:function|def|fn|fun)(?![A-Za-z0-9_-])", "write `func`"),
-        (r"func(?![A-Za-z0-9_-])", "a func does not stand in another func"),
-        ("\ufeff", "remove this byte order mark; it may only stand at the very start"),
-    )
+_HINTS = (
+    (r"--|#|/\*|/(?!/)", "comments begin with `//`"),
+    (r"(?<===)=", "write `==`"),
+    (r"(?<=!=)=", "write `!=`"),
+    (r"(?<=<)=|>|<", _COMPARED),
+    (r"&", "write `and`"),
+    (r"\|", "write `or`"),
+    (r"!(?!=)", "write `not`"),
+    (r";", "statements need no `;` between them; remove it"),
+    (r"-[0-9]", "there are no negative numbers"),
+    (r"[+*/%-]", "there is no arithmetic; a tool or a model calculates"),
+    (r"\(", "there are no parentheses around values; remove them"),
+    (r"=(?!=)", "`=` assigns, at the start of a statement; to compare, write `==`"),
+    (r"(?<=else)\s+if|if(?<=\selse\sif)", "write else { if … { … } }"),
+    ("[\u201c\u201d\u201e\u00ab\u00bb\u2018\u2019]", "write straight quotes"),
+    (r"```", "write the program alone, without Markdown around it"),
+    (r"`", "texts stand in straight quotes"),
+    (r"(?:function|def|fn|fun)(?![A-Za-z0-9_-])", "write `func`"),
+    (r"func(?![A-Za-z0-9_-])", "a func does not stand in another func"),
+    ("\ufeff", "remove this byte order mark; it may only stand at the very start"),
 )
 _EXPECTED_HINTS = {
     "<": "it needs a limit: for item in items < 10 { … }, loop until done < 10 { … }",
