@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from memorygraph.cli.output import AS_JSON, error_records, print_json, say_error
+from memorygraph.cli import output
 from memorygraph.cli.settings import Settings
 from memorygraph.errors import MemoryGraphError
 
@@ -67,9 +67,9 @@ class _LazyGroup(click.Group):
         try:
             return super().invoke(ctx)
         except MemoryGraphError as error:
-            say_error(error)
-            if ctx.meta.get(AS_JSON):
-                print_json({"errors": error_records(error)})
+            output.say_error(error)
+            if ctx.meta.get(output.AS_JSON):
+                output.print_json({"errors": output.error_records(error)})
             ctx.exit(error.exit_code)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002

@@ -8,20 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from memorygraph.cli.output import (
-    counted,
-    json_option,
-    print_counts,
-    print_done,
-    print_json,
-    print_json_list,
-    print_list,
-    print_rows,
-    print_table,
-    say,
-    wants_json,
-    whole_output,
-)
+from memorygraph.cli import output
 from memorygraph.cli.settings import Settings, pass_graph, report_from_graph
 
 if TYPE_CHECKING:
@@ -73,7 +60,7 @@ def parameter(text: str) -> tuple[str, Any]:
     metavar="N",
     help="How long reading may take.  [default: 30]",
 )
-@json_option
+@output.json_option
 @click.pass_obj
 def query_command(
     settings: Settings, *, cypher: str, parameters: tuple[str, ...], write: bool, seconds: float | None
@@ -88,10 +75,10 @@ def query_command(
     limit = {} if seconds is None else {"seconds": seconds}
     with settings.connect() as graph:
         rows = iter(graph.query(cypher, values, write=True)) if write else graph.stream(cypher, values, **limit)
-        if wants_json():
-            print_json_list(rows)
+        if output.wants_json():
+            output.print_json_list(rows)
         else:
-            print_rows(rows)
+            output.print_rows(rows)
 
 
 @click.command("show")
@@ -102,10 +89,10 @@ def show_command(graph: MemoryGraph, *, identifier: str, moment: int | datetime 
     """Show the node or the edge with this id, as it is or as it was."""
     element = (graph if moment is None else as_of(graph, moment)).element(identifier)
     kind = type(element).__name__.lower()
-    if wants_json():
-        print_json({"kind": kind, **element.as_dict()})
+    if output.wants_json():
+        output.print_json({"kind": kind, **element.as_dict()})
     else:
-        print_table((kind, ""), list(element.as_dict().items()))
+        output.print_table((kind, ""), list(element.as_dict().items()))
 
 
 @click.command("neighbours")
@@ -115,15 +102,15 @@ def show_command(graph: MemoryGraph, *, identifier: str, moment: int | datetime 
 def neighbours_command(graph: MemoryGraph, *, identifier: str, depth: int) -> None:
     """Show the nodes at most so many edges away from a node, in or out, nearest first."""
     found = graph.neighbours(identifier, depth)
-    if wants_json():
-        print_json([neighbour.as_dict() for neighbour in found])
+    if output.wants_json():
+        output.print_json([neighbour.as_dict() for neighbour in found])
         return
     rows = [
         (node.distance, node.id, node.name, f"{edge.from_node} {edge.verb} {edge.to_node}", edge.weight)
         for node in found
         for edge in node.edges
     ]
-    print_table(("distance", "id", "name", "edge", "weight"), rows)
+    output.print_table(("distance", "id", "name", "edge", "weight"), rows)
 
 
 @click.command("search")
@@ -132,7 +119,7 @@ def neighbours_command(graph: MemoryGraph, *, identifier: str, depth: int) -> No
 @report_from_graph
 def search_command(graph: MemoryGraph, *, text: str, limit: int) -> None:
     """Find nodes by the words of their name and data, best first. Any text is a valid search."""
-    print_list(
+    output.print_list(
         graph.search(text, limit),
         ("score", "id", "name", "data"),
         lambda hit: (round(hit.score, 2), hit.id, hit.node.name, hit.node.data),
@@ -151,7 +138,7 @@ def search_command(graph: MemoryGraph, *, text: str, limit: int) -> None:
 @pass_graph
 def export_command(graph: MemoryGraph, *, form: str, moment: int | datetime | None) -> None:
     """Print the whole namespace, as it is or as it was; as ContextScript it loads back to the same graph."""
-    with whole_output() as file:
+    with output.whole_output() as file:
         (graph if moment is None else as_of(graph, moment)).export_to(file, form)
 
 
@@ -162,7 +149,7 @@ def delete_command(graph: MemoryGraph, *, identifier: str) -> None:
     """Delete a node with all its edges, or an edge."""
     report = graph.delete(identifier)
     message = f"deleted: {report.nodes_deleted} nodes, {report.edges_deleted} edges"
-    print_done({**report.as_dict(), "errors": []}, message)
+    output.print_done({**report.as_dict(), "errors": []}, message)
 
 
 @click.group("namespaces")
@@ -174,13 +161,13 @@ def namespaces_command() -> None:
 @report_from_graph
 def list_namespaces_command(graph: MemoryGraph) -> None:
     """Show every namespace, its revision, and how much it holds."""
-    print_list(graph.namespaces(), ("namespace", "revision", "nodes", "edges"))
+    output.print_list(graph.namespaces(), ("namespace", "revision", "nodes", "edges"))
 
 
 @namespaces_command.command("drop")
 @click.argument("name")
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@json_option
+@output.json_option
 @click.pass_obj
 def drop_namespaces_command(settings: Settings, *, name: str, yes: bool) -> None:
     """Delete a namespace and all it holds."""
@@ -188,7 +175,7 @@ def drop_namespaces_command(settings: Settings, *, name: str, yes: bool) -> None
         click.confirm(f"Delete namespace {name} and everything in it?", abort=True, err=True)
     with settings.connect() as graph:
         dropped = graph.drop_namespace(name)
-    print_done(dropped.as_dict(), f"dropped {name}: {dropped.nodes} nodes, {dropped.edges} edges")
+    output.print_done(dropped.as_dict(), f"dropped {name}: {dropped.nodes} nodes, {dropped.edges} edges")
 
 
 @click.command("history")
@@ -196,7 +183,7 @@ def drop_namespaces_command(settings: Settings, *, name: str, yes: bool) -> None
 @report_from_graph
 def history_command(graph: MemoryGraph, *, identifier: str) -> None:
     """Show who changed a node or an edge, when and from what; also of one that is deleted."""
-    print_list(
+    output.print_list(
         graph.history(identifier),
         ("revision", "at", "", "what", "by", "file"),
         lambda c: (c.revision, format_time(c.at), c.action, difference_of(c), asked_by(c), c.file),
@@ -211,10 +198,10 @@ def revisions_command(graph: MemoryGraph, *, limit: int) -> None:
 
     def row(of: Revision) -> tuple[Any, ...]:
         what = f"undo of {of.undoes}" if of.undoes else of.language
-        return of.revision, format_time(of.at), what, counted(of.counts), asked_by(of), of.file
+        return of.revision, format_time(of.at), what, output.counted(of.counts), asked_by(of), of.file
 
     columns = ("revision", "at", "what", "changed", "by", "file")
-    print_list(graph.revisions(limit), columns, row, if_empty="nothing was ever loaded here")
+    output.print_list(graph.revisions(limit), columns, row, if_empty="nothing was ever loaded here")
 
 
 @click.command("undo")
@@ -227,13 +214,13 @@ def undo_command(graph: MemoryGraph, *, revision: int, dry_run: bool) -> None:
     What it created is deleted, what it changed or deleted becomes what it was. An undo can be undone, too.
     """
     report = graph.undo(revision, dry_run=dry_run)
-    if wants_json():
-        print_json({**report.as_dict(), "errors": []})
+    if output.wants_json():
+        output.print_json({**report.as_dict(), "errors": []})
         return
     click.echo(f"revision {revision} undone by revision {report.revision} of namespace {report.namespace}")
-    print_counts(report)
+    output.print_counts(report)
     if dry_run:
-        say("a dry run: nothing was changed")
+        output.say("a dry run: nothing was changed")
 
 
 @click.command("purge")
@@ -246,7 +233,7 @@ def purge_command(graph: MemoryGraph, *, before: int | None, yes: bool) -> None:
         what = "everything that is no longer so" if before is None else f"what was so before revision {before}"
         click.confirm(f"Forget {what} in namespace {graph.namespace}?", abort=True, err=True)
     forgotten = graph.purge(before)
-    print_done({"forgotten": forgotten}, f"forgotten: {forgotten} former states of nodes and edges")
+    output.print_done({"forgotten": forgotten}, f"forgotten: {forgotten} former states of nodes and edges")
 
 
 def format_time(at: datetime | None) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from memorygraph.cli.output import count_of, json_option, print_json, print_table, print_text, say, wants_json
+from memorygraph.cli import output
 from memorygraph.cli.programs import allow_host_option, allow_tool_option, parse_json_argument, split_pair
 from memorygraph.cli.settings import pass_graph, report_from_graph
 from memorygraph.errors import MemoryGraphError, ModelError
@@ -46,11 +46,11 @@ def pete_command() -> None:
 def list_pete_command(graph: MemoryGraph) -> None:
     """Show every log, and what came of it."""
     found = graph.thoughts()
-    if wants_json():
-        print_json([log._asdict() for log in found])
+    if output.wants_json():
+        output.print_json([log._asdict() for log in found])
     else:
         rows = [(log.name, f"memory:{log.address}", "open" if log.open else "closed", log.tldr) for log in found]
-        print_table(("context", "address", "", "tl;dr"), rows)
+        output.print_table(("context", "address", "", "tl;dr"), rows)
 
 
 @pete_command.command("show")
@@ -95,13 +95,13 @@ def unfold_pete_command(graph: MemoryGraph, *, name: str, addresses: tuple[str, 
 def sense_pete_command(graph: MemoryGraph, *, name: str, sensor: str, value: str) -> None:
     """Let a sensor report into the innermost open context; the log begins if there is no log yet."""
     graph.pete(name).sense(sensor, parse_json_argument(value, "the report"))
-    say(f"reported to {name}")
+    output.say(f"reported to {name}")
 
 
 def thinking_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options of the commands that ask a model."""
     for option in (
-        json_option,
+        output.json_option,
         allow_host_option,
         allow_tool_option,
         click.option("--max-tokens", type=click.IntRange(min=1), metavar="N", help="What the model may write at once."),
@@ -184,12 +184,12 @@ def continue_thought(
             tool = open_tool(faculty, uri, Path(), Permissions.of(allow_tools, allow_hosts))
             tools.callback(tool.close)
             thought.faculty(faculty, ToolFaculty(tool))
-        done = thought.run(max_steps, listener=None if wants_json() else print_step, **options)
+        done = thought.run(max_steps, listener=None if output.wants_json() else print_step, **options)
     stuck = done.steps[-1].problems if done.ended == "stuck" else ()
-    if wants_json():
-        print_json({**done.as_dict(), "errors": [problem.as_dict() for problem in stuck]})
+    if output.wants_json():
+        output.print_json({**done.as_dict(), "errors": [problem.as_dict() for problem in stuck]})
     else:
-        say(f"{count_of(len(done.steps), 'step')}; {ENDS[done.ended]}")
+        output.say(f"{output.count_of(len(done.steps), 'step')}; {ENDS[done.ended]}")
     if stuck:
         click.get_current_context().exit(ModelError.exit_code)
 
@@ -197,20 +197,20 @@ def continue_thought(
 def print_step(step: PeteStep) -> None:
     """Print what a step has written, and on stderr what was wrong with it."""
     for problem in step.problems:
-        say(f"sent back to the model: {problem}")
+        output.say(f"sent back to the model: {problem}")
     for warning in step.warnings:
-        say(f"warning: {warning}")
-    print_text(step.written)
+        output.say(f"warning: {warning}")
+    output.print_text(step.written)
 
 
 def print_view(seen: View) -> None:
     """Print a view of a context, and whether it fits its budget."""
-    if wants_json():
-        print_json({"text": seen.text, "size": seen.size, "fits": seen.fits, "trace": seen.as_dict()})
+    if output.wants_json():
+        output.print_json({"text": seen.text, "size": seen.size, "fits": seen.fits, "trace": seen.as_dict()})
         return
-    print_text(seen.text)
+    output.print_text(seen.text)
     if not seen.fits:
-        say("it does not fit the budget: this is the smallest view of it")
+        output.say("it does not fit the budget: this is the smallest view of it")
 
 
 def parse_addresses(addresses: Sequence[str]) -> list[int]:

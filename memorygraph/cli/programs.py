@@ -11,17 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from memorygraph.cli.output import (
-    count_of,
-    json_option,
-    print_done,
-    print_json,
-    print_list,
-    print_text,
-    say,
-    say_error,
-    wants_json,
-)
+from memorygraph.cli import output
 from memorygraph.cli.settings import Settings, pass_graph, report_from_graph
 from memorygraph.cli.trace import TraceOutput, print_event
 from memorygraph.errors import MemoryGraphError, ScriptError
@@ -68,7 +58,7 @@ Type statements, expressions, imports or agents; an open brace goes on in the ne
 @click.option("--stored", is_flag=True, help="FILE is the name of a program that `load` has stored.")
 @click.option("--check", is_flag=True, help="Only find what is wrong in the program; run nothing.")
 @click.option("--quiet", is_flag=True, help="Print the value and nothing else.")
-@json_option
+@output.json_option
 @click.pass_obj
 def run_command(
     settings: Settings,
@@ -98,9 +88,9 @@ def run_command(
     if program.problems:
         raise ScriptError(list(program.problems))
     if check:
-        print_done({"errors": []}, "no errors")
+        output.print_done({"errors": []}, "no errors")
         return
-    for_people = not wants_json()
+    for_people = not output.wants_json()
     ask = ask_for_field if for_people and sys.stdin.isatty() else None
     # A program finds its files beside it, and a stored one finds none.
     program_folder = TemporaryDirectory() if stored else nullcontext(Path(file).parent)
@@ -112,14 +102,14 @@ def run_command(
         result = graph.run(program, input=value, folder=folder, listener=events.listen, ask=ask, **options)
     if not for_people:
         shown = {"file": events.file} if events.file else result.trace
-        print_json({**result.as_dict(), "trace": shown, "errors": []})
+        output.print_json({**result.as_dict(), "trace": shown, "errors": []})
         return
-    print_text(
+    output.print_text(
         result.value if isinstance(result.value, str) else json.dumps(result.value, indent=2, ensure_ascii=False)
     )
     if not quiet:
-        steps = count_of(len(result.steps), language.step_noun)
-        say(f"{steps}; run {result.run}, conversation {result.conversation}")
+        steps = output.count_of(len(result.steps), language.step_noun)
+        output.say(f"{steps}; run {result.run}, conversation {result.conversation}")
 
 
 def ask_for_field(field: Field) -> Any:
@@ -150,13 +140,13 @@ def repl_command(
     from memorygraph.runtime.permissions import Permissions
 
     session = Session(graph, Permissions.of(allow_tools, allow_hosts), model, mock, Path(), print_event)
-    say("AgentScript; :help says how, :quit ends")
+    output.say("AgentScript; :help says how, :quit ends")
     try:
         while (entry := prompt_entry()) is not None:
             execute_entry(session, entry)
     finally:
         session.close()
-    say(f"kept as run {session.run}")
+    output.say(f"kept as run {session.run}")
 
 
 def prompt_entry() -> str | None:
@@ -183,18 +173,18 @@ def execute_entry(session: Session, entry: str) -> None:
     """Execute what was typed, or the command that it names, and print the values."""
     command = entry.strip()
     if command in REPL_COMMANDS:
-        say(REPL_COMMANDS[command](session))
+        output.say(REPL_COMMANDS[command](session))
         return
     if command.startswith(":"):
-        say(f"there is no command {command}\n{REPL_HELP}")
+        output.say(f"there is no command {command}\n{REPL_HELP}")
         return
     try:
         for value in session.execute(entry):
-            print_text(show_value(value))
+            output.print_text(show_value(value))
     except ScriptError as error:
-        say(str(error))
+        output.say(str(error))
     except MemoryGraphError as error:
-        say_error(error)
+        output.say_error(error)
 
 
 def list_names(session: Session) -> str:
@@ -236,7 +226,9 @@ def programs_command() -> None:
 def list_programs_command(graph: MemoryGraph) -> None:
     """Show every stored program: its name, its language, and when it was loaded."""
     columns = ("name", "language", "file", "loaded at")
-    print_list(graph.programs(), columns, lambda stored: (stored.name, stored.language, stored.file, stored.loaded_at))
+    output.print_list(
+        graph.programs(), columns, lambda stored: (stored.name, stored.language, stored.file, stored.loaded_at)
+    )
 
 
 @programs_command.command("show")
@@ -245,10 +237,10 @@ def list_programs_command(graph: MemoryGraph) -> None:
 def show_programs_command(graph: MemoryGraph, *, name: str) -> None:
     """Print the source of a stored program."""
     source = graph.program(name).source.text
-    if wants_json():
-        print_json({"name": name, "source": source})
+    if output.wants_json():
+        output.print_json({"name": name, "source": source})
     else:
-        print_text(source, nl=not source.endswith("\n"))
+        output.print_text(source, nl=not source.endswith("\n"))
 
 
 @programs_command.command("forget")
@@ -257,17 +249,17 @@ def show_programs_command(graph: MemoryGraph, *, name: str) -> None:
 def forget_programs_command(graph: MemoryGraph, *, name: str) -> None:
     """Let a program be run by its name no longer; the records of its runs stay."""
     graph.forget_program(name)
-    print_done({"forgotten": name}, f"forgot the program {name}")
+    output.print_done({"forgotten": name}, f"forgot the program {name}")
 
 
 @click.command("graph")
 @click.argument("file", metavar="FILE")
 @click.option("--format", "format_", type=click.Choice(["mermaid", "svg"]), default="mermaid")
 @click.option("--run", "run_", metavar="RUN", help="Draw the path of this run on it.")
-@click.option("--output", "-o", metavar="FILE", help="Write it there instead of printing it.")
-@json_option
+@click.option("--output", "-o", "target", metavar="FILE", help="Write it there instead of printing it.")
+@output.json_option
 @click.pass_obj
-def graph_command(settings: Settings, *, file: str, format_: str, run_: str | None, output: str | None) -> None:
+def graph_command(settings: Settings, *, file: str, format_: str, run_: str | None, target: str | None) -> None:
     """Draw the node graph of a Convo-Lang file, with the path of a run on it when one is given."""
     from memorygraph.runtime.convo.picture import draw
 
@@ -284,16 +276,16 @@ def graph_command(settings: Settings, *, file: str, format_: str, run_: str | No
         path = [step.node for step in kept.steps if not step.branch]
         exited = kept.status == "done"
     picture = draw(program, format_, path, exited=exited)
-    if output is not None:
+    if target is not None:
         try:
-            Path(output).write_text(picture + "\n", "utf-8")
+            Path(target).write_text(picture + "\n", "utf-8")
         except OSError as error:
-            raise MemoryGraphError(f"the picture cannot be written to {output}: {error.strerror}") from error
-        say(f"written to {output}")
-    if wants_json():
-        print_json({"format": format_, "picture": picture, "path": path, "errors": []})
-    elif output is None:
-        print_text(picture)
+            raise MemoryGraphError(f"the picture cannot be written to {target}: {error.strerror}") from error
+        output.say(f"written to {target}")
+    if output.wants_json():
+        output.print_json({"format": format_, "picture": picture, "path": path, "errors": []})
+    elif target is None:
+        output.print_text(picture)
 
 
 def parse_json_argument(given: str, option: str, *, or_text: bool = False) -> Any:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from memorygraph.cli.output import counted, print_done, say
+from memorygraph.cli import output
 from memorygraph.cli.settings import Settings, report_from_graph
 from memorygraph.errors import MemoryGraphError
 
@@ -91,6 +91,6 @@ def parse_token(text: str) -> tuple[str, str]:
 def print_import(report: LoadReport) -> None:
     """Print what an import has stored."""
     for warning in report.warnings:
-        say(f"warning: {warning.message}")
+        output.say(f"warning: {warning.message}")
     counts = report.as_dict()
-    print_done(counts, f"{counted(counts)}; revision {report.revision} of namespace {report.namespace}")
+    output.print_done(counts, f"{output.counted(counts)}; revision {report.revision} of namespace {report.namespace}")

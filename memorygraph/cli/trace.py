@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from memorygraph.cli.output import count_of, say
+from memorygraph.cli import output
 from memorygraph.errors import MemoryGraphError
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def summarize_call(kind: str, owner: str, callee: str, data: dict[str, Any]) -> 
 
 def summarize_generate(data: dict[str, Any]) -> str:
     """Summarize a `generate`, with what its prompt held and left out."""
-    tries = count_of(data["attempts"], "attempt")
+    tries = output.count_of(data["attempts"], "attempt")
     lines = [f"generate {shorten_value(data['instruction'])} ({tries}) → {summarize_result(data)}"]
     for item in data["context"]["items"]:
         sizes = f"{item['clippedSize']} of {item['originalSize']}" if item["clipped"] else f"{item['originalSize']}"
@@ -73,7 +73,7 @@ def print_event(event: Event, depth: int) -> None:
     """Show an event to people on a line or two, as soon as it has happened."""
     kind, data = event["kind"], event["data"]
     text = SUMMARIES[kind](data) if kind in SUMMARIES else f"{kind} {shorten_value(data)}"
-    say("\n".join(f"{'  ' * depth}{line}" for line in text.splitlines()))
+    output.say("\n".join(f"{'  ' * depth}{line}" for line in text.splitlines()))
 
 
 class TraceOutput:
