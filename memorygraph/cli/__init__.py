@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from memorygraph.cli.output import AS_JSON, error_records, print_json, say_error
+from memorygraph.cli import output
 from memorygraph.cli.settings import Settings
 from memorygraph.errors import MemoryGraphError
 
@@ -24,20 +24,20 @@ _COMMANDS = {
     "browser": ("server", "open Neo4j Browser"),
     "load": ("load", "store scripts in the graph"),
     "check": ("load", "find what is wrong in scripts, without a database"),
-    "run": ("run", "run a program"),
-    "programs": ("run", "list, show or forget stored programs"),
-    "graph": ("run", "draw a node graph"),
-    "repl": ("repl", "try AgentScript line by line"),
+    "run": ("programs", "run a program"),
+    "programs": ("programs", "list, show or forget stored programs"),
+    "graph": ("programs", "draw a node graph"),
+    "repl": ("programs", "try AgentScript line by line"),
     "query": ("graph", "run Cypher"),
     "show": ("graph", "show a node or an edge"),
     "neighbours": ("graph", "show what is near a node"),
     "search": ("graph", "find nodes by their text"),
     "recall": ("memory", "show what a text brings to mind"),
     "export": ("graph", "print the namespace as a script"),
-    "history": ("history", "show who changed a node or an edge, and from what"),
-    "revisions": ("history", "list the loads of the namespace"),
-    "undo": ("history", "take back what a load did"),
-    "purge": ("history", "forget what was deleted or changed"),
+    "history": ("graph", "show who changed a node or an edge, and from what"),
+    "revisions": ("graph", "list the loads of the namespace"),
+    "undo": ("graph", "take back what a load did"),
+    "purge": ("graph", "forget what was deleted or changed"),
     "import": ("serve", "bring along the memory of the reference MCP server"),
     "adopt": ("serve", "bring along what mcp-neo4j-memory keeps here"),
     "serve": ("serve", "serve the memory to MCP clients"),
@@ -67,9 +67,9 @@ class _LazyGroup(click.Group):
         try:
             return super().invoke(ctx)
         except MemoryGraphError as error:
-            say_error(error)
-            if ctx.meta.get(AS_JSON):
-                print_json({"errors": error_records(error)})
+            output.say_error(error)
+            if ctx.meta.get(output.AS_JSON):
+                output.print_json({"errors": output.error_records(error)})
             ctx.exit(error.exit_code)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002

@@ -8,17 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from memorygraph.cli.output import (
-    json_option,
-    print_counts,
-    print_done,
-    print_json,
-    print_text,
-    progress_bar,
-    say,
-    say_warnings,
-    wants_json,
-)
+from memorygraph.cli import output
 from memorygraph.cli.settings import Settings
 from memorygraph.errors import ScriptError
 from memorygraph.languages import LANGUAGES, Script, language_of, parse
@@ -47,7 +37,7 @@ _strict = click.option("--strict", is_flag=True, help="Accept only the language'
     "--batch", type=click.IntRange(min=1), metavar="N", help="Commit every N statements; goes on after a break."
 )
 @click.option("--restart", is_flag=True, help="With --batch: begin anew after a break, not where it stopped.")
-@json_option
+@output.json_option
 @click.pass_obj
 def load_command(
     settings: Settings,
@@ -77,7 +67,7 @@ def load_command(
         with settings.connect() as graph:
             for file in files:
                 name = language_name(file, language)
-                with progress_bar(f"storing {Path(file).name}") as bar:
+                with output.progress_bar(f"storing {Path(file).name}") as bar:
                     load = partial(graph.load_file, file, name, strict=strict, batch=batch, restart=restart)
                     reports.append(load(progress=bar.advance))
             print_reports(settings, graph, reports)
@@ -93,7 +83,7 @@ def load_command(
             return
         reports = []
         for script in scripts:
-            with progress_bar(f"storing {Path(script.source.file or '').name}") as bar:
+            with output.progress_bar(f"storing {Path(script.source.file or '').name}") as bar:
                 bar.total(len(script.statements))
                 reports.append(graph.load(script, dry_run=dry_run, progress=bar.advance))
         print_reports(settings, graph, reports, dry_run=dry_run)
@@ -103,7 +93,7 @@ def load_command(
 @_files
 @_language
 @_strict
-@json_option
+@output.json_option
 def check_command(*, files: tuple[str, ...], language: str | None, strict: bool) -> None:
     """Find what is wrong in scripts, without a database.
 
@@ -115,7 +105,7 @@ def check_command(*, files: tuple[str, ...], language: str | None, strict: bool)
     problems = [problem for file in files for problem in MemoryGraph.check(parse_file(file, language, strict=strict))]
     if problems:
         raise ScriptError(problems)
-    print_done({"errors": []}, "no errors")
+    output.print_done({"errors": []}, "no errors")
 
 
 def parse_file(file: str, language: str | None, *, strict: bool) -> Script:
@@ -133,29 +123,29 @@ def language_name(file: str, language: str | None) -> str:
 
 def print_queries(queries: list[Query]) -> None:
     """Print Cypher with its parameters, ready to be pasted into Neo4j Browser."""
-    if wants_json():
-        print_json([{"text": query.text, "parameters": dict(query.parameters)} for query in queries])
+    if output.wants_json():
+        output.print_json([{"text": query.text, "parameters": dict(query.parameters)} for query in queries])
     else:
-        print_text("\n\n".join(map(str, queries)))
+        output.print_text("\n\n".join(map(str, queries)))
 
 
 def print_reports(settings: Settings, graph: MemoryGraph, reports: list[LoadReport], *, dry_run: bool = False) -> None:
     """Print what loads have stored, with their warnings, and where it can be seen."""
-    if wants_json():
+    if output.wants_json():
         documents = [{**report.as_dict(), "errors": []} for report in reports]
-        print_json(documents[0] if len(documents) == 1 else documents)
+        output.print_json(documents[0] if len(documents) == 1 else documents)
         return
     for report in reports:
-        say_warnings(report)
+        output.say_warnings(report)
         print_report(report)
     if dry_run:
-        say("a dry run: nothing was stored")
+        output.say("a dry run: nothing was stored")
     elif settings.embedded:
         from memorygraph.server.embedded import EmbeddedServer
 
         click.echo(f"see it in Neo4j Browser: {EmbeddedServer().status().browser_url}")
     else:
-        say(f"stored in namespace {graph.namespace} of {graph.connection.uri}")
+        output.say(f"stored in namespace {graph.namespace} of {graph.connection.uri}")
 
 
 def print_report(report: LoadReport) -> None:
@@ -164,8 +154,8 @@ def print_report(report: LoadReport) -> None:
         f"{report.file or 'script'}: {report.statements} statements in {report.elapsed_s:.2f} s, "
         f"revision {report.revision} of namespace {report.namespace}"
     )
-    print_counts(report)
+    output.print_counts(report)
     if LANGUAGES[report.language].runner and report.file:
-        say(f"it is run by its name: memorygraph run --stored {Path(report.file).stem}")
+        output.say(f"it is run by its name: memorygraph run --stored {Path(report.file).stem}")
     if report.resumed_after:
-        say(f"went on after statement {report.resumed_after}, where an earlier run stopped")
+        output.say(f"went on after statement {report.resumed_after}, where an earlier run stopped")

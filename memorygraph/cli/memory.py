@@ -8,22 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from memorygraph.cli.output import (
-    count_of,
-    counted,
-    error_records,
-    json_option,
-    plain,
-    print_json,
-    print_table,
-    print_text,
-    progress_bar,
-    say,
-    say_error,
-    say_warnings,
-    wants_json,
-)
-from memorygraph.cli.settings import Settings, pass_graph
+from memorygraph.cli import output
+from memorygraph.cli.settings import Settings, report_from_graph
 from memorygraph.errors import MemoryGraphError
 from memorygraph.scripts import STANDARD_INPUT, read_script
 
@@ -52,8 +38,7 @@ Type a message; what the model remembers of it is shown below its answer.
     help="When it is asked, for words like yesterday.",
 )
 @click.option("--no-steps", is_flag=True, help="Only what fits by itself, not what stands beside it.")
-@json_option
-@pass_graph
+@report_from_graph
 def recall_command(
     graph: MemoryGraph, *, text: str, budget: str, at: datetime | None, no_steps: bool, **options: Any
 ) -> None:
@@ -63,37 +48,36 @@ def recall_command(
     """
     asked = at.replace(tzinfo=UTC) if at else None
     found = graph.recall(text, budget, at=asked, steps=not no_steps, **options)
-    if wants_json():
-        print_json(found.as_dict())
+    if output.wants_json():
+        output.print_json(found.as_dict())
     elif found.hits:
-        print_text(str(found))
+        output.print_text(str(found))
     else:
-        say("nothing comes to mind")
+        output.say("nothing comes to mind")
 
 
 @click.command("evaluate")
 @click.argument("folder", metavar="DIR")
 @click.option("--facts", is_flag=True, help="Store the speakers' facts as well.")
-@json_option
-@pass_graph
+@report_from_graph
 def evaluate_command(graph: MemoryGraph, *, folder: str, facts: bool) -> None:
     """Measure recall: how much of the evidence is among the first 5, 10 and 20 hits.
 
     DIR holds conversations in the LoCoMo format, one JSON file each.
     """
-    with progress_bar("asking") as bar:
+    with output.progress_bar("asking") as bar:
 
         def heard(_done: int, total: int) -> None:
             bar.total(total)
             bar.advance(1)
 
         found = graph.evaluate(folder, facts=facts, progress=heard)
-    if wants_json():
-        print_json(found.as_dict())
+    if output.wants_json():
+        output.print_json(found.as_dict())
         return
     figures = {"all": found.total, **{f"category {name}": of for name, of in found.categories.items()}}
     rows = [(name, *map(str, of.as_dict().values())) for name, of in figures.items()]
-    print_table(("questions", "count", "recall@5", "recall@10", "recall@20"), rows)
+    output.print_table(("questions", "count", "recall@5", "recall@10", "recall@20"), rows)
 
 
 def asking_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -118,7 +102,7 @@ def asking_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.command("remember")
 @click.argument("text", nargs=-1, required=True)
 @asking_options
-@json_option
+@output.json_option
 @click.pass_context
 def remember_command(ctx: click.Context, /, *, text: tuple[str, ...], **options: Any) -> None:
     """Let a model write down what TEXT says, and load that in one transaction.
@@ -132,29 +116,31 @@ def remember_command(ctx: click.Context, /, *, text: tuple[str, ...], **options:
         try:
             remembered = graph.remember(given, **options)
         except NotWrittenError as error:
-            say(error.program.strip())
-            say_error(error)
-            say(f"the model wrote no program that can be loaded, in {count_of(error.attempts, 'attempt')}")
-            if wants_json():
+            output.say(error.program.strip())
+            output.say_error(error)
+            output.say(
+                f"the model wrote no program that can be loaded, in {output.count_of(error.attempts, 'attempt')}"
+            )
+            if output.wants_json():
                 document = {"program": error.program, "attempts": error.attempts}
-                print_json({**document, "errors": error_records(error)})
+                output.print_json({**document, "errors": output.error_records(error)})
             ctx.exit(error.exit_code)
-    if wants_json():
-        print_json(remembered.as_dict())
+    if output.wants_json():
+        output.print_json(remembered.as_dict())
     elif remembered.stored:
-        print_text(remembered.program.strip())
+        output.print_text(remembered.program.strip())
         say_report(remembered.report)
     else:
-        say("nothing to remember")
+        output.say("nothing to remember")
 
 
 def say_report(report: LoadReport) -> None:
     """Say on stderr what was changed, and how to take it back."""
-    say_warnings(report)
+    output.say_warnings(report)
     settings: Settings = click.get_current_context().obj
     namespace = f" -n {settings.namespace}" if settings.namespace else ""
-    say(
-        f"{counted(report.as_dict())}; revision {report.revision} of namespace {report.namespace}, "
+    output.say(
+        f"{output.counted(report.as_dict())}; revision {report.revision} of namespace {report.namespace}, "
         f"undone by: memorygraph{namespace} undo {report.revision}"
     )
 
@@ -163,8 +149,7 @@ def say_report(report: LoadReport) -> None:
 @click.option("--conversation", default="chat", metavar="NAME", help="Where the messages are kept.")
 @click.option("--history", default="12k", metavar="12k|3kt", help="What the model sees of what was said.")
 @asking_options
-@json_option
-@pass_graph
+@report_from_graph
 def chat_command(graph: MemoryGraph, *, conversation: str, **options: Any) -> None:
     """Talk with a model that recalls what the memory holds, and remembers what you say; `:help` says how.
 
@@ -172,14 +157,14 @@ def chat_command(graph: MemoryGraph, *, conversation: str, **options: Any) -> No
     With --json a list of all turns is printed at the end.
     """
     talk = graph.chat(conversation, **options)
-    say(f"conversation {conversation}; :help says how, :quit ends")
+    output.say(f"conversation {conversation}; :help says how, :quit ends")
     turns: list[ChatTurn] = []
     try:
         hold_conversation(talk, turns)
     except KeyboardInterrupt:
-        say("\nstopped")
-    if wants_json():
-        print_json([turn.as_dict() for turn in turns])
+        output.say("\nstopped")
+    if output.wants_json():
+        output.print_json([turn.as_dict() for turn in turns])
 
 
 def hold_conversation(talk: Chat, turns: list[ChatTurn]) -> None:
@@ -188,16 +173,16 @@ def hold_conversation(talk: Chat, turns: list[ChatTurn]) -> None:
         if typed == ":recalled":
             hits = turns[-1].recalled if turns else ()
             lines = [f"{hit.label} ({hit.source}, {hit.score:.2f}): {hit.content}" for hit in hits]
-            say("\n".join(lines) or "nothing was recalled")
+            output.say("\n".join(lines) or "nothing was recalled")
         elif typed.startswith(":"):
-            say(HELP if typed == ":help" else f"there is no command {typed}\n{HELP}")
+            output.say(HELP if typed == ":help" else f"there is no command {typed}\n{HELP}")
         elif typed:
             try:
                 turns.append(talk.say(typed))
             except MemoryGraphError as error:
                 if not sys.stdin.isatty():
                     raise
-                say_error(error)
+                output.say_error(error)
             else:
                 print_turn(turns[-1])
 
@@ -207,7 +192,7 @@ def read_line() -> str | None:
     try:
         line: str = click.prompt("you", prompt_suffix="> ", default="", show_default=False, err=True)
     except click.Abort:
-        say("")
+        output.say("")
         return None
     line = line.strip()
     return None if line == ":quit" else line
@@ -216,11 +201,11 @@ def read_line() -> str | None:
 def print_turn(turn: ChatTurn) -> None:
     """Print the answer of a turn, and on stderr what was remembered."""
     if turn.answer:
-        click.echo(plain(turn.answer), err=wants_json())
+        click.echo(output.plain(turn.answer), err=output.wants_json())
     if turn.report is not None:
-        say("\n" + turn.program.strip())
+        output.say("\n" + turn.program.strip())
         say_report(turn.report)
     elif turn.failure:
-        say("\nnothing was remembered: " + turn.failure)
+        output.say("\nnothing was remembered: " + turn.failure)
         for problem in turn.problems:
-            say(str(problem))
+            output.say(str(problem))

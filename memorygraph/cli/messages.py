@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from memorygraph.cli.output import json_option, print_json, print_table, print_text, print_values, say, wants_json
-from memorygraph.cli.settings import pass_graph
+from memorygraph.cli import output
+from memorygraph.cli.settings import pass_graph, report_from_graph
 from memorygraph.errors import NotFoundError
 
 if TYPE_CHECKING:
@@ -24,40 +24,37 @@ def messages_command() -> None:
 
 
 @messages_command.command("list")
-@json_option
-@pass_graph
+@report_from_graph
 def list_messages_command(graph: MemoryGraph) -> None:
     """Show every conversation, and how long the version is that was last written."""
-    print_values(graph.conversations(), ("conversation", "versions", "version", "messages"))
+    output.print_list(graph.conversations(), ("conversation", "versions", "version", "messages"))
 
 
 @messages_command.command("show")
 @click.argument("name")
 @click.option("--version", type=int, metavar="N", help="Another version than the one that was last written.")
-@json_option
-@pass_graph
+@report_from_graph
 def show_messages_command(graph: MemoryGraph, *, name: str, version: int | None) -> None:
     """Show the messages of a conversation; `off-policy` marks answers that no model gave to what stands before."""
     history = require_conversation(graph, name)
     entries = (history if version is None else history.checkout(version)).entries()
-    if wants_json():
-        print_json([{**e.message.as_dict(), "id": e.id, "off_policy": e.off_policy} for e in entries])
+    if output.wants_json():
+        output.print_json([{**e.message.as_dict(), "id": e.id, "off_policy": e.off_policy} for e in entries])
         return
     rows = []
     for index, entry in enumerate(entries):
         calls = [f"calls {call.get('function') or call}" for call in entry.message.tool_calls]
         text = shorten_text(entry.message.text or ", ".join(calls))
         rows.append((index, entry.message.role, text, "off-policy" if entry.off_policy else ""))
-    print_table(("", "role", "content", ""), rows)
+    output.print_table(("", "role", "content", ""), rows)
 
 
 @messages_command.command("versions")
 @click.argument("name")
-@json_option
-@pass_graph
+@report_from_graph
 def versions_messages_command(graph: MemoryGraph, *, name: str) -> None:
     """Show the versions of a conversation, and where an edit broke the prefix of an answer."""
-    print_values(
+    output.print_list(
         require_conversation(graph, name).versions(),
         ("version", "messages", "replaces", "at", "tip"),
         lambda version: (version.number, version.length, version.replaces, version.at, version.tip[:12]),
@@ -68,31 +65,29 @@ def versions_messages_command(graph: MemoryGraph, *, name: str) -> None:
 @click.argument("name")
 @click.argument("first", metavar="V1", type=int)
 @click.argument("second", metavar="V2", type=int)
-@json_option
-@pass_graph
+@report_from_graph
 def diff_messages_command(graph: MemoryGraph, *, name: str, first: int, second: int) -> None:
     """Show what was removed and added from one version of a conversation to another."""
     found = require_conversation(graph, name).diff(first, second)
-    if wants_json():
-        print_json(found.as_dict())
+    if output.wants_json():
+        output.print_json(found.as_dict())
     elif found:
         lines = [("-", i, m.role, shorten_text(m.text)) for i, m in found.removed]
         lines += [("+", i, m.role, shorten_text(m.text)) for i, m in found.added]
-        print_table(("", "index", "role", "content"), sorted(lines, key=lambda line: line[1]))
+        output.print_table(("", "index", "role", "content"), sorted(lines, key=lambda line: line[1]))
     else:
-        say("the same messages")
+        output.say("the same messages")
 
 
 @messages_command.command("verify")
 @click.argument("name")
-@json_option
-@pass_graph
+@report_from_graph
 def verify_messages_command(graph: MemoryGraph, *, name: str) -> None:
     """Recompute every hash of a conversation, and name the first message that is wrong (exit code 1)."""
     found = require_conversation(graph, name).verify()
-    if wants_json():
-        print_json(found.as_dict())
-    say(str(found.fault) if found.fault else f"sound: {found.messages} messages in {found.versions} versions")
+    if output.wants_json():
+        output.print_json(found.as_dict())
+    output.say(str(found.fault) if found.fault else f"sound: {found.messages} messages in {found.versions} versions")
     click.get_current_context().exit(0 if found.ok else 1)
 
 
@@ -115,17 +110,13 @@ def export_messages_command(
     """
     first, last = (time and time.replace(tzinfo=UTC) for time in (since, until))
     data = require_conversation(graph, name).training_data(model=model, since=first, until=last)
-    print_text(data.jsonl(form), nl=False)
+    output.print_text(data.jsonl(form), nl=False)
     left = ", ".join(f"{count} {reason}" for reason, count in data.left_out.items())
-    say(f"{data.answers} answers in {len(data)} samples; left out: {left or 'none'}")
+    output.say(f"{data.answers} answers in {len(data)} samples; left out: {left or 'none'}")
 
 
 def require_conversation(graph: MemoryGraph, name: str) -> MessageGraph:
-    """A stored conversation.
-
-    Raises:
-        NotFoundError: there is no such conversation.
-    """
+    """A stored conversation."""
     history = graph.messages(name)
     if not history.stored:
         raise NotFoundError(

@@ -65,7 +65,7 @@ def print_done(document: Any, message: str) -> None:
         say(message)
 
 
-def print_values(
+def print_list(
     values: Sequence[Any],
     columns: Sequence[str],
     to_row: Callable[[Any], Sequence[Any]] = lambda value: tuple(value.as_dict().values()),

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from memorygraph.cli.output import count_of, json_option, print_json, print_table, print_text, say, wants_json
-from memorygraph.cli.run import allow_host_option, allow_tool_option, parse_json_argument, split_pair
-from memorygraph.cli.settings import pass_graph
+from memorygraph.cli import output
+from memorygraph.cli.programs import allow_host_option, allow_tool_option, parse_json_argument, split_pair
+from memorygraph.cli.settings import pass_graph, report_from_graph
 from memorygraph.errors import MemoryGraphError, ModelError
 
 if TYPE_CHECKING:
@@ -42,23 +42,21 @@ def pete_command() -> None:
 
 
 @pete_command.command("list")
-@json_option
-@pass_graph
+@report_from_graph
 def list_pete_command(graph: MemoryGraph) -> None:
     """Show every log, and what came of it."""
     found = graph.thoughts()
-    if wants_json():
-        print_json([log._asdict() for log in found])
+    if output.wants_json():
+        output.print_json([log._asdict() for log in found])
     else:
         rows = [(log.name, f"memory:{log.address}", "open" if log.open else "closed", log.tldr) for log in found]
-        print_table(("context", "address", "", "tl;dr"), rows)
+        output.print_table(("context", "address", "", "tl;dr"), rows)
 
 
 @pete_command.command("show")
 @click.argument("name")
 @_budget
-@json_option
-@pass_graph
+@report_from_graph
 def show_pete_command(graph: MemoryGraph, *, name: str, budget: str | None) -> None:
     """Print a context: all of it to the byte, or with a budget what a model would see of it."""
     print_view(graph.pete(name).render(budget))
@@ -68,8 +66,7 @@ def show_pete_command(graph: MemoryGraph, *, name: str, budget: str | None) -> N
 @click.argument("name")
 @_addresses
 @_budget
-@json_option
-@pass_graph
+@report_from_graph
 def fold_pete_command(graph: MemoryGraph, *, name: str, addresses: tuple[str, ...], budget: str | None) -> None:
     """Print a context with these contexts in it folded; without any, all that are closed.
 
@@ -84,8 +81,7 @@ def fold_pete_command(graph: MemoryGraph, *, name: str, addresses: tuple[str, ..
 @click.argument("name")
 @_addresses
 @_budget
-@json_option
-@pass_graph
+@report_from_graph
 def unfold_pete_command(graph: MemoryGraph, *, name: str, addresses: tuple[str, ...], budget: str | None) -> None:
     """Print a context with these contexts in it unfolded first, as far as the budget allows it."""
     print_view(graph.pete(name).render(budget, unfolded=parse_addresses(addresses)))
@@ -99,13 +95,13 @@ def unfold_pete_command(graph: MemoryGraph, *, name: str, addresses: tuple[str, 
 def sense_pete_command(graph: MemoryGraph, *, name: str, sensor: str, value: str) -> None:
     """Let a sensor report into the innermost open context; the log begins if there is no log yet."""
     graph.pete(name).sense(sensor, parse_json_argument(value, "the report"))
-    say(f"reported to {name}")
+    output.say(f"reported to {name}")
 
 
 def thinking_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options of the commands that ask a model."""
     for option in (
-        json_option,
+        output.json_option,
         allow_host_option,
         allow_tool_option,
         click.option("--max-tokens", type=click.IntRange(min=1), metavar="N", help="What the model may write at once."),
@@ -188,12 +184,12 @@ def continue_thought(
             tool = open_tool(faculty, uri, Path(), Permissions.of(allow_tools, allow_hosts))
             tools.callback(tool.close)
             thought.faculty(faculty, ToolFaculty(tool))
-        done = thought.run(max_steps, listener=None if wants_json() else print_step, **options)
+        done = thought.run(max_steps, listener=None if output.wants_json() else print_step, **options)
     stuck = done.steps[-1].problems if done.ended == "stuck" else ()
-    if wants_json():
-        print_json({**done.as_dict(), "errors": [problem.as_dict() for problem in stuck]})
+    if output.wants_json():
+        output.print_json({**done.as_dict(), "errors": [problem.as_dict() for problem in stuck]})
     else:
-        say(f"{count_of(len(done.steps), 'step')}; {ENDS[done.ended]}")
+        output.say(f"{output.count_of(len(done.steps), 'step')}; {ENDS[done.ended]}")
     if stuck:
         click.get_current_context().exit(ModelError.exit_code)
 
@@ -201,28 +197,24 @@ def continue_thought(
 def print_step(step: PeteStep) -> None:
     """Print what a step has written, and on stderr what was wrong with it."""
     for problem in step.problems:
-        say(f"sent back to the model: {problem}")
+        output.say(f"sent back to the model: {problem}")
     for warning in step.warnings:
-        say(f"warning: {warning}")
-    print_text(step.written)
+        output.say(f"warning: {warning}")
+    output.print_text(step.written)
 
 
 def print_view(seen: View) -> None:
     """Print a view of a context, and whether it fits its budget."""
-    if wants_json():
-        print_json({"text": seen.text, "size": seen.size, "fits": seen.fits, "trace": seen.as_dict()})
+    if output.wants_json():
+        output.print_json({"text": seen.text, "size": seen.size, "fits": seen.fits, "trace": seen.as_dict()})
         return
-    print_text(seen.text)
+    output.print_text(seen.text)
     if not seen.fits:
-        say("it does not fit the budget: this is the smallest view of it")
+        output.say("it does not fit the budget: this is the smallest view of it")
 
 
 def parse_addresses(addresses: Sequence[str]) -> list[int]:
-    """The numbers of addresses such as `memory:42` or `42`.
-
-    Raises:
-        MemoryGraphError: one is not an address.
-    """
+    """The numbers of addresses such as `memory:42` or `42`."""
     for address in addresses:
         if not _ADDRESS.fullmatch(address):
             raise MemoryGraphError(f"{address!r} is not an address; write for example memory:42")

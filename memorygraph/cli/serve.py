@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from memorygraph.cli.output import counted, json_option, print_done, say
-from memorygraph.cli.settings import Settings, pass_graph
+from memorygraph.cli import output
+from memorygraph.cli.settings import Settings, report_from_graph
 from memorygraph.errors import MemoryGraphError
 
 if TYPE_CHECKING:
@@ -67,16 +67,14 @@ def serve_command(
 @click.command("import")
 @click.argument("file")
 @click.option("--format", "form", type=click.Choice(["server-memory"]), default="server-memory")
-@json_option
-@pass_graph
+@report_from_graph
 def import_command(graph: MemoryGraph, *, file: str, form: str) -> None:  # noqa: ARG001 - there is one format
     """Bring along the memory of the reference MCP memory server: its JSONL file, in one transaction."""
     print_import(graph.import_memory(file))
 
 
 @click.command("adopt")
-@json_option
-@pass_graph
+@report_from_graph
 def adopt_command(graph: MemoryGraph) -> None:
     """Bring along what an mcp-neo4j-memory server keeps in the same database; it stays as it is."""
     print_import(graph.adopt_memory())
@@ -93,6 +91,6 @@ def parse_token(text: str) -> tuple[str, str]:
 def print_import(report: LoadReport) -> None:
     """Print what an import has stored."""
     for warning in report.warnings:
-        say(f"warning: {warning.message}")
+        output.say(f"warning: {warning.message}")
     counts = report.as_dict()
-    print_done(counts, f"{counted(counts)}; revision {report.revision} of namespace {report.namespace}")
+    output.print_done(counts, f"{output.counted(counts)}; revision {report.revision} of namespace {report.namespace}")

@@ -14,17 +14,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from memorygraph.cli.output import (
-    Bar,
-    json_option,
-    plain,
-    print_json,
-    print_table,
-    print_text,
-    progress_bar,
-    say,
-    wants_json,
-)
+from memorygraph.cli import output
 from memorygraph.errors import ConnectionError, MemoryGraphError, ModelError
 
 if TYPE_CHECKING:
@@ -36,7 +26,7 @@ FILE = click.argument("file", type=click.Path(path_type=Path))
 
 
 @click.command("up")
-@json_option
+@output.json_option
 def up_command() -> None:
     """Start the embedded Neo4j, and download it first where it is not there yet.
 
@@ -46,20 +36,20 @@ def up_command() -> None:
 
 
 @click.command("down")
-@json_option
+@output.json_option
 def down_command() -> None:
     """Stop the embedded Neo4j, and wait until it has stopped."""
     from memorygraph.server.embedded import EmbeddedServer
 
     stopped = EmbeddedServer().down()
-    if wants_json():
-        print_json({"stopped": stopped})
+    if output.wants_json():
+        output.print_json({"stopped": stopped})
     else:
         click.echo("Neo4j has stopped" if stopped else "Neo4j was not running")
 
 
 @click.command("status")
-@json_option
+@output.json_option
 def status_command() -> None:
     """Say whether the embedded Neo4j runs, and where.
 
@@ -71,7 +61,7 @@ def status_command() -> None:
 
 
 @click.command("doctor")
-@json_option
+@output.json_option
 @click.pass_context
 def doctor_command(context: click.Context) -> None:
     """Examine the whole set-up, and say the next step for what is wrong.
@@ -98,15 +88,15 @@ def doctor_command(context: click.Context) -> None:
         database = Database(uri, login(settings.user, settings.password), name)
     found = [finding.without(secrets) for finding in examine(server, database)]
     models = [finding.without(secrets) for finding in examine_models()]
-    if wants_json():
+    if output.wants_json():
         all_is_well = all(finding.ok for finding in found + models)
-        print_json({"ok": all_is_well, "findings": [asdict(finding) for finding in found + models]})
+        output.print_json({"ok": all_is_well, "findings": [asdict(finding) for finding in found + models]})
     else:
         for finding in found + models:
             mark = click.style("ok   ", fg="green") if finding.ok else click.style("wrong", fg="red")
-            click.echo(f"{mark} {finding.name:<15} {plain(finding.detail)}")
+            click.echo(f"{mark} {finding.name:<15} {output.plain(finding.detail)}")
             if finding.next_step:
-                click.echo(f"{'':21} -> {plain(finding.next_step)}")
+                click.echo(f"{'':21} -> {output.plain(finding.next_step)}")
     if not all(finding.ok for finding in found):
         context.exit(ConnectionError.exit_code)
     if not all(finding.ok for finding in models):
@@ -121,7 +111,7 @@ def doctor_command(context: click.Context) -> None:
     "--open/--no-open", "open_it", default=True, show_default=False, help="Open the address, or only print it."
 )
 @click.option("--show-password", is_flag=True, help="Print the password too.")
-@json_option
+@output.json_option
 @click.pass_obj
 def browser_command(
     settings: Settings,
@@ -151,19 +141,19 @@ def browser_command(
     login = {"url": url, "username": where.username, "password_file": where.password_file}
     if show_password:
         login["password"] = server.password()
-    if wants_json():
-        print_json(login)
+    if output.wants_json():
+        output.print_json(login)
     else:
         for name, value in login.items():
             click.echo(f"{name.replace('_', ' '):<14}{value}")
     if open_it and not webbrowser.open(url):
-        say("no web browser could be opened here: open the address yourself")
+        output.say("no web browser could be opened here: open the address yourself")
 
 
 @click.command("backup")
 @FILE
 @click.option("--force", is_flag=True, help="Overwrite FILE if it is there already.")
-@json_option
+@output.json_option
 @click.pass_obj
 def backup_command(settings: Settings, *, file: Path, force: bool) -> None:
     """Write the whole graph of the embedded Neo4j into one file: every namespace, messages and history too.
@@ -180,7 +170,7 @@ def backup_command(settings: Settings, *, file: Path, force: bool) -> None:
 @click.command("restore")
 @FILE
 @click.option("--force", "--yes", is_flag=True, help="Replace the graph that is there, without asking.")
-@json_option
+@output.json_option
 @click.pass_obj
 def restore_command(settings: Settings, *, file: Path, force: bool) -> None:
     """Have the graph of a backup in the embedded Neo4j, in place of the one that is there.
@@ -190,7 +180,7 @@ def restore_command(settings: Settings, *, file: Path, force: bool) -> None:
     from memorygraph.server.backup import holds_graph, restore
 
     server = require_embedded(settings)
-    if not force and not wants_json() and sys.stdin.isatty() and holds_graph(server):
+    if not force and not output.wants_json() and sys.stdin.isatty() and holds_graph(server):
         force = click.confirm(f"{server.home} holds a graph. Replace it with that of {file}?", err=True)
     with ExitStack() as shown:
         done = restore(server, file, overwrite=force, steps=ShownSteps(shown), download=BarWhenNeeded(shown))
@@ -198,11 +188,7 @@ def restore_command(settings: Settings, *, file: Path, force: bool) -> None:
 
 
 def require_embedded(settings: Settings) -> EmbeddedServer:
-    """The embedded server.
-
-    Raises:
-        MemoryGraphError: the settings name another server.
-    """
+    """The embedded server."""
     from memorygraph.server.embedded import EmbeddedServer
 
     if not settings.embedded:
@@ -215,11 +201,13 @@ def require_embedded(settings: Settings) -> EmbeddedServer:
 
 def print_backup(done: BackupReport, what: str) -> None:
     """Print what was saved or restored."""
-    if wants_json():
-        print_json(asdict(done))
+    if output.wants_json():
+        output.print_json(asdict(done))
         return
-    print_text(f"{what} {done.file}")
-    print_text(f"made {done.created_at}, Neo4j {done.neo4j}, {done.bytes:,} bytes; it took {done.elapsed_s:.0f} s")
+    output.print_text(f"{what} {done.file}")
+    output.print_text(
+        f"made {done.created_at}, Neo4j {done.neo4j}, {done.bytes:,} bytes; it took {done.elapsed_s:.0f} s"
+    )
 
 
 class ShownSteps:
@@ -228,21 +216,21 @@ class ShownSteps:
     def __init__(self, shown: ExitStack) -> None:
         self._shown = shown
         self._title = ""
-        self._bar: Bar | None = None
+        self._bar: output.Bar | None = None
         self._reached = 0
 
     def begin(self, title: str) -> None:
         """Name the step that begins."""
         self._shown.close()
         self._title, self._bar, self._reached = title, None, 0
-        say(f"{title} ...")
+        output.say(f"{title} ...")
 
     def reach(self, share: float) -> None:
         """Move its bar."""
         if not sys.stderr.isatty():
             return
         if self._bar is None:
-            self._bar = self._shown.enter_context(progress_bar(self._title))
+            self._bar = self._shown.enter_context(output.progress_bar(self._title))
             self._bar.total(100)
         reached = int(share * 100)
         self._bar.advance(reached - self._reached)
@@ -254,20 +242,16 @@ def print_saved_queries() -> None:
     from memorygraph.server.browser import saved_queries
 
     found = [(name, saved.about, sorted(saved.needs)) for name, saved in saved_queries().items()]
-    if wants_json():
-        print_json([{"name": name, "about": about, "parameters": needs} for name, about, needs in found])
+    if output.wants_json():
+        output.print_json([{"name": name, "about": about, "parameters": needs} for name, about, needs in found])
     else:
-        print_table(
+        output.print_table(
             ["name", "what it shows", "parameters"], ([n, about, ", ".join(needs)] for n, about, needs in found)
         )
 
 
 def saved_query_address(name: str | None, parameters: tuple[str, ...], settings: Settings) -> str:
-    """The part of Browser's address that fills its editor with a saved query.
-
-    Raises:
-        click.UsageError: there is no such query, or its parameters are wrong. Nothing was started.
-    """
+    """The part of Browser's address that fills its editor with a saved query."""
     from memorygraph.cli.graph import parameter
     from memorygraph.client import chosen_namespace
     from memorygraph.server.browser import saved_queries
@@ -294,7 +278,7 @@ def start_embedded(server: EmbeddedServer | None = None) -> ServerStatus:
     found = server.status()
     if found.running:
         return found
-    say("starting Neo4j ...")
+    output.say("starting Neo4j ...")
     with ExitStack() as shown:
         return server.up(BarWhenNeeded(shown))
 
@@ -307,7 +291,7 @@ class BarWhenNeeded:
 
     def total(self, n: int) -> None:
         """How many bytes will come."""
-        self._bar = self._shown.enter_context(progress_bar("downloading Neo4j", in_bytes=True))
+        self._bar = self._shown.enter_context(output.progress_bar("downloading Neo4j", in_bytes=True))
         self._bar.total(n)
 
     def advance(self, n: int) -> None:
@@ -317,8 +301,8 @@ class BarWhenNeeded:
 
 def print_status(found: ServerStatus) -> None:
     """Print whether the embedded server runs, and where."""
-    if wants_json():
-        print_json(asdict(found))
+    if output.wants_json():
+        output.print_json(asdict(found))
         return
     if not found.running:
         click.echo(f"Neo4j {found.version} does not run; `memorygraph up` starts it")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from memorygraph.cli.output import say
+from memorygraph.cli import output
 
 if TYPE_CHECKING:
     from memorygraph.client import MemoryGraph
@@ -45,7 +45,7 @@ class Settings(NamedTuple):
 
             start_embedded()
         if "+ssc" in (self.named_uri or ""):
-            say("warning: a +ssc address encrypts, but does not check whom it talks to; use +s where you can")
+            output.say("warning: a +ssc address encrypts, but does not check whom it talks to; use +s where you can")
         # The environment's password is that of NEO4J_URI; the embedded server knows its own.
         auth = None if self.embedded and self.password is None else login(self.user, self.password)
         with MemoryGraph.connect(self.uri, auth, self.database, self.namespace) as graph:
@@ -61,3 +61,8 @@ def pass_graph(command: Callable[..., None]) -> Callable[..., None]:
         command(ctx.with_resource(ctx.obj.connect()), *arguments, **options)
 
     return connected
+
+
+def report_from_graph(command: Callable[..., None]) -> Callable[..., None]:
+    """Connect to the graph while a command runs, and give it the option --json too."""
+    return output.json_option(pass_graph(command))

@@ -1,9 +1,7 @@
-"""ContextScript: statements to batches of parameterized Cypher.
+"""ContextScript: statements to batches of parameterized Cypher, nodes before edges.
 
-The rulings are those of the language's specification: an edge needs nodes that stand before it, a
-declaration of a known id is an update, an id belongs to one kind, a deletion takes a node's edges along and
-frees the ids. So declarations are gathered into batches, nodes before edges, and a deletion is a barrier:
-what stands before it is written before it.
+A declaration of a known id is an update. A deletion takes a node's edges along and frees the ids: what stands before
+it is written before it.
 """
 
 from __future__ import annotations
@@ -15,13 +13,7 @@ from typing import Any
 
 from memorygraph.compiler.symbols import Kind, Stored, Symbol, SymbolTable
 from memorygraph.errors import MAX_PROBLEMS, Problem
-from memorygraph.languages.contextscript import (
-    ContextScriptProgram,
-    Deletion,
-    EdgeDeclaration,
-    GraphStatement,
-    NodeDeclaration,
-)
+from memorygraph.languages.contextscript import syntax
 from memorygraph.library import CYPHER
 from memorygraph.query import Query
 
@@ -43,7 +35,7 @@ class Compiled:
 
 
 def compile_program(
-    program: ContextScriptProgram, stored: Stored | None, *, namespace: str = "default", token: str = ""
+    program: syntax.ContextScriptProgram, stored: Stored | None, *, namespace: str = "default", token: str = ""
 ) -> Compiled:
     """Compile a program against what is stored, or, to check it without a database, against None."""
     compiler = _Compiler(program, stored, namespace, token)
@@ -53,21 +45,21 @@ def compile_program(
     return compiler.finish()
 
 
-def find_problems(program: ContextScriptProgram) -> Sequence[Problem]:
+def find_problems(program: syntax.ContextScriptProgram) -> Sequence[Problem]:
     """What is wrong with a program, as far as that can be told without a database."""
     return compile_program(program, None).problems
 
 
-def mentioned(program: ContextScriptProgram) -> list[str]:
+def mentioned(program: syntax.ContextScriptProgram) -> list[str]:
     """Every id that a program declares, uses or deletes, sorted: what the compiler must know about."""
     ids: set[str | None] = set()
     for statement in program.statements:
         match statement:
-            case NodeDeclaration():
+            case syntax.NodeDeclaration():
                 ids.add(statement.node_id)
-            case EdgeDeclaration():
+            case syntax.EdgeDeclaration():
                 ids.update((statement.edge_id, statement.from_node, statement.to_node))
-            case Deletion():
+            case syntax.Deletion():
                 ids.add(statement.id)
     return sorted(identifier for identifier in ids if identifier is not None)
 
@@ -140,7 +132,7 @@ def _given(**arguments: Any) -> dict[str, Any]:
 
 
 class _Compiler:
-    def __init__(self, program: ContextScriptProgram, stored: Stored | None, namespace: str, token: str) -> None:
+    def __init__(self, program: syntax.ContextScriptProgram, stored: Stored | None, namespace: str, token: str) -> None:
         self._program = program
         self._namespace = namespace
         self._token = token
@@ -157,12 +149,12 @@ class _Compiler:
         return Compiled(tuple(self._queries), tuple(problems), tuple(self._warnings), frozenset(self._unknown))
 
     @singledispatchmethod
-    def add(self, statement: GraphStatement) -> None:
+    def add(self, statement: syntax.GraphStatement) -> None:
         """Compile one statement; there is one method for each class of statements."""
         raise TypeError(f"no compiler for {type(statement).__name__}")
 
     @add.register
-    def node_declaration(self, statement: NodeDeclaration) -> None:
+    def node_declaration(self, statement: syntax.NodeDeclaration) -> None:
         symbol = self._declared_here(statement.node_id)
         given = _given(name=statement.name, data=statement.data)
         if symbol.kind is Kind.EDGE:
@@ -178,7 +170,7 @@ class _Compiler:
         self._symbols.declare_node(statement)
 
     @add.register
-    def edge_declaration(self, statement: EdgeDeclaration) -> None:
+    def edge_declaration(self, statement: syntax.EdgeDeclaration) -> None:
         former = self._declared_here(statement.edge_id)
         if former.kind is Kind.NODE:
             self._conflict(statement, "edge_id", former)
@@ -205,7 +197,7 @@ class _Compiler:
         change.set.update(given)
 
     @add.register
-    def deletion(self, statement: Deletion) -> None:
+    def deletion(self, statement: syntax.Deletion) -> None:
         symbol = self._symbols[statement.id]
         if symbol.kind is Kind.ABSENT:
             self._delete_absent(statement, symbol)
@@ -216,7 +208,7 @@ class _Compiler:
             self._batch.deleted_nodes.append(statement.id)
         self._symbols.delete(statement)
 
-    def _delete_absent(self, statement: Deletion, symbol: Symbol) -> None:
+    def _delete_absent(self, statement: syntax.Deletion, symbol: Symbol) -> None:
         if symbol.deleted_by is None:
             self._unknown.add(statement.id)
             message = f"`{statement.id}` is no known id, so there is nothing to delete"
@@ -239,7 +231,7 @@ class _Compiler:
             self._queries.extend(self._batch.queries(self._namespace, self._token))
         self._batch = _Batch()
 
-    def _check_end(self, statement: EdgeDeclaration, argument: str) -> None:
+    def _check_end(self, statement: syntax.EdgeDeclaration, argument: str) -> None:
         identifier: str | None = getattr(statement, argument)
         if identifier is None:
             return
@@ -257,7 +249,7 @@ class _Compiler:
                 message += self._symbols.suggestion(identifier)
             self._report(message, "unknown-node", statement, argument)
 
-    def _require(self, statement: GraphStatement, argument: str, given: Mapping[str, Any], *needed: str) -> None:
+    def _require(self, statement: syntax.GraphStatement, argument: str, given: Mapping[str, Any], *needed: str) -> None:
         missing = [f"`{name}`" for name in needed if name not in given]
         if missing:
             kind = "node" if argument == "node_id" else "edge"
@@ -265,13 +257,13 @@ class _Compiler:
             message = f"`{new}` does not exist yet, and a new {kind} needs {' and '.join(missing)}"
             self._report(message, "missing-argument", statement, argument)
 
-    def _conflict(self, statement: GraphStatement, argument: str, symbol: Symbol) -> None:
+    def _conflict(self, statement: syntax.GraphStatement, argument: str, symbol: Symbol) -> None:
         kind, wanted = ("an edge", "node") if symbol.kind is Kind.EDGE else ("a node", "edge")
         known = f"`{getattr(statement, argument)}` is already the id of {kind}, declared {self._symbols.place(symbol)}"
         message = f"{known}; choose another id for this {wanted}"
         self._report(message, "kind-conflict", statement, argument)
 
-    def _report(self, message: str, code: str, statement: GraphStatement, argument: str) -> None:
+    def _report(self, message: str, code: str, statement: syntax.GraphStatement, argument: str) -> None:
         if len(self._problems) < MAX_PROBLEMS:
             span = self._program.argument_span(statement, argument)
             self._problems.append(self._program.source.problem(message, code, span))

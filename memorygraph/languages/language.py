@@ -57,13 +57,6 @@ class Language:
         script: Script = resolve_name(self.reader)(text, file, strict=strict)
         return script
 
-    def parse_batches(self, stream: TextIO, size: int, file: str | None, *, strict: bool) -> Iterator[Any]:
-        """Read a stream as programs of at most `size` statements, where a language allows it."""
-        if self.batch_reader is None:
-            raise MemoryGraphError(f"a program in {self.name} is read as a whole, and not in batches")
-        programs: Iterator[Any] = resolve_name(self.batch_reader)(stream, size, file, strict=strict)
-        return programs
-
     def check(self, script: Script) -> list[Problem]:
         """Everything that can be found wrong in a script without a database."""
         return list(resolve_name(self.checker)(script) if self.checker else script.problems)
@@ -91,7 +84,7 @@ LANGUAGES: dict[str, Language] = {
             "contextscript",
             ".ctx",
             reader="memorygraph.languages.contextscript.reading:read_contextscript",
-            batch_reader="memorygraph.languages.contextscript.batches:read_batches",
+            batch_reader="memorygraph.languages.contextscript.reading:read_batches",
             checker="memorygraph.compiler.contextscript:find_problems",
             store="memorygraph.graph.loads:Loader",
         ),
@@ -193,4 +186,8 @@ def parse_batches(
     >>> [len(part.statements) for part in parse_batches(io.StringIO('del(id="a");' * 5), size=2)]
     [2, 2, 1]
     """
-    return language_of(None, language).parse_batches(stream, size, file, strict=strict)
+    reader = language_of(None, language).batch_reader
+    if reader is None:
+        raise MemoryGraphError(f"a program in {language} is read as a whole, and not in batches")
+    programs: Iterator[contextscript.ContextScriptProgram] = resolve_name(reader)(stream, size, file, strict=strict)
+    return programs

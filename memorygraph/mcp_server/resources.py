@@ -12,7 +12,7 @@ from urllib.parse import unquote
 from mcp_types import GetPromptResult, Prompt, PromptArgument, PromptMessage, TextContent
 
 from memorygraph.errors import MemoryGraphError
-from memorygraph.mcp_server.graph_tools import ShowConversationArguments, show_conversation
+from memorygraph.mcp_server.graph_tools import show_conversation
 from memorygraph.mcp_server.tools import DEFAULT_TOKENS
 from memorygraph.memory.pages import as_json
 
@@ -102,7 +102,7 @@ RESOURCES = (
         "memory://conversation/{name}",
         "Conversation",
         "The messages of a conversation",
-        lambda graph, parts: show_conversation.run(graph, ShowConversationArguments(name=parts["name"])).text,
+        lambda graph, parts: show_conversation.run(graph, name=parts["name"]).text,
     ),
 )
 
@@ -134,11 +134,7 @@ class PromptTemplate:
         return Prompt(name=self.name, title=self.title, description=self.description, arguments=[argument])
 
     def filled(self, arguments: dict[str, str]) -> GetPromptResult:
-        """The prompt with its argument.
-
-        Raises:
-            MemoryGraphError: the argument is missing.
-        """
+        """The prompt with its argument."""
         value = arguments.get(self.argument) or self.without
         if value is None:
             raise MemoryGraphError(f"the prompt `{self.name}` needs the argument `{self.argument}`")

@@ -187,11 +187,7 @@ class BackgroundGraph:
         self._graph: MemoryGraph | None = None
 
     def __call__(self) -> MemoryGraph:
-        """The graph, opened by the first call; other callers wait for it.
-
-        Raises:
-            ConnectionError: the server cannot be reached or started.
-        """
+        """The graph, opened by the first call; other callers wait for it."""
         with self._lock:
             if self._graph is None:
                 self._graph = self._stack.enter_context(self._open_graph())
@@ -217,11 +213,7 @@ class BackgroundGraph:
 
 
 def choose_tools(without: Iterable[str] = (), *, read_only: bool = False) -> dict[str, Tool]:
-    """The tools that a server offers: all but those, and, where it is only read from, none that writes.
-
-    Raises:
-        NotFoundError: there is no such tool.
-    """
+    """The tools that a server offers: all but those, and, where it is only read from, none that writes."""
     left_out = set(without)
     if unknown := sorted(left_out - TOOLS.keys()):
         raise NotFoundError(f"there is no tool `{unknown[0]}`; there are: {', '.join(TOOLS)}")

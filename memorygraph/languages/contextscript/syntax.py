@@ -34,18 +34,9 @@ class Bare:
     """In the annotation of a text field: it may also be written without quotes."""
 
 
-_ID = Spelling(
-    "an id",
-    "invalid-id",
-    GRAMMAR.token("Id"),
-    "it is made of letters, digits, `_` and `-`, and begins with a letter or digit",
-)
-_VERB = Spelling(
-    "a verb",
-    "invalid-verb",
-    GRAMMAR.token("Verb"),
-    "it is made of letters, digits, `_` and `-`, and begins with a letter",
-)
+_SPELT = "it is made of letters, digits, `_` and `-`, and begins with a letter"
+_ID = Spelling("an id", "invalid-id", GRAMMAR.token("Id"), f"{_SPELT} or digit")
+_VERB = Spelling("a verb", "invalid-verb", GRAMMAR.token("Verb"), _SPELT)
 
 
 def pattern_for_pydantic(spelling: Spelling) -> str:

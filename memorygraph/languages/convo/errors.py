@@ -26,9 +26,7 @@ _NAMES = {
     "ParameterName": "a parameter",
     "ParameterType": "the type of the parameter",
     "ReturnType": "a type",
-    "TextRest": "`}}`",
-    "QuoteRest": "`}}`",
-    "PlainRest": "`}}`",
+    **dict.fromkeys(("TextRest", "QuoteRest", "PlainRest"), "`}}`"),
 }
 # These may stand nearly everywhere, so that they are never what is missing.
 _ALWAYS = frozenset({"Note", "Separator", "ParameterType", "{{"})
@@ -92,10 +90,17 @@ class ConvoExplainer(Explainer):
         self._opened = opened = OpenScanner(text, place.start, offset, plain=self._plain)
         dashes = text.startswith("---", offset) and "HeredocText" in place.stop.expected
         quote = offset if dashes else opened.quote
-        if quote is not None:
-            return explain_unclosed_text(text, quote, opened.broken)
-        line_end = text.find("\n", opened.tag) if opened.tag is not None else -1
-        return self.explain_cut_tag(place, line_end) if 0 <= line_end < offset else None
+        if quote is None:
+            line_end = text.find("\n", opened.tag) if opened.tag is not None else -1
+            return self.explain_cut_tag(place, line_end) if 0 <= line_end < offset else None
+        if opened.broken is not None:
+            message = f"this text ends inside a word; in it, write `\\{text[opened.broken]}`"
+            return Finding(message, CODE, Span(opened.broken, opened.broken + 1))
+        finding = unclosed_text(text, quote)
+        if text.startswith("---", quote):
+            message = "this text between dashes is not closed: write a line of as many dashes below it"
+            return finding._replace(message=message)
+        return finding
 
     def hints_for(self, place: Place) -> Iterable[str]:
         """What to do about what was found, and which bracket is open."""
@@ -134,19 +139,6 @@ class ConvoExplainer(Explainer):
         ends = not place.found or (place.found in {")", "]", "}"} and kind != "{{")
         begins = place.found in {">", "@"} and begins_line(place.text, place.offset)
         return not_closed(place.source, at, kind) if ends or begins else ""
-
-
-def explain_unclosed_text(text: str, quote: int, broken: int | None) -> Finding:
-    """A text that is still open where the file ends, or where a message seems to begin."""
-    if broken is not None:
-        message = f"this text ends inside a word; in it, write `\\{text[broken]}`"
-        return Finding(message, CODE, Span(broken, broken + 1))
-    finding = unclosed_text(text, quote)
-    if text.startswith("---", quote):
-        return finding._replace(
-            message="this text between dashes is not closed: write a line of as many dashes below it"
-        )
-    return finding
 
 
 def hint_for_head(text: str, offset: int) -> str:
@@ -224,11 +216,10 @@ class OpenScanner:
     def read_text(self) -> None:
         """Read on in the text of a message, up to its end or an insertion."""
         found = _TEXT.match(self.text, self.position, self.end + 2)
-        self.position = found.end() if found else self.end
+        self.position = self.end
         if found and found["stop"] == "{{":
+            self.position = found.end()
             self.stack.append(("{{", self.position - 2))
-        else:
-            self.position = self.end
 
     def read_code(self) -> None:
         """Read one token of code."""
@@ -255,15 +246,12 @@ class OpenScanner:
 
     def read_dashes(self, start: int, dashes: str) -> None:
         """Read a text between dashes."""
-        count = min(len(dashes), 5)
-        closing = re.compile(rf"[^\n]*?-{{{count}}}|[\s\S]*?\n[ \t]*+-{{{count}}}")
+        closing = re.compile(rf"(?:[^\n]*?|[\s\S]*?\n[ \t]*+)-{{{min(len(dashes), 5)},}}+")
         found = closing.match(self.text, self.position)
         if found is None:
             self.quote = start
         else:
             self.position = found.end()
-            while self.text.startswith("-", self.position):
-                self.position += 1
 
     def close(self, bracket: str) -> None:
         """Close the innermost bracket, if this one closes it; in code, `}}` may be two braces."""

@@ -178,7 +178,8 @@ class Generation:
         """Ask the model until its answer has the wanted shape, telling it each time what did not fit."""
         instruction = record.instruction
         for attempt in range(1, attempts + 1):
-            messages, at = replace(record.prompt, instruction=render(instruction)).messages(), utc_now()
+            messages = replace(record.prompt, instruction=render(instruction)).messages()
+            at = datetime.now(UTC).isoformat()
             record.tried = attempt
             max_tokens = record.budget.limit if record.budget else None
             completion = self.models.complete(record.model, messages, fields, max_tokens)
@@ -217,7 +218,7 @@ def build_generation(
         ContextSource(
             print_expression(declared.use.value),
             require_data(evaluate(declared.use.value, declared.scope), "come into a prompt"),
-            Budget.parse(declared.use.budget.text) if declared.use.budget else None,
+            budget_of(declared.use),
         )
         for declared in visible
     )
@@ -238,7 +239,7 @@ def build_generation(
         unused=tuple(find_unused(expression, scope, visible)),
         budget=Budget.parse(limit.text) if isinstance(limit, syntax.NumberLiteral) else None,
         debug=literal_option(options, "debug", default=False),
-        at=utc_now(),
+        at=datetime.now(UTC).isoformat(),
         identity=identity,
     )
 
@@ -261,15 +262,15 @@ def find_unused(generate: syntax.Generate, scope: BlockScope, visible: Sequence[
             reason = "it is declared after this generate"
         else:
             reason = "the run did not come to its declaration"
-        yield describe_unused(use, reason)
+        yield Unused(print_expression(use.value), budget_of(use), reason)
     for declared in scope.call.caller:
-        yield describe_unused(declared.use, "the context of a caller does not reach what it calls")
+        reason = "the context of a caller does not reach what it calls"
+        yield Unused(print_expression(declared.use.value), budget_of(declared.use), reason)
 
 
-def describe_unused(use: syntax.Use, reason: str) -> Unused:
-    """A declared source that is not in the prompt, for the trace."""
-    budget = Budget.parse(use.budget.text) if use.budget else None
-    return Unused(print_expression(use.value), budget, reason)
+def budget_of(use: syntax.Use) -> Budget | None:
+    """The budget of a declared source, if it has one."""
+    return Budget.parse(use.budget.text) if use.budget else None
 
 
 def find_uses(node: syntax.AgentScriptSyntax) -> Iterator[syntax.Use]:
@@ -279,8 +280,3 @@ def find_uses(node: syntax.AgentScriptSyntax) -> Iterator[syntax.Use]:
             yield part
         elif not isinstance(part, syntax.Expression):
             yield from find_uses(part)
-
-
-def utc_now() -> str:
-    """The time now, in ISO 8601."""
-    return datetime.now(UTC).isoformat()

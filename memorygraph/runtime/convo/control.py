@@ -280,5 +280,3 @@ MISPLACED = {
     "in": "`in` stands in `foreach(item=in(list))`",
     **{name: f"`{name}` stands in `switch(…)`" for name in CASES},
 }
-
-NAMES_OF_CONTROL = frozenset({*BLOCKS, *FORMS, *MISPLACED})

@@ -77,10 +77,7 @@ class ModelAsker:
 
 
 class RunListener:
-    """Hears of the events of a run, one at a time, in order. What it raises fails the run.
-
-    A listener overrides the methods of the events that it wants to hear of.
-    """
+    """Hears of the events of a run that it overrides, one at a time, in order. What it raises fails the run."""
 
     def started(self, graph: NodeGraph) -> None:
         """A run begins."""
@@ -102,22 +99,17 @@ class RunListener:
 
 
 class RunOptions(TypedDict, total=False):
-    """The options of every way to run a graph.
+    """The options of every way to run a graph."""
 
-    `model` is asked in place of MEMORYGRAPH_MODEL, and `asker` in place of an OpenAI-compatible endpoint. `input` is
-    added as a message of the user before the last `goto`. `resume` are the steps of an interrupted run. `file` is the
-    name of the source in errors.
-    """
-
-    model: str | None
-    asker: Asker | None
-    input: Any
+    model: str | None  # asked in place of MEMORYGRAPH_MODEL
+    asker: Asker | None  # asked in place of an OpenAI-compatible endpoint
+    input: Any  # added as a message of the user before the last `goto`
     listener: RunListener | None
     permissions: Permissions
     max_steps: int
-    resume: Iterable[ConvoStep]
+    resume: Iterable[ConvoStep]  # the steps of an interrupted run
     summary: bool
-    file: str | None
+    file: str | None  # the name of the source in errors
 
 
 @dataclass

@@ -20,19 +20,12 @@ LAST = "last"  # to go on with the latest interrupted run of the program
 
 
 def run_graph(graph: GraphClient, program: ConvoProgram, request: RunRequest) -> RunResult:
-    """Run the graph of a conversation; the input is added to it as a message of the user.
-
-    Raises:
-        ScriptError: the conversation is wrong, or a statement in it cannot be executed.
-        ModelError: the model endpoint failed.
-        NotFoundError: there is no run to go on with.
-        ConflictError: the run to go on with is one of another conversation, or has ended.
-    """
+    """Run the graph of a conversation; the input is added to it as a message of the user."""
     if request.mock or request.agent or request.function:
         raise MemoryGraphError("a node graph is run without --mock, --agent and --function")
     if program.problems:
         raise ScriptError(list(program.problems))
-    stored = None if request.resume is None else find_stored(graph.scope, program.source, request.resume)
+    stored = None if request.resume is None else find_resumable(graph.scope, program.source, request.resume)
     store = open_store(graph.scope, program, request, stored)
     engine = Engine(
         program,
@@ -52,7 +45,7 @@ def run_graph(graph: GraphClient, program: ConvoProgram, request: RunRequest) ->
     return RunResult(to_plain(result.value), events, summaries, store.conversation, store.id)
 
 
-def find_stored(namespace: Namespace, source: Source, resume: str) -> StoredConvoRun:
+def find_resumable(namespace: Namespace, source: Source, resume: str) -> StoredConvoRun:
     """Find the run to go on with, which must be one of this program that has not ended."""
     stored = find_run(namespace, find_interrupted_run(namespace, source) if resume == LAST else resume)
     if stored.program_hash != program_id(source):
@@ -97,8 +90,6 @@ def step_event(step: ConvoStep) -> Event:
 
 def step_summary(step: ConvoStep) -> dict[str, Any]:
     """The main facts of a step, as the result of a run lists them."""
-    route = step.route
     facts = {"index": step.index, "branch": step.branch, "node": step.node, "input": step.input, "output": step.output}
-    taken = {"route": route.target if route else None, "why": route.why if route else None}
-    summary: dict[str, Any] = to_plain({**facts, **taken})
-    return summary
+    taken = {"route": step.route and step.route.target, "why": step.route and step.route.why}
+    return dict(to_plain({**facts, **taken}))

@@ -17,7 +17,7 @@ from memorygraph.runtime.convo.evaluator import Evaluator
 from memorygraph.runtime.convo.scope import Environment
 from memorygraph.runtime.convo.steps import GraphFailure
 from memorygraph.runtime.convo.transcript import SPEAKERS, TranscriptEntry
-from memorygraph.runtime.convo.values import UNDEFINED, ConvoType, copy_deeply, to_plain, truthy
+from memorygraph.runtime.convo.values import UNDEFINED, ConvoType, copy_deeply, is_number, to_plain, truthy
 from memorygraph.runtime.permissions import Permissions
 from memorygraph.runtime.values import ValueProblem
 
@@ -62,11 +62,10 @@ class Scene:
 
     def use_environment(self, environment: Environment) -> None:
         """Evaluate in an environment from here on, with the functions that know the visits."""
-        reads: dict[str, Callable[[Visit], Any]] = {
-            "getNodeInfo": Visit.info,
-            "getNodeInput": lambda visit: visit.info()["input"],
+        hooks = {
+            "getNodeInfo": partial(self.read_visit, Visit.info),
+            "getNodeInput": partial(self.read_visit, lambda visit: visit.info()["input"]),
         }
-        hooks = {name: partial(self.read_visit, read) for name, read in reads.items()}
         self.environment = replace(environment, hooks=hooks)
         self.evaluator = Evaluator(self.environment, self.program.source)
 
@@ -85,19 +84,15 @@ class Scene:
         self.environment.variables[STACK] = self.infos
         self.environment.variables[GRAPH_INPUT] = copy_deeply(self.visits[0].input)
 
-    def find_visit(self, which: Any) -> Visit | None:
-        """Find a visit by its index, or the latest visit of a node by its id."""
-        if isinstance(which, str):
-            return next((visit for visit in reversed(self.visits) if visit.node == which), None)
-        if isinstance(which, bool) or not isinstance(which, (int, float)) or which != int(which):
-            return None
-        index = int(which)
-        return self.visits[index] if -len(self.visits) <= index < len(self.visits) else None
-
     def read_visit(self, read: Callable[[Visit], Any], arguments: Sequence[Any]) -> Any:
-        """Read the visit that the argument names, or the current one; undefined where there is none."""
-        visit = self.find_visit(arguments[0] if arguments else -1)
-        return UNDEFINED if visit is None else read(visit)
+        """Read a visit by its index, the latest one of a node's id, or without an argument the current one."""
+        which, count = (arguments[0] if arguments else -1), len(self.visits)
+        if isinstance(which, str):
+            visit = next((visit for visit in reversed(self.visits) if visit.node == which), None)
+            return UNDEFINED if visit is None else read(visit)
+        if is_number(which) and -count <= which < count and which == int(which):
+            return read(self.visits[int(which)])
+        return UNDEFINED
 
     # Variables
 
@@ -164,14 +159,13 @@ class Scene:
         for child in node.children:
             if isinstance(child, syntax.FunctionMessage) or not self.is_enabled(child):
                 continue
-            if isinstance(child, syntax.CodeMessage):
-                if child.role in {"define", "do"}:
-                    self.evaluator.statements(child.statements, defining=child.role == "define")
-                    ends = child.statements and Span(child.statements[0].span[0], child.statements[-1].span[1])
-                    code = self.source_text(ends) if ends else ""
-                    messages.append(TranscriptEntry(child.role, code, self.tags(child)))
-            elif child.role in SPEAKERS:
+            if child.role in SPEAKERS and isinstance(child, syntax.TextMessage):
                 (system if child.role == "system" else messages).append(self.speech(child))
+            elif child.role in {"define", "do"} and isinstance(child, syntax.CodeMessage):
+                self.evaluator.statements(child.statements, defining=child.role == "define")
+                ends = child.statements and Span(child.statements[0].span[0], child.statements[-1].span[1])
+                code = self.source_text(ends) if ends else ""
+                messages.append(TranscriptEntry(child.role, code, self.tags(child)))
         return messages, system
 
     def tags(self, message: syntax.Message) -> tuple[str, ...]:
@@ -244,26 +238,24 @@ class Surroundings:
 
     def read(self, message: syntax.Message, *, resumed: bool) -> None:
         """Read a message, and execute the code in it."""
-        if isinstance(message, syntax.FunctionMessage):
-            if message.modifier == "call":
+        match message:
+            case syntax.FunctionMessage(modifier="call"):
                 self.hear(self.scene.recorded_call(message))
-        elif isinstance(message, syntax.CodeMessage):
-            if message.role == "result":
+            case syntax.CodeMessage(role="result"):
                 entry = self.scene.recorded_result(message)
                 self.hear(entry, entry.value)
-            elif message.role == "define" or (message.role == "do" and not resumed):
+            case syntax.CodeMessage(role="define" | "do") if message.role == "define" or not resumed:
                 self.scene.evaluator.statements(message.statements)
-        elif message.role == "goto":
-            self.end_visit()
-            # A `goto` without an id leads out of the graph.
-            if (id_ := id_in(message.head)) != OUTSIDE or OUTSIDE in self.scene.graph.nodes:
-                self.visit = Visit(id_, self.heard)
-                self.groups.append([])
-        elif message.role == "exitGraph":
-            self.end_visit()
-        elif message.role in SPEAKERS:
-            entry = self.scene.speech(message)
-            self.hear(entry, entry.content)
+            case syntax.TextMessage(role="goto" | "exitGraph"):
+                self.end_visit()
+                # A `goto` without an id leads out of the graph.
+                leads_in = id_in(message.head) != OUTSIDE or OUTSIDE in self.scene.graph.nodes
+                if message.role == "goto" and leads_in:
+                    self.visit = Visit(id_in(message.head), self.heard)
+                    self.groups.append([])
+            case syntax.TextMessage() if message.role in SPEAKERS:
+                entry = self.scene.speech(message)
+                self.hear(entry, entry.content)
 
     def hear(self, entry: TranscriptEntry, value: Any = None) -> None:
         """Add what is said to the transcript; it may be the input of a node."""

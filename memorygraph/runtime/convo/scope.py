@@ -34,11 +34,11 @@ class Environment:
         return Environment(copy_deeply(self.variables), dict(self.functions), self.hooks, self.permissions)
 
 
+@dataclass
 class WorkBudget:
     """Counts what an evaluation does, so that every evaluation ends."""
 
-    def __init__(self) -> None:
-        self.done = 0
+    done: int = 0
 
     def spend(self, amount: int = 1) -> None:
         """Count some work."""
@@ -77,10 +77,6 @@ class ConvoScope:
         if self.depth >= MAX_CALL_DEPTH:
             raise ValueProblem(f"functions call each other more than {MAX_CALL_DEPTH} levels deep", "call-too-deep")
         return ConvoScope(self.environment, variables, self.defining, self.depth + 1, self.work)
-
-    def leave_body(self) -> ConvoScope:
-        """The scope of a type in the head of a function: without the variables of a body, and defining."""
-        return ConvoScope(self.environment, None, True, self.depth, self.work)
 
     def require_pure(self, name: str) -> None:
         """Refuse a call that a `define` may not make."""

@@ -233,12 +233,7 @@ BASIC: dict[str, ConvoType] = {
         Basic("boolean", "true or false", {"type": "boolean"}, to_boolean),
         Basic("any", "a value", {}, lambda value: value),
         Basic("object", "a map", {"type": "object"}, lambda value: value if isinstance(value, Mapping) else MISMATCH),
-        Basic(
-            "void",
-            "nothing",
-            {"type": "null"},
-            lambda value: UNDEFINED if value is None or value is UNDEFINED else MISMATCH,
-        ),
+        Basic("void", "nothing", {"type": "null"}, lambda value: UNDEFINED if value in (None, UNDEFINED) else MISMATCH),
     )
 }
 ANY, VOID = BASIC["any"], BASIC["void"]

@@ -19,6 +19,8 @@ from memorygraph.runtime.values import ValueProblem, describe_type
 MAX_TEXT_CHARACTERS = 10_000_000
 MAX_ITEMS = 100_000  # of one list, or keys of one map
 
+MAX_EXCERPT_CHARACTERS = 60  # of a value in a message
+
 
 class Undefined(Enum):
     """The type of `UNDEFINED`, its only instance, also as a copy or a pickle: what has no value."""
@@ -169,27 +171,21 @@ def is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-def read_member(value: Any, name: str) -> Any:
-    """Read `value.name`: a key of a map, an item of a list by its index, or `length`; else undefined."""
-    if isinstance(value, Mapping):
-        return value.get(name, UNDEFINED)
-    if isinstance(value, (list, str)) and name == "length":
-        return len(value)
-    if isinstance(value, list):
-        index = item_index(name)
-        return value[index] if index is not None and index < len(value) else UNDEFINED
-    return UNDEFINED
-
-
 def item_index(name: str) -> int | None:
     """The index that a part of a path is, or None."""
     return int(name) if re.fullmatch(r"0|[1-9][0-9]{0,8}", name) else None
 
 
 def read_at_path(value: Any, path: Iterable[str]) -> Any:
-    """Read what a path leads to in a value; undefined where it leads nowhere."""
+    """Read what a path of keys, indexes and `length` leads to in a value; undefined where it leads nowhere."""
     for name in path:
-        value = read_member(value, name)
+        if isinstance(value, Mapping):
+            value = value.get(name, UNDEFINED)
+        elif isinstance(value, (list, str)) and name == "length":
+            value = len(value)
+        else:
+            index = item_index(name) if isinstance(value, list) else None
+            value = value[index] if index is not None and index < len(value) else UNDEFINED
     return value
 
 
@@ -211,17 +207,13 @@ def name_kind(value: Any) -> str:
     return next((kind for type_, kind in kinds.items() if isinstance(value, type_)), None) or describe_type(value)
 
 
-def excerpt(value: Any, max_characters: int = 60) -> str:
-    """Show a value in a message: on one line, and cut.
-
-    >>> excerpt({"a": "x" * 100}, 12)
-    '{"a":"xxxxxx…'
-    """
+def excerpt(value: Any) -> str:
+    """Show a value in a message: on one line, and cut."""
     try:
         text = render_value(value) if value is UNDEFINED else compact(to_plain(value))
     except MemoryGraphError:
         return name_kind(value)
-    return text if len(text) <= max_characters else text[:max_characters] + "…"
+    return text if len(text) <= MAX_EXCERPT_CHARACTERS else text[:MAX_EXCERPT_CHARACTERS] + "…"
 
 
 def join_texts(pieces: Iterable[str], separator: str = "") -> str:

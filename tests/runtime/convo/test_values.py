@@ -226,3 +226,4 @@ def test_what_messages_call_a_value() -> None:
     values: list[Any] = [UNDEFINED, None, {}, [], 1, True, "", BASIC["string"]]
     kinds = ["undefined", "null", "a map", "a list", "a number", "a boolean", "a text", "a type"]
     assert list(map(name_kind, values)) == kinds
+    assert excerpt({"a": "x" * 100}) == '{"a":"' + "x" * 54 + "…"

@@ -46,7 +46,7 @@ def set_variable(scope: ConvoScope, name: Any, second: Any, *more: Any) -> Any:
 
 
 @builtin("print", pure=False)
-def print_values(*values: Any) -> Any:
+def print_on_stderr(*values: Any) -> Any:
     """Print values on the standard error, without their control characters; give the last one."""
     text = " ".join(map(render_value, values))
     sys.stderr.write("".join(c for c in text if c.isprintable() or c in "\n\t") + "\n")
@@ -85,10 +85,7 @@ DATE_FIELD = re.compile("|".join(["'([^']*)'", *sorted(DATE_FIELDS, key=len, rev
 
 @builtin("dateTime", pure=False)
 def format_date_time(layout: Any = UNDEFINED, at: Any = UNDEFINED) -> str:
-    """Format a time, or the present one, in a layout such as `yyyy-MM-dd HH:mm:ss`; else as in ISO 8601.
-
-    A time is in milliseconds since 1970, or a text as in ISO 8601. Text of a layout stands in single quotes.
-    """
+    """Format a time, or the present one, in a layout such as `yyyy-MM-dd 'at' HH:mm`; else as in ISO 8601."""
     moment = read_time(at)
     if layout is UNDEFINED:
         return moment.isoformat(timespec="seconds")
@@ -99,7 +96,7 @@ def format_date_time(layout: Any = UNDEFINED, at: Any = UNDEFINED) -> str:
 
 
 def read_time(at: Any) -> datetime:
-    """Read a time in milliseconds or as in ISO 8601; undefined is the present."""
+    """Read a time in milliseconds since 1970, or as in ISO 8601; undefined is the present."""
     try:
         if at is UNDEFINED:
             return datetime.now().astimezone()
@@ -116,10 +113,7 @@ def read_time(at: Any) -> datetime:
 
 
 def request(method: str, name: str, scope: ConvoScope, *values: Any) -> Any:
-    """Make a request; give the JSON value or the text of the answer, or null where it is empty.
-
-    The second value is the body: as JSON, or as it is where it is a text; for a GET it is the query.
-    """
+    """Make a request to a URL with a body or a query; give the JSON value or the text of the answer, or null."""
     if not 1 <= len(values) <= 2:
         raise ValueProblem(f"`{name}` takes a URL and a body, and was given {len(values)}", "invalid-argument-count")
     base, path = split_url(require_text(values[0], f"the URL of `{name}`"))

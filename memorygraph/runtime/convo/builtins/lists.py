@@ -116,7 +116,8 @@ def find_match(items: Any, match: Any) -> Any:
 def remove_match(items: Any, match: Any) -> bool:
     """Remove the first item that matches from the list itself, and say whether there was one."""
     found = require_list("aryRemoveMatch", items)
-    index = next((index for index, item in enumerate(found) if matches(item, match)), None)
-    if index is not None:
-        del found[index]
-    return index is not None
+    for index, item in enumerate(found):
+        if matches(item, match):
+            del found[index]
+            return True
+    return False

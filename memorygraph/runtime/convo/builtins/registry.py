@@ -55,9 +55,7 @@ FUNCTIONS: dict[str, Builtin] = {}  # by the name in Convo-Lang
 
 
 def builtin(name: str, *, pure: bool = True, measured: bool = True) -> Callable[[Implementation], Implementation]:
-    """Add a Python function to the table; the number of its arguments is that of its parameters.
-
-    A first parameter that is called `scope` takes the scope of the call.
+    """Add a Python function to the table by its parameters; a first one that is called `scope` takes the scope.
 
     >>> @builtin("double")
     ... def double(value): return value * 2
