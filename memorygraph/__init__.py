@@ -1,6 +1,6 @@
 """A knowledge-graph memory server: scripts and conversations, compiled to Cypher, kept in Neo4j.
 
-The names below are the public surface. They are imported when they are first used, so that
+The names below are the public surface. Most are imported when they are first used, so that
 `memorygraph --help` loads neither the Neo4j driver nor a parser.
 """
 
@@ -9,21 +9,22 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from memorygraph.errors import (
+    ConflictError,
+    ConnectionError,
+    DownloadError,
+    MemoryGraphError,
+    ModelError,
+    NotFoundError,
+    Problem,
+    ProgramError,
+    QueryError,
+    ScriptError,
+)
+
 if TYPE_CHECKING:
     from memorygraph.aio import AsyncMemoryGraph
     from memorygraph.client import MemoryGraph
-    from memorygraph.errors import (
-        ConflictError,
-        ConnectionError,
-        DownloadError,
-        MemoryGraphError,
-        ModelError,
-        NotFoundError,
-        Problem,
-        ProgramError,
-        QueryError,
-        ScriptError,
-    )
     from memorygraph.graph.elements import Edge, Hit, Neighbour, Node
     from memorygraph.graph.history import Change, Revision, Snapshot
     from memorygraph.graph.loads import LoadReport, Provenance
@@ -79,18 +80,6 @@ __all__ = [
 _HOMES = {
     "memorygraph.aio": ("AsyncMemoryGraph",),
     "memorygraph.client": ("MemoryGraph",),
-    "memorygraph.errors": (
-        "ConflictError",
-        "ConnectionError",
-        "DownloadError",
-        "MemoryGraphError",
-        "ModelError",
-        "NotFoundError",
-        "Problem",
-        "ProgramError",
-        "QueryError",
-        "ScriptError",
-    ),
     "memorygraph.graph.elements": ("Edge", "Hit", "Neighbour", "Node"),
     "memorygraph.server.embedded": ("EmbeddedServer",),
     "memorygraph.graph.history": ("Change", "Revision", "Snapshot"),

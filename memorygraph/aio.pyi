@@ -216,7 +216,7 @@ class AsyncEntities:
     async def create(self, entities: Sequence[Entity]) -> CreatedEntities:
         """Create entities; the observations of one that exists are added to it."""
     async def relate(self, relations: Sequence[Relation]) -> CreatedRelations:
-        """Create relations between entities that exist."""
+        """Create relations between entities that exist; a `NotFoundError` names missing ends, and nothing is stored."""
     async def observe(self, observations: Sequence[Observations]) -> list[AddedObservations]:
         """Add observations to entities that exist; returns the new ones, in the order of the request."""
     async def delete(self, names: Sequence[str]) -> dict[str, int]:

@@ -28,11 +28,7 @@ class Budget:
 
     @classmethod
     def parse(cls, text: str) -> Budget:
-        """Read a budget.
-
-        Raises:
-            MemoryGraphError: the budget is invalid, its unit is unknown, or it leaves room for nothing.
-        """
+        """Read a budget that leaves room for something."""
         match = _AMOUNT.fullmatch(text.strip())
         if match is None:
             raise MemoryGraphError(f"`{text}` is no budget; {UNITS}")

@@ -12,7 +12,7 @@ import os
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, TextIO
+from typing import TYPE_CHECKING, Any, Self, TextIO, TypeVar
 
 from memorygraph.budget import Budget
 from memorygraph.errors import MemoryGraphError, NotFoundError, Problem, Source
@@ -20,10 +20,12 @@ from memorygraph.graph import elements, exports
 from memorygraph.graph.batches import load_batches
 from memorygraph.graph.connection import READ_SECONDS, Connection
 from memorygraph.graph.elements import Edge, Hit, Neighbour, Node
+from memorygraph.graph.history import Change, Revision, Snapshot, history_of, list_revisions, purge, snapshot
 from memorygraph.graph.loads import Loader, LoadReport, Provenance
 from memorygraph.graph.namespace import Namespace, NamespaceInfo, drop_namespace, list_namespaces
 from memorygraph.graph.readonly import check_nesting, check_reads_only
 from memorygraph.graph.schema import apply_schema
+from memorygraph.graph.undo import undo_revision
 from memorygraph.languages import LANGUAGES, Script, language_of, parse, parse_batches
 from memorygraph.languages.contextscript import ContextScriptProgram, Deletion
 from memorygraph.messages.graph import MessageGraph
@@ -42,7 +44,6 @@ from memorygraph.server.embedded import EmbeddedServer
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from memorygraph.graph.history import Change, Revision, Snapshot
     from memorygraph.languages.agentscript.syntax import Field
     from memorygraph.memory.chat import Chat
     from memorygraph.memory.entities import Entities
@@ -58,6 +59,7 @@ MAX_NAMESPACE = 200
 MAX_NEIGHBOURS = 20
 
 Progress = Callable[[int], None]
+Found = TypeVar("Found")
 
 
 class MemoryGraph:
@@ -185,18 +187,14 @@ class MemoryGraph:
         with open_script(path) as stream:
 
             def programs() -> Iterator[ContextScriptProgram]:
-                stream.seek(0)
+                stream.seek(0)  # it is read twice: checked as a whole, then stored
                 return parse_batches(stream, name, size=batch, strict=strict, file=str(path))
 
             return load_batches(self._loader, programs, restart=restart, progress=progress, provenance=provenance)
 
     @staticmethod
     def check(
-        source: str | Script,
-        language: str = "contextscript",
-        *,
-        strict: bool = False,
-        file: str | None = None,
+        source: str | Script, language: str = "contextscript", *, strict: bool = False, file: str | None = None
     ) -> list[Problem]:
         """Everything that can be found wrong in a script without a database; empty when all is well.
 
@@ -239,18 +237,9 @@ class MemoryGraph:
         from memorygraph.runtime.runs import RunRequest
 
         program = _script(source, language)
+        allowed = Permissions.of(allow_tools, allow_hosts)
         request = RunRequest(
-            input,
-            model,
-            Path(folder),
-            agent,
-            function,
-            Permissions.of(allow_tools, allow_hosts),
-            max_steps,
-            mock,
-            listener,
-            ask,
-            resume,
+            input, model, Path(folder), agent, function, allowed, max_steps, mock, listener, ask, resume
         )
         result: RunResult = LANGUAGES[program.language].run(self, program, request)
         return result
@@ -315,10 +304,7 @@ class MemoryGraph:
         Raises:
             NotFoundError: there is no node of this id.
         """
-        node = elements.find_node(self.scope, identifier)
-        if node is None:
-            raise self._not_found("node", identifier)
-        return node
+        return self._require(elements.find_node(self.scope, identifier), "node", identifier)
 
     def edge(self, identifier: str) -> Edge:
         """The edge with this id.
@@ -326,10 +312,7 @@ class MemoryGraph:
         Raises:
             NotFoundError: there is no edge of this id.
         """
-        edge = elements.find_edge(self.scope, identifier)
-        if edge is None:
-            raise self._not_found("edge", identifier)
-        return edge
+        return self._require(elements.find_edge(self.scope, identifier), "edge", identifier)
 
     def element(self, identifier: str) -> Node | Edge:
         """The node or the edge with this id.
@@ -337,10 +320,8 @@ class MemoryGraph:
         Raises:
             NotFoundError: there is neither.
         """
-        found = elements.find_node(self.scope, identifier) or elements.find_edge(self.scope, identifier)
-        if found is None:
-            raise self._not_found("node or edge", identifier)
-        return found
+        node = elements.find_node(self.scope, identifier)
+        return node or self._require(elements.find_edge(self.scope, identifier), "node or edge", identifier)
 
     def neighbours(self, identifier: str, depth: int = 1) -> list[Neighbour]:
         """The nodes at most `depth` edges away from a node, in or out, nearest first.
@@ -380,10 +361,8 @@ class MemoryGraph:
             MemoryGraphError: the budget is invalid.
             ModelError: the embedding model failed.
         """
-        limits = Budget.parse(budget) if isinstance(budget, str) else budget
-        return self._recaller(
-            text, budget=limits, limit=limit, at=at, conversation=conversation, kinds=kinds, steps=steps
-        )
+        of = Budget.parse(budget) if isinstance(budget, str) else budget
+        return self._recaller(text, budget=of, limit=limit, at=at, conversation=conversation, kinds=kinds, steps=steps)
 
     @cached_property
     def _recaller(self) -> Recaller:
@@ -482,14 +461,10 @@ class MemoryGraph:
         Raises:
             NotFoundError: nothing ever had this id, or its history was purged.
         """
-        from memorygraph.graph.history import history_of
-
         return history_of(self.scope, identifier)
 
     def revisions(self, limit: int = 20) -> list[Revision]:
         """The last loads of the namespace, the newest first."""
-        from memorygraph.graph.history import list_revisions
-
         if limit < 1:
             raise MemoryGraphError(f"at least one revision is asked for, and this is {limit}")
         return list_revisions(self.scope, limit)
@@ -503,8 +478,6 @@ class MemoryGraph:
             NotFoundError: there is no such revision, or what was before it was purged.
             ConflictError: a later revision has changed what this one did, or needs it; nothing was changed.
         """
-        from memorygraph.graph.undo import undo_revision
-
         return undo_revision(self.scope, revision, dry_run=dry_run, provenance=provenance)
 
     def at(self, revision: int | None = None, time: datetime | None = None) -> Snapshot:
@@ -514,8 +487,6 @@ class MemoryGraph:
             MemoryGraphError: there is neither a revision nor a time, or both.
             NotFoundError: there is no such revision yet, or the history that far back was purged.
         """
-        from memorygraph.graph.history import snapshot
-
         return snapshot(self.scope, revision, time)
 
     def purge(self, before: int | None = None) -> int:
@@ -523,8 +494,6 @@ class MemoryGraph:
 
         Returns how many former states were forgotten. The present stays, and so do the records of the loads.
         """
-        from memorygraph.graph.history import purge
-
         return purge(self.scope, before)
 
     def import_memory(self, path: str | Path) -> LoadReport:
@@ -615,14 +584,8 @@ class MemoryGraph:
         """
         from memorygraph.memory.remember import remember_text
 
-        return remember_text(
-            self.scope,
-            text,
-            model,
-            attempts=attempts,
-            budget=budget,
-            embedder=self._recaller.embedder,
-        )
+        embedder = self._recaller.embedder
+        return remember_text(self.scope, text, model, attempts=attempts, budget=budget, embedder=embedder)
 
     def chat(
         self,
@@ -643,14 +606,9 @@ class MemoryGraph:
         """
         from memorygraph.memory.chat import Chat
 
+        embedder = self._recaller.embedder
         return Chat(
-            self.scope,
-            conversation,
-            model,
-            attempts=attempts,
-            budget=budget,
-            history=history,
-            embedder=self._recaller.embedder,
+            self.scope, conversation, model, attempts=attempts, budget=budget, history=history, embedder=embedder
         )
 
     def thoughts(self) -> list[LogInfo]:
@@ -678,8 +636,10 @@ class MemoryGraph:
         drop_conversations(dropped)
         return drop_namespace(dropped)
 
-    def _not_found(self, kind: str, identifier: str) -> NotFoundError:
-        return NotFoundError(f"no {kind} `{identifier}` in namespace `{self.namespace}`; `search` finds ids by text")
+    def _require(self, found: Found | None, kind: str, identifier: str) -> Found:
+        if found is None:
+            raise NotFoundError(f"no {kind} `{identifier}` in namespace `{self.namespace}`; `search` finds ids by text")
+        return found
 
 
 def _script(source: str | Script, language: str, *, strict: bool = False, file: str | None = None) -> Script:

@@ -34,11 +34,13 @@ A `Problem` is one finding in a script, with its place. `check` returns problems
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
+MAX_SHOWN_LINE = 100  # characters
 MAX_PROBLEMS = 100  # reported for one script: nobody reads more
 
 
@@ -75,26 +77,17 @@ class Problem:
         place = f"{self.file or '<script>'}:{self.line}:{self.column}: {self.message}"
         if not self.source_line.strip():
             return place
-        shown, column = _window(self.source_line, self.column)
+        # Of a long line what surrounds the column is shown; control characters become visible blanks.
+        start = max(0, self.column - 1 - MAX_SHOWN_LINE // 2) if len(self.source_line) > MAX_SHOWN_LINE else 0
+        window = self.source_line[start : start + MAX_SHOWN_LINE]
+        shown = "".join(c if c.isprintable() else " " for c in window)
+        column = self.column - start
         caret = " " * (column - 1) + "^" * max(1, min(self.length, len(shown) - column + 1))
         return f"{place}\n    {shown}\n    {caret}"
 
     def as_dict(self) -> dict[str, str | int | None]:
         """The problem as `--json` prints it."""
-        return {
-            "file": self.file,
-            "line": self.line,
-            "column": self.column,
-            "message": self.message,
-            "code": self.code,
-        }
-
-
-def _window(line: str, column: int, width: int = 100) -> tuple[str, int]:
-    """Cut a long line to what surrounds the column; control characters become visible blanks."""
-    start = max(0, column - 1 - width // 2) if len(line) > width else 0
-    shown = "".join(c if c.isprintable() else " " for c in line[start : start + width])
-    return shown, column - start
+        return {"file": self.file, "line": self.line, "column": self.column, "message": self.message, "code": self.code}
 
 
 def printable(text: str) -> str:
@@ -124,12 +117,7 @@ class Source:
 
     @cached_property
     def _line_starts(self) -> list[int]:
-        starts = [0]
-        position = self.text.find("\n")
-        while position >= 0:
-            starts.append(position + 1)
-            position = self.text.find("\n", position + 1)
-        return starts
+        return [0, *(match.end() for match in re.finditer("\n", self.text))]
 
     def position(self, offset: int) -> tuple[int, int]:
         """The line and the column, both from 1, of the character at an offset."""

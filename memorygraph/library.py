@@ -49,11 +49,7 @@ class NamedQuery:
         return frozenset(PARAMETER.findall(self.text))
 
     def __call__(self, **parameters: Any) -> Query:
-        """The query with exactly the parameters that it uses.
-
-        Raises:
-            TypeError: a parameter is missing or unknown; a mistake in memorygraph itself.
-        """
+        """The query with exactly the parameters that it uses."""
         if parameters.keys() != self.parameters:
             wrong = sorted(self.parameters.symmetric_difference(parameters))
             raise TypeError(f"{self.name} ({self.file.name}:{self.line}): parameters {wrong} do not match")

@@ -18,12 +18,7 @@ STANDARD_INPUT = "-"
 
 @contextmanager
 def open_script(path: str | Path) -> Iterator[TextIO]:
-    """A script file, or standard input for `-`, that can be read more than once.
-
-    Raises:
-        NotFoundError: there is no such file.
-        MemoryGraphError: it cannot be read.
-    """
+    """A script file, or standard input for `-`, that can be read more than once."""
     with _open(path) as file:
         yield io.TextIOWrapper(file, encoding="utf-8", errors="surrogateescape", newline="")
 
@@ -43,11 +38,6 @@ def _open(path: str | Path) -> BinaryIO:
 
 
 def read_script(path: str | Path) -> str:
-    """The whole text of a script.
-
-    Raises:
-        NotFoundError: there is no such file.
-        MemoryGraphError: it cannot be read.
-    """
+    """The whole text of a script."""
     with open_script(path) as stream:
         return stream.read()

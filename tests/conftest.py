@@ -23,7 +23,7 @@ from memorygraph import MemoryGraph, MemoryGraphError
 from memorygraph.graph.connection import Connection, Transaction
 from memorygraph.query import Query
 from tests.examples import load_profile, profile
-from tests.shared_neo4j import Address, SharedNeo4j, folder_in_memory, new_namespace
+from tests.shared_neo4j import JVM_SETTINGS, Address, SharedNeo4j, folder_in_memory, new_namespace
 from tests.turns import Turns
 
 # A shell that starts the tests in its background has them ignore interrupts, and so would every process they start.
@@ -107,6 +107,15 @@ def _start_neo4j() -> None:
 def server() -> Address:
     """The address and the login of Neo4j: NEO4J_URI, or an embedded server with data of its own."""
     return SharedNeo4j(Path(os.environ[RUN_FOLDER])).address()
+
+
+@pytest.fixture(scope="module")
+def quick_java() -> Iterator[None]:
+    """The servers that tests of this module start are quick to start, and not to run for hours."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in JVM_SETTINGS.items():
+            patch.setenv(name, value)
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -19,7 +19,6 @@ from memorygraph.compiler import Stored, compile_program
 from memorygraph.graph.loads import LoadReport
 from memorygraph.graph.writes import COUNTS
 from memorygraph.languages import LANGUAGES, parse
-from memorygraph.languages.agentscript.printing import print_agentscript
 from memorygraph.languages.convo.syntax import ConvoSyntax
 from memorygraph.library import CYPHER
 from memorygraph.llm.completion import ToolCall
@@ -29,6 +28,7 @@ from memorygraph.runtime.pete.store import LogStore
 from memorygraph.runtime.runs import Event
 from memorygraph.scripted.replies import Reply, Request
 from tests.cases import PLACE, Case, read_cases
+from tests.languages.agentscript_text import print_agentscript
 from tests.runtime.convo.model import scripted
 from tests.runtime.pete import stored
 

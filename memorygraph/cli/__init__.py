@@ -9,44 +9,45 @@ from typing import Any
 
 import click
 
-from memorygraph.cli.output import AS_JSON
+from memorygraph.cli import output
 from memorygraph.cli.settings import Settings
+from memorygraph.errors import MemoryGraphError
 
 # Where each command lives. It is imported only when it is called, so that `--help` stays quick.
 _COMMANDS = {
     "up": ("server", "start the embedded Neo4j"),
     "down": ("server", "stop the embedded Neo4j"),
     "status": ("server", "say where the embedded Neo4j is"),
-    "doctor": ("doctor", "check the whole set-up and say the next step"),
-    "backup": ("backup", "write the embedded Neo4j's graph into a file"),
-    "restore": ("backup", "have the graph of a backup in the embedded Neo4j"),
+    "doctor": ("server", "check the whole set-up and say the next step"),
+    "backup": ("server", "write the embedded Neo4j's graph into a file"),
+    "restore": ("server", "have the graph of a backup in the embedded Neo4j"),
     "browser": ("server", "open Neo4j Browser"),
     "load": ("load", "store scripts in the graph"),
     "check": ("load", "find what is wrong in scripts, without a database"),
-    "run": ("run", "run a program"),
+    "run": ("programs", "run a program"),
     "programs": ("programs", "list, show or forget stored programs"),
-    "graph": ("graph", "draw a node graph"),
-    "repl": ("repl", "try AgentScript line by line"),
-    "query": ("read", "run Cypher"),
-    "show": ("read", "show a node or an edge"),
-    "neighbours": ("read", "show what is near a node"),
-    "search": ("read", "find nodes by their text"),
-    "recall": ("recall", "show what a text brings to mind"),
-    "export": ("read", "print the namespace as a script"),
-    "history": ("history", "show who changed a node or an edge, and from what"),
-    "revisions": ("history", "list the loads of the namespace"),
-    "undo": ("history", "take back what a load did"),
-    "purge": ("history", "forget what was deleted or changed"),
+    "graph": ("programs", "draw a node graph"),
+    "repl": ("programs", "try AgentScript line by line"),
+    "query": ("graph", "run Cypher"),
+    "show": ("graph", "show a node or an edge"),
+    "neighbours": ("graph", "show what is near a node"),
+    "search": ("graph", "find nodes by their text"),
+    "recall": ("memory", "show what a text brings to mind"),
+    "export": ("graph", "print the namespace as a script"),
+    "history": ("graph", "show who changed a node or an edge, and from what"),
+    "revisions": ("graph", "list the loads of the namespace"),
+    "undo": ("graph", "take back what a load did"),
+    "purge": ("graph", "forget what was deleted or changed"),
     "import": ("serve", "bring along the memory of the reference MCP server"),
     "adopt": ("serve", "bring along what mcp-neo4j-memory keeps here"),
     "serve": ("serve", "serve the memory to MCP clients"),
     "messages": ("messages", "read conversations and their versions"),
     "pete": ("pete", "let a model think, and read its thoughts"),
-    "remember": ("remember", "let a model write down what a text says"),
-    "chat": ("remember", "talk with a model that has a memory"),
-    "evaluate": ("recall", "measure recall on conversations"),
-    "delete": ("write", "delete a node or an edge"),
-    "namespaces": ("write", "list or drop namespaces"),
+    "remember": ("memory", "let a model write down what a text says"),
+    "chat": ("memory", "talk with a model that has a memory"),
+    "evaluate": ("memory", "measure recall on conversations"),
+    "delete": ("graph", "delete a node or an edge"),
+    "namespaces": ("graph", "list or drop namespaces"),
 }
 
 
@@ -65,13 +66,10 @@ class _LazyGroup(click.Group):
         """Run the command; an error ends in a message and its exit code, never in a traceback."""
         try:
             return super().invoke(ctx)
-        except Exception as error:
-            from memorygraph.cli.failure import print_error
-            from memorygraph.errors import MemoryGraphError
-
-            if not isinstance(error, MemoryGraphError):
-                raise
-            print_error(error, as_json=ctx.meta.get(AS_JSON, False))
+        except MemoryGraphError as error:
+            output.say_error(error)
+            if ctx.meta.get(output.AS_JSON):
+                output.print_json({"errors": output.error_records(error)})
             ctx.exit(error.exit_code)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
@@ -79,7 +77,7 @@ class _LazyGroup(click.Group):
             formatter.write_dl([(name, text) for name, (_, text) in _COMMANDS.items()])
 
 
-@click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "show_default": True})
 @click.option("--uri", metavar="URI", help="The Neo4j server [NEO4J_URI; without it the embedded server].")
 @click.option("--user", metavar="NAME", help="The user name [NEO4J_USERNAME, then neo4j].")
 @click.option("--password", metavar="PASSWORD", help="The password [NEO4J_PASSWORD].")
@@ -87,20 +85,13 @@ class _LazyGroup(click.Group):
 @click.option("--namespace", "-n", metavar="NAME", help="The namespace [MEMORYGRAPH_NAMESPACE, then default].")
 @click.version_option(package_name="memorygraph")
 @click.pass_context
-def cli(
-    ctx: click.Context,
-    uri: str | None,
-    user: str | None,
-    password: str | None,
-    database: str | None,
-    namespace: str | None,
-) -> None:
+def cli(ctx: click.Context, /, **options: str | None) -> None:
     """A knowledge graph as memory for language-model agents, kept in Neo4j.
 
     Exit codes: 0 done, 1 the script or the request is invalid or refused and nothing was changed, 2 wrong
     usage, 3 Neo4j cannot be reached or started, 4 the model endpoint failed.
     """
-    ctx.obj = Settings(uri, user, password, database, namespace)
+    ctx.obj = Settings(**options)
 
 
 def main() -> None:

@@ -1,51 +1,256 @@
-"""The command `graph`."""
+"""The commands on the graph, as it is and as it was, and on its namespaces."""
 
 from __future__ import annotations
 
-from pathlib import Path
+import json
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from memorygraph.cli.output import json_option, print_json, print_text, say
-from memorygraph.cli.settings import Settings
-from memorygraph.errors import MemoryGraphError, ScriptError
-from memorygraph.languages import parse
-from memorygraph.scripts import read_script
+from memorygraph.cli import output
+from memorygraph.cli.settings import Settings, pass_graph, report_from_graph
+
+if TYPE_CHECKING:
+    from memorygraph.client import MemoryGraph
+    from memorygraph.graph.history import Change, Revision, Snapshot
 
 
-@click.command("graph")
-@click.argument("file", metavar="FILE")
-@click.option("--format", "format_", type=click.Choice(["mermaid", "svg"]), default="mermaid", show_default=True)
-@click.option("--run", "run_", metavar="RUN", help="Draw the path of this run on it.")
-@click.option("--output", "-o", metavar="FILE", help="Write it there instead of printing it.")
-@json_option
-@click.pass_obj
-def graph_command(
-    settings: Settings, *, file: str, format_: str, run_: str | None, output: str | None, as_json: bool
-) -> None:
-    """Draw the node graph of a Convo-Lang file, with the path of a run on it when one is given."""
-    from memorygraph.runtime.convo.picture import draw
+class Moment(click.ParamType[int | datetime]):
+    """A revision, by its number, or a time in ISO 8601; one without a zone is local."""
 
-    program = parse(read_script(file), "convo", file=file)
-    if program.problems:
-        raise ScriptError(list(program.problems))
-    path: list[str] = []
-    exited = False
-    if run_ is not None:
-        from memorygraph.runtime.convo.store import find_run
+    name = "REVISION|TIME"
 
-        with settings.connect() as client:
-            kept = find_run(client.scope, run_)
-        path = [step.node for step in kept.steps if not step.branch]
-        exited = kept.status == "done"
-    picture = draw(program, format_, path, exited=exited)
-    if output is not None:
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | datetime:
+        """The number or the time that was given."""
+        if value.isdecimal():
+            return int(value)
         try:
-            Path(output).write_text(picture + "\n", "utf-8")
-        except OSError as error:
-            raise MemoryGraphError(f"the picture cannot be written to {output}: {error.strerror}") from error
-        say(f"written to {output}")
-    if as_json:
-        print_json({"format": format_, "picture": picture, "path": path, "errors": []})
-    elif output is None:
-        print_text(picture)
+            return datetime.fromisoformat(value)
+        except ValueError:
+            self.fail(f"{value!r} is neither a revision nor a time such as 2026-01-31T18:00", param, ctx)
+
+
+at_option = click.option("--at", "moment", type=Moment(), help="As it was at a revision or at a time.")
+
+
+def as_of(graph: MemoryGraph, moment: int | datetime) -> Snapshot:
+    """The graph as it was."""
+    return graph.at(time=moment) if isinstance(moment, datetime) else graph.at(moment)
+
+
+def parameter(text: str) -> tuple[str, Any]:
+    """`key=value`; the value is JSON where it can be read as such, and text otherwise."""
+    name, separator, value = text.partition("=")
+    if not separator or not name:
+        raise click.BadParameter(f"{text!r} is not of the form key=value")
+    try:
+        return name, json.loads(value)
+    except ValueError:
+        return name, value
+
+
+@click.command("query")
+@click.argument("cypher")
+@click.option("-p", "--parameter", "parameters", multiple=True, metavar="KEY=VALUE", help="A parameter; may repeat.")
+@click.option("--write", is_flag=True, help="Let the query change the graph.")
+@click.option(
+    "--seconds",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="N",
+    help="How long reading may take.  [default: 30]",
+)
+@output.json_option
+@click.pass_obj
+def query_command(
+    settings: Settings, *, cypher: str, parameters: tuple[str, ...], write: bool, seconds: float | None
+) -> None:
+    """Run Cypher and show its rows as they come; it can only read, unless --write is given.
+
+    $namespace is always set. A value of -p is read as JSON where it is JSON, and as text otherwise.
+    """
+    if write and seconds is not None:
+        raise click.UsageError("--seconds is for reading, and does not go with --write")
+    values = dict(map(parameter, parameters))
+    limit = {} if seconds is None else {"seconds": seconds}
+    with settings.connect() as graph:
+        rows = iter(graph.query(cypher, values, write=True)) if write else graph.stream(cypher, values, **limit)
+        if output.wants_json():
+            output.print_json_list(rows)
+        else:
+            output.print_rows(rows)
+
+
+@click.command("show")
+@click.argument("identifier", metavar="ID")
+@at_option
+@report_from_graph
+def show_command(graph: MemoryGraph, *, identifier: str, moment: int | datetime | None) -> None:
+    """Show the node or the edge with this id, as it is or as it was."""
+    element = (graph if moment is None else as_of(graph, moment)).element(identifier)
+    kind = type(element).__name__.lower()
+    if output.wants_json():
+        output.print_json({"kind": kind, **element.as_dict()})
+    else:
+        output.print_table((kind, ""), list(element.as_dict().items()))
+
+
+@click.command("neighbours")
+@click.argument("identifier", metavar="ID")
+@click.option("--depth", default=1, type=click.IntRange(1, 20), metavar="N", help="How many edges away.")
+@report_from_graph
+def neighbours_command(graph: MemoryGraph, *, identifier: str, depth: int) -> None:
+    """Show the nodes at most so many edges away from a node, in or out, nearest first."""
+    found = graph.neighbours(identifier, depth)
+    if output.wants_json():
+        output.print_json([neighbour.as_dict() for neighbour in found])
+        return
+    rows = [
+        (node.distance, node.id, node.name, f"{edge.from_node} {edge.verb} {edge.to_node}", edge.weight)
+        for node in found
+        for edge in node.edges
+    ]
+    output.print_table(("distance", "id", "name", "edge", "weight"), rows)
+
+
+@click.command("search")
+@click.argument("text")
+@click.option("--limit", default=10, type=click.IntRange(1, 1000), metavar="N", help="At most so many.")
+@report_from_graph
+def search_command(graph: MemoryGraph, *, text: str, limit: int) -> None:
+    """Find nodes by the words of their name and data, best first. Any text is a valid search."""
+    output.print_list(
+        graph.search(text, limit),
+        ("score", "id", "name", "data"),
+        lambda hit: (round(hit.score, 2), hit.id, hit.node.name, hit.node.data),
+        if_empty="nothing found",
+    )
+
+
+@click.command("export")
+@click.option(
+    "--format",
+    "form",
+    default="contextscript",
+    type=click.Choice(["contextscript", "jsonl", "graphml", "server-memory"]),
+)
+@at_option
+@pass_graph
+def export_command(graph: MemoryGraph, *, form: str, moment: int | datetime | None) -> None:
+    """Print the whole namespace, as it is or as it was; as ContextScript it loads back to the same graph."""
+    with output.whole_output() as file:
+        (graph if moment is None else as_of(graph, moment)).export_to(file, form)
+
+
+@click.command("delete")
+@click.argument("identifier", metavar="ID")
+@report_from_graph
+def delete_command(graph: MemoryGraph, *, identifier: str) -> None:
+    """Delete a node with all its edges, or an edge."""
+    report = graph.delete(identifier)
+    message = f"deleted: {report.nodes_deleted} nodes, {report.edges_deleted} edges"
+    output.print_done({**report.as_dict(), "errors": []}, message)
+
+
+@click.group("namespaces")
+def namespaces_command() -> None:
+    """List or drop namespaces."""
+
+
+@namespaces_command.command("list")
+@report_from_graph
+def list_namespaces_command(graph: MemoryGraph) -> None:
+    """Show every namespace, its revision, and how much it holds."""
+    output.print_list(graph.namespaces(), ("namespace", "revision", "nodes", "edges"))
+
+
+@namespaces_command.command("drop")
+@click.argument("name")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@output.json_option
+@click.pass_obj
+def drop_namespaces_command(settings: Settings, *, name: str, yes: bool) -> None:
+    """Delete a namespace and all it holds."""
+    if not yes:
+        click.confirm(f"Delete namespace {name} and everything in it?", abort=True, err=True)
+    with settings.connect() as graph:
+        dropped = graph.drop_namespace(name)
+    output.print_done(dropped.as_dict(), f"dropped {name}: {dropped.nodes} nodes, {dropped.edges} edges")
+
+
+@click.command("history")
+@click.argument("identifier", metavar="ID")
+@report_from_graph
+def history_command(graph: MemoryGraph, *, identifier: str) -> None:
+    """Show who changed a node or an edge, when and from what; also of one that is deleted."""
+    output.print_list(
+        graph.history(identifier),
+        ("revision", "at", "", "what", "by", "file"),
+        lambda c: (c.revision, format_time(c.at), c.action, difference_of(c), asked_by(c), c.file),
+    )
+
+
+@click.command("revisions")
+@click.option("--limit", default=20, type=click.IntRange(1, 100_000), metavar="N", help="At most so many.")
+@report_from_graph
+def revisions_command(graph: MemoryGraph, *, limit: int) -> None:
+    """List the loads of the namespace, the newest first."""
+
+    def row(of: Revision) -> tuple[Any, ...]:
+        what = f"undo of {of.undoes}" if of.undoes else of.language
+        return of.revision, format_time(of.at), what, output.counted(of.counts), asked_by(of), of.file
+
+    columns = ("revision", "at", "what", "changed", "by", "file")
+    output.print_list(graph.revisions(limit), columns, row, if_empty="nothing was ever loaded here")
+
+
+@click.command("undo")
+@click.argument("revision", type=click.IntRange(min=1))
+@click.option("--dry-run", is_flag=True, help="Do everything, report it, and roll back.")
+@report_from_graph
+def undo_command(graph: MemoryGraph, *, revision: int, dry_run: bool) -> None:
+    """Take back what a revision did, by a new one; refused if a later one has changed that, or needs it.
+
+    What it created is deleted, what it changed or deleted becomes what it was. An undo can be undone, too.
+    """
+    report = graph.undo(revision, dry_run=dry_run)
+    if output.wants_json():
+        output.print_json({**report.as_dict(), "errors": []})
+        return
+    click.echo(f"revision {revision} undone by revision {report.revision} of namespace {report.namespace}")
+    output.print_counts(report)
+    if dry_run:
+        output.say("a dry run: nothing was changed")
+
+
+@click.command("purge")
+@click.option("--before", type=click.IntRange(min=0), metavar="REVISION", help="Keep what was so from this one on.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@report_from_graph
+def purge_command(graph: MemoryGraph, *, before: int | None, yes: bool) -> None:
+    """Forget what was deleted and what was changed from; the present stays. This cannot be undone."""
+    if not yes:
+        what = "everything that is no longer so" if before is None else f"what was so before revision {before}"
+        click.confirm(f"Forget {what} in namespace {graph.namespace}?", abort=True, err=True)
+    forgotten = graph.purge(before)
+    output.print_done({"forgotten": forgotten}, f"forgotten: {forgotten} former states of nodes and edges")
+
+
+def format_time(at: datetime | None) -> str:
+    """A time in the zone of this machine."""
+    return at.astimezone().strftime("%Y-%m-%d %H:%M:%S") if at else ""
+
+
+def asked_by(of: Change | Revision) -> str:
+    """Who asked for a load, with which model, and where: `chat (gpt-5-mini) in chat`."""
+    model = f"({of.model})" if of.model and of.by else of.model
+    return " ".join(part for part in (of.by, model, of.conversation and f"in {of.conversation}") if part)
+
+
+def difference_of(change: Change) -> str:
+    """The values of an element that differ: `name: Ada → Ada Lovelace`."""
+    before, after = change.before or {}, change.after or {}
+    if not (before and after):
+        return ", ".join(f"{name}: {value}" for name, value in (before or after).items())
+    names = [name for name in {**before, **after} if before.get(name) != after.get(name)]
+    return ", ".join(f"{name}: {before.get(name)} → {after.get(name)}" for name in names)

@@ -4,19 +4,11 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from memorygraph.cli.output import (
-    count_progress,
-    json_option,
-    print_json,
-    print_no_errors,
-    print_table,
-    print_text,
-    say,
-)
+from memorygraph.cli import output
 from memorygraph.cli.settings import Settings
 from memorygraph.errors import ScriptError
 from memorygraph.languages import LANGUAGES, Script, language_of, parse
@@ -42,13 +34,10 @@ _strict = click.option("--strict", is_flag=True, help="Accept only the language'
 @click.option("--dry-run", is_flag=True, help="Do everything, report it, and roll back.")
 @click.option("--show-cypher", is_flag=True, help="Print the Cypher that would run, and change nothing.")
 @click.option(
-    "--batch",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Commit every N statements; goes on after a break.",
+    "--batch", type=click.IntRange(min=1), metavar="N", help="Commit every N statements; goes on after a break."
 )
 @click.option("--restart", is_flag=True, help="With --batch: begin anew after a break, not where it stopped.")
-@json_option
+@output.json_option
 @click.pass_obj
 def load_command(
     settings: Settings,
@@ -60,7 +49,6 @@ def load_command(
     show_cypher: bool,
     batch: int | None,
     restart: bool,
-    as_json: bool,
 ) -> None:
     """Store scripts in the graph, each file in one transaction: all of it, or nothing.
 
@@ -79,10 +67,10 @@ def load_command(
         with settings.connect() as graph:
             for file in files:
                 name = language_name(file, language)
-                with count_progress(f"storing {Path(file).name}") as bar:
+                with output.progress_bar(f"storing {Path(file).name}") as bar:
                     load = partial(graph.load_file, file, name, strict=strict, batch=batch, restart=restart)
                     reports.append(load(progress=bar.advance))
-            print_reports(settings, graph, reports, as_json=as_json)
+            print_reports(settings, graph, reports)
         return
     # Errors that need no database are reported before one is started.
     scripts = [parse_file(file, language, strict=strict) for file in files]
@@ -91,22 +79,22 @@ def load_command(
             raise ScriptError(MemoryGraph.check(script))
     with settings.connect() as graph:
         if show_cypher:
-            print_queries([query for script in scripts for query in graph.compile(script)], as_json=as_json)
+            print_queries([query for script in scripts for query in graph.compile(script)])
             return
         reports = []
         for script in scripts:
-            with count_progress(f"storing {Path(script.source.file or '').name}") as bar:
+            with output.progress_bar(f"storing {Path(script.source.file or '').name}") as bar:
                 bar.total(len(script.statements))
                 reports.append(graph.load(script, dry_run=dry_run, progress=bar.advance))
-        print_reports(settings, graph, reports, as_json=as_json, dry_run=dry_run)
+        print_reports(settings, graph, reports, dry_run=dry_run)
 
 
 @click.command("check")
 @_files
 @_language
 @_strict
-@json_option
-def check_command(*, files: tuple[str, ...], language: str | None, strict: bool, as_json: bool) -> None:
+@output.json_option
+def check_command(*, files: tuple[str, ...], language: str | None, strict: bool) -> None:
     """Find what is wrong in scripts, without a database.
 
     An id that a script does not declare may be stored, so it is no error here; `load --dry-run` asks the
@@ -117,13 +105,13 @@ def check_command(*, files: tuple[str, ...], language: str | None, strict: bool,
     problems = [problem for file in files for problem in MemoryGraph.check(parse_file(file, language, strict=strict))]
     if problems:
         raise ScriptError(problems)
-    print_no_errors(as_json=as_json)
+    output.print_done({"errors": []}, "no errors")
 
 
 def parse_file(file: str, language: str | None, *, strict: bool) -> Script:
     """Parse a file, or standard input for `-`."""
-    name = "<stdin>" if file == STANDARD_INPUT else file
-    return parse(read_script(file), language_name(file, language), strict=strict, file=name)
+    shown = "<stdin>" if file == STANDARD_INPUT else file
+    return parse(read_script(file), language_name(file, language), strict=strict, file=shown)
 
 
 def language_name(file: str, language: str | None) -> str:
@@ -133,48 +121,41 @@ def language_name(file: str, language: str | None) -> str:
     return language_of(file, language).name
 
 
-def print_queries(queries: list[Query], *, as_json: bool) -> None:
+def print_queries(queries: list[Query]) -> None:
     """Print Cypher with its parameters, ready to be pasted into Neo4j Browser."""
-    if as_json:
-        print_json([{"text": query.text, "parameters": dict(query.parameters)} for query in queries])
+    if output.wants_json():
+        output.print_json([{"text": query.text, "parameters": dict(query.parameters)} for query in queries])
     else:
-        print_text("\n\n".join(map(str, queries)))
+        output.print_text("\n\n".join(map(str, queries)))
 
 
-def print_reports(
-    settings: Settings, graph: MemoryGraph, reports: list[LoadReport], *, as_json: bool, dry_run: bool = False
-) -> None:
+def print_reports(settings: Settings, graph: MemoryGraph, reports: list[LoadReport], *, dry_run: bool = False) -> None:
     """Print what loads have stored, with their warnings, and where it can be seen."""
-    if as_json:
+    if output.wants_json():
         documents = [{**report.as_dict(), "errors": []} for report in reports]
-        print_json(documents[0] if len(documents) == 1 else documents)
+        output.print_json(documents[0] if len(documents) == 1 else documents)
         return
     for report in reports:
-        for warning in report.warnings:
-            say(f"{warning}\n    (a warning)")
+        output.say_warnings(report)
         print_report(report)
     if dry_run:
-        say("a dry run: nothing was stored")
+        output.say("a dry run: nothing was stored")
     elif settings.embedded:
         from memorygraph.server.embedded import EmbeddedServer
 
         click.echo(f"see it in Neo4j Browser: {EmbeddedServer().status().browser_url}")
     else:
-        say(f"stored in namespace {graph.namespace} of {graph.connection.uri}")
+        output.say(f"stored in namespace {graph.namespace} of {graph.connection.uri}")
 
 
 def print_report(report: LoadReport) -> None:
     """Print what one load has stored."""
-    rows: list[tuple[Any, ...]] = [
-        ("nodes", report.nodes_created, report.nodes_updated, report.nodes_deleted),
-        ("edges", report.edges_created, report.edges_updated, report.edges_deleted),
-    ]
     click.echo(
         f"{report.file or 'script'}: {report.statements} statements in {report.elapsed_s:.2f} s, "
         f"revision {report.revision} of namespace {report.namespace}"
     )
-    print_table(("", "created", "updated", "deleted"), rows)
+    output.print_counts(report)
     if LANGUAGES[report.language].runner and report.file:
-        say(f"it is run by its name: memorygraph run --stored {Path(report.file).stem}")
+        output.say(f"it is run by its name: memorygraph run --stored {Path(report.file).stem}")
     if report.resumed_after:
-        say(f"went on after statement {report.resumed_after}, where an earlier run stopped")
+        output.say(f"went on after statement {report.resumed_after}, where an earlier run stopped")

@@ -11,8 +11,12 @@ from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 import click
 
+from memorygraph.errors import MemoryGraphError, ProgramError, ScriptError
+
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
+
+    from memorygraph.graph.loads import LoadReport
 
 MAX_TABLE_ROWS = 1000
 PIECE_CHARACTERS = 1 << 16
@@ -21,15 +25,24 @@ AS_JSON = "memorygraph.as_json"  # in the meta of click's context: --json was gi
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
-def note_json(ctx: click.Context, _: click.Parameter, value: bool) -> bool:  # noqa: FBT001 - click calls it so
-    """Remember that --json was given, for the errors of any command."""
+def note_json(ctx: click.Context, _: click.Parameter, value: bool) -> None:  # noqa: FBT001 - click calls it so
+    """Remember that --json was given, for all that the command prints, and for its errors."""
     ctx.meta[AS_JSON] = value
-    return value
 
 
 json_option: Callable[[Command], Command] = click.option(
-    "--json", "as_json", is_flag=True, callback=note_json, help="Print one JSON document and nothing else."
+    "--json",
+    "as_json",
+    is_flag=True,
+    callback=note_json,
+    expose_value=False,
+    help="Print one JSON document and nothing else.",
 )
+
+
+def wants_json() -> bool:
+    """Whether --json was given to the command that runs."""
+    return bool(click.get_current_context().meta.get(AS_JSON))
 
 
 def to_json(value: Any) -> str:
@@ -44,12 +57,28 @@ def print_json(value: Any) -> None:
     print_text(to_json(value))
 
 
-def print_no_errors(*, as_json: bool) -> None:
-    """Print that a check has found nothing wrong."""
-    if as_json:
-        print_json({"errors": []})
+def print_done(document: Any, message: str) -> None:
+    """Print what a command has done: a document for --json, else a sentence on stderr."""
+    if wants_json():
+        print_json(document)
     else:
-        say("no errors")
+        say(message)
+
+
+def print_list(
+    values: Sequence[Any],
+    columns: Sequence[str],
+    to_row: Callable[[Any], Sequence[Any]] = lambda value: tuple(value.as_dict().values()),
+    *,
+    if_empty: str = "",
+) -> None:
+    """Print values that have `as_dict`: a list for --json, else a table, or a sentence where there are none."""
+    if wants_json():
+        print_json([value.as_dict() for value in values])
+    elif values or not if_empty:
+        print_table(columns, map(to_row, values))
+    else:
+        say(if_empty)
 
 
 def plain(text: str) -> str:
@@ -76,15 +105,59 @@ def stop_saying() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
 
 
+def say_error(error: MemoryGraphError) -> None:
+    """An error on stderr, and what of a script was done before it."""
+    if not isinstance(error, ScriptError):
+        say(f"memorygraph: {error}")
+        return
+    say(str(error))
+    if isinstance(error, ProgramError):
+        say("the run stopped there; what it had done by then stays")
+        return
+    stays = "nothing was changed"
+    if error.stored_statements:
+        stays = (
+            f"the batches up to statement {error.stored_statements} are stored, and nothing after them; "
+            "mend the rest and run the same command to go on from there"
+        )
+    say(f"{count_of(len(error.problems), 'error')}; {stays}")
+
+
+def error_records(error: MemoryGraphError) -> list[dict[str, Any]]:
+    """An error as the list that `--json` prints under `errors`."""
+    if isinstance(error, ScriptError):
+        return [problem.as_dict() for problem in error.problems]
+    code = type(error).__name__.removesuffix("Error").lower()
+    return [{"file": None, "line": None, "column": None, "message": str(error), "code": code}]
+
+
+def say_warnings(report: LoadReport) -> None:
+    """The warnings of a load, with their places, on stderr."""
+    for warning in report.warnings:
+        say(f"{warning}\n    (a warning)")
+
+
+def count_of(count: int, noun: str) -> str:
+    """A number of things: `1 node`, `2 nodes`."""
+    return f"{count} {noun}{'s' * (count != 1)}"
+
+
 def counted(counts: Mapping[str, Any]) -> str:
     """The counts of a load that are not zero: `2 nodes created, 1 edge deleted`."""
-    named = []
-    for how in ("created", "updated", "deleted"):
-        for kind in ("node", "edge"):
-            count = counts[f"{kind}s_{how}"]
-            if count:
-                named.append(f"{count} {kind}{'' if count == 1 else 's'} {how}")
+    named = [
+        f"{count_of(count, kind)} {how}"
+        for how in ("created", "updated", "deleted")
+        for kind in ("node", "edge")
+        if (count := counts[f"{kind}s_{how}"])
+    ]
     return ", ".join(named) or "nothing changed"
+
+
+def print_counts(report: LoadReport) -> None:
+    """The counts of a load as a table."""
+    counts = report.as_dict()
+    ways = ("created", "updated", "deleted")
+    print_table(("", *ways), [(kind, *(counts[f"{kind}_{way}"] for way in ways)) for kind in ("nodes", "edges")])
 
 
 def print_json_list(values: Iterable[Any]) -> None:
@@ -128,8 +201,7 @@ def print_rows(rows: Iterable[Mapping[str, Any]]) -> None:
     source = iter(rows)
     any_rows = False
     while page := list(itertools.islice(source, MAX_TABLE_ROWS)):
-        columns = list(page[0])
-        print_table(columns, ([row[column] for column in columns] for row in page))
+        print_table(list(page[0]), (list(row.values()) for row in page))
         any_rows = True
     if not any_rows:
         say("no rows")
@@ -152,33 +224,20 @@ class Bar:
 
 
 @contextmanager
-def bytes_progress(title: str) -> Iterator[Bar]:
-    """A bar on stderr for a download."""
-    from rich.progress import BarColumn, DownloadColumn, TimeRemainingColumn
-
-    with progress_bar(title, BarColumn(), DownloadColumn(), TimeRemainingColumn()) as bar:
-        yield bar
-
-
-@contextmanager
-def count_progress(title: str) -> Iterator[Bar]:
-    """A bar on stderr for so many things done."""
-    from rich.progress import BarColumn, MofNCompleteColumn, TimeElapsedColumn
-
-    with progress_bar(title, BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()) as bar:
-        yield bar
-
-
-@contextmanager
-def progress_bar(title: str, *columns: Any) -> Iterator[Bar]:
-    """A bar on stderr with these columns."""
+def progress_bar(title: str, *, in_bytes: bool = False) -> Iterator[Bar]:
+    """A bar on stderr: for the bytes of a download, or for things that are counted."""
+    from rich import progress as bars
     from rich.console import Console
-    from rich.progress import Progress, TextColumn
 
     class StderrConsole(Console):
         def on_broken_pipe(self) -> None:
             stop_saying()
 
-    console = StderrConsole(stderr=True)
-    with Progress(TextColumn("{task.description}"), *columns, console=console, transient=True) as progress:
+    figures = (
+        (bars.DownloadColumn(), bars.TimeRemainingColumn())
+        if in_bytes
+        else (bars.MofNCompleteColumn(), bars.TimeElapsedColumn())
+    )
+    columns = (bars.TextColumn("{task.description}"), bars.BarColumn(), *figures)
+    with bars.Progress(*columns, console=StderrConsole(stderr=True), transient=True) as progress:
         yield Bar(progress, progress.add_task(title, total=None))

@@ -9,19 +9,25 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from memorygraph.cli.arguments import parse_json_argument, split_pair
-from memorygraph.cli.output import json_option, print_json, print_table, print_text, say
-from memorygraph.cli.run import allow_host_option, allow_tool_option
-from memorygraph.cli.settings import Settings
+from memorygraph.cli import output
+from memorygraph.cli.programs import allow_host_option, allow_tool_option, parse_json_argument, split_pair
+from memorygraph.cli.settings import pass_graph, report_from_graph
 from memorygraph.errors import MemoryGraphError, ModelError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from memorygraph.runtime.pete.thought import PeteStep
+    from memorygraph.client import MemoryGraph
+    from memorygraph.runtime.pete.turn import PeteStep
     from memorygraph.runtime.pete.views import View
 
-_ADDRESS = re.compile(r"(?:memory:)?([0-9]+)")
+ENDS = {
+    "closed": "the log is closed",
+    "idle": "the model had no more to say",
+    "stuck": "the model's text could not be read",
+    "max_steps": "there may be more to come",
+}
+_ADDRESS = re.compile(r"(?:memory:)?[0-9]+")
 
 _budget = click.option("--budget", metavar="2k|500t", help="What may be shown, in characters or tokens.")
 _addresses = click.argument("addresses", metavar="[memory:N]...", nargs=-1)
@@ -36,82 +42,66 @@ def pete_command() -> None:
 
 
 @pete_command.command("list")
-@json_option
-@click.pass_obj
-def list_pete_command(settings: Settings, *, as_json: bool) -> None:
+@report_from_graph
+def list_pete_command(graph: MemoryGraph) -> None:
     """Show every log, and what came of it."""
-    with settings.connect() as graph:
-        found = graph.thoughts()
-    if as_json:
-        print_json([log._asdict() for log in found])
+    found = graph.thoughts()
+    if output.wants_json():
+        output.print_json([log._asdict() for log in found])
     else:
         rows = [(log.name, f"memory:{log.address}", "open" if log.open else "closed", log.tldr) for log in found]
-        print_table(("context", "address", "", "tl;dr"), rows)
+        output.print_table(("context", "address", "", "tl;dr"), rows)
 
 
 @pete_command.command("show")
 @click.argument("name")
 @_budget
-@json_option
-@click.pass_obj
-def show_pete_command(settings: Settings, *, name: str, budget: str | None, as_json: bool) -> None:
+@report_from_graph
+def show_pete_command(graph: MemoryGraph, *, name: str, budget: str | None) -> None:
     """Print a context: all of it to the byte, or with a budget what a model would see of it."""
-    with settings.connect() as graph:
-        seen = graph.pete(name).render(budget)
-    print_view(seen, as_json=as_json)
+    print_view(graph.pete(name).render(budget))
 
 
 @pete_command.command("fold")
 @click.argument("name")
 @_addresses
 @_budget
-@json_option
-@click.pass_obj
-def fold_pete_command(
-    settings: Settings, *, name: str, addresses: tuple[str, ...], budget: str | None, as_json: bool
-) -> None:
+@report_from_graph
+def fold_pete_command(graph: MemoryGraph, *, name: str, addresses: tuple[str, ...], budget: str | None) -> None:
     """Print a context with these contexts in it folded; without any, all that are closed.
 
     Nothing stored changes: `unfold` prints the same bytes as before.
     """
-    with settings.connect() as graph:
-        thought = graph.pete(name)
-        given = parse_addresses(addresses)
-        seen = thought.render(budget, folded=given or [frame.address for frame in thought.frame().frames()])
-    print_view(seen, as_json=as_json)
+    thought = graph.pete(name)
+    given = parse_addresses(addresses)
+    print_view(thought.render(budget, folded=given or [frame.address for frame in thought.frame().frames()]))
 
 
 @pete_command.command("unfold")
 @click.argument("name")
 @_addresses
 @_budget
-@json_option
-@click.pass_obj
-def unfold_pete_command(
-    settings: Settings, *, name: str, addresses: tuple[str, ...], budget: str | None, as_json: bool
-) -> None:
+@report_from_graph
+def unfold_pete_command(graph: MemoryGraph, *, name: str, addresses: tuple[str, ...], budget: str | None) -> None:
     """Print a context with these contexts in it unfolded first, as far as the budget allows it."""
-    with settings.connect() as graph:
-        seen = graph.pete(name).render(budget, unfolded=parse_addresses(addresses))
-    print_view(seen, as_json=as_json)
+    print_view(graph.pete(name).render(budget, unfolded=parse_addresses(addresses)))
 
 
 @pete_command.command("sense")
 @click.argument("name")
 @click.argument("sensor")
 @click.argument("value", metavar="JSON")
-@click.pass_obj
-def sense_pete_command(settings: Settings, *, name: str, sensor: str, value: str) -> None:
+@pass_graph
+def sense_pete_command(graph: MemoryGraph, *, name: str, sensor: str, value: str) -> None:
     """Let a sensor report into the innermost open context; the log begins if there is no log yet."""
-    with settings.connect() as graph:
-        graph.pete(name).sense(sensor, parse_json_argument(value, "the report"))
-    say(f"reported to {name}")
+    graph.pete(name).sense(sensor, parse_json_argument(value, "the report"))
+    output.say(f"reported to {name}")
 
 
 def thinking_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options of the commands that ask a model."""
     for option in (
-        json_option,
+        output.json_option,
         allow_host_option,
         allow_tool_option,
         click.option("--max-tokens", type=click.IntRange(min=1), metavar="N", help="What the model may write at once."),
@@ -119,15 +109,14 @@ def thinking_options(command: Callable[..., Any]) -> Callable[..., Any]:
             "--grammar",
             type=click.Choice(["auto", "llama", "vllm", "none"]),
             default="auto",
-            show_default=True,
             help="How the endpoint takes a grammar.",
         ),
-        click.option("--attempts", type=click.IntRange(min=1), default=3, show_default=True, metavar="N"),
+        click.option("--attempts", type=click.IntRange(min=1), default=3, metavar="N"),
         click.option(
             "--faculty", "faculties", multiple=True, metavar="NAME=URI", help="A tool that the model may call."
         ),
         click.option("--sense", "reports", multiple=True, metavar="NAME=JSON", help="What a sensor reports before."),
-        click.option("--budget", default="12k", show_default=True, metavar="2k|500t", help="What the model sees."),
+        click.option("--budget", default="12k", metavar="2k|500t", help="What the model sees."),
         click.option("--model", metavar="NAME", help="The model [MEMORYGRAPH_MODEL]."),
         click.argument("name"),
     ):
@@ -137,22 +126,22 @@ def thinking_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 @pete_command.command("step")
 @thinking_options
-@click.pass_obj
-def step_pete_command(settings: Settings, /, **options: Any) -> None:
+@pass_graph
+def step_pete_command(graph: MemoryGraph, /, **options: Any) -> None:
     """Let a model continue a log once: up to a command, a question, or the end of what it has to say.
 
     The log begins if there is no log yet. Tools do nothing unless --allow-tool and --allow-host allow them.
     """
-    continue_thought(settings, 1, **options)
+    continue_thought(graph, 1, **options)
 
 
 @pete_command.command("run")
-@click.option("--max-steps", type=click.IntRange(min=1), default=10, show_default=True, metavar="N")
+@click.option("--max-steps", type=click.IntRange(min=1), default=10, metavar="N")
 @thinking_options
-@click.pass_obj
-def run_pete_command(settings: Settings, /, *, max_steps: int, **options: Any) -> None:
+@pass_graph
+def run_pete_command(graph: MemoryGraph, /, *, max_steps: int, **options: Any) -> None:
     """Let a model continue a log until it is closed, nothing more comes, or so many steps are done."""
-    continue_thought(settings, max_steps, **options)
+    continue_thought(graph, max_steps, **options)
 
 
 @pete_command.command("grammar")
@@ -160,7 +149,6 @@ def run_pete_command(settings: Settings, /, *, max_steps: int, **options: Any) -
     "--root",
     type=click.Choice(["log", "continuation"]),
     default="log",
-    show_default=True,
     help="What it describes: a whole log, or what a model may write next.",
 )
 def grammar_pete_command(root: str) -> None:
@@ -171,7 +159,7 @@ def grammar_pete_command(root: str) -> None:
 
 
 def continue_thought(
-    settings: Settings,
+    graph: MemoryGraph,
     max_steps: int,
     *,
     name: str,
@@ -179,7 +167,6 @@ def continue_thought(
     faculties: Sequence[str],
     allow_tools: Sequence[str],
     allow_hosts: Sequence[str],
-    as_json: bool,
     **options: Any,
 ) -> None:
     """Let a model continue a log, and print what it writes."""
@@ -187,62 +174,48 @@ def continue_thought(
     from memorygraph.runtime.pete.faculties import ToolFaculty
     from memorygraph.runtime.tools import open_tool
 
-    with ExitStack() as stack:
-        graph = stack.enter_context(settings.connect())
-        thought = graph.pete(name)
-        for report in reports:
-            sensor, value = split_pair(report, "--sense", "NAME=JSON")
-            thought.sense(sensor, parse_json_argument(value, "--sense"))
+    thought = graph.pete(name)
+    for report in reports:
+        sensor, value = split_pair(report, "--sense", "NAME=JSON")
+        thought.sense(sensor, parse_json_argument(value, "--sense"))
+    with ExitStack() as tools:
         for given in faculties:
             faculty, uri = split_pair(given, "--faculty", "NAME=URI")
             tool = open_tool(faculty, uri, Path(), Permissions.of(allow_tools, allow_hosts))
-            stack.callback(tool.close)
+            tools.callback(tool.close)
             thought.faculty(faculty, ToolFaculty(tool))
-        done = thought.run(max_steps, listener=None if as_json else print_step, **options)
+        done = thought.run(max_steps, listener=None if output.wants_json() else print_step, **options)
     stuck = done.steps[-1].problems if done.ended == "stuck" else ()
-    if as_json:
-        print_json({**done.as_dict(), "errors": [problem.as_dict() for problem in stuck]})
+    if output.wants_json():
+        output.print_json({**done.as_dict(), "errors": [problem.as_dict() for problem in stuck]})
     else:
-        say(f"{len(done.steps)} step{'s' * (len(done.steps) != 1)}; {ENDS[done.ended]}")
+        output.say(f"{output.count_of(len(done.steps), 'step')}; {ENDS[done.ended]}")
     if stuck:
         click.get_current_context().exit(ModelError.exit_code)
-
-
-ENDS = {
-    "closed": "the log is closed",
-    "idle": "the model had no more to say",
-    "stuck": "the model's text could not be read",
-    "max_steps": "there may be more to come",
-}
 
 
 def print_step(step: PeteStep) -> None:
     """Print what a step has written, and on stderr what was wrong with it."""
     for problem in step.problems:
-        say(f"sent back to the model: {problem}")
+        output.say(f"sent back to the model: {problem}")
     for warning in step.warnings:
-        say(f"warning: {warning}")
-    print_text(step.written)
+        output.say(f"warning: {warning}")
+    output.print_text(step.written)
 
 
-def print_view(seen: View, *, as_json: bool) -> None:
+def print_view(seen: View) -> None:
     """Print a view of a context, and whether it fits its budget."""
-    if as_json:
-        print_json({"text": seen.text, "size": seen.size, "fits": seen.fits, "trace": seen.as_dict()})
+    if output.wants_json():
+        output.print_json({"text": seen.text, "size": seen.size, "fits": seen.fits, "trace": seen.as_dict()})
         return
-    print_text(seen.text)
+    output.print_text(seen.text)
     if not seen.fits:
-        say("it does not fit the budget: this is the smallest view of it")
+        output.say("it does not fit the budget: this is the smallest view of it")
 
 
 def parse_addresses(addresses: Sequence[str]) -> list[int]:
-    """The numbers of addresses such as `memory:42` or `42`.
-
-    Raises:
-        MemoryGraphError: one is not an address.
-    """
-    found = [_ADDRESS.fullmatch(address) for address in addresses]
-    for address, number in zip(addresses, found, strict=True):
-        if number is None:
+    """The numbers of addresses such as `memory:42` or `42`."""
+    for address in addresses:
+        if not _ADDRESS.fullmatch(address):
             raise MemoryGraphError(f"{address!r} is not an address; write for example memory:42")
-    return [int(number[1]) for number in found if number]
+    return [int(address.removeprefix("memory:")) for address in addresses]

@@ -1,11 +1,219 @@
-"""The command group `programs`: what `load` has stored to be run by its name."""
+"""The commands on programs: `run repl programs graph`; and the options of those that run something."""
 
 from __future__ import annotations
 
+import json
+import sys
+from contextlib import nullcontext
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
 import click
 
-from memorygraph.cli.output import json_option, print_json, print_table, print_text, say
-from memorygraph.cli.settings import Settings
+from memorygraph.cli import output
+from memorygraph.cli.settings import Settings, pass_graph, report_from_graph
+from memorygraph.cli.trace import TraceOutput, print_event
+from memorygraph.errors import MemoryGraphError, ScriptError
+from memorygraph.languages import LANGUAGES, Script, language_of, parse
+from memorygraph.scripts import read_script
+
+if TYPE_CHECKING:
+    from memorygraph.client import MemoryGraph
+    from memorygraph.languages.agentscript.syntax import Field
+    from memorygraph.runtime.agentscript.session import Session
+
+model_option = click.option("--model", metavar="NAME", help="Ask this model in place of those that the program names.")
+mock_option = click.option("--mock", is_flag=True, help="Ask no model: every answer is the smallest of its shape.")
+allow_tool_option = click.option(
+    "--allow-tool", "allow_tools", multiple=True, metavar="SCHEME", help="Allow tools: file env http sh mcp."
+)
+allow_host_option = click.option(
+    "--allow-host", "allow_hosts", multiple=True, metavar="HOST[:PORT]", help="Allow HTTP to this host."
+)
+
+
+REPL_HELP = """\
+Type statements, expressions, imports or agents; an open brace goes on in the next line.
+  model M         the model of the session, an imported llm; `role "…"` and `description "…"` likewise
+  use x < 2k      context for every generate that follows
+  :names          what is defined    :context   what is declared with use
+  :help           this               :quit      the end, also Ctrl-D"""
+
+
+@click.command("run")
+@click.argument("file", metavar="FILE")
+@click.option("--input", "given", metavar="JSON|@FILE", help="The input of the program.")
+@model_option
+@mock_option
+@click.option("--agent", metavar="NAME", help="Begin with this agent.")
+@click.option("--function", metavar="NAME", help="Begin with this function.")
+@click.option("--trace", metavar="FILE|pretty", help="Write the trace to a file, or show it as it happens.")
+@click.option("--max-steps", type=click.IntRange(min=1), default=100, metavar="N")
+@allow_tool_option
+@allow_host_option
+@click.option(
+    "--resume", metavar="RUN|last", help="Go on with this run of a node graph, or the `last` that was broken off."
+)
+@click.option("--stored", is_flag=True, help="FILE is the name of a program that `load` has stored.")
+@click.option("--check", is_flag=True, help="Only find what is wrong in the program; run nothing.")
+@click.option("--quiet", is_flag=True, help="Print the value and nothing else.")
+@output.json_option
+@click.pass_obj
+def run_command(
+    settings: Settings,
+    /,
+    *,
+    file: str,
+    given: str | None,
+    trace: str | None,
+    stored: bool,
+    check: bool,
+    quiet: bool,
+    **options: Any,
+) -> None:
+    """Run a program, and print its value.
+
+    What it may reach is what is allowed here: nothing, without --allow-tool and --allow-host. The run is kept in
+    the graph, with what each call of a model saw and answered. With --trace FILE the trace is written there, also
+    when the run fails.
+    """
+    if stored:
+        with settings.connect() as graph:
+            program: Script = graph.program(file)
+    else:
+        program = parse(read_script(file), language_of(file, None).name, file=file)
+    language = LANGUAGES[program.language]
+    value = parse_json_argument(given, "--input", or_text=language.text_input) if given is not None else None
+    if program.problems:
+        raise ScriptError(list(program.problems))
+    if check:
+        output.print_done({"errors": []}, "no errors")
+        return
+    for_people = not output.wants_json()
+    ask = ask_for_field if for_people and sys.stdin.isatty() else None
+    # A program finds its files beside it, and a stored one finds none.
+    program_folder = TemporaryDirectory() if stored else nullcontext(Path(file).parent)
+    with (
+        TraceOutput(trace, shown=language.shows_steps and for_people and not quiet) as events,
+        settings.connect() as graph,
+        program_folder as folder,
+    ):
+        result = graph.run(program, input=value, folder=folder, listener=events.listen, ask=ask, **options)
+    if not for_people:
+        shown = {"file": events.file} if events.file else result.trace
+        output.print_json({**result.as_dict(), "trace": shown, "errors": []})
+        return
+    output.print_text(
+        result.value if isinstance(result.value, str) else json.dumps(result.value, indent=2, ensure_ascii=False)
+    )
+    if not quiet:
+        steps = output.count_of(len(result.steps), language.step_noun)
+        output.say(f"{steps}; run {result.run}, conversation {result.conversation}")
+
+
+def ask_for_field(field: Field) -> Any:
+    """Ask a person for a field of the input; a value that is not text is given as JSON."""
+    text = click.prompt(f"{field.name} ({field.type})", err=True)
+    if field.type == "string":
+        return text
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+@click.command("repl")
+@model_option
+@mock_option
+@allow_tool_option
+@allow_host_option
+@pass_graph
+def repl_command(
+    graph: MemoryGraph, *, model: str | None, mock: bool, allow_tools: tuple[str, ...], allow_hosts: tuple[str, ...]
+) -> None:
+    """Try AgentScript line by line; `:help` says how.
+
+    The session is kept in the graph as one run. What it may reach is what is allowed here.
+    """
+    from memorygraph.runtime.agentscript.session import Session
+    from memorygraph.runtime.permissions import Permissions
+
+    session = Session(graph, Permissions.of(allow_tools, allow_hosts), model, mock, Path(), print_event)
+    output.say("AgentScript; :help says how, :quit ends")
+    try:
+        while (entry := prompt_entry()) is not None:
+            execute_entry(session, entry)
+    finally:
+        session.close()
+    output.say(f"kept as run {session.run}")
+
+
+def prompt_entry() -> str | None:
+    """Read a line, and more until all brackets are closed or one is empty; None at the end.
+
+    Brackets inside of texts count too: an empty line ends what they leave open.
+    """
+    lines: list[str] = []
+    while True:
+        try:
+            line = click.prompt("…" if lines else "as", prompt_suffix="> ", default="", show_default=False, err=True)
+        except click.Abort:
+            return None
+        if line.strip() == ":quit":
+            return None
+        lines.append(line)
+        text = "\n".join(lines)
+        still_open = sum(text.count(sign) for sign in "([{") - sum(text.count(sign) for sign in ")]}")
+        if not line or still_open <= 0:
+            return text
+
+
+def execute_entry(session: Session, entry: str) -> None:
+    """Execute what was typed, or the command that it names, and print the values."""
+    command = entry.strip()
+    if command in REPL_COMMANDS:
+        output.say(REPL_COMMANDS[command](session))
+        return
+    if command.startswith(":"):
+        output.say(f"there is no command {command}\n{REPL_HELP}")
+        return
+    try:
+        for value in session.execute(entry):
+            output.print_text(show_value(value))
+    except ScriptError as error:
+        output.say(str(error))
+    except MemoryGraphError as error:
+        output.say_error(error)
+
+
+def list_names(session: Session) -> str:
+    """The names that are defined, with their values."""
+    return "\n".join(f"{name} = {show_value(value)}" for name, value in session.scope.variables.items()) or "no names"
+
+
+def list_context(session: Session) -> str:
+    """The context that is declared with `use`."""
+    from memorygraph.languages.agentscript.printing import print_expression
+
+    sources = [
+        print_expression(declared.use.value) + (f" < {declared.use.budget.text}" if declared.use.budget else "")
+        for declared in session.scope.visible()
+    ]
+    return "\n".join(sources) or "no context"
+
+
+REPL_COMMANDS = {":help": lambda _: REPL_HELP, ":names": list_names, ":context": list_context}
+
+
+def show_value(value: Any) -> str:
+    """A value as JSON, or what kind of thing it is."""
+    from memorygraph.runtime.agentscript.values import describe_value
+
+    try:
+        return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)
+    except (TypeError, ValueError):
+        return describe_value(value)
 
 
 @click.group("programs")
@@ -14,43 +222,89 @@ def programs_command() -> None:
 
 
 @programs_command.command("list")
-@json_option
-@click.pass_obj
-def list_programs_command(settings: Settings, *, as_json: bool) -> None:
+@report_from_graph
+def list_programs_command(graph: MemoryGraph) -> None:
     """Show every stored program: its name, its language, and when it was loaded."""
-    with settings.connect() as graph:
-        found = graph.programs()
-    if as_json:
-        print_json([program.as_dict() for program in found])
-    else:
-        print_table(
-            ("name", "language", "file", "loaded at"), [(p.name, p.language, p.file, p.loaded_at) for p in found]
-        )
+    columns = ("name", "language", "file", "loaded at")
+    output.print_list(
+        graph.programs(), columns, lambda stored: (stored.name, stored.language, stored.file, stored.loaded_at)
+    )
 
 
 @programs_command.command("show")
 @click.argument("name")
-@json_option
-@click.pass_obj
-def show_programs_command(settings: Settings, *, name: str, as_json: bool) -> None:
+@report_from_graph
+def show_programs_command(graph: MemoryGraph, *, name: str) -> None:
     """Print the source of a stored program."""
-    with settings.connect() as graph:
-        source = graph.program(name).source.text
-    if as_json:
-        print_json({"name": name, "source": source})
+    source = graph.program(name).source.text
+    if output.wants_json():
+        output.print_json({"name": name, "source": source})
     else:
-        print_text(source, nl=not source.endswith("\n"))
+        output.print_text(source, nl=not source.endswith("\n"))
 
 
 @programs_command.command("forget")
 @click.argument("name")
-@json_option
-@click.pass_obj
-def forget_programs_command(settings: Settings, *, name: str, as_json: bool) -> None:
+@report_from_graph
+def forget_programs_command(graph: MemoryGraph, *, name: str) -> None:
     """Let a program be run by its name no longer; the records of its runs stay."""
-    with settings.connect() as graph:
-        graph.forget_program(name)
-    if as_json:
-        print_json({"forgotten": name})
-    else:
-        say(f"forgot the program {name}")
+    graph.forget_program(name)
+    output.print_done({"forgotten": name}, f"forgot the program {name}")
+
+
+@click.command("graph")
+@click.argument("file", metavar="FILE")
+@click.option("--format", "format_", type=click.Choice(["mermaid", "svg"]), default="mermaid")
+@click.option("--run", "run_", metavar="RUN", help="Draw the path of this run on it.")
+@click.option("--output", "-o", "target", metavar="FILE", help="Write it there instead of printing it.")
+@output.json_option
+@click.pass_obj
+def graph_command(settings: Settings, *, file: str, format_: str, run_: str | None, target: str | None) -> None:
+    """Draw the node graph of a Convo-Lang file, with the path of a run on it when one is given."""
+    from memorygraph.runtime.convo.picture import draw
+
+    program = parse(read_script(file), "convo", file=file)
+    if program.problems:
+        raise ScriptError(list(program.problems))
+    path: list[str] = []
+    exited = False
+    if run_ is not None:
+        from memorygraph.runtime.convo.store import find_run
+
+        with settings.connect() as client:
+            kept = find_run(client.scope, run_)
+        path = [step.node for step in kept.steps if not step.branch]
+        exited = kept.status == "done"
+    picture = draw(program, format_, path, exited=exited)
+    if target is not None:
+        try:
+            Path(target).write_text(picture + "\n", "utf-8")
+        except OSError as error:
+            raise MemoryGraphError(f"the picture cannot be written to {target}: {error.strerror}") from error
+        output.say(f"written to {target}")
+    if output.wants_json():
+        output.print_json({"format": format_, "picture": picture, "path": path, "errors": []})
+    elif target is None:
+        output.print_text(picture)
+
+
+def parse_json_argument(given: str, option: str, *, or_text: bool = False) -> Any:
+    """The JSON value of an argument, or of the file that it names after `@`; with `or_text` any other text as it is."""
+    text = read_script(given[1:]) if given.startswith("@") else given
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        if or_text:
+            return text
+        example = '\'{"question": "…"}\''
+        raise MemoryGraphError(
+            f"{option} is not JSON: {error}; write for example {example}, or @ and the name of a file"
+        ) from error
+
+
+def split_pair(given: str, option: str, form: str) -> tuple[str, str]:
+    """The two sides of `NAME=VALUE`."""
+    name, sign, value = given.partition("=")
+    if not sign:
+        raise MemoryGraphError(f"{option} takes {form}, and this is {given!r}")
+    return name, value

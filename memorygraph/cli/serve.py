@@ -6,20 +6,21 @@ from typing import TYPE_CHECKING
 
 import click
 
-from memorygraph.cli.output import counted, json_option, print_json, say
-from memorygraph.cli.settings import Settings
+from memorygraph.cli import output
+from memorygraph.cli.settings import Settings, report_from_graph
 from memorygraph.errors import MemoryGraphError
 
 if TYPE_CHECKING:
+    from memorygraph.client import MemoryGraph
     from memorygraph.graph.loads import LoadReport
 
 MCP_MISSING = "the memory server needs the package mcp: pip install 'memorygraph[mcp]'"
 
 
 @click.command("serve")
-@click.option("--transport", type=click.Choice(["stdio", "http"]), default="stdio", show_default=True)
-@click.option("--host", default="127.0.0.1", show_default=True, metavar="HOST", help="Where to listen, for http.")
-@click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True, metavar="PORT")
+@click.option("--transport", type=click.Choice(["stdio", "http"]), default="stdio")
+@click.option("--host", default="127.0.0.1", metavar="HOST", help="Where to listen, for http.")
+@click.option("--port", type=click.IntRange(0, 65535), default=8000, metavar="PORT")
 @click.option("--tokens", metavar="FILE", help="Bearer tokens, each with its namespace: lines `NAMESPACE TOKEN`.")
 @click.option(
     "--token", "given", multiple=True, metavar="NAMESPACE=TOKEN", help="A token; the process list shows it to others."
@@ -65,22 +66,18 @@ def serve_command(
 
 @click.command("import")
 @click.argument("file")
-@click.option("--format", "form", type=click.Choice(["server-memory"]), default="server-memory", show_default=True)
-@json_option
-@click.pass_obj
-def import_command(settings: Settings, *, file: str, form: str, as_json: bool) -> None:  # noqa: ARG001 - there is one format
+@click.option("--format", "form", type=click.Choice(["server-memory"]), default="server-memory")
+@report_from_graph
+def import_command(graph: MemoryGraph, *, file: str, form: str) -> None:  # noqa: ARG001 - there is one format
     """Bring along the memory of the reference MCP memory server: its JSONL file, in one transaction."""
-    with settings.connect() as graph:
-        print_import(graph.import_memory(file), as_json=as_json)
+    print_import(graph.import_memory(file))
 
 
 @click.command("adopt")
-@json_option
-@click.pass_obj
-def adopt_command(settings: Settings, *, as_json: bool) -> None:
+@report_from_graph
+def adopt_command(graph: MemoryGraph) -> None:
     """Bring along what an mcp-neo4j-memory server keeps in the same database; it stays as it is."""
-    with settings.connect() as graph:
-        print_import(graph.adopt_memory(), as_json=as_json)
+    print_import(graph.adopt_memory())
 
 
 def parse_token(text: str) -> tuple[str, str]:
@@ -91,11 +88,9 @@ def parse_token(text: str) -> tuple[str, str]:
     return token, namespace
 
 
-def print_import(report: LoadReport, *, as_json: bool) -> None:
+def print_import(report: LoadReport) -> None:
     """Print what an import has stored."""
     for warning in report.warnings:
-        say(f"warning: {warning.message}")
-    if as_json:
-        print_json(report.as_dict())
-        return
-    say(f"{counted(report.as_dict())}; revision {report.revision} of namespace {report.namespace}")
+        output.say(f"warning: {warning.message}")
+    counts = report.as_dict()
+    output.print_done(counts, f"{output.counted(counts)}; revision {report.revision} of namespace {report.namespace}")

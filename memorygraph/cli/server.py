@@ -1,65 +1,116 @@
-"""The commands for the embedded Neo4j: up, down, status, browser.
+"""The commands for the embedded Neo4j: `up down status doctor browser backup restore`.
 
 Nothing heavy is imported before a command runs.
 """
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+import os
+import sys
+from contextlib import ExitStack, suppress
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from memorygraph.cli.output import bytes_progress, json_option, print_json, print_table, say
+from memorygraph.cli import output
+from memorygraph.errors import ConnectionError, MemoryGraphError, ModelError
 
 if TYPE_CHECKING:
     from memorygraph.cli.settings import Settings
+    from memorygraph.server.backup import BackupReport
     from memorygraph.server.embedded import EmbeddedServer, ServerStatus
+
+FILE = click.argument("file", type=click.Path(path_type=Path))
 
 
 @click.command("up")
-@json_option
-def up_command(*, as_json: bool) -> None:
+@output.json_option
+def up_command() -> None:
     """Start the embedded Neo4j, and download it first where it is not there yet.
 
     The server runs until `memorygraph down`, whatever becomes of this terminal.
     """
-    print_status(start_embedded(), as_json=as_json)
+    print_status(start_embedded())
 
 
 @click.command("down")
-@json_option
-def down_command(*, as_json: bool) -> None:
+@output.json_option
+def down_command() -> None:
     """Stop the embedded Neo4j, and wait until it has stopped."""
     from memorygraph.server.embedded import EmbeddedServer
 
     stopped = EmbeddedServer().down()
-    if as_json:
-        print_json({"stopped": stopped})
+    if output.wants_json():
+        output.print_json({"stopped": stopped})
     else:
         click.echo("Neo4j has stopped" if stopped else "Neo4j was not running")
 
 
 @click.command("status")
-@json_option
-def status_command(*, as_json: bool) -> None:
+@output.json_option
+def status_command() -> None:
     """Say whether the embedded Neo4j runs, and where.
 
     The password file holds the password and nothing else.
     """
     from memorygraph.server.embedded import EmbeddedServer
 
-    print_status(EmbeddedServer().status(), as_json=as_json)
+    print_status(EmbeddedServer().status())
+
+
+@click.command("doctor")
+@output.json_option
+@click.pass_context
+def doctor_command(context: click.Context) -> None:
+    """Examine the whole set-up, and say the next step for what is wrong.
+
+    Ends with exit code 3 when something keeps Neo4j from running, and with 4 when only the model endpoint fails. What
+    it prints holds no secret, and is good to have in a report of a problem.
+    """
+    from memorygraph.client import login
+    from memorygraph.memory.doctor import examine_models
+    from memorygraph.server.doctor import Database, examine
+    from memorygraph.server.embedded import EmbeddedServer
+    from memorygraph.server.findings import known_secrets
+
+    settings: Settings = context.obj
+    server = EmbeddedServer()
+    embedded_password = None
+    with suppress(OSError):
+        embedded_password = server.password_file.read_text("utf-8", "replace")
+    secrets = known_secrets({**os.environ, "--uri": settings.uri or ""}, settings.password, embedded_password)
+    database = None
+    if uri := settings.named_uri:
+        name = settings.database or os.environ.get("NEO4J_DATABASE")
+        database = Database(uri, login(settings.user, settings.password), name)
+    found = [finding.without(secrets) for finding in examine(server, database)]
+    models = [finding.without(secrets) for finding in examine_models()]
+    if output.wants_json():
+        all_is_well = all(finding.ok for finding in found + models)
+        output.print_json({"ok": all_is_well, "findings": [asdict(finding) for finding in found + models]})
+    else:
+        for finding in found + models:
+            mark = click.style("ok   ", fg="green") if finding.ok else click.style("wrong", fg="red")
+            click.echo(f"{mark} {finding.name:<15} {output.plain(finding.detail)}")
+            if finding.next_step:
+                click.echo(f"{'':21} -> {output.plain(finding.next_step)}")
+    if not all(finding.ok for finding in found):
+        context.exit(ConnectionError.exit_code)
+    if not all(finding.ok for finding in models):
+        context.exit(ModelError.exit_code)
 
 
 @click.command("browser")
 @click.argument("saved_query", metavar="[QUERY]", required=False)
 @click.option("-p", "--parameter", "parameters", multiple=True, metavar="KEY=VALUE", help="For the saved query.")
 @click.option("--queries", is_flag=True, help="List the saved queries, and open nothing.")
-@click.option("--open/--no-open", "open_it", default=True, help="Open the address, or only print it.")
+@click.option(
+    "--open/--no-open", "open_it", default=True, show_default=False, help="Open the address, or only print it."
+)
 @click.option("--show-password", is_flag=True, help="Print the password too.")
-@json_option
+@output.json_option
 @click.pass_obj
 def browser_command(
     settings: Settings,
@@ -69,7 +120,6 @@ def browser_command(
     queries: bool,
     open_it: bool,
     show_password: bool,
-    as_json: bool,
 ) -> None:
     """Open Neo4j Browser on the embedded Neo4j, and start that first where it does not run.
 
@@ -81,44 +131,127 @@ def browser_command(
     from memorygraph.server.embedded import EmbeddedServer
 
     if queries:
-        print_saved_queries(as_json=as_json)
+        print_saved_queries()
         return
     query = saved_query_address(saved_query, parameters, settings)
     server = EmbeddedServer()
-    where = start_if_stopped(server)
+    where = start_embedded(server)
     url = f"{where.browser_url}{query}"
     login = {"url": url, "username": where.username, "password_file": where.password_file}
     if show_password:
         login["password"] = server.password()
-    if as_json:
-        print_json(login)
+    if output.wants_json():
+        output.print_json(login)
     else:
         for name, value in login.items():
             click.echo(f"{name.replace('_', ' '):<14}{value}")
     if open_it and not webbrowser.open(url):
-        say("no web browser could be opened here: open the address yourself")
+        output.say("no web browser could be opened here: open the address yourself")
 
 
-def print_saved_queries(*, as_json: bool) -> None:
+@click.command("backup")
+@FILE
+@click.option("--force", is_flag=True, help="Overwrite FILE if it is there already.")
+@output.json_option
+@click.pass_obj
+def backup_command(settings: Settings, *, file: Path, force: bool) -> None:
+    """Write the whole graph of the embedded Neo4j into one file: every namespace, messages and history too.
+
+    Neo4j is stopped meanwhile, and started again if it ran. Its password is not in the file.
+    """
+    from memorygraph.server.backup import backup
+
+    with ExitStack() as shown:
+        done = backup(require_embedded(settings), file, overwrite=force, steps=ShownSteps(shown))
+    print_backup(done, "the graph is saved in")
+
+
+@click.command("restore")
+@FILE
+@click.option("--force", "--yes", is_flag=True, help="Replace the graph that is there, without asking.")
+@output.json_option
+@click.pass_obj
+def restore_command(settings: Settings, *, file: Path, force: bool) -> None:
+    """Have the graph of a backup in the embedded Neo4j, in place of the one that is there.
+
+    The present graph is kept until Neo4j has started with the new one, and stays if anything fails before.
+    """
+    from memorygraph.server.backup import holds_graph, restore
+
+    server = require_embedded(settings)
+    if not force and not output.wants_json() and sys.stdin.isatty() and holds_graph(server):
+        force = click.confirm(f"{server.home} holds a graph. Replace it with that of {file}?", err=True)
+    with ExitStack() as shown:
+        done = restore(server, file, overwrite=force, steps=ShownSteps(shown), download=BarWhenNeeded(shown))
+    print_backup(done, "Neo4j runs with the graph of")
+
+
+def require_embedded(settings: Settings) -> EmbeddedServer:
+    """The embedded server."""
+    from memorygraph.server.embedded import EmbeddedServer
+
+    if not settings.embedded:
+        raise MemoryGraphError(
+            "backup and restore are for the embedded Neo4j, and NEO4J_URI or --uri names another server: use what "
+            "that server has for it (`neo4j-admin database dump` and `load`), or leave NEO4J_URI and --uri out"
+        )
+    return EmbeddedServer()
+
+
+def print_backup(done: BackupReport, what: str) -> None:
+    """Print what was saved or restored."""
+    if output.wants_json():
+        output.print_json(asdict(done))
+        return
+    output.print_text(f"{what} {done.file}")
+    output.print_text(
+        f"made {done.created_at}, Neo4j {done.neo4j}, {done.bytes:,} bytes; it took {done.elapsed_s:.0f} s"
+    )
+
+
+class ShownSteps:
+    """Says on stderr which step begins, with a bar where its length is known."""
+
+    def __init__(self, shown: ExitStack) -> None:
+        self._shown = shown
+        self._title = ""
+        self._bar: output.Bar | None = None
+        self._reached = 0
+
+    def begin(self, title: str) -> None:
+        """Name the step that begins."""
+        self._shown.close()
+        self._title, self._bar, self._reached = title, None, 0
+        output.say(f"{title} ...")
+
+    def reach(self, share: float) -> None:
+        """Move its bar."""
+        if not sys.stderr.isatty():
+            return
+        if self._bar is None:
+            self._bar = self._shown.enter_context(output.progress_bar(self._title))
+            self._bar.total(100)
+        reached = int(share * 100)
+        self._bar.advance(reached - self._reached)
+        self._reached = reached
+
+
+def print_saved_queries() -> None:
     """Print every saved query with its parameters."""
     from memorygraph.server.browser import saved_queries
 
     found = [(name, saved.about, sorted(saved.needs)) for name, saved in saved_queries().items()]
-    if as_json:
-        print_json([{"name": name, "about": about, "parameters": needs} for name, about, needs in found])
+    if output.wants_json():
+        output.print_json([{"name": name, "about": about, "parameters": needs} for name, about, needs in found])
     else:
-        print_table(
+        output.print_table(
             ["name", "what it shows", "parameters"], ([n, about, ", ".join(needs)] for n, about, needs in found)
         )
 
 
 def saved_query_address(name: str | None, parameters: tuple[str, ...], settings: Settings) -> str:
-    """The part of Browser's address that fills its editor with a saved query.
-
-    Raises:
-        click.UsageError: there is no such query, or its parameters are wrong. Nothing was started.
-    """
-    from memorygraph.cli.read import parameter
+    """The part of Browser's address that fills its editor with a saved query."""
+    from memorygraph.cli.graph import parameter
     from memorygraph.client import chosen_namespace
     from memorygraph.server.browser import saved_queries
 
@@ -136,19 +269,15 @@ def saved_query_address(name: str | None, parameters: tuple[str, ...], settings:
     return query.address({"namespace": chosen_namespace(settings.namespace), **values})
 
 
-def start_embedded() -> ServerStatus:
-    """Have the embedded server running, for the commands that need it."""
+def start_embedded(server: EmbeddedServer | None = None) -> ServerStatus:
+    """Have the embedded server running, saying on stderr what takes its time."""
     from memorygraph.server.embedded import EmbeddedServer
 
-    return start_if_stopped(EmbeddedServer())
-
-
-def start_if_stopped(server: EmbeddedServer) -> ServerStatus:
-    """Have the server running, saying on stderr what takes its time."""
+    server = server or EmbeddedServer()
     found = server.status()
     if found.running:
         return found
-    say("starting Neo4j ...")
+    output.say("starting Neo4j ...")
     with ExitStack() as shown:
         return server.up(BarWhenNeeded(shown))
 
@@ -161,7 +290,7 @@ class BarWhenNeeded:
 
     def total(self, n: int) -> None:
         """How many bytes will come."""
-        self._bar = self._shown.enter_context(bytes_progress("downloading Neo4j"))
+        self._bar = self._shown.enter_context(output.progress_bar("downloading Neo4j", in_bytes=True))
         self._bar.total(n)
 
     def advance(self, n: int) -> None:
@@ -169,10 +298,10 @@ class BarWhenNeeded:
         self._bar.advance(n)
 
 
-def print_status(found: ServerStatus, *, as_json: bool) -> None:
+def print_status(found: ServerStatus) -> None:
     """Print whether the embedded server runs, and where."""
-    if as_json:
-        print_json(asdict(found))
+    if output.wants_json():
+        output.print_json(asdict(found))
         return
     if not found.running:
         click.echo(f"Neo4j {found.version} does not run; `memorygraph up` starts it")

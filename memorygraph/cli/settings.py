@@ -1,13 +1,16 @@
-"""The options that stand before the command."""
+"""The options that stand before the command, and the graph that they name."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, NamedTuple
+from functools import wraps
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from memorygraph.cli.output import say
+import click
+
+from memorygraph.cli import output
 
 if TYPE_CHECKING:
     from memorygraph.client import MemoryGraph
@@ -29,12 +32,12 @@ class Settings(NamedTuple):
 
     @property
     def embedded(self) -> bool:
-        """Whether the embedded server is meant."""
+        """Whether no server is named, so that it is the embedded one."""
         return self.named_uri is None
 
     @contextmanager
     def connect(self) -> Iterator[MemoryGraph]:
-        """The client, connected; the embedded server is started first where it is meant and not running."""
+        """The client, connected; the embedded server is started first where it is not running."""
         from memorygraph.client import MemoryGraph, login
 
         if self.embedded:
@@ -42,9 +45,24 @@ class Settings(NamedTuple):
 
             start_embedded()
         if "+ssc" in (self.named_uri or ""):
-            say("warning: a +ssc address encrypts, but does not check whom it talks to; use +s where you can")
+            output.say("warning: a +ssc address encrypts, but does not check whom it talks to; use +s where you can")
         # The environment's password is that of NEO4J_URI; the embedded server knows its own.
         auth = None if self.embedded and self.password is None else login(self.user, self.password)
-        graph = MemoryGraph.connect(self.uri, auth, self.database, self.namespace)
-        with graph:
+        with MemoryGraph.connect(self.uri, auth, self.database, self.namespace) as graph:
             yield graph
+
+
+def pass_graph(command: Callable[..., None]) -> Callable[..., None]:
+    """Connect to the graph while a command runs, and give it the client."""
+
+    @click.pass_context
+    @wraps(command)
+    def connected(ctx: click.Context, /, *arguments: Any, **options: Any) -> None:
+        command(ctx.with_resource(ctx.obj.connect()), *arguments, **options)
+
+    return connected
+
+
+def report_from_graph(command: Callable[..., None]) -> Callable[..., None]:
+    """Connect to the graph while a command runs, and give it the option --json too."""
+    return output.json_option(pass_graph(command))

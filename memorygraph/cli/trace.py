@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from memorygraph.cli.output import say
+from memorygraph.cli import output
 from memorygraph.errors import MemoryGraphError
 
 if TYPE_CHECKING:
@@ -38,8 +38,7 @@ def summarize_call(kind: str, owner: str, callee: str, data: dict[str, Any]) -> 
 
 def summarize_generate(data: dict[str, Any]) -> str:
     """Summarize a `generate`, with what its prompt held and left out."""
-    attempts = data["attempts"]
-    tries = f"{attempts} attempt{'s' * (attempts != 1)}"
+    tries = output.count_of(data["attempts"], "attempt")
     lines = [f"generate {shorten_value(data['instruction'])} ({tries}) → {summarize_result(data)}"]
     for item in data["context"]["items"]:
         sizes = f"{item['clippedSize']} of {item['originalSize']}" if item["clipped"] else f"{item['originalSize']}"
@@ -70,15 +69,11 @@ def shorten_value(value: Any) -> str:
     return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}…"
 
 
-def summarize_event(event: Event) -> str:
-    """An event on a line or two."""
-    summarize = SUMMARIES.get(event["kind"])
-    return summarize(event["data"]) if summarize else f"{event['kind']} {shorten_value(event['data'])}"
-
-
 def print_event(event: Event, depth: int) -> None:
-    """Show an event to people, as soon as it has happened."""
-    say("\n".join(f"{'  ' * depth}{line}" for line in summarize_event(event).splitlines()))
+    """Show an event to people on a line or two, as soon as it has happened."""
+    kind, data = event["kind"], event["data"]
+    text = SUMMARIES[kind](data) if kind in SUMMARIES else f"{kind} {shorten_value(data)}"
+    output.say("\n".join(f"{'  ' * depth}{line}" for line in text.splitlines()))
 
 
 class TraceOutput:
@@ -96,11 +91,7 @@ class TraceOutput:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Write the file, also of a run that failed.
-
-        Raises:
-            MemoryGraphError: the file cannot be written.
-        """
+        """Write the file, also of a run that failed."""
         if not self.file:
             return
         text = json.dumps(self._events, indent=2, ensure_ascii=False) + "\n"

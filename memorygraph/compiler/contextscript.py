@@ -1,9 +1,7 @@
-"""ContextScript: statements to batches of parameterized Cypher.
+"""ContextScript: statements to batches of parameterized Cypher, nodes before edges.
 
-The rulings are those of the language's specification: an edge needs nodes that stand before it, a
-declaration of a known id is an update, an id belongs to one kind, a deletion takes a node's edges along and
-frees the ids. So declarations are gathered into batches, nodes before edges, and a deletion is a barrier:
-what stands before it is written before it.
+A declaration of a known id is an update. A deletion takes a node's edges along and frees the ids: what stands before
+it is written before it.
 """
 
 from __future__ import annotations
@@ -13,16 +11,9 @@ from dataclasses import dataclass, field
 from functools import singledispatchmethod
 from typing import Any
 
-from memorygraph.compiler.stored import Stored
-from memorygraph.compiler.symbols import Kind, Symbol, SymbolTable
+from memorygraph.compiler.symbols import Kind, Stored, Symbol, SymbolTable
 from memorygraph.errors import MAX_PROBLEMS, Problem
-from memorygraph.languages.contextscript import (
-    ContextScriptProgram,
-    Deletion,
-    EdgeDeclaration,
-    GraphStatement,
-    NodeDeclaration,
-)
+from memorygraph.languages.contextscript import syntax
 from memorygraph.library import CYPHER
 from memorygraph.query import Query
 
@@ -44,16 +35,9 @@ class Compiled:
 
 
 def compile_program(
-    program: ContextScriptProgram, stored: Stored | None, *, namespace: str = "default", token: str = ""
+    program: syntax.ContextScriptProgram, stored: Stored | None, *, namespace: str = "default", token: str = ""
 ) -> Compiled:
-    """Compile a program against what is stored, or, to check it without a database, against None.
-
-    >>> from memorygraph.languages import parse
-    >>> program = parse('Node(node_id="ada", name="Ada", data="");')
-    >>> [query] = compile_program(program, Stored()).queries
-    >>> query.parameters["rows"]
-    [{'id': 'ada', 'name': 'Ada', 'data': ''}]
-    """
+    """Compile a program against what is stored, or, to check it without a database, against None."""
     compiler = _Compiler(program, stored, namespace, token)
     add = compiler.add  # looked up once: the dispatcher is made anew at each look-up
     for statement in program.statements:
@@ -61,21 +45,21 @@ def compile_program(
     return compiler.finish()
 
 
-def find_problems(program: ContextScriptProgram) -> Sequence[Problem]:
+def find_problems(program: syntax.ContextScriptProgram) -> Sequence[Problem]:
     """What is wrong with a program, as far as that can be told without a database."""
     return compile_program(program, None).problems
 
 
-def mentioned(program: ContextScriptProgram) -> list[str]:
+def mentioned(program: syntax.ContextScriptProgram) -> list[str]:
     """Every id that a program declares, uses or deletes, sorted: what the compiler must know about."""
     ids: set[str | None] = set()
     for statement in program.statements:
         match statement:
-            case NodeDeclaration():
+            case syntax.NodeDeclaration():
                 ids.add(statement.node_id)
-            case EdgeDeclaration():
+            case syntax.EdgeDeclaration():
                 ids.update((statement.edge_id, statement.from_node, statement.to_node))
-            case Deletion():
+            case syntax.Deletion():
                 ids.add(statement.id)
     return sorted(identifier for identifier in ids if identifier is not None)
 
@@ -101,31 +85,27 @@ class _Batch:
     deleted_edges: list[str] = field(default_factory=list)
     deleted_nodes: list[str] = field(default_factory=list)
 
-    @property
-    def closed(self) -> bool:
-        return bool(self.deleted_edges or self.deleted_nodes)
-
     def queries(self, namespace: str, token: str) -> Iterator[Query]:
         """The batch as Cypher: nodes, edges, deletions."""
-        yield from self._writes("create-nodes", list(self.new_nodes.values()), namespace, namespace_token=token)
-        yield from self._writes("change-nodes", _changes(self.changed_nodes), namespace)
-        yield from self._writes("create-edges", list(self.new_edges.values()), namespace)
         stay = {edge: change.set for edge, change in self.changed_edges.items() if not change.moved}
-        yield from self._writes("change-edges", _changes(stay), namespace)
         moves = [
             {"id": edge, "from_node": change.from_node, "to_node": change.to_node, "set": change.set}
             for edge, change in self.changed_edges.items()
             if change.moved
         ]
-        yield from self._writes("move-edges", moves, namespace)
+        for name, rows in (
+            ("create-nodes", [*self.new_nodes.values()]),
+            ("change-nodes", _changes(self.changed_nodes)),
+            ("create-edges", [*self.new_edges.values()]),
+            ("change-edges", _changes(stay)),
+            ("move-edges", moves),
+        ):
+            more = {"namespace_token": token} if name == "create-nodes" else {}
+            for part in _parts(rows):
+                yield CYPHER[f"contextscript/{name}"](namespace=namespace, rows=part, **more)
         for name, ids in (("delete-edges", self.deleted_edges), ("delete-nodes", self.deleted_nodes)):
             for part in _parts(ids):
                 yield CYPHER[f"contextscript/{name}"](namespace=namespace, ids=part)
-
-    @staticmethod
-    def _writes(name: str, rows: list[dict[str, Any]], namespace: str, **more: str) -> Iterator[Query]:
-        for part in _parts(rows):
-            yield CYPHER[f"contextscript/{name}"](namespace=namespace, rows=part, **more)
 
 
 def _changes(changes: Mapping[str, dict[str, Any]]) -> list[dict[str, Any]]:
@@ -152,7 +132,7 @@ def _given(**arguments: Any) -> dict[str, Any]:
 
 
 class _Compiler:
-    def __init__(self, program: ContextScriptProgram, stored: Stored | None, namespace: str, token: str) -> None:
+    def __init__(self, program: syntax.ContextScriptProgram, stored: Stored | None, namespace: str, token: str) -> None:
         self._program = program
         self._namespace = namespace
         self._token = token
@@ -169,19 +149,19 @@ class _Compiler:
         return Compiled(tuple(self._queries), tuple(problems), tuple(self._warnings), frozenset(self._unknown))
 
     @singledispatchmethod
-    def add(self, statement: GraphStatement) -> None:
+    def add(self, statement: syntax.GraphStatement) -> None:
         """Compile one statement; there is one method for each class of statements."""
         raise TypeError(f"no compiler for {type(statement).__name__}")
 
     @add.register
-    def node_declaration(self, statement: NodeDeclaration) -> None:
+    def node_declaration(self, statement: syntax.NodeDeclaration) -> None:
         symbol = self._declared_here(statement.node_id)
         given = _given(name=statement.name, data=statement.data)
         if symbol.kind is Kind.EDGE:
-            self._conflict(statement, "node_id", statement.node_id, symbol)
+            self._conflict(statement, "node_id", symbol)
             return
         if symbol.kind is Kind.ABSENT:
-            self._require(statement, "node_id", statement.node_id, given, ("name", "data"))
+            self._require(statement, "node_id", given, "name", "data")
             self._batch.new_nodes[statement.node_id] = {"id": statement.node_id, **given}
         elif statement.node_id in self._batch.new_nodes:
             self._batch.new_nodes[statement.node_id].update(given)
@@ -190,18 +170,17 @@ class _Compiler:
         self._symbols.declare_node(statement)
 
     @add.register
-    def edge_declaration(self, statement: EdgeDeclaration) -> None:
+    def edge_declaration(self, statement: syntax.EdgeDeclaration) -> None:
         former = self._declared_here(statement.edge_id)
         if former.kind is Kind.NODE:
-            self._conflict(statement, "edge_id", statement.edge_id, former)
+            self._conflict(statement, "edge_id", former)
             return
-        self._check_end(statement, "from_node", statement.from_node)
-        self._check_end(statement, "to_node", statement.to_node)
+        self._check_end(statement, "from_node")
+        self._check_end(statement, "to_node")
         given = _given(verb=statement.verb, weight=statement.weight)
         if former.kind is Kind.ABSENT:
             ends = _given(from_node=statement.from_node, to_node=statement.to_node)
-            needed = ("from_node", "to_node", "verb", "weight")
-            self._require(statement, "edge_id", statement.edge_id, {**ends, **given}, needed)
+            self._require(statement, "edge_id", {**ends, **given}, "from_node", "to_node", "verb", "weight")
             self._batch.new_edges[statement.edge_id] = {"id": statement.edge_id, **ends, **given}
             self._symbols.declare_edge(statement)
         else:
@@ -218,7 +197,7 @@ class _Compiler:
         change.set.update(given)
 
     @add.register
-    def deletion(self, statement: Deletion) -> None:
+    def deletion(self, statement: syntax.Deletion) -> None:
         symbol = self._symbols[statement.id]
         if symbol.kind is Kind.ABSENT:
             self._delete_absent(statement, symbol)
@@ -229,7 +208,7 @@ class _Compiler:
             self._batch.deleted_nodes.append(statement.id)
         self._symbols.delete(statement)
 
-    def _delete_absent(self, statement: Deletion, symbol: Symbol) -> None:
+    def _delete_absent(self, statement: syntax.Deletion, symbol: Symbol) -> None:
         if symbol.deleted_by is None:
             self._unknown.add(statement.id)
             message = f"`{statement.id}` is no known id, so there is nothing to delete"
@@ -243,7 +222,7 @@ class _Compiler:
 
     def _declared_here(self, identifier: str) -> Symbol:
         """The symbol that a declaration meets; a declaration after a deletion opens a new batch."""
-        if self._batch.closed:
+        if self._batch.deleted_edges or self._batch.deleted_nodes:
             self._close_batch()
         return self._symbols[identifier]
 
@@ -252,7 +231,8 @@ class _Compiler:
             self._queries.extend(self._batch.queries(self._namespace, self._token))
         self._batch = _Batch()
 
-    def _check_end(self, statement: EdgeDeclaration, argument: str, identifier: str | None) -> None:
+    def _check_end(self, statement: syntax.EdgeDeclaration, argument: str) -> None:
+        identifier: str | None = getattr(statement, argument)
         if identifier is None:
             return
         symbol = self._symbols[identifier]
@@ -269,27 +249,21 @@ class _Compiler:
                 message += self._symbols.suggestion(identifier)
             self._report(message, "unknown-node", statement, argument)
 
-    def _require(
-        self,
-        statement: GraphStatement,
-        argument: str,
-        identifier: str,
-        given: Mapping[str, Any],
-        needed: Sequence[str],
-    ) -> None:
+    def _require(self, statement: syntax.GraphStatement, argument: str, given: Mapping[str, Any], *needed: str) -> None:
         missing = [f"`{name}`" for name in needed if name not in given]
         if missing:
             kind = "node" if argument == "node_id" else "edge"
-            message = f"`{identifier}` does not exist yet, and a new {kind} needs {' and '.join(missing)}"
+            new = getattr(statement, argument)
+            message = f"`{new}` does not exist yet, and a new {kind} needs {' and '.join(missing)}"
             self._report(message, "missing-argument", statement, argument)
 
-    def _conflict(self, statement: GraphStatement, argument: str, identifier: str, symbol: Symbol) -> None:
+    def _conflict(self, statement: syntax.GraphStatement, argument: str, symbol: Symbol) -> None:
         kind, wanted = ("an edge", "node") if symbol.kind is Kind.EDGE else ("a node", "edge")
-        where = self._symbols.place(symbol)
-        message = f"`{identifier}` is already the id of {kind}, declared {where}; choose another id for this {wanted}"
+        known = f"`{getattr(statement, argument)}` is already the id of {kind}, declared {self._symbols.place(symbol)}"
+        message = f"{known}; choose another id for this {wanted}"
         self._report(message, "kind-conflict", statement, argument)
 
-    def _report(self, message: str, code: str, statement: GraphStatement, argument: str) -> None:
+    def _report(self, message: str, code: str, statement: syntax.GraphStatement, argument: str) -> None:
         if len(self._problems) < MAX_PROBLEMS:
             span = self._program.argument_span(statement, argument)
             self._problems.append(self._program.source.problem(message, code, span))

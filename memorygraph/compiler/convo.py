@@ -21,27 +21,8 @@ OUTSIDE = "main"  # the id of a `goto` without an id: no node
 EXIT = "exit"  # the name of the way out of a graph
 AUTO, NEXT = "auto", "next"
 
-
-@dataclass(frozen=True)
-class Always:
-    """No condition."""
-
-
-@dataclass(frozen=True)
-class InWords:
-    """A condition in natural language, which a model judges."""
-
-    text: syntax.Template
-
-
-@dataclass(frozen=True)
-class InCode:
-    """A condition in code: the last value decides. Without statements it does not hold."""
-
-    statements: tuple[syntax.Statement, ...]
-
-
-Condition: TypeAlias = Always | InWords | InCode
+# None; in words, which a model judges; or in code, whose last value decides: without statements it does not hold.
+Condition: TypeAlias = syntax.Template | tuple[syntax.Statement, ...] | None
 
 
 @dataclass(frozen=True)
@@ -60,16 +41,17 @@ class Route:
         """`always`, `auto`, `natural language` or `code`."""
         if self.target == AUTO:
             return "auto"
-        return {Always: "always", InWords: "natural language", InCode: "code"}[type(self.condition)]
+        if self.condition is None:
+            return "always"
+        return "natural language" if isinstance(self.condition, syntax.Template) else "code"
 
     def condition_text(self, source: Source) -> str:
         """The condition on one line; empty where the route has no condition."""
-        if isinstance(self.condition, Always):
+        if self.condition is None:
             return ""
         written = source.text[self.span.start : self.span.end]
-        if isinstance(self.condition, InWords):
-            parts = (part if isinstance(part, str) else "{{…}}" for part in self.condition.text.parts)
-            written = "".join(parts)
+        if isinstance(self.condition, syntax.Template):
+            written = "".join(part if isinstance(part, str) else "{{…}}" for part in self.condition.parts)
         else:
             written = written.partition("=" if written.lstrip().startswith("@") else "\n")[2]
         return " ".join(written.split())
@@ -199,12 +181,11 @@ def declared_routes(
         role = message_role(message)
         if isinstance(message, syntax.FunctionMessage) or role not in ROUTE_ROLES:
             continue
-        code = isinstance(message, syntax.CodeMessage)
         route = Route(
             None,
-            InCode(message.statements) if isinstance(message, syntax.CodeMessage) else in_words(message.content),
+            message.statements if isinstance(message, syntax.CodeMessage) else in_words(message.content),
             model=tag_of(message, "routingModel") or model,
-            written=f"> {role}{'!' if code else ''} {message.head}".rstrip(),
+            written=f"> {role}{'!' if isinstance(message, syntax.CodeMessage) else ''} {message.head}".rstrip(),
             span=message.span,
         )
         yield from direct_route(role, message.head.strip(), route, id_, order)
@@ -216,7 +197,7 @@ def read_tag(tag: syntax.Tag) -> tuple[str, Route]:
     if tag.name != "exit" and tag.target is None:
         name, _, text = text.partition(" ")
     if tag.expression is not None:
-        condition: Condition = InCode((syntax.Statement(tag.expression, span=tag.span),))
+        condition: Condition = (syntax.Statement(tag.expression, span=tag.span),)
     else:
         condition = in_words(syntax.Template((text.strip(),) if text.strip() else ()))
     written = [f"@{tag.name}", tag.target, tag.text, "= …" if tag.expression is not None else None]
@@ -226,7 +207,7 @@ def read_tag(tag: syntax.Tag) -> tuple[str, Route]:
 def in_words(text: syntax.Template) -> Condition:
     """Read a condition in words; an empty one, or `else`, always holds."""
     plain = "".join(part if isinstance(part, str) else "{{" for part in text.parts).strip()
-    return Always() if plain in {"", "else"} else InWords(text)
+    return None if plain in {"", "else"} else text
 
 
 def direct_route(kind: str, name: str, route: Route, id_: str, order: list[str]) -> Iterator[tuple[str, Route]]:
@@ -243,12 +224,11 @@ def direct_route(kind: str, name: str, route: Route, id_: str, order: list[str])
             yield source, replace(route, target=id_)
         return
     candidates = tuple(rest.replace(",", " ").split())
-    if target == AUTO and not candidates and isinstance(route.condition, InWords):
+    if target == AUTO and not candidates and isinstance(route.condition, syntax.Template):
         # `auto b c` names its candidates; where a word is not a node, all of them are a condition.
-        parts = route.condition.text.parts
-        words = "".join(part for part in parts if isinstance(part, str)).replace(",", " ").split()
+        words = "".join(part for part in route.condition.parts if isinstance(part, str)).replace(",", " ").split()
         if words and set(words) <= set(order):
-            candidates, route = tuple(words), replace(route, condition=Always())
+            candidates, route = tuple(words), replace(route, condition=None)
     yield id_, replace(route, target=target, candidates=candidates)
 
 
@@ -256,11 +236,7 @@ def direct_route(kind: str, name: str, route: Route, id_: str, order: list[str])
 
 
 def compile_convo(program: syntax.ConvoProgram, namespace: str) -> list[Query]:
-    """The queries that store a graph, and offer it by the name of its file.
-
-    Raises:
-        ScriptError: the conversation is wrong.
-    """
+    """The queries that store a graph, and offer it by the name of its file."""
     source = program.source
     properties = program_properties(source, language=program.language)
     offer = CYPHER["programs/offer-graph"](namespace=namespace, id=program_id(source), properties=properties)

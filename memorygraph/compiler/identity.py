@@ -10,11 +10,7 @@ from memorygraph.errors import Source
 
 
 def program_id(source: Source) -> str:
-    """The id of a program: the hash of its source.
-
-    >>> program_id(Source("> user"))[:8]
-    '19b0720e'
-    """
+    """The id of a program: the hash of its source."""
     return hashlib.sha256(source.text.encode("utf-8", "surrogateescape")).hexdigest()[:32]
 
 

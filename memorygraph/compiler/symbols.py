@@ -7,19 +7,24 @@ an edge, absent, or, where the database was not asked, unknown.
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from enum import Enum
 
-from memorygraph.compiler.stored import Stored
-from memorygraph.languages.contextscript import (
-    ContextScriptProgram,
-    Deletion,
-    EdgeDeclaration,
-    GraphStatement,
-    NodeDeclaration,
-    is_identifier,
-)
+from memorygraph.languages.contextscript import syntax
+
+
+@dataclass(frozen=True)
+class Stored:
+    """The stored elements among the ids of one program, read under the namespace's lock.
+
+    `names` maps names in lower case to a node's id and name; it is only read when an id is unknown, to suggest one.
+    """
+
+    nodes: frozenset[str] = frozenset()
+    edges: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    names: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
 
 class Kind(Enum):
@@ -36,10 +41,10 @@ class Symbol:
     """One id at one point of the program; `statement` is None for what only the store declares."""
 
     kind: Kind
-    statement: GraphStatement | None = None
+    statement: syntax.GraphStatement | None = None
     from_node: str | None = None
     to_node: str | None = None
-    deleted_by: Deletion | None = None
+    deleted_by: syntax.Deletion | None = None
     deleted_with: str | None = None
 
 
@@ -52,7 +57,7 @@ _UNKNOWN = Symbol(Kind.UNKNOWN)
 class SymbolTable:
     """The ids that a program knows so far. `stored` is None where no database was asked."""
 
-    def __init__(self, program: ContextScriptProgram, stored: Stored | None) -> None:
+    def __init__(self, program: syntax.ContextScriptProgram, stored: Stored | None) -> None:
         self._program = program
         self._stored = stored
         self._symbols: dict[str, Symbol] = {}
@@ -68,13 +73,13 @@ class SymbolTable:
             return symbol
         # An id in a statement that could not be read may well be declared there: no error on top of that one.
         unknown = self._stored is None or identifier in self._program.unread
-        return _UNKNOWN if unknown and is_identifier(identifier) else _ABSENT
+        return _UNKNOWN if unknown and syntax.is_identifier(identifier) else _ABSENT
 
-    def declare_node(self, statement: NodeDeclaration) -> None:
+    def declare_node(self, statement: syntax.NodeDeclaration) -> None:
         """From here on the id is a node."""
         self._symbols[statement.node_id] = Symbol(Kind.NODE, statement)
 
-    def declare_edge(self, statement: EdgeDeclaration) -> Symbol:
+    def declare_edge(self, statement: syntax.EdgeDeclaration) -> Symbol:
         """From here on the id is an edge; ends that the statement omits stay as they were."""
         former = self[statement.edge_id]
         self._unlink(statement.edge_id, former)
@@ -87,7 +92,7 @@ class SymbolTable:
         self._put_edge(statement.edge_id, symbol)
         return symbol
 
-    def delete(self, deletion: Deletion) -> None:
+    def delete(self, deletion: syntax.Deletion) -> None:
         """From here on the id is free, and so are the ids of the edges at it, if it is a node."""
         self._unlink(deletion.id, self[deletion.id])
         self._symbols[deletion.id] = Symbol(Kind.ABSENT, deleted_by=deletion)
@@ -104,14 +109,14 @@ class SymbolTable:
             return "in the stored graph"
         return f"at line {self.line(symbol.statement)}"
 
-    def line(self, statement: GraphStatement) -> int:
+    def line(self, statement: syntax.GraphStatement) -> int:
         """The line on which a statement starts."""
         return self._program.source.position(statement.span.start)[0]
 
     def suggestion(self, text: str) -> str:
         """What may have been meant by an id that is not there; empty where nothing comes near."""
         for statement in self._program.statements:
-            if isinstance(statement, NodeDeclaration) and statement.node_id == text:
+            if isinstance(statement, syntax.NodeDeclaration) and statement.node_id == text:
                 line = self.line(statement)
                 return f"; it is declared only at line {line}: a node comes before the edges that use it"
         if found := self._node_named(text):
@@ -121,14 +126,14 @@ class SymbolTable:
         near = get_close_matches(text, nodes[:MAX_COMPARED], n=1, cutoff=0.7)
         if near:
             return f"; did you mean `{near[0]}`?"
-        return "" if is_identifier(text) else "; an id has only letters, digits, `_` and `-`: is this a name?"
+        return "" if syntax.is_identifier(text) else "; an id has only letters, digits, `_` and `-`: is this a name?"
 
     def _node_named(self, name: str) -> tuple[str, str] | None:
         """The id and the name of a node at this point of the program whose name is this, whatever the case."""
         wanted = name.lower()
         for identifier, symbol in self._symbols.items():
             statement = symbol.statement
-            if isinstance(statement, NodeDeclaration) and (statement.name or "").lower() == wanted:
+            if isinstance(statement, syntax.NodeDeclaration) and (statement.name or "").lower() == wanted:
                 return identifier, statement.name or ""
         return self._stored.names.get(wanted) if self._stored else None
 

@@ -1,9 +1,7 @@
 """Clips a value to a budget: a text by its characters, a list by whole items, an object by whole fields.
 
 Only the value itself is clipped, nothing inside it, and numbers, booleans and None never are. A list or an object
-whose first part is too long becomes empty, which may still be longer than a budget of one.
-
-Source: specs/agentscript.md, section 6. Characters are Unicode code points, and a budget can count tokens.
+whose first part is too long becomes empty. Source: specs/agentscript.md, section 6; characters are code points.
 """
 
 from __future__ import annotations
@@ -11,8 +9,9 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from itertools import accumulate
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from memorygraph.budget import Budget
 from memorygraph.context.labels import protect
@@ -25,17 +24,14 @@ Strategy = Literal["none", "chars", "items", "fields", "fold"]
 
 @dataclass(frozen=True)
 class Clipped:
-    """A value after clipping, its text in the prompt, and its sizes in the unit of the budget.
-
-    `strategy` is the unit by which it was clipped; it is "none" where all of it fits.
-    """
+    """A value after clipping, its text in the prompt, and its sizes in the unit of the budget."""
 
     value: Any
     text: str
     clipped: bool
     original_size: int
     clipped_size: int
-    strategy: Strategy = "none"
+    strategy: Strategy = "none"  # the unit by which it was clipped, unless all of it fits
 
 
 def clip(value: Any, budget: Budget | None = None) -> Clipped:
@@ -47,39 +43,25 @@ def clip(value: Any, budget: Budget | None = None) -> Clipped:
     ['alpha', 'beta']
     >>> clip("one two three", Budget.parse("2t"))
     Clipped(value='one two', text='one two', clipped=True, original_size=3, clipped_size=2, strategy='chars')
-
-    Raises:
-        MemoryGraphError: a part of the value is not JSON, or it holds itself.
     """
     measure = count_tokens if budget is not None and budget.in_tokens else len
-    if isinstance(value, str):
-        return clip_text(value, budget, measure)
-    if isinstance(value, Mapping):
-        fields = fields_of(value)
-        texts = [f"{quoted(key)}: {indented(inner, 1)}" for key, inner in fields]
-
-        def first_fields(count: int) -> dict[str, Any]:
-            kept = fields[:count]
-            return StoredObject(kept, value.origins) if isinstance(value, StoredObject) else dict(kept)
-
-        return clip_parts(value, Parts("{}", texts, first_fields), budget, measure)
-    if isinstance(value, (list, tuple)):
-        texts = [indented(inner, 1) for inner in value]
-        return clip_parts(value, Parts("[]", texts, lambda count: list(value[:count])), budget, measure)
-    text = indented(value)
-    return Clipped(value, text, clipped=False, original_size=measure(text), clipped_size=measure(text))
-
-
-def clip_text(value: str, budget: Budget | None, measure: Callable[[str], int]) -> Clipped:
-    """Clip a text by its characters."""
-    text = protect(value)
+    parts = Parts.of(value)
+    text = protect(value) if isinstance(value, str) else parts.text(len(parts.texts)) if parts else indented(value)
     size = measure(text)
+    whole = Clipped(value, text, clipped=False, original_size=size, clipped_size=size)
     if budget is None or size <= budget.limit:
-        return Clipped(value, text, clipped=False, original_size=size, clipped_size=size)
-    kept = fit_tokens(value, text, budget.limit) if budget.in_tokens else fit_characters(value, budget.limit)
-    text = protect(value[:kept])
-    shorter = StoredText(value[:kept], value.origins) if isinstance(value, StoredText) else value[:kept]
-    return Clipped(shorter, text, clipped=True, original_size=size, clipped_size=measure(text), strategy="chars")
+        return whole
+    strategy: Strategy = "chars"
+    if isinstance(value, str):
+        kept = fit_tokens(value, text, budget.limit) if budget.in_tokens else fit_characters(value, budget.limit)
+        shorter: Any = StoredText(value[:kept], value.origins) if isinstance(value, StoredText) else value[:kept]
+        text = protect(value[:kept])
+    elif parts and parts.texts:
+        kept = parts.fit(budget)
+        shorter, text, strategy = parts.first(kept), parts.text(kept), parts.strategy
+    else:
+        return whole
+    return Clipped(shorter, text, clipped=True, original_size=size, clipped_size=measure(text), strategy=strategy)
 
 
 def fit_characters(value: str, limit: int) -> int:
@@ -109,29 +91,30 @@ class Parts:
     brackets: str
     texts: list[str]
     first: Callable[[int], Any]
+    strategy: Strategy
+
+    @classmethod
+    def of(cls, value: Any) -> Self | None:
+        """The parts of a list or an object; None for a value without parts."""
+        if isinstance(value, Mapping):
+            fields = fields_of(value)
+            empty = partial(StoredObject, origins=value.origins) if isinstance(value, StoredObject) else dict
+            texts = [f"{quoted(key)}: {indented(inner, 1)}" for key, inner in fields]
+            return cls("{}", texts, lambda count: empty(fields[:count]), "fields")
+        if isinstance(value, (list, tuple)):
+            return cls("[]", [indented(inner, 1) for inner in value], lambda count: list(value[:count]), "items")
+        return None
 
     def text(self, count: int) -> str:
         """Render the first `count` parts."""
-        opening, closing = self.brackets[0], self.brackets[1]
         inner = ",\n".join([f"  {text}" for text in self.texts[:count]])
-        return f"{opening}\n{inner}\n{closing}" if count else self.brackets
+        return f"{self.brackets[0]}\n{inner}\n{self.brackets[1]}" if count else self.brackets
 
-
-def clip_parts(value: Any, parts: Parts, budget: Budget | None, measure: Callable[[str], int]) -> Clipped:
-    """Clip a list by whole items, or an object by whole fields."""
-    whole = parts.text(len(parts.texts))
-    size = measure(whole)
-    if budget is None or size <= budget.limit or not parts.texts:
-        return Clipped(value, whole, clipped=False, original_size=size, clipped_size=size)
-    if budget.in_tokens:
-        # More parts are never fewer tokens.
-        counts = range(1, len(parts.texts))
-        count = bisect_right(counts, budget.limit, key=lambda count: count_tokens(parts.text(count)))
-    else:
+    def fit(self, budget: Budget) -> int:
+        """Return how many parts fit; not all of them do."""
+        if budget.in_tokens:
+            # More parts are never fewer tokens.
+            counts = range(1, len(self.texts))
+            return bisect_right(counts, budget.limit, key=lambda count: count_tokens(self.text(count)))
         # Each part takes four characters more than its text, and the brackets take two.
-        count = bisect_right(list(accumulate(len(text) + 4 for text in parts.texts)), budget.limit - 2)
-    text = parts.text(count)
-    strategy: Strategy = "items" if parts.brackets == "[]" else "fields"
-    return Clipped(
-        parts.first(count), text, clipped=True, original_size=size, clipped_size=measure(text), strategy=strategy
-    )
+        return bisect_right(list(accumulate(len(text) + 4 for text in self.texts)), budget.limit - 2)

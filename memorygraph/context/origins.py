@@ -86,14 +86,16 @@ def copy_value(value: Any) -> Any:
     >>> original[0].append(2)
     >>> copy
     [[1]]
-
-    Raises:
-        MemoryGraphError: a part of it is not JSON, or it holds itself.
     """
-    if isinstance(value, _LEAVES):
-        return copy_leaf(value)
-    result = empty_like(value)
-    waiting: list[tuple[Any, Any]] = [(result, value)]
+    waiting: list[tuple[Any, Any]] = []  # an empty copy and its original; when that is done, None and its id
+
+    def begin_copy(inner: Any) -> Any:
+        if isinstance(inner, _LEAVES):  # JSON has no NaN and no infinity
+            return None if isinstance(inner, float) and not math.isfinite(inner) else inner
+        waiting.append((empty_like(inner), inner))
+        return waiting[-1][0]
+
+    result = begin_copy(value)
     inside: set[int] = set()
     pieces = 0
     while waiting:
@@ -108,32 +110,18 @@ def copy_value(value: Any) -> Any:
         pieces += len(original)
         if pieces > MAX_PIECES:
             raise MemoryGraphError(f"a value is too large to be copied: it has more than {MAX_PIECES} parts")
-        copy_parts(copied, original, waiting)
+        if isinstance(original, Mapping):
+            copied.update((field_name(key), begin_copy(inner)) for key, inner in original.items())
+        else:
+            copied.extend([begin_copy(inner) for inner in original])
     return result
 
 
-def copy_parts(copied: Any, original: Any, waiting: list[tuple[Any, Any]]) -> None:
-    """Copy the parts of a value; those with parts of their own are still empty, and are added to `waiting`."""
-
-    def begin_copy(inner: Any) -> Any:
-        if isinstance(inner, _LEAVES):
-            return copy_leaf(inner)
-        empty = empty_like(inner)
-        waiting.append((empty, inner))
-        return empty
-
-    if isinstance(original, Mapping):
-        for key, inner in original.items():
-            if not isinstance(key, str):
-                raise MemoryGraphError(f"a field's name is a text, and not {key!r}")
-            copied[key] = begin_copy(inner)
-    else:
-        copied.extend([begin_copy(inner) for inner in original])
-
-
-def copy_leaf(value: Any) -> Any:
-    """Copy a value without parts; JSON has no NaN and no infinity."""
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+def field_name(key: Any) -> str:
+    """Refuse a key that JSON does not know."""
+    if not isinstance(key, str):
+        raise MemoryGraphError(f"a field's name is a text, and not {key!r}")
+    return key
 
 
 def empty_like(value: Any) -> Any:

@@ -18,6 +18,7 @@ from memorygraph.errors import MemoryGraphError
 # A few values that hold each other many times can mean more text than any memory holds.
 MAX_PIECES = 10_000_000
 
+_INDEX = re.compile("0|[1-9][0-9]{0,9}")
 _MAX_INDEX = 2**32 - 2
 _UNSAFE = re.compile("[\x85\u2028\u2029\ud800-\udfff]")
 _quote_plainly = json.encoder.encode_basestring
@@ -44,11 +45,7 @@ def render(value: Any) -> str:
 
 
 def indented(value: Any, level: int = 0) -> str:
-    """Render a value as JSON with an indentation of two, as part of a text at a level of indentation.
-
-    Raises:
-        MemoryGraphError: a part of it is not JSON, or it holds itself.
-    """
+    """Render a value as JSON with an indentation of two, as part of a text at a level of indentation."""
     return write_json(value, "\n" + "  " * level)
 
 
@@ -57,9 +54,6 @@ def compact(value: Any) -> str:
 
     >>> compact({"a": [1.5, 1e21, -0.0], "1": "é"})
     '{"1":"é","a":[1.5,1e+21,0]}'
-
-    Raises:
-        MemoryGraphError: a part of it is not JSON, or it holds itself.
     """
     return write_json(value, "")
 
@@ -79,9 +73,6 @@ def fields_of(value: Mapping[Any, Any]) -> list[tuple[str, Any]]:
 
     >>> fields_of({"b": 1, "10": 2, "9": 3, "01": 4})
     [('9', 3), ('10', 2), ('b', 1), ('01', 4)]
-
-    Raises:
-        MemoryGraphError: a key is not a text.
     """
     fields = list(value.items())
     try:
@@ -95,9 +86,7 @@ def fields_of(value: Mapping[Any, Any]) -> list[tuple[str, Any]]:
 
 def is_index(key: str) -> bool:
     """Tell whether JavaScript takes a key for an index of an array."""
-    return (
-        key.isascii() and key.isdigit() and len(key) <= 10 and (key == "0" or key[0] != "0") and int(key) <= _MAX_INDEX
-    )
+    return _INDEX.fullmatch(key) is not None and int(key) <= _MAX_INDEX
 
 
 def render_float(value: float) -> str:
@@ -157,10 +146,8 @@ def iterate_entries(value: Any, line: str) -> Iterator[tuple[str, Any]]:
 
 
 def write_json(value: Any, line: str) -> str:
-    """Write a value as JSON. `line` begins each of its lines; the empty one makes it compact.
-
-    Not recursive: a program can nest its values deeper than Python can nest its calls.
-    """
+    """Write a value as JSON. `line` begins each of its lines; the empty one makes it compact."""
+    # Not recursive: a program can nest its values deeper than Python can nest its calls.
     write = _LEAVES.get(type(value)) or leaf_writer(value)
     if write is not None:
         return write(value)

@@ -1,7 +1,4 @@
-"""The languages of memorygraph: one row for each, and how a script in one of them is read.
-
-What differs between languages is said in their rows, so that nobody asks for the type of a program.
-"""
+"""The languages of memorygraph: what differs between them is said in their rows."""
 
 from __future__ import annotations
 
@@ -60,17 +57,6 @@ class Language:
         script: Script = resolve_name(self.reader)(text, file, strict=strict)
         return script
 
-    def parse_batches(self, stream: TextIO, size: int, file: str | None, *, strict: bool) -> Iterator[Any]:
-        """Read a stream as programs of at most `size` statements.
-
-        Raises:
-            MemoryGraphError: programs in this language are read as a whole.
-        """
-        if self.batch_reader is None:
-            raise MemoryGraphError(f"a program in {self.name} is read as a whole, and not in batches")
-        programs: Iterator[Any] = resolve_name(self.batch_reader)(stream, size, file, strict=strict)
-        return programs
-
     def check(self, script: Script) -> list[Problem]:
         """Everything that can be found wrong in a script without a database."""
         return list(resolve_name(self.checker)(script) if self.checker else script.problems)
@@ -85,11 +71,7 @@ class Language:
         return queries
 
     def run(self, graph: Any, program: Script, request: Any) -> Any:
-        """Run a program as a RunRequest says, and return its RunResult.
-
-        Raises:
-            MemoryGraphError: scripts in this language are not run.
-        """
+        """Run a program as a RunRequest says, and return its RunResult, if scripts in this language can be run."""
         if self.runner is None:
             raise MemoryGraphError("such a script is stored, and not run: memorygraph load FILE")
         return resolve_name(self.runner)(graph, program, request)
@@ -102,7 +84,7 @@ LANGUAGES: dict[str, Language] = {
             "contextscript",
             ".ctx",
             reader="memorygraph.languages.contextscript.reading:read_contextscript",
-            batch_reader="memorygraph.languages.contextscript.batches:read_batches",
+            batch_reader="memorygraph.languages.contextscript.reading:read_batches",
             checker="memorygraph.compiler.contextscript:find_problems",
             store="memorygraph.graph.loads:Loader",
         ),
@@ -204,4 +186,8 @@ def parse_batches(
     >>> [len(part.statements) for part in parse_batches(io.StringIO('del(id="a");' * 5), size=2)]
     [2, 2, 1]
     """
-    return language_of(None, language).parse_batches(stream, size, file, strict=strict)
+    reader = language_of(None, language).batch_reader
+    if reader is None:
+        raise MemoryGraphError(f"a program in {language} is read as a whole, and not in batches")
+    programs: Iterator[contextscript.ContextScriptProgram] = resolve_name(reader)(stream, size, file, strict=strict)
+    return programs

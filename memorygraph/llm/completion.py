@@ -68,11 +68,7 @@ class Usage:
 
 @dataclass(frozen=True)
 class Completion:
-    """One answer of a model, and how it came about.
-
-    >>> Completion("Hello", model="small").message()
-    {'role': 'assistant', 'content': 'Hello'}
-    """
+    """One answer of a model, and how it came about."""
 
     content: str | None
     tool_calls: tuple[ToolCall, ...] = ()
@@ -94,12 +90,7 @@ class Completion:
 
 
 def read_document(body: bytes) -> dict[str, Any]:
-    """Read the JSON object in the body of an answer; a `ModelError` says that it is none, or an error.
-
-    >>> read_document(b"<html>")
-    Traceback (most recent call last):
-    memorygraph.errors.ModelError: the model endpoint's answer is not JSON; does its URL end in /v1?
-    """
+    """Read the JSON object in the body of an answer; a `ModelError` says that it is none, or an error."""
     try:
         document = json.loads(body)
     except (ValueError, RecursionError) as error:
@@ -112,22 +103,14 @@ def read_document(body: bytes) -> dict[str, Any]:
 
 
 def error_text(error: Any) -> str:
-    """Return the text of an error document, cut to a length that can be shown.
-
-    >>> error_text({"message": "no such model"})
-    'no such model'
-    """
+    """Return the text of an error document, cut to a length that can be shown."""
     said = error.get("message") if isinstance(error, dict) else error
     text = " ".join(str(said or error).split())
     return text if len(text) <= MAX_ERROR_CHARACTERS else text[:MAX_ERROR_CHARACTERS] + "…"
 
 
 def read_completion(document: Mapping[str, Any], latency_s: float, parameters: Mapping[str, Any]) -> Completion:
-    """Read the completion in a document of the chat format.
-
-    >>> read_completion({"choices": [{"message": {"content": "Hi"}}]}, 0.1, {"model": "m"}).content
-    'Hi'
-    """
+    """Read the completion in a document of the chat format."""
     choices = document.get("choices")
     choice = choices[0] if isinstance(choices, list) and choices else None
     message = choice.get("message") if isinstance(choice, dict) else None
@@ -171,11 +154,7 @@ def read_usage(usage: Any) -> Usage | None:
 
 
 def read_vectors(document: Mapping[str, Any], count: int) -> list[list[float]]:
-    """Read the vectors of `count` texts, in their order: one for each text, all of one length.
-
-    >>> read_vectors({"data": [{"index": 1, "embedding": [2]}, {"index": 0, "embedding": [1]}]}, 2)
-    [[1.0], [2.0]]
-    """
+    """Read the vectors of `count` texts, in their order: one for each text, all of one length."""
     try:
         items = sorted(document.get("data") or (), key=lambda item: item["index"])
         vectors = [[float(number) for number in item["embedding"]] for item in items]

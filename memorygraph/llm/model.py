@@ -13,12 +13,11 @@ import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Protocol, Self, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack
 from urllib.parse import urlsplit
 
 from memorygraph.errors import ModelError
-from memorygraph.llm.completion import Completion, WireMessage, read_completion, read_document, read_vectors
-from memorygraph.llm.failures import CONFIGURED_BY, translate_model_error, without_key
+from memorygraph.llm.completion import Completion, WireMessage, error_text, read_completion, read_document, read_vectors
 from memorygraph.messages.chunks import Chunks
 
 if TYPE_CHECKING:
@@ -33,6 +32,36 @@ NOT_FOUND = 404
 NO_KEY = "none"
 OPENAI_HOST = "api.openai.com"
 
+# Where the key and the URL come from, for the messages that say what to check.
+CONFIGURED_BY = ("OPENAI_API_KEY", "OPENAI_BASE_URL")
+
+# What each error of the client means, and what to do; `key` and `url` name where those come from. The most specific
+# class of an error decides; a test compares this table with the client's tree.
+MEANINGS = {
+    "AuthenticationError": "the model endpoint refused the API key: check {key}",
+    "PermissionDeniedError": "the API key may not use this model: check MEMORYGRAPH_MODEL and the key's rights",
+    "NotFoundError": "the model endpoint knows no such model or path: check the model's name and {url}",
+    "BadRequestError": "the model endpoint refused the request",
+    "UnprocessableEntityError": "the model endpoint refused the request",
+    "ConflictError": "the model endpoint is busy with a conflicting request; try again",
+    "RateLimitError": "the model endpoint's rate limit or quota is exhausted: wait, or check the account",
+    "InternalServerError": "the model endpoint failed; try again later",
+    "APIStatusError": "the model endpoint refused the request",
+    "APITimeoutError": "the model endpoint did not answer in time: try again, or allow more time",
+    "APIConnectionError": "the model endpoint cannot be reached: is it running, and is {url} right?",
+    "APIResponseValidationError": "the model endpoint's answer is not in the OpenAI format; does its URL end in /v1?",
+    "APIError": "the model endpoint failed in the middle of its answer",
+    "LengthFinishReasonError": "the model's answer was cut at its length limit: allow more tokens",
+    "ContentFilterFinishReasonError": "the model endpoint's content filter stopped the answer",
+    "SubjectTokenProviderError": "the login to the model endpoint failed",
+    "InvalidWebhookSignatureError": "a webhook's signature is wrong",
+    "WebSocketConnectionClosedError": "the connection to the model endpoint was lost; try again",
+    "WebSocketQueueFullError": "the connection to the model endpoint is overloaded; try again",
+    "StreamAlreadyConsumed": "the model's answer was read twice",
+    "MutuallyExclusiveAuthError": "two ways to log in to the model endpoint are configured: keep one",
+    "OpenAIError": "the model client is not configured right: check {key} and {url}",
+}
+
 
 class CompletionOptions(TypedDict, total=False):
     """The options of a request for a completion."""
@@ -43,20 +72,6 @@ class CompletionOptions(TypedDict, total=False):
     extra: Mapping[str, Any] | None  # further fields that only some endpoints take, such as a grammar
     timeout: float | None
     max_tokens: int | None
-
-
-class Model(Protocol):
-    """A language model, as programs use it. Its errors are `ModelError`."""
-
-    @property
-    def name(self) -> str:
-        """The model that is asked."""
-
-    def complete(self, messages: Sequence[WireMessage], **options: Unpack[CompletionOptions]) -> Completion:
-        """Return the model's answer to a conversation."""
-
-    def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        """Return a vector for each text, in their order."""
 
 
 class OpenAIModel:
@@ -71,9 +86,6 @@ class OpenAIModel:
     >>> with ScriptedModel(["Paris"]) as server, OpenAIModel("any", server.base_url, api_key="") as model:
     ...     model.complete([{"role": "user", "content": "The capital of France?"}]).content
     'Paris'
-
-    Raises:
-        ModelError: the URL or the key is invalid.
     """
 
     def __init__(
@@ -141,14 +153,7 @@ class OpenAIModel:
     def stream(
         self, messages: Sequence[WireMessage], **options: Unpack[CompletionOptions]
     ) -> Iterator[CompletionStream]:
-        """Return the model's answer as it comes. Leaving the context before its end stops the model.
-
-        >>> from memorygraph.scripted.scripted_model import ScriptedModel
-        >>> with ScriptedModel("Hello, world") as server, OpenAIModel("any", server.base_url, api_key="") as model:
-        ...     with model.stream([{"role": "user", "content": "Hi"}]) as answer:
-        ...         list(answer)
-        ['Hell', 'o, w', 'orld']
-        """
+        """Return the model's answer as it comes. Leaving the context before its end stops the model."""
         request = self._request(messages, **options)
         started = time.perf_counter()
         with self._translated():
@@ -180,13 +185,7 @@ class OpenAIModel:
         return vectors
 
     def offered(self, seconds: float) -> list[str] | None:
-        """List the models that the endpoint offers; None where it answers, and keeps no such list.
-
-        >>> from memorygraph.scripted.scripted_model import ScriptedModel
-        >>> with ScriptedModel(models=["large", "small"]) as server, OpenAIModel("any", server.base_url, "") as model:
-        ...     model.offered(seconds=5)
-        ['large', 'small']
-        """
+        """List the models that the endpoint offers; None where it answers, and keeps no such list."""
         try:  # every endpoint answers this request, and it costs nothing
             with self._translated():
                 client = self._connect().with_options(timeout=seconds, max_retries=0)
@@ -333,3 +332,19 @@ def check_key(api_key: str | None, name: str) -> str | None:
     if api_key and not (api_key.isascii() and api_key.isprintable() and api_key.strip() == api_key):
         raise ModelError(f"the API key has blanks or characters that no key has: check {name}")
     return api_key
+
+
+def translate_model_error(
+    error: Exception, api_key: str | None = None, configured_by: tuple[str, str] = CONFIGURED_BY
+) -> ModelError:
+    """Return the error of memorygraph that stands for one of the client's, without the API key in its text."""
+    key, url = configured_by
+    kinds = (kind.__name__ for kind in type(error).__mro__)
+    meaning = next((MEANINGS[name] for name in kinds if name in MEANINGS), "the model endpoint failed")
+    detail = error_text(getattr(error, "body", None) or str(error) or type(error).__name__)
+    return ModelError(f"{meaning.format(key=key, url=url)} ({without_key(detail, api_key)})")
+
+
+def without_key(text: str, api_key: str | None) -> str:
+    """Take the API key out of a text."""
+    return text.replace(api_key, "[API key]") if api_key else text

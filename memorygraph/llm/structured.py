@@ -25,7 +25,6 @@ _SCHEMAS: dict[str, dict[str, Any]] = {
     "json": {},
     "list": {"type": "array"},
 }
-SHAPE_TYPES = tuple(_SCHEMAS)
 _KINDS = {"string": "a string", "number": "a number", "boolean": "true or false", "list": "a list"}
 _MAX_PROBLEMS = 10
 _MAX_DIGITS = 300
@@ -65,11 +64,7 @@ class ShapeMismatch(ReplyError):  # noqa: N818 - the name says what is wrong
 
 
 def schema_of(fields: Sequence[ShapeField]) -> dict[str, Any]:
-    """Return the JSON Schema of an object with these fields, all of them required and no others.
-
-    >>> schema_of([ShapeField("tags", "list", "string")])["properties"]
-    {'tags': {'type': 'array', 'items': {'type': 'string'}}}
-    """
+    """Return the JSON Schema of an object with these fields, all of them required and no others."""
     return {
         "type": "object",
         "properties": {
@@ -82,21 +77,13 @@ def schema_of(fields: Sequence[ShapeField]) -> dict[str, Any]:
 
 
 def mock_reply(fields: Sequence[ShapeField]) -> dict[str, Any]:
-    """Return an answer of the shape without a model: empty values, and one of them in a list of a known type.
-
-    >>> mock_reply([ShapeField("text", "string"), ShapeField("scores", "list", "number")])
-    {'text': '', 'scores': [0]}
-    """
+    """Return an answer of the shape without a model: empty values, and one of them in a list of a known type."""
     empty: dict[str, Any] = {"string": "", "number": 0, "boolean": True, "json": {}, "list": []}
     return {field.name: empty[field.type] if field.item is None else [empty[field.item]] for field in fields}
 
 
 def fit_shape(value: Any, fields: Sequence[ShapeField]) -> dict[str, Any]:
-    """Return a model's value as an object of the shape, in its order; numbers and booleans in strings are read as such.
-
-    >>> fit_shape({"n": " 2.5 "}, [ShapeField("n", "number")])
-    {'n': 2.5}
-    """
+    """Return a model's value as an object of the shape, in its order; numbers and booleans may be strings."""
     if not isinstance(value, dict):
         raise ShapeMismatch(value, f"the answer must be a JSON object, and is {shorten_json(value)}")
     named = {field.name for field in fields}
@@ -198,11 +185,7 @@ def documents(text: str, *, lists: bool = False) -> Iterator[Any]:
 
 
 def schema_format(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the field of a request that asks for JSON of a schema.
-
-    >>> schema_format({"type": "object"})["json_schema"]["name"]
-    'agentscript_generate'
-    """
+    """Return the field of a request that asks for JSON of a schema."""
     return {
         "type": "json_schema",
         "json_schema": {"name": "agentscript_generate", "strict": True, "schema": dict(schema)},
@@ -210,11 +193,7 @@ def schema_format(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def read_reply(text: str, fields: Sequence[ShapeField]) -> dict[str, Any]:
-    """Read the object of a shape in a model's answer: all of it, or in a fence, or the first object in its prose.
-
-    >>> read_reply('Sure! {"ok": "true"}', [ShapeField("ok", "boolean")])
-    {'ok': True}
-    """
+    """Read the object of a shape in a model's answer: all of it, or in a fence, or the first object in its prose."""
     for document in documents(text):
         return fit_shape(document, fields)
     raise UnparsableReply("the model's answer is not JSON")

@@ -26,11 +26,7 @@ _HOST = re.compile(r"(?P<host>[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?|\[[0-9A-
 
 @dataclass(frozen=True)
 class ModelUri:
-    """A model as a program names it; `host` is that of an Ollama server, with its port.
-
-    >>> ModelUri.parse("ollama://localhost:11434/library/qwen:7b")
-    ModelUri(provider='ollama', name='library/qwen:7b', host='localhost:11434')
-    """
+    """A model as a program names it; `host` is that of an Ollama server, with its port."""
 
     provider: str
     name: str
@@ -58,11 +54,7 @@ class ModelUri:
 
 
 def model_of(uri: str, environ: Mapping[str, str] = os.environ) -> OpenAIModel:
-    """Return the model that a URI names, with the key of its service. It fails at once, without a second attempt.
-
-    >>> model_of("ollama://localhost:11434/qwen3", {})
-    OpenAIModel('qwen3', 'http://localhost:11434/v1')
-    """
+    """Return the model that a URI names, with the key of its service. It fails at once, without a second attempt."""
     named = ModelUri.parse(uri)
     if named.provider == "ollama":
         names, url, key = (uri, uri), f"http://{named.host}/v1", ""
@@ -77,22 +69,13 @@ def model_of(uri: str, environ: Mapping[str, str] = os.environ) -> OpenAIModel:
 
 @contextmanager
 def open_model(model: str | None = None) -> Iterator[OpenAIModel]:
-    """Open the model of a name or a URI, by default that of MEMORYGRAPH_MODEL; close its connections at the end.
-
-    >>> with open_model("small") as model:
-    ...     model.name
-    'small'
-    """
+    """Open the model of a name or a URI, by default that of MEMORYGRAPH_MODEL; close its connections at the end."""
     with model_of(model) if model and "://" in model else OpenAIModel(model) as found:
         yield found
 
 
 def timeout_of(environ: Mapping[str, str] = os.environ) -> float:
-    """Return for how many seconds a model may answer: 30, or the milliseconds of AGENTSCRIPT_LLM_TIMEOUT_MS.
-
-    >>> timeout_of({"AGENTSCRIPT_LLM_TIMEOUT_MS": "1500"})
-    1.5
-    """
+    """Return for how many seconds a model may answer: 30, or the milliseconds of AGENTSCRIPT_LLM_TIMEOUT_MS."""
     given = environ.get(TIMEOUT_VARIABLE) or str(TIMEOUT_MS)
     try:
         milliseconds = float(given)

@@ -6,11 +6,11 @@ mcp-neo4j-memory has answer in its words.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
-from memorygraph.mcp_server.tools import BudgetedArguments, ToolAnswer, ToolArguments, provenance, tool
+from memorygraph.mcp_server.tools import DEFAULT_TOKENS, AnswerTokens, ToolAnswer, ToolArguments, provenance, tool
 from memorygraph.memory.pages import EntityGraph, as_json
 from memorygraph.memory.values import (
     AddedObservations,
@@ -23,70 +23,25 @@ from memorygraph.memory.values import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from memorygraph.client import MemoryGraph
 
 
-class EntitiesArguments(ToolArguments):
-    """What create_entities takes."""
-
-    entities: list[Entity]
-
-
-class RelationsArguments(ToolArguments):
-    """What create_relations takes."""
-
-    relations: list[Relation]
+SearchQuery = Annotated[
+    str, Field(description="The search query to match against entity names, types, and observation content")
+]
+RetrievedNames = Annotated[list[str], Field(description="An array of entity names to retrieve")]
+DeletedNames = Annotated[list[str], Field(alias="entityNames", description="An array of entity names to delete")]
+DeletedRelations = Annotated[list[Relation], Field(description="An array of relations to delete")]
 
 
-class RelationDeletionsArguments(ToolArguments):
-    """What delete_relations takes."""
-
-    relations: list[Relation] = Field(description="An array of relations to delete")
-
-
-class ObservationsArguments(ToolArguments):
-    """What add_observations takes."""
-
-    observations: list[Observations]
-
-
-class EntityDeletionsArguments(ToolArguments):
-    """What delete_entities takes."""
-
-    model_config = ConfigDict(populate_by_name=True)
-
-    entity_names: list[str] = Field(alias="entityNames", description="An array of entity names to delete")
-
-
-class ObservationDeletionsArguments(ToolArguments):
-    """What delete_observations takes."""
-
-    deletions: list[ObservationDeletion]
-
-
-class PageArguments(BudgetedArguments):
+class PageArguments(ToolArguments):
     """What every read takes."""
 
+    max_tokens: AnswerTokens = DEFAULT_TOKENS
     cursor: str | None = Field(default=None, description="Where the page before ended: the `cursor` of its answer")
     names_only: bool = Field(default=False, description="An overview: names and types, without what is known of them")
-
-    def page(self) -> dict[str, Any]:
-        """The page that is asked for, as the reading methods of the client take it."""
-        return {"max_tokens": self.max_tokens, "cursor": self.cursor, "names_only": self.names_only}
-
-
-class SearchArguments(PageArguments):
-    """What a search takes."""
-
-    query: str = Field(
-        description="The search query to match against entity names, types, and observation content",
-    )
-
-
-class NamesArguments(PageArguments):
-    """What is taken to open entities."""
-
-    names: list[str] = Field(description="An array of entity names to retrieve")
 
 
 class EntitiesAnswer(BaseModel):
@@ -162,98 +117,97 @@ class Neo4jGraphAnswer(PageAnswer):
     relations: list[Neo4jRelation]
 
 
-@tool("Create Entities", EntitiesArguments, EntitiesAnswer, writes=True)
-def create_entities(graph: MemoryGraph, given: EntitiesArguments) -> ToolAnswer:
+@tool("Create Entities", EntitiesAnswer, writes=True)
+def create_entities(graph: MemoryGraph, *, entities: list[Entity]) -> ToolAnswer:
     """Create multiple new entities in the knowledge graph.
 
     What is said of an entity that exists is added to it; nothing is overwritten.
     """
-    created, outcomes = graph.entities.attributed_to(provenance()).create(given.entities)
-    said = [outcome.as_dict() for outcome in outcomes] if len(created) < len(given.entities) else []
-    return answer_with_array("entities", [entity.as_dict() for entity in created], said)
+    created, outcomes = graph.entities.attributed_to(provenance()).create(entities)
+    return answer_with_array("entities", created, outcomes if len(created) < len(entities) else ())
 
 
-@tool("Create Relations", RelationsArguments, RelationsAnswer, writes=True)
-def create_relations(graph: MemoryGraph, given: RelationsArguments) -> ToolAnswer:
+@tool("Create Relations", RelationsAnswer, writes=True)
+def create_relations(graph: MemoryGraph, *, relations: list[Relation]) -> ToolAnswer:
     """Create multiple new relations between entities in the knowledge graph.
 
     Relations should be in active voice, and both entities must exist.
     """
-    created, outcomes = graph.entities.attributed_to(provenance()).relate(given.relations)
-    said = [outcome.as_dict() for outcome in outcomes] if len(created) < len(given.relations) else []
-    return answer_with_array("relations", [relation.as_dict() for relation in created], said)
+    created, outcomes = graph.entities.attributed_to(provenance()).relate(relations)
+    return answer_with_array("relations", created, outcomes if len(created) < len(relations) else ())
 
 
-@tool("Add Observations", ObservationsArguments, ObservationsAnswer, writes=True)
-def add_observations(graph: MemoryGraph, given: ObservationsArguments) -> ToolAnswer:
+@tool("Add Observations", ObservationsAnswer, writes=True)
+def add_observations(graph: MemoryGraph, *, observations: list[Observations]) -> ToolAnswer:
     """Add new observations to existing entities in the knowledge graph."""
-    added = graph.entities.attributed_to(provenance()).observe(given.observations)
-    return answer_with_array("results", [each.as_dict() for each in added], [])
+    return answer_with_array("results", graph.entities.attributed_to(provenance()).observe(observations))
 
 
-def answer_with_array(name: str, values: list[dict[str, Any]], outcomes: list[dict[str, Any]]) -> ToolAnswer:
+def answer_with_array(name: str, values: Iterable[Any], outcomes: Iterable[Any] = ()) -> ToolAnswer:
     """Answer with values whose text is the bare array, as the reference server's is."""
-    return ToolAnswer(as_json(values), {name: values, **({"outcomes": outcomes} if outcomes else {})})
+    shown = [value.as_dict() for value in values]
+    said = [outcome.as_dict() for outcome in outcomes]
+    return ToolAnswer(as_json(shown), {name: shown, **({"outcomes": said} if said else {})})
 
 
-@tool("Delete Entities", EntityDeletionsArguments, DoneAnswer, writes=True, destructive=True)
-def delete_entities(graph: MemoryGraph, given: EntityDeletionsArguments) -> ToolAnswer:
+@tool("Delete Entities", DoneAnswer, writes=True, destructive=True)
+def delete_entities(graph: MemoryGraph, *, entity_names: DeletedNames) -> ToolAnswer:
     """Delete multiple entities and their associated relations from the knowledge graph."""
-    graph.entities.attributed_to(provenance()).delete(given.entity_names)
+    graph.entities.attributed_to(provenance()).delete(entity_names)
     return ToolAnswer.of_done("Entities deleted successfully")
 
 
-@tool("Delete Observations", ObservationDeletionsArguments, DoneAnswer, writes=True, destructive=True)
-def delete_observations(graph: MemoryGraph, given: ObservationDeletionsArguments) -> ToolAnswer:
+@tool("Delete Observations", DoneAnswer, writes=True, destructive=True)
+def delete_observations(graph: MemoryGraph, *, deletions: list[ObservationDeletion]) -> ToolAnswer:
     """Delete specific observations from entities in the knowledge graph."""
-    graph.entities.attributed_to(provenance()).delete_observations(given.deletions)
+    graph.entities.attributed_to(provenance()).delete_observations(deletions)
     return ToolAnswer.of_done("Observations deleted successfully")
 
 
-@tool("Delete Relations", RelationDeletionsArguments, DoneAnswer, writes=True, destructive=True)
-def delete_relations(graph: MemoryGraph, given: RelationDeletionsArguments) -> ToolAnswer:
+@tool("Delete Relations", DoneAnswer, writes=True, destructive=True)
+def delete_relations(graph: MemoryGraph, *, relations: DeletedRelations) -> ToolAnswer:
     """Delete multiple relations from the knowledge graph."""
-    graph.entities.attributed_to(provenance()).delete_relations(given.relations)
+    graph.entities.attributed_to(provenance()).delete_relations(relations)
     return ToolAnswer.of_done("Relations deleted successfully")
 
 
-@tool("Read Graph", PageArguments, GraphAnswer)
-def read_graph(graph: MemoryGraph, given: PageArguments) -> ToolAnswer:
+@tool("Read Graph", GraphAnswer, base=PageArguments)
+def read_graph(graph: MemoryGraph, **page: Any) -> ToolAnswer:
     """Read the entire knowledge graph.
 
     Long answers come in pages: the answer says what it left out, and `cursor` goes on from there.
     """
-    return ToolAnswer.of(graph.entities.read_graph(**given.page()).as_dict())
+    return ToolAnswer.of(graph.entities.read_graph(**page).as_dict())
 
 
-@tool("Search Nodes", SearchArguments, GraphAnswer)
-def search_nodes(graph: MemoryGraph, given: SearchArguments) -> ToolAnswer:
+@tool("Search Nodes", GraphAnswer, base=PageArguments)
+def search_nodes(graph: MemoryGraph, *, query: SearchQuery, **page: Any) -> ToolAnswer:
     """Search for nodes in the knowledge graph based on a query: those that contain it, or else its words.
 
     Long answers come in pages: the answer says what it left out, and `cursor` goes on from there.
     """
-    return ToolAnswer.of(graph.entities.search(given.query, **given.page()).as_dict())
+    return ToolAnswer.of(graph.entities.search(query, **page).as_dict())
 
 
-@tool("Open Nodes", NamesArguments, GraphAnswer)
-def open_nodes(graph: MemoryGraph, given: NamesArguments) -> ToolAnswer:
+@tool("Open Nodes", GraphAnswer, base=PageArguments)
+def open_nodes(graph: MemoryGraph, *, names: RetrievedNames, **page: Any) -> ToolAnswer:
     """Open specific nodes in the knowledge graph by their names.
 
     Long answers come in pages: the answer says what it left out, and `cursor` goes on from there.
     """
-    return ToolAnswer.of(graph.entities.open(given.names, **given.page()).as_dict())
+    return ToolAnswer.of(graph.entities.open(names, **page).as_dict())
 
 
-@tool("Search Memories", SearchArguments, Neo4jGraphAnswer)
-def search_memories(graph: MemoryGraph, given: SearchArguments) -> ToolAnswer:
+@tool("Search Memories", Neo4jGraphAnswer, base=PageArguments)
+def search_memories(graph: MemoryGraph, *, query: SearchQuery, **page: Any) -> ToolAnswer:
     """Search for memories based on a query containing search terms; search_nodes in the words of mcp-neo4j-memory."""
-    return answer_as_neo4j_memory(graph.entities.search(given.query, **given.page()))
+    return answer_as_neo4j_memory(graph.entities.search(query, **page))
 
 
-@tool("Find Memories by Name", NamesArguments, Neo4jGraphAnswer)
-def find_memories_by_name(graph: MemoryGraph, given: NamesArguments) -> ToolAnswer:
+@tool("Find Memories by Name", Neo4jGraphAnswer, base=PageArguments)
+def find_memories_by_name(graph: MemoryGraph, *, names: RetrievedNames, **page: Any) -> ToolAnswer:
     """Find specific memories by name; open_nodes in the words of mcp-neo4j-memory."""
-    return answer_as_neo4j_memory(graph.entities.open(given.names, **given.page()))
+    return answer_as_neo4j_memory(graph.entities.open(names, **page))
 
 
 def answer_as_neo4j_memory(page: EntityGraph) -> ToolAnswer:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import tempfile
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field
 
 from memorygraph.errors import MemoryGraphError, NotFoundError
 from memorygraph.languages import Script, agentscript, parse
-from memorygraph.mcp_server.tools import BudgetedArguments, ToolAnswer, ToolArguments, keep_fitting, provenance, tool
+from memorygraph.mcp_server.tools import DEFAULT_TOKENS, AnswerTokens, ToolAnswer, keep_fitting, provenance, tool
 
 if TYPE_CHECKING:
     from memorygraph.client import MemoryGraph
@@ -19,226 +19,199 @@ MAX_STEPS = 50
 _OWN_MEMORY = "neo4j://"
 
 
-class ScriptArguments(ToolArguments):
-    """What takes a ContextScript program."""
-
-    program: str = Field(max_length=MAX_PROGRAM, description="A ContextScript program")
-    strict: bool = Field(default=False, description="Hold it to the letter of the language's grammar")
-
-
-class LoadArguments(ScriptArguments):
-    """What load_contextscript takes."""
-
-    dry_run: bool = Field(default=False, description="Do all of it, and take it back: what would happen?")
+ContextScriptText = Annotated[str, Field(max_length=MAX_PROGRAM, description="A ContextScript program")]
+Strict = Annotated[bool, Field(description="Hold it to the letter of the language's grammar")]
+DryRun = Annotated[bool, Field(description="Do all of it, and take it back: what would happen?")]
+RecallTokens = Annotated[int, Field(ge=200, le=1_000_000, description="At most so many tokens of memories")]
+ConversationName = Annotated[str, Field(min_length=1, description="The name of the conversation")]
 
 
-class RecallArguments(BudgetedArguments):
-    """What recall takes."""
-
-    query: str = Field(description="What to remember: a question, or words")
-    max_tokens: int = Field(default=2000, ge=200, le=1_000_000, description="At most so many tokens of memories")
-
-
-class IdArguments(ToolArguments):
-    """What takes an id."""
-
-    id: str = Field(description="The id of a node or an edge")
-
-
-class NeighboursArguments(BudgetedArguments):
-    """What neighbours takes."""
-
-    id: str = Field(description="The id of a node")
-    depth: int = Field(default=1, ge=1, le=20, description="At most so many edges away")
-
-
-class HistoryArguments(BudgetedArguments):
-    """What history takes."""
-
-    id: str = Field(description="The id of a node or an edge, which may be deleted")
-
-
-class RevisionsArguments(BudgetedArguments):
-    """What revisions takes."""
-
-    limit: int = Field(default=20, ge=1, le=1000, description="Only so many of the last")
-
-
-class UndoArguments(ToolArguments):
-    """What undo takes."""
-
-    revision: int = Field(ge=1, le=1 << 53, description="The number of the revision, as revisions shows it")
-    dry_run: bool = Field(default=False, description="Do all of it, and take it back: what would happen?")
-
-
-class ConversationArguments(BudgetedArguments):
-    """What takes a conversation."""
-
-    name: str = Field(min_length=1, description="The name of the conversation")
-
-
-class ShowConversationArguments(ConversationArguments):
-    """What show_conversation takes."""
-
-    version: int | None = Field(default=None, description="Another version than the one that was last written")
-    last: int | None = Field(default=None, ge=1, description="Only so many of the last messages")
-
-
-class ThoughtArguments(BudgetedArguments):
-    """What takes a context of PETE."""
-
-    name: str = Field(description="The name of the outermost context, or the address of any context: `memory:5`")
-
-
-class RunArguments(ToolArguments):
-    """What run_program takes."""
-
-    name: str | None = Field(default=None, description="A stored program, as list_programs names it")
-    program: str | None = Field(default=None, max_length=MAX_PROGRAM, description="Or the source of one")
-    language: Literal["agentscript", "convo"] = Field(default="agentscript", description="The language of the source")
-    input: Any = Field(default=None, description="What the program is given: any JSON value")
-    max_steps: int = Field(default=MAX_STEPS, ge=1, le=MAX_STEPS)
-
-
-@tool("Load ContextScript", LoadArguments, writes=True, destructive=True)
-def load_contextscript(graph: MemoryGraph, given: LoadArguments) -> ToolAnswer:
+@tool("Load ContextScript", writes=True, destructive=True)
+def load_contextscript(
+    graph: MemoryGraph, *, program: ContextScriptText, strict: Strict = False, dry_run: DryRun = False
+) -> ToolAnswer:
     """Store nodes and edges with a ContextScript program, all of it or nothing.
 
     For example: Node(node_id="ada", name="Ada", data="…"); Edge(edge_id="e1", from_node="ada", to_node="bob",
     verb="knows", weight=0.8); del(id=e1); A wrong program stores nothing, and the answer says where it is wrong.
     """
-    report = graph.load(given.program, strict=given.strict, dry_run=given.dry_run, provenance=provenance())
+    report = graph.load(program, strict=strict, dry_run=dry_run, provenance=provenance())
     return ToolAnswer.of(report.as_dict())
 
 
-@tool("Check ContextScript", ScriptArguments)
-def check_contextscript(graph: MemoryGraph, given: ScriptArguments) -> ToolAnswer:
+@tool("Check ContextScript")
+def check_contextscript(graph: MemoryGraph, *, program: ContextScriptText, strict: Strict = False) -> ToolAnswer:
     """Find what is wrong in a ContextScript program, without storing it: line, column and message of each error."""
-    problems = graph.check(given.program, strict=given.strict)
+    problems = graph.check(program, strict=strict)
     return ToolAnswer.of({"errors": [problem.as_dict() for problem in problems]})
 
 
-@tool("Recall", RecallArguments)
-def recall(graph: MemoryGraph, given: RecallArguments) -> ToolAnswer:
+@tool("Recall")
+def recall(
+    graph: MemoryGraph,
+    *,
+    max_tokens: RecallTokens = 2000,
+    query: Annotated[str, Field(description="What to remember: a question, or words")],
+) -> ToolAnswer:
     """What is remembered about a question, best first, within a budget of tokens; each memory with its source."""
-    found = graph.recall(given.query, budget=f"{given.max_tokens}t")
+    found = graph.recall(query, budget=f"{max_tokens}t")
     shown = found.hits[: len(found.context)]
     hits = [{key: value for key, value in hit.as_dict().items() if key != "text"} for hit in shown]
     return ToolAnswer(str(found), {"hits": hits, "text": str(found), "leftOut": len(found.hits) - len(shown)})
 
 
-@tool("Neighbours", NeighboursArguments)
-def neighbours(graph: MemoryGraph, given: NeighboursArguments) -> ToolAnswer:
+@tool("Neighbours")
+def neighbours(
+    graph: MemoryGraph,
+    *,
+    max_tokens: AnswerTokens = DEFAULT_TOKENS,
+    id: Annotated[str, Field(description="The id of a node")],  # noqa: A002 - the name clients use
+    depth: Annotated[int, Field(ge=1, le=20, description="At most so many edges away")] = 1,
+) -> ToolAnswer:
     """The nodes near a node, in or out, nearest first, with the edges that lead there."""
-    found = graph.neighbours(given.id, given.depth)
-    return given.answer("neighbours", found)
+    return ToolAnswer.of(keep_fitting("neighbours", graph.neighbours(id, depth), max_tokens))
 
 
-@tool("Show", IdArguments)
-def show(graph: MemoryGraph, given: IdArguments) -> ToolAnswer:
+@tool("Show")
+def show(
+    graph: MemoryGraph,
+    *,
+    id: Annotated[str, Field(description="The id of a node or an edge")],  # noqa: A002 - the name clients use
+) -> ToolAnswer:
     """One node or edge by its id, with all it holds."""
-    element = graph.element(given.id)
+    element = graph.element(id)
     return ToolAnswer.of({"kind": type(element).__name__.lower(), **element.as_dict()})
 
 
-@tool("History", HistoryArguments)
-def history(graph: MemoryGraph, given: HistoryArguments) -> ToolAnswer:
+@tool("History")
+def history(
+    graph: MemoryGraph,
+    *,
+    max_tokens: AnswerTokens = DEFAULT_TOKENS,
+    id: Annotated[str, Field(description="The id of a node or an edge, which may be deleted")],  # noqa: A002
+) -> ToolAnswer:
     """All that happened to a node or an edge: what it was before and after, by whose write, and when."""
-    return given.answer("changes", graph.history(given.id))
+    return ToolAnswer.of(keep_fitting("changes", graph.history(id), max_tokens))
 
 
-@tool("Revisions", RevisionsArguments)
-def revisions(graph: MemoryGraph, given: RevisionsArguments) -> ToolAnswer:
+@tool("Revisions")
+def revisions(
+    graph: MemoryGraph,
+    *,
+    max_tokens: AnswerTokens = DEFAULT_TOKENS,
+    limit: Annotated[int, Field(ge=1, le=1000, description="Only so many of the last")] = 20,
+) -> ToolAnswer:
     """The last writes of this memory, the newest first, each with its number and who asked for it."""
-    found = graph.revisions(given.limit)
-    return given.answer("revisions", found)
+    return ToolAnswer.of(keep_fitting("revisions", graph.revisions(limit), max_tokens))
 
 
-@tool("Undo", UndoArguments, writes=True, destructive=True, idempotent=False)
-def undo(graph: MemoryGraph, given: UndoArguments) -> ToolAnswer:
+@tool("Undo", writes=True, destructive=True, idempotent=False)
+def undo(
+    graph: MemoryGraph,
+    *,
+    revision: Annotated[int, Field(ge=1, le=1 << 53, description="The number of the revision, as revisions shows it")],
+    dry_run: DryRun = False,
+) -> ToolAnswer:
     """Take back what a revision did, by a new one, which can be undone too."""
-    return ToolAnswer.of(graph.undo(given.revision, dry_run=given.dry_run, provenance=provenance()).as_dict())
+    return ToolAnswer.of(graph.undo(revision, dry_run=dry_run, provenance=provenance()).as_dict())
 
 
-@tool("List Conversations", BudgetedArguments)
-def list_conversations(graph: MemoryGraph, given: BudgetedArguments) -> ToolAnswer:
+@tool("List Conversations")
+def list_conversations(graph: MemoryGraph, *, max_tokens: AnswerTokens = DEFAULT_TOKENS) -> ToolAnswer:
     """The conversations that are kept, with their versions and lengths."""
-    return given.answer("conversations", graph.conversations())
+    return ToolAnswer.of(keep_fitting("conversations", graph.conversations(), max_tokens))
 
 
-@tool("Show Conversation", ShowConversationArguments)
-def show_conversation(graph: MemoryGraph, given: ShowConversationArguments) -> ToolAnswer:
+@tool("Show Conversation")
+def show_conversation(
+    graph: MemoryGraph,
+    *,
+    max_tokens: AnswerTokens = DEFAULT_TOKENS,
+    name: ConversationName,
+    version: Annotated[int | None, Field(description="Another version than the one that was last written")] = None,
+    last: Annotated[int | None, Field(ge=1, description="Only so many of the last messages")] = None,
+) -> ToolAnswer:
     """The messages of a conversation; where not all fit, the last ones."""
-    history = find_conversation(graph, given.name)
-    entries = (history if given.version is None else history.checkout(given.version)).entries()
-    numbered = list(enumerate(entries))[-(given.last or len(entries)) :]
+    history = find_conversation(graph, name)
+    entries = (history if version is None else history.checkout(version)).entries()
+    numbered = list(enumerate(entries))[-(last or len(entries)) :]
     shown = keep_fitting(
         "messages",
         numbered[::-1],  # the last messages are the ones that are kept when not all fit
-        given.max_tokens,
+        max_tokens,
         lambda each: {"index": each[0], "id": each[1].id, **each[1].message.as_dict()},
     )
     return ToolAnswer.of({**shown, "messages": shown["messages"][::-1]})
 
 
-@tool("Conversation Versions", ConversationArguments)
-def conversation_versions(graph: MemoryGraph, given: ConversationArguments) -> ToolAnswer:
+@tool("Conversation Versions")
+def conversation_versions(
+    graph: MemoryGraph, *, max_tokens: AnswerTokens = DEFAULT_TOKENS, name: ConversationName
+) -> ToolAnswer:
     """The versions of a conversation: where an edit replaced one by another."""
-    versions = find_conversation(graph, given.name).versions()
-    return given.answer("versions", versions)
+    return ToolAnswer.of(keep_fitting("versions", find_conversation(graph, name).versions(), max_tokens))
 
 
 def find_conversation(graph: MemoryGraph, name: str) -> Any:
-    """The messages of a stored conversation.
-
-    Raises:
-        NotFoundError: there is no such conversation; a client that asks for one does not create it.
-    """
+    """The messages of a stored conversation; a client that asks for another one does not create it."""
     if all(found.name != name for found in graph.conversations()):
         raise NotFoundError(f"no conversation `{name}`; list_conversations shows them all")
     return graph.messages(name)
 
 
-@tool("List Thoughts", BudgetedArguments)
-def list_thoughts(graph: MemoryGraph, given: BudgetedArguments) -> ToolAnswer:
+@tool("List Thoughts")
+def list_thoughts(graph: MemoryGraph, *, max_tokens: AnswerTokens = DEFAULT_TOKENS) -> ToolAnswer:
     """The thoughts of PETE that are kept: the outermost context of each."""
-    return given.answer("thoughts", graph.thoughts(), show=lambda thought: thought._asdict())
+    return ToolAnswer.of(keep_fitting("thoughts", graph.thoughts(), max_tokens, lambda thought: thought._asdict()))
 
 
-@tool("Show Thought", ThoughtArguments)
-def show_thought(graph: MemoryGraph, given: ThoughtArguments) -> ToolAnswer:
+@tool("Show Thought")
+def show_thought(
+    graph: MemoryGraph,
+    *,
+    max_tokens: AnswerTokens = DEFAULT_TOKENS,
+    name: Annotated[
+        str, Field(description="The name of the outermost context, or the address of any context: `memory:5`")
+    ],
+) -> ToolAnswer:
     """A thought of PETE, or one of its contexts, folded to fit."""
-    return ToolAnswer(str(graph.pete(given.name).render(budget=f"{given.max_tokens}t")))
+    return ToolAnswer(str(graph.pete(name).render(budget=f"{max_tokens}t")))
 
 
-@tool("Run Program", RunArguments, writes=True, destructive=False, idempotent=False, open_world=True)
-def run_program(graph: MemoryGraph, given: RunArguments) -> ToolAnswer:
+@tool("Run Program", writes=True, destructive=False, idempotent=False, open_world=True)
+def run_program(
+    graph: MemoryGraph,
+    *,
+    name: Annotated[str | None, Field(description="A stored program, as list_programs names it")] = None,
+    program: Annotated[str | None, Field(max_length=MAX_PROGRAM, description="Or the source of one")] = None,
+    language: Annotated[
+        Literal["agentscript", "convo"], Field(description="The language of the source")
+    ] = "agentscript",
+    input: Annotated[Any, Field(description="What the program is given: any JSON value")] = None,  # noqa: A002
+    max_steps: Annotated[int, Field(ge=1, le=MAX_STEPS)] = MAX_STEPS,
+) -> ToolAnswer:
     """Run a stored program by its name, or the source of one, in AgentScript or as a Convo node graph.
 
     Its record is kept. It may ask models and this memory, and nothing else: no tools, no files, no other hosts.
     """
-    if (given.name is None) == (given.program is None):
+    if (name is None) == (program is None):
         raise MemoryGraphError("give either the `name` of a stored program, or a `program`")
-    program = parse(given.program, given.language) if given.program is not None else graph.program(str(given.name))
-    refuse_other_places(program)
+    script = parse(program, language) if program is not None else graph.program(str(name))
+    refuse_other_places(script)
     with tempfile.TemporaryDirectory() as folder:
-        result = graph.run(program, given.input, folder=folder, max_steps=given.max_steps)
+        result = graph.run(script, input, folder=folder, max_steps=max_steps)
     steps = {"steps": len(result.steps), "conversation": result.conversation, "run": result.run}
     return ToolAnswer.of({"value": result.value, **steps})
 
 
-@tool("List Programs", BudgetedArguments)
-def list_programs(graph: MemoryGraph, given: BudgetedArguments) -> ToolAnswer:
+@tool("List Programs")
+def list_programs(graph: MemoryGraph, *, max_tokens: AnswerTokens = DEFAULT_TOKENS) -> ToolAnswer:
     """The stored programs, which run_program runs by their name."""
-    return given.answer("programs", graph.programs())
+    return ToolAnswer.of(keep_fitting("programs", graph.programs(), max_tokens))
 
 
 def refuse_other_places(program: Script) -> None:
-    """Refuse a program of a client that names another namespace, a file as a memory, or the host of a model.
-
-    Raises:
-        MemoryGraphError: the program imports such a memory or model.
-    """
+    """Refuse a program of a client that names another namespace, a file as a memory, or the host of a model."""
     for each in program.statements:
         if not isinstance(each, agentscript.Import):
             continue

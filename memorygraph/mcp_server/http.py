@@ -43,14 +43,7 @@ LOOPBACK_NAMES = ("127.0.0.1", "localhost", "[::1]")
 
 
 def read_tokens(path: str | Path) -> dict[str, str]:
-    """The tokens of a file, which has lines of a namespace and its token, or is a JSON object of them.
-
-    Returns the namespace of each token.
-
-    Raises:
-        NotFoundError: there is no such file.
-        MemoryGraphError: it is not such a file.
-    """
+    """The namespace of each token in a file, which has lines of both, or is a JSON object of them."""
     try:
         text = Path(path).read_text("utf-8")
     except FileNotFoundError:
@@ -179,18 +172,14 @@ def build_app(
 
 def serve_http(
     graph: MemoryGraph,
-    host: str = "127.0.0.1",
-    port: int = 8000,
-    tokens: Mapping[str, str] | None = None,
+    host: str,
+    port: int,
+    tokens: Mapping[str, str],
     *,
-    allowed_hosts: Iterable[str] = (),
-    tools: Mapping[str, Tool] = TOOLS,
+    allowed_hosts: Iterable[str],
+    tools: Mapping[str, Tool],
 ) -> None:
-    """Serve any number of clients over HTTP, until the process is told to end. The options are those of `build_app`.
-
-    Raises:
-        MemoryGraphError: the address cannot be served at, or must not be without tokens.
-    """
+    """Serve any number of clients over HTTP, until the process is told to end. The options are those of `build_app`."""
     import uvicorn
 
     log_to_stderr()

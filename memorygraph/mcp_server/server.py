@@ -16,6 +16,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, cast
 
 import anyio
+import mcp_types as types
 from anyio import to_thread
 from mcp import MCPError
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
@@ -24,31 +25,10 @@ from mcp.server.lowlevel.server import Server
 from mcp.server.session import ServerSession
 from mcp.server.stdio import stdio_server
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ResourceUpdated
-from mcp_types import (
-    INTERNAL_ERROR,
-    INVALID_PARAMS,
-    CallToolRequestParams,
-    CallToolResult,
-    EmptyResult,
-    GetPromptRequestParams,
-    GetPromptResult,
-    ListPromptsResult,
-    ListResourcesResult,
-    ListResourceTemplatesResult,
-    ListToolsResult,
-    PaginatedRequestParams,
-    ReadResourceRequestParams,
-    ReadResourceResult,
-    SubscribeRequestParams,
-    SubscriptionsListenRequestParams,
-    SubscriptionsListenResult,
-    TextResourceContents,
-    UnsubscribeRequestParams,
-)
 
 from memorygraph.errors import MemoryGraphError, NotFoundError
-from memorygraph.mcp_server import entity_tools, graph_tools, resources  # noqa: F401 - they add their tools
-from memorygraph.mcp_server.prompts import PROMPTS
+from memorygraph.mcp_server import entity_tools, graph_tools  # noqa: F401 - they add their tools
+from memorygraph.mcp_server.resources import GRAPH_URI, PROMPTS, RESOURCES, find_resource
 from memorygraph.mcp_server.tools import CALLER, TOOLS, Tool, failure, sendable
 
 if TYPE_CHECKING:
@@ -66,6 +46,7 @@ MAX_CALLER = 100  # characters
 
 logger = logging.getLogger(__name__)
 Context = ServerRequestContext[Any, Any]
+Page = types.PaginatedRequestParams | None
 
 
 class _Subscribers:
@@ -78,8 +59,8 @@ class _Subscribers:
         self._sessions: dict[str, dict[int, ServerSession]] = defaultdict(dict)
 
     async def listen(
-        self, namespace: str, ctx: Context, params: SubscriptionsListenRequestParams
-    ) -> SubscriptionsListenResult:
+        self, namespace: str, ctx: Context, params: types.SubscriptionsListenRequestParams
+    ) -> types.SubscriptionsListenResult:
         handler = self._handlers.setdefault(namespace, ListenHandler(self._buses[namespace]))
         return await handler(ctx, params)
 
@@ -93,10 +74,10 @@ class _Subscribers:
         self._sessions[namespace].pop(id(session.client_params), None)
 
     async def changed(self, namespace: str) -> None:
-        await self._buses[namespace].publish(ResourceUpdated(uri=resources.GRAPH_URI))
+        await self._buses[namespace].publish(ResourceUpdated(uri=GRAPH_URI))
         for key, session in list(self._sessions[namespace].items()):
             try:
-                await session.send_resource_updated(resources.GRAPH_URI)
+                await session.send_resource_updated(GRAPH_URI)
             except Exception:  # noqa: BLE001 - a client that is gone is no reason for another one's call to fail
                 self._sessions[namespace].pop(key, None)
 
@@ -114,19 +95,19 @@ class _Handlers:
         self._limiter = self._limiter or anyio.CapacityLimiter(MAX_AT_ONCE)
         return await to_thread.run_sync(work, limiter=self._limiter)
 
-    async def list_tools(self, _ctx: Context, _params: PaginatedRequestParams | None) -> ListToolsResult:
-        return ListToolsResult(tools=[tool.described for tool in self._tools.values()])
+    async def list_tools(self, _ctx: Context, _params: Page) -> types.ListToolsResult:
+        return types.ListToolsResult(tools=[tool.described for tool in self._tools.values()])
 
-    async def call_tool(self, ctx: Context, params: CallToolRequestParams) -> CallToolResult:
+    async def call_tool(self, ctx: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         tool = self._tools.get(params.name)
         if tool is None:
-            raise MCPError(INVALID_PARAMS, sendable(f"there is no tool {params.name!r}"))
+            raise MCPError(types.INVALID_PARAMS, sendable(f"there is no tool {params.name!r}"))
         client = ctx.session.client_params
         name = f"{client.client_info.name} {client.client_info.version}" if client is not None else ""
         # What a client says of itself goes into the record of each write: one line, and not a long one.
         CALLER.set(sendable("".join(filter(str.isprintable, name)))[:MAX_CALLER].strip())
 
-        def work() -> tuple[str, CallToolResult]:
+        def work() -> tuple[str, types.CallToolResult]:
             try:
                 graph = self._graph_of(ctx)
             except MemoryGraphError as error:
@@ -136,59 +117,61 @@ class _Handlers:
         namespace, result = await self._in_thread(work)
         if tool.writes and not result.is_error:
             await self._subscribers.changed(namespace)
-        return cast(CallToolResult, result)
+        return cast(types.CallToolResult, result)
 
-    async def list_resources(self, _ctx: Context, _params: PaginatedRequestParams | None) -> ListResourcesResult:
-        return ListResourcesResult(resources=[each.described() for each in resources.RESOURCES if not each.is_template])
+    async def list_resources(self, _ctx: Context, _params: Page) -> types.ListResourcesResult:
+        listed = [types.Resource(uri=each.uri, **each.labels) for each in RESOURCES if not each.is_template]
+        return types.ListResourcesResult(resources=listed)
 
-    async def list_templates(
-        self, _ctx: Context, _params: PaginatedRequestParams | None
-    ) -> ListResourceTemplatesResult:
-        return ListResourceTemplatesResult(
-            resource_templates=[each.described_template() for each in resources.RESOURCES if each.is_template]
-        )
+    async def list_templates(self, _ctx: Context, _params: Page) -> types.ListResourceTemplatesResult:
+        listed = [
+            types.ResourceTemplate(uri_template=each.uri, **each.labels) for each in RESOURCES if each.is_template
+        ]
+        return types.ListResourceTemplatesResult(resource_templates=listed)
 
-    async def read_resource(self, ctx: Context, params: ReadResourceRequestParams) -> ReadResourceResult:
+    async def read_resource(self, ctx: Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
         uri = str(params.uri)
-        found = resources.find(uri)
+        found = find_resource(uri)
         if found is None:
-            raise MCPError(INVALID_PARAMS, sendable(f"there is no resource {uri}"), {"uri": sendable(uri)})
+            raise MCPError(types.INVALID_PARAMS, sendable(f"there is no resource {uri}"), {"uri": sendable(uri)})
         resource, parts = found
         try:
-            text = await self._in_thread(lambda: resource.read(self._graph_of(ctx), **parts))
+            text = await self._in_thread(lambda: resource.read(self._graph_of(ctx), parts))
         except MemoryGraphError as error:
-            raise MCPError(INVALID_PARAMS, sendable(str(error)), {"uri": sendable(uri)}) from error
-        contents = TextResourceContents(uri=params.uri, mime_type=resource.mime_type, text=sendable(text))
-        return ReadResourceResult(contents=[contents])
+            raise MCPError(types.INVALID_PARAMS, sendable(str(error)), {"uri": sendable(uri)}) from error
+        contents = types.TextResourceContents(uri=params.uri, mime_type=resource.mime_type, text=sendable(text))
+        return types.ReadResourceResult(contents=[contents])
 
-    async def list_prompts(self, _ctx: Context, _params: PaginatedRequestParams | None) -> ListPromptsResult:
-        return ListPromptsResult(prompts=[prompt.described() for prompt in PROMPTS.values()])
+    async def list_prompts(self, _ctx: Context, _params: Page) -> types.ListPromptsResult:
+        return types.ListPromptsResult(prompts=[prompt.described for prompt in PROMPTS.values()])
 
-    async def get_prompt(self, _ctx: Context, params: GetPromptRequestParams) -> GetPromptResult:
+    async def get_prompt(self, _ctx: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
         prompt = PROMPTS.get(params.name)
         if prompt is None:
-            raise MCPError(INVALID_PARAMS, sendable(f"there is no prompt {params.name!r}"))
+            raise MCPError(types.INVALID_PARAMS, sendable(f"there is no prompt {params.name!r}"))
         try:
             return prompt.filled(params.arguments or {})
         except MemoryGraphError as error:
-            raise MCPError(INVALID_PARAMS, str(error)) from error
+            raise MCPError(types.INVALID_PARAMS, str(error)) from error
 
-    async def subscribe(self, ctx: Context, _params: SubscribeRequestParams) -> EmptyResult:
+    async def subscribe(self, ctx: Context, _params: types.SubscribeRequestParams) -> types.EmptyResult:
         self._subscribers.add(await self._namespace(ctx), ctx.session)
-        return EmptyResult()
+        return types.EmptyResult()
 
-    async def unsubscribe(self, ctx: Context, _params: UnsubscribeRequestParams) -> EmptyResult:
+    async def unsubscribe(self, ctx: Context, _params: types.UnsubscribeRequestParams) -> types.EmptyResult:
         self._subscribers.remove(await self._namespace(ctx), ctx.session)
-        return EmptyResult()
+        return types.EmptyResult()
 
-    async def listen(self, ctx: Context, params: SubscriptionsListenRequestParams) -> SubscriptionsListenResult:
+    async def listen(
+        self, ctx: Context, params: types.SubscriptionsListenRequestParams
+    ) -> types.SubscriptionsListenResult:
         return await self._subscribers.listen(await self._namespace(ctx), ctx, params)
 
     async def _namespace(self, ctx: Context) -> str:
         try:
             return cast(str, await self._in_thread(lambda: self._graph_of(ctx).namespace))
         except MemoryGraphError as error:
-            raise MCPError(INTERNAL_ERROR, sendable(str(error))) from error
+            raise MCPError(types.INTERNAL_ERROR, sendable(str(error))) from error
 
 
 class BackgroundGraph:
@@ -204,11 +187,7 @@ class BackgroundGraph:
         self._graph: MemoryGraph | None = None
 
     def __call__(self) -> MemoryGraph:
-        """The graph, opened by the first call; other callers wait for it.
-
-        Raises:
-            ConnectionError: the server cannot be reached or started.
-        """
+        """The graph, opened by the first call; other callers wait for it."""
         with self._lock:
             if self._graph is None:
                 self._graph = self._stack.enter_context(self._open_graph())
@@ -234,11 +213,7 @@ class BackgroundGraph:
 
 
 def choose_tools(without: Iterable[str] = (), *, read_only: bool = False) -> dict[str, Tool]:
-    """The tools that a server offers: all but those, and, where it is only read from, none that writes.
-
-    Raises:
-        NotFoundError: there is no such tool.
-    """
+    """The tools that a server offers: all but those, and, where it is only read from, none that writes."""
     left_out = set(without)
     if unknown := sorted(left_out - TOOLS.keys()):
         raise NotFoundError(f"there is no tool `{unknown[0]}`; there are: {', '.join(TOOLS)}")
@@ -257,7 +232,7 @@ def build_server(
             return graph() if isinstance(graph, BackgroundGraph) else graph
         user = ctx.request.scope.get("user") if ctx.request is not None else None
         if not isinstance(user, AuthenticatedUser) or user.access_token.client_id not in graphs:
-            raise MCPError(INVALID_PARAMS, "the request has no known token")
+            raise MCPError(types.INVALID_PARAMS, "the request has no known token")
         return graphs[user.access_token.client_id]
 
     handlers = _Handlers(graph_of, tools)

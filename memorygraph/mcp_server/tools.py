@@ -1,21 +1,22 @@
-"""What a tool of the server is: a function with pydantic models for its arguments and its answer.
+"""What a tool of the server is: a function, whose parameters are the tool's arguments, and a model of its answer.
 
-The schemas that clients see come from these models, and arguments are checked by them. A tool that fails answers with
-the message of our error; any other exception is a defect of memorygraph, and the answer says no more than that.
+The schemas that clients see come from both, and arguments are checked before the function is called. A tool that fails
+answers with the message of our error; any other exception is a defect of memorygraph, and the answer says no more.
 """
 
 from __future__ import annotations
 
+import inspect
 import logging
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_type_hints
 
 from mcp_types import CallToolResult, TextContent, ToolAnnotations
 from mcp_types import Tool as Described
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from memorygraph.context.tokens import count_tokens
 from memorygraph.errors import MemoryGraphError
@@ -40,24 +41,10 @@ Item = TypeVar("Item")
 class ToolArguments(BaseModel):
     """The arguments of a tool; those that it does not know are passed over."""
 
-    model_config = ConfigDict(extra="ignore", frozen=True)
+    model_config = ConfigDict(extra="ignore", frozen=True, populate_by_name=True)
 
 
-class BudgetedArguments(ToolArguments):
-    """Arguments of a tool whose answer can be long."""
-
-    max_tokens: int = Field(
-        default=DEFAULT_TOKENS, ge=MIN_TOKENS, le=MAX_TOKENS, description="At most so many tokens of answer"
-    )
-
-    def answer(
-        self,
-        name: str,
-        items: Sequence[Item],
-        show: Callable[[Item], Any] = lambda item: item.as_dict(),  # type: ignore[attr-defined]
-    ) -> ToolAnswer:
-        """Answer with as many of the first items as fit."""
-        return ToolAnswer.of(keep_fitting(name, items, self.max_tokens, show))
+AnswerTokens = Annotated[int, Field(ge=MIN_TOKENS, le=MAX_TOKENS, description="At most so many tokens of answer")]
 
 
 @dataclass(frozen=True)
@@ -80,13 +67,13 @@ class ToolAnswer:
 
 @dataclass(frozen=True)
 class Tool:
-    """A tool: what clients see of it, and `run`, which is given the graph and the checked arguments."""
+    """A tool: what clients see of it, and `run`, which is called with the graph and the checked arguments."""
 
     name: str
     title: str
     description: str
     arguments: type[ToolArguments]
-    run: Callable[[MemoryGraph, Any], ToolAnswer]
+    run: Callable[..., ToolAnswer]
     result: type[BaseModel] | None = None
     writes: bool = False
     destructive: bool = False
@@ -96,20 +83,12 @@ class Tool:
     @cached_property
     def described(self) -> Described:
         """The tool as a client lists it."""
-        schemas = [self.arguments.model_json_schema()]
-        if self.result:
-            schemas.append(self.result.model_json_schema(mode="serialization"))
-        # The docstring of the model explains it to readers of this code, not to clients.
-        tidied = [
-            {key: tidy_schema(value) for key, value in each.items() if key not in {"title", "description"}}
-            for each in schemas
-        ]
         return Described(
             name=self.name,
             title=self.title,
             description=self.description,
-            input_schema=tidied[0],
-            output_schema=tidied[1] if self.result else None,
+            input_schema=schema_for_clients(self.arguments),
+            output_schema=schema_for_clients(self.result, "serialization") if self.result else None,
             annotations=ToolAnnotations(
                 title=self.title,
                 read_only_hint=not self.writes,
@@ -122,7 +101,8 @@ class Tool:
     def call(self, graph: MemoryGraph, arguments: dict[str, Any]) -> CallToolResult:
         """Run the tool; whatever goes wrong is an answer too."""
         try:
-            answer = self.run(graph, self.arguments.model_validate(arguments))
+            given = self.arguments.model_validate(arguments)
+            answer = self.run(graph, **{name: getattr(given, name) for name in self.arguments.model_fields})
         except ValidationError as error:
             return failure(f"the arguments do not fit: {explain_validation_error(error)}")
         except MemoryGraphError as error:
@@ -141,16 +121,24 @@ TOOLS: dict[str, Tool] = {}
 
 
 def tool(
-    title: str, arguments: type[ToolArguments], result: type[BaseModel] | None = None, **hints: bool
-) -> Callable[[Callable[[MemoryGraph, Any], ToolAnswer]], Tool]:
+    title: str, result: type[BaseModel] | None = None, *, base: type[ToolArguments] = ToolArguments, **hints: bool
+) -> Callable[[Callable[..., ToolAnswer]], Tool]:
     """Make a tool of a function: its name is that of the tool, and its docstring is what clients read.
 
-    `hints` are the fields `writes`, `destructive`, `idempotent` and `open_world` of a tool.
+    Its parameters after the graph are the tool's arguments, besides those of `base`. `hints` are the fields `writes`,
+    `destructive`, `idempotent` and `open_world` of a tool.
     """
 
-    def register(run: Callable[[MemoryGraph, Any], ToolAnswer]) -> Tool:
+    def register(run: Callable[..., ToolAnswer]) -> Tool:
         name = run.__name__
         description = " ".join((run.__doc__ or "").split())
+        kinds = get_type_hints(run, localns={"MemoryGraph": object}, include_extras=True)
+        fields: dict[str, Any] = {
+            each.name: (kinds[each.name], ... if each.default is each.empty else each.default)
+            for each in inspect.signature(run).parameters.values()
+            if each.kind is each.KEYWORD_ONLY
+        }
+        arguments = create_model(name, __base__=base, **fields)
         TOOLS[name] = Tool(name, title, description, arguments, run, result, **hints)
         return TOOLS[name]
 
@@ -187,7 +175,12 @@ def sendable_values(value: Any) -> Any:
     return value
 
 
-def keep_fitting(name: str, items: Sequence[Item], max_tokens: int, show: Callable[[Item], Any]) -> dict[str, Any]:
+def keep_fitting(
+    name: str,
+    items: Sequence[Item],
+    max_tokens: int,
+    show: Callable[[Item], Any] = lambda item: item.as_dict(),  # type: ignore[attr-defined]
+) -> dict[str, Any]:
     """Show as many of the first items as fit under a name, and say how many are left out."""
     kept: list[Any] = []
     tokens_left = max_tokens - MIN_TOKENS // 2
@@ -199,6 +192,13 @@ def keep_fitting(name: str, items: Sequence[Item], max_tokens: int, show: Callab
         kept.append(shown)
     left_out = len(items) - len(kept)
     return {name: kept, **({"leftOut": {name: left_out}} if left_out else {})}
+
+
+def schema_for_clients(model: type[BaseModel], mode: Literal["validation", "serialization"] = "validation") -> Any:
+    """The JSON schema of a model, as short as it can be."""
+    schema = model.model_json_schema(mode=mode)
+    schema.pop("description", None)  # the model's docstring, which is for readers of this code
+    return tidy_schema(schema)
 
 
 def tidy_schema(schema: Any) -> Any:

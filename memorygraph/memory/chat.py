@@ -1,8 +1,7 @@
 """Chat: a conversation with a model that has a memory, and writes into it.
 
-The conversation keeps the words of the user and of the model, with the model's program after them if it wrote one. The
-prompts, with recalled context and programs that were sent back, are in another conversation, `NAME-calls`, where the
-answers are on-policy.
+The conversation keeps the words of both, with the model's program after them. The prompts, with recalled context and
+programs that were sent back, are in another conversation, `NAME-calls`, where the answers are on-policy.
 """
 
 from __future__ import annotations
@@ -20,19 +19,27 @@ from memorygraph.graph.loads import Loader, LoadReport
 from memorygraph.graph.namespace import Namespace
 from memorygraph.languages import parse
 from memorygraph.llm.uris import open_model
-from memorygraph.memory.answers import blocks_of, read_chat_answer, read_corrected_answer, without_programs
-from memorygraph.memory.prompts import ANSWER_MESSAGE, CHAT, LANGUAGE
+from memorygraph.memory.prompts import (
+    ANSWER_MESSAGE,
+    CHAT,
+    LANGUAGE,
+    blocks_of,
+    read_chat_answer,
+    read_corrected_answer,
+    without_programs,
+)
 from memorygraph.memory.recall import RecallHit, count_units
 from memorygraph.memory.remember import (
     ATTEMPTS,
     BUDGET,
     CONVERSATION,
     ProgramWriter,
+    ShownMemory,
     WrittenProgram,
     build_prompt,
     check_text,
+    show_memory,
 )
-from memorygraph.memory.shown import ShownMemory, show_memory
 from memorygraph.memory.vectors import Embedder
 from memorygraph.messages.graph import MessageGraph
 from memorygraph.messages.history import MessageEntry
@@ -199,16 +206,14 @@ class Chat:
 
 
 def recent_entries(entries: Sequence[MessageEntry], limit: Budget) -> list[MessageEntry]:
-    """The latest messages of a conversation that fit a budget, beginning with one of the user.
-
-    When they outgrow it, the older half of the budget is freed at once: the beginning of the prompt then changes
-    seldom, and an endpoint's cache of it stays of use.
-    """
+    """The latest messages of a conversation that fit a budget, beginning with one of the user."""
     told = [entry for entry in entries if entry.message.role in {"user", "assistant"} and entry.message.text.strip()]
     start = size = 0
     sizes = [count_units(entry.message.text, limit) for entry in told]
     for end, added in enumerate(sizes):
         size += added
+        # Half of the budget is freed at once: the beginning of the prompt then changes seldom, and an endpoint's cache
+        # of it stays of use.
         if size > limit.limit:
             while start <= end and size > limit.limit / 2:
                 size -= sizes[start]

@@ -62,11 +62,9 @@ def examine_choice(name: str, model: OpenAIModel, chosen: str | None, variable: 
         # What stands in parentheses is the endpoint's own text, which may repeat what it was sent.
         return Diagnosis(name, ok=False, detail=f"{place}: {str(error).partition(' (')[0]}")
     listed = "does not list its models" if names is None else f"lists {len(names)} models"
-    detail = f"{place} answers, and {listed}; {chosen or 'none'} is chosen"
+    detail, step = f"{place} answers, and {listed}; {chosen or 'none'} is chosen", None
     if chosen is None:
         step = "name one of them with MEMORYGRAPH_MODEL, or with --model"
-        return Diagnosis(name, ok=True, detail=detail, next_step=step)
-    if names is None or chosen in names:
-        return Diagnosis(name, ok=True, detail=detail)
-    step = f"check {variable}, if asking it fails"
-    return Diagnosis(name, ok=True, detail=f"{detail}, and not among them", next_step=step)
+    elif names is not None and chosen not in names:
+        detail, step = f"{detail}, and not among them", f"check {variable}, if asking it fails"
+    return Diagnosis(name, ok=True, detail=detail, next_step=step)

@@ -9,15 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, count
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from memorygraph.errors import MemoryGraphError, NotFoundError
 from memorygraph.graph.connection import Abandon
 from memorygraph.graph.loads import Provenance
 from memorygraph.graph.namespace import Namespace, NamespaceTransaction
-from memorygraph.memory.page_sources import PageRequest
-from memorygraph.memory.pages import EntityGraph
+from memorygraph.memory.pages import EntityGraph, PageRequest
 from memorygraph.memory.values import (
     AddedObservations,
     Entity,
@@ -77,15 +76,15 @@ class EntityPlan:
         self._salts = salts
         self._max_things = max_things
         self._used = set(opened.taken)
-        self._next = 0
+        self._indexes = count()
         self._related: set[tuple[str, str, str]] = set()
 
     def next_index(self) -> int:
         """The index of the next entity, observation or relation."""
-        if self._next >= self._max_things:
+        index = next(self._indexes)
+        if index >= self._max_things:
             raise MemoryGraphError(f"at most {self._max_things} things can be stored at once")
-        self._next += 1
-        return self._next - 1
+        return index
 
     def number_parts(self, index: int, number: int) -> tuple[int, ...]:
         """The parts of an id that tell equal texts apart, and avoid ids that clashed before."""
@@ -129,13 +128,8 @@ class EntityPlan:
         return [name for name in dict.fromkeys(names) if name not in self.ids]
 
     def require(self, names: Iterable[str]) -> None:
-        """Refuse names that no entity has.
-
-        Raises:
-            NotFoundError: there are such names; the error says which.
-        """
-        missing = self.missing(names)
-        if missing:
+        """Refuse names that no entity has; the `NotFoundError` says which."""
+        if missing := self.missing(names):
             told = "; ".join(f"Entity with name {name} not found" for name in missing[:MAX_MISSING])
             more = len(missing) - MAX_MISSING
             raise NotFoundError(f"{told}; and {more} more" if more > 0 else told)
@@ -145,17 +139,12 @@ class EntityPlan:
         return [row["edge"] for row in self.rows.observations] + [row["id"] for row in self.rows.relations]
 
 
+# Plans a write, and returns the function that reports what was stored.
 PlanBuilder: TypeAlias = Callable[[EntityPlan], Callable[[StoredWrite], Result]]
-"""Plans a write, and returns the function that reports what was stored."""
 
 
 def store_plan(
-    writer: Writer,
-    names: Iterable[str],
-    build: PlanBuilder[Result],
-    *,
-    statements: int,
-    file: str | None = None,
+    writer: Writer, names: Iterable[str], build: PlanBuilder[Result], *, statements: int, file: str | None = None
 ) -> Result:
     """Store what `build` plans, in one write, and return the report that it makes of the stored write."""
     ids = {name: entity_ids(name) for name in names}
@@ -168,25 +157,19 @@ def store_plan(
             if opened.applied:
                 before = writer.stored_before(transaction, opened, plan.edges())
                 raise Abandon(report(StoredWrite(before, opened.applied["revision"], load)))
-            if not plan.rows:
-                raise Abandon(report(StoredWrite()))
-            new = writer.store(transaction, opened, load, plan.rows, about)
+            new = writer.store(transaction, opened, load, plan.rows, about) if plan.rows else frozenset[int]()
             if not new and not plan.rows.entities:
                 raise Abandon(report(StoredWrite()))
             return report(StoredWrite(new, opened.revision, load))
 
-        result: Result = writer.run(ids, chain(*ids.values()), work, plan_unseen(ids, salts, build), about)
-        return result
+        return writer.run(ids, chain(*ids.values()), work, plan_unseen(ids, salts, build), about)
 
-    result: Result = with_other_ids(run)
-    return result
+    return with_other_ids(run)
 
 
 def plan_unseen(ids: Ids, salts: Mapping[int, int], build: PlanBuilder[Any]) -> PlannedWrite | None:
-    """Plan a small write before anything was read, if that is possible.
-
-    It is if all entities are missing and the write creates them, or if all exist, each with the first of its ids.
-    """
+    """Plan a small write before anything was read, if that is possible."""
+    # It is if all entities are missing and the write creates them, or if all exist, each with the first of its ids.
     for found in ({}, ids):
         plan = EntityPlan(EntityWrite(ids=found), salts, MAX_PLANNED_ROWS)
         with suppress(MemoryGraphError):
@@ -199,7 +182,8 @@ def plan_unseen(ids: Ids, salts: Mapping[int, int], build: PlanBuilder[Any]) -> 
 class Entities:
     """The entities of a namespace, with their observations and relations, by their names.
 
-    The records of its writes are attributed to `provenance`.
+    The records of its writes are attributed to `provenance`. A `ConnectionError` says that the server cannot be
+    reached, and a `MemoryGraphError` that a cursor is invalid.
 
     >>> from memorygraph import MemoryGraph
     >>> with MemoryGraph.connect() as mg:  # doctest: +SKIP
@@ -216,11 +200,7 @@ class Entities:
         return replace(self, provenance=provenance)
 
     def create(self, entities: Sequence[Entity]) -> CreatedEntities:
-        """Create entities; the observations of one that exists are added to it.
-
-        Raises:
-            ConnectionError: the server cannot be reached.
-        """
+        """Create entities; the observations of one that exists are added to it."""
         types: dict[str, str] = {}
         texts: dict[str, dict[str, None]] = {}
         for entity in entities:
@@ -243,15 +223,10 @@ class Entities:
 
             return report
 
-        return self._store(types, build, len(entities))
+        return store_plan(self._writer, types, build, statements=len(entities))
 
     def relate(self, relations: Sequence[Relation]) -> CreatedRelations:
-        """Create relations between entities that exist.
-
-        Raises:
-            NotFoundError: an end is missing; nothing was stored.
-            ConnectionError: the server cannot be reached.
-        """
+        """Create relations between entities that exist; a `NotFoundError` names missing ends, and nothing is stored."""
         names = [name for relation in relations for name in (relation.source, relation.target)]
 
         def build(plan: EntityPlan) -> Callable[[StoredWrite], CreatedRelations]:
@@ -259,26 +234,22 @@ class Entities:
             indexes = [plan.relate(relation) for relation in relations]
 
             def report(stored: StoredWrite) -> CreatedRelations:
-                new = [index in stored.indexes for index in indexes]
-                words = ["created" if created else "exists" for created in new]
-                return CreatedRelations(
-                    [relation for relation, created in zip(relations, new, strict=True) if created],
-                    [
-                        RelationOutcome.model_validate({**relation.as_dict(), "outcome": word})
-                        for relation, word in zip(relations, words, strict=True)
-                    ],
-                )
+                created, outcomes = [], []
+                for relation, index in zip(relations, indexes, strict=True):
+                    new = index in stored.indexes
+                    created += [relation] if new else []
+                    word = "created" if new else "exists"
+                    outcomes.append(RelationOutcome.model_validate({**relation.as_dict(), "outcome": word}))
+                return CreatedRelations(created, outcomes)
 
             return report
 
-        return self._store(names, build, len(relations))
+        return store_plan(self._writer, names, build, statements=len(relations))
 
     def observe(self, observations: Sequence[Observations]) -> list[AddedObservations]:
         """Add observations to entities that exist; returns the new ones, in the order of the request.
 
-        Raises:
-            NotFoundError: an entity is missing; nothing was stored.
-            ConnectionError: the server cannot be reached.
+        A `NotFoundError` names missing entities, and nothing is stored.
         """
         names = [wanted.entity_name for wanted in observations]
 
@@ -292,22 +263,16 @@ class Entities:
                 given.append([(plan.observe(wanted.entity_name, text), text) for text in texts])
 
             def report(stored: StoredWrite) -> list[AddedObservations]:
-                new = [[text for index, text in texts if index in stored.indexes] for texts in given]
-                return [
-                    AddedObservations(entity_name=name, added_observations=texts)
-                    for name, texts in zip(names, new, strict=True)
-                ]
+                new = ([text for index, text in texts if index in stored.indexes] for texts in given)
+                pairs = zip(names, new, strict=True)
+                return [AddedObservations(entity_name=name, added_observations=texts) for name, texts in pairs]
 
             return report
 
-        return self._store(names, build, len(observations))
+        return store_plan(self._writer, names, build, statements=len(observations))
 
     def delete(self, names: Sequence[str]) -> dict[str, int]:
-        """Delete entities with their observations and relations; missing ones are ignored. Returns the counts.
-
-        Raises:
-            ConnectionError: the server cannot be reached.
-        """
+        """Delete entities with their observations and relations; missing ones are ignored. Returns the counts."""
 
         def rows(found: Ids) -> dict[str, list[Any]]:
             return {"ids": [identifier for ids in found.values() for identifier in ids]}
@@ -315,11 +280,7 @@ class Entities:
         return self._writer.delete(names, "entities/find-entities", rows, len(names))
 
     def delete_observations(self, deletions: Sequence[ObservationDeletion]) -> dict[str, int]:
-        """Delete observations by their texts; missing ones are ignored. Returns the counts.
-
-        Raises:
-            ConnectionError: the server cannot be reached.
-        """
+        """Delete observations by their texts; missing ones are ignored. Returns the counts."""
         texts: dict[str, dict[str, None]] = {}
         for deletion in deletions:
             texts.setdefault(deletion.entity_name, {}).update(dict.fromkeys(deletion.observations))
@@ -331,11 +292,7 @@ class Entities:
         return self._writer.delete(texts, "entities/find-observations", rows, len(deletions))
 
     def delete_relations(self, relations: Sequence[Relation]) -> dict[str, int]:
-        """Delete relations; missing ones are ignored. Returns the counts.
-
-        Raises:
-            ConnectionError: the server cannot be reached.
-        """
+        """Delete relations; missing ones are ignored. Returns the counts."""
         names = [name for relation in relations for name in (relation.source, relation.target)]
 
         def rows(found: Ids) -> dict[str, list[Any]]:
@@ -352,12 +309,7 @@ class Entities:
     def read_graph(
         self, *, max_tokens: int | None = None, cursor: str | None = None, names_only: bool = False
     ) -> EntityGraph:
-        """All entities and relations, or a page of them; with `names_only` just the names and types of entities.
-
-        Raises:
-            MemoryGraphError: the cursor is invalid.
-            ConnectionError: the server cannot be reached.
-        """
+        """All entities and relations, or a page of them; with `names_only` just the names and types of entities."""
         return PageRequest(self.namespace, max_tokens, cursor, names_only=names_only).read_graph()
 
     def open(
@@ -368,12 +320,7 @@ class Entities:
         cursor: str | None = None,
         names_only: bool = False,
     ) -> EntityGraph:
-        """The entities of these names, and the relations that begin or end at one of them.
-
-        Raises:
-            MemoryGraphError: the cursor is invalid.
-            ConnectionError: the server cannot be reached.
-        """
+        """The entities of these names, and the relations that begin or end at one of them."""
         return PageRequest(self.namespace, max_tokens, cursor, names_only=names_only).open_names(names)
 
     def search(
@@ -382,16 +329,9 @@ class Entities:
         """The entities whose name, type or observations contain the text in any case, and the relations at them.
 
         If none does, they are those that any of its words finds, best first. Any text is a valid search.
-
-        Raises:
-            MemoryGraphError: the cursor is invalid.
-            ConnectionError: the server cannot be reached.
         """
         return PageRequest(self.namespace, max_tokens, cursor, names_only=names_only).search(text)
 
     @property
     def _writer(self) -> Writer:
         return Writer(self.namespace, self.provenance)
-
-    def _store(self, names: Iterable[str], build: PlanBuilder[Result], count: int) -> Result:
-        return store_plan(self._writer, names, build, statements=count)

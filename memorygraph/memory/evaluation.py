@@ -1,8 +1,7 @@
 """The evidence recall of `recall`, on conversations in the LoCoMo format.
 
 Each conversation is stored in a namespace of its own, and each question is asked there. Its figures are the shares of
-the turns that answer it among the first 5, 10 and 20. Answers and evidence are read only after all questions of a
-conversation were ranked.
+the turns that answer it among the first 5, 10 and 20.
 
 The format: one JSON file a conversation, with lists `session_1`, `session_2` … of turns `{speaker, dia_id, text}`,
 `session_1_date_time` (`1:56 pm on 8 May, 2023`), `session_1_observation` (for each speaker a list of `[fact, dia_id]`),
@@ -15,9 +14,10 @@ from __future__ import annotations
 import json
 import re
 import uuid
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -47,18 +47,14 @@ class ConversationTurn(NamedTuple):
     at: datetime
 
 
-class SpeakerFact(NamedTuple):
-    """A statement about a speaker, and the turns that it was learnt from."""
-
-    text: str
-    turns: tuple[str, ...]
-
-
 class Evidence(NamedTuple):
     """The turns that answer a question, and its category."""
 
     turns: frozenset[str]
     category: str
+
+
+JudgedRanking = tuple[Evidence, Sequence[str]]
 
 
 @dataclass(frozen=True)
@@ -72,12 +68,7 @@ class RecallFigures:
 
     def as_dict(self) -> dict[str, Any]:
         """The value as `--json` prints it."""
-        return {
-            "questions": self.questions,
-            "recall_at_5": round(self.recall_at_5, 1),
-            "recall_at_10": round(self.recall_at_10, 1),
-            "recall_at_20": round(self.recall_at_20, 1),
-        }
+        return {name: round(value, 1) for name, value in asdict(self).items()}
 
 
 @dataclass(frozen=True)
@@ -110,34 +101,33 @@ def evaluate_recall(
     """Measure recall on a folder of conversations, with or without the facts that come with them.
 
     `progress` is called with the number of questions done, and of all. All that is stored for it is deleted again.
-
-    Raises:
-        MemoryGraphError: the folder has no conversations, or a file is in another format.
-        ModelError: the embedder failed.
     """
     files = sorted(folder.glob("*.json"))
     total = sum(len(questions_of(document)) for document in read_documents(files))
     if not total:
         raise MemoryGraphError(f"no conversation with questions in `{folder}`: it needs *.json in the LoCoMo format")
-    done = 0
-    judged: list[tuple[Evidence, Sequence[str]]] = []
+    judged: list[JudgedRanking] = []
     with ExitStack() as stored:
         # All are stored before the first question: how rare a word is depends on the whole index.
         conversations = [
             stored.enter_context(store_conversation(connection, document, facts, embedder))
             for document in read_documents(files)
         ]
-        for document, conversation in zip(read_documents(files), conversations, strict=True):
+        for document, (namespace, turns) in zip(read_documents(files), conversations, strict=True):
             rankings = []
-            for ranking in rank_turns(document, conversation, embedder):
+            for done, ranking in enumerate(rank_turns(document, namespace, turns, embedder), start=len(judged) + 1):
                 rankings.append(ranking)
-                done += 1
                 if progress is not None:
                     progress(done, total)
             # No earlier: nothing of an answer may have an influence on a ranking.
             judged += zip(evidence_of(document), rankings, strict=True)
-    figures, categories = mean_figures(judged)
-    return Evaluation(figures, categories, facts, None if embedder is None else embedder.name)
+    # The data set has questions whose evidence is missing: they count for nothing.
+    judged = [(evidence, ranking) for evidence, ranking in judged if evidence.turns]
+    categories: defaultdict[str, list[JudgedRanking]] = defaultdict(list)
+    for each in judged:
+        categories[each[0].category].append(each)
+    figures = {name: mean_figures(categories[name]) for name in sorted(categories)}
+    return Evaluation(mean_figures(judged), figures, facts, None if embedder is None else embedder.name)
 
 
 def turns_of(document: Mapping[str, Any]) -> list[ConversationTurn]:
@@ -153,11 +143,11 @@ def turns_of(document: Mapping[str, Any]) -> list[ConversationTurn]:
     return turns
 
 
-def facts_of(document: Mapping[str, Any]) -> list[SpeakerFact]:
-    """The statements about its speakers that come with a conversation."""
+def facts_of(document: Mapping[str, Any]) -> list[tuple[str, tuple[str, ...]]]:
+    """The statements about its speakers that come with a conversation, and the turns that each was learnt from."""
     observations = document.get("observation", document)
     return [
-        SpeakerFact(str(text), tuple(_TURN_ID.findall(str(turns))))
+        (str(text), tuple(_TURN_ID.findall(str(turns))))
         for number in session_numbers(observations, "_observation")
         for stated in observations[f"session_{number}_observation"].values()
         for text, turns in stated
@@ -179,11 +169,7 @@ def evidence_of(document: Mapping[str, Any]) -> list[Evidence]:
 
 
 def read_documents(files: Sequence[Path]) -> Iterator[dict[str, Any]]:
-    """Read conversations one by one, and check their format.
-
-    Raises:
-        MemoryGraphError: a file is in another format.
-    """
+    """Read conversations one by one, and check their format."""
     for file in files:
         try:
             document = json.loads(file.read_text("utf-8"))
@@ -208,21 +194,14 @@ def parse_session_time(text: str) -> datetime:
     return datetime(int(match[6]), MONTHS.index(match[5]) + 1, int(match[4]), hour, int(match[2]), tzinfo=UTC)
 
 
-class StoredConversation(NamedTuple):
-    """The namespace of a conversation, and the turn of each of its messages."""
-
-    namespace: Namespace
-    turns: Mapping[str, str]
-
-
 @contextmanager
 def store_conversation(
     connection: Connection,
     document: Mapping[str, Any],
     facts: bool,  # noqa: FBT001 - as it was asked for
     embedder: Embedder | None,
-) -> Iterator[StoredConversation]:
-    """Store a conversation in a namespace of its own, and delete it at the end."""
+) -> Iterator[tuple[Namespace, dict[str, str]]]:
+    """Store a conversation in a namespace of its own, with the turn of each message, and delete it at the end."""
     namespace = Namespace(connection, f"evaluate-{uuid.uuid4().hex}")
     turns = turns_of(document)
     try:
@@ -232,41 +211,32 @@ def store_conversation(
         date_messages(namespace, CONVERSATION, dict(zip(ids, (turn.at for turn in turns), strict=True)))
         messages = {turn.id: id_ for turn, id_ in zip(turns, ids, strict=True)}
         rows = [
-            {"id": f"fact-{i}", "data": fact.text, "messages": [messages[id_] for id_ in fact.turns if id_ in messages]}
-            for i, fact in enumerate(facts_of(document) if facts else [])
+            {"id": f"fact-{i}", "data": text, "messages": [messages[id_] for id_ in learnt_from if id_ in messages]}
+            for i, (text, learnt_from) in enumerate(facts_of(document) if facts else [])
         ]
         namespace.write(lambda transaction: transaction.run("recall/learn", namespace_token=namespace.token, rows=rows))
         if embedder is not None:
             embed_missing(namespace, embedder)
-        yield StoredConversation(namespace, dict(zip(ids, (turn.id for turn in turns), strict=True)))
+        yield namespace, dict(zip(ids, (turn.id for turn in turns), strict=True))
     finally:
         drop_conversations(namespace)
         drop_namespace(namespace)
 
 
 def rank_turns(
-    document: Mapping[str, Any], stored: StoredConversation, embedder: Embedder | None
+    document: Mapping[str, Any], namespace: Namespace, turns: Mapping[str, str], embedder: Embedder | None
 ) -> Iterator[list[str]]:
     """The turns that recall finds for each question, best first."""
     at = turns_of(document)[-1].at
     for question in questions_of(document):
-        found = recall_hits(stored.namespace, question, limit=max(DEPTHS), embedder=embedder, at=at, kinds=("message",))
-        yield [stored.turns[hit.id] for hit in found.hits]
+        found = recall_hits(namespace, question, limit=max(DEPTHS), embedder=embedder, at=at, kinds=("message",))
+        yield [turns[hit.id] for hit in found.hits]
 
 
-def mean_figures(
-    judged: Sequence[tuple[Evidence, Sequence[str]]],
-) -> tuple[RecallFigures, dict[str, RecallFigures]]:
-    """The figures of all questions, from their evidence and rankings, and those of each category."""
-
-    def mean(some: Sequence[tuple[Evidence, Sequence[str]]]) -> RecallFigures:
-        shares = [
-            sum(len(evidence.turns.intersection(ranking[:depth])) / len(evidence.turns) for evidence, ranking in some)
-            for depth in DEPTHS
-        ]
-        return RecallFigures(len(some), *(100 * share / max(1, len(some)) for share in shares))
-
-    # The data set has questions whose evidence is missing: they count for nothing.
-    judged = [(evidence, ranking) for evidence, ranking in judged if evidence.turns]
-    categories = sorted({evidence.category for evidence, _ in judged})
-    return mean(judged), {name: mean([each for each in judged if each[0].category == name]) for name in categories}
+def mean_figures(judged: Sequence[JudgedRanking]) -> RecallFigures:
+    """The figures of some questions, from their evidence and rankings."""
+    shares = [
+        sum(len(evidence.turns.intersection(ranking[:depth])) / len(evidence.turns) for evidence, ranking in judged)
+        for depth in DEPTHS
+    ]
+    return RecallFigures(len(judged), *(100 * share / max(1, len(judged)) for share in shares))

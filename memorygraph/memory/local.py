@@ -1,11 +1,7 @@
 """Vectors made on this machine: a small BERT-like sentence model from a folder, with numpy and without torch.
 
-The folder holds `config.json`, `tokenizer.json` and `model.safetensors`, as such models are published: for example
-all-MiniLM-L6-v2. None comes with this package, and none is ever downloaded; only numbers are read from the folder, no
-code. It needs the extra `local`: `pip install memorygraph[local]`. The usual library for this is
-`sentence-transformers`; it brings torch along, a gigabyte, for the forward pass below.
-
-The vector of a text is the mean of the vectors of its first `MAX_TOKENS` tokens, scaled to length 1.
+The folder holds such a model as it is published, for example all-MiniLM-L6-v2; only numbers are read from it, no code.
+The usual library for this is `sentence-transformers`; it brings torch along, a gigabyte, for the forward pass below.
 """
 
 from __future__ import annotations
@@ -20,9 +16,7 @@ from typing import Any, TypeAlias
 
 from memorygraph.errors import ModelError
 
-# Arrays of numpy, which the type checker need not have.
-Floats: TypeAlias = Any
-Integers: TypeAlias = Any
+Floats: TypeAlias = Any  # arrays of numpy, which the type checker need not have
 
 MAX_TOKENS = 256
 BATCH_TEXTS = 32
@@ -30,11 +24,7 @@ FILES = ("config.json", "tokenizer.json", "model.safetensors")
 
 
 class LocalEmbedder:
-    """A sentence model in a folder, read on first use.
-
-    Raises:
-        ModelError: the folder holds no such model, or the extra `local` is not installed.
-    """
+    """A sentence model in a folder, read on first use."""
 
     def __init__(self, folder: Path) -> None:
         missing = [name for name in FILES if not (folder / name).is_file()]
@@ -90,20 +80,17 @@ class LocalEmbedder:
         width = max(map(len, batch))
         ids = np.array([[*tokens, *[0] * (width - len(tokens))] for tokens in batch])
         mask = np.array([[1.0] * len(tokens) + [0.0] * (width - len(tokens)) for tokens in batch], np.float32)
-        hidden = self.embed_tokens(ids)
-        for layer in range(self._config["num_hidden_layers"]):
-            hidden = self.apply_layer(f"encoder.layer.{layer}.", hidden, mask)
-        total = (hidden * mask[:, :, None]).sum(axis=1) / mask.sum(axis=1, keepdims=True)
-        vectors: Floats = total / np.linalg.norm(total, axis=1, keepdims=True)
-        return vectors
-
-    def embed_tokens(self, ids: Integers) -> Floats:
-        """The first hidden states: words, places and kinds of tokens."""
         weights = self._weights
         words = weights["embeddings.word_embeddings.weight"][ids]
         places = weights["embeddings.position_embeddings.weight"][: ids.shape[1]]
         kinds = weights["embeddings.token_type_embeddings.weight"][0]
-        return self.normalize("embeddings.LayerNorm.", words + places + kinds)
+        hidden = self.normalize("embeddings.LayerNorm.", words + places + kinds)
+        for layer in range(self._config["num_hidden_layers"]):
+            hidden = self.apply_layer(f"encoder.layer.{layer}.", hidden, mask)
+        # The vector of a text is the mean of those of its tokens, scaled to length 1.
+        total = (hidden * mask[:, :, None]).sum(axis=1) / mask.sum(axis=1, keepdims=True)
+        vectors: Floats = total / np.linalg.norm(total, axis=1, keepdims=True)
+        return vectors
 
     def apply_layer(self, name: str, hidden: Floats, mask: Floats) -> Floats:
         """The hidden states after one layer of the transformer."""
@@ -146,18 +133,13 @@ class LocalEmbedder:
 
 
 def read_safetensors(file: Path) -> dict[str, Floats]:
-    """The 32-bit tensors in a file of the safetensors format, mapped and not copied.
-
-    The file is 8 bytes of length, a header in JSON of that length, and the numbers.
-
-    Raises:
-        ModelError: the file is broken.
-    """
+    """The 32-bit tensors in a file of the safetensors format, mapped and not copied."""
     import numpy as np  # type: ignore[import-not-found, unused-ignore]
 
     try:
         with file.open("rb") as opened:
             content = memoryview(mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ))
+        # The file is 8 bytes of length, a header in JSON of that length, and the numbers.
         start = 8 + int.from_bytes(content[:8], "little")
         header: dict[str, Any] = json.loads(bytes(content[8:start]))
         header.pop("__metadata__", None)

@@ -1,4 +1,4 @@
-"""Pages of entities and relations that fit a budget of tokens.
+"""Pages of entities and relations that fit a budget of tokens: of a whole namespace, of some names, or of a search.
 
 A page holds entities, and after the last of them relations, each in the order of arrival. It reports what it leaves
 out: how many, the next names, and the cursor of the next page. A cursor is a place in the order of arrival, so that a
@@ -9,21 +9,32 @@ from __future__ import annotations
 
 import binascii
 import json
+import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any
 
 from memorygraph.context.tokens import count_tokens, cut_tokens
 from memorygraph.errors import MemoryGraphError
+from memorygraph.graph.connection import READ_SECONDS
+from memorygraph.graph.namespace import Namespace
+from memorygraph.graph.search import lucene_query
 from memorygraph.memory.values import Entity, Relation
 
 MIN_TOKENS = 200
 MIN_ROW_TOKENS = 24
 NO_ARRIVAL = 1 << 62  # the place of rows that ContextScript declared: after all that have arrived
+WHOLE_SECONDS = 600.0
+MAX_ROWS = (1 << 31) - 1
+MAX_PARTS = 8
+MAX_PART_CHARACTERS = 40  # a part that is longer than any word asks too much of Lucene
 _MAX_INDENT = 5  # a line of a part begins with a line break, and at most four blanks more than its first line
-
+_AFTER_ALL_IDS = "\U0010ffff"
 _BREAKS = {0x85: "\\u0085", 0x2028: "\\u2028", 0x2029: "\\u2029"}
+
+# Letters and digits that every analyzer leaves together, whatever stands around them; between blanks they are a word.
+_PART = re.compile("(?P<before>(?<=[ \\t\\n]))?(?P<part>[A-Za-z0-9]+)(?P<after>(?=[ \\t\\n]))?")
 
 
 def as_json(value: Any) -> str:
@@ -68,6 +79,11 @@ class PageStart:
     id: str = ""
     skip: int = 0
 
+    @property
+    def declared_id(self) -> str:
+        """The id from which on rows that ContextScript declared are read."""
+        return self.id if self.arrival >= NO_ARRIVAL else ""
+
     def cursor(self) -> str:
         """The place as an opaque text."""
         values = [int(self.relations), self.arrival, self.id, self.skip]
@@ -75,11 +91,7 @@ class PageStart:
 
     @classmethod
     def of(cls, cursor: str | None) -> PageStart:
-        """Read a cursor.
-
-        Raises:
-            MemoryGraphError: the cursor is invalid.
-        """
+        """Read a cursor."""
         if not cursor:
             return cls()
         try:
@@ -93,52 +105,185 @@ class PageStart:
         return cls(bool(relations), arrival, identifier, max(skip, 0))
 
 
-class PageSource(Protocol):
-    """The rows of entities and of relations from a place on, and the number of those that follow a place.
+class PageRequest:
+    """A request for a page of a namespace; without `max_tokens` the page holds everything."""
 
-    A page that begins with entities has the relations from the first one on.
-    """
+    def __init__(self, namespace: Namespace, max_tokens: int | None, cursor: str | None, *, names_only: bool) -> None:
+        self.namespace = namespace
+        self.start = PageStart.of(cursor)
+        if max_tokens is not None and max_tokens < MIN_TOKENS:
+            raise MemoryGraphError(f"max_tokens is at least {MIN_TOKENS}")
+        # One row more than can fit tells that there is a next page.
+        self.limit = MAX_ROWS if max_tokens is None else max_tokens // MIN_ROW_TOKENS + 2
+        self._max_tokens = max_tokens
+        self._names_only = names_only
+
+    def read(self, query: str, **parameters: Any) -> list[dict[str, Any]]:
+        """Read rows; a whole graph may take longer than a page."""
+        seconds = WHOLE_SECONDS if self._max_tokens is None else READ_SECONDS
+        return self.namespace.read(query, seconds=seconds, **parameters)
+
+    def read_graph(self) -> EntityGraph:
+        """A page of all entities and relations."""
+        return self.fill(WholeGraph(self))
+
+    def open_names(self, names: Sequence[str]) -> EntityGraph:
+        """A page of the entities of these names, and of the relations at them."""
+        return self.fill(ChosenEntities.find(self, names=list(dict.fromkeys(filter(None, names)))))
+
+    def search(self, text: str) -> EntityGraph:
+        """A page of the entities that a text finds, and of the relations at them."""
+        if not text:  # every text contains it
+            return self.read_graph()
+        searches = (ChosenEntities.find(self, search=query) for query in search_queries(self.namespace, text))
+        return self.fill(next((found for found in searches if found.ids), ChosenEntities(self, [], [], [])))
+
+    def fill(self, source: WholeGraph | ChosenEntities) -> EntityGraph:
+        """Fill the page from its start on."""
+        start, budget = self.start, self._max_tokens
+        # The reserve is for the cursor, the counts and the names of what is left out.
+        page = PageFilling(None if budget is None else budget - MIN_TOKENS // 2 - budget // 8)
+        following: PageStart | None = None
+        rows: list[dict[str, Any]] = []
+        if not start.relations:
+            rows = source.entities()
+            following = page.add_entities(rows, start.skip, names_only=self._names_only)
+        if following is None and not self._names_only:
+            following = page.add_relations(source.relations(start if start.relations else PageStart(relations=True)))
+        graph = EntityGraph(page.entities, page.relations)
+        if following is None:
+            # An overview is complete without observations and relations, but says how many there are.
+            relations = source.left(PageStart(relations=True))[1] if self._names_only else 0
+            hidden = {"observations": page.hidden, "relations": relations}
+            return replace(graph, left_out={key: count for key, count in hidden.items() if count})
+        entities_left, relations_left = source.left(following)
+        left_out: dict[str, Any] = {"entities": entities_left, "relations": relations_left}
+        room = (budget or 0) - count_tokens(as_json(graph.as_dict())) - MIN_TOKENS // 2
+        # A part of an entity counts as one that is left out.
+        for row in [] if following.relations else rows[len(page.entities) - bool(following.skip) :]:
+            room -= count_part(row["name"], 6)
+            if room < 0:
+                break
+            left_out.setdefault("names", []).append(row["name"])
+        return replace(graph, left_out=left_out, cursor=following.cursor())
+
+
+@dataclass(frozen=True)
+class WholeGraph:
+    """All of a namespace: the entities that arrived one by one, and then those that ContextScript declared."""
+
+    request: PageRequest
 
     def entities(self) -> list[dict[str, Any]]:
         """The rows of entities from the start of the page on."""
+        return self.read_rows("entities", self.request.start)
 
     def relations(self, place: PageStart) -> list[dict[str, Any]]:
         """The rows of relations from a place on."""
+        return self.read_rows("relations", place)
+
+    def read_rows(self, kind: str, place: PageStart) -> list[dict[str, Any]]:
+        """The rows of `entities` or `relations` from a place on, as many as a page can hold."""
+        rows: list[dict[str, Any]] = []
+        limit = self.request.limit
+        if place.arrival < NO_ARRIVAL:
+            rows = self.request.read(f"entities/{kind}", arrival=place.arrival, limit=limit)
+        if len(rows) < limit:
+            declared = self.request.read(f"entities/other-{kind}", id=place.declared_id, limit=limit - len(rows))
+            rows += [{**row, "arrival": NO_ARRIVAL} for row in declared]
+        return rows
 
     def left(self, place: PageStart) -> tuple[int, int]:
         """The number of entities and of relations from a place on."""
+        entity = PageStart(arrival=NO_ARRIVAL, id=_AFTER_ALL_IDS) if place.relations else place
+        relation = place if place.relations else PageStart()
+        [row] = self.request.read(
+            "entities/left-out",
+            entity_arrival=entity.arrival,
+            entity_id=entity.declared_id,
+            relation_arrival=relation.arrival,
+            relation_id=relation.declared_id,
+        )
+        return row["entities"], row["relations"]
 
 
-def fill_page(source: PageSource, start: PageStart, max_tokens: int | None, *, names_only: bool) -> EntityGraph:
-    """Fill a page from its start on; without `max_tokens` it holds everything."""
-    # The reserve is for the cursor, the counts and the names of what is left out.
-    page = PageFilling(None if max_tokens is None else max_tokens - MIN_TOKENS // 2 - max_tokens // 8)
-    following: PageStart | None = None
-    rows: list[dict[str, Any]] = []
-    if not start.relations:
-        rows = source.entities()
-        following = page.add_entities(rows, start.skip, names_only=names_only)
-    if following is None and not names_only:
-        following = page.add_relations(source.relations(start if start.relations else PageStart(relations=True)))
-    graph = EntityGraph(page.entities, page.relations)
-    if following is None:
-        # An overview is complete without observations and relations, but says how many there are.
-        relations = source.left(PageStart(relations=True))[1] if names_only else 0
-        hidden = {"observations": page.hidden, "relations": relations}
-        return replace(graph, left_out={key: count for key, count in hidden.items() if count})
-    entities_left, relations_left = source.left(following)
-    left_out: dict[str, Any] = {"entities": entities_left, "relations": relations_left}
-    names: list[str] = []
-    room = (max_tokens or 0) - count_tokens(as_json(graph.as_dict())) - MIN_TOKENS // 2
-    # A part of an entity counts as one that is left out.
-    for row in [] if following.relations else rows[len(page.entities) - bool(following.skip) :]:
-        room -= count_part(row["name"], 6)
-        if room < 0:
-            break
-        names.append(row["name"])
-    if names:
-        left_out["names"] = names
-    return replace(graph, left_out=left_out, cursor=following.cursor())
+@dataclass(frozen=True)
+class ChosenEntities:
+    """Some entities in the order of `ids`, and the relations at them; the place of an entity is its index there."""
+
+    request: PageRequest
+    ids: Sequence[str]
+    first_entities: list[dict[str, Any]]
+    first_relations: list[dict[str, Any]]  # empty if there are more entities than a page holds
+
+    @classmethod
+    def find(
+        cls, request: PageRequest, *, names: Sequence[str] = (), search: Mapping[str, str] | None = None
+    ) -> ChosenEntities:
+        """Find the entities of these names, or those of a search."""
+        start = request.start
+        relation = start if start.relations else PageStart()
+        [row] = request.read(
+            "entities/open",
+            **{"search": None, "text": None, "parts": None, "terms": None, **(search or {})},
+            names=list(names),
+            start=MAX_ROWS if start.relations else max(start.arrival, 0),
+            arrival=relation.arrival,
+            id=relation.id,
+            limit=request.limit,
+        )
+        return cls(request, row["ids"], row["entities"], row["relations"])
+
+    def entities(self) -> list[dict[str, Any]]:
+        """The rows of entities from the start of the page on."""
+        return self.first_entities
+
+    def relations(self, place: PageStart) -> list[dict[str, Any]]:
+        """The rows of relations from a place on."""
+        limit = self.request.limit
+        # All entities fit into one page, so that their relations came with them.
+        if len(self.ids) <= limit:
+            return self.first_relations
+        start = {"arrival": place.arrival, "id": place.id}
+        return self.request.read("entities/relations-of", ids=list(self.ids), limit=limit, **start)
+
+    def left(self, place: PageStart) -> tuple[int, int]:
+        """The number of entities and of relations from a place on."""
+        entities = 0 if place.relations else len(self.ids) - max(place.arrival, 0)
+        start = place if place.relations else PageStart()
+        [row] = self.request.read("entities/count-relations-of", ids=list(self.ids), arrival=start.arrival, id=start.id)
+        return entities, row["relations"]
+
+
+def search_queries(namespace: Namespace, text: str) -> Iterator[dict[str, str]]:
+    """The searches of `entities/open`: for entities that contain a text, and, if none does, for those of its words."""
+    if terms := search_terms(text):
+        clauses = " ".join(f"+(name:{term} kind:{term} data:{term})" for term in terms)
+        parts = f'+namespace_token:"{namespace.token}" {clauses}'
+        yield {"search": "ids-containing-parts", "text": text, "parts": parts}
+    else:
+        yield {"search": "ids-containing", "text": text}
+    words = lucene_query(text, namespace.name)
+    if words is not None:
+        yield {"search": "ids-with-words", "terms": words}
+
+
+def search_terms(text: str) -> list[str]:
+    """The Lucene terms of the parts of a text that any text containing it has, the longest first.
+
+    >>> search_terms("mine tea le")
+    ['*mine', '"tea"', 'le*']
+    """
+    found: dict[tuple[str, str], str] = {}
+    for match in _PART.finditer(text.lower()):
+        part = match["part"][:MAX_PART_CHARACTERS]
+        # A word may begin before the part, and go on after it: then Lucene looks through all of its words.
+        ends = match["after"] is not None and len(part) < MAX_PART_CHARACTERS
+        term = ("" if match["before"] is not None else "*") + part + ("" if ends else "*")
+        found[part, term] = f'"{part}"' if term == part else term
+    longest = sorted(found, key=lambda key: len(key[0]), reverse=True)[:MAX_PARTS]
+    useful = [key for key in longest if len(key[0]) > 1] or longest  # a single letter is nearly everywhere
+    return [found[key] for key in useful]
 
 
 class PageFilling:
@@ -152,18 +297,17 @@ class PageFilling:
 
     def add_entities(self, rows: list[dict[str, Any]], skip: int, *, names_only: bool) -> PageStart | None:
         """Add entities as long as they fit; returns the start of the next page, if one is left."""
-        for entity, row in read_entities(rows, skip):
+        for row in rows:
             place = PageStart(arrival=row["arrival"], id=row["id"], skip=skip)
-            if names_only:
-                self.hidden += len(entity.observations)
-                entity = entity.model_copy(update={"observations": []})  # noqa: PLW2901
-            if self._budget.take(entity.as_dict(), 4):
-                self.entities.append(entity)
-            elif self.entities:
-                return place
-            else:
-                return self.add_part(entity, place)
+            observations = row["observations"][skip:]
             skip = 0
+            if names_only:
+                self.hidden += len(observations)
+                observations = []
+            entity = Entity.model_construct(name=row["name"], entity_type=row["entity_type"], observations=observations)
+            if not self._budget.take(entity.as_dict(), 4):
+                return place if self.entities else self.add_part(entity, place)
+            self.entities.append(entity)
         return None
 
     def add_part(self, entity: Entity, place: PageStart) -> PageStart:
@@ -184,28 +328,18 @@ class PageFilling:
     def add_relations(self, rows: list[dict[str, Any]]) -> PageStart | None:
         """Add relations as long as they fit; returns the start of the next page, if one is left."""
         for row in rows:
-            ends = {name: row[name] for name in ("source", "target", "relation_type")}
-            relation = Relation.model_construct(**ends)
+            relation = Relation.model_construct(**{name: row[name] for name in ("source", "target", "relation_type")})
             if not self._budget.take(relation.as_dict(), 4):
                 return PageStart(relations=True, arrival=row["arrival"], id=row["id"])
             self.relations.append(relation)
         return None
 
 
-def read_entities(rows: list[dict[str, Any]], skip: int) -> Iterator[tuple[Entity, dict[str, Any]]]:
-    """The entities in rows; `skip` observations of the first are left out."""
-    for row in rows:
-        entity = Entity.model_construct(**{name: row[name] for name in ("name", "entity_type", "observations")})
-        yield entity.model_copy(update={"observations": entity.observations[skip:]}) if skip else entity, row
-        skip = 0
-
-
 class PageBudget:
-    """The tokens that are left for parts of a page; None is unlimited.
+    """The tokens that are left for parts of a page; None is unlimited."""
 
-    Counting tokens takes longer than all other work on a part. A token has at least one byte, so that as long as the
-    bytes of all parts fit, their tokens do: only after that are the parts counted.
-    """
+    # Counting tokens takes longer than all other work on a part. A token has at least one byte, so that as long as the
+    # bytes of all parts fit, their tokens do: only after that are the parts counted.
 
     def __init__(self, tokens: int | None) -> None:
         self._tokens = tokens
@@ -246,10 +380,8 @@ def count_part(value: Any, indent: int) -> int:
 
 
 def max_part_bytes(value: Any, indent: int) -> int:
-    """An upper bound of the bytes of a value as a part of a page, with its comma and line break.
-
-    In ASCII JSON on one line each character is a byte, and its escapes are as long as what they stand for in a page.
-    A line of the page begins after one of the counted signs.
-    """
+    """An upper bound of the bytes of a value as a part of a page, with its comma and line break."""
+    # In ASCII JSON on one line each character is a byte, and its escapes are as long as what they stand for in a page.
+    # A line of the page begins after one of the counted signs.
     line = json.dumps(value)
     return len(line) + (1 + sum(map(line.count, "[{,}]"))) * (indent + _MAX_INDENT) + 2

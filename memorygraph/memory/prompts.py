@@ -1,8 +1,13 @@
-"""The prompts that make a model write a memory in ContextScript."""
+"""The prompts that make a model write a memory in ContextScript, and the programs in its answers."""
 
 from __future__ import annotations
 
+import re
+from dataclasses import dataclass
 from typing import Final
+
+from memorygraph.errors import Problem, Source, Span
+from memorygraph.llm.completion import Completion
 
 LANGUAGE: Final = "contextscript"
 
@@ -58,3 +63,110 @@ WRITE_AGAIN = (
     "Nothing of it was stored. Write the whole program again without these mistakes, in one block that begins with "
     f"```{LANGUAGE}, and nothing else."
 )
+
+FILE = "<answer>"
+
+_SEVERAL = f"there is more than one block; write one program, in one block that begins with ```{LANGUAGE}"
+_MISPLACED = "this block is not the end of the answer; the program is the last that stands there"
+_UNFINISHED = {
+    "length": ("cut", "the answer was cut at its length limit; write less"),
+    "content_filter": ("filtered", "the endpoint's content filter stopped the answer"),
+}
+_UNMARKED = f"a program to be remembered stands in a block that begins with ```{LANGUAGE}; nothing was remembered"
+_FENCE = re.compile(r" {0,3}(?P<fence>`{3,}|~{3,})[ \t]*(?P<info>[^`\r\n]*)[\r\n]*")
+_LINE = re.compile(r"[^\n]*\n|[^\n]+")
+_STATEMENT = re.compile(r"\s*(?:#[^\n]*\n\s*)*(?:Node|Edge|del)\s*\(")
+
+
+@dataclass(frozen=True)
+class FencedBlock:
+    """A fenced block of an answer: the first word after its fence, its text, and its place."""
+
+    language: str
+    text: str
+    span: Span
+
+
+@dataclass(frozen=True)
+class ParsedAnswer:
+    """The text and the program of an answer; a program without statements remembers nothing.
+
+    `problems` says why there is no telling which part is the program.
+    """
+
+    text: str
+    program: str
+    problems: tuple[Problem, ...] = ()
+
+
+def blocks_of(text: str) -> list[FencedBlock]:
+    """The fenced blocks of a text, as Markdown has them; one that is never closed goes on to the end."""
+    blocks: list[FencedBlock] = []
+    open_fence: re.Match[str] | None = None
+    opened_at = inside = offset = 0
+    # None is the end of the text, which closes a block as well.
+    for line in [*_LINE.findall(text), None]:
+        fence = None if line is None else _FENCE.fullmatch(line)
+        end = offset + len(line or "")
+        closes = open_fence and fence and not fence["info"].strip() and fence["fence"].startswith(open_fence["fence"])
+        if open_fence is None and fence is not None:
+            open_fence, opened_at, inside = fence, offset, end
+        elif open_fence is not None and (line is None or closes):
+            language = next(iter(open_fence["info"].lower().split()), "")
+            blocks.append(FencedBlock(language, text[inside:offset], Span(opened_at, end)))
+            open_fence = None
+        offset = end
+    return blocks
+
+
+def read_program_answer(text: str) -> ParsedAnswer:
+    """The program of an answer that should be nothing else: all of it, or the text of its one block."""
+    blocks = blocks_of(text)
+    # Models often leave the language of the fence away, or write no fence at all.
+    marked = [block for block in blocks if block.language == LANGUAGE] or blocks
+    if len(marked) > 1:
+        return ParsedAnswer("", text, (problem_at(marked[1], text, "several-blocks", _SEVERAL),))
+    return ParsedAnswer("", marked[0].text if marked else text)
+
+
+def read_chat_answer(text: str) -> ParsedAnswer:
+    """The text and the program of an answer: the program is the one block at its end that is fenced as such."""
+    blocks = blocks_of(text)
+    marked = [block for block in blocks if block.language == LANGUAGE]
+    last = blocks[-1] if blocks and not text[blocks[-1].span.end :].strip() else None
+    if len(marked) > 1:
+        return ParsedAnswer(text, "", (problem_at(marked[1], text, "several-blocks", _SEVERAL),))
+    if marked and marked[0] is not last:
+        return ParsedAnswer(text, "", (problem_at(marked[0], text, "misplaced-block", _MISPLACED),))
+    if not marked and last is not None and not last.language and _STATEMENT.match(last.text):
+        return ParsedAnswer(text, "", (problem_at(last, text, "unmarked-block", _UNMARKED),))
+    if not marked or last is None:
+        return ParsedAnswer(text.strip(), "")
+    return ParsedAnswer(text[: last.span.start].strip(), last.text)
+
+
+def read_corrected_answer(text: str) -> ParsedAnswer:
+    """The program that a model wrote again, or its words where it gives the program up."""
+    return read_program_answer(text) if blocks_of(text) or _STATEMENT.match(text) else ParsedAnswer(text.strip(), "")
+
+
+def without_programs(text: str) -> str:
+    """A text without the blocks that would be read as programs."""
+    for block in reversed(blocks_of(text)):
+        if block.language == LANGUAGE:
+            text = text[: block.span.start] + text[block.span.end :]
+    return text.strip()
+
+
+def explain_unfinished(completion: Completion) -> tuple[Problem, ...]:
+    """Why a completion has no whole answer; empty if it has one."""
+    found = _UNFINISHED.get(completion.finish_reason or "")
+    if completion.refusal:
+        found = ("refused", f"the model refused: {completion.refusal}")
+    return (Problem(found[1], found[0], FILE, 1, 1),) if found else ()
+
+
+def problem_at(block: FencedBlock, text: str, code: str, message: str) -> Problem:
+    """A problem at the first line of a block."""
+    end = text.find("\n", block.span.start)
+    return Source(text, FILE).problem(message, code, Span(block.span.start, end if end >= 0 else len(text)))

@@ -79,16 +79,16 @@ class Transfer:
 
     def plan_entities(self, plan: EntityPlan, warnings: list[Problem]) -> tuple[int, frozenset[int]]:
         """Plan the entities; returns the number of new ones, and the indexes of their observations."""
-        first: dict[str, Entity] = {}
+        kinds: dict[str, str] = {}
         given: set[tuple[str, str, int]] = set()
         indexes: set[int] = set()
         new = 0
         for line, entity in self.entities:
-            if entity.name not in first:
-                first[entity.name] = entity
+            if entity.name not in kinds:
+                kinds[entity.name] = entity.entity_type
                 new += plan.add_entity(entity.name, entity.entity_type)
             elif len(warnings) < MAX_PROBLEMS:
-                kind = first[entity.name].entity_type
+                kind = kinds[entity.name]
                 lost = f", and its type stays {kind!r}" if entity.entity_type != kind else ""
                 merged = f"an entity with name {entity.name} came before; their observations are put together{lost}"
                 warnings.append(self.problem(line, merged, "merged"))
@@ -103,11 +103,7 @@ class Transfer:
         return new, frozenset(indexes)
 
     def plan_relations(self, plan: EntityPlan) -> None:
-        """Plan the relations.
-
-        Raises:
-            ScriptError: some of them have no end.
-        """
+        """Plan the relations; a `ScriptError` names those that have no end."""
         missing = set(plan.missing(name for _, each in self.relations for name in (each.source, each.target)))
         problems = [
             self.problem(line, f"Entity with name {name} not found", "unknown-entity")
@@ -122,48 +118,24 @@ class Transfer:
 
 
 def import_server_memory(namespace: Namespace, path: str | Path, *, provenance: Provenance | None = None) -> LoadReport:
-    """Read a file of the reference memory server into a namespace, in one transaction.
-
-    Entities, observations and relations that the namespace has already stay as they are. Several entities of one name
-    become one, with a warning.
-
-    Raises:
-        NotFoundError: there is no such file.
-        ScriptError: lines are wrong, or a relation has no end; nothing was stored. `.problems` says which and why.
-        ConnectionError: the server cannot be reached.
-    """
+    """Read a file of the reference memory server into a namespace, in one transaction."""
     transfer = Transfer(read_script(path).removeprefix("\ufeff").split("\n"), str(path))
-    problems = parse_lines(transfer)
-    if problems:
+    if problems := parse_lines(transfer):
         raise ScriptError(problems[:MAX_PROBLEMS])
     return transfer.store(Writer(namespace, provenance))
 
 
 def export_server_memory(namespace: Namespace) -> Iterator[str]:
-    """The lines of a file for the reference memory server: all entities of a namespace, then all relations.
-
-    Raises:
-        MemoryGraphError: writers never paused while it was read.
-        ConnectionError: the server cannot be reached.
-    """
+    """The lines of a file for the reference memory server: all entities of a namespace, then all relations."""
     graph = read_at_rest(namespace, lambda: Entities(namespace).read_graph())
-    for value in (
-        *({"type": "entity", **entity.as_dict()} for entity in graph.entities),
-        *({"type": "relation", **relation.as_dict()} for relation in graph.relations),
-    ):
-        yield json.dumps(value, ensure_ascii=False, separators=(",", ":")) + "\n"
+    for kind, values in (("entity", graph.entities), ("relation", graph.relations)):
+        for value in values:
+            line = {"type": kind, **value.as_dict()}
+            yield json.dumps(line, ensure_ascii=False, separators=(",", ":")) + "\n"
 
 
 def adopt_neo4j_memory(namespace: Namespace, *, provenance: Provenance | None = None) -> LoadReport:
-    """Read the graph of an mcp-neo4j-memory server in the same database into a namespace; the old one stays.
-
-    The warnings name the properties that an entity or a relation has no place for.
-
-    Raises:
-        NotFoundError: there is no such graph.
-        MemoryGraphError: a node or a relation of it cannot be stored as an entity or a relation.
-        ConnectionError: the server cannot be reached.
-    """
+    """Read the graph of an mcp-neo4j-memory server in the same database into a namespace; the old one stays."""
     nodes = namespace.read(CYPHER["entities/neo4j-memory-entities"]())
     if not nodes:
         raise NotFoundError("this database has no node with the label Memory, as mcp-neo4j-memory makes them")
@@ -210,11 +182,7 @@ def parse_lines(transfer: Transfer) -> list[Problem]:
 
 
 def parse_item(line: str) -> Entity | Relation:
-    """The entity or relation in a line.
-
-    Raises:
-        ValueError: the line is neither.
-    """
+    """The entity or relation in a line; a `ValueError` says that it is neither."""
     value = json.loads(line)
     kind = _KINDS.get(value.get("type")) if isinstance(value, dict) and isinstance(value.get("type"), str) else None
     if kind is None:
@@ -241,11 +209,7 @@ def explain_validation_error(error: ValidationError) -> str:
 
 
 def adopt_row(kind: type[Any], row: dict[str, Any], **values: Any) -> Any:
-    """The entity or relation in a row of another server's graph, with some values in place of the row's own.
-
-    Raises:
-        MemoryGraphError: the row holds neither.
-    """
+    """The entity or relation in a row of another server's graph, with some values in place of the row's own."""
     try:
         return kind.model_validate({**{key: str(value) for key, value in row.items()}, **values})
     except ValidationError as error:

@@ -1,20 +1,23 @@
-"""The words of a text as a full-text query that never fails to parse.
+"""The words and times of a text as a full-text query that never fails to parse.
 
 Words that only ask or join (`what`, `did`, `about`) are left out: on conversations this alone gains four points of
 evidence. Two neighbouring words count once more where they are neighbours in a hit, too: `support group` is more than
 `support` and `group`.
+
+The indexed text of a message carries its day (`Ada (8 May 2023): …`), so a day is found like any word. The days of a
+question come out in that form, `yesterday` and `last week` counted from its time. A general date parser would not do:
+it gives one date, and `last week` asks for seven.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from datetime import datetime
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from datetime import date, datetime, timedelta
 from itertools import pairwise
 
-from memorygraph.graph.search import namespace_token
-from memorygraph.memory.times import times_meant
-from memorygraph.messages.indexing import conversation_token
+from memorygraph.messages.indexing import MONTHS, day_text
 
 MAX_TERMS = 64
 MAX_TERM_CHARACTERS = 255
@@ -30,6 +33,28 @@ then there these they this those to too us very was we were what when where whic
 you your
 """
 JOINING = frozenset(_JOINING_WORDS.split())
+
+DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+
+_MONTH = "|".join([*MONTHS, "Sept", *(month[:3] for month in MONTHS)])
+_MONTH_NUMBERS = {month[:3].casefold(): number for number, month in enumerate(MONTHS, start=1)}
+_ISO = re.compile(r"\b(\d{4})-(\d\d)-(\d\d)\b")
+_MONTH_FIRST = re.compile(rf"\b({_MONTH})\.? (\d{{1,2}})(?:st|nd|rd|th)?,? (\d{{4}})\b", re.IGNORECASE)
+_DAY_FIRST = re.compile(rf"\b(\d{{1,2}})(?:st|nd|rd|th)? (?:of )?({_MONTH})\.?,? (\d{{4}})\b", re.IGNORECASE)
+_AGO = re.compile(r"\b(\d{1,3}|an?|one|two|three|four|five|six) (day|week|month|year)s? ago\b", re.IGNORECASE)
+_LAST_DAY = re.compile(rf"\blast ({'|'.join(DAYS)})\b", re.IGNORECASE)
+_NUMBERS = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6}
+_RELATIVE = {
+    "today": ("day", 0),
+    "yesterday": ("day", 1),
+    "this week": ("week", 0),
+    "last week": ("week", 1),
+    "this month": ("month", 0),
+    "last month": ("month", 1),
+    "this year": ("year", 0),
+    "last year": ("year", 1),
+}
+_SAID = re.compile(rf"\b({'|'.join(_RELATIVE)})\b", re.IGNORECASE)
 
 
 def words_of(text: str) -> list[str]:
@@ -50,13 +75,11 @@ def words_of(text: str) -> list[str]:
 def words_query(words: Sequence[str], phrases: Sequence[str], tokens: Sequence[str], fields: Mapping[str, int]) -> str:
     """A Lucene query for any of the words in these fields, in documents with all of the tokens.
 
-    Each word is quoted, so that it holds no operator. The tokens add nothing to the score: a document that only they
-    match has a score of zero.
-
     >>> words_query(["red", "car"], ["1 May 2023"], ["7"], {"said": 1})
     '+namespace_token:"7"^0 said:"red" said:"car" said:"red car" said:"1 May 2023"'
     """
     pairs = [f"{first} {second}" for first, second in pairwise(words)]
+    # Quoted, a word holds no operator. The tokens add nothing to the score: what only they match has a score of zero.
     quoted = ['"' + _SPECIAL.sub(r"\\\1", part) + '"' for part in (*words, *pairs, *phrases)]
     required = [f'+namespace_token:"{token}"^0' for token in tokens]
     boosts = {field: "" if weight == 1 else f"^{weight}" for field, weight in fields.items()}
@@ -64,14 +87,43 @@ def words_query(words: Sequence[str], phrases: Sequence[str], tokens: Sequence[s
     return " ".join([*required, *wanted])
 
 
-def message_query(text: str, namespace: str, conversation: str | None, at: datetime | None) -> str:
-    """The query for messages by the words and the times of a text, in a namespace or in one conversation of it."""
-    tokens = [namespace_token(namespace)]
-    if conversation is not None:
-        tokens.append(conversation_token(namespace, conversation))
-    return words_query(words_of(text), times_meant(text, at), tokens, {"said": 1})
+def times_meant(text: str, at: datetime | None) -> list[str]:
+    """The days, months and years that a text refers to, as indexed messages write them."""
+    return list(dict.fromkeys([*find_dates(text), *(find_relative_times(text, at.date()) if at is not None else ())]))
 
 
-def node_query(text: str, namespace: str) -> str:
-    """The query for nodes of a namespace; a word in the name counts twice."""
-    return words_query(words_of(text), (), [namespace_token(namespace)], {"name": 2, "data": 1})
+def find_dates(text: str) -> Iterator[str]:
+    """The dates in a text."""
+    found = [(match[1], match[2], match[3]) for match in _ISO.finditer(text)]
+    found += [(match[3], match[1], match[2]) for match in _MONTH_FIRST.finditer(text)]
+    found += [(match[3], match[2], match[1]) for match in _DAY_FIRST.finditer(text)]
+    for year, name, number in found:
+        month = int(name) if name.isdigit() else _MONTH_NUMBERS[name[:3].casefold()]
+        with suppress(ValueError):  # there is no such day
+            yield day_text(date(int(year), month, int(number)))
+
+
+def find_relative_times(text: str, today: date) -> Iterator[str]:
+    """The days, months and years in a text that count from today."""
+    spans = [_RELATIVE[match[1].lower()] for match in _SAID.finditer(text)]
+    spans += [(match[2].lower(), _NUMBERS.get(match[1].lower()) or int(match[1])) for match in _AGO.finditer(text)]
+    # Days before weeks before months: the most exact terms come first.
+    for unit, before in sorted(spans, key=lambda span: ("day", "week", "month", "year").index(span[0])):
+        yield from times_before(today, unit, before)
+    for match in _LAST_DAY.finditer(text):
+        wanted = DAYS.index(match[1].capitalize())
+        yield from times_before(today, "day", (today.weekday() - wanted - 1) % 7 + 1)
+
+
+def times_before(today: date, unit: str, before: int) -> Iterator[str]:
+    """The day, the days of the week from Monday on, the month, or the year `before` units ago."""
+    if unit in {"day", "week"}:
+        monday = today.weekday() + 7 * before
+        for days in [before] if unit == "day" else range(monday, monday - 7, -1):
+            with suppress(OverflowError):  # before the year 1
+                yield day_text(today - timedelta(days=days))
+    elif unit == "month":
+        months = today.year * 12 + today.month - 1 - before
+        yield f"{MONTHS[months % 12]} {months // 12}"
+    else:
+        yield str(today.year - before)

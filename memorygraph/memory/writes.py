@@ -1,15 +1,10 @@
 """Writes of entities: each is one transaction under the write lock of its namespace, and its next revision.
 
 A write begins by taking the lock and finding the entities of its names; it is planned on what was found, stored with
-one more query, and leaves its record as any load does. The ids are made from what they name, so that the constraints
-of the database keep what two writers store at the same time from being stored twice.
-
-So what a write will find can mostly be planned, too: the rows of a small write go to the server with the query that
-begins it, and are stored at once if the server finds just what was planned. Else the write has only begun, and goes on
-as any other.
-
-If the acknowledgement of a commit is lost, the same write runs again, finds its own record, and reads from the places
-of what is stored which of it was new.
+one more query, and leaves its record as any load does. Ids are made from what they name, so that nothing is stored
+twice. What a small write will find can mostly be planned, too: its rows go to the server with the query that begins it,
+and are stored at once if the server finds just that. If the acknowledgement of a commit is lost, the same write runs
+again, finds its own record, and reads from the places of what is stored which of it was new.
 """
 
 from __future__ import annotations
@@ -18,7 +13,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from typing import Any
+from typing import Any, TypeVar
 
 from memorygraph.errors import ConflictError
 from memorygraph.graph.connection import Abandon
@@ -34,6 +29,7 @@ ROWS_PER_QUERY = 10_000
 MAX_CLASHES = 20
 
 Ids = Mapping[str, Sequence[str]]
+Result = TypeVar("Result")
 
 
 def hashed_id(kind: str, *parts: str | int) -> str:
@@ -54,18 +50,14 @@ def entity_ids(name: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class EntityWrite:
-    """A write that holds the lock: its revision, the entities of the names it asked for, and the ids that are taken.
-
-    `applied` is its own record, if it was stored before and only the acknowledgement was lost; `written` is the result
-    of the planned write, if that was stored when it began.
-    """
+    """A write that holds the lock: its revision, the entities of the names it asked for, and the ids that are taken."""
 
     revision: int = 0
-    applied: Mapping[str, Any] | None = None
+    applied: Mapping[str, Any] | None = None  # its own record, if only the acknowledgement of its commit was lost
     ids: Ids = field(default_factory=dict)
     arrivals: Mapping[str, int] = field(default_factory=dict)
     taken: frozenset[str] = frozenset()
-    written: Mapping[str, list[int]] | None = None
+    written: Mapping[str, list[int]] | None = None  # what the planned write stored when this one began
 
     def place(self, index: int) -> int:
         """Where something stands in the order in which everything came."""
@@ -112,26 +104,21 @@ class Writer:
         self,
         names: Iterable[str],
         ids: Iterable[str],
-        work: Callable[[NamespaceTransaction, EntityWrite, str], Any],
+        work: Callable[[NamespaceTransaction, EntityWrite, str], Result],
         planned: PlannedWrite | None = None,
         about: Mapping[str, Any] | None = None,
-    ) -> Any:
-        """Run one write: open it, and let `work` do the rest with the transaction, what was found, and its id.
-
-        The `planned` write is stored when the write begins, if the server finds what it expects; its record has `about`
-        too.
-        """
+    ) -> Result:
+        """Run one write: open it, and let `work` do the rest with the transaction, what was found, and its id."""
         # Nothing is called "": a node without a name is called by its id.
         asked: dict[str, Any] = {"names": list(dict.fromkeys(filter(None, names))), "ids": list(dict.fromkeys(ids))}
         begin = "entities/begin"
-        if planned:
+        if planned:  # it is stored when the write begins, if the server finds what it expects
             begin = "entities/begin-and-write"
             asked |= {**self.rows_of(planned.rows, self.record(NOTHING, about)), "expected": planned.ids}
 
-        def unit(write: OpenWrite) -> Any:
-            return work(write.transaction, _opened(write), write.load)
-
-        return write_revision(self.namespace, unit, begin, **asked)
+        return write_revision(
+            self.namespace, lambda write: work(write.transaction, _opened(write), write.load), begin, **asked
+        )
 
     def store(
         self,
@@ -141,11 +128,7 @@ class Writer:
         rows: MemoryRows,
         about: Mapping[str, Any] | None = None,
     ) -> frozenset[int]:
-        """Store the rows, unless they are, and close the write; returns which observations and relations are new.
-
-        Raises:
-            Clash: some of it needs other ids; nothing may be committed.
-        """
+        """Store the rows, unless they are, and close the write; returns which observations and relations are new."""
         if opened.written:
             return _new(opened.written)
         stored: set[int] = set()
@@ -183,16 +166,13 @@ class Writer:
     def delete(
         self, names: Iterable[str], query: str, rows: Callable[[Ids], dict[str, list[Any]]], statements: int
     ) -> dict[str, int]:
-        """Delete what a named query finds for the rows of the entities that were found; returns the counts.
-
-        Where nothing is found nothing happened, and there is no revision of it.
-        """
+        """Delete what a named query finds for the rows of the entities that were found; returns the counts."""
 
         def work(transaction: NamespaceTransaction, opened: EntityWrite, load: str) -> dict[str, int]:
             if opened.applied:
                 raise Abandon({name: opened.applied.get(name, 0) for name in COUNTS})
             parameters = rows(opened.ids)
-            if not any(parameters.values()):
+            if not any(parameters.values()):  # where nothing is found, there is no revision of it
                 raise Abandon(dict(NOTHING))
             [found] = transaction.run(query, **parameters)
             counts = run_counted(transaction, self._deletions(found))
@@ -202,8 +182,7 @@ class Writer:
             transaction.run("load/record-load", load=load, record=record)
             return counts
 
-        counts: dict[str, int] = self.run(names, (), work)
-        return counts
+        return self.run(names, (), work)
 
     def _deletions(self, found: Mapping[str, list[str]]) -> Iterator[Query]:
         """The queries that delete what was found, as a script that deletes it would: so its history is kept."""
@@ -220,7 +199,7 @@ class Writer:
         return {**build_load_record(LANGUAGE, self.provenance), **counts, **(about or {})}
 
 
-def with_other_ids(run: Callable[[Mapping[int, int]], Any]) -> Any:
+def with_other_ids(run: Callable[[Mapping[int, int]], Result]) -> Result:
     """Run a write, and run it again with other ids for what clashed, by its index in the write."""
     salts: dict[int, int] = {}
     for _ in range(MAX_CLASHES):
@@ -251,14 +230,11 @@ def _new(written: Mapping[str, list[int]]) -> frozenset[int]:
 
 def _parts(rows: MemoryRows) -> list[MemoryRows]:
     """The rows in parts of a size that one query takes well; entities come before what hangs on them."""
-    parts = [
-        *(MemoryRows(entities=part) for part in _chunks(rows.entities)),
-        *(MemoryRows(observations=part) for part in _chunks(rows.observations)),
-        *(MemoryRows(relations=part) for part in _chunks(rows.relations)),
+    kinds = {"entities": rows.entities, "observations": rows.observations, "relations": rows.relations}
+    if sum(map(len, kinds.values())) <= ROWS_PER_QUERY:
+        return [rows]
+    return [
+        MemoryRows(**{kind: some[start : start + ROWS_PER_QUERY]})
+        for kind, some in kinds.items()
+        for start in range(0, len(some), ROWS_PER_QUERY)
     ]
-    together = len(rows.entities) + len(rows.observations) + len(rows.relations) <= ROWS_PER_QUERY
-    return [rows] if together else parts
-
-
-def _chunks(rows: list[dict[str, Any]]) -> Iterable[list[dict[str, Any]]]:
-    return (rows[start : start + ROWS_PER_QUERY] for start in range(0, len(rows), ROWS_PER_QUERY))

@@ -13,16 +13,7 @@ _REPEATED = frozenset({"id", "index", "role", "type", "name"})
 
 
 class Chunks:
-    """Joins the chunks of a chat completion; a choice that was cut has no `finish_reason`.
-
-    The first choice is there from the start.
-
-    >>> chunks = Chunks()
-    >>> [chunks.add({"choices": [{"delta": {"content": piece}}]}) for piece in ("Hel", "lo")]
-    ['Hel', 'lo']
-    >>> chunks.document()["choices"][0]["message"]["content"], chunks.finish_reason
-    ('Hello', None)
-    """
+    """Joins the chunks of a chat completion; a choice that was cut has no `finish_reason`."""
 
     def __init__(self) -> None:
         self._head: dict[str, Any] = {}
@@ -74,20 +65,15 @@ def join_value(old: Any, new: Any) -> Any:
                 joined[key] = value
         return joined
     if isinstance(old, list) and isinstance(new, list):
-        return join_lists(old, new)
+        result = list(old)
+        for item in new:  # a piece continues an item, or is added
+            place = index_of_continued(result, item)
+            if place is None:
+                result.append(item)
+            else:
+                result[place] = join_value(result[place], item)
+        return result
     return old + new if isinstance(old, str) and isinstance(new, str) else new
-
-
-def join_lists(old: list[Any], new: list[Any]) -> list[Any]:
-    """A list continued by pieces that name their place by an `index`; any other item is added."""
-    result = list(old)
-    for item in new:
-        place = index_of_continued(result, item)
-        if place is None:
-            result.append(item)
-        else:
-            result[place] = join_value(result[place], item)
-    return result
 
 
 def index_of_continued(known: list[Any], item: Any) -> int | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, MutableSequence, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -113,8 +114,8 @@ class MessageGraph(ConversationReader, MutableSequence[Any]):
         with self._lock:
             version = self.version
             entries = entries_of([draft.message for draft in drafts], version.tip, sampled=sampled)
+            attached = attachments_of(drafts, [entry.id for entry in entries])
             length = version.length + len(entries)
-            attached = attachments_of(drafts, [entry.id for entry in entries], ())
             self._apply(VersionChange(version, version.tip, entries, length, attachments=attached))
 
     def pop(self, index: int = -1) -> dict[str, Any]:
@@ -149,8 +150,7 @@ class MessageGraph(ConversationReader, MutableSequence[Any]):
     def copy(self) -> MessageGraph:
         """An independent copy of this version in memory, with its attachments but without older versions."""
         copied = InMemoryStorage(self._storage.name)
-        entries = self.entries()
-        if entries:
+        if entries := self.entries():
             copied.add_path(entries, self.attachments(deep=True))
         return MessageGraph(storage=copied)
 
@@ -219,7 +219,7 @@ class MessageGraph(ConversationReader, MutableSequence[Any]):
             MessageEntry(entry.id, entry.message, i in chosen and entry.message.is_assistant)
             for i, entry in enumerate(entries_of([draft.message for draft in drafts]))
         ]
-        attached = attachments_of(drafts, [entry.id for entry in entries], ())
+        attached = attachments_of(drafts, [entry.id for entry in entries])
         if metadata is not None:
             attached += tuple(Draft.of(entries[-1].message, metadata=metadata).attachments(entries[-1].id))
         with self._lock:
@@ -264,8 +264,7 @@ class MessageGraph(ConversationReader, MutableSequence[Any]):
             change = change_of(self.version, old, [slot.message for slot in slots])
             if change is None:
                 # The same messages, but an equal draft may have brought attachments.
-                attached = attachments_of(slots, [entry.id for entry in old], ())
-                if attached:
+                if attached := attachments_of(slots, [entry.id for entry in old]):
                     self._writable()
                     self._storage.attach(attached)
                 return
@@ -301,11 +300,7 @@ class Draft:
 
     @classmethod
     def of(cls, value: Any, *, metadata: Mapping[str, Any] | None = None, subgraph: Any = None) -> Draft:
-        """A message with its attachments, from arguments or from its own keys.
-
-        Raises:
-            TypeError, ValueError: the value is not a message, or JSON cannot hold its metadata.
-        """
+        """A message with its attachments, from arguments or from its own keys."""
         message = Message.of(value)
         keys: Mapping[str, Any] = {} if isinstance(value, Message) else as_mapping(value)
         metadata = keys.get("metadata") if metadata is None else metadata
@@ -329,19 +324,20 @@ class Draft:
         return [*self.subgraph.attachments(deep=True), Attachment(message_id, metadata, tip, inner=inner)]
 
 
-Slot = MessageEntry | Draft
-"""An item of the list during an edit: a stored message, or a new one."""
+Slot = MessageEntry | Draft  # an item of the list during an edit: a stored message, or a new one
 
 
-def attachments_of(slots: Iterable[Slot], ids: Sequence[str], carried: Iterable[Attachment]) -> tuple[Attachment, ...]:
+def attachments_of(
+    slots: Iterable[Slot], ids: Sequence[str], carried: Iterable[Attachment] = ()
+) -> tuple[Attachment, ...]:
     """The attachments of messages under their new ids: those of drafts, and those `carried` over from old ids."""
-    former: dict[str, list[Attachment]] = {}
+    former: defaultdict[str, list[Attachment]] = defaultdict(list)
     for attachment in carried:
-        former.setdefault(attachment.message_id, []).append(attachment)
+        former[attachment.message_id].append(attachment)
     found: list[Attachment] = []
     for slot, id_ in zip(slots, ids, strict=True):
         if isinstance(slot, Draft):
             found += slot.attachments(id_)
         elif slot.id != id_:
-            found += [replace(attachment, message_id=id_) for attachment in former.get(slot.id, ())]
+            found += [replace(attachment, message_id=id_) for attachment in former[slot.id]]
     return tuple(found)

@@ -1,13 +1,9 @@
 """The branch rule, and the values that versions consist of. Nothing here stores anything.
 
-A version is a path through the message graph: the messages from a first one to its tip. Appending moves the
-tip. An edit moves it too, unless it breaks the prefix of an assistant message: then the old version stays as
-it is, and a new one replaces it from the index where the prefix broke.
-
-An assistant message is on-policy where it was sampled from exactly the messages before it. Because these are
-part of its identity, that is a fact about the message and not about a version: the same text after an edited
-prompt is another message, which no model sampled. So no version keeps a list of positions, an edit that is undone
-is on-policy again, and versions and conversations that share a message agree about it.
+A version is a path through the message graph: the messages from a first one to its tip. Appending moves the tip. An
+edit moves it too, unless it breaks the prefix of an assistant message: then a new version replaces the old one from
+the index where the prefix broke. An assistant message is on-policy where it was sampled from exactly the messages
+before it. These are part of its identity, so that versions and conversations that share a message agree about it.
 """
 
 from __future__ import annotations
@@ -27,14 +23,11 @@ _SEAL_DOMAIN = b"memorygraph sampled 1"
 
 @dataclass(frozen=True, slots=True)
 class MessageEntry:
-    """A message at its place: `id` names it together with everything before it.
-
-    `sampled` says that a model answered exactly the messages before it with this one.
-    """
+    """A message at its place: `id` names it together with everything before it."""
 
     id: str
     message: Message
-    sampled: bool = False
+    sampled: bool = False  # whether a model answered exactly the messages before it with this one
 
     @property
     def off_policy(self) -> bool:
@@ -52,15 +45,14 @@ class Attachment:
     """The metadata of a message, and the subagent's conversation inside a tool response.
 
     It is no part of the message's identity: a caller that sends a conversation back sends no attachments, and must
-    land on the same message. `subgraph` is the tip of the subagent's conversation, `at` when it was stored; `inner`
-    is that conversation until it is stored.
+    land on the same message.
     """
 
     message_id: str
     metadata: Mapping[str, Any]
-    subgraph: str | None = None
-    at: str = ""
-    inner: tuple[MessageEntry, ...] = ()
+    subgraph: str | None = None  # the tip of the subagent's conversation
+    at: str = ""  # when it was stored
+    inner: tuple[MessageEntry, ...] = ()  # the subagent's conversation, until it is stored
 
     @property
     def body(self) -> str:
@@ -96,19 +88,15 @@ class Version:
 
 @dataclass(frozen=True)
 class VersionChange:
-    """A change of a version, with the version and the tip that it starts from, and a new random number.
-
-    `entries` follow the message `parent`, and the last of them is the new tip. Where `at` is given, the
-    prefix broke there, and a new version replaces the old one. The storage remembers `operation`, so that a change
-    is never applied twice.
-    """
+    """A change of a version: `entries` follow the message `parent`, and the last of them is the new tip."""
 
     base: Version
     parent: str
     entries: tuple[MessageEntry, ...]
     length: int
-    at: int | None = None
+    at: int | None = None  # where the prefix broke: a new version replaces the old one
     attachments: tuple[Attachment, ...] = ()
+    # A storage remembers this number, so that no change is applied twice.
     operation: int = field(default_factory=lambda: secrets.randbits(63))
 
     @property
@@ -165,12 +153,7 @@ def entries_of(messages: Sequence[Message], parent: str = ROOT, *, sampled: bool
 
 
 def first_difference(old: Sequence[Message], new: Sequence[Message]) -> int:
-    """The number of messages that two lists have in common from their beginning.
-
-    >>> a, b, c = (Message.of({"role": "user", "content": text}) for text in "abc")
-    >>> first_difference([a, b], [a, c, b])
-    1
-    """
+    """The number of messages that two lists have in common from their beginning."""
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(old, new, strict=False)))
 
 
@@ -178,7 +161,6 @@ def break_of(old: Sequence[Message], new: Sequence[Message]) -> int | None:
     """The branch rule: where the prefix of an assistant message breaks when `old` becomes `new`, or None.
 
     It breaks at the first message that differs, if `old` has an assistant message there or after it.
-    Appending breaks nothing, and neither does an unchanged list.
 
     >>> u, v = ({"role": "user", "content": text} for text in "uv")
     >>> a = {"role": "assistant", "content": "a"}
@@ -191,16 +173,14 @@ def break_of(old: Sequence[Message], new: Sequence[Message]) -> int | None:
 
 
 def change_of(version: Version, old: Sequence[MessageEntry], new: Sequence[Message]) -> VersionChange | None:
-    """The change that turns a version into a list of messages, or None without a difference.
-
-    Messages that are only appended count as sampled; after an edit none do.
-    """
+    """The change that turns a version into a list of messages, or None without a difference."""
     messages = [entry.message for entry in old]
     at = first_difference(messages, new)
     # Equal messages after equal messages have equal ids: there is nothing to change.
     if at == len(old) == len(new):
         return None
     parent = old[at - 1].id if at else ROOT
+    # Messages that are only appended count as sampled; after an edit none do.
     entries = entries_of(new[at:], parent, sampled=at == len(old))
     return VersionChange(version, parent, entries, len(new), break_of(messages, new))
 

@@ -13,12 +13,8 @@ from functools import cached_property
 from hashlib import sha256
 from typing import Any
 
-ROOT = ""
-"""The parent id of a first message."""
-
-ATTACHED_KEYS = ("metadata", "subgraph")
-"""The keys that are kept beside a message, and are no part of its identity."""
-
+ROOT = ""  # the parent id of a first message
+ATTACHED_KEYS = ("metadata", "subgraph")  # kept beside a message, and no part of its identity
 # A domain keeps the hash of a message apart from all other hashes; changing it would change every stored id.
 _DOMAIN = b"memorygraph message 1"
 _ENCODER = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
@@ -154,12 +150,7 @@ def digest(domain: bytes, owner: str, body: str) -> str:
 
 
 def canonical_json(value: Any) -> str:
-    """The one JSON text of a value: sorted keys, no blanks.
-
-    Raises:
-        TypeError: a key is not a text, or JSON has no such value.
-        ValueError: a number is not finite, a text is not valid Unicode, or the value is nested too deeply.
-    """
+    """The one JSON text of a value: sorted keys, no blanks, and nothing that JSON or UTF-8 would change."""
     try:
         check_keys(value)
         text = _ENCODER.encode(value)

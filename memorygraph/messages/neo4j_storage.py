@@ -1,11 +1,9 @@
 """A conversation kept in Neo4j.
 
-A change is one transaction. It names its version and tip, takes the write lock of its conversation, and does
-nothing if that version has moved meanwhile. It also carries a random number. The new message of a plain append
-keeps that number for good; after any other change the version keeps the last 32. So a change whose acknowledgement
-was lost is found when `Connection.write` runs it again, and is never applied twice.
-
-Appending one message is one query, whatever the length of the conversation; recording a call is three.
+A change is one transaction. It takes the write lock of its conversation, and does nothing if its version has moved
+meanwhile. The message of a plain append, or else the version, keeps the random number of the change: so a change whose
+acknowledgement was lost is found when it runs again. Appending one message is one query, whatever the length of the
+conversation; recording a call is three.
 """
 
 from __future__ import annotations
@@ -23,14 +21,12 @@ from memorygraph.messages.history import Attachment, MessageEntry, Version, Vers
 from memorygraph.messages.indexing import conversation_token, indexed_text
 from memorygraph.messages.message import ROOT, Message, chain
 from memorygraph.messages.storage import StoredMessage, conflict_error
-from memorygraph.query import Query
 
+# A longer change has several queries, in one transaction.
 MAX_ROWS_PER_QUERY = 5000
-"""A longer change has several queries, in one transaction."""
-
+# More messages do not fit into one transaction. They are then stored ahead of the change, where no version leads to
+# them; the change itself stays one transaction.
 MAX_ROWS_PER_CHANGE = 20_000
-"""More messages do not fit into one transaction. They are then stored ahead of the change, where no version leads
-to them; the change itself stays one transaction."""
 
 
 @dataclass(frozen=True)
@@ -81,22 +77,14 @@ class Neo4jStorage:
         return [Version(**row) for row in self.namespace.read("messages/versions", name=self.name)]
 
     def path(self, tip: str) -> list[MessageEntry]:
-        """The messages from the first to the one with this id, in one query.
-
-        Their ids are computed again, so that no altered message passes for the original.
-
-        Raises:
-            NotFoundError: there is no such message.
-            MemoryGraphError: a message was altered in the database.
-        """
+        """The messages from the first to the one with this id, in one query; none that was altered."""
         if tip == ROOT:
             return []
         rows = self.namespace.read("messages/path", id=tip)
         if not rows:
             raise NotFoundError(f"no message `{tip}` in namespace `{self.namespace}`")
         messages = [Message(body) for body in reversed(rows[0]["bodies"])]
-        ids = chain(messages)
-        # The id of the tip covers all messages before it.
+        ids = chain(messages)  # computed again: the id of the tip covers all messages before it
         if ids[-1] != tip:
             raise MemoryGraphError(
                 f"a message before `{tip}` was altered in the database: `memorygraph messages verify` names it"
@@ -104,11 +92,7 @@ class Neo4jStorage:
         return list(map(MessageEntry, ids, messages, reversed(rows[0]["sampled"])))
 
     def apply(self, change: VersionChange) -> tuple[Version, frozenset[str]]:
-        """Change a version, in one transaction.
-
-        Raises:
-            ConflictError: the version was changed or replaced meanwhile; nothing was changed.
-        """
+        """Change a version, in one transaction."""
         rows = self._rows(change.parent, change.entries)
         # The last page goes with the query that moves the version, so that a small change is one query.
         last = max(0, len(rows) - MAX_ROWS_PER_QUERY)
@@ -120,7 +104,8 @@ class Neo4jStorage:
             if change.base.length == 0:
                 self._create(transaction, change.base.id)
             if change.at is not None:
-                self._replace(transaction, change)
+                replaced = {"version": change.base.id, "new_version": change.version, "at": change.at}
+                self._run_fitting(transaction, change, "messages/replace-version", **replaced)
             marked = [{"id": row["id"], "seal": row["seal"]} for row in ahead if row["sampled"]]
             for page in pages_of(marked):
                 transaction.run("messages/mark-sampled", rows=page)
@@ -153,10 +138,7 @@ class Neo4jStorage:
     def add_path(
         self, entries: Sequence[MessageEntry], attachments: Sequence[Attachment] = (), *, response: str | None = None
     ) -> Version:
-        """Put a whole conversation on the version that it fits; run again, it changes nothing.
-
-        Its attachments can also be found by the id that an endpoint gave to its `response`.
-        """
+        """Put a whole conversation on the version that it fits; run again, it changes nothing."""
         tip = entries[-1].id
         ids = [entry.id for entry in reversed(entries)]
         place = self.namespace.query(
@@ -193,27 +175,14 @@ class Neo4jStorage:
 
     def audit(self, version: Version) -> list[StoredMessage]:
         """The messages of a version as they are stored, from its tip back to the first."""
-        rows = self.namespace.read("messages/audit", id=version.tip)
         return [
             StoredMessage(id_, body, {"role": role, "content": content}, [(i, b) for i, b in kept], sampled, sealed)
-            for row in rows
+            for row in self.namespace.read("messages/audit", id=version.tip)
             for id_, body, role, content, sampled, sealed, kept in row["messages"]
         ]
 
     def _create(self, transaction: NamespaceTransaction, version: str) -> None:
         transaction.run("messages/create-conversation", name=self.name, recalled=self.recalled, version=version)
-
-    def _replace(self, transaction: NamespaceTransaction, change: VersionChange) -> None:
-        base = change.base
-        query = self.namespace.query(
-            "messages/replace-version",
-            name=self.name,
-            version=base.id,
-            tip=base.tip,
-            new_version=change.version,
-            at=change.at,
-        )
-        self._run_fitting(transaction, change, query)
 
     def _append(
         self, transaction: NamespaceTransaction, change: VersionChange, rows: list[dict[str, Any]]
@@ -235,22 +204,24 @@ class Neo4jStorage:
     def _move(
         self, transaction: NamespaceTransaction, change: VersionChange, rows: list[dict[str, Any]]
     ) -> dict[str, Any]:
-        query = self.namespace.query(
+        return self._run_fitting(
+            transaction,
+            change,
             "messages/change-version",
-            name=self.name,
             operation=change.operation,
             version=change.version,
-            tip=change.base.tip,
             new_tip=change.new_tip,
             length=change.length,
             **self._index_terms,
             rows=rows,
         )
-        return self._run_fitting(transaction, change, query)
 
-    def _run_fitting(self, transaction: NamespaceTransaction, change: VersionChange, query: Query) -> dict[str, Any]:
+    def _run_fitting(
+        self, transaction: NamespaceTransaction, change: VersionChange, query: str, **parameters: Any
+    ) -> dict[str, Any]:
         """Run a query that changes a version; if that has moved meanwhile, abandon the transaction."""
-        row = next(iter(transaction.run(query)), {"fits": False, "replaced": False})
+        found = transaction.run(query, name=self.name, tip=change.base.tip, **parameters)
+        row = next(iter(found), {"fits": False, "replaced": False})
         if not row["fits"]:
             raise Abandon(conflict_error(self.name, change.base, replaced=row["replaced"]))
         return row
@@ -274,20 +245,20 @@ class Neo4jStorage:
     def _attach(
         self, transaction: NamespaceTransaction, attachments: Sequence[Attachment], response: str | None = None
     ) -> None:
+        rows = []
         for attachment in attachments:
             self._write(transaction, self._rows(ROOT, attachment.inner))
-        rows = [
-            {
-                "id": attachment.id,
-                "message": attachment.message_id,
-                "body": attachment.body,
-                "model": attachment.metadata.get("model"),
-                "length": attachment.metadata.get("length"),
-                "subgraph": attachment.subgraph,
-                "response": response,
-            }
-            for attachment in attachments
-        ]
+            rows.append(
+                {
+                    "id": attachment.id,
+                    "message": attachment.message_id,
+                    "body": attachment.body,
+                    "model": attachment.metadata.get("model"),
+                    "length": attachment.metadata.get("length"),
+                    "subgraph": attachment.subgraph,
+                    "response": response,
+                }
+            )
         if rows:
             transaction.run("messages/attach", rows=rows)
 

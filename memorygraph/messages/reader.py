@@ -1,17 +1,17 @@
-"""Reading a conversation: its versions, the ids of its messages, their attachments, and unanswered tool calls."""
+"""Reading a conversation: its versions, attachments and unanswered tool calls, and whether it is as it was stored."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from threading import RLock
 from typing import Any, Self
 
 from memorygraph.errors import MemoryGraphError, NotFoundError
-from memorygraph.messages.history import Attachment, Diff, MessageEntry, Version, difference
-from memorygraph.messages.integrity import Verification, verify_conversation
-from memorygraph.messages.message import ROOT, Message
-from memorygraph.messages.storage import Storage
+from memorygraph.messages.history import Attachment, Diff, MessageEntry, Version, difference, seal
+from memorygraph.messages.message import ROOT, Message, message_id
+from memorygraph.messages.storage import Storage, StoredMessage
 
 LOST = "error: the tool gave no result, because the program that called it was interrupted"
 
@@ -30,12 +30,7 @@ class UnansweredCall:
 
 
 def find_unanswered(messages: Sequence[Message]) -> Iterator[UnansweredCall]:
-    """The tool calls whose results are not among the `tool` messages right after them.
-
-    >>> call = {"role": "assistant", "tool_calls": [{"id": "c1", "type": "function", "function": {}}]}
-    >>> [missing.id for missing in find_unanswered([Message.of(call), Message.of({"role": "user", "content": "?"})])]
-    ['c1']
-    """
+    """The tool calls whose results are not among the `tool` messages right after them."""
     for index, message in enumerate(messages):
         if not message.is_assistant:
             continue
@@ -121,8 +116,7 @@ class ConversationReader:
         Raises:
             NotFoundError: there is no such version.
         """
-        old, new = (self.checkout(version) for version in (a, b))
-        return difference(*([entry.message for entry in graph.entries()] for graph in (old, new)))
+        return difference(self.checkout(a)._messages(), self.checkout(b)._messages())  # noqa: SLF001 - this class
 
     def verify(self) -> Verification:
         """Recompute the hash of every message of every version, and name the first that is wrong."""
@@ -151,15 +145,10 @@ class ConversationReader:
         return self.conversation_at(kept[-1].subgraph or ROOT) if kept else None
 
     def conversation_at(self, tip: str) -> Self:
-        """The messages up to a stored one, read-only: such as the `subgraph` of an attachment.
-
-        Raises:
-            NotFoundError: there is no such message.
-        """
+        """The messages up to a stored one, read-only: such as the `subgraph` of an attachment."""
         entries = self._storage.path(tip)
-        found = type(self)(
-            storage=self._storage, version=Version(number=0, tip=tip, length=len(entries)), read_only=True
-        )
+        version = Version(number=0, tip=tip, length=len(entries))
+        found = type(self)(storage=self._storage, version=version, read_only=True)
         found._entries = entries  # noqa: SLF001 - this class, and the path is read already
         return found
 
@@ -178,8 +167,7 @@ class ConversationReader:
         Raises:
             MemoryGraphError: a tool call has no result, and no model accepts that.
         """
-        missing = self.unanswered_tool_calls()
-        if missing:
+        if missing := self.unanswered_tool_calls():
             calls = ", ".join(f"`{call.id}` (message {call.index})" for call in missing)
             raise MemoryGraphError(
                 f"tool calls without a result: {calls}; append their results, or let `mend_tool_calls()` say that "
@@ -212,3 +200,79 @@ class ConversationReader:
                 found += self._with_inner(self._storage.attachments([entry.id for entry in inner]))
             found.append(replace(attachment, inner=inner))
         return found
+
+
+@dataclass(frozen=True)
+class Fault:
+    """The first wrong message: its index in a version, its id, and the reason."""
+
+    version: int
+    index: int
+    message_id: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"message {self.index} of version {self.version} ({self.message_id or 'none'}): {self.reason}"
+
+
+@dataclass(frozen=True)
+class Verification:
+    """The number of versions and messages that were verified, and the first fault, if there is one."""
+
+    conversation: str
+    versions: int
+    messages: int
+    fault: Fault | None
+
+    @property
+    def ok(self) -> bool:
+        """Whether there is no fault."""
+        return self.fault is None
+
+    def as_dict(self) -> dict[str, Any]:
+        """The value as `--json` prints it."""
+        return {"ok": self.ok, **asdict(self)}
+
+
+def verify_conversation(storage: Storage) -> Verification:
+    """Recompute every hash of every version, oldest version and first message first."""
+    versions = storage.versions()
+    sound: dict[str, str] = {}  # the bodies of the verified messages of all versions
+    fault = next(filter(None, (find_fault(storage, version, sound) for version in versions)), None)
+    return Verification(storage.name, len(versions), len(sound), fault)
+
+
+def find_fault(storage: Storage, version: Version, sound: dict[str, str]) -> Fault | None:
+    """The first fault of a version, of messages that are not `sound` yet."""
+    messages = storage.audit(version)[::-1] if version.tip != ROOT else []
+    parent = ROOT
+    for index, stored in enumerate(messages):
+        reason = None if sound.get(stored.id) == stored.body else explain_fault(stored, parent)
+        if reason is not None:
+            return Fault(version.number, index, stored.id, reason)
+        sound[stored.id] = stored.body
+        parent = stored.id
+    if len(messages) != version.length:
+        reason = f"the version has {version.length} messages, and {len(messages)} are linked to one another"
+        return Fault(version.number, len(messages), parent, reason)
+    return None
+
+
+def explain_fault(stored: StoredMessage, parent: str) -> str | None:
+    """What is wrong with a message that follows `parent`, or None."""
+    try:
+        message = Message.of(json.loads(stored.body))
+    except (TypeError, ValueError):
+        return "its body is not a message any more"
+    # The hash is that of the stored text: an equal JSON value in other bytes is wrong too.
+    if message_id(Message(stored.body), parent) != stored.id:
+        return "its content, or the message before it, is not what its id is the hash of"
+    readable = {"role": message.role, "content": message.text}
+    wrong = [key for key, value in stored.readable.items() if value != readable[key]]
+    if wrong:
+        return f"its readable {wrong[0]} is not what its body says"
+    if stored.seal not in (None, seal(stored.id, sampled=stored.sampled)):
+        return "its mark of a sampled answer was altered"
+    if any(Attachment(stored.id, **json.loads(body)).id != id_ for id_, body in stored.attachments):
+        return "its metadata is not what its id is the hash of"
+    return None

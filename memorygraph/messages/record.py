@@ -17,15 +17,13 @@ from functools import cache
 from threading import Lock
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
-from memorygraph.messages.calls import APIS, CHAT, RecordedCall, plain_json, without_secrets
+from memorygraph.messages.calls import APIS, CHAT, RecordedCall, plain_json, response_document, without_secrets
 from memorygraph.messages.chunks import chat_document
 from memorygraph.messages.recorder import Recorder
-from memorygraph.messages.responses import response_document
 
 Client = TypeVar("Client")
 
-MIN_SECRET_CHARACTERS = 12
-"""A shorter key is a stand-in such as `EMPTY`, which texts may well contain."""
+MIN_SECRET_CHARACTERS = 12  # a shorter key is a stand-in such as `EMPTY`, which texts may well contain
 
 _KEY_ATTRIBUTES = ("api_key", "admin_api_key", "webhook_secret")
 _KEY_HEADERS = frozenset({"authorization", "api-key", "x-api-key", "proxy-authorization", "cookie"})
@@ -73,23 +71,20 @@ def make_recorded_class(base: Any) -> Any:
 
     def post(self: Any, path: str, **arguments: Any) -> Any:
         watch = CallWatch.begin(self, path, arguments)
-        if watch is None:
-            return base.post(self, path, **arguments)
-        answer = base.post(self, path, **watch.arguments)
-        watch.finish(answer)
+        answer = base.post(self, path, **(watch.arguments if watch else arguments))
+        if watch:
+            watch.finish(answer)
         return answer
 
     async def async_post(self: Any, path: str, **arguments: Any) -> Any:
         watch = CallWatch.begin(self, path, arguments)
-        if watch is None:
-            return await base.post(self, path, **arguments)
-        answer = await base.post(self, path, **watch.arguments)
-        await run_in_thread(watch.finish, answer)
+        answer = await base.post(self, path, **(watch.arguments if watch else arguments))
+        if watch:
+            await run_in_thread(watch.finish, answer)
         return answer
 
-    methods: dict[str, Any] = {"copy": copy, "with_options": copy, "__doc__": base.__doc__}
+    methods = {"copy": copy, "with_options": copy, "__doc__": base.__doc__, "__module__": base.__module__}
     methods["post"] = async_post if inspect.iscoroutinefunction(base.post) else post
-    methods["__module__"] = base.__module__
     return type(f"Recorded{base.__name__}", (base,), methods)
 
 
@@ -110,7 +105,8 @@ class CallWatch:
         self._headers = dict(options.get("headers") or {})
         self._client_parser = options.get("post_parser")
         self._answer: Any = None
-        self._pieces: list[Any] | None = None
+        self.pieces: list[Any] = []
+        self._streams = False
         self._at = datetime.now(UTC).isoformat()
         self._started = time.perf_counter()
         self._lock = Lock()
@@ -134,7 +130,7 @@ class CallWatch:
         """Look at an answer, in place of the client's own parser, and then call that parser."""
         if hasattr(answer, "response") and (hasattr(answer, "__next__") or hasattr(answer, "__anext__")):
             try:
-                self._pieces = []
+                self._streams = True
                 answer.__class__ = make_watched_class(answer.__class__)
                 answer.watch = self
                 watch_closing(answer.response, self)
@@ -144,14 +140,9 @@ class CallWatch:
             self._answer = answer
         return self._client_parser(answer) if callable(self._client_parser) else answer
 
-    def add_piece(self, piece: Any) -> None:
-        """Take one piece of the stream."""
-        if self._pieces is not None:
-            self._pieces.append(piece)
-
     def finish(self, answer: Any) -> None:
         """Record an answer that came whole; one that streams is recorded at its end."""
-        if self._pieces is not None:
+        if self._streams:
             return
         http = getattr(answer, "http_response", None)
         if http is None:
@@ -165,7 +156,7 @@ class CallWatch:
 
     def finish_response(self, response: Any) -> None:
         """Record what a closed HTTP response brought: a stream, or an answer that the caller read by itself."""
-        if self._pieces is not None:
+        if self._streams:
             self.finish_stream()
             return
         try:
@@ -177,9 +168,8 @@ class CallWatch:
 
     def finish_stream(self) -> None:
         """Record a stream as far as it came."""
-        pieces = self._pieces or []
         build = chat_document if self._api == CHAT else response_document
-        self.record(lambda: build(map(plain_json, pieces)), complete=False)
+        self.record(lambda: build(map(plain_json, self.pieces)), complete=False)
 
     def record(self, document: Callable[[], Any], *, complete: bool) -> None:
         """Hand the call to the recorder, unless that is done."""
@@ -223,12 +213,10 @@ async def run_in_thread(work: Callable[..., None], *arguments: Any) -> None:
 
 
 def watch_closing(response: Any, watch: CallWatch) -> None:
-    """Tell a watch when an HTTP response is closed, which every reader does at the end.
-
-    While the caller waits for the next piece, a close is not the end: a buffer may still hold pieces.
-    """
+    """Tell a watch when an HTTP response is closed, which every reader does at the end."""
     close, aclose = response.close, response.aclose
 
+    # While the caller waits for the next piece, a close is not the end: a buffer may still hold pieces.
     def closing() -> None:
         close()
         if not watch.reading:
@@ -256,7 +244,7 @@ def make_watched_class(base: Any) -> Any:
             raise
         finally:
             watch.reading = False
-        watch.add_piece(piece)
+        watch.pieces.append(piece)
         return piece
 
     async def async_following(self: Any) -> Any:
@@ -269,7 +257,7 @@ def make_watched_class(base: Any) -> Any:
             raise
         finally:
             watch.reading = False
-        watch.add_piece(piece)
+        watch.pieces.append(piece)
         return piece
 
     methods: dict[str, Any] = {"__module__": base.__module__, "__doc__": base.__doc__}

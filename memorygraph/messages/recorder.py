@@ -9,30 +9,31 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import time
+import uuid
 import warnings
 from collections import deque
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from hashlib import sha256
 from pathlib import Path
 from threading import Event, Lock, Thread
+from typing import Any
 
 from memorygraph.errors import ConflictError, ConnectionError, MemoryGraphError, QueryError
 from memorygraph.graph.namespace import Namespace
+from memorygraph.home import default_home, flush_folder
 from memorygraph.library import CYPHER
-from memorygraph.messages.calls import RESPONSES, Exchange, RecordedCall, exchange_of
+from memorygraph.messages.calls import RESPONSES, Exchange, RecordedCall, exchange_of, messages_of_input
 from memorygraph.messages.history import Attachment, entries_of
 from memorygraph.messages.message import ROOT, Message
 from memorygraph.messages.neo4j_storage import Neo4jStorage
-from memorygraph.messages.responses import messages_of_input
-from memorygraph.messages.spool import Spool
 
-PATIENCE_SECONDS = 3.0
-"""How long a caller waits without progress; other callers' records are progress."""
-
+PATIENCE_SECONDS = 3.0  # how long a caller waits without progress; other callers' records are progress
 MAX_WAIT_SECONDS = 10.0
-SECONDS_WHILE_FAILING = 0.05
-"""How long a caller waits after the database has failed, until it answers again."""
+SECONDS_WHILE_FAILING = 0.05  # how long a caller waits after the database has failed, until it answers again
 
 _LOG = logging.getLogger("memorygraph")
 
@@ -104,9 +105,7 @@ class Recorder:
             ConflictError: the database is too busy.
         """
         with self._flushing:
-            written = 0
-            for path in self.spool.waiting():
-                written += self._flush_one(path)
+            written = sum(self._flush_one(path) for path in self.spool.waiting())
         self._failing = False
         return written
 
@@ -134,7 +133,7 @@ class Recorder:
         except MemoryGraphError as error:
             _LOG.warning("the record %s could not be written, and goes on waiting: %s", path.name, error)
             return False
-        self.spool.remove(path)
+        path.unlink(missing_ok=True)
         self._progress = time.monotonic()
         return True
 
@@ -175,20 +174,17 @@ class Recorder:
             self._progress = time.monotonic()
             try:
                 # Older calls first: the prompt of this one may continue an answer in the spool.
-                self._catch_up()
+                if self.spool.waiting():
+                    self.flush()
                 self._write(job.call)
                 recovered, self._failing, self._warned = self._failing, False, False
                 job.done.set()
                 if recovered:
-                    self._catch_up()  # the calls that others have given up waiting for
+                    self.flush()  # the calls that others have given up waiting for
             except Exception as error:  # noqa: BLE001 - the caller keeps the record after any error
                 self._failing |= isinstance(error, ConnectionError)
                 job.error = error
             job.done.set()
-
-    def _catch_up(self) -> None:
-        if self.spool.waiting():
-            self.flush()
 
     def _keep(self, call: RecordedCall, *, bad: bool = False) -> str:
         """Put a call that was not written into the spool, and return a sentence about its place."""
@@ -252,3 +248,58 @@ class Recorder:
         old = len(messages_of_input(None, kept["parameters"].get("instructions")))
         new = exchange.instructions
         return [*given[:new], *before[old:], *given[new:]], exchange.whole and kept["prompt_known"] and kept["finished"]
+
+
+class Spool:
+    """The waiting records of one namespace, as files on this machine that only their owner can read.
+
+    A record is written under a temporary name, synced, and then renamed: any number of processes add records without
+    a lock, and a crash leaves a whole record or none.
+    """
+
+    def __init__(self, namespace: str, folder: Path | None = None) -> None:
+        # Beside the embedded server's data, whether that server is used or not.
+        folder = folder or default_home() / "records"
+        # A namespace may hold any character and be long, and a file name may not.
+        self.folder = folder / sha256(namespace.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+    @property
+    def refused_folder(self) -> Path:
+        """The folder of records that can never be written, such as a message without a role."""
+        return self.folder / "refused"
+
+    def add(self, record: Mapping[str, Any]) -> Path:
+        """Keep a record; once this returns, it survives a crash of the machine."""
+        self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        name = f"{time.time_ns():020}-{uuid.uuid4().hex}"  # sorted by name, the files are in the order of the calls
+        draft, path = self.folder / f"{name}.part", self.folder / f"{name}.jsonl"
+        # ASCII only: a model can say half of a surrogate pair, which UTF-8 cannot.
+        line = json.dumps(record, default=str).encode("ascii") + b"\n"
+        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "wb") as stream:
+            stream.write(line)
+            stream.flush()
+            os.fsync(stream.fileno())
+        draft.replace(path)
+        flush_folder(self.folder)
+        return path
+
+    def waiting(self) -> list[Path]:
+        """The files of the records that wait, oldest first."""
+        return sorted(self.folder.glob("*.jsonl"))
+
+    @staticmethod
+    def read(path: Path) -> dict[str, Any] | None:
+        """The record in a file, or None where another process has written and removed it."""
+        try:
+            return dict(json.loads(path.read_bytes()))
+        except FileNotFoundError:
+            return None
+        except TypeError as error:
+            raise ValueError(f"{path} does not hold a record") from error
+
+    def refuse(self, path: Path) -> None:
+        """Set a record aside that can never be written: it is kept, and not tried again."""
+        self.refused_folder.mkdir(exist_ok=True, mode=0o700)
+        with suppress(FileNotFoundError):
+            path.replace(self.refused_folder / path.name)

@@ -17,17 +17,14 @@ from memorygraph.messages.message import ROOT
 
 
 class StoredMessage(NamedTuple):
-    """A message as it is stored: its id, its body, and the properties that repeat a part of the body.
-
-    A message that an earlier release stored has no `seal`.
-    """
+    """A message as it is stored: its id, its body, and the properties that repeat a part of the body."""
 
     id: str
     body: str
     readable: dict[str, Any]
     attachments: list[tuple[str, str]]
     sampled: bool = False
-    seal: str | None = None
+    seal: str | None = None  # missing where an earlier release stored it
 
 
 class Storage(Protocol):
@@ -49,8 +46,7 @@ class Storage(Protocol):
     def apply(self, change: VersionChange) -> tuple[Version, frozenset[str]]:
         """Change a version, and return it with the ids of the entries that count as sampled.
 
-        Raises:
-            ConflictError: the version was changed or replaced meanwhile; nothing was changed.
+        A `ConflictError` says that the version was changed or replaced meanwhile, and that nothing was changed.
         """
 
     def branch(self, base: Version, tip: str, length: int) -> Version:
@@ -114,11 +110,7 @@ class InMemoryStorage:
         return found[::-1]
 
     def apply(self, change: VersionChange) -> tuple[Version, frozenset[str]]:
-        """Change a version.
-
-        Raises:
-            ConflictError: the version was changed or replaced meanwhile.
-        """
+        """Change a version."""
         with self._lock:
             if change.operation not in self._operations:
                 version = self._versions.get(change.base.id)
@@ -164,12 +156,11 @@ class InMemoryStorage:
 
     def audit(self, version: Version) -> list[StoredMessage]:
         """The messages of a version from its tip back to the first."""
-        return [
-            StoredMessage(
-                entry.id, entry.message.body, {}, [(kept.id, kept.body) for kept in self.attachments([entry.id])]
-            )
-            for entry in reversed(self.path(version.tip))
-        ]
+        stored = []
+        for entry in reversed(self.path(version.tip)):
+            attachments = [(kept.id, kept.body) for kept in self.attachments([entry.id])]
+            stored.append(StoredMessage(entry.id, entry.message.body, {}, attachments))
+        return stored
 
     def _put(self, parent: str, entries: Sequence[MessageEntry], attachments: Sequence[Attachment]) -> None:
         for entry in entries:

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import chain
 from typing import Any
 
 from memorygraph.errors import NotFoundError
@@ -49,19 +50,22 @@ class Sample:
 
     def openai(self) -> dict[str, Any]:
         """The sample in OpenAI's fine-tuning format: weight 1 for the answers to train on, 0 for the others."""
-        messages = []
-        for entry in self.path:
-            weight = {"weight": int(entry.id in self.trained)} if entry.message.is_assistant else {}
-            messages.append({**entry.message.as_dict(), **weight})
-        return {"messages": messages, **({"tools": list(self.tools)} if self.tools else {})}
+        messages = [entry.message.as_dict() for entry in self.path]
+        for entry, message in zip(self.path, messages, strict=True):
+            if entry.message.is_assistant:
+                message["weight"] = int(entry.id in self.trained)
+        return {"messages": messages, **self.offered()}
 
     def prompt_completions(self) -> Iterator[dict[str, Any]]:
         """The sample as one prompt and completion for each answer to train on."""
+        messages = [entry.message.as_dict() for entry in self.path]
         for index, entry in enumerate(self.path):
             if entry.id in self.trained:
-                prompt = [before.message.as_dict() for before in self.path[:index]]
-                tools = {"tools": list(self.tools)} if self.tools else {}
-                yield {"prompt": prompt, "completion": [entry.message.as_dict()], **tools}
+                yield {"prompt": messages[:index], "completion": [messages[index]], **self.offered()}
+
+    def offered(self) -> dict[str, Any]:
+        """The key of the tools, where there are any."""
+        return {"tools": list(self.tools)} if self.tools else {}
 
 
 @dataclass(frozen=True)
@@ -93,25 +97,12 @@ class TrainingData:
         """
         if form not in FORMATS:
             raise NotFoundError(f"no training format `{form}`; there are {' and '.join(FORMATS)}")
-        if form == "openai":
-            rows: Iterable[dict[str, Any]] = self
-        else:
-            rows = (row for sample in self.samples for row in sample.prompt_completions())
+        rows = self if form == "openai" else chain.from_iterable(map(Sample.prompt_completions, self.samples))
         return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
 
 
 def training_data(storage: Storage, wanted: AnswerFilter | None = None) -> TrainingData:
-    """The training data of a conversation and of its subagents' conversations.
-
-    >>> from memorygraph.messages.history import entries_of
-    >>> from memorygraph.messages.message import Message
-    >>> from memorygraph.messages.storage import InMemoryStorage
-    >>> said = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}]
-    >>> storage = InMemoryStorage()
-    >>> _ = storage.add_path(entries_of([Message.of(message) for message in said], sampled=True))
-    >>> list(training_data(storage))[0]["messages"][1]
-    {'role': 'assistant', 'content': 'Hello', 'weight': 1}
-    """
+    """The training data of a conversation and of its subagents' conversations."""
     wanted = wanted or AnswerFilter()
     paths, attachments = read_paths(storage)
     answers = {
@@ -133,15 +124,11 @@ def training_data(storage: Storage, wanted: AnswerFilter | None = None) -> Train
 def cover_answers(
     answers: Mapping[str, tuple[int, tuple[MessageEntry, ...]]], tools: Mapping[str, str]
 ) -> Iterator[Sample]:
-    """Cover all answers with few samples: the longest paths first, each with the answers on its way.
-
-    An answer on the way of another was sampled from the messages before it there, but only counts as sampled
-    in the same situation if the same tools were offered.
-    """
+    """Cover all answers with few samples: the longest paths first, each with the answers on its way."""
     done: set[str] = set()
     for id_, (index, path) in sorted(answers.items(), key=lambda item: -item[1][0]):
         if id_ not in done:
-            # Nothing after the answer belongs to its sample.
+            # Nothing after the answer belongs to its sample, and what was sampled with other tools is no part of it.
             here = path[: index + 1]
             trained = frozenset(e.id for e in here if e.id not in done and tools.get(e.id) == tools[id_])
             done |= trained

@@ -9,31 +9,15 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Mapping
 from functools import wraps
-from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from memorygraph.errors import ConflictError
-from memorygraph.messages.history import MessageEntry
 from memorygraph.messages.message import Message
 
-Given = ParamSpec("Given")
-Result = TypeVar("Result")
+if TYPE_CHECKING:
+    from memorygraph.messages.graph import MessageGraph
+
 Part = TypeVar("Part", bound="DictView | ListView")
-
-
-class Host(Protocol):
-    """The list that views belong to."""
-
-    def entry(self, index: int) -> MessageEntry:
-        """The message at an index."""
-
-    def replace(self, index: int, value: Mapping[str, Any]) -> MessageEntry:
-        """Replace a message, and return the new one as it is kept."""
-
-    def metadata(self, index: int) -> Mapping[str, Any]:
-        """The metadata of a message."""
-
-    def subgraph(self, index: int) -> Any:
-        """The conversation of the subagent inside a tool response."""
 
 
 def plain_copy(value: Any) -> Any:
@@ -45,11 +29,11 @@ def plain_copy(value: Any) -> Any:
     return value
 
 
-def _routed(method: Callable[Concatenate[Any, Given], Result]) -> Callable[Concatenate[Any, Given], Result]:
+def _routed(method: Callable[..., Any]) -> Callable[..., Any]:
     """Wrap a method of dict or list, so that it edits the message that the dict or list belongs to."""
 
     @wraps(method)
-    def edit(self: DictView | ListView, *given: Given.args, **named: Given.kwargs) -> Result:
+    def edit(self: DictView | ListView, *given: Any, **named: Any) -> Any:
         root = self._root
         root._check()  # noqa: SLF001 - the views of one message are one thing
         try:
@@ -61,7 +45,7 @@ def _routed(method: Callable[Concatenate[Any, Given], Result]) -> Callable[Conca
             raise
         return result
 
-    return cast(Callable[Concatenate[Any, Given], Result], edit)
+    return edit
 
 
 class _View:
@@ -87,31 +71,17 @@ class _View:
 class DictView(_View, dict[str, Any]):
     """A dict inside a message."""
 
-    __setitem__ = _routed(dict.__setitem__)
-    __delitem__ = _routed(dict.__delitem__)
-    __ior__ = _routed(dict.__ior__)  # type: ignore[assignment]
-    pop = _routed(dict.pop)  # type: ignore[assignment]
-    popitem = _routed(dict.popitem)
-    clear = _routed(dict.clear)
-    update = _routed(dict.update)  # type: ignore[assignment]
-    setdefault = _routed(dict.setdefault)
-
 
 class ListView(_View, list[Any]):
     """A list inside a message, such as its parts or its tool calls."""
 
-    __setitem__ = _routed(list.__setitem__)  # type: ignore[assignment]
-    __delitem__ = _routed(list.__delitem__)
-    __iadd__ = _routed(list.__iadd__)
-    __imul__ = _routed(list.__imul__)
-    append = _routed(list.append)
-    extend = _routed(list.extend)
-    insert = _routed(list.insert)
-    pop = _routed(list.pop)
-    remove = _routed(list.remove)
-    clear = _routed(list.clear)
-    sort = _routed(list.sort)  # type: ignore[assignment]
-    reverse = _routed(list.reverse)
+
+# Every method that changes a dict or a list.
+_DICT_EDITS = "__setitem__ __delitem__ __ior__ pop popitem clear update setdefault"
+_LIST_EDITS = "__setitem__ __delitem__ __iadd__ __imul__ append extend insert pop remove clear sort reverse"
+for _view, _base, _names in ((DictView, dict, _DICT_EDITS), (ListView, list, _LIST_EDITS)):
+    for _name in _names.split():
+        setattr(_view, _name, _routed(getattr(_base, _name)))
 
 
 class MessageView(DictView):
@@ -121,7 +91,7 @@ class MessageView(DictView):
     because no model sees them.
     """
 
-    def __init__(self, host: Host, index: int) -> None:
+    def __init__(self, host: MessageGraph, index: int) -> None:
         super().__init__()
         entry = host.entry(index)
         self._root = self

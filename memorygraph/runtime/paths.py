@@ -14,13 +14,7 @@ SAFE_FLAGS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getat
 
 
 def inside(folder: Path, path: str, *, anywhere: bool) -> Path:
-    """Find where a path leads from a folder, with every link on its way followed.
-
-    It stays in the folder unless `anywhere` is true, which is what `--allow-tool file` says.
-
-    >>> inside(Path("/srv/app"), "data/facts.jsonl", anywhere=False).as_posix()
-    '/srv/app/data/facts.jsonl'
-    """
+    """Find where a path leads from a folder, which it leaves only with `anywhere` (`--allow-tool file`)."""
     target = resolve_path(folder / path, path)
     if not anywhere and not target.is_relative_to(resolve_path(folder, str(folder))):
         raise Refused(

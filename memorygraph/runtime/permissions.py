@@ -57,11 +57,7 @@ allow it with `--allow-tool sh` (in Python: allow_tools=["sh"])
         return scheme in self.tools or (scheme == "https" and "http" in self.tools)
 
     def require(self, scheme: str, what: str, address: Address | None = None) -> None:
-        """Refuse what is not allowed. `what` is the subject of the message, `address` where HTTP would go.
-
-        Raises:
-            Refused: it is not allowed.
-        """
+        """Raise Refused for what is not allowed: `what` is its subject, and `address` where HTTP would go."""
         if address is not None and self.hosts:
             host, port = normalize_host(address[0]), address[1]
             if not any(host == known and wanted in {None, port} for known, wanted in map(read_host, self.hosts)):

@@ -1,17 +1,15 @@
-"""What the runs of all languages share: what is asked of them, their result with its trace, and how they are recorded.
-
-Source: seeds/agentscript.txt (trace requirements) and specs/agentscript.md, section 7.
-"""
+"""What the runs of all languages share: their request, their result with its trace, and how they are recorded."""
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from queue import SimpleQueue
-from threading import Thread
+from threading import Lock, Thread
 from typing import Any
 
 from memorygraph.context.rendering import compact
@@ -21,6 +19,11 @@ from memorygraph.messages.recorder import RecordWarning
 from memorygraph.runtime.permissions import Permissions
 
 RUNS_PER_TRANSACTION = 5000
+MAX_FRAMES = 100_000  # that the deepest calls of a program take: a thousand calls, each out of some blocks
+
+# Python's recursion limit is one for all threads: the first run raises it, the last one puts it back.
+_lock = Lock()
+_former_limits: list[int] = []
 
 Work = Callable[[], object]
 Event = dict[str, Any]
@@ -65,15 +68,7 @@ class RunResult:
 
 
 class Trace:
-    """Events in the order of execution; those of a called agent are inside its own event.
-
-    >>> trace = Trace()
-    >>> with trace.inside("agent", {"agent": "Worker"}) as event:
-    ...     trace.add("use", {"source": "question"})
-    ...     event["result"] = 1
-    >>> [(event["kind"], event["data"]["trace"]) for event in trace.events]
-    [('agent', [{'kind': 'use', 'data': {'source': 'question'}}])]
-    """
+    """Events in the order of execution; those of a called agent are inside its own event."""
 
     def __init__(self, listener: Listener | None = None) -> None:
         self.events: list[Event] = []
@@ -103,17 +98,7 @@ class Trace:
 
 
 class RunWriter:
-    """A thread that writes while a run goes on, so that the run does not wait for the database.
-
-    It does one piece of work after the other. What fails never breaks the run: `close` warns of the first failure.
-
-    >>> done = []
-    >>> writer = RunWriter("the run 1")
-    >>> writer.put(lambda: done.append("written"))
-    >>> writer.close()
-    >>> done
-    ['written']
-    """
+    """A thread that does one piece of work after the other, so that a run does not wait for the database."""
 
     def __init__(self, what: str) -> None:
         self._what = what
@@ -146,6 +131,21 @@ class RunWriter:
                 work()
             except Exception as error:  # noqa: BLE001 - the run goes on, and its end warns of it
                 self._problem = self._problem or error
+
+
+@contextmanager
+def deep_calls() -> Iterator[None]:
+    """Let Python code of the block nest its calls as deep as a program may."""
+    with _lock:
+        _former_limits.append(sys.getrecursionlimit())
+        sys.setrecursionlimit(max(_former_limits[0], MAX_FRAMES))
+    try:
+        yield
+    finally:
+        with _lock:
+            if len(_former_limits) == 1:
+                sys.setrecursionlimit(_former_limits[0])
+            _former_limits.pop()
 
 
 def drop_runs(namespace: Namespace) -> None:

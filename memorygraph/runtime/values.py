@@ -16,11 +16,7 @@ class ValueProblem(MemoryGraphError):  # noqa: N818 - the place in the program m
 
 
 def describe_type(value: Any) -> str:
-    """The type of a JSON value, as messages name it.
-
-    >>> describe_type([1]), describe_type(None), describe_type(True)
-    ('a list', 'none', 'a boolean')
-    """
+    """The type of a JSON value, as messages name it."""
     names = {bool: "a boolean", str: "a text", list: "a list", dict: "an object", type(None): "none"}
     return next((name for known, name in names.items() if isinstance(value, known)), "a number")
 

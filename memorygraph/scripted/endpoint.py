@@ -15,12 +15,9 @@ from itertools import count
 from typing import Any
 
 from memorygraph.scripted.replies import (
-    DIMENSIONS,
-    OWNER,
     BadJson,
     CutStream,
     Failure,
-    Replies,
     Reply,
     ReplyScript,
     Request,
@@ -72,37 +69,21 @@ class WireResponse:
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
+@dataclass(eq=False)
 class Endpoint:
-    """Answers requests by a script, and keeps all of them in `requests`.
+    """Answers requests by a script, and keeps all of them in `requests`."""
 
-    `unmatched` are the requests that the script has no reply for, and `raised` is what the script's own code raised.
+    script: ReplyScript
+    embedding_failures: ReplyScript
+    api_key: str | None
+    models: tuple[str, ...] | None
+    owner: str
+    dimensions: int
+    requests: list[Request] = field(default_factory=list)
+    unmatched: list[Request] = field(default_factory=list)  # those that the script has no reply for
+    raised: list[Exception] = field(default_factory=list)  # by the script's own code
 
-    >>> endpoint = Endpoint("Hello")
-    >>> endpoint.respond(Request("GET", "/v1/models", {})).status
-    200
-    >>> endpoint.respond(Request("POST", "/v1/chat/completions", {}, b"{}")).status
-    400
-    """
-
-    def __init__(
-        self,
-        replies: Replies,
-        *,
-        embedding_failures: Replies = (),
-        api_key: str | None = None,
-        models: Iterable[str] | None = None,
-        owner: str = OWNER,
-        dimensions: int = DIMENSIONS,
-    ) -> None:
-        self.requests: list[Request] = []
-        self.unmatched: list[Request] = []
-        self.raised: list[Exception] = []
-        self._script = ReplyScript(replies)
-        self._embedding_failures = ReplyScript(embedding_failures)
-        self._api_key = api_key
-        self._models = None if models is None else tuple(models)
-        self._owner = owner
-        self._dimensions = dimensions
+    def __post_init__(self) -> None:
         self._numbers = count(1)
         self._routes: dict[str, tuple[str, Callable[[Request, int], WireResponse]]] = {
             "/v1/chat/completions": ("POST", partial(self.converse, ChatRequest, ChatAnswer)),
@@ -124,17 +105,17 @@ class Endpoint:
 
     def check_key(self, request: Request) -> None:
         """Refuse a request without the key that this endpoint wants, if it wants one."""
-        if self._api_key is None:
+        if self.api_key is None:
             return
         given = request.headers.get("authorization")
         if given is None:
             raise RefusedRequest(401, "You didn't provide an API key.")
-        if not hmac.compare_digest(given.encode("latin-1", "replace"), f"Bearer {self._api_key}".encode()):
+        if not hmac.compare_digest(given.encode("latin-1", "replace"), f"Bearer {self.api_key}".encode()):
             raise RefusedRequest(401, "Incorrect API key provided.", code="invalid_api_key")
 
     def check_model(self, name: str) -> None:
         """Refuse a request for a model that this endpoint does not have."""
-        if self._models is not None and name not in self._models:
+        if self.models is not None and name not in self.models:
             raise RefusedRequest(404, f"The model '{name}' does not exist.", "model", "model_not_found")
 
     def route(self, request: Request) -> Callable[[Request, int], WireResponse]:
@@ -150,7 +131,7 @@ class Endpoint:
 
     def list_models(self, _request: Request, _number: int) -> WireResponse:
         """Answer with the models that this endpoint has."""
-        listed = (MODEL,) if self._models is None else self._models
+        listed = (MODEL,) if self.models is None else self.models
         return whole({"object": "list", "data": [self.describe_model(name) for name in listed]})
 
     def show_model(self, request: Request, _number: int) -> WireResponse:
@@ -161,7 +142,7 @@ class Endpoint:
 
     def describe_model(self, name: str) -> dict[str, Any]:
         """Describe a model as the list of models does."""
-        return {"id": name, "object": "model", "created": 0, "owned_by": self._owner}
+        return {"id": name, "object": "model", "created": 0, "owned_by": self.owner}
 
     def converse(
         self,
@@ -173,7 +154,7 @@ class Endpoint:
         """Answer a request for a chat completion or a response, by the script."""
         self.check_model(check_request(limits, request.json).model)
         try:
-            answer = self._script.answer(request)
+            answer = self.script.answer(request)
         except Exception as error:  # the script is the user's code: what it raises is shown to the user
             self.raised.append(error)
             raise RefusedRequest(400, f"The script failed: {error!r}", code="script_failed") from error
@@ -187,8 +168,8 @@ class Endpoint:
         """Answer a request for embeddings, or fail as scripted."""
         checked = check_request(EmbeddingsRequest, request.json)
         self.check_model(checked.model)
-        answer = self._embedding_failures.answer(request) or ""
-        return deliver(answer, lambda _reply: EmbeddingsAnswer(checked, self._dimensions), streamed=False)
+        answer = self.embedding_failures.answer(request) or ""
+        return deliver(answer, lambda _reply: EmbeddingsAnswer(checked, self.dimensions), streamed=False)
 
 
 def deliver(answer: ScriptedAnswer, answer_in: Callable[[Reply], WireAnswer], *, streamed: bool) -> WireResponse:

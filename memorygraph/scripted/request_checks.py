@@ -31,11 +31,7 @@ Count = Annotated[int, Field(ge=1)]
 
 
 class RefusedRequest(Exception):  # noqa: N818 - an answer, not an error of ours
-    """A request that the endpoint answers with an error.
-
-    >>> RefusedRequest(401, "No key.").document()["error"]["message"]
-    'No key.'
-    """
+    """A request that the endpoint answers with an error."""
 
     def __init__(self, status: int, message: str, param: str | None = None, code: str | None = None) -> None:
         super().__init__(message)
@@ -223,14 +219,7 @@ class EmbeddingsRequest(LimitedRequest):
 
 
 def check_request(kind: type[LimitedRequest], body: Any) -> Any:
-    """Return the request as a value.
-
-    >>> check_request(EmbeddingsRequest, {"model": "m", "input": ["a", "b"]}).texts()
-    ['a', 'b']
-
-    Raises:
-        RefusedRequest: the body is not such a request; the message names the first thing that is wrong.
-    """
+    """Return the request as a value, or refuse it by the first thing that is wrong."""
     if not isinstance(body, dict):
         raise RefusedRequest(400, "We could not parse the JSON body of your request: it must be a JSON object.")
     try:

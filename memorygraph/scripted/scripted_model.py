@@ -1,18 +1,4 @@
-"""A scripted model: a real HTTP server that speaks the OpenAI API and says what it is told to say.
-
-It is for tests, and for trying a program without a model:
-
->>> import json, urllib.request
->>> with ScriptedModel(["Hello"]) as model:
-...     body = json.dumps({"model": "any", "messages": [{"role": "user", "content": "Hi"}]}).encode()
-...     with urllib.request.urlopen(model.base_url + "/chat/completions", body) as response:
-...         json.load(response)["choices"][0]["message"]["content"]
-'Hello'
->>> model.requests[0].prompt
-'Hi'
-
-Chat completions and responses, plain and streamed, follow the script; embeddings depend on the text alone.
-"""
+"""A scripted model: a real HTTP server that speaks the OpenAI API and says what it is told to say."""
 
 from __future__ import annotations
 
@@ -21,7 +7,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from memorygraph.errors import ModelError
-from memorygraph.scripted.replies import DIMENSIONS, OWNER, Replies, Request
+from memorygraph.scripted.replies import DIMENSIONS, OWNER, Replies, ReplyScript, Request
 
 if TYPE_CHECKING:
     from memorygraph.scripted.socket_server import ScriptedServer
@@ -41,9 +27,16 @@ class ScriptedModel:
     With `api_key` only requests that carry it are answered; with `models` only these are known; `owner` is
     whose server the list of models says it is. `largest_body` is in bytes.
 
+    Chat completions and responses, plain and streamed, follow the script; embeddings depend on the text alone.
+
+    >>> import json, urllib.request
     >>> with ScriptedModel(lambda request: f"You said {request.prompt!r}") as model:
-    ...     model.base_url.startswith("http://127.0.0.1:")
-    True
+    ...     body = json.dumps({"model": "any", "messages": [{"role": "user", "content": "Hi"}]}).encode()
+    ...     with urllib.request.urlopen(model.base_url + "/chat/completions", body) as response:
+    ...         json.load(response)["choices"][0]["message"]["content"]
+    "You said 'Hi'"
+    >>> model.requests[0].prompt
+    'Hi'
 
     Raises:
         ModelError: at the end of a strict context, when a request had no scripted reply. What a function given as
@@ -67,14 +60,9 @@ class ScriptedModel:
         # Its documents are those of `openai`, whose import takes half a second.
         from memorygraph.scripted.endpoint import Endpoint
 
-        self._endpoint = Endpoint(
-            replies,
-            embedding_failures=embedding_failures,
-            api_key=api_key,
-            models=models,
-            owner=owner,
-            dimensions=dimensions,
-        )
+        known = None if models is None else tuple(models)
+        script, failures = ReplyScript(replies), ReplyScript(embedding_failures)
+        self._endpoint = Endpoint(script, failures, api_key, known, owner, dimensions)
         self._strict = strict
         self._port = port
         self._max_body_bytes = largest_body

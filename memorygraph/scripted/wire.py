@@ -122,12 +122,7 @@ class ModelAnswer(WireAnswer):
 
 
 class ChatAnswer(ModelAnswer):
-    """A reply as a chat completion.
-
-    >>> request = Request("POST", "/v1/chat/completions", {}, b'{"model": "m", "messages": []}')
-    >>> ChatAnswer(request, Reply("Hi"), 1).document()["choices"][0]["message"]["content"]
-    'Hi'
-    """
+    """A reply as a chat completion."""
 
     def head(self, kind: str) -> dict[str, Any]:
         """Return what a completion and each chunk of one begin with."""
@@ -191,12 +186,7 @@ class ChatAnswer(ModelAnswer):
 
 
 class ResponsesAnswer(ModelAnswer):
-    """A reply as a response.
-
-    >>> request = Request("POST", "/v1/responses", {}, b'{"model": "m", "input": "Hi"}')
-    >>> ResponsesAnswer(request, Reply("Hello"), 1).document()["output"][0]["content"][0]["text"]
-    'Hello'
-    """
+    """A reply as a response."""
 
     def begin(self) -> dict[str, Any]:
         """Return the response before anything is said."""

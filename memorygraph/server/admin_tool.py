@@ -28,6 +28,9 @@ ADMIN_TOOL_CLASS = "org.neo4j.cli.AdminTool"
 DATABASE = "neo4j"
 PIECE_BYTES = 1 << 20
 
+# A dump is what the tool writes to stdout, where Java would put warnings of its own between.
+_WARNINGS_TO_STDERR = ("-XX:+DisplayVMOutputToStderr", "-Xlog:disable", "-Xlog:all=warning:stderr")
+
 _SHARE = re.compile(rb"(\d+(?:\.\d+)?)%\s*$")
 _FAILURE = re.compile(r"Command Failed\n(.*?)\n-{20,}", re.DOTALL)
 _NOT_CLOSED = "Active logical log"  # said of a database whose server was killed
@@ -101,7 +104,13 @@ class AdminTool:
     ) -> Iterator[subprocess.Popen[bytes]]:
         """Run a command until it ends, or the block fails; its messages are read meanwhile."""
         (self._folder / "neo4j.conf").write_text(f"server.directories.data={data}\n", "utf-8")
-        java = [str(self._java), f"@{self._arguments}", home_argument(self._home), ADMIN_TOOL_CLASS]
+        java = [
+            str(self._java),
+            f"@{self._arguments}",
+            *_WARNINGS_TO_STDERR,
+            home_argument(self._home),
+            ADMIN_TOOL_CLASS,
+        ]
         process = subprocess.Popen(  # noqa: S603 - the runtime that the server is started with
             [*java, "database", command, option, DATABASE],
             cwd=self._home,

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from memorygraph.budget import Budget
-from memorygraph.context.items import ContextSource, build_items
+from memorygraph.context.prompt import ContextSource, build_items
 
 ITEMS = 20
 SIZE = 100_000

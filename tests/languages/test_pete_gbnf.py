@@ -11,9 +11,10 @@ from gbnf import GBNF, InputParseError, RuleChar, RuleEnd
 from hypothesis import HealthCheck, given, settings
 
 from memorygraph.errors import Source
+from memorygraph.languages.pete.continuation import ContinuationReader
 from memorygraph.languages.pete.gbnf import grammar
 from memorygraph.languages.pete.printing import print_item, print_pete
-from memorygraph.languages.pete.reading import ContinuationReader, read_items
+from memorygraph.languages.pete.reading import read_items
 from memorygraph.languages.pete.syntax import Command, Item, PeteProgram, Question
 from tests.examples import examples
 from tests.languages.pete_logs import bodies, logs

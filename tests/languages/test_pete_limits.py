@@ -7,8 +7,9 @@ import time
 import pytest
 
 from memorygraph.languages import parse
+from memorygraph.languages.pete.continuation import ContinuationReader
 from memorygraph.languages.pete.printing import print_pete
-from memorygraph.languages.pete.reading import MAX_CHARACTERS, ContinuationReader
+from memorygraph.languages.pete.reading import MAX_CHARACTERS
 from memorygraph.languages.pete.syntax import PeteProgram
 
 pytestmark = pytest.mark.slow

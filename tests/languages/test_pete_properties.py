@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from memorygraph.errors import Problem, Source, Span
 from memorygraph.languages import parse
+from memorygraph.languages.pete.continuation import ContinuationReader
 from memorygraph.languages.pete.printing import print_item, print_pete
-from memorygraph.languages.pete.reading import ContinuationReader, read_items
+from memorygraph.languages.pete.reading import read_items
 from memorygraph.languages.pete.syntax import Closing, Command, Feedback, Item, PeteProgram, PeteSyntax, Question, Value
 from tests.examples import examples
 from tests.languages.pete_logs import bodies, chunks, logs, mutated, structures
@@ -245,7 +246,7 @@ def test_nothing_is_read_behind_the_outermost_context() -> None:
     reader = ContinuationReader(depth=2)
     pieces = [piece for text in ("set } }", "\nfoo ", "`") for piece in reader.feed(text)]
     assert [type(piece.item) for piece in (*pieces, *reader.finish())] == [Command, Closing, Closing]
-    assert (reader.rest, reader.problem, reader.ended) == ("\nfoo `", None, True)
+    assert (reader.rest, reader.problem, reader.ended()) == ("\nfoo `", None, True)
 
 
 def test_a_problem_of_a_continuation_has_its_place_in_it() -> None:

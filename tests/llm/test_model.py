@@ -15,8 +15,7 @@ import pytest
 
 from memorygraph.errors import ModelError
 from memorygraph.llm.completion import ToolCall, Usage
-from memorygraph.llm.failures import MEANINGS, translate_model_error
-from memorygraph.llm.model import Model, OpenAIModel
+from memorygraph.llm.model import MEANINGS, OpenAIModel, translate_model_error
 from memorygraph.scripted.replies import BadJson, CutStream, Failure, Reply, ScriptedAnswer, Stall
 from memorygraph.scripted.scripted_model import ScriptedModel
 from tests.scripted.conftest import HI
@@ -33,8 +32,7 @@ def _model(server: ScriptedModel, **options: Any) -> OpenAIModel:
 def test_a_completion_holds_all_that_is_known() -> None:
     reply = Reply("Hello", usage=Usage(3, 5), model="any-2026")
     with ScriptedModel([reply]) as server, _model(server) as model:
-        used: Model = model
-        completion = used.complete(
+        completion = model.complete(
             HI,
             temperature=0.5,
             tools=[WEATHER],

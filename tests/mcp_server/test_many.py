@@ -148,6 +148,7 @@ def _environment(**given: str) -> dict[str, str]:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("quick_java")
 @pytest.mark.skipif("NEO4J_URI" in os.environ, reason="NEO4J_URI is set: Neo4j is not installed for these tests")
 def test_eight_servers_that_begin_at_once_share_one_neo4j_that_they_start(home: Path) -> None:
     environment = _environment(MEMORYGRAPH_HOME=str(home))

@@ -21,8 +21,7 @@ from memorygraph.context.tokens import count_tokens
 from memorygraph.errors import ModelError
 from memorygraph.graph.connection import Connection
 from memorygraph.llm.model import OpenAIModel
-from memorygraph.memory.fusion import CONSTANT, EDGE, FAR, LEARNT, NEAR
-from memorygraph.memory.recall import Recalled, recall_hits, recall_query
+from memorygraph.memory.recall import EDGE, FAR, LEARNT, NEAR, RANK_CONSTANT, Recalled, recall_hits, recall_query
 from memorygraph.memory.vectors import Embedder, ModelEmbedder, configured_embedder, embed_missing
 from memorygraph.messages.indexing import date_messages, index_messages
 from memorygraph.query import Query
@@ -77,7 +76,7 @@ def test_messages_before_and_behind_what_fits_come_with_it(graph: MemoryGraph) -
     say(graph, "home", *TALK)
     found = ask(graph, "greyhound balcony").hits
     scores = {hit.text: hit.score for hit in found}
-    first = 1 / (CONSTANT + 1)
+    first = 1 / (RANK_CONSTANT + 1)
     assert scores == {
         TALK[0][1]: pytest.approx(first * FAR),
         TALK[1][1]: pytest.approx(first * NEAR),
@@ -117,8 +116,8 @@ def test_an_edge_says_its_verb_and_a_loop_adds_nothing(graph: MemoryGraph) -> No
         ("engine", "edge", "programmed"),
     ]
     assert [hit.score for hit in found] == [
-        pytest.approx(1 / (CONSTANT + 1)),
-        pytest.approx(1 / (CONSTANT + 1) * EDGE),
+        pytest.approx(1 / (RANK_CONSTANT + 1)),
+        pytest.approx(1 / (RANK_CONSTANT + 1) * EDGE),
     ]
 
 
@@ -161,8 +160,8 @@ def test_words_and_vectors_are_fused(graph: MemoryGraph, embedder: Embedder) -> 
         "a violin": "fulltext+vector",
         "a piano and an old organ": "vector",
     }
-    assert found[0].score == found[1].score == pytest.approx(2 / (CONSTANT + 1))
-    assert found[2].score == pytest.approx(1 / (CONSTANT + 2))
+    assert found[0].score == found[1].score == pytest.approx(2 / (RANK_CONSTANT + 1))
+    assert found[2].score == pytest.approx(1 / (RANK_CONSTANT + 2))
 
 
 def test_a_vector_of_another_model_is_none(graph: MemoryGraph, embedder: Embedder) -> None:

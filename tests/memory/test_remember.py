@@ -10,7 +10,7 @@ import pytest
 from memorygraph import MemoryGraph, ModelError, NotFoundError, ScriptError
 from memorygraph.context.labels import reads_as_label
 from memorygraph.errors import MemoryGraphError
-from memorygraph.memory.answers import read_chat_answer, read_program_answer
+from memorygraph.memory.prompts import read_chat_answer, read_program_answer
 from memorygraph.memory.remember import NotWrittenError
 from memorygraph.scripted.replies import Failure, Reply, Request
 from tests.memory.endpoints import Endpoint, asked, endpoint_of, fenced

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorygraph.memory.times import times_meant
+from memorygraph.memory.words import times_meant
 
 ASKED = datetime(2024, 3, 6, 12, tzinfo=UTC)  # a Wednesday
 LAST_WEEK = [f"{day} February 2024" for day in range(26, 30)] + [f"{day} March 2024" for day in (1, 2, 3)]

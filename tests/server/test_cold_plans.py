@@ -13,14 +13,14 @@ from memorygraph import EmbeddedServer, MemoryGraph
 from memorygraph.graph.connection import Connection
 from tests.graph.test_cypher import QUERIES
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("quick_java")]
 
 # Of an index over several properties, the part behind what is equal: `namespace = $namespace AND id IS NOT NULL`.
 _OPEN_PART = re.compile(r"(?P<property>\w+) IS NOT NULL")
 
 
 @pytest.fixture(scope="module")
-def cold(tmp_path_factory: pytest.TempPathFactory, artifacts: Path) -> Iterator[Connection]:
+def cold(quick_java: None, tmp_path_factory: pytest.TempPathFactory, artifacts: Path) -> Iterator[Connection]:
     """A server that has the schema and nothing else, so that there is no sample of any index."""
     server = EmbeddedServer(tmp_path_factory.mktemp("cold"), artifacts)
     try:

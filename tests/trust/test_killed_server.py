@@ -24,6 +24,8 @@ from tests.examples import amount
 from tests.trust.chance import seeded
 from tests.trust.rounds import loads, stored
 
+pytestmark = pytest.mark.usefixtures("quick_java")
+
 KILLS = amount(ordinary=3, whole=3, long=20)
 NODES = 40
 PATIENCE_S = 60.0

@@ -5,11 +5,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from memorygraph.compiler.pete.goals import Goal
 from memorygraph.errors import Span
 from memorygraph.languages.pete import syntax
 
+_NAMING = syntax.Ref | syntax.Variable | syntax.Memory | syntax.Nlp
 MAX_KEY = 500  # characters; an index takes no longer ones than some thousand, and their hash does as well
 
 
@@ -23,17 +25,9 @@ class Bound(NamedTuple):
 class Asked(NamedTuple):
     """A question that the store has to answer; `shown` says that the answer gets into the log."""
 
-    goal: dict[str, Any]
+    goal: Goal
     span: Span
     shown: bool
-
-
-class Mistake(NamedTuple):
-    """What is wrong with an item, given what is stored: nothing of it may be written."""
-
-    message: str
-    code: str
-    span: Span
 
 
 @dataclass
@@ -49,6 +43,11 @@ class Open:
     def id(self) -> str:
         """The id of its node."""
         return id_of(self.address)
+
+    @property
+    def bound(self) -> Bound:
+        """What a handle for it means."""
+        return Bound(self.id, self.name)
 
 
 @dataclass
@@ -105,10 +104,7 @@ def pieces_of(items: Iterable[syntax.Item], text: str) -> Iterator[syntax.Piece]
 
 
 def needs_of(pieces: Iterable[syntax.Piece], *, root: bool, live: bool, faculties: Iterable[str] = ()) -> Needs:
-    """What must be looked up for these items; with `root`, the first of them begins a log.
-
-    The `faculties` were called before.
-    """
+    """What must be looked up for these items; `root`: the first begins a log; the `faculties` were called before."""
     concepts = {key_of(name): name for name in (syntax.SELF, *faculties)}
     addresses: set[int] = set()
     new = 0
@@ -118,7 +114,7 @@ def needs_of(pieces: Iterable[syntax.Piece], *, root: bool, live: bool, facultie
         if isinstance(item, syntax.Command) and item.faculty is not None:
             concepts[key_of(item.faculty)] = item.faculty
         for part in parts_of(item):
-            if isinstance(part, syntax.Nlp) and not isinstance(item, syntax.Tldr | syntax.Abbreviation):
+            if isinstance(part, syntax.Nlp) and isinstance(item, syntax.Instantiation) and part is item.value:
                 concepts[key_of(part.text)] = part.concept
             elif isinstance(part, syntax.Memory):
                 addresses.add(part.address)
@@ -132,24 +128,5 @@ def needs_of(pieces: Iterable[syntax.Piece], *, root: bool, live: bool, facultie
 def parts_of(
     item: syntax.Item | syntax.Feedback,
 ) -> Iterator[syntax.Ref | syntax.Variable | syntax.Memory | syntax.Nlp]:
-    """All handles, variables, addresses and texts in an item, in their order; not recursive."""
-    waiting: list[Any] = [item]
-    while waiting:
-        part = waiting.pop()
-        match part:
-            case syntax.Ref() | syntax.Variable() | syntax.Memory() | syntax.Nlp():
-                yield part
-            case syntax.Opening(refs=refs):
-                waiting += reversed(refs)
-            case syntax.Abbreviation(refs=refs, memory=memory):
-                waiting += [memory, *reversed(refs)]
-            case syntax.Instantiation(ref=ref, value=value):
-                waiting += [value, ref]
-            case syntax.Fact(predication=predication) | syntax.Question(predication=predication):
-                waiting.append(predication)
-            case syntax.Rule(head=head, body=body):
-                waiting += [*reversed(body), head]
-            case syntax.Predication(subject=subject, object=obj):
-                waiting += [obj, subject]
-            case syntax.Abstraction(predications=predications):
-                waiting += reversed(predications)
+    """All handles, variables, addresses and texts in an item, in their order."""
+    return (part for part in syntax.walk(item) if isinstance(part, _NAMING))

@@ -7,15 +7,7 @@ from collections.abc import Iterable, Mapping
 from memorygraph.budget import Budget
 from memorygraph.errors import MAX_PROBLEMS, MemoryGraphError, Span
 from memorygraph.languages.agentscript import syntax
-from memorygraph.languages.agentscript.names import (
-    CAPABILITIES,
-    KINDS,
-    Binding,
-    Known,
-    Scope,
-    capability,
-    suggestion,
-)
+from memorygraph.languages.agentscript.names import KINDS, Binding, Known, Scope, capability, suggestion
 from memorygraph.languages.engine.findings import Finding
 
 CONFIGS = ("model", "role", "description")
@@ -112,8 +104,7 @@ class BodyChecks:
         self._value(config.value, scope)
         leaked = capability(config.value, scope)
         if leaked is not None:
-            message = f"`{leaked[1]}` is {CAPABILITIES[leaked[0]]}, and cannot be a {config.name}; write a text"
-            self._add("invalid-config", config.value.span, message)
+            self._add("invalid-config", config.value.span, f"{leaked}, and cannot be a {config.name}; write a text")
         elif not isinstance(config.value, (*_OPEN, syntax.TextLiteral)):
             self._add("invalid-config", config.value.span, f'a {config.name} is a text: {config.name} "…"')
 
@@ -145,8 +136,7 @@ class BodyChecks:
         self._value(use.value, scope)
         leaked = capability(use.value, scope, self._known_uses)
         if leaked is not None:
-            kind, name = leaked
-            message = f"`{name}` is {CAPABILITIES[kind]}, and must not come into a prompt; use what it returns"
+            message = f"{leaked}, and must not come into a prompt; use what it returns"
             self._add("invalid-use-resource", use.value.span, message)
 
     def _for(self, statement: syntax.For, scope: Scope) -> None:
@@ -176,8 +166,7 @@ class BodyChecks:
             message = "only a variable or a member of an object can be assigned: name = …, or object.member = …"
             self._add("invalid-assignment-target", target.span, message)
         elif leaked is not None:
-            message = f"`{leaked[1]}` is {CAPABILITIES[leaked[0]]}, and has no members that can be assigned"
-            self._add("invalid-assignment-target", target.span, message)
+            self._add("invalid-assignment-target", target.span, f"{leaked}, and has no members that can be assigned")
         else:
             self._value(target.value, scope)
 
@@ -219,10 +208,7 @@ class BodyChecks:
                 if scope.variable(name) is not None:
                     self._value_called(call, scope)
                 elif binding is None:
-                    known = [
-                        *self._functions,
-                        *(n for n, one in scope.bindings.items() if isinstance(one, syntax.Function)),
-                    ]
+                    known = [*self._functions, *(n for n, one in scope.bindings.items() if one.kind == "function")]
                     hint = (suggestion(name, known) if self._few() else "") or f"; define it: func {name}(…) {{ … }}"
                     self._add("unknown-function", function.span, f"no function is called `{name}`{hint}")
                 else:
@@ -285,11 +271,8 @@ class BodyChecks:
                 hint = suggestion(method, methods) or f"; it has {_listed(methods)}"
                 self._add("unknown-memory-method", span, f"the memory `{name}` has no method `{method}`{hint}")
             case syntax.Function() | syntax.Import(kind="llm"):
-                kind = KINDS[binding.kind]
-                hint = (
-                    "; a model is called by generate(…)" if isinstance(binding, syntax.Import) else f"; write {name}(…)"
-                )
-                self._add("not-callable", span, f"`{name}` is {kind}, and has no methods{hint}")
+                hint = "a model is called by generate(…)" if binding.kind == "llm" else f"write {name}(…)"
+                self._add("not-callable", span, f"`{name}` is {KINDS[binding.kind]}, and has no methods; {hint}")
 
     def _agent_called(self, call: syntax.FunctionCall, agent: syntax.Agent, method: str | None) -> None:
         functions = self._functions[agent.name]
@@ -343,21 +326,20 @@ class BodyChecks:
         elif key == "debug" and not isinstance(value, syntax.Boolean):
             self._add("invalid-generate-debug", value.span, "debug is true or false: debug: true")
         elif key == "limit" and isinstance(value, syntax.NumberLiteral):
-            self._budget(syntax.Limit(value.text, span=value.span), "invalid-generate-limit")
+            self._budget(value, "invalid-generate-limit")
         elif key == "limit":
             self._add("invalid-generate-limit", value.span, "limit is a number: limit: 800, or limit: 2k")
         self._value(value, scope)
         leaked = capability(value, scope) if key == "input" else None
         if leaked is not None:
-            message = f"`{leaked[1]}` is {CAPABILITIES[leaked[0]]}, and must not come into a prompt"
-            self._add("invalid-generate-input", value.span, message)
+            self._add("invalid-generate-input", value.span, f"{leaked}, and must not come into a prompt")
 
-    def _budget(self, budget: syntax.Limit | None, code: str) -> None:
-        try:
-            if budget is not None:
-                Budget.parse(budget.text)
-        except MemoryGraphError as error:
-            self._add(code, budget.span if budget else Span(0, 0), str(error))
+    def _budget(self, written: syntax.Limit | syntax.NumberLiteral | None, code: str) -> None:
+        if written is not None:
+            try:
+                Budget.parse(written.text)
+            except MemoryGraphError as error:
+                self._add(code, written.span, str(error))
 
     def _shape(self, shape: syntax.Shape) -> None:
         seen: set[str] = set()

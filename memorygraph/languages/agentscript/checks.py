@@ -1,8 +1,4 @@
-"""The checks of a program without syntax errors, before it runs.
-
-Source: specs/agentscript.md, section 3, which has the codes. `use-generate`, `nesting-too-deep` and
-`invalid-number` are added to them.
-"""
+"""The checks of a program without syntax errors, before it runs. Source: specs/agentscript.md, section 3."""
 
 from __future__ import annotations
 
@@ -85,12 +81,10 @@ class _ProgramChecks:
                 self._globals[one.name] = one
 
     def _declared(self) -> Iterator[Finding]:
-        main: syntax.Agent | None = None
+        mains = [agent for agent in self._agents if agent.main]
+        for agent in mains[1:]:
+            yield self._twice("duplicate-main-agent", agent, mains[0], "is a second main agent; a program has one")
         for agent in self._agents:
-            if main is not None and agent.main:
-                yield self._twice("duplicate-main-agent", agent, main, "is a second main agent; a program has one")
-            elif agent.main:
-                main = agent
             known = self._globals.get(agent.name)
             if isinstance(known, syntax.Import):
                 message = "has the name of an import; give one of them another name"
@@ -116,12 +110,10 @@ class _ProgramChecks:
 
     def _agent(self, agent: syntax.Agent) -> Iterator[Finding]:
         bindings = dict(self._globals)
-        main: syntax.Function | None = None
+        mains = [function for function in agent.functions if function.main]
+        for function in mains[1:]:
+            yield self._twice("duplicate-main-func", function, mains[0], "is a second main func; an agent has one")
         for function in agent.functions:
-            if main is not None and function.main:
-                yield self._twice("duplicate-main-func", function, main, "is a second main func; an agent has one")
-            elif function.main:
-                main = function
             known = bindings.get(function.name)
             if isinstance(known, syntax.Function):
                 yield self._twice("duplicate-function", function, known, "is defined twice; give one another name")

@@ -32,29 +32,26 @@ _NAMES = {
     "Assign": "`=`",
 }
 _COMPARED = "values are compared with `==` and `!=` only, and `<` is a limit"
-_HINTS = tuple(
-    (re.compile(pattern), hint)
-    for pattern, hint in (
-        (r"--|#|/\*|/(?!/)", "comments begin with `//`"),
-        (r"(?<===)=", "write `==`"),
-        (r"(?<=!=)=", "write `!=`"),
-        (r"(?<=<)=|>|<", _COMPARED),
-        (r"&", "write `and`"),
-        (r"\|", "write `or`"),
-        (r"!(?!=)", "write `not`"),
-        (r";", "statements need no `;` between them; remove it"),
-        (r"-[0-9]", "there are no negative numbers"),
-        (r"[+*/%-]", "there is no arithmetic; a tool or a model calculates"),
-        (r"\(", "there are no parentheses around values; remove them"),
-        (r"=(?!=)", "`=` assigns, at the start of a statement; to compare, write `==`"),
-        (r"(?<=else)\s+if|if(?<=\selse\sif)", "write else { if … { … } }"),
-        ("[\u201c\u201d\u201e\u00ab\u00bb\u2018\u2019]", "write straight quotes"),
-        (r"```", "write the program alone, without Markdown around it"),
-        (r"`", "texts stand in straight quotes"),
-        (r"(?:function|def|fn|fun)(?![A-Za-z0-9_-])", "write `func`"),
-        (r"func(?![A-Za-z0-9_-])", "a func does not stand in another func"),
-        ("\ufeff", "remove this byte order mark; it may only stand at the very start"),
-    )
+_HINTS = (
+    (r"--|#|/\*|/(?!/)", "comments begin with `//`"),
+    (r"(?<===)=", "write `==`"),
+    (r"(?<=!=)=", "write `!=`"),
+    (r"(?<=<)=|>|<", _COMPARED),
+    (r"&", "write `and`"),
+    (r"\|", "write `or`"),
+    (r"!(?!=)", "write `not`"),
+    (r";", "statements need no `;` between them; remove it"),
+    (r"-[0-9]", "there are no negative numbers"),
+    (r"[+*/%-]", "there is no arithmetic; a tool or a model calculates"),
+    (r"\(", "there are no parentheses around values; remove them"),
+    (r"=(?!=)", "`=` assigns, at the start of a statement; to compare, write `==`"),
+    (r"(?<=else)\s+if|if(?<=\selse\sif)", "write else { if … { … } }"),
+    ("[\u201c\u201d\u201e\u00ab\u00bb\u2018\u2019]", "write straight quotes"),
+    (r"```", "write the program alone, without Markdown around it"),
+    (r"`", "texts stand in straight quotes"),
+    (r"(?:function|def|fn|fun)(?![A-Za-z0-9_-])", "write `func`"),
+    (r"func(?![A-Za-z0-9_-])", "a func does not stand in another func"),
+    ("\ufeff", "remove this byte order mark; it may only stand at the very start"),
 )
 _EXPECTED_HINTS = {
     "<": "it needs a limit: for item in items < 10 { … }, loop until done < 10 { … }",
@@ -89,10 +86,6 @@ class AgentScriptExplainer(Explainer):
     optional = (Optional((), _CONTINUATIONS), Optional({"."}, _SUFFIXES))
     hints = _HINTS
 
-    def too_deep(self, place: Place) -> str:  # noqa: ARG002
-        """Name a part."""
-        return "this is nested too deep; name a part of it: `part = …`"
-
     def explain_special(self, place: Place) -> Finding | None:
         """A text that is not closed."""
         quote = find_unclosed_quote(place)
@@ -105,7 +98,7 @@ class AgentScriptExplainer(Explainer):
             return [] if bracket is None else [not_closed(place.source, bracket)]
         found, expected = place.found, place.stop.expected
         known = hint_by_expected(expected, place.before, found)
-        if not known and expected == (":",):
+        if not known and expected == (":",) and bracket is not None:
             known = hint_by_brace(place.text, bracket)
         hints = [hint for hint in [known or self.known_hint(place)] if hint]
         closes = found in {"func", "agent", "import", "main", "}", ")", "]"} and "import" not in expected
@@ -140,19 +133,14 @@ def hint_by_expected(expected: tuple[str, ...], before: str, found: str) -> str:
     return hint
 
 
-def hint_by_brace(text: str, brace: int | None) -> str:
+def hint_by_brace(text: str, brace: int) -> str:
     """The hint for a brace that was taken for an object: mostly, the word before it is no keyword."""
-    if brace is None:
-        return ""
-    line = text[text.rfind("\n", 0, brace) + 1 : brace]
-    word = _WORD.search(line)
-    if word is None:
-        return ""
-    if word[0] in _OTHER_WORDS:
-        return f"there is no `{word[0]}`; write {_OTHER_WORDS[word[0]]}"
-    near = suggestion(word[0], _BLOCK_WORDS)
-    known = word[0] in _BLOCK_WORDS or not near
-    return "" if known else f"there is no `{shorten(word[0])}`{near}"
+    found = _WORD.search(text[text.rfind("\n", 0, brace) + 1 : brace])
+    word = found[0] if found else ""
+    if word in _OTHER_WORDS:
+        return f"there is no `{word}`; write {_OTHER_WORDS[word]}"
+    near = suggestion(word, _BLOCK_WORDS)
+    return f"there is no `{shorten(word)}`{near}" if near and word not in _BLOCK_WORDS else ""
 
 
 def find_unclosed_quote(place: Place) -> int | None:

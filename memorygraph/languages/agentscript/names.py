@@ -78,9 +78,7 @@ class Scope:
         return [*(name for scope in self._chain() for name in scope.variables), *self.bindings]
 
 
-Found: TypeAlias = tuple[str, str] | None  # the kind and the name of a capability
-
-
+Found: TypeAlias = str | None  # a capability, as messages begin: `Search` is a tool
 Known: TypeAlias = dict[tuple[int, bool], Found]  # by variable, and by whether its whole value counts
 
 
@@ -128,7 +126,7 @@ class _Search:
         variable = self._scope.variable(name)
         if variable is None:
             kind = self._scope.bindings[name].kind if name in self._scope.bindings else ""
-            return (kind, name) if kind in CAPABILITIES else None
+            return f"`{name}` is {CAPABILITIES[kind]}" if kind in CAPABILITIES else None
         key = id(variable), whole
         if key not in self._known:
             self._known[key] = None

@@ -1,7 +1,6 @@
 """AgentScript: programs that declare exactly which context a model call may see.
 
-The classes are what the rules of grammar.tx read. The values are frozen, know their place (`span`), and are equal when
-they say the same, wherever they stand. They are apart from what reads them, so that using one costs no grammar.
+The classes are what the rules of grammar.tx read, apart from what reads them, so that using one costs no grammar.
 """
 
 from __future__ import annotations

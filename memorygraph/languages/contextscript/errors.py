@@ -15,18 +15,15 @@ _QUOTED = GRAMMAR.token("Quoted")
 _ASSIGNED = re.compile(r"[\w-]+\s*=\s*\Z")
 _BLANKS = "only spaces, tabs and line breaks may stand between the parts of a statement"
 _NAMES = {"Name": "the name of an argument", "Quoted": "a text in double quotes", "Bare": "a number"}
-_HINTS = tuple(
-    (re.compile(pattern), hint)
-    for pattern, hint in (
-        ("[\u201c\u201d\u201e\u00ab\u00bb]", 'write a straight double quote, `"`'),
-        ("[\u2018\u2019]", 'texts stand in straight double quotes, `"`'),
-        ("'", 'texts stand in double quotes, `"`'),
-        ("`", "write the script alone, without Markdown around it"),
-        ("/", "comments begin with `#`"),
-        (r"\\", "a backslash has a meaning only inside a text; remove it"),
-        ("\ufeff", "remove this byte order mark; it may only stand at the very start"),
-        ("[\\s\u200b\u200c\u200d\u2060]", _BLANKS),
-    )
+_HINTS = (
+    ("[\u201c\u201d\u201e\u00ab\u00bb]", 'write a straight double quote, `"`'),
+    ("[\u2018\u2019]", 'texts stand in straight double quotes, `"`'),
+    ("'", 'texts stand in double quotes, `"`'),
+    ("`", "write the script alone, without Markdown around it"),
+    ("/", "comments begin with `#`"),
+    (r"\\", "a backslash has a meaning only inside a text; remove it"),
+    ("\ufeff", "remove this byte order mark; it may only stand at the very start"),
+    ("[\\s\u200b\u200c\u200d\u2060]", _BLANKS),
 )
 
 

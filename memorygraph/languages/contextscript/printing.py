@@ -22,13 +22,7 @@ def print_statement(statement: GraphStatement) -> str:
 
 
 def print_contextscript(statements: Iterable[GraphStatement]) -> str:
-    """The canonical text of statements, one on each line.
-
-    >>> from memorygraph.languages.contextscript import Deletion
-    >>> print(print_contextscript([Deletion(id="a"), Deletion(id="b")]), end="")
-    del(id="a");
-    del(id="b");
-    """
+    """The canonical text of statements, one on each line."""
     return "".join(f"{print_statement(statement)}\n" for statement in statements)
 
 

@@ -1,8 +1,7 @@
 """ContextScript text to statements, one at a time, and how reading goes on after an error.
 
-A statement is read by the fast path; where that does not match, by the machine; where the machine stops, there is a
-problem, and reading goes on where the next statement seems to start. All of it is linear in the text, and looks at no
-more than `MAX_CHARACTERS` characters at a time.
+A statement is read by the fast path, or else by the machine; where that stops, reading goes on where the next one seems
+to start. All of it is linear in the text, and looks at no more than `MAX_CHARACTERS` characters at a time.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
-from typing import NamedTuple
+from typing import NamedTuple, TextIO
 
 from memorygraph.errors import MAX_PROBLEMS, Source, Span
 from memorygraph.languages.contextscript.checks import Builder
@@ -24,13 +23,16 @@ from memorygraph.languages.contextscript.syntax import (
     GraphStatement,
 )
 from memorygraph.languages.engine.fast_path import RawStatement, derive_pattern
-from memorygraph.languages.engine.findings import Finding, locate_problem
+from memorygraph.languages.engine.findings import Finding, locate_problems
 from memorygraph.languages.engine.machine import Build, Fields, Machine, Stopped
 
 MAX_CHARACTERS = 16 * 2**20  # characters of one statement
 MAX_CODE = 32 * 2**10  # characters of one statement outside its long texts and layout
 MAX_UNREAD = 2**20  # characters of skipped text in which ids are looked for
 LONG = 64  # characters from which on a text, or layout, does not count as code
+MAX_BATCH_CHARACTERS = 4 * 2**20  # after which a batch is closed, however few statements it has
+MIN_READ_CHARACTERS = 2**17
+MAX_LINE_CHARACTERS = 2**16  # that are kept around a batch, for its columns and its messages
 
 MACHINE = Machine(GRAMMAR.rules, GRAMMAR.layout)
 FAST_PATH = derive_pattern(GRAMMAR, {cls.__name__: len(cls.arguments()) for cls in STATEMENTS})
@@ -38,7 +40,9 @@ FAST_PATH = derive_pattern(GRAMMAR, {cls.__name__: len(cls.arguments()) for cls 
 _ID = GRAMMAR.token("Id")
 _TOKENS = [GRAMMAR.tokens_in(rule) for rule in KEYWORDS]
 _ENDS = "".join({re.escape(tokens[-1].name) for tokens in _TOKENS})
-_LITERALS = "|".join(sorted({token.pattern for tokens in _TOKENS for token in tokens if token.is_literal}))
+_LITERALS = "|".join(
+    sorted({token.pattern for tokens in _TOKENS for token in tokens if token.pattern == re.escape(token.name)})
+)
 _QUOTED = GRAMMAR.tokens["Quoted"]
 _OPENING = re.compile(
     f"(?i:{'|'.join(f'{first.pattern}{GRAMMAR.layout}{second.pattern}' for first, second, *_ in _TOKENS)})",
@@ -72,11 +76,7 @@ class Unreadable(NamedTuple):
 
 
 class RawStatementReader:
-    """Reads raw statements; `fast=False` leaves out the fast path, which only changes the speed.
-
-    >>> [raw.tokens for raw in RawStatementReader().read('del(id = a); del(id = "b");')]
-    [('a',), ('"b"',)]
-    """
+    """Reads raw statements; `fast=False` leaves out the fast path, which only changes the speed."""
 
     def __init__(self, *, fast: bool = True) -> None:
         self._fast = fast
@@ -222,19 +222,10 @@ class Parser:
         self, part: Part, source: Source, unread: set[str], dropped: int = 0, reported: int = 0
     ) -> ContextScriptProgram:
         """What was read, as a program; `reported` problems of the parts before it are already known."""
-        most = MAX_PROBLEMS - reported
-        problems = [locate_problem(finding, source) for finding in part.findings[:most]]
-        if len(part.findings) > most:
-            message = f"there are more than {MAX_PROBLEMS} problems; the text from here on was not read"
-            problems.append(source.problem(message, "too-many-problems", part.findings[most].span))
-        return ContextScriptProgram(
-            source,
-            tuple(part.statements),
-            tuple(problems),
-            frozenset(unread),
-            dropped + part.end,
-            self.reader,
-        )
+        rest = "the text from here on was not read"
+        problems = locate_problems(part.findings, source, MAX_PROBLEMS - reported, rest)
+        end, read = dropped + part.end, self.reader.read
+        return ContextScriptProgram(source, tuple(part.statements), problems, frozenset(unread), end, read)
 
 
 @cache
@@ -246,3 +237,116 @@ def parser_for(*, strict: bool) -> Parser:
 def read_contextscript(text: str, file: str | None = None, *, strict: bool = False) -> ContextScriptProgram:
     """Read a script; what is wrong with it is in the program's `problems`."""
     return parser_for(strict=strict).parse(text, file)
+
+
+class StreamBuffer:
+    """The part of a stream that is held. It begins where a line does, so that places have lines and columns.
+
+    Of a line longer than `MAX_LINE_CHARACTERS`, the beginning is dropped; its columns count from there.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self.text = ""
+        self.first_line = 1
+        self.dropped = 0
+        self.ended = False
+        self.grow()
+        if self.text.startswith("\ufeff"):
+            self.cut(1)
+
+    def grow(self) -> None:
+        """Read on, at least as much as is held: so rereading an unfinished statement takes linear time in all."""
+        more = self._stream.read(max(MIN_READ_CHARACTERS, len(self.text)))
+        self.ended = not more
+        self.text += more
+
+    def drop(self, position: int) -> int:
+        """Drop the lines before a position, and return the position after that."""
+        line = self.text.rfind("\n", 0, position) + 1
+        if position - line > MAX_LINE_CHARACTERS:
+            line = position
+        self.first_line += self.text.count("\n", 0, line)
+        self.cut(line)
+        return position - line
+
+    def shorten_layout(self, position: int) -> None:
+        """Keep only the beginning of blanks or a comment that go on beyond the buffer."""
+        if len(self.text) - position > MAX_LINE_CHARACTERS:
+            kept = self.text[:position] + self.text[position:].lstrip()[:1]
+            self.dropped += len(self.text) - len(kept)
+            self.text = kept
+
+    def through_line(self, position: int) -> str:
+        """The text through the end of a position's line."""
+        while not self.ended and self.text.find("\n", position) < 0 and len(self.text) - position < MAX_LINE_CHARACTERS:
+            self.grow()
+        end = self.text.find("\n", position, position + MAX_LINE_CHARACTERS)
+        return self.text[: end if end >= 0 else position + MAX_LINE_CHARACTERS]
+
+    def cut(self, length: int) -> None:
+        """Drop characters from the front."""
+        self.text = self.text[length:]
+        self.dropped += length
+
+
+class Batches:
+    """The programs of one stream."""
+
+    def __init__(self, parser: Parser, stream: TextIO, size: int, file: str | None) -> None:
+        self._parser = parser
+        self._size = size
+        self._file = file
+        self._buffer = StreamBuffer(stream)
+        self._unread: set[str] = set()
+        self._findings = 0
+
+    def __iter__(self) -> Iterator[ContextScriptProgram]:
+        """At least one program, and none without statements or problems after it."""
+        buffer = self._buffer
+        position, first, done = 0, True, False
+        while not done:
+            part = Part(buffer.drop(position))
+            done = self.fill(part)
+            if first or part.statements or part.findings:
+                source = Source(buffer.through_line(part.end), self._file, buffer.first_line)
+                yield self._parser.program(part, source, self._unread, buffer.dropped, self._findings)
+                self._findings += len(part.findings)
+            position, first = part.end, False
+
+    def fill(self, part: Part) -> bool:
+        """Read statements until the batch is full; return whether nothing more can be read."""
+        buffer, parser, start = self._buffer, self._parser, part.end
+        while True:
+            for item in parser.reader.read(buffer.text, part.end, complete=buffer.ended):
+                parser.take(item, buffer.text, part, self._unread)
+                if isinstance(item, Unreadable) and item.last:
+                    return True
+                if self._findings + len(part.findings) > MAX_PROBLEMS:
+                    return True
+                if len(part.statements) >= self._size or part.end - start > MAX_BATCH_CHARACTERS:
+                    return False
+            if buffer.ended:
+                return True
+            if not part.statements and not part.findings:
+                start = part.end = self.skip_layout(part.end)
+            buffer.grow()
+
+    def skip_layout(self, position: int) -> int:
+        """Drop the lines of layout before the next statement."""
+        buffer = self._buffer
+        end = MACHINE.layout_end(buffer.text, position)
+        open_end = end == len(buffer.text)
+        line = buffer.text.rfind("\n", position, end) + 1
+        if line:
+            position = buffer.drop(line)
+        if open_end:
+            buffer.shorten_layout(position)
+        return position
+
+
+def read_batches(
+    stream: TextIO, size: int, file: str | None = None, *, strict: bool = False
+) -> Iterator[ContextScriptProgram]:
+    """Read a stream as programs of at most `size` statements."""
+    return iter(Batches(parser_for(strict=strict), stream, size, file))

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Protocol
+from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SkipValidation, StringConstraints
 
@@ -34,18 +34,9 @@ class Bare:
     """In the annotation of a text field: it may also be written without quotes."""
 
 
-_ID = Spelling(
-    "an id",
-    "invalid-id",
-    GRAMMAR.token("Id"),
-    "it is made of letters, digits, `_` and `-`, and begins with a letter or digit",
-)
-_VERB = Spelling(
-    "a verb",
-    "invalid-verb",
-    GRAMMAR.token("Verb"),
-    "it is made of letters, digits, `_` and `-`, and begins with a letter",
-)
+_SPELT = "it is made of letters, digits, `_` and `-`, and begins with a letter"
+_ID = Spelling("an id", "invalid-id", GRAMMAR.token("Id"), f"{_SPELT} or digit")
+_VERB = Spelling("a verb", "invalid-verb", GRAMMAR.token("Verb"), _SPELT)
 
 
 def pattern_for_pydantic(spelling: Spelling) -> str:
@@ -66,11 +57,7 @@ Weight = Annotated[float, Field(ge=0.0, le=1.0), AfterValidator((0.0).__add__)]
 
 
 class GraphStatement(BaseModel):
-    """One statement of a script. Its fields, but for `span`, are the arguments that were given.
-
-    `span` is where the statement stands in its program's source. Statements that say the same are equal,
-    wherever they stand.
-    """
+    """One statement: its place, and the arguments that were given. Those that say the same are equal."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -95,11 +82,7 @@ class GraphStatement(BaseModel):
 
 
 class NodeDeclaration(GraphStatement):
-    """Declares a node, or updates it: an argument that is None stays as it was.
-
-    >>> NodeDeclaration(node_id="ada", name="Ada").given()
-    {'node_id': 'ada', 'name': 'Ada'}
-    """
+    """Declares a node, or updates it: an argument that is None stays as it was."""
 
     node_id: Identifier
     name: Name | None = None
@@ -135,27 +118,17 @@ def is_identifier(text: str) -> bool:
     return len(text) <= MAX_ID and _ID.pattern.fullmatch(text) is not None
 
 
-class StatementReader(Protocol):
-    """What a program needs to find the places in its statements again."""
-
-    def read(self, text: str) -> Iterable[Any]:
-        """The raw statements of a text, and what of it cannot be read."""
-
-
 @dataclass(frozen=True)
 class ContextScriptProgram:
     """A script, or a part of one: its source, its statements, and what is wrong with it.
 
-    A statement with a problem is not among the `statements`; the ids that its text mentions are in `unread`,
-    so that nobody complains about an id that may well be declared there. `end_offset` counts the characters
-    of the whole stream up to the end of this part.
+    The ids in statements with a problem are in `unread`, so that nobody complains about one that may well be declared
+    there. `end_offset` counts the characters of the whole stream up to the end of this part.
 
     >>> from memorygraph.languages import parse
     >>> program = parse('Node(node_id="a"); Node(node_id="b.c");')
     >>> [type(statement).__name__ for statement in program.statements]
     ['NodeDeclaration']
-    >>> print(program.problems[0].message)
-    an id may not contain `.`; it is made of letters, digits, `_` and `-`, and begins with a letter or digit
     """
 
     language: ClassVar[str] = "contextscript"
@@ -165,21 +138,19 @@ class ContextScriptProgram:
     problems: tuple[Problem, ...] = ()
     unread: frozenset[str] = frozenset()
     end_offset: int = 0
-    reader: StatementReader | None = field(default=None, repr=False, compare=False)
+    # Reads the raw statements of a text, to find the places in a statement again.
+    read_raw: Callable[[str], Iterable[Any]] | None = field(default=None, repr=False, compare=False)
 
     def argument_span(self, statement: GraphStatement, argument: str) -> Span:
         """Where the value of an argument stands; the whole statement where the argument was not given.
-
-        It is read again from the source, so that statements need not remember a place for every argument.
 
         >>> from memorygraph.languages import parse
         >>> program = parse('Node(node_id="a", name="A");')
         >>> program.argument_span(program.statements[0], "name")
         Span(start=23, end=26)
         """
-        start, end = statement.span
-        raws: Iterable[Any] = self.reader.read(self.source.text[start:end]) if self.reader else ()
-        for raw in raws:
+        start, end = statement.span  # read again, so that statements need not remember a place for every argument
+        for raw in self.read_raw(self.source.text[start:end]) if self.read_raw else ():
             if argument in getattr(raw, "names", ()):
                 span = raw.token_span(raw.names.index(argument))
                 return Span(start + span.start, start + span.end)

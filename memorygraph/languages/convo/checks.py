@@ -45,10 +45,7 @@ def misplaced(messages: Iterable[syntax.Message], text: str) -> Iterator[Finding
 def check_conversation(
     messages: Sequence[syntax.Message], source: Source, builtins: Set[str] = frozenset()
 ) -> list[Finding]:
-    """Everything that can be found, in the order of the text; only what nests too deep is said alone.
-
-    `builtins` are the names of functions that no file may define anew.
-    """
+    """Everything that can be found, in the order of the text; only what nests too deep is said alone."""
     deep, numbers = _measured(messages, source.text)
     if deep is not None:
         message = f"this is nested more than {MAX_NESTING} levels deep; give a part of it a name: part = …"
@@ -119,7 +116,7 @@ class _Checks:
         exits = [index for index, message in enumerate(self.messages) if message_role(message) == "exitGraph"]
         over = exits[-1] if exits else -1
         for index, message in enumerate(self.messages):
-            role, head = message_role(message), self.head(message)
+            role, head = message_role(message), message.head
             if role in syntax.NODE_ENDS:
                 inside = role == "node"
             yield from self.check_routing_tags(message)
@@ -204,12 +201,9 @@ class _Checks:
             message = "`@json` takes a name, Name[], array(Name) or an expression: @json = enum(…)"
             yield Finding(message, "invalid-json-tag", tag.span)
 
-    def head(self, message: syntax.Message) -> str:
-        return "" if isinstance(message, syntax.FunctionMessage) else message.head
-
     def head_span(self, message: syntax.Message) -> Span:
         """Where the head of a message stands, or what is left of its line."""
-        line, head = first_line(self.text, message.span), self.head(message)
+        line, head = first_line(self.text, message.span), message.head
         at = self.text.rfind(head, *line) if head else -1
         return Span(at, at + len(head)) if at >= 0 else line
 

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import NamedTuple
 
-from memorygraph.errors import Source, Span
+from memorygraph.errors import Span
 from memorygraph.languages.convo.text import begins_line
 from memorygraph.languages.engine.explain import CODE, Explainer, Group, Optional, Place, not_closed, unclosed_text
 from memorygraph.languages.engine.findings import Finding
-from memorygraph.languages.engine.machine import Stopped
 
 _HEADS = frozenset({"CallStart", "FunctionStart", "CodeStart", "TextStart"})
 _TAGS = frozenset({"CodeTagStart", "TagLine"})
@@ -28,9 +26,7 @@ _NAMES = {
     "ParameterName": "a parameter",
     "ParameterType": "the type of the parameter",
     "ReturnType": "a type",
-    "TextRest": "`}}`",
-    "QuoteRest": "`}}`",
-    "PlainRest": "`}}`",
+    **dict.fromkeys(("TextRest", "QuoteRest", "PlainRest"), "`}}`"),
 }
 # These may stand nearly everywhere, so that they are never what is missing.
 _ALWAYS = frozenset({"Note", "Separator", "ParameterType", "{{"})
@@ -82,7 +78,7 @@ class ConvoExplainer(Explainer):
 
     def __init__(self, *, plain: bool) -> None:
         self._plain = plain
-        self._opened = OpenBrackets()
+        self._opened = OpenScanner("", 0, 0, plain=plain)
 
     def too_deep(self, place: Place) -> str:  # noqa: ARG002
         """Name a part."""
@@ -91,13 +87,20 @@ class ConvoExplainer(Explainer):
     def explain_special(self, place: Place) -> Finding | None:
         """A text that is not closed, or a tag that the end of its line cuts off."""
         text, offset = place.text, place.offset
-        self._opened = opened = open_at(text, place.start, offset, plain=self._plain)
+        self._opened = opened = OpenScanner(text, place.start, offset, plain=self._plain)
         dashes = text.startswith("---", offset) and "HeredocText" in place.stop.expected
         quote = offset if dashes else opened.quote
-        if quote is not None:
-            return explain_unclosed_text(text, quote, opened.broken)
-        line_end = text.find("\n", opened.tag) if opened.tag is not None else -1
-        return self.explain_cut_tag(place, line_end) if 0 <= line_end < offset else None
+        if quote is None:
+            line_end = text.find("\n", opened.tag) if opened.tag is not None else -1
+            return self.explain_cut_tag(place, line_end) if 0 <= line_end < offset else None
+        if opened.broken is not None:
+            message = f"this text ends inside a word; in it, write `\\{text[opened.broken]}`"
+            return Finding(message, CODE, Span(opened.broken, opened.broken + 1))
+        finding = unclosed_text(text, quote)
+        if text.startswith("---", quote):
+            message = "this text between dashes is not closed: write a line of as many dashes below it"
+            return finding._replace(message=message)
+        return finding
 
     def hints_for(self, place: Place) -> Iterable[str]:
         """What to do about what was found, and which bracket is open."""
@@ -108,18 +111,19 @@ class ConvoExplainer(Explainer):
         end = min(max(place.stop.before.end, 1), line_end)
         expected = self.expected(name for name in place.stop.expected if name not in _HEADS | _TAGS)
         message = f"expected {expected} but the line ends; a tag is one line"
-        if self._opened.brackets:
-            message += f"; {self.bracket_not_closed(place)}"
+        if self._opened.bracket is not None:
+            kind, at = self._opened.bracket
+            message += f"; {not_closed(place.source, at, kind)}"
         return Finding(message, CODE, Span(end - 1, end))
 
     def hint(self, place: Place) -> str:
         """What to do about what was found."""
         text, offset, expected, opened = place.text, place.offset, place.stop.expected, self._opened
         if text.startswith(">", offset) and begins_line(text, offset):
-            return "" if opened.brackets else hint_for_head(text, offset)
+            return "" if opened.bracket else hint_for_head(text, offset)
         if place.found in {")", "]", "}"}:
-            inside = not opened.brackets or opened.brackets[-1] in opened.insertions
-            return f"this `{place.found}` closes nothing; remove it" if inside else ""
+            inside = opened.bracket is not None and opened.bracket[0] != "{{"
+            return "" if inside else f"this `{place.found}` closes nothing; remove it"
         if "TextStart" in expected and "Target" not in expected:
             return "a text belongs to a message; write a head above it, such as `> user`"
         known = self.known_hint(place)
@@ -129,35 +133,12 @@ class ConvoExplainer(Explainer):
 
     def hint_for_bracket(self, place: Place) -> str:
         """The open bracket, where nothing else explains the error."""
-        if not self._opened.brackets:
+        if self._opened.bracket is None:
             return ""
-        inserts = self._opened.brackets[-1] in self._opened.insertions
-        ends = not place.found or (place.found in {")", "]", "}"} and not inserts)
+        kind, at = self._opened.bracket
+        ends = not place.found or (place.found in {")", "]", "}"} and kind != "{{")
         begins = place.found in {">", "@"} and begins_line(place.text, place.offset)
-        return self.bracket_not_closed(place) if ends or begins else ""
-
-    def bracket_not_closed(self, place: Place) -> str:
-        """Which bracket is not closed."""
-        at = self._opened.brackets[-1]
-        return not_closed(place.source, at, "{{" if at in self._opened.insertions else "")
-
-
-def explain(source: Source, stop: Stopped, start: int, *, plain: bool = False) -> Finding:
-    """What is wrong with a message that begins at `start`; a `plain` text has no head."""
-    return ConvoExplainer(plain=plain).explain(source, stop, start)
-
-
-def explain_unclosed_text(text: str, quote: int, broken: int | None) -> Finding:
-    """A text that is still open where the file ends, or where a message seems to begin."""
-    if broken is not None:
-        message = f"this text ends inside a word; in it, write `\\{text[broken]}`"
-        return Finding(message, CODE, Span(broken, broken + 1))
-    finding = unclosed_text(text, quote)
-    if text.startswith("---", quote):
-        return finding._replace(
-            message="this text between dashes is not closed: write a line of as many dashes below it"
-        )
-    return finding
+        return not_closed(place.source, at, kind) if ends or begins else ""
 
 
 def hint_for_head(text: str, offset: int) -> str:
@@ -187,33 +168,19 @@ _HEAD_INSIDE = re.compile(r"\n[ \t]*+>")
 _CLOSES = {")": "(", "]": "[", "}": "{", "}}": "{{"}
 
 
-class OpenBrackets(NamedTuple):
-    """The places of the brackets that are open, the innermost last; which of them are insertions (`{{`).
+class OpenScanner:
+    r"""Finds what is open at the end of a stretch that begins with a message, or with its tags.
 
-    `quote` is where a text begins that is not closed, `broken` where one ends inside a word before that, and `tag`
-    where the tag begins that the place belongs to.
+    >>> OpenScanner("> user\nHi {{f(x", 0, 15, plain=False).stack
+    [('text', 0), ('{{', 10), ('(', 13)]
     """
 
-    brackets: tuple[int, ...] = ()
-    insertions: frozenset[int] = frozenset()
-    quote: int | None = None
-    tag: int | None = None
-    broken: int | None = None
-
-
-class OpenScanner:
-    """Goes from the start of a message to a place. `stack` has the kind and the start of what is open."""
-
     def __init__(self, text: str, start: int, end: int, *, plain: bool) -> None:
-        self.text, self.end = text, end
-        self.position = start
-        self.stack: list[tuple[str, int]] = [("text", start)] if plain else []
-        self.quote: int | None = None
-        self.tag: int | None = None
-        self.broken: int | None = None
-
-    def run(self) -> None:
-        """Scan up to the place, or to a text that is not closed."""
+        self.text, self.position, self.end = text, start, end
+        self.stack: list[tuple[str, int]] = [("text", start)] if plain else []  # the kind and the place of each
+        self.quote: int | None = None  # where a text begins that is not closed
+        self.broken: int | None = None  # where a text ends inside a word before that
+        self.tag: int | None = None  # where the tag begins that the place belongs to
         while self.position < self.end and self.quote is None:
             kind = self.stack[-1][0] if self.stack else ""
             if kind == "'":
@@ -222,6 +189,15 @@ class OpenScanner:
                 self.read_text()
             else:
                 self.read_code()
+        if self.quote is None:
+            self.broken = None
+            if end >= len(text) and self.stack and self.stack[-1][0] == "'":
+                self.quote = self.stack[-1][1]
+
+    @property
+    def bracket(self) -> tuple[str, int] | None:
+        """The kind and the place of the innermost bracket that is open; an insertion has `{{`."""
+        return next((one for one in reversed(self.stack) if one[0] not in {"text", "'"}), None)
 
     def read_quoted(self) -> None:
         """Read on in a text in single quotes, up to its end or an insertion."""
@@ -240,11 +216,10 @@ class OpenScanner:
     def read_text(self) -> None:
         """Read on in the text of a message, up to its end or an insertion."""
         found = _TEXT.match(self.text, self.position, self.end + 2)
-        self.position = found.end() if found else self.end
+        self.position = self.end
         if found and found["stop"] == "{{":
+            self.position = found.end()
             self.stack.append(("{{", self.position - 2))
-        else:
-            self.position = self.end
 
     def read_code(self) -> None:
         """Read one token of code."""
@@ -271,15 +246,12 @@ class OpenScanner:
 
     def read_dashes(self, start: int, dashes: str) -> None:
         """Read a text between dashes."""
-        count = min(len(dashes), 5)
-        closing = re.compile(rf"[^\n]*?-{{{count}}}|[\s\S]*?\n[ \t]*+-{{{count}}}")
+        closing = re.compile(rf"(?:[^\n]*?|[\s\S]*?\n[ \t]*+)-{{{min(len(dashes), 5)},}}+")
         found = closing.match(self.text, self.position)
         if found is None:
             self.quote = start
         else:
             self.position = found.end()
-            while self.text.startswith("-", self.position):
-                self.position += 1
 
     def close(self, bracket: str) -> None:
         """Close the innermost bracket, if this one closes it; in code, `}}` may be two braces."""
@@ -309,20 +281,3 @@ class OpenScanner:
             self.quote = start
         elif self.broken is None and _WORD.match(self.text, self.position):
             self.broken = self.position - 1
-
-
-def open_at(text: str, start: int, end: int, *, plain: bool) -> OpenBrackets:
-    r"""What is open at the end of a stretch that begins with a message, or with its tags.
-
-    >>> open_at("> user\nHi {{f(x", 0, 15, plain=False).brackets
-    (10, 13)
-    """
-    scanner = OpenScanner(text, start, end, plain=plain)
-    scanner.run()
-    stack = [one for one in scanner.stack if one[0] not in {"text", "'"}]
-    quote = scanner.quote
-    if quote is None and end >= len(text) and scanner.stack and scanner.stack[-1][0] == "'":
-        quote = scanner.stack[-1][1]
-    inside = frozenset(place for kind, place in stack if kind == "{{")
-    broken = scanner.broken if quote is not None else None
-    return OpenBrackets(tuple(place for _, place in stack), inside, quote, scanner.tag, broken)

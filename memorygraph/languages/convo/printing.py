@@ -49,7 +49,7 @@ def print_message(message: syntax.Message) -> str:
         case syntax.FunctionMessage():
             lines += [*_notes(message.description), _function(message)]
         case syntax.CodeMessage():
-            lines += [_head(message), *(line for one in message.statements for line in _lines(one, heredoc=True))]
+            lines += [_head(message), *(line for one in message.statements for line in _lines(one))]
         case syntax.TextMessage():
             content = print_content(message.content)
             lines += [_head(message), *([content] if content else [])]
@@ -84,12 +84,7 @@ def print_content(text: syntax.Template | str) -> str:
 
 
 def print_convo_value(value: syntax.Value) -> str:  # noqa: PLR0911 - one for each kind
-    """A value; it has line breaks only where parts of it are described.
-
-    >>> arguments = syntax.Argument(syntax.Text("a")), syntax.Argument(syntax.Number(1), "b")
-    >>> print_convo_value(syntax.Call(("f",), arguments))
-    'f("a", b: 1)'
-    """
+    """A value; it has line breaks only where parts of it are described."""
     match value:
         case syntax.Text(text):
             return _quoted(text)
@@ -188,19 +183,15 @@ def _notes(description: str | None) -> list[str]:
     return [f"# {line}".rstrip(" ") for line in description.split("\n")] if description is not None else []
 
 
-def _lines(statement: syntax.Statement, *, heredoc: bool = False) -> list[str]:
+def _lines(statement: syntax.Statement) -> list[str]:
     """The lines of a statement; only at the left edge may a text stand between dashes."""
-    value = statement.value
-    if heredoc and isinstance(value, syntax.Text) and _in_lines(value.value):
-        path = f"{'.'.join(statement.path)}=" if statement.path else ""
-        return [*_notes(statement.description), f"{path}---{value.value}---"]
-    return [line for line in _statement(statement).split("\n") if line]
-
-
-def _in_lines(text: str) -> bool:
-    """Whether a text stands between dashes, and is the same there."""
+    text = statement.value.value if isinstance(statement.value, syntax.Text) else ""
     framed = len(text) > _LONG and text.startswith("\n") and text.endswith("\n") and "\r" not in text
-    return framed and not _NO_HEREDOC.search(text) and heredoc_text(f"---{text}---") == text
+    # Between dashes, a text must be read as it is.
+    if framed and not _NO_HEREDOC.search(text) and heredoc_text(f"---{text}---") == text:
+        path = f"{'.'.join(statement.path)}=" if statement.path else ""
+        return [*_notes(statement.description), f"{path}---{text}---"]
+    return [line for line in _statement(statement).split("\n") if line]
 
 
 def _function(message: syntax.FunctionMessage) -> str:

@@ -8,12 +8,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from memorygraph.errors import MAX_PROBLEMS, Source, Span
 from memorygraph.languages.convo import syntax
 from memorygraph.languages.convo.checks import check_conversation, misplaced
-from memorygraph.languages.convo.errors import explain
+from memorygraph.languages.convo.errors import ConvoExplainer
 from memorygraph.languages.convo.text import BLANKS, content_parts, heredoc_text, quoted_parts, unquoted
 from memorygraph.languages.engine.findings import Finding, find_surrogates, locate_problems
 from memorygraph.languages.engine.grammar import read_grammar
@@ -21,8 +20,7 @@ from memorygraph.languages.engine.machine import Build, Fields, Machine, Read, S
 
 GRAMMAR = read_grammar(Path(__file__).with_name("grammar.tx"), "Plain")
 MACHINE = Machine(GRAMMAR.rules, GRAMMAR.layout)
-BUILT_IN = frozenset(GRAMMAR.tokens["BuiltIn"].split("|"))
-"""The functions that are built in: a file may not define them anew."""
+BUILT_IN = frozenset(GRAMMAR.tokens["BuiltIn"].split("|"))  # a file may not define these functions anew
 
 MAX_CHARACTERS = 2**18  # characters of a conversation, some 7,000 lines
 
@@ -39,13 +37,12 @@ _MAX_NUMBER = 308
 def read_convo(text: str, file: str | None = None, *, strict: bool = False) -> syntax.ConvoProgram:  # noqa: ARG001 - one dialect
     """A conversation, and everything that can be found wrong with it before it runs."""
     source = Source(text.removeprefix("\ufeff"), file)
-    messages, findings = read_messages(source)
-    return syntax.ConvoProgram(
-        source, syntax.ParsedConversation(messages, span=Span(0, len(source.text))), locate_problems(findings, source)
-    )
+    messages, findings = read_source(source)
+    conversation = syntax.ParsedConversation(messages, span=Span(0, len(source.text)))
+    return syntax.ConvoProgram(source, conversation, locate_problems(findings, source))
 
 
-def read_messages(source: Source) -> tuple[tuple[syntax.Message, ...], list[Finding]]:
+def read_source(source: Source) -> tuple[tuple[syntax.Message, ...], list[Finding]]:
     """The messages of a file, unless its syntax is wrong, and what is wrong."""
     text = source.text
     if len(text) > MAX_CHARACTERS:
@@ -54,7 +51,7 @@ def read_messages(source: Source) -> tuple[tuple[syntax.Message, ...], list[Find
     halves = find_surrogates(text)
     if halves:
         return (), halves
-    builds = builds_of(text)
+    builds = _Builder(text).builds
     plain = _HEAD.search(text) is None
     result = MACHINE.read(text, "Plain" if plain else "Program", builds, whole=True, layout=not plain)
     if isinstance(result, Stopped):
@@ -72,7 +69,7 @@ def find_message_errors(source: Source, first: Stopped, builds: Mapping[str, Bui
     result: Read | Stopped = first
     while position is not None and isinstance(result, Stopped):
         start = 0 if plain else find_message_start(text, position, result.offset, builds)
-        findings.append(explain(source, result, start, plain=plain))
+        findings.append(ConvoExplainer(plain=plain).explain(source, result, start))
         position = find_next_message(text, max(find_next_line(text, result, findings[-1].span), start + 1))
         if plain or position is None or len(findings) > MAX_PROBLEMS:
             break
@@ -136,80 +133,6 @@ def _label(token: str | None) -> str | None:
     return unquoted(token) if token and token[0] in "\"'" else token
 
 
-def build_program(fields: Fields, span: Span) -> tuple[syntax.Message, ...]:
-    """Build the messages of a file."""
-    messages: list[syntax.Message] = fields.get("messages", [])
-    tags: list[syntax.Tag] = fields.get("tags", [])
-    if tags:  # tags that stand before no message belong to an empty `define`
-        end = Span(tags[0].span.start, span.end)
-        messages = [*messages, syntax.CodeMessage("define", "", (), tuple(tags), span=end)]
-    return tuple(messages)
-
-
-def build_message(fields: Fields, _: Span) -> syntax.Message:
-    """Build a `Message` from its fields."""
-    body: syntax.Message = fields["body"]
-    tags = tuple(fields.get("tags", ()))
-    if isinstance(body, syntax.FunctionMessage):
-        return replace(body, tags=tags, description=_described(fields))
-    return replace(body, tags=tags) if tags else body
-
-
-def build_function_message(fields: Fields, span: Span) -> syntax.FunctionMessage:
-    """Build a `FunctionMessage`, or a `CallMessage`, which has arguments in place of parameters."""
-    modifier, name = [None, *fields["start"][1:].split()][-2:]
-    parameters, arguments = (tuple(fields.get(items, ())) for items in ("parameters", "arguments"))
-    types = fields.get("takes"), fields.get("gives")
-    return syntax.FunctionMessage(modifier, name or "", parameters, arguments, *types, fields.get("body"), span=span)
-
-
-def build_code_message(fields: Fields, span: Span) -> syntax.CodeMessage:
-    """Build a `CodeMessage` from its fields."""
-    role, head = split_head(fields["start"])
-    return syntax.CodeMessage(role, head, tuple(fields.get("statements", ())), span=span)
-
-
-def split_head(start: str) -> tuple[str, str]:
-    """The role and the head of a message."""
-    found = _START.match(start)
-    return (found[1], found[2].strip(" \t\r")) if found else ("", "")
-
-
-def build_text_tag(fields: Fields, span: Span) -> syntax.Tag:
-    """Build a `TextTag` from its fields."""
-    line = fields["line"].rstrip(" \t\r")
-    found = _TAG.match(line)
-    name, text = (found[1], found[2].strip(BLANKS)) if found else ("", "")
-    span = Span(span.start, span.start + len(line))
-    route = _ROUTE.match(text) if name in {"to", "from"} else None
-    if route is not None:
-        return syntax.Tag(name, route[2] or None, route[1], span=span)
-    return syntax.Tag(name, text or None, span=span)
-
-
-def build_code_tag(fields: Fields, span: Span) -> syntax.Tag:
-    """Build a `CodeTag` from its fields."""
-    name, target = [*fields["start"][1:].split(), None][:2]
-    return syntax.Tag(name, None, target, fields["expression"], span=span)
-
-
-def build_code_statement(fields: Fields, span: Span) -> syntax.Statement:
-    """Build a `Statement` from its fields."""
-    return syntax.Statement(fields["value"], _path(fields.get("path")), _described(fields), span=span)
-
-
-def build_argument(fields: Fields, span: Span) -> syntax.Argument:
-    """Build a `Argument` from its fields."""
-    label, path = _label(fields.get("label")), _path(fields.get("path"))
-    return syntax.Argument(fields["value"], label, "optional" in fields, path, _described(fields), span=span)
-
-
-def build_function_parameter(fields: Fields, span: Span) -> syntax.Parameter:
-    """Build a `Parameter` from its fields."""
-    name = _label(fields["name"]) or ""
-    return syntax.Parameter(name, "optional" in fields, fields.get("type"), _described(fields), span=span)
-
-
 def constant_text(insertion: syntax.Insertion) -> str | None:
     """The text that an insertion is, whatever the variables hold."""
     statement = insertion.statements[0] if len(insertion.statements) == 1 else None
@@ -249,76 +172,119 @@ def weave(
     return merge_texts(parts)
 
 
-class _Texts:
-    """What is built with the source at hand: texts, which know their indentation, and insertions, their end."""
+def split_head(start: str) -> tuple[str, str]:
+    """The role and the head of a message."""
+    found = _START.match(start)
+    return (found[1], found[2].strip(" \t\r")) if found else ("", "")
+
+
+class _Builder:
+    """What the rules of the grammar become, in a text: its texts know their indentation, its insertions their end."""
 
     def __init__(self, text: str) -> None:
-        self._text = text
+        self.text = text
+        self.builds: dict[str, Build] = {
+            "Program": self.program,
+            "Plain": self.plain,
+            "Message": self.message,
+            "CallMessage": self.function_message,
+            "FunctionMessage": self.function_message,
+            "FunctionBody": lambda fields, _: tuple(fields.get("statements", ())),
+            "CodeMessage": self.code_message,
+            "TextMessage": self.text_message,
+            "CodeTag": self.code_tag,
+            "TextTag": self.text_tag,
+            "Parameter": self.parameter,
+            "Statement": self.statement,
+            **dict.fromkeys(("Argument", "Entry", "Item"), self.argument),
+            "Insertion": self.insertion,
+            **dict.fromkeys(
+                ("TextPart", "QuotePart", "PlainPart"), lambda found, _: (found["insertion"], found["rest"])
+            ),
+            "Template": lambda found, span: syntax.Template(weave(found["start"][1:], found, quoted_parts), span=span),
+            "Text": lambda fields, span: syntax.Text(unquoted(fields["start"] + '"'), span=span),
+            "Heredoc": lambda fields, span: syntax.Text(heredoc_text(fields["text"]), span=span),
+            "Number": lambda fields, span: syntax.Number(parse_number(fields["text"]), span=span),
+            "Constant": lambda fields, span: syntax.Constant(fields["name"], span=span),
+            "Call": lambda found, span: syntax.Call(_path(found["name"]), tuple(found.get("arguments", ())), span=span),
+            "Reference": lambda fields, span: syntax.Reference(_path(fields["path"]), span=span),
+            "Map": build_tuple_of(syntax.Map, "entries"),
+            "Array": build_tuple_of(syntax.Array, "items"),
+        }
 
-    def insertion(self, fields: Fields, span: Span) -> syntax.Insertion:
-        end = MACHINE.layout_end(self._text, span.end) + len("}}")
-        return syntax.Insertion(tuple(fields.get("statements", ())), span=Span(span.start, end))
-
-    def template(self, fields: Fields, span: Span) -> syntax.Template:
-        return syntax.Template(weave(fields["start"][1:], fields, quoted_parts), span=span)
-
-    def message(self, fields: Fields, span: Span) -> syntax.TextMessage:
-        start: str = fields["start"]
-        role, head = split_head(start)
-        line_end = (f"{start}\n").index("\n")
-        line_start = self._text.rfind("\n", 0, span.start) + 1
-        parts = weave(start[line_end:], fields, partial(content_parts, indentation=span.start - line_start))
-        content = syntax.Template(parts, span=self._trimmed(span.start + line_end, span.end))
-        return syntax.TextMessage(
-            role, head, content, span=Span(span.start, max(content.span.end, span.start + line_end))
-        )
+    def program(self, fields: Fields, span: Span) -> tuple[syntax.Message, ...]:
+        messages: list[syntax.Message] = fields.get("messages", [])
+        tags: list[syntax.Tag] = fields.get("tags", [])
+        if tags:  # tags that stand before no message belong to an empty `define`
+            end = Span(tags[0].span.start, span.end)
+            messages = [*messages, syntax.CodeMessage("define", "", (), tuple(tags), span=end)]
+        return tuple(messages)
 
     def plain(self, fields: Fields, span: Span) -> tuple[syntax.Message, ...]:
         """A file without heads: it is what a user says."""
         parts = weave(fields.get("start", ""), fields, partial(content_parts, indentation=0))
-        place = self._trimmed(span.start, span.end)
+        place = self.trimmed(span.start, span.end)
         return (syntax.TextMessage("user", "", syntax.Template(parts, span=place), span=place),) if parts else ()
 
-    def _trimmed(self, start: int, end: int) -> Span:
+    def message(self, fields: Fields, _: Span) -> syntax.Message:
+        body: syntax.Message = fields["body"]
+        tags = tuple(fields.get("tags", ()))
+        if isinstance(body, syntax.FunctionMessage):
+            return replace(body, tags=tags, description=_described(fields))
+        return replace(body, tags=tags) if tags else body
+
+    def function_message(self, fields: Fields, span: Span) -> syntax.FunctionMessage:
+        """A function, or a recorded call, which has arguments in place of parameters."""
+        modifier, name = [None, *fields["start"][1:].split()][-2:]
+        parameters, arguments = (tuple(fields.get(items, ())) for items in ("parameters", "arguments"))
+        types = fields.get("takes"), fields.get("gives")
+        return syntax.FunctionMessage(
+            modifier, name or "", parameters, arguments, *types, fields.get("body"), span=span
+        )
+
+    def code_message(self, fields: Fields, span: Span) -> syntax.CodeMessage:
+        return syntax.CodeMessage(*split_head(fields["start"]), tuple(fields.get("statements", ())), span=span)
+
+    def text_message(self, fields: Fields, span: Span) -> syntax.TextMessage:
+        start: str = fields["start"]
+        line_end = (f"{start}\n").index("\n")
+        line_start = self.text.rfind("\n", 0, span.start) + 1
+        parts = weave(start[line_end:], fields, partial(content_parts, indentation=span.start - line_start))
+        content = syntax.Template(parts, span=self.trimmed(span.start + line_end, span.end))
+        place = Span(span.start, max(content.span.end, span.start + line_end))
+        return syntax.TextMessage(*split_head(start), content, span=place)
+
+    def code_tag(self, fields: Fields, span: Span) -> syntax.Tag:
+        name, target = [*fields["start"][1:].split(), None][:2]
+        return syntax.Tag(name, None, target, fields["expression"], span=span)
+
+    def text_tag(self, fields: Fields, span: Span) -> syntax.Tag:
+        line = fields["line"].rstrip(" \t\r")
+        found = _TAG.match(line)
+        name, text = (found[1], found[2].strip(BLANKS)) if found else ("", "")
+        span = Span(span.start, span.start + len(line))
+        route = _ROUTE.match(text) if name in {"to", "from"} else None
+        if route is not None:
+            return syntax.Tag(name, route[2] or None, route[1], span=span)
+        return syntax.Tag(name, text or None, span=span)
+
+    def parameter(self, fields: Fields, span: Span) -> syntax.Parameter:
+        name = _label(fields["name"]) or ""
+        return syntax.Parameter(name, "optional" in fields, fields.get("type"), _described(fields), span=span)
+
+    def statement(self, fields: Fields, span: Span) -> syntax.Statement:
+        return syntax.Statement(fields["value"], _path(fields.get("path")), _described(fields), span=span)
+
+    def argument(self, fields: Fields, span: Span) -> syntax.Argument:
+        label, path = _label(fields.get("label")), _path(fields.get("path"))
+        return syntax.Argument(fields["value"], label, "optional" in fields, path, _described(fields), span=span)
+
+    def insertion(self, fields: Fields, span: Span) -> syntax.Insertion:
+        end = MACHINE.layout_end(self.text, span.end) + len("}}")
+        return syntax.Insertion(tuple(fields.get("statements", ())), span=Span(span.start, end))
+
+    def trimmed(self, start: int, end: int) -> Span:
         """A stretch of the source without the blanks at its ends."""
-        text = self._text[start:end]
+        text = self.text[start:end]
         start += len(text) - len(text.lstrip(BLANKS))
         return Span(start, max(start, start + len(text.strip(BLANKS))))
-
-
-_BUILDS: Mapping[str, Build] = {
-    "Program": build_program,
-    "Message": build_message,
-    "CallMessage": build_function_message,
-    "FunctionMessage": build_function_message,
-    "FunctionBody": lambda fields, _: tuple(fields.get("statements", ())),
-    "CodeMessage": build_code_message,
-    "CodeTag": build_code_tag,
-    "TextTag": build_text_tag,
-    "Parameter": build_function_parameter,
-    "Statement": build_code_statement,
-    "Argument": build_argument,
-    "Entry": build_argument,
-    "Item": build_argument,
-    "Text": lambda fields, span: syntax.Text(unquoted(fields["start"] + '"'), span=span),
-    "Heredoc": lambda fields, span: syntax.Text(heredoc_text(fields["text"]), span=span),
-    "Number": lambda fields, span: syntax.Number(parse_number(fields["text"]), span=span),
-    "Constant": lambda fields, span: syntax.Constant(fields["name"], span=span),
-    "Call": lambda fields, span: syntax.Call(_path(fields["name"]), tuple(fields.get("arguments", ())), span=span),
-    "Reference": lambda fields, span: syntax.Reference(_path(fields["path"]), span=span),
-    **dict.fromkeys(("TextPart", "QuotePart", "PlainPart"), lambda fields, _: (fields["insertion"], fields["rest"])),
-    "Map": build_tuple_of(syntax.Map, "entries"),
-    "Array": build_tuple_of(syntax.Array, "items"),
-}
-
-
-def builds_of(text: str) -> Mapping[str, Build]:
-    """What each rule of the grammar becomes, for a text."""
-    texts = _Texts(text)
-    made: dict[str, Callable[[Fields, Span], Any]] = {
-        "Insertion": texts.insertion,
-        "Template": texts.template,
-        "TextMessage": texts.message,
-        "Plain": texts.plain,
-    }
-    return {**_BUILDS, **made}

@@ -70,6 +70,8 @@ class FunctionMessage(ConvoSyntax):
     For the modifier `call` the parameters are arguments (`arguments`), as a recorded call has them.
     """
 
+    role: ClassVar[str] = ""  # a function has no role, and no head
+    head: ClassVar[str] = ""
     modifier: str | None
     name: str
     parameters: tuple[Parameter, ...] = ()
@@ -189,7 +191,7 @@ EXPRESSION_TAGS = ("condition", "disabled", "taskName", "taskDescription", "json
 
 def message_role(message: Message) -> str:
     """The role of a message without the `!` of code; a function has none."""
-    return "" if isinstance(message, FunctionMessage) else message.role.removesuffix("!")
+    return message.role.removesuffix("!")
 
 
 @dataclass(frozen=True)

@@ -41,11 +41,7 @@ def quoted_parts(texts: Sequence[str]) -> list[str]:
 
 
 def unquoted(token: str) -> str:
-    r"""The text in quotes.
-
-    >>> unquoted(r'"a\n\"b\""')
-    'a\n"b"'
-    """
+    """The text in quotes."""
     return quoted_parts([token[1:-1]])[0]
 
 

@@ -1,8 +1,6 @@
 """Explains why a text cannot be read: what was expected, what was found instead, and what to write.
 
-There is one explainer for all languages. Each language adds its words for what is expected, what it knows about what
-was found, and the few places that have a message of their own. Its messages are for people, and for models that try
-again.
+Each language adds its words, and the few places that have a message of their own.
 """
 
 from __future__ import annotations
@@ -68,7 +66,7 @@ class Explainer:
     names: ClassVar[Mapping[str, str]] = {}  # how tokens are called, by the names of their rules
     groups: ClassVar[Sequence[Group]] = ()
     optional: ClassVar[Sequence[Optional]] = ()
-    hints: ClassVar[Sequence[tuple[re.Pattern[str], str]]] = ()  # what to do, by how the text goes on
+    hints: ClassVar[Sequence[tuple[str | re.Pattern[str], str]]] = ()  # what to do, by how the text goes on
     nothing_expected = ""
 
     def explain(self, source: Source, stop: Stopped, start: int) -> Finding:
@@ -84,9 +82,9 @@ class Explainer:
         message = f"expected {self.expected(stop.expected)} but {describe_found(place.found)}"
         return Finding("; ".join([message, *self.hints_for(place)]), CODE, self.span(place))
 
-    def too_deep(self, place: Place) -> str:
+    def too_deep(self, place: Place) -> str:  # noqa: ARG002
         """The message where a text nests too deep."""
-        raise NotImplementedError(place)
+        return "this is nested too deep; name a part of it: `part = …`"
 
     def explain_special(self, place: Place) -> Finding | None:  # noqa: ARG002
         """A problem that has a message of its own, such as a text that is not closed."""
@@ -120,7 +118,7 @@ class Explainer:
 
     def known_hint(self, place: Place) -> str:
         """The hint of the first pattern that the text goes on with."""
-        matches = (hint for pattern, hint in self.hints if pattern.match(place.text, place.offset))
+        matches = (hint for pattern, hint in self.hints if re.compile(pattern).match(place.text, place.offset))
         return next(matches, "")
 
     def open_bracket(self, place: Place) -> int | None:
@@ -135,11 +133,7 @@ class Explainer:
 
 
 def either(options: Sequence[str]) -> str:
-    """Alternatives in a sentence.
-
-    >>> either(["a key", "`,`", "`}`"])
-    'a key, `,` or `}`'
-    """
+    """Alternatives in a sentence, such as: a key, `,` or `}`."""
     return " or ".join(filter(None, [", ".join(options[:-1]), *options[-1:]]))
 
 

@@ -58,10 +58,7 @@ class StatementPattern(NamedTuple):
 
 
 def derive_pattern(grammar: Grammar, arguments: Mapping[str, int]) -> StatementPattern:
-    """The pattern of a statement, with at most `arguments` arguments by rule.
-
-    A statement with more arguments is not matched: one of them is wrong, and it takes the machine to say so.
-    """
+    """The pattern of a statement; one with more than `arguments` by rule is not matched, and left to the machine."""
     rules: dict[int, tuple[str, int]] = {}
     alternatives = []
     first = 2

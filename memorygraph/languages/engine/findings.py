@@ -64,12 +64,14 @@ def locate_problem(finding: Finding, source: Source) -> Problem:
     return source.problem(shorten(message, MAX_MESSAGE), finding.code, finding.span)
 
 
-def locate_problems(findings: Sequence[Finding], source: Source) -> tuple[Problem, ...]:
-    """Findings at their places, as many as anybody reads."""
-    problems = [locate_problem(finding, source) for finding in findings[:MAX_PROBLEMS]]
-    if len(findings) > MAX_PROBLEMS:
-        message = f"there are more than {MAX_PROBLEMS} problems; these are the first ones"
-        problems.append(source.problem(message, "too-many-problems", findings[MAX_PROBLEMS].span))
+def locate_problems(
+    findings: Sequence[Finding], source: Source, most: int = MAX_PROBLEMS, rest: str = "these are the first ones"
+) -> tuple[Problem, ...]:
+    """Findings at their places, as many as anybody reads; `rest` says what is with the others."""
+    problems = [locate_problem(finding, source) for finding in findings[:most]]
+    if len(findings) > most:
+        message = f"there are more than {MAX_PROBLEMS} problems; {rest}"
+        problems.append(source.problem(message, "too-many-problems", findings[most].span))
     return tuple(problems)
 
 

@@ -1,8 +1,7 @@
 """The seam to textX: a grammar file becomes rules that are plain data.
 
-textX parses the grammar file, and its parser model is lowered to the expressions below; nothing else of textX is used.
-It does not read scripts: it would recurse as deep as they nest, and it is slow. The expressions mean the same as there,
-those of a parsing expression grammar: the first alternative that fits is taken, and a repetition takes all it can.
+textX does not read scripts: it would recurse as deep as they nest, and it is slow. The expressions mean the same as
+there: the first alternative that fits is taken, and a repetition takes all it can.
 """
 
 from __future__ import annotations
@@ -18,50 +17,41 @@ import arpeggio
 from textx import metamodel_from_file
 from textx.const import RULE_COMMON
 
+from memorygraph.languages.engine.syntax import FrozenDataclass
 
-@dataclass(frozen=True)
-class Token:
+
+class Token(FrozenDataclass):
     """A text that matches a pattern; `name` is how messages call it."""
 
     pattern: str
     name: str
 
-    @property
-    def is_literal(self) -> bool:
-        """Whether it is one fixed text, its name."""
-        return self.pattern == re.escape(self.name)
 
-
-@dataclass(frozen=True)
-class Absent:
+class Absent(FrozenDataclass):
     """Nothing is read, and this token must not be next."""
 
     token: Token
 
 
-@dataclass(frozen=True)
-class RuleReference:
+class RuleReference(FrozenDataclass):
     """What another rule reads."""
 
     rule: str
 
 
-@dataclass(frozen=True)
-class Sequence:
+class Sequence(FrozenDataclass):
     """One after the other."""
 
     parts: tuple[Expression, ...]
 
 
-@dataclass(frozen=True)
-class Choice:
+class Choice(FrozenDataclass):
     """The first one that fits."""
 
     options: tuple[Expression, ...]
 
 
-@dataclass(frozen=True)
-class Repetition:
+class Repetition(FrozenDataclass):
     """As many as there are, with a separator between them; `least` and `most` (None: any number) bound it."""
 
     item: Expression
@@ -70,8 +60,7 @@ class Repetition:
     separator: Token | None = None
 
 
-@dataclass(frozen=True)
-class Assigned:
+class Assigned(FrozenDataclass):
     """What `value` reads becomes an attribute of the rule's node, or one more of its items."""
 
     attribute: str
@@ -82,8 +71,7 @@ class Assigned:
 Expression: TypeAlias = Token | Absent | RuleReference | Sequence | Choice | Repetition | Assigned
 
 
-@dataclass(frozen=True)
-class GrammarRule:
+class GrammarRule(FrozenDataclass):
     """A rule; one with a `node` makes a node of its own, the others hand on that of the rule they refer to."""
 
     name: str
@@ -96,12 +84,6 @@ class Grammar:
     """A language as its grammar file defines it: rules, tokens, and what may stand between tokens.
 
     `tokens` are the patterns of all rules that are one regular expression, whether a rule refers to them or not.
-
-    >>> from memorygraph.languages.contextscript import GRAMMAR
-    >>> GRAMMAR.rules["Argument"].body.parts[1]
-    Token(pattern='=', name='=')
-    >>> GRAMMAR.token("Id").fullmatch("a-1") is not None
-    True
     """
 
     path: Path

@@ -1,7 +1,6 @@
 """The machine that reads every language: it matches the rules of a grammar without recursion.
 
-It keeps its own stack, so that no depth of nesting exhausts Python's. It builds a tree from the bottom up, with one
-function for each rule that makes a node.
+It keeps its own stack, so that no depth of nesting exhausts Python's, and builds a tree from the bottom up.
 """
 
 from __future__ import annotations
@@ -13,18 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self, TypeAlias
 
 from memorygraph.errors import Span
-from memorygraph.languages.engine.grammar import (
-    Absent,
-    Assigned,
-    Choice,
-    Expression,
-    GrammarRule,
-    Repetition,
-    RuleReference,
-    Sequence,
-    Token,
-    read_grammar,
-)
+from memorygraph.languages.engine import grammar
 
 MAX_PENDING = 4000  # entries of the machine's stack; an expression in brackets takes some fifteen
 
@@ -68,7 +56,7 @@ END = 9
 Code: TypeAlias = list[tuple[Any, ...]]
 
 
-def compile_rules(rules: Mapping[str, GrammarRule]) -> tuple[Code, dict[str, int]]:
+def compile_rules(rules: Mapping[str, grammar.GrammarRule]) -> tuple[Code, dict[str, int]]:
     """The instructions for the rules of a grammar, and where those of each rule begin."""
     code: Code = [(END,)]
     starts: dict[str, int] = {}
@@ -106,32 +94,32 @@ def first_tokens(code: Code, at: int) -> set[int]:
     raise NotImplementedError("no attempt may succeed without reading anything")
 
 
-def compile_expression(expression: Expression, at: int) -> Code:  # noqa: PLR0911 - one for each kind
+def compile_expression(expression: grammar.Expression, at: int) -> Code:  # noqa: PLR0911 - one for each kind
     """The instructions for an expression, from place `at` on; rules are still called by name."""
     match expression:
-        case Token():
+        case grammar.Token():
             return [(TOKEN, matcher(expression.pattern), None, False, expression.name)]
-        case Absent():
+        case grammar.Absent():
             return [(ABSENT, matcher(expression.token.pattern))]
-        case RuleReference():
+        case grammar.RuleReference():
             return [(CALL, expression.rule)]
-        case Assigned(attribute, many, Token(pattern, name)):
+        case grammar.Assigned(attribute, many, grammar.Token(pattern, name)):
             return [(TOKEN, matcher(pattern), attribute, many, name)]
-        case Assigned(attribute, many, RuleReference(rule)):
+        case grammar.Assigned(attribute, many, grammar.RuleReference(rule)):
             return [(CALL, rule), (ASSIGN, attribute, many)]
-        case Sequence():
+        case grammar.Sequence():
             code: Code = []
             for part in expression.parts:
                 code += compile_expression(part, at + len(code))
             return code
-        case Choice():
+        case grammar.Choice():
             return compile_choice(expression.options, at)
-        case Repetition():
+        case grammar.Repetition():
             return compile_repetition(expression, at)
     raise NotImplementedError(f"no instructions for {expression}")
 
 
-def compile_choice(options: tuple[Expression, ...], at: int) -> Code:
+def compile_choice(options: tuple[grammar.Expression, ...], at: int) -> Code:
     """Try one option after the other; the last one is no attempt, since nothing is left after it."""
     if len(options) == 1:
         return compile_expression(options[0], at)
@@ -141,7 +129,7 @@ def compile_choice(options: tuple[Expression, ...], at: int) -> Code:
     return [(TRY, rest_at), *first, (DONE, rest_at + len(rest)), *rest]
 
 
-def compile_repetition(repetition: Repetition, at: int) -> Code:
+def compile_repetition(repetition: grammar.Repetition, at: int) -> Code:
     """Try the item, or the separator and the item, until the attempt fails."""
     item, separator = repetition.item, repetition.separator
     if repetition.most == 1:
@@ -149,10 +137,10 @@ def compile_repetition(repetition: Repetition, at: int) -> Code:
         after = at + len(code) + 2
         return [(TRY, after), *code, (DONE, after)]
     if separator and not repetition.least:
-        return compile_repetition(Repetition(Repetition(item, 1, separator=separator), 0, most=1), at)
+        return compile_repetition(grammar.Repetition(grammar.Repetition(item, 1, separator=separator), 0, most=1), at)
     first = compile_expression(item, at) if repetition.least else []
     head = at + len(first) + 1
-    more = compile_expression(Sequence((separator, item)) if separator else item, head)
+    more = compile_expression(grammar.Sequence((separator, item)) if separator else item, head)
     return [*first, (TRY, head + len(more) + 1), *more, (DONE, head - 1)]
 
 
@@ -166,7 +154,7 @@ class Machine:
     Read(value=['ab', 'cd'], end=6)
     """
 
-    def __init__(self, rules: Mapping[str, GrammarRule], layout: str) -> None:
+    def __init__(self, rules: Mapping[str, grammar.GrammarRule], layout: str) -> None:
         self.rules = frozenset(rules)
         self._code, self._starts = compile_rules(rules)
         self.layout = re.compile(layout)
@@ -174,8 +162,8 @@ class Machine:
     @classmethod
     def from_file(cls, path: Path, *roots: str) -> Self:
         """The machine for a grammar file; it reads the rule `Program`, and the other `roots`."""
-        grammar = read_grammar(path, *roots)
-        return cls(grammar.rules, grammar.layout)
+        found = grammar.read_grammar(path, *roots)
+        return cls(found.rules, found.layout)
 
     def layout_end(self, text: str, position: int) -> int:
         """Where the blanks and comments at a position end."""

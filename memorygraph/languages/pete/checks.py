@@ -1,8 +1,7 @@
 """The checks of a log without syntax errors.
 
 A context knows the handles that it was passed, its own name, what it instantiates, the variables that it asked for,
-and the contexts in it that have ended; and every context knows the faculties that were called before, by their names.
-Source: the rulings on PETE's grammar, 7, 12 and 16, and its sample log.
+the contexts in it that have ended, and all faculties that were called before. Source: PETE's rulings 7, 12 and 16.
 """
 
 from __future__ import annotations
@@ -10,8 +9,9 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 from memorygraph.errors import MAX_PROBLEMS, Source, Span
 from memorygraph.languages.agentscript.names import suggestion
@@ -57,58 +57,46 @@ class _Checks:
 
     def take(self, item: syntax.Item) -> None:
         """Check the next item of the log."""
-        match item:
-            case syntax.Opening():
-                self._open(item)
-            case syntax.Closing():
-                closed = self._frames.pop().context.name
-                if self._frames:
-                    self._frames[-1].known.add(closed)
-            case _:
-                self._state(item)
-
-    def _state(self, statement: syntax.Statement) -> None:
-        match statement:
-            case syntax.Tldr():
-                self._sum_up(statement)
-            case syntax.Instantiation():
-                self._instantiate(statement)
-            case syntax.Abbreviation():
-                self._abbreviated(statement)
-            case syntax.Fact(predication) | syntax.Question(predication):
-                self._said([predication])
-                self._frames[-1].known.update(
-                    one.name for one in _leaves([predication]) if isinstance(one, syntax.Variable)
-                )
-            case syntax.Rule():
-                self._rule(statement)
-            case _:
-                pass
-        if isinstance(statement, (syntax.Command, syntax.Question)):
-            self._data(statement)
-        if isinstance(statement, syntax.Command) and statement.faculty is not None:
-            self._faculties.add(statement.faculty)
-
-    def _instantiate(self, statement: syntax.Instantiation) -> None:
-        if isinstance(statement.value, syntax.Memory):
-            self._address(statement.value)
-        elif isinstance(statement.value, syntax.Abbreviation):
-            self._abbreviated(statement.value)
-        self._frames[-1].known.add(statement.ref.name)
-
-    def _open(self, context: syntax.Opening) -> None:
+        if isinstance(item, syntax.Closing):
+            self._bind([self._frames.pop().context.name])
+            return
         if self._frames:
-            self._passed(context.name, context.refs)
-        self._frames.append(_Frame(context, {syntax.SELF, context.name, *(ref.name for ref in context.refs)}))
+            self._check_parts(item)
+        if isinstance(item, syntax.Opening):
+            self._frames.append(_Frame(item, {syntax.SELF, item.name, *(ref.name for ref in item.refs)}))
+            return
+        match item:
+            case syntax.Tldr():
+                self._sum_up(item)
+            case syntax.Rule():
+                self._rule(item)
+            case syntax.Fact(predication) | syntax.Question(predication):
+                self._bind(_variables([predication]))
+            case syntax.Command(faculty=str(faculty)):
+                self._faculties.add(faculty)
+            case syntax.Abbreviation(name):
+                self._bind([name])
+            case syntax.Instantiation(ref, value):
+                self._bind([ref.name, value.name] if isinstance(value, syntax.Abbreviation) else [ref.name])
 
-    def _abbreviated(self, item: syntax.Abbreviation) -> None:
-        self._passed(item.name, item.refs)
-        self._address(item.memory)
-        self._frames[-1].known.add(item.name)
+    def _bind(self, handles: Iterable[str]) -> None:
+        """Let the innermost open context know handles."""
+        if self._frames:
+            self._frames[-1].known.update(handles)
 
-    def _passed(self, name: str, refs: Iterable[syntax.Ref]) -> None:
-        for ref in refs:
-            self._known(ref, f"so the context `{name}` cannot be passed it")
+    def _check_parts(self, item: syntax.Item) -> None:
+        """Check the handles that an item uses, its addresses and its values."""
+        consequence = ""
+        for part in syntax.walk(item):
+            match part:
+                case syntax.Opening(name) | syntax.Abbreviation(name):
+                    consequence = f", so the context `{name}` cannot be passed it"
+                case syntax.Ref() if not isinstance(item, syntax.Instantiation) or part is not item.ref:
+                    self._known(part, consequence)
+                case syntax.Memory():
+                    self._address(part)
+                case syntax.Value():
+                    self._value(part)
 
     def _sum_up(self, tldr: syntax.Tldr) -> None:
         frame = self._frames[-1]
@@ -118,41 +106,20 @@ class _Checks:
         frame.tldr = frame.tldr or tldr
 
     def _rule(self, rule: syntax.Rule) -> None:
-        self._said([rule.head, *rule.body])
-        bound = {one.name for one in _leaves(rule.body) if isinstance(one, syntax.Variable)}
-        for one in _leaves([rule.head]):
-            if isinstance(one, syntax.Variable) and one.name not in bound:
-                bound.add(one.name)
-                near = suggestion(f"_{one.name}", [f"_{name}" for name in bound - {one.name}])
-                message = f"the variable `_{one.name}` of this rule stands in no condition after `if`{near}"
-                self.findings.append(Finding(message, "unbound-variable", one.span))
+        bound = set(_variables(rule.body))
+        for name, variable in _variables([rule.head]).items():
+            if name not in bound:
+                near = suggestion(f"_{name}", [f"_{other}" for other in bound])
+                message = f"the variable `_{name}` of this rule stands in no condition after `if`{near}"
+                self.findings.append(Finding(message, "unbound-variable", variable.span))
+                bound.add(name)
 
-    def _said(self, predications: Iterable[syntax.Predication]) -> None:
-        for one in _leaves(predications):
-            match one:
-                case syntax.Ref():
-                    self._known(one)
-                case syntax.Memory():
-                    self._address(one)
-                case syntax.Value():
-                    self._value(one)
-                case _:
-                    pass
-
-    def _data(self, item: syntax.Command | syntax.Question) -> None:
-        if isinstance(item, syntax.Command) and item.arguments is not None:
-            self._value(item.arguments)
-        if item.feedback is not None:
-            self._value(item.feedback.data)
-
-    def _known(self, ref: syntax.Ref, consequence: str = "") -> None:
+    def _known(self, ref: syntax.Ref, consequence: str) -> None:
         """A handle that its context does not know; it is said once."""
         frame = self._frames[-1]
         if ref.name in frame.known or ref.name in self._faculties:
             return
-        message = f"the context `{frame.context.name}` does not know `&{ref.name}`"
-        if consequence:
-            message += f", {consequence}"
+        message = f"the context `{frame.context.name}` does not know `&{ref.name}`{consequence}"
         if any(ref.name in outer.known for outer in self._frames[:-1]):
             passed = ", ".join(f"&{name}" for name in (*(one.name for one in frame.context.refs), ref.name))
             message += f"; pass it: context {frame.context.name}({passed})"
@@ -173,29 +140,18 @@ class _Checks:
             for found in _NUMBER.finditer(value.text):
                 if found[1] and (len(found[1]) > MAX_NUMBER or math.isinf(float(found[1]))):
                     message = f"this number is too large; one has at most {MAX_NUMBER} digits"
-                    self.findings.append(Finding(message, "invalid-number", _inside(value, found[1], self._source)))
+                    start = self._source.text.find(found[1], *value.span)
+                    self.findings.append(Finding(message, "invalid-number", Span(start, start + len(found[1]))))
                     return
         if _MAYBE_HALF.search(value.text) and _HALF.search(json.dumps(value.value, ensure_ascii=False)):
             message = "an escape in this value is half a character, and cannot be stored"
             self.findings.append(Finding(message, "encoding", value.span))
 
 
-def _inside(value: syntax.Value, token: str, source: Source) -> Span:
-    """Where a token of a value stands."""
-    start = source.text.find(token, *value.span)
-    return Span(start, start + len(token))
-
-
-def _leaves(predications: Iterable[syntax.Predication]) -> Iterator[syntax.Argument]:
-    """The subjects and objects of predications, those within abstractions too, in the order of the text."""
-    waiting: list[syntax.Predication | syntax.Argument] = [*predications]
-    waiting.reverse()
-    while waiting:
-        one = waiting.pop()
-        match one:
-            case syntax.Predication():
-                waiting += [one.object, one.subject]
-            case syntax.Abstraction():
-                waiting += one.predications[::-1]
-            case _:
-                yield one
+def _variables(predications: Iterable[syntax.Predication]) -> dict[str, syntax.Variable]:
+    """The variables in predications by their names, each where it stands first."""
+    found: dict[str, syntax.Variable] = {}
+    for part in chain.from_iterable(map(syntax.walk, predications)):
+        if isinstance(part, syntax.Variable):
+            found.setdefault(part.name, part)
+    return found

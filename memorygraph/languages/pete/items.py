@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from memorygraph.errors import Span
@@ -17,17 +17,22 @@ MACHINE = Machine(GRAMMAR.rules, GRAMMAR.layout)
 RESERVED = frozenset(re.findall(r"[a-z]+(?=[|)])", GRAMMAR.tokens["Identifier"].partition(")(?!")[0] + ")"))
 
 BLANKS = " \t\r\n"
-_ANSWERED = frozenset({syntax.Command, syntax.Question})
+MAX_ADDRESS = 18  # digits; a longer number is no address of ours
 MAX_NESTING = 100  # levels of brackets in a value, and of `that` in a predication
 
 _JSON_PIECE = re.compile(r'("(?:[^"\\]++|\\.)*+")|[ \t\r\n]++|([,:])')
 _BRACKET = re.compile(r'"(?:[^"\\]++|\\.)*+"|([\[{])|([\]}])')
 
 
-def read_item(text: str, builds: Mapping[str, Build], position: int, rule: str = "Item") -> Read | Stopped:
+def read_item(text: str, position: int = 0, rule: str = "Item") -> Read | Stopped:
     """The item at a position, or where it could not be read; what nests too deep is not read."""
+
+    def build_value(_: Fields, span: Span) -> syntax.Value:
+        return syntax.Value(canonical(text[span.start : span.end]), span=span)
+
+    builds = {**_BUILDS, "Value": build_value, "Structure": build_value}
     result = MACHINE.read(text, rule, builds, position)
-    if isinstance(result, Read) and type(result.value) in _ANSWERED:
+    if isinstance(result, Read) and isinstance(result.value, syntax.Command | syntax.Question):
         result = find_broken_end(text, builds, result) or result
     if isinstance(result, Read):
         start, end = result.value.span
@@ -35,15 +40,6 @@ def read_item(text: str, builds: Mapping[str, Build], position: int, rule: str =
         if place is not None:
             return Stopped(place, (), Span(place, place + 1), deep=True)
     return result
-
-
-def builds_for(text: str) -> Mapping[str, Build]:
-    """What makes the values of the rules, for one text."""
-
-    def value(_: Fields, span: Span) -> syntax.Value:
-        return syntax.Value(canonical(text[span.start : span.end]), span=span)
-
-    return {**_BUILDS, "Value": value, "Structure": value}
 
 
 def canonical(json: str) -> str:
@@ -73,13 +69,10 @@ def find_too_deep(item: syntax.PeteSyntax, text: str) -> int | None:
     """Where an item nests deeper than we go."""
     start, end = item.span
     if text.count("[", start, end) + text.count("{", start, end) > MAX_NESTING:
-        waiting = [item]
-        while waiting:
-            one = waiting.pop()
-            place = find_deep_bracket(text, one.span) if isinstance(one, syntax.Value) else None
+        for part in syntax.walk(item):
+            place = find_deep_bracket(text, part.span) if isinstance(part, syntax.Value) else None
             if place is not None:
                 return place
-            waiting += parts_in(one)
     return find_deep_abstraction(item) if text.count("that", start, end) > MAX_NESTING else None
 
 
@@ -101,26 +94,8 @@ def find_deep_abstraction(item: syntax.PeteSyntax) -> int | None:
         depth += isinstance(one, syntax.Abstraction)
         if depth > MAX_NESTING:
             return one.span.start
-        waiting += [(part, depth) for part in parts_in(one)]
+        waiting += [(part, depth) for part in syntax.parts_in(one)]
     return None
-
-
-def parts_in(node: syntax.PeteSyntax) -> list[syntax.PeteSyntax]:
-    """What a piece of syntax consists of."""
-    parts: list[syntax.PeteSyntax] = []
-    for value in vars(node).values():
-        parts += [one for one in (value if type(value) is tuple else (value,)) if isinstance(one, syntax.PeteSyntax)]
-    return parts
-
-
-def refs_in(fields: Fields) -> tuple[syntax.Ref, ...]:
-    """The handles in parentheses."""
-    return tuple(fields.get("refs", ()))
-
-
-def build_abbreviation(fields: Fields, span: Span) -> syntax.Abbreviation:
-    """Build a `Abbreviation` from its fields."""
-    return syntax.Abbreviation(fields["name"], refs_in(fields), fields["memory"], fields.get("tldr"), span=span)
 
 
 def join_predications(fields: Fields, first: str) -> tuple[tuple[syntax.Predication, ...], tuple[str, ...]]:
@@ -129,48 +104,34 @@ def join_predications(fields: Fields, first: str) -> tuple[tuple[syntax.Predicat
     return (fields[first], *(other for _, other in others)), tuple(word for word, _ in others)
 
 
+def build_context(cls: Callable[..., syntax.Opening | syntax.Abbreviation], *names: str) -> Build:
+    """A build of what begins with the name of a context and its handles."""
+    return lambda fields, span: cls(fields["name"], tuple(fields.get("refs", ())), *map(fields.get, names), span=span)
+
+
 def build_sentence(fields: Fields, span: Span) -> syntax.Fact | syntax.Question | syntax.Rule:
     """Build the fact, the question or the rule that a sentence is."""
-    predication: syntax.Predication = fields["predication"]
     kind, *details = fields["continuation"]
-    if kind is syntax.Fact:
-        return syntax.Fact(predication, span=span)
-    if kind is syntax.Question:
-        return syntax.Question(predication, *details, span=span)
-    return syntax.Rule(predication, *details, span=span)
+    sentence: syntax.Fact | syntax.Question | syntax.Rule = kind(fields["predication"], *details, span=span)
+    return sentence
 
 
 def build_memory(fields: Fields, span: Span) -> syntax.Memory:
-    """Build a `Memory` from its fields."""
+    """Build an address; one with too many digits becomes the first that is too large."""
     digits = fields["address"].removeprefix("memory:")
-    return syntax.Memory(int(digits[:MAX_ADDRESS]) if len(digits) <= MAX_ADDRESS else 10**MAX_ADDRESS, span=span)
-
-
-def build_predication(fields: Fields, span: Span) -> syntax.Predication:
-    """Build a `Predication` from its fields."""
-    return syntax.Predication(
-        fields["subject"], fields["predicate"], fields["object"], fields.get("negator"), span=span
-    )
+    return syntax.Memory(int(digits) if len(digits) <= MAX_ADDRESS else 10**MAX_ADDRESS, span=span)
 
 
 def build_command(fields: Fields, span: Span) -> syntax.Command:
-    """Build a `Command` from its fields."""
-    faculty = fields.get("faculty")
-    return syntax.Command(
-        fields["procedure"],
-        faculty and faculty[1:],
-        fields.get("arguments"),
-        fields.get("feedback"),
-        span=span,
-    )
+    """Build a command, whose faculty is named without its sign."""
+    faculty = fields.get("faculty", "")[1:] or None
+    return syntax.Command(fields["procedure"], faculty, fields.get("arguments"), fields.get("feedback"), span=span)
 
-
-MAX_ADDRESS = 18  # digits; a longer number is no address of ours
 
 _BUILDS: Mapping[str, Build] = {
-    "Opening": lambda fields, span: syntax.Opening(fields["name"], refs_in(fields), span=span),
-    "Closing": lambda _, span: syntax.Closing(span=span),
-    "Abbreviation": build_abbreviation,
+    "Opening": build_context(syntax.Opening),
+    "Closing": build_from_fields(syntax.Closing),
+    "Abbreviation": build_context(syntax.Abbreviation, "memory", "tldr"),
     "LineComment": lambda fields, span: syntax.Comment(fields["text"][2:].rstrip("\r"), span=span),
     "SensorReport": lambda fields, span: syntax.SensorReport(fields["text"][2:].rstrip("\r"), span=span),
     "Tldr": build_from_fields(syntax.Tldr, "text"),
@@ -180,7 +141,7 @@ _BUILDS: Mapping[str, Build] = {
     "Said": lambda *_: (syntax.Fact,),
     "Asked": lambda fields, _: (syntax.Question, fields.get("feedback")),
     "Inferred": lambda fields, _: (syntax.Rule, *join_predications(fields, "body")),
-    "Predication": build_predication,
+    "Predication": build_from_fields(syntax.Predication, "subject", "predicate", "object", "negator"),
     "AndPredication": lambda fields, _: (fields["conjunction"], fields["predication"]),
     "Abstraction": lambda fields, span: syntax.Abstraction(*join_predications(fields, "predication"), span=span),
     "Command": build_command,

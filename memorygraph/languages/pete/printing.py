@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from memorygraph.languages.pete import syntax
 
@@ -18,110 +19,66 @@ def print_pete(program: syntax.PeteProgram) -> str:
       }
       set
     """
-    return "".join(_lines(program.items))
-
-
-def _lines(items: Iterable[syntax.Item]) -> Iterable[str]:
+    lines: list[str] = []
     depth = 0
-    for item in items:
+    for item in program.items:
         depth -= isinstance(item, syntax.Closing)
-        yield f"{'  ' * depth}{print_item(item)}\n"
+        lines.append(f"{'  ' * depth}{print_item(item)}\n")
         depth += isinstance(item, syntax.Opening)
+    return "".join(lines)
 
 
-def print_item(item: syntax.Item | syntax.Feedback) -> str:
-    """The text of one item, without blanks around it.
+def print_item(item: syntax.PeteSyntax | None, before: str = "") -> str:
+    """The text of one item or a part of one, without blanks around it; what is not there has none.
 
     >>> print_item(syntax.Command("set", "fan", syntax.Value('{"speed": 2}')))
     '@fan, set {"speed": 2}'
     """
-    match item:
-        case syntax.Fact():
-            text = f"{_predication(item.predication)}."
-        case syntax.Question():
-            text = f"{_predication(item.predication)}?{_answer(item.feedback)}"
-        case syntax.Rule():
-            text = f"{_predication(item.head)} if {_joined(item.body, item.conjunctions)}."
-        case syntax.Command():
-            text = _command(item)
-        case syntax.Feedback():
-            text = f">> {item.data.text}"
-        case syntax.Opening():
-            text = f"{_head(item)} {{"
-        case syntax.Closing():
-            text = "}"
-        case _:
-            text = _remark(item)
-    return text
+    return before + _PRINTERS[type(item)](item) if item else ""
 
 
-def _remark(
-    item: syntax.Abbreviation
-    | syntax.Tldr
-    | syntax.Comment
-    | syntax.SensorReport
-    | syntax.Annotation
-    | syntax.Instantiation,
-) -> str:
-    """The text of a statement that is neither said nor asked."""
-    match item:
-        case syntax.Abbreviation():
-            text = f"{_head(item)} = {_argument(item.memory)}" + (f" {_nlp(item.tldr)}" if item.tldr else "")
-        case syntax.Tldr():
-            text = f"tl;dr {_nlp(item.text)}"
-        case syntax.Comment():
-            text = f"//{item.text}"
-        case syntax.SensorReport():
-            text = f"!!{item.text}"
-        case syntax.Annotation():
-            text = f"@[{item.text or ' '}]"
-        case syntax.Instantiation(ref, syntax.Nlp() as described):
-            text = f"&{ref.name} = {_nlp(described)}"
-        case syntax.Instantiation(ref, syntax.Memory() as memory):
-            text = f"&{ref.name} = {_argument(memory)}"
-        case syntax.Instantiation(ref, syntax.Abbreviation() as abbreviation):
-            text = f"&{ref.name} = {_remark(abbreviation)}"
-    return text
+def print_head(item: syntax.Opening | syntax.Abbreviation) -> str:
+    """The name of a context, and what it is passed."""
+    return f"context {item.name}({', '.join(map(print_item, item.refs))})"
 
 
-def _head(item: syntax.Opening | syntax.Abbreviation) -> str:
-    return f"context {item.name}({', '.join(f'&{ref.name}' for ref in item.refs)})"
-
-
-def _nlp(nlp: syntax.Nlp) -> str:
-    return f"/*{nlp.text}*/"
-
-
-def _command(command: syntax.Command) -> str:
-    called = f"@{command.faculty}, {command.procedure}" if command.faculty else command.procedure
-    return called + (f" {command.arguments.text}" if command.arguments else "") + _answer(command.feedback)
-
-
-def _answer(feedback: syntax.Feedback | None) -> str:
-    return f" {print_item(feedback)}" if feedback else ""
-
-
-def _joined(predications: tuple[syntax.Predication, ...], conjunctions: tuple[str, ...]) -> str:
-    others = (f" {word} {_predication(one)}" for word, one in zip(conjunctions, predications[1:], strict=True))
-    return _predication(predications[0]) + "".join(others)
-
-
-def _predication(predication: syntax.Predication) -> str:
+def print_predication(predication: syntax.Predication) -> str:
+    """A predication without what ends it."""
     negator = "" if predication.negator is None else "!" if predication.negator == "!" else f"{predication.negator} "
-    subject, object_ = _argument(predication.subject), _argument(predication.object)
-    return f"{subject} {negator}{predication.predicate} {object_}"
+    return f"{print_item(predication.subject)} {negator}{predication.predicate} {print_item(predication.object)}"
 
 
-def _argument(argument: syntax.Argument) -> str:
-    match argument:
-        case syntax.Ref(name):
-            text = f"&{name}"
-        case syntax.Variable(name):
-            text = f"_{name}"
-        case syntax.Memory(address):
-            text = f"memory:{address}"
-        case syntax.Value(value):
-            text = value
-        case syntax.Abstraction(predications, conjunctions):
-            text = f"that {_joined(predications, conjunctions)}"
-    return text
+def join_predications(predications: tuple[syntax.Predication, ...], conjunctions: tuple[str, ...]) -> str:
+    """Predications with the conjunctions between them."""
+    others = (f" {word} {print_item(one)}" for word, one in zip(conjunctions, predications[1:], strict=True))
+    return print_item(predications[0]) + "".join(others)
+
+
+def print_command(command: syntax.Command) -> str:
+    """A command with its arguments and what answered it."""
+    called = f"@{command.faculty}, {command.procedure}" if command.faculty else command.procedure
+    return called + print_item(command.arguments, " ") + print_item(command.feedback, " ")
+
+
+_PRINTERS: Mapping[type, Callable[[Any], str]] = {
+    syntax.Ref: lambda ref: f"&{ref.name}",
+    syntax.Variable: lambda variable: f"_{variable.name}",
+    syntax.Memory: lambda memory: f"memory:{memory.address}",
+    syntax.Nlp: lambda nlp: f"/*{nlp.text}*/",
+    syntax.Value: lambda value: value.text,
+    syntax.Abstraction: lambda that: f"that {join_predications(that.predications, that.conjunctions)}",
+    syntax.Predication: print_predication,
+    syntax.Feedback: lambda feedback: f">> {feedback.data.text}",
+    syntax.Opening: lambda opening: f"{print_head(opening)} {{",
+    syntax.Closing: lambda _: "}",
+    syntax.Abbreviation: lambda item: f"{print_head(item)} = {print_item(item.memory)}{print_item(item.tldr, ' ')}",
+    syntax.Tldr: lambda tldr: f"tl;dr {print_item(tldr.text)}",
+    syntax.Comment: lambda comment: f"//{comment.text}",
+    syntax.SensorReport: lambda report: f"!!{report.text}",
+    syntax.Annotation: lambda annotation: f"@[{annotation.text or ' '}]",
+    syntax.Instantiation: lambda item: f"{print_item(item.ref)} = {print_item(item.value)}",
+    syntax.Fact: lambda fact: f"{print_item(fact.predication)}.",
+    syntax.Question: lambda question: f"{print_item(question.predication)}?{print_item(question.feedback, ' ')}",
+    syntax.Rule: lambda rule: f"{print_item(rule.head)} if {join_predications(rule.body, rule.conjunctions)}.",
+    syntax.Command: print_command,
+}

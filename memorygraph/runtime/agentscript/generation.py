@@ -1,8 +1,4 @@
-"""`generate`: the declared context becomes a prompt, and the model's answer a checked object.
-
-Source: seeds/agentscript.txt (context construction model, trace requirements) and specs/agentscript.md, sections 4, 5
-and 7.
-"""
+"""`generate`: the declared context becomes a prompt, and the model's answer a checked object."""
 
 from __future__ import annotations
 
@@ -15,9 +11,8 @@ from typing import Any
 from uuid import uuid4
 
 from memorygraph.budget import Budget
-from memorygraph.context.items import ContextSource, Unused, build_items
-from memorygraph.context.layers import Prompt, system_layer
 from memorygraph.context.origins import copy_value
+from memorygraph.context.prompt import ContextSource, Prompt, Unused, build_items, system_layer
 from memorygraph.context.rendering import render
 from memorygraph.errors import MemoryGraphError, ModelError
 from memorygraph.languages.agentscript import syntax
@@ -36,11 +31,10 @@ Evaluate = Callable[[syntax.Expression, BlockScope], Any]
 
 
 class Models:
-    """The models of a run: opened at their first call, one for each address, and closed with the run.
+    """The models of a run, each opened at its first call, and closed with the run.
 
-    `chosen` replaces the model that a program names. It is a name for the endpoint of OPENAI_BASE_URL, or an address
-    such as `ollama://host:port/model`. With `mock` no model is called: every answer is the smallest object of the
-    wanted shape.
+    `chosen` replaces the model that a program names, by a name for OPENAI_BASE_URL or by an address. With `mock` none
+    is called: every answer is the smallest object of the wanted shape.
     """
 
     def __init__(self, chosen: str | None = None, *, mock: bool = False) -> None:
@@ -184,7 +178,8 @@ class Generation:
         """Ask the model until its answer has the wanted shape, telling it each time what did not fit."""
         instruction = record.instruction
         for attempt in range(1, attempts + 1):
-            messages, at = replace(record.prompt, instruction=render(instruction)).messages(), utc_now()
+            messages = replace(record.prompt, instruction=render(instruction)).messages()
+            at = datetime.now(UTC).isoformat()
             record.tried = attempt
             max_tokens = record.budget.limit if record.budget else None
             completion = self.models.complete(record.model, messages, fields, max_tokens)
@@ -223,7 +218,7 @@ def build_generation(
         ContextSource(
             print_expression(declared.use.value),
             require_data(evaluate(declared.use.value, declared.scope), "come into a prompt"),
-            Budget.parse(declared.use.budget.text) if declared.use.budget else None,
+            budget_of(declared.use),
         )
         for declared in visible
     )
@@ -244,7 +239,7 @@ def build_generation(
         unused=tuple(find_unused(expression, scope, visible)),
         budget=Budget.parse(limit.text) if isinstance(limit, syntax.NumberLiteral) else None,
         debug=literal_option(options, "debug", default=False),
-        at=utc_now(),
+        at=datetime.now(UTC).isoformat(),
         identity=identity,
     )
 
@@ -267,15 +262,15 @@ def find_unused(generate: syntax.Generate, scope: BlockScope, visible: Sequence[
             reason = "it is declared after this generate"
         else:
             reason = "the run did not come to its declaration"
-        yield describe_unused(use, reason)
+        yield Unused(print_expression(use.value), budget_of(use), reason)
     for declared in scope.call.caller:
-        yield describe_unused(declared.use, "the context of a caller does not reach what it calls")
+        reason = "the context of a caller does not reach what it calls"
+        yield Unused(print_expression(declared.use.value), budget_of(declared.use), reason)
 
 
-def describe_unused(use: syntax.Use, reason: str) -> Unused:
-    """A declared source that is not in the prompt, for the trace."""
-    budget = Budget.parse(use.budget.text) if use.budget else None
-    return Unused(print_expression(use.value), budget, reason)
+def budget_of(use: syntax.Use) -> Budget | None:
+    """The budget of a declared source, if it has one."""
+    return Budget.parse(use.budget.text) if use.budget else None
 
 
 def find_uses(node: syntax.AgentScriptSyntax) -> Iterator[syntax.Use]:
@@ -285,8 +280,3 @@ def find_uses(node: syntax.AgentScriptSyntax) -> Iterator[syntax.Use]:
             yield part
         elif not isinstance(part, syntax.Expression):
             yield from find_uses(part)
-
-
-def utc_now() -> str:
-    """The time now, in ISO 8601."""
-    return datetime.now(UTC).isoformat()

@@ -1,6 +1,5 @@
-"""The interpreter of AgentScript: what its statements and expressions do.
+"""The interpreter of AgentScript: each kind of syntax has one method, or a line of a table.
 
-Every kind of syntax has one method here, or a line of a table. Errors carry their place in the program.
 Source: specs/agentscript.md, section 4; seeds/agentscript.txt wins where they differ.
 """
 
@@ -10,13 +9,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, cast
 
-from memorygraph.budget import Budget
 from memorygraph.context.origins import copy_value
 from memorygraph.errors import ConnectionError, MemoryGraphError, ModelError, ScriptError
 from memorygraph.languages.agentscript import syntax
 from memorygraph.languages.agentscript.printing import print_expression
 from memorygraph.runtime.agentscript import values
-from memorygraph.runtime.agentscript.generation import Generation
+from memorygraph.runtime.agentscript.generation import Generation, budget_of
 from memorygraph.runtime.agentscript.scope import Activation, BlockScope
 from memorygraph.runtime.agentscript.values import AgentValue, FunctionValue, describe_value, is_true, require_data
 from memorygraph.runtime.memories import ImportedMemory
@@ -105,8 +103,8 @@ class Interpreter:
     def execute_use(self, use: syntax.Use, scope: BlockScope) -> None:
         """Declare a context source."""
         scope.declare(use)
-        budget = Budget.parse(use.budget.text).as_dict() if use.budget else None
-        self.trace.add("use", {"source": print_expression(use.value), "budget": budget})
+        budget = budget_of(use)
+        self.trace.add("use", {"source": print_expression(use.value), "budget": budget.as_dict() if budget else None})
 
     def execute_evaluation(self, statement: syntax.ExpressionStatement, scope: BlockScope) -> None:
         """Evaluate an expression for its effects."""
@@ -119,7 +117,11 @@ class Interpreter:
             scope.assign(statement.target.name, value)
             return
         target = cast("syntax.Member", statement.target)
-        values.assign_member(self.evaluate(target.value, scope), target.name, value)
+        owner = self.evaluate(target.value, scope)
+        if not isinstance(owner, dict):
+            message = f"{describe_value(owner)} has no fields that could be set"
+            raise ValueProblem(message, "invalid-assignment-target")
+        owner[target.name] = value
 
     def execute_if(self, statement: syntax.If, scope: BlockScope) -> ReturnedValue | None:
         """Execute the block that the condition chooses."""
@@ -202,7 +204,10 @@ class Interpreter:
             case AgentValue():
                 return self.call_agent(target, name, arguments, scope)
             case list() if name == "add":
-                return values.add_to_list(target, arguments)
+                if len(arguments) != 1:
+                    raise ValueProblem(f"`add` takes one item, and not {len(arguments)}", "invalid-argument-count")
+                target.append(arguments[0])
+                return target
             case dict() if isinstance(target.get(name), FunctionValue):
                 return self.call(target[name], arguments, scope)
         raise ValueProblem(f"{describe_value(target)} has no method `{name}`", "not-callable")

@@ -4,136 +4,109 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from contextlib import closing
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from memorygraph.context.origins import copy_value
 from memorygraph.errors import MemoryGraphError, Problem, ProgramError, ScriptError, Source
-from memorygraph.languages.agentscript.syntax import AgentScriptProgram, FunctionParameter
+from memorygraph.languages.agentscript.syntax import AgentScriptProgram, Field, FunctionParameter
+from memorygraph.llm.structured import is_of_kind
 from memorygraph.runtime.agentscript.generation import Generation, GenerationRecord, Models
 from memorygraph.runtime.agentscript.interpreter import Interpreter, find_function
 from memorygraph.runtime.agentscript.store import AgentRunStore
 from memorygraph.runtime.agentscript.units import Unit, UnitLoader
 from memorygraph.runtime.agentscript.values import FunctionValue, describe_value, require_data
-from memorygraph.runtime.depth import deep_calls
 from memorygraph.runtime.memories import GraphClient
-from memorygraph.runtime.runs import RunRequest, RunResult, Trace
-
-FIELD_TYPES: dict[str, type | tuple[type, ...]] = {
-    "string": str,
-    "number": (int, float),
-    "boolean": bool,
-    "list": list,
-    "json": object,
-}
-
-
-@dataclass(frozen=True)
-class AgentRun:
-    """One run of a program, as its request says; `graph` keeps its record."""
-
-    graph: GraphClient
-    request: RunRequest
-
-    def run(self, program: AgentScriptProgram) -> RunResult:
-        """Run a program whose files lie in the folder of the request.
-
-        Raises:
-            ScriptError: the program is wrong, or its input is; nothing was done.
-            ProgramError: something in it cannot be done; it is a ScriptError too.
-            ModelError: a model endpoint failed.
-        """
-        request = self.request
-        folder = request.folder.resolve()
-        loader = UnitLoader(folder, request.permissions, self.graph)
-        models = Models(request.model, mock=request.mock)
-        file = program.source.file
-        try:
-            unit = loader.load(program, folder, (Path(file).resolve(),) if file else ())
-            return self.run_unit(unit, models)
-        finally:
-            models.close()
-            loader.close()
-
-    def run_unit(self, unit: Unit, models: Models) -> RunResult:
-        """Call the entry function of a unit with the input, and store the record of the run."""
-        function = self.find_entry(unit)
-        trace = Trace(self.request.listener)
-        given = self.complete_input(function, trace)
-        arguments = bind_input(function, given, unit.source)
-        text = unit.source.text
-        store = AgentRunStore(self.graph.scope)
-        store.begin(
-            {
-                "language": "agentscript",
-                "file": unit.source.file,
-                "program": text,
-                "program_hash": hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest(),
-                "agent": function.agent.name,
-                "function": function.name,
-                "input": given,
-            }
-        )
-        steps: list[dict[str, Any]] = []
-
-        def add(record: GenerationRecord) -> None:
-            steps.append(record.as_step())
-            store.add(record)
-
-        interpreter = Interpreter(Generation(models, trace, self.request.max_steps, add))
-        end: dict[str, Any] = {"status": "failed", "trace": trace.events}
-        try:
-            with deep_calls():
-                value = copy_result(interpreter.call(function, arguments), function)
-            end = {"status": "done", "value": value, "trace": trace.events}
-        except ScriptError as error:
-            end["error"] = str(error)
-            raise ProgramError(error.problems) from error
-        except MemoryGraphError as error:
-            end["error"] = str(error)
-            raise
-        finally:
-            store.end(end)
-        return RunResult(value, trace.events, steps, store.conversation, store.id)
-
-    def find_entry(self, unit: Unit) -> FunctionValue:
-        """Find the function that the run begins with."""
-        agent, function = self.request.agent, self.request.function
-        if agent is None:
-            return find_function(unit.main, function)
-        if agent not in unit.agents:
-            known = ", ".join(f"`{name}`" for name in unit.agents)
-            raise MemoryGraphError(f"the program has no agent `{agent}`; its agents: {known}")
-        return find_function(unit.agents[agent], function)
-
-    def complete_input(self, function: FunctionValue, trace: Trace) -> Any:
-        """Ask for each declared field that the input lacks."""
-        given, ask = self.request.input, self.request.ask
-        if ask is None or not isinstance(given, dict | None):
-            return given
-        completed = dict(given or {})
-        for parameter in function.function.parameters:
-            for wanted in parameter.shape.fields if parameter.shape else ():
-                if wanted.name not in (given or {}):
-                    completed[wanted.name] = ask(wanted)
-                    trace.add("input", {"path": f"input.{wanted.name}", "value": completed[wanted.name]})
-        return completed or given
+from memorygraph.runtime.runs import RunRequest, RunResult, Trace, deep_calls
 
 
 def run_agentscript(graph: GraphClient, program: AgentScriptProgram, request: RunRequest) -> RunResult:
-    """Run a program as the caller asked."""
+    """Run a program whose files lie in the folder of the request.
+
+    Raises:
+        ScriptError: the program is wrong, or its input is; nothing was done.
+        ProgramError: something in it cannot be done; it is a ScriptError too.
+        ModelError: a model endpoint failed.
+    """
     if request.resume:
         raise MemoryGraphError("only the run of a node graph can be resumed")
-    return AgentRun(graph, request).run(program)
+    folder, file = request.folder.resolve(), program.source.file
+    loader, models = UnitLoader(folder, request.permissions, graph), Models(request.model, mock=request.mock)
+    with closing(loader), closing(models):
+        unit = loader.load(program, folder, (Path(file).resolve(),) if file else ())
+        return run_unit(graph, unit, models, request)
+
+
+def run_unit(graph: GraphClient, unit: Unit, models: Models, request: RunRequest) -> RunResult:
+    """Call the entry function of a unit with the input, and store the record of the run."""
+    function = find_entry(unit, request)
+    trace = Trace(request.listener)
+    given = complete_input(function, trace, request)
+    arguments = bind_input(function, given, unit.source)
+    text = unit.source.text
+    store = AgentRunStore(graph.scope)
+    store.begin(
+        {
+            "language": "agentscript",
+            "file": unit.source.file,
+            "program": text,
+            "program_hash": hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest(),
+            "agent": function.agent.name,
+            "function": function.name,
+            "input": given,
+        }
+    )
+    steps: list[dict[str, Any]] = []
+
+    def add(record: GenerationRecord) -> None:
+        steps.append(record.as_step())
+        store.add(record)
+
+    interpreter = Interpreter(Generation(models, trace, request.max_steps, add))
+    end: dict[str, Any] = {"status": "failed", "trace": trace.events}
+    try:
+        with deep_calls():
+            value = copy_result(interpreter.call(function, arguments), function)
+        end = {"status": "done", "value": value, "trace": trace.events}
+    except ScriptError as error:
+        end["error"] = str(error)
+        raise ProgramError(error.problems) from error
+    except MemoryGraphError as error:
+        end["error"] = str(error)
+        raise
+    finally:
+        store.end(end)
+    return RunResult(value, trace.events, steps, store.conversation, store.id)
+
+
+def find_entry(unit: Unit, request: RunRequest) -> FunctionValue:
+    """Find the function that the run begins with."""
+    agent, function = request.agent, request.function
+    if agent is None:
+        return find_function(unit.main, function)
+    if agent not in unit.agents:
+        known = ", ".join(f"`{name}`" for name in unit.agents)
+        raise MemoryGraphError(f"the program has no agent `{agent}`; its agents: {known}")
+    return find_function(unit.agents[agent], function)
+
+
+def complete_input(function: FunctionValue, trace: Trace, request: RunRequest) -> Any:
+    """Ask for each declared field that the input lacks."""
+    given, ask = request.input, request.ask
+    if ask is None or not isinstance(given, dict | None):
+        return given
+    completed = dict(given or {})
+    for parameter in function.function.parameters:
+        for wanted in parameter.shape.fields if parameter.shape else ():
+            if wanted.name not in (given or {}):
+                completed[wanted.name] = ask(wanted)
+                trace.add("input", {"path": f"input.{wanted.name}", "value": completed[wanted.name]})
+    return completed or given
 
 
 def bind_input(function: FunctionValue, given: Any, source: Source) -> list[Any]:
-    """Make the arguments of the function that a run begins with.
-
-    One parameter is given the whole input; several are given the fields of the input that are called like them.
-    Without any input it is an empty object.
-    """
+    """Make the arguments of the entry function: the whole input, or for several parameters its fields."""
     value = copy_value({} if given is None else given)
     parameters = function.function.parameters
     if len(parameters) <= 1:
@@ -161,18 +134,14 @@ def check_input(parameter: FunctionParameter, value: Any, source: Source) -> Ite
         if name not in value:
             message = f"the input has no `{name}`; give it with --input"
             yield source.problem(message, "invalid-input", wanted.span)
-        elif not fits_type(value[name], wanted.type, wanted.item):
+        elif not fits_field(value[name], wanted):
             message = f"`{name}` of the input must be {wanted.type}, and is {describe_value(value[name])}"
             yield source.problem(message, "invalid-input", wanted.span)
 
 
-def fits_type(value: Any, kind: str, item: str | None) -> bool:
+def fits_field(value: Any, field: Field) -> bool:
     """Whether a value has a declared type, and its items have theirs."""
-    if kind == "number" and isinstance(value, bool):
-        return False
-    if not isinstance(value, FIELD_TYPES[kind]):
-        return False
-    return item is None or all(fits_type(part, item, None) for part in cast("list[Any]", value))
+    return is_of_kind(value, field.type) and (field.item is None or all(is_of_kind(one, field.item) for one in value))
 
 
 def copy_result(returned: Any, function: FunctionValue) -> Any:

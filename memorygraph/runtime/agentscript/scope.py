@@ -1,7 +1,6 @@
 """Scopes: where names are looked up, and where context sources are declared.
 
 A function call begins with a fresh scope that knows nothing of its caller; each block has one inside it.
-Source: seeds/agentscript.txt (scope as context boundary) and specs/agentscript.md, section 4.
 """
 
 from __future__ import annotations

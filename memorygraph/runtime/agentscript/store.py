@@ -1,8 +1,6 @@
 """The record of a run of AgentScript in Neo4j: its generations, what each of them saw, and their messages.
 
-A thread of its own writes while the run goes on, so that a run does not wait for the database; what is written is
-there as soon as it is known, also when the run is killed. What cannot be written never breaks a run that has
-begun: it warns.
+It is written while the run goes on, so that it is there also when the run is killed; a failure to write only warns.
 """
 
 from __future__ import annotations
@@ -13,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import uuid4
 
-from memorygraph.context.items import ContextItem
+from memorygraph.context.prompt import ContextItem
 from memorygraph.graph.namespace import Namespace
 from memorygraph.llm.completion import answers_of, call_of
 from memorygraph.messages.recorder import Recorder

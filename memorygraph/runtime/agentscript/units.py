@@ -1,8 +1,4 @@
-"""Units: a program file with everything that it imports, ready to run.
-
-All of it is read and checked before anything runs. Tools, models and memories are only bound here: they are opened
-when they are first used.
-"""
+"""Units: a program file with everything that it imports, read and checked before anything runs."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The values of AgentScript: JSON values, and capabilities, which never become data.
-
-Source: specs/agentscript.md, section 4.
-"""
+"""The values of AgentScript: JSON values, and capabilities, which never become data."""
 
 from __future__ import annotations
 
@@ -57,11 +54,7 @@ class MethodValue(Capability):
 
 
 def describe_value(value: Any) -> str:
-    """A value as messages name it: a capability by its name, data by its type.
-
-    >>> describe_value(ModelValue("Fast", "openai://gpt")), describe_value([1])
-    ('the llm `Fast`', 'a list')
-    """
+    """A value as messages name it: a capability by its name, data by its type."""
     return f"the {value.kind} `{value.name}`" if isinstance(value, Capability) else describe_type(value)
 
 
@@ -136,18 +129,3 @@ def get_item(value: Any, index: Any) -> Any:
         shown = index if isinstance(index, (int, float)) else describe_value(index)
         raise ValueProblem(f"there is no item {shown} in a list of {len(value)}; the first is 0", "invalid-index")
     return value[int(index)]
-
-
-def add_to_list(value: list[Any], arguments: list[Any]) -> list[Any]:
-    """Evaluate `value.add(item)`: the list itself, longer by one."""
-    if len(arguments) != 1:
-        raise ValueProblem(f"`add` takes one item, and not {len(arguments)}", "invalid-argument-count")
-    value.append(arguments[0])
-    return value
-
-
-def assign_member(value: Any, name: str, new: Any) -> None:
-    """Execute `value.name = new`."""
-    if not isinstance(value, dict):
-        raise ValueProblem(f"{describe_value(value)} has no fields that could be set", "invalid-assignment-target")
-    value[name] = new

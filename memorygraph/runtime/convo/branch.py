@@ -24,19 +24,14 @@ if TYPE_CHECKING:
 
 @dataclass
 class Branch:
-    """A run from one node on.
-
-    `around` are the messages outside of the graph, `groups` those of each visit so far.
-
-    `node` is the node of the next step, None after the last; `given` is its input.
-    """
+    """A run from one node on."""
 
     engine: Engine
     scene: Scene
-    around: list[TranscriptEntry]
-    groups: list[list[TranscriptEntry]]
-    node: str | None
-    given: Any
+    around: list[TranscriptEntry]  # the messages outside of the graph
+    groups: list[list[TranscriptEntry]]  # those of each visit so far
+    node: str | None  # of the next step; None after the last
+    given: Any  # the input of the next step
     id: str = ""
     exited: bool = False
     steps: list[ConvoStep] = field(default_factory=list)
@@ -111,16 +106,15 @@ class Branch:
         """Choose where a step leads; the branch takes the first way, and forks take the others."""
         with self.scene.output(step.output):
             ways = Crossing(self, node, step).ways()
-        for way in ways:
-            if way.target is not None:
-                self.find_node(way.target)
+        for _, target in ways:
+            if target is not None:
+                self.find_node(target)
         if not ways:
             return TakenRoute(None, "no route holds")
-        others = tuple(way.target for way in ways[1:] if way.target is not None)
-        why = ways[0].route.written
-        if ways[0].target is None and ways[0].route.target is not None:
-            why += " (there is no further node)"
-        return TakenRoute(ways[0].target, why, others)
+        (route, target), *others = ways
+        ends = target is None and route.target is not None
+        why = f"{route.written} (there is no further node)" if ends else route.written
+        return TakenRoute(target, why, tuple(other for _, other in others if other is not None))
 
     def go_on(self, step: ConvoStep) -> None:
         """Go where a completed step leads, and begin its forks."""
@@ -141,11 +135,10 @@ class Branch:
         )
 
     def join(self) -> None:
-        """Wait until the branches that forked from here have ended."""
-        for fork in self.forks:
+        """Wait until the branches that forked from here, and from those, have ended."""
+        for fork in self.all_forks():
             if fork.thread is not None and fork.thread is not current_thread():
                 fork.thread.join()
-            fork.join()
 
     def all_forks(self) -> Iterator[Branch]:
         """The branches that forked from here, and from those."""

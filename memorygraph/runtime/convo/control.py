@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from memorygraph.languages.convo import syntax
@@ -115,10 +116,7 @@ class StatementBlock:
 
 
 def execute_if(block: StatementBlock, index: int) -> tuple[Any, int]:
-    """Execute `if(c) statement` with its `elif(c) statement` and `else(…)`; give the value of the branch.
-
-    Without a statement after it, it gives whether the condition holds.
-    """
+    """Execute `if` with its `elif` and `else`; give the value of the branch, or without one whether `c` holds."""
     block.require_statements("if")
     end = block.end_of(index)
     alone = end == index + 1
@@ -186,24 +184,24 @@ BLOCKS: dict[str, Callable[[StatementBlock, int], tuple[Any, int]]] = {
 # Forms take their arguments unevaluated.
 
 
-def all_truthy(arguments: StatementBlock) -> bool:
-    """Whether there are values and all count as true; those after one that does not are not evaluated."""
-    index, value = 0, False
+def first_where(arguments: StatementBlock, holds: Callable[[Any], bool]) -> tuple[Any, bool]:
+    """The first value for which something holds, or else the last one, and whether it holds."""
+    index, value = 0, UNDEFINED
     while index < len(arguments):
         value, index = arguments.execute(index)
-        if not truthy(value):
-            return False
-    return truthy(value)
+        if holds(value):
+            return value, True
+    return value, False
+
+
+def all_truthy(arguments: StatementBlock) -> bool:
+    """Whether there are values, and all count as true."""
+    return bool(arguments) and not first_where(arguments, lambda value: not truthy(value))[1]
 
 
 def first_truthy(arguments: StatementBlock) -> Any:
     """The first value that counts as true, or else the last one."""
-    index, value = 0, UNDEFINED
-    while index < len(arguments):
-        value, index = arguments.execute(index)
-        if truthy(value):
-            return value
-    return value
+    return first_where(arguments, truthy)[0]
 
 
 def execute_body(arguments: StatementBlock) -> Any:
@@ -242,20 +240,11 @@ def execute_switch(arguments: StatementBlock) -> Any:
             raise ValueProblem("in `switch`, one statement follows each `case`, `test` or `default`", "no-case")
         if name == "default" and inside.items:
             return inside.execute_all()
-        if name == "default" or (truthy(first_truthy(inside)) if name == "test" else equals_any(subject, inside)):
+        holds = truthy if name == "test" else partial(strict_equal, subject)
+        if name == "default" or first_where(inside, holds)[1]:
             return arguments.execute(index + 1)[0] if index + 1 < len(arguments) else UNDEFINED
         index = arguments.end_of(index + 1)
     return UNDEFINED
-
-
-def equals_any(subject: Any, arguments: StatementBlock) -> bool:
-    """Whether a value is one of others; those after the first that is equal are not evaluated."""
-    index = 0
-    while index < len(arguments):
-        value, index = arguments.execute(index)
-        if strict_equal(subject, value):
-            return True
-    return False
 
 
 def change_variable(arguments: StatementBlock, name: str) -> Any:
@@ -270,25 +259,20 @@ def change_variable(arguments: StatementBlock, name: str) -> Any:
     return value
 
 
-@dataclass(frozen=True)
-class Form:
-    """A form; `pure` says that a `define` may hold it."""
-
-    run: Callable[[StatementBlock], Any]
-    pure: bool = True
-
-
-FORMS: dict[str, Form] = {
-    "and": Form(all_truthy),
-    "or": Form(first_truthy),
-    "inc": Form(lambda arguments: change_variable(arguments, "inc")),
-    "dec": Form(lambda arguments: change_variable(arguments, "dec")),
-    "do": Form(StatementBlock.execute_all, pure=False),
-    "fn": Form(execute_body, pure=False),
-    "return": Form(execute_return, pure=False),
-    "break": Form(execute_break, pure=False),
-    "switch": Form(execute_switch, pure=False),
+FORMS: dict[str, Callable[[StatementBlock], Any]] = {
+    "and": all_truthy,
+    "or": first_truthy,
+    "inc": lambda arguments: change_variable(arguments, "inc"),
+    "dec": lambda arguments: change_variable(arguments, "dec"),
+    "do": StatementBlock.execute_all,
+    "fn": execute_body,
+    "return": execute_return,
+    "break": execute_break,
+    "switch": execute_switch,
 }
+PURE_FORMS = frozenset({"and", "or", "inc", "dec"})  # a `define` may hold them
+
+# Names that only mean something beside or inside another form, and the error where they stand elsewhere.
 MISPLACED = {
     "then": "`then` follows `if(…)` or `elif(…)`",
     "elif": "`elif` follows `if(…)` and its statement",
@@ -296,6 +280,3 @@ MISPLACED = {
     "in": "`in` stands in `foreach(item=in(list))`",
     **{name: f"`{name}` stands in `switch(…)`" for name in CASES},
 }
-"""Names that only mean something beside or inside another form, and the error where they stand elsewhere."""
-
-NAMES_OF_CONTROL = frozenset({*BLOCKS, *FORMS, *MISPLACED})

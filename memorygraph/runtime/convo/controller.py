@@ -5,13 +5,12 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from functools import partial
 from queue import SimpleQueue
 from threading import Barrier, BrokenBarrierError, Thread
-from types import TracebackType
-from typing import Any, Literal, Self, Unpack
+from typing import Any, Literal, Unpack, get_args
 
 from memorygraph.errors import MemoryGraphError, ScriptError, Span
 from memorygraph.languages import parse
@@ -23,7 +22,7 @@ from memorygraph.runtime.convo.values import render_value
 
 State = Literal["ready", "running", "stopped"]
 EventName = Literal["started", "step_started", "called", "tool_called", "step_completed", "ended"]
-EVENTS = ("started", "step_started", "called", "tool_called", "step_completed", "ended")
+EVENTS = get_args(EventName)
 
 PLACEHOLDER = re.compile(r"\$\{\s*([A-Za-z_]\w*)\s*\}")
 
@@ -55,7 +54,7 @@ def execute_convo_graph(source: str, **options: Unpack[RunOptions]) -> ConvoGrap
     return Engine.of(source, **options).run()
 
 
-class ConvoGraphController:
+class ConvoGraphController(AbstractContextManager["ConvoGraphController"]):
     r"""Runs a graph, and tells any number of listeners of its events, in their order.
 
     The state is `ready`, then `running`, then `stopped`. A listener that raises fails the run; `dispose` ends it
@@ -81,12 +80,7 @@ class ConvoGraphController:
         self.state: State = "ready"
         self.result: ConvoGraphResult | None = None
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, _kind: type[BaseException] | None, _error: BaseException | None, _: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         self.dispose()
 
     @property
@@ -160,11 +154,7 @@ class ConvoGraphController:
             runner.join()
 
     def require_idle(self) -> None:
-        """Refuse a second run at the same time.
-
-        Raises:
-            MemoryGraphError: the graph is running.
-        """
+        """Refuse a second run at the same time."""
         if self.state == "running":
             raise MemoryGraphError("this graph is running already")
 
@@ -181,20 +171,15 @@ class ConvoGraphController:
 
 
 def fill_placeholders(program: syntax.ConvoProgram, values: Mapping[str, Any]) -> syntax.ConvoProgram:
-    """Replace the placeholders `${name}` of a parsed program by values, which are always data.
-
-    Raises:
-        ScriptError: a placeholder has no value.
-    """
+    """Replace the placeholders `${name}` of a parsed program by values, which are always data."""
     source = program.source
-    missing = [match for match in PLACEHOLDER.finditer(source.text) if match[1] not in values]
+    missing = [
+        source.problem(f"`{match[0]}` has no value: give {match[1]}=…", "missing-value", Span(*match.span()))
+        for match in PLACEHOLDER.finditer(source.text)
+        if match[1] not in values
+    ]
     if missing:
-        raise ScriptError(
-            [
-                source.problem(f"`{match[0]}` has no value: give {match[1]}=…", "missing-value", Span(*match.span()))
-                for match in missing
-            ]
-        )
+        raise ScriptError(missing)
     texts = {name: render_value(value) for name, value in values.items()}
 
     def fill(part: Any) -> Any:
@@ -224,7 +209,7 @@ class ConvoCompletion:
     exited: bool
 
 
-class Conversation:
+class Conversation(AbstractContextManager["Conversation"]):
     r"""A conversation with a graph in it; each `complete` visits one node, and may end with a summary.
 
     >>> source = "> user\n3\n@to b\n> node a\n  > f(x: number) -> (mul(x 2))\n> node b\n> goto a"
@@ -284,10 +269,5 @@ class Conversation:
         if self._result is None:
             self._result = self._engine.end()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, _kind: type[BaseException] | None, _error: BaseException | None, _: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         self.dispose()

@@ -44,10 +44,7 @@ class Asker(Protocol):
 
 
 class ModelAsker:
-    """Asks the model of a name, or of an address such as `ollama://host:port/model`.
-
-    Without either it is the model of MEMORYGRAPH_MODEL.
-    """
+    """Asks the model of a name, of an address such as `ollama://host:port/model`, or of MEMORYGRAPH_MODEL."""
 
     def __init__(self, model: str | None = None) -> None:
         self.default = model
@@ -58,10 +55,9 @@ class ModelAsker:
         self,
         messages: Sequence[Mapping[str, Any]],
         *,
-        tools: Sequence[Mapping[str, Any]] | None = None,
         tool_choice: str | Mapping[str, Any] | None = None,
-        response_format: Mapping[str, Any] | None = None,
         model: str | None = None,
+        **options: Any,
     ) -> Completion:
         """Ask a model; its connection is kept for the next call."""
         name = model or self.default
@@ -70,7 +66,7 @@ class ModelAsker:
                 self.models[name] = model_of(name) if name and "://" in name else OpenAIModel(name)
             asked = self.models[name]
         extra = {"tool_choice": tool_choice} if tool_choice is not None else None
-        return asked.complete(messages, tools=tools, response_format=response_format, extra=extra)
+        return asked.complete(messages, extra=extra, **options)
 
     def close(self) -> None:
         """Close the connections."""
@@ -81,10 +77,7 @@ class ModelAsker:
 
 
 class RunListener:
-    """Hears of the events of a run, one at a time, in order. What it raises fails the run.
-
-    A listener overrides the methods of the events that it wants to hear of.
-    """
+    """Hears of the events of a run that it overrides, one at a time, in order. What it raises fails the run."""
 
     def started(self, graph: NodeGraph) -> None:
         """A run begins."""
@@ -106,22 +99,17 @@ class RunListener:
 
 
 class RunOptions(TypedDict, total=False):
-    """The options of every way to run a graph.
+    """The options of every way to run a graph."""
 
-    `model` is asked in place of MEMORYGRAPH_MODEL, and `asker` in place of an OpenAI-compatible endpoint. `input` is
-    added as a message of the user before the last `goto`. `resume` are the steps of an interrupted run. `file` is the
-    name of the source in errors.
-    """
-
-    model: str | None
-    asker: Asker | None
-    input: Any
+    model: str | None  # asked in place of MEMORYGRAPH_MODEL
+    asker: Asker | None  # asked in place of an OpenAI-compatible endpoint
+    input: Any  # added as a message of the user before the last `goto`
     listener: RunListener | None
     permissions: Permissions
     max_steps: int
-    resume: Iterable[ConvoStep]
+    resume: Iterable[ConvoStep]  # the steps of an interrupted run
     summary: bool
-    file: str | None
+    file: str | None  # the name of the source in errors
 
 
 @dataclass
@@ -173,7 +161,8 @@ class Engine:
         """Begin the first branch, which takes no step yet."""
         if self.main is None:
             self.tell("started", self.graph)
-            start, told = self.surroundings.find_start(resumed=bool(self.known_steps)), self.surroundings
+            told = self.surroundings
+            start = told.find_start(resumed=bool(self.known_steps))
             self.main = Branch(self, told.scene, told.around, told.groups, start.node, start.input)
         return self.main
 
@@ -239,7 +228,7 @@ class Engine:
         self, step: ConvoStep, key: str, purpose: CallPurpose, messages: list[dict[str, Any]], options: dict[str, Any]
     ) -> Completion:
         """Ask a model; a call that a resumed step holds is not made again."""
-        known = step.find_call(key)
+        known = next((call for call in step.calls if call.key == key), None)
         if known is not None:
             return known.completion
         self.require_running()

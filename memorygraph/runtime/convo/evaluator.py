@@ -1,64 +1,38 @@
 """The evaluator of Convo-Lang: what its expressions, templates and functions give.
 
-Every kind of syntax has one method here, and what decides which of its arguments run (`if`, `while`, `and`, …) is in
-`control.py`; all other built-in functions take values, and stand in `builtins/`. Source: specs/convo.md, sections 1.3
-and 1.4; the seed wins where they differ.
-
 A program may nest its calls deeper than Python lets C code nest, so nothing on the way from one evaluation to the
-next is a generator or a function of C.
+next is a generator or a function of C. Source: specs/convo.md, sections 1.3 and 1.4; the seed wins where they differ.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from difflib import get_close_matches
 from typing import Any, NoReturn, TypeAlias
 
 from memorygraph.errors import ConnectionError, MemoryGraphError, ModelError, ScriptError, Source, Span
 from memorygraph.languages.convo import syntax
 from memorygraph.languages.convo.reading import BUILT_IN
+from memorygraph.runtime.convo import control, types
 from memorygraph.runtime.convo.builtins import FUNCTIONS
-from memorygraph.runtime.convo.control import (
-    BLOCKS,
-    FORMS,
-    MISPLACED,
-    NAMES_OF_CONTROL,
-    BreakSignal,
-    ReturnSignal,
-    StatementBlock,
-    called_name,
-)
+from memorygraph.runtime.convo.control import BreakSignal, ReturnSignal, StatementBlock, called_name
 from memorygraph.runtime.convo.scope import ConvoScope, Environment
-from memorygraph.runtime.convo.types import (
-    ANY,
-    BASIC,
-    CONSTRUCTORS,
-    ArrayOf,
-    LabelledValue,
-    Struct,
-    StructField,
-    make_array,
-    make_map,
-    type_of,
-)
+from memorygraph.runtime.convo.types import ANY, BASIC, ArrayOf, LabelledValue, Struct, StructField, type_of
 from memorygraph.runtime.convo.values import UNDEFINED, ConvoType, join_texts, render_value
-from memorygraph.runtime.depth import deep_calls
+from memorygraph.runtime.runs import deep_calls
 from memorygraph.runtime.values import ValueProblem
 
 Items: TypeAlias = Sequence[syntax.Statement] | Sequence[syntax.Argument]
-CallArguments: TypeAlias = Mapping[str, Any] | Sequence[Any]
-"""The arguments of a call: by name, or in the order of the parameters."""
+CallArguments: TypeAlias = Mapping[str, Any] | Sequence[Any]  # by name, or in the order of the parameters
 
-CALLABLE = frozenset({*FUNCTIONS, *NAMES_OF_CONTROL, *CONSTRUCTORS})
+CALLABLE = frozenset({*FUNCTIONS, *control.BLOCKS, *control.FORMS, *control.MISPLACED, *types.CONSTRUCTORS})
 
 WORK_OF_A_CALL = 10
 
 
 class Evaluator:
-    """Evaluates the expressions of a conversation. It can be used from several threads at once.
-
-    `source` is the text that the syntax is from; errors show their place in it.
-    """
+    """Evaluates the expressions of a conversation, whose source errors show; also from several threads at once."""
 
     def __init__(self, environment: Environment, source: Source) -> None:
         self.environment = environment
@@ -76,9 +50,9 @@ class Evaluator:
             span = statements[0].span if statements else Span(0, 0)
             return self.body(statements, ConvoScope(self.environment, defining=defining), span)
 
-    def template(self, template: syntax.Template, *, defining: bool = False) -> str:
+    def template(self, template: syntax.Template) -> str:
         """Render a template. What is inserted is data: nothing in it is evaluated again."""
-        return str(self.value(template, defining=defining))
+        return str(self.value(template))
 
     def call_function(self, function: syntax.FunctionMessage, arguments: CallArguments) -> Any:
         """Call a function of the conversation."""
@@ -157,8 +131,8 @@ class Evaluator:
         item = items[index]
         name = called_name(item)
         try:
-            if name in BLOCKS:
-                value, index = BLOCKS[name](StatementBlock(self, items, scope), index)
+            if name in control.BLOCKS:
+                value, index = control.BLOCKS[name](StatementBlock(self, items, scope), index)
             else:
                 value, index = self.evaluate(item.value, scope), index + 1
             if item.path:
@@ -182,9 +156,9 @@ class Evaluator:
                 case syntax.Template():
                     result = self.render(value, scope)
                 case syntax.Map():
-                    result = make_map(self.entries(value.entries, scope))
+                    result = types.make_map(self.entries(value.entries, scope))
                 case syntax.Array():
-                    result = make_array([LabelledValue(item) for item in self.all(value.items, scope)])
+                    result = types.make_array([LabelledValue(item) for item in self.all(value.items, scope)])
                 case syntax.Constant():
                     result = {"true": True, "false": False, "null": None}.get(value.name, UNDEFINED)
         except (MemoryGraphError, RecursionError) as error:
@@ -205,12 +179,12 @@ class Evaluator:
         """Call what a name stands for: a form, a type's constructor, or a function."""
         name = ".".join(call.name)
         scope.work.spend()
-        if name in FORMS:
-            if not FORMS[name].pure:
+        if name in control.FORMS:
+            if name not in control.PURE_FORMS:
                 scope.require_pure(name)
-            return FORMS[name].run(StatementBlock(self, call.arguments, scope))
-        if name in CONSTRUCTORS:
-            return scope.work.spend_on(CONSTRUCTORS[name](self.entries(call.arguments, scope)))
+            return control.FORMS[name](StatementBlock(self, call.arguments, scope))
+        if name in types.CONSTRUCTORS:
+            return scope.work.spend_on(types.CONSTRUCTORS[name](self.entries(call.arguments, scope)))
         if name in self.environment.hooks:
             scope.require_pure(name)
             return self.environment.hooks[name](self.all(call.arguments, scope))
@@ -222,8 +196,8 @@ class Evaluator:
             scope.require_pure(name)
             function = self.environment.functions[name]
             return self.call(function, self.arrange(function, call.arguments, scope), scope)
-        if name in MISPLACED:
-            raise ValueProblem(MISPLACED[name], "misplaced-form")
+        if name in control.MISPLACED:
+            raise ValueProblem(control.MISPLACED[name], "misplaced-form")
         similar = get_close_matches(name, [*CALLABLE, *self.environment.hooks, *self.environment.functions], 1)
         guess = f"; did you mean `{similar[0]}`?" if similar else ""
         raise ValueProblem(f"there is no function `{name}`{guess}", "unknown-function")
@@ -268,7 +242,7 @@ class Evaluator:
             if not isinstance(named, Struct):
                 raise ValueProblem(f"the parameters are a map, and `{function.parameter_type}` is not", "no-type")
             fields = {field.name: field for field in named.fields}
-        outside = scope.leave_body()
+        outside = replace(scope, variables=None, defining=True)  # a type does not see the variables of a body
         for parameter in function.parameters:
             type_ = ANY
             if parameter.type is not None:

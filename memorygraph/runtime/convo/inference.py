@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from memorygraph.compiler.convo import GraphNode, functions_of, tag_of
@@ -18,9 +19,10 @@ from memorygraph.languages.convo import syntax
 from memorygraph.llm.structured import ReplyError
 from memorygraph.runtime.convo.evaluator import Evaluator
 from memorygraph.runtime.convo.prompts import JSON_MODE, ask_for_json, read_typed_reply
+from memorygraph.runtime.convo.scene import DEPTH
 from memorygraph.runtime.convo.steps import ConvoStep, FunctionFailure, GraphFailure, ToolUse
 from memorygraph.runtime.convo.transcript import TranscriptEntry, record_result, wire_messages
-from memorygraph.runtime.convo.values import excerpt, name_kind, to_plain
+from memorygraph.runtime.convo.values import UNDEFINED, excerpt, name_kind, to_plain
 from memorygraph.runtime.values import ValueProblem
 
 if TYPE_CHECKING:
@@ -41,7 +43,8 @@ class Inference:
     def run(self) -> None:
         """Give the step its output."""
         step = self.step
-        depth = read_depth(tag_of(self.node.message, "contextDepth") or self.branch.scene.default_depth)
+        variables = self.branch.scene.environment.variables
+        depth = read_depth(tag_of(self.node.message, "contextDepth") or variables.get(DEPTH))
         asked = any(entry.role == "user" for entry in step.messages)
         # The node calls its only function itself, or its only one that the model is offered.
         functions = [f for f in self.node.functions if f.modifier != "local"] or list(self.node.functions)
@@ -97,7 +100,8 @@ class Inference:
                 raise FunctionFailure(error.problems) from error
             except MemoryGraphError as error:
                 raise GraphFailure(f"the function `{function.name}` failed: {error}", "tool") from error
-            self.record(use)
+            note = partial(self.note, use)
+            self.branch.engine.tell("tool_called", self.step, use.name, use.arguments, use.result, before=note)
         self.step.output = record_result(use.result)
         self.step.messages = [
             *self.step.messages,
@@ -105,23 +109,19 @@ class Inference:
             TranscriptEntry("result", value=to_plain(self.step.output)),
         ]
 
-    def record(self, use: ToolUse) -> None:
-        """Record a call of a function in the step, and tell the listener of it, as one event of the run."""
-
-        def note() -> None:
-            self.step.tool = use
-            self.step.variables = self.branch.scene.variables()
-
-        self.branch.engine.tell("tool_called", self.step, use.name, use.arguments, use.result, before=note)
+    def note(self, use: ToolUse) -> None:
+        """Note a call of a function in the step."""
+        self.step.tool = use
+        self.step.variables = self.branch.scene.variables()
 
 
 def read_depth(written: object) -> int | None:
     """Read a context depth, a number of groups of messages; None for `full`, all of them.
 
-    >>> read_depth("3"), read_depth("full"), read_depth(0)
-    (3, None, 1)
+    >>> read_depth("3"), read_depth("full"), read_depth(0), read_depth(None)
+    (3, None, 1, 1)
     """
-    text = str(written).strip()
+    text = "1" if written is None or written is UNDEFINED else str(written).strip()
     if text == FULL_DEPTH:
         return None
     try:
@@ -137,11 +137,7 @@ def step_context(
     current: Iterable[TranscriptEntry],
     depth: int | None,
 ) -> list[TranscriptEntry]:
-    """Select the messages that a step sends, in their order.
-
-    Messages around the graph are only sent with the tag `@includeInNodes`. `earlier` are the messages of each earlier
-    step: those within the depth are sent, and of the others those with the tag.
-    """
+    """Select the messages that a step sends; of those around the graph, and beyond the depth, only the tagged ones."""
     near = len(earlier) if depth is None else min(depth - 1, len(earlier))
     first = len(earlier) - near
     context = [entry for entry in around if entry.has_tag(INCLUDED_TAG)]
@@ -184,10 +180,7 @@ def tool_schema(function: syntax.FunctionMessage, evaluator: Evaluator) -> dict[
 def read_arguments(
     given: str | Mapping[str, Any], function: syntax.FunctionMessage, evaluator: Evaluator
 ) -> dict[str, Any]:
-    """Read the arguments that a model gives to a function, and convert them to the parameters' types.
-
-    What the function has no parameter for is left out.
-    """
+    """Read the arguments that a model gives to a function, as its parameters' types; others are left out."""
     signature = evaluator.signature(function)
     value: Any = given
     if isinstance(given, str):

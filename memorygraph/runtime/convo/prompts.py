@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from memorygraph.errors import MemoryGraphError
@@ -17,21 +18,9 @@ from memorygraph.runtime.convo.transcript import TranscriptEntry
 from memorygraph.runtime.convo.values import ConvoType
 
 JSON_MODE = {"type": "json_object"}
-WRAPPER_KEY = "value"
-"""The key of the object that holds a value which is not an object."""
-
+WRAPPER_KEY = "value"  # of the object that holds a value which is not an object
 MAX_SHOWN_REPLY_CHARACTERS = 200
 
-JUDGEMENT = {
-    "type": "object",
-    "properties": {"isTrue": {"type": "boolean", "description": "Whether the condition is true"}},
-    "required": ["isTrue"],
-}
-CHOICE = {
-    "type": "object",
-    "properties": {"nodeId": {"type": "string", "description": "The id of the node to go to"}},
-    "required": ["nodeId"],
-}
 MODERATOR = """\
 <moderator>
 Give the user a brief summary of what happened in node graph. Give the summary from a first person perspective
@@ -47,6 +36,11 @@ HIDDEN = ("@hidden",)
 # Replies in JSON
 
 
+def object_with(key: str, schema: Mapping[str, Any]) -> dict[str, Any]:
+    """The schema of an object with one key."""
+    return {"type": "object", "properties": {key: dict(schema)}, "required": [key]}
+
+
 def ask_for_json(messages: Sequence[Mapping[str, Any]], schema: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Add the schema of the reply to the last message of the user, or as a message of its own."""
     asked = [dict(message) for message in messages]
@@ -60,7 +54,7 @@ def ask_for_json(messages: Sequence[Mapping[str, Any]], schema: Mapping[str, Any
 def reply_instruction(schema: Mapping[str, Any]) -> str:
     """Ask for a reply in JSON; a value that is not an object is asked for inside of one."""
     if schema and schema.get("type") != "object":
-        schema = {"type": "object", "properties": {WRAPPER_KEY: dict(schema)}, "required": [WRAPPER_KEY]}
+        schema = object_with(WRAPPER_KEY, schema)
     wanted = json.dumps(schema, indent=4, ensure_ascii=False)
     return f"<response-format>\nReply only with JSON that conforms to this JSON Schema:\n{wanted}\n</response-format>"
 
@@ -70,11 +64,10 @@ def read_typed_reply(reply: str, type_: ConvoType) -> Any:
     schema = type_.schema
     readings: list[Any] = []
     # The likeliest reading comes first; text of several documents is read as the first of them.
-    for document in documents(reply, lists=True):
+    for document in islice(documents(reply, lists=True), 1):
         if isinstance(document, dict) and len(document) == 1 and schema and schema.get("type") != "object":
             readings += document.values()
         readings.append(document)
-        break
     if not readings or schema.get("type") == "string" or "enum" in schema:
         readings.append(reply.strip())
     problem: Exception | None = None
@@ -96,6 +89,9 @@ def read_object(reply: str) -> dict[str, Any]:
 
 # Routes
 
+JUDGEMENT = object_with("isTrue", {"type": "boolean", "description": "Whether the condition is true"})
+CHOICE = object_with("nodeId", {"type": "string", "description": "The id of the node to go to"})
+
 
 def judge_prompt(condition: str, output: str) -> str:
     """Ask whether a condition is true of the output of a step."""
@@ -104,8 +100,7 @@ def judge_prompt(condition: str, output: str) -> str:
 
 def choice_prompt(nodes: Mapping[str, str], given: str, output: str) -> str:
     """Ask which of the nodes comes next; `nodes` are their descriptions by their ids."""
-    lines = (json.dumps({"id": id_, "description": text}, ensure_ascii=False) for id_, text in nodes.items())
-    listed = "\n".join(lines)
+    listed = "\n".join(json.dumps({"id": id_, "description": text}, ensure_ascii=False) for id_, text in nodes.items())
     return (
         "Choose the node that should process the output next, based on the descriptions of the nodes.\n\n"
         f"<NODE_INPUT>\n{given}\n</NODE_INPUT>\n\n<OUTPUT_RESULT>\n{output}\n</OUTPUT_RESULT>\n\n"

@@ -11,9 +11,10 @@ import json
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeAlias
 
-from memorygraph.compiler.convo import AUTO, NEXT, Always, GraphNode, InCode, InWords, Route, tag_of
+from memorygraph.compiler.convo import AUTO, NEXT, GraphNode, Route, tag_of
+from memorygraph.languages.convo.syntax import Template
 from memorygraph.runtime.convo.prompts import JSON_MODE, choice_prompt, judge_prompt, read_object
 from memorygraph.runtime.convo.steps import ConvoStep, GraphFailure
 from memorygraph.runtime.convo.values import render_value, truthy
@@ -23,13 +24,7 @@ if TYPE_CHECKING:
 
 MAX_CALLS_AT_ONCE = 32
 
-
-@dataclass(frozen=True)
-class Way:
-    """A route that holds, and where it leads: to a node, or out of the graph (None)."""
-
-    route: Route
-    target: str | None
+Way: TypeAlias = tuple[Route, str | None]  # a route that holds, and where it leads: None for out of the graph
 
 
 @dataclass(frozen=True)
@@ -60,7 +55,7 @@ class Crossing:
     def find_sure(self, routes: Sequence[Route]) -> int | None:
         """Find the first route that holds without a model's judgement: no later one can win."""
         for index, route in enumerate(routes):
-            if not isinstance(route.condition, InWords) and self.holds(route):
+            if not isinstance(route.condition, Template) and self.holds(route):
                 if route.target == AUTO and not self.candidates(route):
                     continue
                 return index
@@ -68,18 +63,17 @@ class Crossing:
 
     def holds(self, route: Route) -> bool:
         """Whether the condition of a route holds that no model has to judge."""
-        if isinstance(route.condition, InCode):
-            statements = route.condition.statements
-            return bool(statements) and truthy(self.branch.scene.evaluator.statements(statements))
-        return isinstance(route.condition, Always)
+        if isinstance(route.condition, tuple):
+            return bool(route.condition) and truthy(self.branch.scene.evaluator.statements(route.condition))
+        return route.condition is None
 
     def judge(self, routes: Sequence[Route], *, fork: bool) -> dict[int, bool]:
         """Ask models about all conditions in words at once; give their judgements by the index of the route."""
         output = render_value(self.step.output)
         prompts = {
-            index: judge_prompt(self.branch.scene.evaluator.template(route.condition.text), output)
+            index: judge_prompt(self.branch.scene.evaluator.template(route.condition), output)
             for index, route in enumerate(routes)
-            if isinstance(route.condition, InWords)
+            if isinstance(route.condition, Template)
         }
         if not prompts:
             return {}
@@ -99,9 +93,7 @@ class Crossing:
 
     def ask(self, key: str, prompt: str, model: str | None) -> str:
         """Ask a model with one message; several threads call this at once."""
-        options: dict[str, Any] = {"response_format": JSON_MODE}
-        if model:
-            options["model"] = model
+        options = {"response_format": JSON_MODE, **({"model": model} if model else {})}
         messages = [{"role": "user", "content": prompt}]
         return self.branch.engine.ask(self.step, key, "routing", messages, options).content or ""
 
@@ -112,12 +104,12 @@ class Crossing:
     def follow(self, route: Route, index: int) -> Way | None:
         """Find where a route leads: for `auto` a model chooses, unless there is only one candidate."""
         if route.target == NEXT:
-            return Way(route, self.branch.scene.graph.following(self.node.id))
+            return (route, self.branch.scene.graph.following(self.node.id))
         if route.target != AUTO:
-            return Way(route, route.target)
+            return (route, route.target)
         candidates = self.candidates(route)
         if len(candidates) < 2:
-            return Way(route, candidates[0]) if candidates else None
+            return (route, candidates[0]) if candidates else None
         nodes = {id_: self.branch.scene.describe(id_) for id_ in candidates}
         prompt = choice_prompt(nodes, render_value(self.step.input), render_value(self.step.output))
         chosen = read_object(self.ask(f"auto {index}", prompt, route.model)).get("nodeId")
@@ -126,4 +118,4 @@ class Crossing:
             raise GraphFailure(
                 f"the model was to choose one of the nodes {', '.join(candidates)}, and chose {shown}", "routing"
             )
-        return Way(route, chosen)
+        return (route, chosen)

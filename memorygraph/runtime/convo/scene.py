@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from memorygraph.compiler.convo import OUTSIDE, GraphNode, NodeGraph, functions_of, id_in
@@ -16,7 +17,7 @@ from memorygraph.runtime.convo.evaluator import Evaluator
 from memorygraph.runtime.convo.scope import Environment
 from memorygraph.runtime.convo.steps import GraphFailure
 from memorygraph.runtime.convo.transcript import SPEAKERS, TranscriptEntry
-from memorygraph.runtime.convo.values import UNDEFINED, ConvoType, copy_deeply, to_plain, truthy
+from memorygraph.runtime.convo.values import UNDEFINED, ConvoType, copy_deeply, is_number, to_plain, truthy
 from memorygraph.runtime.permissions import Permissions
 from memorygraph.runtime.values import ValueProblem
 
@@ -38,10 +39,9 @@ class Visit:
 
 
 class Scene:
-    """The variables and functions of one branch, and its visits of nodes.
+    """The variables and functions of one branch, and its visits of nodes."""
 
-    Expressions get copies of inputs and outputs, so that no program can change the record of its run.
-    """
+    # Expressions get copies of inputs and outputs, so that no program can change the record of its run.
 
     def __init__(self, program: syntax.ConvoProgram, graph: NodeGraph, permissions: Permissions) -> None:
         self.program, self.graph = program, graph
@@ -62,7 +62,10 @@ class Scene:
 
     def use_environment(self, environment: Environment) -> None:
         """Evaluate in an environment from here on, with the functions that know the visits."""
-        hooks = {"getNodeInfo": self.node_info, "getNodeInput": self.node_input}
+        hooks = {
+            "getNodeInfo": partial(self.read_visit, Visit.info),
+            "getNodeInput": partial(self.read_visit, lambda visit: visit.info()["input"]),
+        }
         self.environment = replace(environment, hooks=hooks)
         self.evaluator = Evaluator(self.environment, self.program.source)
 
@@ -81,24 +84,15 @@ class Scene:
         self.environment.variables[STACK] = self.infos
         self.environment.variables[GRAPH_INPUT] = copy_deeply(self.visits[0].input)
 
-    def find_visit(self, which: Any) -> Visit | None:
-        """Find a visit by its index, or the latest visit of a node by its id."""
+    def read_visit(self, read: Callable[[Visit], Any], arguments: Sequence[Any]) -> Any:
+        """Read a visit by its index, the latest one of a node's id, or without an argument the current one."""
+        which, count = (arguments[0] if arguments else -1), len(self.visits)
         if isinstance(which, str):
-            return next((visit for visit in reversed(self.visits) if visit.node == which), None)
-        if isinstance(which, bool) or not isinstance(which, (int, float)) or which != int(which):
-            return None
-        index = int(which)
-        return self.visits[index] if -len(self.visits) <= index < len(self.visits) else None
-
-    def node_info(self, arguments: Sequence[Any]) -> Any:
-        """Evaluate `getNodeInfo(which)`; without an argument it is the current visit."""
-        visit = self.find_visit(arguments[0] if arguments else -1)
-        return UNDEFINED if visit is None else visit.info()
-
-    def node_input(self, arguments: Sequence[Any]) -> Any:
-        """Evaluate `getNodeInput(which)`; without an argument it is the current visit."""
-        visit = self.find_visit(arguments[0] if arguments else -1)
-        return UNDEFINED if visit is None else copy_deeply(visit.input)
+            visit = next((visit for visit in reversed(self.visits) if visit.node == which), None)
+            return UNDEFINED if visit is None else read(visit)
+        if is_number(which) and -count <= which < count and which == int(which):
+            return read(self.visits[int(which)])
+        return UNDEFINED
 
     # Variables
 
@@ -110,12 +104,6 @@ class Scene:
             yield
         finally:
             self.environment.variables.pop(OUTPUT, None)
-
-    @property
-    def default_depth(self) -> Any:
-        """The context depth of nodes without one of their own."""
-        value = self.environment.variables.get(DEPTH, UNDEFINED)
-        return 1 if value is UNDEFINED or value is None else value
 
     def variables(self) -> dict[str, Any]:
         """Copy the program's variables, as far as JSON can hold them."""
@@ -165,23 +153,19 @@ class Scene:
         return TranscriptEntry("result", tags=self.tags(message), value=value)
 
     def messages_of(self, node: GraphNode) -> tuple[list[TranscriptEntry], list[TranscriptEntry]]:
-        """The messages that a visit adds to the transcript, and the system messages that it sends beside them.
-
-        The code of the node is executed, each message in its place.
-        """
+        """Execute the code of a node; give the messages that it adds, and the system messages sent beside them."""
         messages: list[TranscriptEntry] = []
         system: list[TranscriptEntry] = []
         for child in node.children:
             if isinstance(child, syntax.FunctionMessage) or not self.is_enabled(child):
                 continue
-            if isinstance(child, syntax.CodeMessage):
-                if child.role in {"define", "do"}:
-                    self.evaluator.statements(child.statements, defining=child.role == "define")
-                    ends = child.statements and Span(child.statements[0].span[0], child.statements[-1].span[1])
-                    code = self.source_text(ends) if ends else ""
-                    messages.append(TranscriptEntry(child.role, code, self.tags(child)))
-            elif child.role in SPEAKERS:
+            if child.role in SPEAKERS and isinstance(child, syntax.TextMessage):
                 (system if child.role == "system" else messages).append(self.speech(child))
+            elif child.role in {"define", "do"} and isinstance(child, syntax.CodeMessage):
+                self.evaluator.statements(child.statements, defining=child.role == "define")
+                ends = child.statements and Span(child.statements[0].span[0], child.statements[-1].span[1])
+                code = self.source_text(ends) if ends else ""
+                messages.append(TranscriptEntry(child.role, code, self.tags(child)))
         return messages, system
 
     def tags(self, message: syntax.Message) -> tuple[str, ...]:
@@ -227,18 +211,14 @@ def is_data(value: Any) -> bool:
 
 @dataclass
 class Surroundings:
-    """Reads the messages outside of the nodes, in order; `given` is the input that the caller adds.
-
-    `around` is what was said outside of the graph, `groups` what each visit so far has said. `visit` is the visit
-    that the messages are in, and `heard` the last thing that was said: the input of the next visit.
-    """
+    """Reads the messages outside of the nodes, in order. Visits that a transcript already holds count as steps."""
 
     scene: Scene
-    given: Any = None
-    around: list[TranscriptEntry] = field(default_factory=list)
-    groups: list[list[TranscriptEntry]] = field(default_factory=list)
-    heard: Any = UNDEFINED
-    visit: Visit | None = None
+    given: Any = None  # the input that the caller adds
+    around: list[TranscriptEntry] = field(default_factory=list)  # what was said outside of the graph
+    groups: list[list[TranscriptEntry]] = field(default_factory=list)  # what each visit so far has said
+    heard: Any = UNDEFINED  # the last thing that was said: the input of the next visit
+    visit: Visit | None = None  # the visit that the messages are in
 
     def find_start(self, *, resumed: bool) -> Visit:
         """Read the messages; give the visit at the last `goto`. A resumed run does not execute `do` again."""
@@ -258,26 +238,24 @@ class Surroundings:
 
     def read(self, message: syntax.Message, *, resumed: bool) -> None:
         """Read a message, and execute the code in it."""
-        if isinstance(message, syntax.FunctionMessage):
-            if message.modifier == "call":
+        match message:
+            case syntax.FunctionMessage(modifier="call"):
                 self.hear(self.scene.recorded_call(message))
-        elif isinstance(message, syntax.CodeMessage):
-            if message.role == "result":
+            case syntax.CodeMessage(role="result"):
                 entry = self.scene.recorded_result(message)
                 self.hear(entry, entry.value)
-            elif message.role == "define" or (message.role == "do" and not resumed):
+            case syntax.CodeMessage(role="define" | "do") if message.role == "define" or not resumed:
                 self.scene.evaluator.statements(message.statements)
-        elif message.role == "goto":
-            self.end_visit()
-            # A `goto` without an id leads out of the graph.
-            if (id_ := id_in(message.head)) != OUTSIDE or OUTSIDE in self.scene.graph.nodes:
-                self.visit = Visit(id_, self.heard)
-                self.groups.append([])
-        elif message.role == "exitGraph":
-            self.end_visit()
-        elif message.role in SPEAKERS:
-            entry = self.scene.speech(message)
-            self.hear(entry, entry.content)
+            case syntax.TextMessage(role="goto" | "exitGraph"):
+                self.end_visit()
+                # A `goto` without an id leads out of the graph.
+                leads_in = id_in(message.head) != OUTSIDE or OUTSIDE in self.scene.graph.nodes
+                if message.role == "goto" and leads_in:
+                    self.visit = Visit(id_in(message.head), self.heard)
+                    self.groups.append([])
+            case syntax.TextMessage() if message.role in SPEAKERS:
+                entry = self.scene.speech(message)
+                self.hear(entry, entry.content)
 
     def hear(self, entry: TranscriptEntry, value: Any = None) -> None:
         """Add what is said to the transcript; it may be the input of a node."""

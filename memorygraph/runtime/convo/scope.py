@@ -12,28 +12,21 @@ from memorygraph.runtime.convo.values import UNDEFINED, copy_deeply, read_at_pat
 from memorygraph.runtime.permissions import Permissions
 from memorygraph.runtime.values import ValueProblem
 
+# Calls of functions and rounds of loops of one evaluation; large values count more than once.
 MAX_WORK = 1_000_000
-"""Calls of functions and rounds of loops of one evaluation; large values count more than once."""
-
 MAX_CALL_DEPTH = 500
 
+# A function that the engine supplies: it takes the arguments of the call as a list.
 Hook: TypeAlias = Callable[[list[Any]], Any]
-"""A function that the engine supplies: it takes the arguments of the call as a list."""
 
 
 @dataclass
 class Environment:
-    """The variables and the functions of a conversation.
+    """The variables and the functions of a conversation, by their names, and what its requests may reach."""
 
-    `variables` are shared by everything in it: `input`, `graphInput`, `output`, `__nodeStack` and
-    `__nodeContextDepth` are variables that the engine sets. `functions` are those of the conversation that can be
-    called, by their names. `hooks` are functions of the engine, such as `getNodeInfo`; a hook replaces the built-in
-    function of its name. `permissions` say which hosts `httpGet` and so on may reach: none, if they are not given.
-    """
-
-    variables: dict[str, Any] = field(default_factory=dict)
+    variables: dict[str, Any] = field(default_factory=dict)  # the engine sets `input`, `output` and so on
     functions: dict[str, syntax.FunctionMessage] = field(default_factory=dict)
-    hooks: Mapping[str, Hook] = field(default_factory=dict)
+    hooks: Mapping[str, Hook] = field(default_factory=dict)  # replace the built-in functions of their names
     permissions: Permissions = field(default_factory=Permissions.of)
 
     def copy(self) -> Environment:
@@ -41,11 +34,11 @@ class Environment:
         return Environment(copy_deeply(self.variables), dict(self.functions), self.hooks, self.permissions)
 
 
+@dataclass
 class WorkBudget:
     """Counts what an evaluation does, so that every evaluation ends."""
 
-    def __init__(self) -> None:
-        self.done = 0
+    done: int = 0
 
     def spend(self, amount: int = 1) -> None:
         """Count some work."""
@@ -71,15 +64,12 @@ class WorkBudget:
 
 @dataclass
 class ConvoScope:
-    """The scope of an expression: the body of a function, or the conversation (`variables` is None).
-
-    `defining` allows only what a `define` may call. `depth` counts the calls around the expression.
-    """
+    """The scope of an expression: the body of a function, or the conversation (`variables` is None)."""
 
     environment: Environment
     variables: dict[str, Any] | None = None
-    defining: bool = False
-    depth: int = 0
+    defining: bool = False  # allows only what a `define` may call
+    depth: int = 0  # counts the calls around the expression
     work: WorkBudget = field(default_factory=WorkBudget)
 
     def enter_body(self, variables: dict[str, Any]) -> ConvoScope:
@@ -87,10 +77,6 @@ class ConvoScope:
         if self.depth >= MAX_CALL_DEPTH:
             raise ValueProblem(f"functions call each other more than {MAX_CALL_DEPTH} levels deep", "call-too-deep")
         return ConvoScope(self.environment, variables, self.defining, self.depth + 1, self.work)
-
-    def leave_body(self) -> ConvoScope:
-        """The scope of a type in the head of a function: without the variables of a body, and defining."""
-        return ConvoScope(self.environment, None, True, self.depth, self.work)
 
     def require_pure(self, name: str) -> None:
         """Refuse a call that a `define` may not make."""
@@ -120,7 +106,3 @@ class ConvoScope:
                 set_member(holder, name, inner := {})
             holder = inner
         set_member(holder, path[-1], value)
-
-    def assign_shared(self, path: Sequence[str], value: Any) -> None:
-        """Assign `path = value` for a variable of the conversation, also from within a body."""
-        ConvoScope(self.environment).assign(path, value)

@@ -6,25 +6,19 @@ An interrupted step holds the calls that were complete, so that a resumed run re
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from memorygraph.errors import MemoryGraphError, ScriptError
 from memorygraph.llm.completion import Completion, ToolCall, Usage
-from memorygraph.runtime.convo.transcript import TranscriptEntry, transcript_text
+from memorygraph.runtime.convo.transcript import RunRecord, TranscriptEntry, transcript_text
 from memorygraph.runtime.convo.values import UNDEFINED, to_plain
 
 CallPurpose = Literal["inference", "routing", "summary"]
 
 
 class GraphFailure(MemoryGraphError):  # noqa: N818 - it says what failed
-    """A graph cannot go on. `code` says why, and stays the same where the words change.
-
-    `missing-target`: a route leads to a node that does not exist. `no-goto`: no `goto` says where to begin.
-    `max-steps`: the graph took all the steps that it may. `unknown-tool`, `tool`: the model called a function that it
-    was not offered, or the function failed. `json-output`: the reply does not have the wanted type. `routing`: the
-    model chose a node that is not a candidate. `listener`: a listener raised. `stopped`: the caller stopped the run.
-    """
+    """A graph cannot go on. `code` says why: see `memorygraph/codes.py`."""
 
     def __init__(self, message: str, code: str) -> None:
         super().__init__(message)
@@ -38,22 +32,14 @@ class FunctionFailure(ScriptError):  # noqa: N818 - it says what failed
 
 
 @dataclass(frozen=True)
-class ModelCall:
-    """A call of a model: its purpose, what was sent, and the completion.
+class ModelCall(RunRecord):
+    """A call of a model: its purpose, what was sent, and the completion."""
 
-    `key` tells the calls of one step apart: `inference`, `route 2`, `auto 3`, `summary`. `options` were sent beside
-    the messages.
-    """
-
-    key: str
+    key: str  # tells the calls of one step apart: `inference`, `route 2`, `auto 3`, `summary`
     purpose: CallPurpose
     messages: list[dict[str, Any]]
-    options: dict[str, Any]
+    options: dict[str, Any]  # sent beside the messages
     completion: Completion
-
-    def as_dict(self) -> dict[str, Any]:
-        """The call as JSON."""
-        return asdict(self)
 
     @classmethod
     def from_dict(cls, given: Mapping[str, Any]) -> ModelCall:
@@ -65,35 +51,21 @@ class ModelCall:
 
 
 @dataclass(frozen=True)
-class ToolUse:
+class ToolUse(RunRecord):
     """A call of a function, by the model or in its place, with the result."""
 
     name: str
     arguments: dict[str, Any]
     result: Any = UNDEFINED
 
-    def as_dict(self) -> dict[str, Any]:
-        """The call as JSON; a result that is undefined is left out."""
-        known = {} if self.result is UNDEFINED else {"result": self.result}
-        return {"name": self.name, "arguments": self.arguments, **known}
-
 
 @dataclass(frozen=True)
-class TakenRoute:
-    """The route that a step took: to a node, or out of the graph (None).
-
-    `why` is the route as the source writes it.
-
-    `forks` are the nodes to which other branches went from here.
-    """
+class TakenRoute(RunRecord):
+    """The route that a step took: to a node, or out of the graph (None)."""
 
     target: str | None
-    why: str
-    forks: tuple[str, ...] = ()
-
-    def as_dict(self) -> dict[str, Any]:
-        """The route as JSON."""
-        return asdict(self) | {"forks": list(self.forks)}
+    why: str  # the route as the source writes it
+    forks: tuple[str, ...] = ()  # the nodes to which other branches went from here
 
     @classmethod
     def from_dict(cls, given: Mapping[str, Any]) -> TakenRoute:
@@ -102,41 +74,24 @@ class TakenRoute:
 
 
 @dataclass
-class ConvoStep:
-    """One visit of a node, by a branch: `branch` is empty for the first, `index` counts its visits.
+class ConvoStep(RunRecord):
+    """One visit of a node, by a branch."""
 
-    `messages` are added to the transcript, `system` was sent beside them; `variables` are those of the program
-    afterwards, as far as JSON can hold them. Its progress: `begun`, the messages are known; `answered`, the output is
-    known; `completed`, the route is chosen. `error` says why it failed.
-    """
-
-    index: int
+    index: int  # counts the visits of the branch
     node: str
     input: Any = UNDEFINED
-    branch: str = ""
-    messages: list[TranscriptEntry] = field(default_factory=list)
-    system: list[TranscriptEntry] = field(default_factory=list)
-    begun: bool = False
-    answered: bool = False
+    branch: str = ""  # empty for the first
+    messages: list[TranscriptEntry] = field(default_factory=list)  # added to the transcript
+    system: list[TranscriptEntry] = field(default_factory=list)  # sent beside the messages
+    begun: bool = False  # the messages are known
+    answered: bool = False  # the output is known
     calls: list[ModelCall] = field(default_factory=list)
     tool: ToolUse | None = None
     output: Any = UNDEFINED
     route: TakenRoute | None = None
-    variables: dict[str, Any] = field(default_factory=dict)
-    error: str | None = None
-    completed: bool = False
-
-    def as_dict(self) -> dict[str, Any]:
-        """The step as JSON; an input or output that is undefined is left out."""
-        shallow = {f.name: getattr(self, f.name) for f in fields(self)}
-        undefined = {name for name in ("input", "output") if shallow[name] is UNDEFINED}
-        return {name: value for name, value in shallow.items() if name not in undefined} | {
-            "messages": [entry.as_dict() for entry in self.messages],
-            "system": [entry.as_dict() for entry in self.system],
-            "calls": [call.as_dict() for call in self.calls],
-            "tool": self.tool and self.tool.as_dict(),
-            "route": self.route and self.route.as_dict(),
-        }
+    variables: dict[str, Any] = field(default_factory=dict)  # of the program afterwards, as far as JSON can hold them
+    error: str | None = None  # why it failed
+    completed: bool = False  # the route is chosen
 
     @classmethod
     def from_dict(cls, given: Mapping[str, Any]) -> ConvoStep:
@@ -157,13 +112,9 @@ class ConvoStep:
             }
         )
 
-    def find_call(self, key: str) -> ModelCall | None:
-        """Find the call of a key, if it was made."""
-        return next((call for call in self.calls if call.key == key), None)
-
 
 @dataclass
-class ConvoGraphResult:
+class ConvoGraphResult(RunRecord):
     """The result of a run of a graph: the output of its last step, with the steps and the messages.
 
     `messages` are what the run added to the conversation; `text` is the same as Convo. `exited` says that the run
@@ -202,14 +153,6 @@ class ConvoGraphResult:
 
     def as_dict(self) -> dict[str, Any]:
         """The result as JSON."""
-        return {
-            "success": self.success,
-            "value": to_plain(self.value),
-            "error": self.error,
-            "code": self.code,
-            "steps": [step.as_dict() for step in self.steps],
-            "messages": [entry.as_dict() for entry in self.messages],
-            "exited": self.exited,
-            "forks": [fork.as_dict() for fork in self.forks],
-            "summary": self.summary,
-        }
+        data = super().as_dict() | {"value": to_plain(self.value)}
+        del data["failure"]  # the error itself
+        return data

@@ -35,10 +35,6 @@ DELETED_AT_ONCE = 5000
 class Journal:
     """The steps of one run as a file of this machine, until all of them are in Neo4j.
 
-    A step is in the file before the run does anything else, and the database is written meanwhile: so a run that was
-    killed knows all that it had done, and no step waits for the database. The file survives the end of the process,
-    but not a loss of power in the same moment: for that a step would have to wait for the disk.
-
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     journal = Journal("r1", Path(folder))
@@ -53,7 +49,7 @@ class Journal:
         self._descriptor: int | None = None
 
     def append(self, line: str) -> None:
-        """Append a line of JSON; it is in the file when this returns."""
+        """Append a line of JSON; it is in the file when this returns, though a loss of power can still take it."""
         if self._descriptor is None:
             self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             self._descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
@@ -81,17 +77,14 @@ class Journal:
 
 @dataclass(eq=False)
 class ConvoRunStore(RunListener):
-    """Writes one run of a graph into a namespace.
-
-    `told` is called with each step that is complete; `resumed` are the steps of the run before it was interrupted.
-    """
+    """Writes one run of a graph into a namespace."""
 
     namespace: Namespace
     program: ConvoProgram
     properties: dict[str, Any] = field(default_factory=dict)
-    told: Callable[[ConvoStep], None] = lambda _step: None
+    told: Callable[[ConvoStep], None] = lambda _step: None  # called with each step that is complete
     id: str = field(default_factory=lambda: uuid4().hex)
-    resumed: list[ConvoStep] = field(default_factory=list)
+    resumed: list[ConvoStep] = field(default_factory=list)  # the steps of the run before it was interrupted
 
     def __post_init__(self) -> None:
         self.conversation = f"run-{self.id}"

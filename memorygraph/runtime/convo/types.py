@@ -27,23 +27,20 @@ from memorygraph.runtime.values import ValueProblem
 # The repetitions are bounded, so that no text makes `int` or `float` read thousands of digits.
 NUMBER = re.compile(r"[-+]?(?:[0-9]{1,300}(\.[0-9]{0,300})?|\.[0-9]{1,300})([eE][-+]?[0-9]{1,3})?")
 
+# What a conversion gives for a value that cannot be converted; None and UNDEFINED are values.
 MISMATCH: Any = object()
-"""What a conversion gives for a value that cannot be converted; None and UNDEFINED are values."""
 
 MAX_SHOWN_VALUES = 20
 
 
 @dataclass(frozen=True)
 class Basic(ConvoType):
-    """`string`, `number`, `int`, `time` in milliseconds, `boolean`, `any`, `object` or `void`.
-
-    `convert` gives a value as one of the type, or MISMATCH; `words` are what messages call it.
-    """
+    """`string`, `number`, `int`, `time` in milliseconds, `boolean`, `any`, `object` or `void`."""
 
     name: str
     words: str = dataclasses.field(compare=False, repr=False)
     json_schema: dict[str, Any] = dataclasses.field(compare=False, repr=False)
-    convert: Callable[[Any], Any] = dataclasses.field(compare=False, repr=False)
+    convert: Callable[[Any], Any] = dataclasses.field(compare=False, repr=False)  # gives the value, or MISMATCH
 
     @property
     def schema(self) -> dict[str, Any]:
@@ -236,12 +233,7 @@ BASIC: dict[str, ConvoType] = {
         Basic("boolean", "true or false", {"type": "boolean"}, to_boolean),
         Basic("any", "a value", {}, lambda value: value),
         Basic("object", "a map", {"type": "object"}, lambda value: value if isinstance(value, Mapping) else MISMATCH),
-        Basic(
-            "void",
-            "nothing",
-            {"type": "null"},
-            lambda value: UNDEFINED if value is None or value is UNDEFINED else MISMATCH,
-        ),
+        Basic("void", "nothing", {"type": "null"}, lambda value: UNDEFINED if value in (None, UNDEFINED) else MISMATCH),
     )
 }
 ANY, VOID = BASIC["any"], BASIC["void"]

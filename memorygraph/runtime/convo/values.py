@@ -8,29 +8,24 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping
+from enum import Enum
 from typing import Any, Final
 
 from memorygraph.context.rendering import compact, indented
 from memorygraph.errors import MemoryGraphError
 from memorygraph.runtime.values import ValueProblem, describe_type
 
+# The largest values that an expression may give.
 MAX_TEXT_CHARACTERS = 10_000_000
-"""Length of a text that an expression may give."""
+MAX_ITEMS = 100_000  # of one list, or keys of one map
 
-MAX_ITEMS = 100_000
-"""Items of one list, or keys of one map, that an expression may give."""
+MAX_EXCERPT_CHARACTERS = 60  # of a value in a message
 
 
-class Undefined:
-    """The type of `UNDEFINED`, its only instance: what has no value."""
+class Undefined(Enum):
+    """The type of `UNDEFINED`, its only instance, also as a copy or a pickle: what has no value."""
 
-    _one: Undefined | None = None
-
-    def __new__(cls) -> Undefined:
-        """Return the one instance, also for a copy and for pickle."""
-        if cls._one is None:
-            cls._one = super().__new__(cls)
-        return cls._one
+    UNDEFINED = "undefined"
 
     def __bool__(self) -> bool:
         return False
@@ -38,11 +33,10 @@ class Undefined:
     def __repr__(self) -> str:
         return "undefined"
 
-    def __reduce__(self) -> tuple[type[Undefined], tuple[()]]:
-        return Undefined, ()
+    __str__ = __repr__
 
 
-UNDEFINED: Final = Undefined()
+UNDEFINED: Final = Undefined.UNDEFINED
 
 
 class ConvoType:
@@ -67,8 +61,7 @@ class ConvoType:
         raise NotImplementedError
 
 
-COMPOUND = (Mapping, list, tuple, ConvoType)
-"""The Python types of values that consist of other values."""
+COMPOUND = (Mapping, list, tuple, ConvoType)  # the Python types of values that consist of other values
 
 
 def render_value(value: Any) -> str:
@@ -122,10 +115,8 @@ def to_plain(value: Any) -> Any:
 
 
 def copy_deeply(value: Any) -> Any:
-    """Copy a value with its lists and maps; what is shared within the value is shared within the copy.
-
-    `copy.deepcopy` recurses, and so cannot copy what a program nests thousands of levels deep.
-    """
+    """Copy a value with its lists and maps; what is shared within the value is shared within the copy."""
+    # `copy.deepcopy` recurses, and so cannot copy what a program nests thousands of levels deep.
     known: dict[int, Any] = {}
     result = [value]
     waiting: list[tuple[Any, Any]] = [(result, 0)]
@@ -180,27 +171,21 @@ def is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-def read_member(value: Any, name: str) -> Any:
-    """Read `value.name`: a key of a map, an item of a list by its index, or `length`; else undefined."""
-    if isinstance(value, Mapping):
-        return value.get(name, UNDEFINED)
-    if isinstance(value, (list, str)) and name == "length":
-        return len(value)
-    if isinstance(value, list):
-        index = item_index(name)
-        return value[index] if index is not None and index < len(value) else UNDEFINED
-    return UNDEFINED
-
-
 def item_index(name: str) -> int | None:
     """The index that a part of a path is, or None."""
     return int(name) if re.fullmatch(r"0|[1-9][0-9]{0,8}", name) else None
 
 
 def read_at_path(value: Any, path: Iterable[str]) -> Any:
-    """Read what a path leads to in a value; undefined where it leads nowhere."""
+    """Read what a path of keys, indexes and `length` leads to in a value; undefined where it leads nowhere."""
     for name in path:
-        value = read_member(value, name)
+        if isinstance(value, Mapping):
+            value = value.get(name, UNDEFINED)
+        elif isinstance(value, (list, str)) and name == "length":
+            value = len(value)
+        else:
+            index = item_index(name) if isinstance(value, list) else None
+            value = value[index] if index is not None and index < len(value) else UNDEFINED
     return value
 
 
@@ -217,29 +202,18 @@ def set_member(value: Any, name: str, new: Any) -> None:
 
 
 def name_kind(value: Any) -> str:
-    """What messages call a value.
-
-    >>> name_kind(UNDEFINED), name_kind(None), name_kind({}), name_kind(1)
-    ('undefined', 'null', 'a map', 'a number')
-    """
-    if value is UNDEFINED or value is None:
-        return "undefined" if value is UNDEFINED else "null"
-    if isinstance(value, ConvoType):
-        return "a type"
-    return "a map" if isinstance(value, Mapping) else describe_type(value)
+    """What messages call a value."""
+    kinds: dict[type, str] = {Undefined: "undefined", type(None): "null", ConvoType: "a type", Mapping: "a map"}
+    return next((kind for type_, kind in kinds.items() if isinstance(value, type_)), None) or describe_type(value)
 
 
-def excerpt(value: Any, max_characters: int = 60) -> str:
-    """Show a value in a message: on one line, and cut.
-
-    >>> excerpt({"a": "x" * 100}, 12)
-    '{"a":"xxxxxx…'
-    """
+def excerpt(value: Any) -> str:
+    """Show a value in a message: on one line, and cut."""
     try:
         text = render_value(value) if value is UNDEFINED else compact(to_plain(value))
     except MemoryGraphError:
         return name_kind(value)
-    return text if len(text) <= max_characters else text[:max_characters] + "…"
+    return text if len(text) <= MAX_EXCERPT_CHARACTERS else text[:MAX_EXCERPT_CHARACTERS] + "…"
 
 
 def join_texts(pieces: Iterable[str], separator: str = "") -> str:

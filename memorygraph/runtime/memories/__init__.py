@@ -32,16 +32,7 @@ def open_memory(
     graph: GraphClient | None,
     permissions: Permissions = Permissions(),  # noqa: B008 - it is frozen
 ) -> ImportedMemory:
-    """Make the memory that a URI names; `folder` is that of the script. Nothing is opened before its first call.
-
-    A file in the script's folder needs no permission; one elsewhere needs `--allow-tool file`.
-
-    >>> open_memory("Facts", "file://facts.jsonl", Path(), None).METHODS
-    ('add', 'query')
-
-    Raises:
-        MemoryGraphError: the URI names no memory, or there is no graph for it.
-    """
+    """Make the memory that a URI names; `folder` is that of the script. Nothing is opened before its first call."""
     scheme, separator, rest = uri.partition("://")
     try:
         if separator and scheme == "file":

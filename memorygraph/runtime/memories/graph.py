@@ -1,10 +1,8 @@
 """`neo4j://NAMESPACE`: records as nodes of the knowledge graph; `neo4j://` is the client's own namespace.
 
 An object with `id`, or with `name` and `data`, and no other fields than these, is that node, and is added or updated.
-Any other object becomes a node of its own: its data is the object as JSON, its name what the object calls itself, and
-its id begins with `record-` and the time. So all of it is found by `search`, and exported as ContextScript.
-
-What a query gives of a node that no program added is `{id, name, data}`, and when it was made is not known.
+Any other object becomes a node of its own, with itself as JSON for its data. So `search` finds all of it, and it is
+exported as ContextScript.
 """
 
 from __future__ import annotations
@@ -101,8 +99,8 @@ class GraphMemory(ImportedMemory):
     def recall(self, text: Any, limit: Any = DEFAULT_LIMIT) -> MemoryResult:
         """Recall by a text, as `{id, name, data, score, source}`, best first: the client's recall, of nodes.
 
-        The source is `fulltext`, `vector` or both with a plus where a node fits by itself; `edge:` and the verb where
-        it is one edge away from one that does; and `edge` where it was learnt from a message that does.
+        The source is `fulltext`, `vector` or both with a plus; `edge:` and the verb for a neighbour of such a node,
+        and `edge` for what was learnt from a message.
         """
         found = self._graph.recall(
             require_text(text, "what is recalled by"), budget=None, limit=read_limit(limit), kinds=("node",)
@@ -124,24 +122,21 @@ class GraphMemory(ImportedMemory):
         return stored(fields, [self._before_id + fields["id"]])
 
     def read_records(self, wanted: Filter) -> Iterator[dict[str, Any]]:
-        """Read the records that programs added, the newest first, page by page."""
-        before: str | None = AFTER_ALL
-        while before is not None:
-            rows = self._graph.scope.read(
-                "memories/records", prefix=PREFIX, before=before, text=wanted.text or "", limit=PAGE
-            )
-            yield from rows
-            before = rows[-1]["id"] if len(rows) == PAGE else None
+        """Read the records that programs added, the newest first."""
+        return self.read_pages("memories/records", "before", AFTER_ALL, wanted)
 
     def read_other_nodes(self, wanted: Filter) -> Iterator[dict[str, Any]]:
-        """Read the other nodes by their ids, page by page; they have no kind."""
-        after: str | None = None if wanted.kind is not None else ""
-        while after is not None:
-            rows = self._graph.scope.read(
-                "memories/other-nodes", prefix=PREFIX, after=after, text=wanted.text or "", limit=PAGE
-            )
+        """Read the other nodes by their ids; they have no kind."""
+        return iter(()) if wanted.kind is not None else self.read_pages("memories/other-nodes", "after", "", wanted)
+
+    def read_pages(self, query: str, side: str, place: str, wanted: Filter) -> Iterator[dict[str, Any]]:
+        """Read page by page what stands on one side of an id."""
+        rows: list[dict[str, Any]] = [{"id": place}]
+        while rows:
+            at = {side: rows[-1]["id"]}
+            rows = self._graph.scope.read(query, prefix=PREFIX, text=wanted.text or "", limit=PAGE, **at)
             yield from rows
-            after = rows[-1]["id"] if len(rows) == PAGE else None
+            rows = rows if len(rows) == PAGE else []
 
 
 def read_node_arguments(record: Mapping[str, Any], generated: str) -> dict[str, str] | None:

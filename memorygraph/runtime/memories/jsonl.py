@@ -7,11 +7,13 @@ the last line may be torn: readers skip it, and the next writer takes it away.
 from __future__ import annotations
 
 import json
+import mmap
 import os
 import uuid
 from collections import deque
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -25,32 +27,21 @@ from memorygraph.runtime.paths import inside, open_plain
 from memorygraph.runtime.permissions import Permissions
 
 LOCK_SECONDS = 30.0
-_BLOCK = 65536
 
 
 class JsonlMemory(ImportedMemory):
-    """Records in a file of JSON lines.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     memory = JsonlMemory("Facts", "file://a.jsonl", "a.jsonl", Path(folder), Permissions())
-    ...     added = memory.call("add", [{"kind": "fact", "text": "Ada wrote it"}])
-    ...     memory.call("query", [{"text": "ada"}]).value == [added.value]
-    True
-    """
+    """Records in a file of JSON lines."""
 
     def __init__(self, name: str, uri: str, path: str, folder: Path, permissions: Permissions) -> None:
         super().__init__(name, uri)
         if not path.endswith(".jsonl"):
             raise MemoryGraphError("a memory in a file has a name that ends in `.jsonl`")
-        self._path = unquote(path)
-        self._folder = folder
-        self._anywhere = permissions.allows("file")
+        self._file = partial(inside, folder, unquote(path), anywhere=permissions.allows("file"))
 
     def add(self, record: Any) -> MemoryResult:
         """Keep a record; once this returns, it survives a crash of the machine."""
         record, _ = read_record(record)
-        path = self.find_path()
+        path = self._file()
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
             with FileLock(path.with_name(f".{path.name}.lock"), timeout=LOCK_SECONDS):
@@ -64,17 +55,13 @@ class JsonlMemory(ImportedMemory):
         """The envelopes of the records that a filter wants, newest first."""
         wanted = Filter.read(filter)
         try:
-            descriptor = open_plain(self.find_path(), os.O_RDONLY)
+            descriptor = open_plain(self._file(), os.O_RDONLY)
         except FileNotFoundError:
             return MemoryResult([], count=0)
         found: deque[dict[str, Any]] = deque(maxlen=wanted.limit)
         with os.fdopen(descriptor, "rb") as stream:
             found.extend(kept for kept in read_envelopes(stream) if wanted.matches(kept["record"]))
         return MemoryResult([*reversed(found)], count=len(found))
-
-    def find_path(self) -> Path:
-        """Find the file, which must be where the program may reach."""
-        return inside(self._folder, self._path, anywhere=self._anywhere)
 
 
 def read_envelopes(lines: Iterable[bytes]) -> Iterator[dict[str, Any]]:
@@ -101,7 +88,10 @@ def append_line(path: Path, line: bytes) -> None:
     """Append a line and sync it; a torn line before it is taken away."""
     with os.fdopen(open_plain(path, os.O_RDWR | os.O_CREAT), "r+b", buffering=0) as stream:
         end = stream.seek(0, os.SEEK_END)
-        start = find_unfinished_line(stream, end)
+        start = end
+        if end:
+            with mmap.mmap(stream.fileno(), end, access=mmap.ACCESS_READ) as content:
+                start = content.rfind(b"\n") + 1  # where a line begins that no line break ends
         if start < end:
             stream.seek(start)
             if parse_envelope(stream.read(end - start) or b"") is None:
@@ -111,16 +101,3 @@ def append_line(path: Path, line: bytes) -> None:
         stream.seek(0, os.SEEK_END)
         stream.write(line)
         os.fsync(stream.fileno())
-
-
-def find_unfinished_line(stream: Any, end: int) -> int:
-    """Find where the line begins that no line break ends; the end, where there is no such line."""
-    position = end
-    while position > 0:
-        start = max(0, position - _BLOCK)
-        stream.seek(start)
-        found: int = stream.read(position - start).rfind(b"\n")
-        if found >= 0:
-            return start + found + 1
-        position = start
-    return 0

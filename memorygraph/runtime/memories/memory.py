@@ -52,11 +52,7 @@ class ImportedMemory(Imported[MemoryResult]):
 class Filter:
     """Which records a query wants: all that is given must hold.
 
-    `kind` is compared with the record's `kind`, `text` is somewhere in its JSON text, whatever the case, and each field
-    of `where` is equal to the record's.
-
-    >>> Filter.read({"kind": "fact", "text": "ADA"}).matches({"kind": "fact", "about": "Ada"})
-    True
+    `text` is somewhere in its JSON text, whatever the case; `kind` and each field of `where` equal the record's.
     """
 
     kind: str | None = None

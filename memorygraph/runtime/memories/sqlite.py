@@ -8,6 +8,7 @@ import uuid
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -30,24 +31,15 @@ _NEWEST = "SELECT id, created_at, updated_at, record FROM agentscript_records WH
 
 
 class SqliteMemory(ImportedMemory):
-    """Records in an SQLite file.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     memory = SqliteMemory("Facts", "sqlite://a.db", "a.db", Path(folder), Permissions())
-    ...     added = memory.call("add", [{"kind": "fact"}])
-    ...     memory.call("query", []).value == [added.value]
-    True
-    """
+    """Records in an SQLite file."""
 
     def __init__(self, name: str, uri: str, rest: str, folder: Path, permissions: Permissions) -> None:
         super().__init__(name, uri)
         path, _, topic = rest.partition("#")
         if not path:
             raise MemoryGraphError("write `sqlite://NAME.db#TOPIC`")
-        self._path, self._topic = unquote(path), unquote(topic) or "default"
-        self._folder = folder
-        self._anywhere = permissions.allows("file")
+        self._file = partial(inside, folder, unquote(path), anywhere=permissions.allows("file"))
+        self._topic = unquote(topic) or "default"
 
     def add(self, record: Any) -> MemoryResult:
         """Keep a record."""
@@ -70,7 +62,7 @@ class SqliteMemory(ImportedMemory):
     @contextmanager
     def open_database(self) -> Iterator[sqlite3.Connection]:
         """Open the file, which is made if it does not exist."""
-        path = inside(self._folder, self._path, anywhere=self._anywhere)
+        path = self._file()
         require_plain(path)
         path.parent.mkdir(parents=True, exist_ok=True)
         try:

@@ -1,7 +1,4 @@
-"""What a model may call from its log: Python callables and tools, each one given to it on purpose.
-
-A failure is an answer like another: it becomes `{"error": …}`, and the log goes on.
-"""
+"""What a model may call from its log: Python callables and tools. A failure is an answer: `{"error": …}`."""
 
 from __future__ import annotations
 
@@ -64,12 +61,11 @@ class PythonFaculty:
     def describe(self) -> Iterable[str]:
         """Describe each procedure, with the names and types of what it takes."""
         for name, procedure in self.procedures.items():
-            document = (procedure.__doc__ or "").strip().partition("\n")[0]
             try:
                 arguments = describe_arguments(adapt(procedure).json_schema())
             except Exception:  # noqa: BLE001 - an annotation that JSON has no schema for: it can still be called
                 arguments = "{…}"
-            yield f"{name} {arguments}{f'  // {document}' if document else ''}"
+            yield describe_procedure(name, arguments, procedure.__doc__ or "")
 
 
 @dataclass(frozen=True)
@@ -102,8 +98,7 @@ class ToolFaculty:
         """Describe each method with what it takes, or only where the tool leads."""
         for name, method in self.known_methods.items():
             arguments = describe_arguments(method.schema) if method.schema else "[…]"
-            about = method.description.strip().partition("\n")[0]
-            yield f"{name} {arguments}{f'  // {about}' if about else ''}"
+            yield describe_procedure(name, arguments, method.description)
         if not self.known_methods:
             yield f"the tool {self.tool.uri}"
 
@@ -144,11 +139,8 @@ def describe_failure(error: BaseException | str) -> dict[str, str]:
 
 
 def adapt(procedure: Callable[..., Any]) -> TypeAdapter[Any]:
-    """Make what checks the arguments of a callable, and calls it.
-
-    pydantic knows functions. Classes, builtins and objects take whatever they take, unless an object's own method of
-    calling says more.
-    """
+    """Make what checks the arguments of a callable, and calls it."""
+    # pydantic knows functions. Classes, builtins and objects take whatever they take, unless `__call__` says more.
     function = procedure
     if not isinstance(procedure, FunctionType | MethodType | partial):
         method = getattr(procedure, "__call__", None)  # noqa: B004 - its method is wanted
@@ -160,6 +152,12 @@ def adapt(procedure: Callable[..., Any]) -> TypeAdapter[Any]:
                 return procedure(*listed, **named)
 
     return TypeAdapter(function)  # type: ignore[arg-type]  # pydantic takes callables, too
+
+
+def describe_procedure(name: str, arguments: str, document: str) -> str:
+    """Describe a procedure with its arguments and the first line of its documentation."""
+    about = document.strip().partition("\n")[0]
+    return f"{name} {arguments}{f'  // {about}' if about else ''}"
 
 
 def describe_arguments(schema: Mapping[str, Any]) -> str:
@@ -197,11 +195,7 @@ class Faculties:
             return describe_failure(error)
 
     def find(self, command: Command) -> Faculty:
-        """Find the faculty that a command calls.
-
-        Raises:
-            MemoryGraphError: there is no such faculty or procedure, or several have it.
-        """
+        """Find the only faculty that a command can mean."""
         listed = ", ".join(f"`{name}`" for name in self.by_name)
         known = f"there are {listed}" if listed else "no faculty is registered"
         if command.faculty is not None:

@@ -1,31 +1,59 @@
 """Questions: what is asserted, and what rules infer from it, within bounds.
 
-A goal is asked once, whatever its variables are called, and keeps a table of its answers: asking it again gives
-those, and every later one. So recursive rules end. What no table can go on without is read from the database,
-one query for all the goals that wait.
-
-An answer keeps its proof of the least height, the number of rules that nest in it, and the work goes on in the
-order of heights. A better proof is handed on like a new answer.
+A goal is asked once, whatever its variables are called, and keeps a table of its answers, so that recursive rules end.
+An answer keeps its proof of the least height, the number of rules that nest in it, and the work goes on in the order
+of heights. A better proof is handed on like a new answer.
 """
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from memorygraph.compiler.pete.goals import Goal, Term, id_order
 from memorygraph.graph.namespace import RunQuery
-from memorygraph.runtime.pete.goals import Answers, Goal, GoalAnswer, Proof, RuleGoals, Term, explain_proof, id_order
-from memorygraph.runtime.pete.rules import MAX_RULES, Clause, Environment, Knowledge, Pair, Pattern, Predicate, RuleUse
-
-__all__ = ["Answers", "Goal", "GoalAnswer", "Proof", "RuleGoals", "Term", "ask", "explain_proof"]
+from memorygraph.runtime.pete.rules import MAX_RULES, Clause, Environment, Knowledge, Pair, Pattern, RuleUse
 
 MAX_FACTS = 100_000
 # Each answer of a goal goes to each partial proof that waits for it: this bounds how often, for each goal allowed.
 STEPS_PER_GOAL = 100
 
 Place: TypeAlias = tuple["GoalTable", Pair]  # where an answer is kept
+
+
+@dataclass(frozen=True)
+class Proof:
+    """Why a goal without variables holds: it was asserted by an edge, or a rule says it because of other proofs.
+
+    `rule` is the id of the rule, `by` what it is called. Proofs share their parts: written out as a tree, one can
+    be far longer than it is in memory.
+    """
+
+    goal: Goal
+    edge: str | None
+    rule: str | None
+    because: tuple[Proof, ...] = field(repr=False)
+    text: str
+    by: str = ""
+
+
+@dataclass(frozen=True)
+class GoalAnswer:
+    """Nodes for the variables of a goal, and why it holds of them."""
+
+    bindings: Mapping[str, str]
+    proof: Proof
+
+
+@dataclass(frozen=True)
+class Answers:
+    """The answers that were found; if not `complete`, there may be more, and `reason` says which bound was met."""
+
+    answers: tuple[GoalAnswer, ...]
+    complete: bool
+    reason: str | None
 
 
 @dataclass(eq=False)
@@ -58,29 +86,23 @@ class PartialProof:
         """The proof that it has come to be, with its parts as the rule names them."""
         clause = self.use.clause
         because = sorted(zip(self.use.order, self.because, strict=True), key=lambda part: part[0])
-        return FoundProof(self.height + 1, clause.surface, None, clause, tuple(place for _, place in because))
+        return FoundProof(self.height + 1, clause.rule.head.surface, None, clause, tuple(place for _, place in because))
 
 
 @dataclass(eq=False)
 class GoalTable:
     """A goal that was asked, its answers, and the partial proofs that wait for them.
 
-    `level` is in how many rules the goal is nested at least. A partial proof may want only the answers that fit a
-    narrower goal, so answers and partial proofs are kept by the ends that they can be found by.
+    A partial proof may want only the answers that fit a narrower goal, so both are kept by their ends.
     """
 
     pattern: Pattern
-    level: int
+    level: int  # in how many rules the goal is nested at least
     answers: dict[Pair, FoundProof] = field(default_factory=dict)
     goals: set[GoalTable] = field(default_factory=set)  # that it waits for
     expanded: bool = False
     _by_end: dict[tuple[str | None, str | None], list[Pair]] = field(default_factory=dict)
-    _steps: dict[tuple[str | None, str | None, bool], list[PartialProof]] = field(default_factory=dict)
-
-    @property
-    def is_waited_for(self) -> bool:
-        """Whether a partial proof waits for its answers."""
-        return bool(self._steps)
+    steps: dict[tuple[str | None, str | None, bool], list[PartialProof]] = field(default_factory=dict)
 
     def keep(self, pair: Pair, found: FoundProof) -> None:
         """Keep an answer, or a better proof of it."""
@@ -88,10 +110,6 @@ class GoalTable:
             self._by_end.setdefault((pair[0], None), []).append(pair)
             self._by_end.setdefault((None, pair[1]), []).append(pair)
         self.answers[pair] = found
-
-    def await_by(self, step: PartialProof, pattern: Pattern) -> None:
-        """Let a step wait for the answers that fit a goal."""
-        self._steps.setdefault(pattern[:3], []).append(step)
 
     def fitting(self, pattern: Pattern) -> Iterable[Pair]:
         """The answers that fit a goal."""
@@ -105,9 +123,9 @@ class GoalTable:
         """The steps that wait for an answer."""
         subject, object_ = pair
         for ends in ((subject, object_), (subject, None), (None, object_), (None, None)):
-            yield from self._steps.get((*ends, False), ())
+            yield from self.steps.get((*ends, False), ())
         if subject == object_:
-            yield from self._steps.get((None, None, True), ())
+            yield from self.steps.get((None, None, True), ())
 
 
 class BoundMet(Exception):  # noqa: N818 - control flow, not an error
@@ -119,9 +137,6 @@ def ask(run: RunQuery, goal: Goal, *, depth: int = 8, most: int = 100, most_goal
 
     `depth` bounds how deep rules nest in a proof (0: only facts), `most` the answers, `most_goals` how often a goal
     is asked. A goal without variables has one answer without bindings, or none.
-
-    Raises:
-        MemoryGraphError: a stored rule cannot be read.
     """
     knowledge = Knowledge(run, goal, depth + 1)  # one more, to know what the depth leaves out
     search = ProofSearch(knowledge, goal, depth, most, most_goals)
@@ -170,8 +185,9 @@ class ProofSearch:
             left = min(left, self.most + 1)
         facts = self.knowledge.facts([table.pattern for table in tables], left + 1)
         self.rows += len(facts)
-        for fact in facts[:left]:
-            self.offer(tables[fact.goal], fact.pair, FoundProof(0, fact.surface, fact.edge))
+        for row in facts[:left]:
+            found = FoundProof(0, row["surface"], row["edge"])
+            self.offer(tables[row["goal"]], (row["subject"], row["object"]), found)
         if self.rows > MAX_FACTS:
             raise BoundMet(f"more than {MAX_FACTS} facts were to be read")
 
@@ -194,7 +210,7 @@ class ProofSearch:
 
     def find_uses(self, table: GoalTable) -> Iterator[RuleUse]:
         """Find the rules that could answer a goal, in all their ways."""
-        for clause in self.knowledge.rules(table.pattern.predicate):
+        for clause in self.knowledge.rules.get(table.pattern.predicate, ()):
             yield from clause.uses_for(table.pattern)
 
     def has_rules(self, table: GoalTable) -> bool:
@@ -223,7 +239,7 @@ class ProofSearch:
                 raise BoundMet(f"more than {self.most_goals} goals were to be asked")
             table = self.demand(pattern, step.owner.level + 1)
             step.owner.goals.add(table)
-            table.await_by(step, pattern)
+            table.steps.setdefault(pattern[:3], []).append(step)
             self.steps[key] = step, table
         for pair in table.fitting(pattern):
             self.hand(step, table, pair)
@@ -249,7 +265,7 @@ class ProofSearch:
         elif conclusion := clause.conclude(environment):
             self.offer(step.owner, conclusion, further.conclusion())
         else:
-            self.reasons[f'the rule "{clause.called}" does not say what a variable of its head is'] = None
+            self.reasons[f'the rule "{clause.rule.called}" does not say what a variable of its head is'] = None
 
     def offer(self, table: GoalTable, pair: Pair, found: FoundProof) -> None:
         """Keep an answer if it is new or its proof is less high, and hand it to all that wait for it."""
@@ -277,7 +293,7 @@ class ProofSearch:
         """Note why there may be more answers than these."""
         tables = self.tables.values()
         if any(
-            (table.is_waited_for and any(found.height >= self.depth for found in table.answers.values()))
+            (table.steps and any(found.height >= self.depth for found in table.answers.values()))
             or (table.level >= self.depth and not table.expanded and self.has_rules(table))
             for table in tables
         ):
@@ -299,17 +315,36 @@ class ProofSearch:
         names = self.knowledge.names({node for _, pair in needed for node in pair}) if needed else {}
         made: dict[Place, Proof] = {}
         for (table, pair), found in sorted(needed.items(), key=lambda item: item[1].height):
+            lemma, negated = table.pattern.predicate
+            goal = Goal(Term(pair[0]), lemma, Term(pair[1]), negated, (found.surface,))
+            rule = found.clause.rule if found.clause else None
+            identifier, called = (rule.id, rule.called) if rule else (None, "")
             because = tuple(made[place] for place in found.because)
-            made[table, pair] = build_proof(table.pattern.predicate, pair, found, because, names)
+            made[table, pair] = Proof(goal, found.edge, identifier, because, goal.text(names), called)
         return [made[self.root, pair] for pair in pairs]
 
 
-def build_proof(
-    predicate: Predicate, pair: Pair, found: FoundProof, because: tuple[Proof, ...], names: dict[str, str]
-) -> Proof:
-    """Build the proof of an answer from the proofs that it stands on."""
-    goal = Goal(Term(pair[0]), predicate.lemma, Term(pair[1]), predicate.negated, (found.surface,))
-    text = goal.text(names)
-    if found.clause is None:
-        return Proof(goal, found.edge, None, (), text)
-    return Proof(goal, None, found.clause.rule.id, because, text, found.clause.called)
+def explain_proof(proof: Proof) -> list[str]:
+    r"""Write a proof as indented lines: what holds, and below it why. Each derivation is shown once.
+
+    >>> ends = Term("leo"), Term("meat")
+    >>> likes = Proof(Goal(ends[0], "like", ends[1]), "edge-1", None, (), "leo likes meat")
+    >>> eats = Proof(Goal(ends[0], "eat", ends[1]), None, "memory-3", (likes,), "leo eats meat", "_x eats _y if …")
+    >>> print(*explain_proof(eats), sep="\n")
+    leo eats meat, by the rule "_x eats _y if …", because
+      leo likes meat (fact)
+    """
+    lines: list[str] = []
+    shown: set[Goal] = set()
+    rest = [(proof, "")]
+    while rest:
+        proof, indent = rest.pop()
+        if proof.rule is None:
+            lines.append(f"{indent}{proof.text} (fact)")
+        elif proof.goal in shown:
+            lines.append(f"{indent}{proof.text} (as above)")
+        else:
+            shown.add(proof.goal)
+            lines.append(f'{indent}{proof.text}, by the rule "{proof.by or proof.rule}", because')
+            rest += [(reason, indent + "  ") for reason in reversed(proof.because)]
+    return lines

@@ -242,7 +242,7 @@ class Room:
         child = page.units.child(unit)
         if child is None or unit in page.inner or unit in page.whole:
             return False
-        return child.address not in self.wishes.folded and page.units.folds(unit)
+        return child.address not in self.wishes.folded and child.can_fold
 
 
 def find_unfolded(root: Frame, unfolded: Collection[int], folded: Collection[int]) -> tuple[Frame, ...]:

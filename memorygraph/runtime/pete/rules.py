@@ -1,7 +1,4 @@
-"""Rules as questions use them, and what questions read: rules, facts and names of one namespace.
-
-The variables of a rule are places, so that each use of it has variables of its own.
-"""
+"""Rules as questions use them, with places for variables; and what questions read: rules, facts and names."""
 
 from __future__ import annotations
 
@@ -9,9 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
+from memorygraph.compiler.pete.goals import Goal, RuleGoals
 from memorygraph.errors import MemoryGraphError
 from memorygraph.graph.namespace import RunQuery
-from memorygraph.runtime.pete.goals import Goal, RuleGoals
 
 MAX_RULES = 1_000
 Pair: TypeAlias = tuple[str, str]
@@ -80,17 +77,6 @@ class Clause:
         head = ends(rule.head)
         body = tuple((ends(goal), Predicate(goal.lemma, goal.negated)) for goal in rule.body)
         return cls(rule, head, body, len(places))
-
-    @property
-    def surface(self) -> str:
-        """The predicate of the head, as it was written."""
-        head = self.rule.head
-        return head.forms[-1] if head.forms else head.lemma
-
-    @property
-    def called(self) -> str:
-        """What the rule is called."""
-        return self.rule.name or self.rule.id
 
     def ways(self) -> Iterator[list[int]]:
         """The goals that together make the body true, one list for each way: what follows an `or` begins one.
@@ -172,15 +158,6 @@ class RuleUse:
     environment: Environment
 
 
-class AssertedFact(NamedTuple):
-    """What an edge asserts of one of the goals that were asked, whose number is `goal`."""
-
-    goal: int
-    pair: Pair
-    edge: str
-    surface: str
-
-
 class Knowledge:
     """A namespace as one question sees it: the rules that can be reached from its goal, and any facts."""
 
@@ -188,33 +165,25 @@ class Knowledge:
         """Read the rules that a proof can use in which so many nest; `all_rules` is false if there are too many."""
         self._run = run
         self._forms: dict[str, dict[str, None]] = {}
-        self._rules: dict[Predicate, list[Clause]] = {}
+        self.rules: dict[Predicate, list[Clause]] = {}  # by what their heads say
         self.all_rules = True
         self.note_forms(goal)
         self.read_rules({Predicate(goal.lemma, goal.negated)}, nesting)
 
-    def rules(self, predicate: Predicate) -> Sequence[Clause]:
-        """The rules whose head says this."""
-        return self._rules.get(predicate, ())
-
-    def facts(self, patterns: Sequence[Pattern], limit: int) -> list[AssertedFact]:
-        """Read what is asserted of any of these goals, in the order of the goals and of the nodes."""
+    def facts(self, patterns: Sequence[Pattern], limit: int) -> list[dict[str, Any]]:
+        """Read the edges that assert any of these goals: its number, both ends, the edge and its predicate."""
         rows = [
             {
                 "goal": number,
                 "subject": pattern.subject,
                 "object": pattern.object,
                 "same": pattern.same,
-                "lemma": pattern.predicate.lemma,
                 "forms": list(self._forms[pattern.predicate.lemma]),
-                "negated": pattern.predicate.negated,
+                **pattern.predicate._asdict(),
             }
             for number, pattern in enumerate(patterns)
         ]
-        found = self._run("pete_questions/facts", rows=rows, limit=limit)
-        return [
-            AssertedFact(row["goal"], (row["subject"], row["object"]), row["edge"], row["surface"]) for row in found
-        ]
+        return self._run("pete_questions/facts", rows=rows, limit=limit)
 
     def names(self, nodes: Iterable[str]) -> dict[str, str]:
         """Read the names of nodes, of those that have one."""
@@ -228,9 +197,9 @@ class Knowledge:
             rows = [predicate._asdict() for predicate in sorted(predicates)]
             found = self._run("pete_questions/rules", rows=rows, limit=left + 1)
             self.all_rules = self.all_rules and len(found) <= left
-            self._rules.update((predicate, []) for predicate in predicates)
+            self.rules.update((predicate, []) for predicate in predicates)
             predicates = {predicate for row in found[:left] for predicate in self.keep_rule(row)}
-            predicates -= self._rules.keys()
+            predicates -= self.rules.keys()
             left -= min(len(found), left)
             if not predicates:
                 break
@@ -242,7 +211,7 @@ class Knowledge:
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise MemoryGraphError(f"the rule {row['id']} cannot be read: {error}") from error
         clause = Clause.of(rule)
-        self._rules[Predicate(rule.head.lemma, rule.head.negated)].append(clause)
+        self.rules[Predicate(rule.head.lemma, rule.head.negated)].append(clause)
         for goal in (rule.head, *rule.body):
             self.note_forms(goal)
         return [predicate for _, predicate in clause.body]

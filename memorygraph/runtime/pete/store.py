@@ -1,7 +1,7 @@
 """Logs of PETE in Neo4j: how they are read, and how they go on.
 
-Every piece that is added is written in one transaction under the write lock of its namespace, and what it is added
-to is read in that same transaction: so two writers of one log take turns, and nothing is remembered between them.
+What is added to a log is written in the transaction that reads the log, under the write lock of its namespace: so two
+writers of one log take turns, and nothing is remembered between them.
 """
 
 from __future__ import annotations
@@ -12,19 +12,23 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any, NamedTuple
 
-from memorygraph.compiler.pete import Mistake, id_of, pieces_of
+from memorygraph.compiler.pete import Compiler
+from memorygraph.compiler.pete.state import Asked, Bound, Known, Needs, Open, id_of, key_of, needs_of, pieces_of
 from memorygraph.errors import ConflictError, NotFoundError, Problem, ScriptError, Source, Span
 from memorygraph.graph.loads import Loader, LoadReport, Provenance, WriteResult
 from memorygraph.graph.namespace import Namespace, NamespaceTransaction
-from memorygraph.languages.pete.reading import ContinuationReader
+from memorygraph.graph.search import MAX_TERM, name_query
+from memorygraph.graph.writes import NOTHING, run_counted
+from memorygraph.languages.engine.findings import Finding
+from memorygraph.languages.pete.continuation import ContinuationReader
 from memorygraph.languages.pete.syntax import Command, Feedback, Opening, PeteProgram, Piece, Value
 from memorygraph.query import Query
-from memorygraph.runtime.pete.appending import AppendPlanner, LogAppender, MakeFeedback, UnfitPiece
 from memorygraph.runtime.pete.faculties import Faculties
-from memorygraph.runtime.pete.inference import Answers
+from memorygraph.runtime.pete.inference import Answers, ask
 from memorygraph.runtime.pete.log import Frame, LogEntry
 
 LANGUAGE = "pete"
+MakeFeedback = Callable[[Answers, dict[str, str]], Piece]
 
 
 class LogInfo(NamedTuple):
@@ -36,36 +40,141 @@ class LogInfo(NamedTuple):
     tldr: str | None
 
 
-@dataclass(frozen=True)
-class AppendReport:
-    """The report of pieces that were added to a log, and the answers to the last question among them."""
-
-    report: LoadReport
-    warnings: tuple[Mistake, ...] = ()
-    answers: Answers | None = None
-
-
-@dataclass(frozen=True)
-class PendingCommand:
+class PendingCommand(NamedTuple):
     """A command without feedback: the id of its entry, and its text with the blanks before it."""
 
     id: str
     text: str
 
-    @property
-    def command(self) -> Command:
-        """The command itself."""
-        command = read_command(self.text)
-        assert command is not None  # noqa: S101 - what is stored as a command can be read as one
-        return command
 
-
-@dataclass(frozen=True)
-class CommandAnswer:
+class CommandAnswer(NamedTuple):
     """What a faculty answered; `text` is what the log gained, which is nothing if another process was quicker."""
 
     feedback: Any
     text: str
+
+
+class UnfitPiece(Exception):  # noqa: N818 - it never leaves this package
+    """A piece does not fit what is stored: its number, and what is wrong with it."""
+
+    def __init__(self, number: int, mistakes: Sequence[Finding]) -> None:
+        super().__init__(mistakes[0].message)
+        self.number = number
+        self.mistakes = tuple(mistakes)
+
+
+class LogAppender:
+    """Adds pieces to a log within one transaction; with `dry_run`, it only plans the queries that would do so."""
+
+    def __init__(
+        self,
+        transaction: NamespaceTransaction,
+        log: int | None,
+        *,
+        live: bool = False,
+        dry_run: bool = False,
+        answered: MakeFeedback | None = None,
+    ) -> None:
+        self._transaction = transaction
+        self._namespace = transaction.namespace
+        self._known = Known()
+        self._answered = answered
+        self._live = live
+        self._dry_run = dry_run
+        self.planned: list[Query] = []
+        self.counts = dict(NOTHING)
+        stack: list[Open] = []
+        if log is not None:
+            if not live:
+                [called] = transaction.run("pete/called-faculties", log=log)
+                self._known.faculties.update(called["faculties"])
+            for row in transaction.run("pete/open-contexts", log=log):
+                bindings = {ref: Bound(node, name) for ref, node, name in row["bindings"]}
+                stack.append(Open(row["address"], row["name"], row["size"], bindings))
+        self.compiler = Compiler(stack, self._known, log=log, live=live)
+
+    def write(self, pieces: Sequence[Piece]) -> None:
+        """Write all of the pieces; one that does not fit what is stored is an UnfitPiece."""
+        self.look_up(needs_of(pieces, root=not self.compiler.stack, live=self._live, faculties=self._known.faculties))
+        for number, piece in enumerate(pieces):
+            self.compiler.add(piece)
+            if self.compiler.mistakes:
+                raise UnfitPiece(number, self.compiler.mistakes)
+            if self.compiler.question is not None:
+                self.ask(self.compiler.question)
+                self.compiler.question = None
+        self.flush()
+        if self.compiler.nodes.last_address:
+            self.run(self._namespace.query("pete/give-out-addresses", last=self.compiler.nodes.last_address))
+
+    def ask(self, question: Asked) -> None:
+        """Answer a question by what is stored and written so far, and bind its variables."""
+        self.flush()
+        found = ask(self._transaction.run, question.goal)
+        nodes = sorted({node for answer in found.answers for node in answer.bindings.values()})
+        rows = self._transaction.run("pete/find-addresses", ids=nodes) if nodes else []
+        names = {row["id"]: row["name"] for row in rows}
+        for variable in question.goal.variables:
+            bound = dict.fromkeys(answer.bindings[variable] for answer in found.answers)
+            self.compiler.bind(variable, [Bound(node, names[node]) for node in bound])
+            if not bound:
+                message = f"nothing is known that answers this; `&{variable}` means nothing now"
+                self.compiler.warnings.append(Finding(message, "no-answer", question.span))
+        if self._answered is not None and question.shown:
+            self.compiler.add(self._answered(found, names))
+
+    def flush(self) -> None:
+        """Write what the compiler has ready."""
+        for query in self.compiler.queries(self._namespace.name, self._namespace.token):
+            self.run(query)
+
+    def run(self, query: Query) -> None:
+        """Run a query, and count what it changes, or only keep it."""
+        if self._dry_run:
+            self.planned.append(query)
+            return
+        for name, count in run_counted(self._transaction, [query]).items():
+            self.counts[name] += count
+
+    def look_up(self, needs: Needs) -> None:
+        """Look up what the pieces name, and addresses for what they make."""
+        known = self._known
+        keys = list(needs.concepts)
+        for row in self._transaction.run("pete/find-concepts", keys=keys):
+            known.concepts[row["key"]] = Bound(row["id"], row["name"])
+        missing = [key for key in keys if key not in known.concepts]
+        self.look_up_names({key: needs.concepts[key] for key in missing})
+        addresses = sorted(needs.addresses)
+        found = self._transaction.run("pete/find-addresses", ids=[id_of(address) for address in addresses])
+        for row in found:
+            known.addresses[int(row["id"].rpartition("-")[2])] = Bound(row["id"], row["name"])
+        known.contexts = {int(row["id"].rpartition("-")[2]) for row in found if row["context"]}
+        known.free[:] = self.find_free(needs.new)
+
+    def look_up_names(self, wanted: dict[str, str]) -> None:
+        """Look up nodes that no log has made, by their names."""
+        if not wanted:
+            return
+        rows = []
+        for key, text in wanted.items():
+            # A search takes as many whole words as fit its limit.
+            words = text if len(text) <= MAX_TERM else text[: MAX_TERM + 1].rpartition(" ")[0]
+            rows.append({"key": key, "names": [text, key], "terms": name_query(words, self._namespace.name)})
+        for row in self._transaction.run("pete/find-names", rows=rows):
+            if key_of(row["name"] or "") == row["key"]:
+                self._known.concepts.setdefault(row["key"], Bound(row["id"], row["name"]))
+
+    def find_free(self, count: int) -> list[int]:
+        """Find addresses that nothing has, not even a node that another language gave such an id."""
+        rows = self._transaction.run("pete/last-address")
+        first, free = (int(rows[0]["last"]) if rows else 0) + 1, list[int]()
+        while len(free) < count:
+            batch = range(first, first + count - len(free))
+            rows = self._transaction.run("pete/taken-ids", ids=[id_of(number) for number in batch])
+            taken = {row["id"] for row in rows}
+            free += [number for number in batch if id_of(number) not in taken]
+            first = batch.stop
+        return free
 
 
 @dataclass(frozen=True)
@@ -84,22 +193,14 @@ class LogStore:
         return int(rows[0]["address"]) if rows else None
 
     def log_of(self, address: int) -> int:
-        """Find the log that a context is in.
-
-        Raises:
-            NotFoundError: there is no such context.
-        """
+        """Find the log that a context is in."""
         rows = self.namespace.read("pete/find-context", id=id_of(address))
         if not rows:
             raise NotFoundError(f"there is no context memory:{address} in namespace `{self.namespace}`")
         return int(rows[0]["log"])
 
     def read(self, log: int) -> Frame:
-        """Read a whole log, by one query.
-
-        Raises:
-            NotFoundError: there is no such log.
-        """
+        """Read a whole log, by one query."""
         frames = build_frames(self.namespace.read("pete/read-log", log=log))
         if log not in frames:
             raise NotFoundError(f"there is no log memory:{log} in namespace `{self.namespace}`")
@@ -114,32 +215,24 @@ class LogStore:
         live: bool = False,
         answered: MakeFeedback | None = None,
         closing: tuple[Query, ...] = (),
-    ) -> AppendReport:
-        """Add pieces to a log, or, without one, begin it.
+    ) -> tuple[Finding, ...]:
+        """Add pieces to a log, or, without one, begin it; return what was taken differently than it was written.
 
-        `stack` are the contexts that must be open. `answered` makes of the answers to a question the feedback that
-        the log gets.
-
-        Raises:
-            UnfitPiece: a piece does not fit what is stored; nothing was written.
-            ConflictError: other contexts are open by now.
+        `stack` are the contexts that must be open, or it is a ConflictError. `answered` makes of the answers to a
+        question the feedback that the log gets. Where it raises, nothing was written.
         """
-        warnings: list[Mistake] = []
-        answers: list[Answers] = []
+        warnings: list[Finding] = []
 
         def write(transaction: NamespaceTransaction, _stored: object) -> WriteResult:
-            warnings.clear()
-            answers.clear()
             writer = LogAppender(transaction, log, live=live, answered=answered)
             if stack is not None and [frame.address for frame in writer.compiler.stack] != list(stack):
                 raise ConflictError("the log went on elsewhere meanwhile; nothing was added to it")
             writer.write(pieces)
-            warnings.extend(writer.compiler.warnings)
-            answers.extend(writer.answers)
+            warnings[:] = writer.compiler.warnings
             return WriteResult(writer.counts)
 
-        report = Loader(self.namespace, LANGUAGE).store(write, statements=len(pieces), closing=closing)
-        return AppendReport(report, tuple(warnings), answers[-1] if answers else None)
+        Loader(self.namespace, LANGUAGE).store(write, statements=len(pieces), closing=closing)
+        return tuple(warnings)
 
     def pending(self, log: int) -> list[PendingCommand]:
         """List the commands of a log that can be answered, in their order."""
@@ -147,13 +240,12 @@ class LogStore:
         return [PendingCommand(row["id"], row["text"]) for row in rows]
 
     def answer(self, pending: PendingCommand, faculties: Faculties) -> CommandAnswer:
-        """Call a command, and write what it gives after it.
-
-        A command is stored before it is called, so that a crash meanwhile loses nothing: the next step finds it
-        unanswered and calls it. So a command can be called twice, but is answered once, and always directly after
-        it, also where other writers have added to the log meanwhile.
-        """
-        feedback = faculties.answer(pending.command)
+        """Call a command, and write what it gives directly after it, even if the log has gone on meanwhile."""
+        # It is stored before it is called: after a crash, the next step finds it unanswered and calls it. So a command
+        # can be called twice, but is answered once.
+        command = read_command(pending.text)
+        assert command is not None  # noqa: S101 - what is stored as a command can be read as one
+        feedback = faculties.answer(command)
         piece = make_feedback(feedback)
         value = json.dumps(feedback, ensure_ascii=False)
         query = self.namespace.query("pete_feedback/answer", id=pending.id, text=piece.text, value=value)
@@ -172,45 +264,36 @@ class LogStore:
         progress: Callable[[int], None] | None = None,  # noqa: ARG002 - a log is written at once
         provenance: Provenance | None = None,
     ) -> LoadReport:
-        """Store a log, or what a stored one lacks.
-
-        Raises:
-            ScriptError: the log is wrong, or another one is stored under its name; nothing was changed.
-        """
+        """Store a log, or what a stored one lacks; where it raises, nothing was changed."""
         pieces = read_pieces(program)
-        warnings = list(program.warnings)
 
         def write(transaction: NamespaceTransaction, _stored: object) -> WriteResult:
-            log, new = self.find_new(transaction, program, pieces)
-            writer = LogAppender(transaction, log, live=False)
-            try:
-                writer.write(new)
-            except UnfitPiece as unfit:
-                raise ScriptError(locate(unfit.mistakes, program.source)) from unfit
-            return WriteResult(writer.counts, (*warnings, *locate(writer.compiler.warnings, program.source)))
+            writer = self.write_new(transaction, program, pieces)
+            warnings = locate(writer.compiler.warnings, program.source)
+            return WriteResult(writer.counts, (*program.warnings, *warnings))
 
         file, statements = program.source.file, len(program.statements)
         loader = Loader(self.namespace, LANGUAGE)
         return loader.store(write, file=file, statements=statements, dry_run=dry_run, provenance=provenance)
 
     def queries(self, program: PeteProgram) -> list[Query]:
-        """Plan what `load` would write for a log, as far as its questions can be answered by what is stored now.
-
-        Raises:
-            ScriptError: the log is wrong, or another one is stored under its name.
-        """
+        """Plan what `load` would write for a log, as far as its questions can be answered by what is stored now."""
         pieces = read_pieces(program)
+        return self.namespace.read_with(
+            lambda transaction: self.write_new(transaction, program, pieces, dry_run=True).planned
+        )
 
-        def work(transaction: NamespaceTransaction) -> list[Query]:
-            log, new = self.find_new(transaction, program, pieces)
-            writer = AppendPlanner(transaction, log, live=False)
-            try:
-                writer.write(new)
-            except UnfitPiece as unfit:
-                raise ScriptError(locate(unfit.mistakes, program.source)) from unfit
-            return writer.planned
-
-        return self.namespace.read_with(work)
+    def write_new(
+        self, transaction: NamespaceTransaction, program: PeteProgram, pieces: list[Piece], *, dry_run: bool = False
+    ) -> LogAppender:
+        """Write what the store lacks of a log."""
+        log, new = self.find_new(transaction, program, pieces)
+        writer = LogAppender(transaction, log, dry_run=dry_run)
+        try:
+            writer.write(new)
+        except UnfitPiece as unfit:
+            raise ScriptError(locate(unfit.mistakes, program.source)) from unfit
+        return writer
 
     def find_new(
         self, transaction: NamespaceTransaction, program: PeteProgram, pieces: list[Piece]
@@ -260,11 +343,7 @@ def make_feedback(data: Any) -> Piece:
 
 
 def read_pieces(program: PeteProgram) -> list[Piece]:
-    """Split a log into its pieces, from its name on.
-
-    Raises:
-        ScriptError: the log is wrong.
-    """
+    """Split a log without problems into its pieces, from its name on."""
     if program.problems:
         raise ScriptError(list(program.problems))
     first, *others = pieces_of(program.items, program.source.text)
@@ -284,36 +363,27 @@ def describe_difference(program: PeteProgram, root: Opening, stored: str, log: i
     return program.source.problem(message, "log-differs", Span(place, place + 1))
 
 
-def locate(mistakes: Sequence[Mistake], source: Source) -> list[Problem]:
+def locate(mistakes: Sequence[Finding], source: Source) -> list[Problem]:
     """Give mistakes their place in a source."""
     return [source.problem(mistake.message, mistake.code, mistake.span) for mistake in mistakes]
 
 
 def build_frames(rows: Sequence[dict[str, Any]]) -> dict[int, Frame]:
     """Build the contexts of a log, by their addresses, from the rows of `read-log`."""
-    contexts = sorted((row for row in rows if row["part"] == "context"), key=lambda row: int(row["context"]))
     frames: dict[int, Frame] = {}
-    parts: dict[int, list[LogEntry | Frame]] = {}
-    for row in contexts:
-        frame = Frame(
-            row["context"],
-            row["name"],
-            row["text"],
-            row["index"],
-            tuple(row["mentions"]),
-            row["tail"],
-            row["tldr"],
-            frames.get(row["parent"]),
-        )
+    contexts = (row for row in rows if row["part"] == "context")
+    for row in sorted(contexts, key=lambda row: int(row["context"])):  # a context has a lower address than those in it
+        parent = frames.get(row["parent"])
+        refs = tuple(row["mentions"])
+        frame = Frame(row["context"], row["name"], row["text"], row["index"], refs, row["tail"], row["tldr"], parent)
         frames[frame.address] = frame
-        parts[frame.address] = frame.parts
-        if frame.parent is not None:
-            frame.parent.parts.append(frame)
+        if parent is not None:
+            parent.parts.append(frame)
     for row in rows:
         if row["part"] == "entry":
             mentions, binds = frozenset(row["mentions"] or ()), frozenset(row["binds"] or ())
-            entry = LogEntry(row["index"], row["name"], row["text"], mentions, binds, row["address"], row["at"])
-            parts[row["context"]].append(entry)
-    for listed in parts.values():
-        listed.sort(key=lambda part: part.index)
+            entry = LogEntry(row["index"], row["name"], row["text"], mentions, binds)
+            frames[row["context"]].parts.append(entry)
+    for frame in frames.values():
+        frame.parts.sort(key=lambda part: part.index)
     return frames

@@ -1,10 +1,7 @@
 """A thought: a log that a model continues, step by step, with what it may call and what it senses.
 
-One step shows the model what fits of the log, lets it write until it calls for something or has no more to say,
-stores what it wrote, and lets the system answer. Nothing is kept in between but what is stored, so that a thought
-goes on after a crash, in another process, or when another writer has added to it.
-
-Source: the grammar of PETE; only the system writes `>>` and `!!`.
+Nothing is kept between steps but what is stored, so that a thought goes on after a crash, in another process, or when
+another writer has added to it. Only the system writes `>>` and `!!`.
 """
 
 from __future__ import annotations
@@ -12,7 +9,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any, Self
 
 from memorygraph.budget import Budget
@@ -25,7 +23,7 @@ from memorygraph.llm.uris import open_model
 from memorygraph.runtime.pete.faculties import Faculties, Faculty, PythonFaculty, describe_failure, to_log_data
 from memorygraph.runtime.pete.log import Frame, LogEntry
 from memorygraph.runtime.pete.store import LogStore, read_command
-from memorygraph.runtime.pete.turn import PeteTurn, TurnTaker
+from memorygraph.runtime.pete.turn import PeteStep, TurnTaker
 from memorygraph.runtime.pete.views import View, view
 
 BUDGET = Budget.parse("12k")
@@ -37,55 +35,10 @@ ADDRESS = re.compile(r"memory:([0-9]+)")
 
 
 @dataclass(frozen=True)
-class PeteStep:
-    """One step: `written` is all text that the log gained, `view` what the model saw.
-
-    `command` is the command or question that ended it, `feedback` what the system answered. `problems` is what could
-    not be read of the model's answers, try by try; `warnings` says what was read differently than it was written.
-    `stuck` says that its last answer could not be read either; `closed` that the outermost context is closed, so that
-    the log has ended.
-    """
-
-    number: int
-    context: str
-    written: str
-    view: View
-    command: str | None = None
-    feedback: Any = None
-    problems: Sequence[Problem] = ()
-    warnings: Sequence[str] = ()
-    stuck: bool = False
-    closed: bool = False
-
-    @property
-    def idle(self) -> bool:
-        """Whether the model had nothing to say."""
-        return not self.written
-
-    def as_dict(self) -> dict[str, Any]:
-        """The step as `--json` prints it."""
-        return {
-            "number": self.number,
-            "context": self.context,
-            "written": self.written,
-            "command": self.command,
-            "feedback": self.feedback,
-            "problems": [problem.as_dict() for problem in self.problems],
-            "warnings": list(self.warnings),
-            "stuck": self.stuck,
-            "closed": self.closed,
-            "trace": self.view.as_dict(),
-        }
-
-
-@dataclass(frozen=True)
 class Thinking:
-    """A run of several steps; `ended` says why it ended: `closed`, `idle`, `stuck` or `max_steps`.
+    """A run of several steps; `ended` says why it ended: `closed`, `idle`, `stuck` (unreadable) or `max_steps`."""
 
-    It is stuck where the model's text could not be read in all its attempts.
-    """
-
-    steps: tuple[PeteStep, ...] = field(default=())
+    steps: tuple[PeteStep, ...] = ()
     ended: str = "max_steps"
 
     @property
@@ -101,9 +54,6 @@ class Thinking:
 class Thought:
     """A log of PETE, by the name of its outermost context, or one of its contexts by its address.
 
-    >>> Thought.named("memory:42")
-    (None, 42)
-
     Example::
 
         thought = mg.pete("main")
@@ -115,32 +65,22 @@ class Thought:
 
     def __init__(self, namespace: Namespace, name: str, model: str | None = None) -> None:
         self._store = LogStore(namespace)
-        self._name, self._address = self.named(name)
-        self._model = model
+        self._name, self._model = name, model
         self._faculties = Faculties()
         self._sensors: dict[str, Callable[[], Any]] = {}
-        if self._address is not None:
+        address = ADDRESS.fullmatch(name)
+        self._address = int(address[1]) if address else None
+        if self._address is None:
+            require_name(name, "a context is", ", or by its address, memory:N")
+        else:
             self._store.log_of(self._address)
-
-    @staticmethod
-    def named(name: str) -> tuple[str | None, int | None]:
-        """Read the name or the address of a context.
-
-        Raises:
-            MemoryGraphError: the text can be neither.
-        """
-        found = ADDRESS.fullmatch(name)
-        if found:
-            return None, int(found[1])
-        require_name(name, "a context is", ", or by its address, memory:N")
-        return name, None
 
     @property
     def log(self) -> int | None:
         """The address of the outermost context; None as long as nothing is stored."""
         if self._address is not None:
             return self._store.log_of(self._address)
-        return self._store.find(self._name or "")
+        return self._store.find(self._name)
 
     @property
     def text(self) -> str:
@@ -153,18 +93,11 @@ class Thought:
         Raises:
             NotFoundError: nothing is stored.
         """
-        log = self.log
-        if log is None:
-            raise NotFoundError(f"there is no context `{self._name}` yet: `sense` and `step` begin it")
-        root = self._store.read(log)
-        return root if self._address in (None, log) else find_frame(root, int(self._address or 0))
+        root = self._read_root()
+        return root if self._address is None else find_frame(root, self._address)
 
     def render(
-        self,
-        budget: str | Budget | None = None,
-        *,
-        folded: Collection[int] = (),
-        unfolded: Collection[int] = (),
+        self, budget: str | Budget | None = None, *, folded: Collection[int] = (), unfolded: Collection[int] = ()
     ) -> View:
         """View what fits a budget, with the rest folded or left out; without a budget, the whole text.
 
@@ -227,27 +160,16 @@ class Thought:
         limit = Budget.parse(budget) if isinstance(budget, str) else budget
         settled = self._prepare()
         with open_model(model or self._model) as asked:
-            taker = TurnTaker(
-                self._store,
-                asked,
-                self._all_faculties(),
-                f"pete-{self._read_root().name}",
-                grammar_field(asked, grammar),
-                max_tokens,
-            )
+            field = grammar_field(asked, grammar)
+            conversation = f"pete-{self._read_root().name}"
+            taker = TurnTaker(self._store, asked, self._all_faculties(), conversation, number, field, max_tokens)
             turns = self._take_turns(taker, limit, attempts)
-        last = turns[-1]
-        return PeteStep(
-            number,
-            last.context,
-            settled + "".join(turn.written for turn in turns),
-            last.view,
-            last.command,
-            last.feedback,
-            tuple(turn.problem for turn in turns if turn.problem),
-            tuple(warning for turn in turns for warning in turn.warnings),
-            stuck=last.problem is not None,
-            closed=last.closed,
+        return replace(
+            turns[-1],
+            written=settled + "".join(turn.written for turn in turns),
+            problems=tuple(chain.from_iterable(turn.problems for turn in turns)),
+            warnings=tuple(chain.from_iterable(turn.warnings for turn in turns)),
+            stuck=bool(turns[-1].problems),
         )
 
     def run(
@@ -273,16 +195,15 @@ class Thought:
                 return Thinking(tuple(steps), "stuck" if step.stuck else "idle")
         return Thinking(tuple(steps), "max_steps")
 
-    def _take_turns(self, taker: TurnTaker, budget: Budget, attempts: int) -> list[PeteTurn]:
+    def _take_turns(self, taker: TurnTaker, budget: Budget, attempts: int) -> list[PeteStep]:
         """Let the model write until it can be read, at most `attempts` times."""
-        turns: list[PeteTurn] = []
+        turns: list[PeteStep] = []
         problem: Problem | None = None
         while len(turns) < attempts:
             root = self._read_root()
             folded, unfolded = find_wishes(root)
-            turn = taker.take(root, view(root, budget, folded=folded, unfolded=unfolded), problem)
-            turns.append(turn)
-            problem = turn.problem
+            turns.append(taker.take(root, view(root, budget, folded=folded, unfolded=unfolded), problem))
+            problem = next(iter(turns[-1].problems), None)
             if problem is None:
                 break
         return turns
@@ -291,14 +212,11 @@ class Thought:
         """Read the whole log, from its outermost context."""
         log = self.log
         if log is None:
-            raise NotFoundError(f"there is no context `{self._name}` yet")
+            raise NotFoundError(f"there is no context `{self._name}` yet: `sense` and `step` begin it")
         return self._store.read(log)
 
     def _prepare(self) -> str:
-        """Begin the log if need be, answer what was left unanswered, and let the sensors report.
-
-        Returns what the answers wrote.
-        """
+        """Begin the log if need be, let the sensors report, and return what answered the unanswered commands."""
         self._append([])
         root = self._read_root()
         written = [self._store.answer(left, self._all_faculties()).text for left in self._store.pending(root.address)]
@@ -310,9 +228,8 @@ class Thought:
         """Add pieces to the innermost open context; the log is begun if there is no log yet."""
         log = self.log
         if log is None:
-            name = self._name or ""
-            begun = [Piece(Opening(name), f"context {name}() {{")]
-            self._store.append(None, [*begun, *(indent(piece, 1) for piece in pieces)])
+            begun = Piece(Opening(self._name), f"context {self._name}() {{")
+            self._store.append(None, [begun, *(indent(piece, 1) for piece in pieces)])
             return
         current = self._store.read(log).innermost()
         if not current.open:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from memorygraph.compiler.pete import id_of
+from memorygraph.compiler.pete.state import id_of
 from memorygraph.errors import Problem
 from memorygraph.languages.pete.gbnf import grammar
 from memorygraph.languages.pete.syntax import Closing, Command, Opening, Piece, Question
@@ -16,12 +16,11 @@ from memorygraph.llm.completion import Completion, answers_of, call_of
 from memorygraph.llm.model import OpenAIModel
 from memorygraph.messages.recorder import Recorder
 from memorygraph.query import Query
-from memorygraph.runtime.pete.appending import UnfitPiece
 from memorygraph.runtime.pete.faculties import Faculties, Faculty
 from memorygraph.runtime.pete.inference import Answers, explain_proof
 from memorygraph.runtime.pete.log import Frame
 from memorygraph.runtime.pete.replies import PeteReply, ReplyReader, join_halves
-from memorygraph.runtime.pete.store import LogStore, make_feedback
+from memorygraph.runtime.pete.store import LogStore, UnfitPiece, make_feedback
 from memorygraph.runtime.pete.views import View
 
 ANSWERED_ELSEWHERE = "another process has answered the command meanwhile, and that answer stands in the log"
@@ -52,6 +51,7 @@ a meaning before it is used. &I is you. Never write `>>` or `!!`: only the syste
 sensors report. A context whose text is out of view stands as `context name(&a) = memory:42 /* its result */`.
 When the work of a context is done, write its tl;dr and close it with }."""
 
+NO_FACULTIES = "There are no faculties: no command does anything."
 CONTINUE = "This is the log. Write what comes next, from its end on."
 TRY_AGAIN = (
     "What you wrote could not be read from this place on, and was thrown away from there; what stood before it is in "
@@ -60,17 +60,45 @@ TRY_AGAIN = (
 
 
 @dataclass(frozen=True)
-class PeteTurn:
-    """The result of one reply of the model: what of it was stored, and what could not be read."""
+class PeteStep:
+    """One step: `written` is all text that the log gained, `view` what the model saw.
 
+    `command` is the command or question that ended it, `feedback` what the system answered. `problems` is what could
+    not be read of the model's answers, try by try; `warnings` says what was read differently than it was written.
+    `stuck` says that its last answer could not be read either; `closed` that the outermost context is closed, so that
+    the log has ended.
+    """
+
+    number: int
     context: str
+    written: str
     view: View
-    written: str = ""
     command: str | None = None
     feedback: Any = None
-    problem: Problem | None = None
-    warnings: tuple[str, ...] = ()
+    problems: Sequence[Problem] = ()
+    warnings: Sequence[str] = ()
+    stuck: bool = False
     closed: bool = False
+
+    @property
+    def idle(self) -> bool:
+        """Whether the model had nothing to say."""
+        return not self.written
+
+    def as_dict(self) -> dict[str, Any]:
+        """The step as `--json` prints it."""
+        return {
+            "number": self.number,
+            "context": self.context,
+            "written": self.written,
+            "command": self.command,
+            "feedback": self.feedback,
+            "problems": [problem.as_dict() for problem in self.problems],
+            "warnings": list(self.warnings),
+            "stuck": self.stuck,
+            "closed": self.closed,
+            "trace": self.view.as_dict(),
+        }
 
 
 @dataclass(frozen=True)
@@ -81,16 +109,12 @@ class TurnTaker:
     model: OpenAIModel
     faculties: Faculties
     conversation: str
+    number: int
     grammar_field: str | None = None
     max_tokens: int | None = None
 
-    def take(self, root: Frame, view: View, problem: Problem | None) -> PeteTurn:
-        """Take one turn; `problem` is what was wrong with the one before.
-
-        Raises:
-            ModelError: the endpoint failed; nothing was stored.
-            ConflictError: other writers have opened or closed contexts meanwhile; nothing was stored.
-        """
+    def take(self, root: Frame, view: View, problem: Problem | None) -> PeteStep:
+        """Take one turn; `problem` is what was wrong with the one before. Where it raises, nothing was stored."""
         current = root.innermost()
         stack = [frame.address for frame in current.path()]
         messages = build_messages(view.text, self.faculties.by_name, problem)
@@ -100,7 +124,8 @@ class TurnTaker:
         reply = reader.reply()
         joined = self.record_call(current, messages, completion, at)
         refused = [f"the model refused: {completion.refusal}"] if completion.refusal else []
-        turn = PeteTurn(current.name, view, problem=reply.problem, warnings=(*reply.warnings, *refused))
+        problems = (reply.problem,) if reply.problem else ()
+        turn = PeteStep(self.number, current.name, "", view, problems=problems, warnings=(*reply.warnings, *refused))
         return self.store_reply(turn, root.address, stack, reply, joined)
 
     def stream_reply(self, messages: Sequence[Mapping[str, Any]], reader: ReplyReader) -> Completion:
@@ -120,44 +145,40 @@ class TurnTaker:
         """Keep the call in the message graph, and make the query that joins its answer to the context."""
         namespace = self.store.namespace
         raw = json.loads(join_halves(json.dumps(completion.raw, ensure_ascii=False)))
-        completion = replace(completion, raw=raw)
-        call = call_of(namespace.name, self.conversation, messages, completion, at)
-        Recorder(self.store.namespace, self.conversation).record(call)
+        call = call_of(namespace.name, self.conversation, messages, replace(completion, raw=raw), at)
+        Recorder(namespace, self.conversation).record(call)
         return namespace.query("pete/join-message", id=id_of(current.address), messages=answers_of(call))
 
-    def store_reply(self, turn: PeteTurn, log: int, stack: Sequence[int], reply: PeteReply, joined: Query) -> PeteTurn:
+    def store_reply(self, turn: PeteStep, log: int, stack: Sequence[int], reply: PeteReply, joined: Query) -> PeteStep:
         """Store what fits, and let the system answer."""
         depth = len(stack)
         pieces = begin_line(reply.pieces, depth)
-        shown: list[str] = []
+        feedback: dict[str, Any] = {}
 
         def answer_question(found: Answers, names: Mapping[str, str]) -> Piece:
-            piece = make_feedback(shorten_answers(found, names))
-            shown[:] = [piece.text]
-            return piece
+            nonlocal feedback
+            feedback = shorten_answers(found, names)
+            return make_feedback(feedback)
 
         try:
-            appended = self.store.append(
-                log, pieces, stack=stack, live=True, answered=answer_question, closing=(joined,)
-            )
+            noted = self.store.append(log, pieces, stack=stack, live=True, answered=answer_question, closing=(joined,))
         except UnfitPiece as unfit:
-            mistake = unfit.mistakes[0]
-            located = reply.problem_at(unfit.number, mistake.message, mistake.code, mistake.span)
-            turn = replace(turn, problem=located)
+            turn = replace(turn, problems=(reply.problem_at(unfit.number, unfit.mistakes[0]),))
             pieces = pieces[: unfit.number]
-            appended = self.store.append(log, pieces, stack=stack, live=True, closing=(joined,))
+            noted = self.store.append(log, pieces, stack=stack, live=True, closing=(joined,))
         written = "".join(piece.text for piece in pieces)
-        warnings = (*turn.warnings, *(mistake.message for mistake in appended.warnings))
-        turn = replace(turn, written=written, warnings=warnings, closed=depth + sum(map(depth_change, pieces)) == 0)
-        if turn.problem is not None or not pieces:
+        depth += sum(isinstance(item, Opening) - isinstance(item, Closing) for item, _ in pieces)
+        warnings = (*turn.warnings, *(mistake.message for mistake in noted))
+        turn = replace(turn, written=written, warnings=warnings, closed=depth == 0)
+        if turn.problems or not pieces:
             return turn
         last = pieces[-1].item
         if isinstance(last, Question):
-            feedback = json.loads(shown[0].removeprefix(" >> "))
-            return replace(turn, written=written + shown[0], command=pieces[-1].text.strip(), feedback=feedback)
+            written += make_feedback(feedback).text
+            return replace(turn, written=written, command=pieces[-1].text.strip(), feedback=feedback)
         return self.answer_command(turn, log, last, pieces[-1].text) if isinstance(last, Command) else turn
 
-    def answer_command(self, turn: PeteTurn, log: int, command: Command, text: str) -> PeteTurn:
+    def answer_command(self, turn: PeteStep, log: int, command: Command, text: str) -> PeteStep:
         """Run a command, and write what it gives after it."""
         waiting = [one for one in self.store.pending(log) if one.text == text]
         name = f"@{command.faculty}, {command.procedure}" if command.faculty else command.procedure
@@ -204,11 +225,6 @@ def begin_line(pieces: Sequence[Piece], depth: int) -> tuple[Piece, ...]:
     return (Piece(item, text), *pieces[1:])
 
 
-def depth_change(piece: Piece) -> int:
-    """How many more contexts are open after a piece than before it."""
-    return isinstance(piece.item, Opening) - isinstance(piece.item, Closing)
-
-
 def build_messages(view: str, faculties: Mapping[str, Faculty], problem: Problem | None = None) -> list[dict[str, Any]]:
     """Build the messages with which a model is asked to continue what it sees of a log.
 
@@ -216,10 +232,8 @@ def build_messages(view: str, faculties: Mapping[str, Faculty], problem: Problem
     'context main() {'
     """
     lines = [f"@{name}, {described}" for name, faculty in faculties.items() for described in faculty.describe()]
-    if lines:
-        system = "\n".join([RULES, "", "The faculties and their procedures:", *lines])
-    else:
-        system = f"{RULES}\n\nThere are no faculties: no command does anything."
+    known = ["The faculties and their procedures:", *lines] if lines else [NO_FACULTIES]
+    system = "\n".join([RULES, "", *known])
     mistake = [] if problem is None else [TRY_AGAIN, str(problem)]
     user = "\n\n".join([*mistake, CONTINUE, view])
     return [{"role": "system", "content": system}, {"role": "user", "content": user}]

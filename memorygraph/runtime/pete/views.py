@@ -1,20 +1,20 @@
 """Views of a log: all of it, or what fits a budget of it, with the rest folded or left out, and a trace of that.
 
-A view is a log itself, with the same contexts open, and whatever is in it is there to the byte. Closed contexts can be
-folded to their address and their tl;dr; statements out of view leave a line that says so. Nothing in the log changes,
-and the same log and budget give the same view. What comes first when room is short is told by `room`.
+A view is a log itself, with the same contexts open, and whatever is in it is there to the byte. The same log and
+budget give the same view. What comes first when room is short is told by `room`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple
 
 from memorygraph.budget import Budget
 from memorygraph.context.clipping import Strategy
-from memorygraph.context.items import ContextItem, Unused
 from memorygraph.context.labels import one_line
+from memorygraph.context.prompt import ContextItem, Unused
 from memorygraph.context.tokens import MAX_RUN_CHARACTERS, count_tokens
 from memorygraph.errors import MemoryGraphError
 from memorygraph.runtime.pete.log import BLANKS, Frame, LogEntry
@@ -43,9 +43,8 @@ NOT_UNFOLDED = "it was to be unfolded, and has no room"
 class View:
     """What of a log is in view: the text that a model sees, and the trace of how it came about.
 
-    Each context has an item of its own, with what is shown of the context, without the contexts in it that have items
-    themselves; so the items' texts and sizes together are those of the view. The original size of a context counts the
-    contexts that are out of view with its statements.
+    Each context in view has an item of its own, so that the items' texts together are that of the view. The original
+    size of a context counts the contexts that are out of view with its statements.
     """
 
     text: str
@@ -73,8 +72,7 @@ class View:
         }
 
 
-@dataclass(frozen=True)
-class HiddenRun:
+class HiddenRun(NamedTuple):
     """Parts of a context that are out of view."""
 
     frame: Frame
@@ -97,39 +95,30 @@ class ShownContext:
     runs: list[HiddenRun] = field(default_factory=list)
     folded: list[Frame] = field(default_factory=list)
 
-    @property
-    def strategy(self) -> Strategy:
-        """How it was made to fit: items were left out, contexts folded, or nothing had to be done."""
-        return "items" if self.runs else "fold" if self.folded else "none"
-
     def measure_original(self, measure: Measure) -> int:
         """Measure it as it is in the log, without the contexts in it that are in view themselves."""
-        frame = self.frame
         if self.page is None:
-            return measure_texts(frame.texts(), measure)
-        own = (part.text for part in frame.parts if isinstance(part, LogEntry))
-        hidden = (part for run in self.runs for part in run.parts if isinstance(part, Frame))
-        return (
-            self.page.borders
-            + measure_texts(own, measure)
-            + sum(measure_texts(part.texts(), measure) for part in hidden)
-        )
+            return measure_texts(self.frame.texts(), measure)
+        own = (part.text for part in self.frame.parts if isinstance(part, LogEntry))
+        hidden = (part.texts() for run in self.runs for part in run.parts if isinstance(part, Frame))
+        return self.page.borders + sum(measure_texts(texts, measure) for texts in (own, *hidden))
 
     def as_item(self, index: int, budget: Budget | None) -> ContextItem:
         """The context in the trace."""
         measure = measure_of(budget)
         text = "".join(self.texts)
         size = measure(text)
+        strategy: Strategy = "items" if self.runs else "fold" if self.folded else "none"
         return ContextItem(
             index=index,
             source=label_context(self.frame),
             value=self.frame.address,
             text=text,
             budget=budget,
-            clipped=self.strategy != "none",
-            original_size=size if self.strategy == "none" else self.measure_original(measure),
+            clipped=strategy != "none",
+            original_size=size if strategy == "none" else self.measure_original(measure),
             clipped_size=size,
-            strategy=self.strategy,
+            strategy=strategy,
         )
 
 
@@ -137,26 +126,22 @@ class ShownContext:
 class Sheet:
     """All texts in view in their order, and each context in view."""
 
-    texts: list[str] = field(default_factory=list)
-    contexts: list[ShownContext] = field(default_factory=list)
+    texts: list[str]
+    contexts: list[ShownContext]
 
     @classmethod
     def of(cls, page: Page) -> Sheet:
         """What the outermost page shows; not recursive, for a log can nest deeper than Python's calls."""
-        sheet = cls()
-        stack: list[tuple[ShownContext, Iterator[ShownPiece]]] = []
-        opened: Page | None = page
-        while stack or opened:
-            if opened is not None:
-                sheet.contexts.append(ShownContext(opened.frame, opened))
-                stack.append((sheet.contexts[-1], split_page(opened)))
-                opened = None
+        sheet = cls([], [ShownContext(page.frame, page)])
+        stack = [(sheet.contexts[0], split_page(page))]
+        while stack:
             shown, pieces = stack[-1]
             piece = next(pieces, None)
             if piece is None:
                 stack.pop()
             elif isinstance(piece, Page):
-                opened = piece
+                sheet.contexts.append(ShownContext(piece.frame, piece))
+                stack.append((sheet.contexts[-1], split_page(piece)))
             elif isinstance(piece, ShownContext):
                 sheet.contexts.append(piece)
                 sheet.texts += piece.texts
@@ -168,18 +153,16 @@ class Sheet:
                 sheet.texts.append(piece)
         return sheet
 
-    @property
+    @cached_property
     def text(self) -> str:
         """The text in view."""
         return "".join(self.texts)
 
     def as_view(self, budget: Budget | None, wishes: Wishes) -> View:
         """Make the view, with its trace."""
-        in_tokens = budget is not None and budget.in_tokens
-        text = self.text
         items = (shown.as_item(index, budget) for index, shown in enumerate(self.contexts))
-        size = count_tokens(text) if in_tokens else len(text)
-        return View(text, tuple(items), tuple(self.find_unused(budget, wishes)), size, budget)
+        size = count_tokens(self.text) if budget is not None and budget.in_tokens else len(self.text)
+        return View(self.text, tuple(items), tuple(self.find_unused(budget, wishes)), size, budget)
 
     def find_unused(self, budget: Budget | None, wishes: Wishes) -> Iterator[Unused]:
         """Find what is folded or out of view, and why."""
@@ -293,13 +276,10 @@ class ViewPlanner:
         """Open a room that shows only what always stands."""
         room = Room(limit, measure_of(self.budget), self.wishes, self.units)
         for frame in (self.current, self.root.innermost()):
-            path = [frame]
-            while path[-1] is not self.root:
-                around = path[-1].parent
-                if around is None:
-                    raise MemoryGraphError(f"memory:{frame.address} is no context in memory:{self.root.address}")
-                path.append(around)
-            room.open(path[::-1])
+            path = frame.path()
+            if self.root not in path:
+                raise MemoryGraphError(f"memory:{frame.address} is no context in memory:{self.root.address}")
+            room.open(path[path.index(self.root) :])
         return room
 
     def all_fits(self, budget: Budget) -> bool:
@@ -316,11 +296,9 @@ class ViewPlanner:
         return measure_texts(texts, count_tokens_once, most) <= most and count_tokens("".join(texts)) <= budget.limit
 
     def fit(self, budget: Budget, smallest: Room) -> Room:
-        """Find the room that shows most of the log within the budget.
-
-        The sizes of the parts come to a little more or less than that of the whole, in tokens. So the room is made
-        larger once by as much, or smaller until all fits.
-        """
+        """Find the room that shows most of the log within the budget."""
+        # In tokens, the sizes of the parts come to a little more or less than that of the whole. So the room is made
+        # larger once by as much, or smaller until all fits.
         if smallest.used > budget.limit and self.measure_room(smallest) > budget.limit:
             return smallest
         best: Room | None = None

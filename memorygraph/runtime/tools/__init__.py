@@ -36,14 +36,7 @@ _KINDS: dict[str, type[ImportedTool]] = {
 
 
 def open_tool(name: str, uri: str, folder: Path, permissions: Permissions) -> ImportedTool:
-    """Make the tool that a URI names; `folder` is that of the script. Nothing happens before its first call.
-
-    >>> open_tool("Files", "file://notes", Path(), Permissions.of(["file"])).scheme
-    'file'
-
-    Raises:
-        MemoryGraphError: the URI names no tool.
-    """
+    """Make the tool that a URI names; `folder` is that of the script. Nothing happens before its first call."""
     scheme, separator, _ = uri.partition("://")
     if not separator or scheme not in _KINDS:
         raise MemoryGraphError(

@@ -16,14 +16,7 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 class EnvTool(ImportedTool):
-    """`get(name)` gives a variable's text, or none; `list()` gives the names that begin with the prefix.
-
-    Without a prefix there is no list: a program that reads a variable says which.
-
-    >>> tool = EnvTool("Settings", "env://NOT_SET_", Path(), Permissions.of(["env"]))
-    >>> tool.call("get", ["NOT_SET_AT_ALL"]).value, tool.call("list", []).value
-    (None, [])
-    """
+    """`get(name)` gives a variable's text, or none; `list()` the names that begin with the prefix, if there is one."""
 
     METHODS = ("get", "list")
 

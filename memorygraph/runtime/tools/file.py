@@ -1,7 +1,6 @@
 """`file://DIR`: the files of one folder, relative to the script's or absolute. Nothing outside of it is reached.
 
-Paths are relative to the folder. `..`, absolute paths, and links that lead out are refused, and so are devices
-and pipes. Links are followed and checked before a file is opened, and none is followed after that.
+`..`, absolute paths, links that lead out, devices and pipes are refused; no link is followed after this check.
 """
 
 from __future__ import annotations
@@ -28,13 +27,6 @@ class FileTool(ImportedTool):
 
     Files are UTF-8 and at most 10 MB. `write` makes the folders on the way and replaces the file at once or not at
     all; a value that is not a text is written as JSON. `list` gives sorted names, those of folders with `/` at the end.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     tool = FileTool("Files", "file://", Path(folder), Permissions.of(["file"]))
-    ...     _ = tool.call("write", ["notes/a.txt", "hello"])
-    ...     tool.call("read", ["notes/a.txt"]).value, tool.call("list", []).value
-    ('hello', ['notes/'])
     """
 
     METHODS = ("read", "read_json", "write", "append", "list", "exists")

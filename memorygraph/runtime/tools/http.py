@@ -1,7 +1,6 @@
 """`http://HOST:PORT/BASE` and `https://…`: a web service, on that host and port and below that path.
 
-Only this module makes HTTP requests for programs. A call runs in an event loop of its own thread, because only so
-its time limit holds, whatever the server does, and it works where the caller's thread has a loop already.
+A call runs in an event loop of its own thread: so its time limit holds, and the caller's thread may have a loop.
 """
 
 from __future__ import annotations
@@ -9,7 +8,7 @@ from __future__ import annotations
 import ipaddress
 import re
 from collections.abc import Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
@@ -109,7 +108,9 @@ class HttpTool(ImportedTool):
         """Send a request, and give the whole answer."""
         import httpx2
 
-        added, (sent, content) = encode_query(query), encode_message(headers, body)
+        given = require_object({} if query is None else query, "a query")
+        added = {key: encode_query_value(key, value) for key, value in given.items() if value is not None}
+        sent, content = encode_message(headers, body)
         url = self._base + below(require_text(path, "a path"))
         try:
             target = httpx2.URL(url)
@@ -212,14 +213,6 @@ def unquote_fully(path: str) -> str:
     return path
 
 
-def encode_query(query: Any) -> dict[str, Any]:
-    """Write the values of a query as texts."""
-    if query is None:
-        return {}
-    given = require_object(query, "a query")
-    return {key: encode_query_value(key, value) for key, value in given.items() if value is not None}
-
-
 def encode_query_value(key: str, value: Any) -> Any:
     """Write a value of a query, or each of a list, as a text; numbers without a fraction are whole."""
     if isinstance(value, list):
@@ -270,10 +263,8 @@ def decode_body(headers: Mapping[str, str], payload: bytes) -> Any:
     if not payload:
         return None
     if "json" in content_type.partition(";")[0]:
-        try:
+        with suppress(ValueError, RecursionError):  # what is not what it says is still a text
             return parse_json(payload)
-        except (ValueError, RecursionError):
-            pass  # what is not what it says is still a text
     charset = re.search(r"charset=\"?([\w.:-]+)", content_type)
     try:
         return payload.decode(charset[1] if charset else "utf-8", "replace")

@@ -1,22 +1,18 @@
 """`mcp://COMMAND ARGUMENTS` and `mcp://http://HOST:PORT/PATH`: the tools of an MCP server.
 
-After `mcp://` comes either the address of a server that speaks streamable HTTP (`mcp://http://…` or
-`mcp://https://…`), or the command that starts a server which speaks over its standard input and output, in the
-script's folder; it is split into words as a shell splits them, and no shell runs it.
-
-Only this module imports mcp, and only when a server is first called. The SDK is asynchronous: its session lives in an
-event loop in a thread of its own, from the first call to `close`.
+A command starts a server that speaks over its standard input and output; an address is one of streamable HTTP. The SDK
+is asynchronous: its session lives in an event loop in a thread of its own, from the first call to `close`.
 """
 
 from __future__ import annotations
 
 import atexit
 import tempfile
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from concurrent.futures import CancelledError, Future
 from contextlib import ExitStack, asynccontextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from memorygraph.errors import MemoryGraphError
 from memorygraph.runtime.permissions import Address, Permissions
@@ -29,6 +25,8 @@ if TYPE_CHECKING:
     import mcp_types
     from mcp.client import Transport
     from mcp_types import CallToolResult
+
+Answer = TypeVar("Answer")
 
 SECONDS = 60.0
 _CLOSING_SECONDS = 15.0
@@ -159,40 +157,35 @@ class McpSession:
 
     def call(self, method: str, arguments: dict[str, Any]) -> CallToolResult:
         """Call one of the server's tools."""
+        return self.ask(lambda: self._client.call_tool(method, arguments))
+
+    def tools(self) -> list[mcp_types.Tool]:
+        """List the tools that the server has."""
+        return self.ask(self.list_pages)
+
+    async def list_pages(self) -> list[mcp_types.Tool]:
+        """List the tools, page by page."""
+        page = await self._client.list_tools()
+        found = page.tools
+        while page.next_cursor and len(found) < _MAX_TOOLS:
+            page = await self._client.list_tools(cursor=page.next_cursor)
+            found = [*found, *page.tools]
+        return found
+
+    def ask(self, question: Callable[[], Awaitable[Answer]]) -> Answer:
+        """Wait for what the server answers, within the time limit."""
+        import anyio
+
+        async def wait() -> Answer:
+            with anyio.fail_after(SECONDS):
+                return await question()
+
         try:
-            answer: CallToolResult = self._portal.call(self.call_async, method, arguments)
+            return self._portal.call(wait)
         except TimeoutError:
             raise MemoryGraphError(f"it took longer than {SECONDS:g} seconds") from None
         except Exception as error:  # the SDK names no root of its errors
             raise MemoryGraphError(root_cause(error)) from error
-        return answer
-
-    def tools(self) -> list[mcp_types.Tool]:
-        """List the tools that the server has."""
-        try:
-            return self._portal.call(self.list_async)
-        except Exception as error:  # the SDK names no root of its errors
-            raise MemoryGraphError(root_cause(error)) from error
-
-    async def list_async(self) -> list[mcp_types.Tool]:
-        """List the tools, page by page, within the time limit."""
-        import anyio
-
-        found: list[mcp_types.Tool] = []
-        with anyio.fail_after(SECONDS):
-            page = await self._client.list_tools()
-            found += page.tools
-            while page.next_cursor and len(found) < _MAX_TOOLS:
-                page = await self._client.list_tools(cursor=page.next_cursor)
-                found += page.tools
-        return found
-
-    async def call_async(self, method: str, arguments: dict[str, Any]) -> CallToolResult:
-        """Call a tool, within the time limit."""
-        import anyio
-
-        with anyio.fail_after(SECONDS):
-            return await self._client.call_tool(method, arguments)
 
     def close(self) -> None:
         """End the session, the server that it started, and the thread."""
@@ -212,9 +205,8 @@ def read_answer(answer: CallToolResult) -> ToolResult:
     texts = "\n".join(part.text for part in answer.content if part.type == "text")
     if answer.is_error:
         raise MemoryGraphError(texts or "the server's tool failed and does not say why")
-    if answer.structured_content is not None:
-        return ToolResult(answer.structured_content, {"parts": len(answer.content)})
-    return ToolResult(texts, {"parts": len(answer.content)})
+    value = texts if answer.structured_content is None else answer.structured_content
+    return ToolResult(value, {"parts": len(answer.content)})
 
 
 def root_cause(error: BaseException) -> str:

@@ -40,14 +40,10 @@ def child_environment() -> dict[str, str]:
 
 
 class ShellTool(ImportedTool):
-    r"""`run(…)` gives `{stdout, stderr, code}`, whatever the exit code is.
+    """`run(…)` gives `{stdout, stderr, code}`, whatever the exit code is.
 
     A command that takes longer than 60 seconds or writes more than 10 MB is stopped and has failed. When the call
     ends, so do the processes that it left behind.
-
-    >>> tool = ShellTool("Echo", "sh://echo", Path(), Permissions.of(["sh"]))
-    >>> tool.call("run", ["$HOME;", 1]).value
-    {'stdout': '$HOME; 1\n', 'stderr': '', 'code': 0}
     """
 
     METHODS = ("run",)

@@ -64,12 +64,7 @@ class ImportedTool(Imported[ToolResult]):
         return {"tool": self.name, "method": method, "scheme": self.scheme, "uri": self.uri}
 
     def methods(self) -> Mapping[str, ToolMethod]:
-        """Its methods by their names, each described by its docstring; a remote tool is asked for them.
-
-        Raises:
-            Refused: the user has not allowed it; nothing was done.
-            ToolFailure: it cannot tell.
-        """
+        """Its methods by their names; one that cannot tell raises Refused or ToolFailure."""
         return {name: ToolMethod((getattr(self, name).__doc__ or "").partition("\n")[0]) for name in self.METHODS}
 
     def address(self) -> Address | None:

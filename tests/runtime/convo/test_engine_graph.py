@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memorygraph.compiler.convo import Always, InCode, InWords, NodeGraph, graph_of
+from memorygraph.compiler.convo import NodeGraph, graph_of
 from memorygraph.languages import parse
 from memorygraph.languages.convo.syntax import FunctionMessage, Template, message_role
 
@@ -35,27 +35,25 @@ def test_routes_stand_in_the_order_of_the_source() -> None:
         "> from a\nWhen\n@from b\n> node c"
     )
     assert [(route.target, type(route.condition), route.written) for route in found.nodes["b"].routes] == [
-        ("a", InWords, "@from b It is so"),
-        (None, InCode, "@exit = …"),
-        ("a", Always, "@to a"),
-        ("next", InWords, "@to next Maybe"),
-        ("a", InCode, "> to! a"),
-        (None, InWords, "> exit"),
-        ("c", Always, "@from b"),
+        ("a", Template, "@from b It is so"),
+        (None, tuple, "@exit = …"),
+        ("a", type(None), "@to a"),
+        ("next", Template, "@to next Maybe"),
+        ("a", tuple, "> to! a"),
+        (None, Template, "> exit"),
+        ("c", type(None), "@from b"),
     ]
-    assert [(route.target, route.condition) for route in found.nodes["a"].routes] == [
-        ("b", InWords(Template(("When",))))
-    ]
+    assert [(route.target, route.condition) for route in found.nodes["a"].routes] == [("b", Template(("When",)))]
     assert found.nodes["c"].routes == ()
 
 
 @pytest.mark.parametrize(
     ("written", "candidates", "condition"),
     [
-        ("auto", (), Always()),
-        ("auto b c", ("b", "c"), Always()),
-        ("auto b, c", ("b", "c"), Always()),
-        ("auto b if it is so", (), InWords(Template(("b if it is so",)))),
+        ("auto", (), None),
+        ("auto b c", ("b", "c"), None),
+        ("auto b, c", ("b", "c"), None),
+        ("auto b if it is so", (), Template(("b if it is so",))),
     ],
 )
 def test_auto_can_name_its_candidates(written: str, candidates: tuple[str, ...], condition: object) -> None:

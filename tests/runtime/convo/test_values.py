@@ -19,6 +19,7 @@ from memorygraph.runtime.convo.values import (
     deep_equal,
     excerpt,
     join_texts,
+    name_kind,
     read_at_path,
     render_json,
     render_value,
@@ -219,3 +220,10 @@ def test_sizes_are_bounded() -> None:
     for value in ("x" * (MAX_TEXT_CHARACTERS + 1), [0] * 100_001, dict.fromkeys(map(str, range(100_001)))):
         with pytest.raises(ValueProblem, match="has more than"):
             require_bounded(value)
+
+
+def test_what_messages_call_a_value() -> None:
+    values: list[Any] = [UNDEFINED, None, {}, [], 1, True, "", BASIC["string"]]
+    kinds = ["undefined", "null", "a map", "a list", "a number", "a boolean", "a text", "a type"]
+    assert list(map(name_kind, values)) == kinds
+    assert excerpt({"a": "x" * 100}) == '{"a":"' + "x" * 54 + "…"

@@ -15,11 +15,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memorygraph import MemoryGraph, MemoryGraphError
+from memorygraph.compiler.pete.goals import Goal, RuleGoals, Term
 from memorygraph.graph.connection import Connection
 from memorygraph.graph.namespace import Namespace
 from memorygraph.languages.pete.lemmas import spellings
 from memorygraph.query import Query
-from memorygraph.runtime.pete.inference import Answers, Goal, RuleGoals, Term, ask, explain_proof
+from memorygraph.runtime.pete.inference import Answers, ask, explain_proof
 from tests.examples import examples
 from tests.shared_neo4j import new_namespace
 

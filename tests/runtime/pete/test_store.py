@@ -13,12 +13,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from memorygraph import ConflictError, MemoryGraph, ScriptError
-from memorygraph.compiler.pete import pieces_of
+from memorygraph.compiler.pete.state import pieces_of
 from memorygraph.graph.connection import Connection
 from memorygraph.languages import parse
 from memorygraph.languages.pete.syntax import Comment, PeteProgram, Piece
-from memorygraph.runtime.pete.appending import UnfitPiece
-from memorygraph.runtime.pete.store import LogStore
+from memorygraph.runtime.pete.store import LogStore, UnfitPiece
 from tests.conftest import empty_namespace
 from tests.examples import examples
 from tests.runtime.pete.loadable import loadable
@@ -298,12 +297,12 @@ def test_pieces_go_where_the_writer_thinks_or_nowhere(graph: MemoryGraph) -> Non
 def test_a_model_may_speak_of_what_nobody_knows(graph: MemoryGraph) -> None:
     graph.load("context main() { &a = /* a */", "pete")
     items = pieces(" &b likes &c.")
-    appended = store_of(graph).append(1, items, live=True)
-    assert [(warning.code, warning.message[:4]) for warning in appended.warnings] == [
+    warnings = store_of(graph).append(1, items, live=True)
+    assert [(warning.code, warning.message[:4]) for warning in warnings] == [
         ("unknown-ref", "`&b`"),
         ("unknown-ref", "`&c`"),
     ]
-    assert store_of(graph).append(1, items, live=True).warnings == ()
+    assert store_of(graph).append(1, items, live=True) == ()
     assert lines(graph, "facts") == "b | likes | c"
     graph.load("context other() { &b = /* b */ &b has 1. }", "pete")
     assert lines(graph, "facts") == "b | has | 1\nb | likes | c"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memorygraph.runtime.convo.builtins import ambient, arithmetic, http, lists, logic, texts
+from memorygraph.runtime.convo.builtins import ambient, arithmetic, lists, texts
 from memorygraph.runtime.convo.builtins.registry import FUNCTIONS, Builtin
 
-__all__ = ["FUNCTIONS", "Builtin", "ambient", "arithmetic", "http", "lists", "logic", "texts"]
+__all__ = ["FUNCTIONS", "Builtin", "ambient", "arithmetic", "lists", "texts"]

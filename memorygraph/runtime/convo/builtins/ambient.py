@@ -1,4 +1,4 @@
-"""Functions of more than their arguments: variables by name, the time, new ids, and printing."""
+"""Functions of more than their arguments: variables by name, the time, new ids, printing, and requests."""
 
 from __future__ import annotations
 
@@ -7,15 +7,26 @@ import sys
 import time
 import uuid
 from collections.abc import Callable
+from contextlib import closing
+from dataclasses import replace
 from datetime import datetime
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
+from memorygraph.context.rendering import compact
+from memorygraph.errors import MemoryGraphError
 from memorygraph.runtime.convo.builtins.registry import builtin
-from memorygraph.runtime.convo.values import UNDEFINED, is_number, name_kind, render_value
+from memorygraph.runtime.convo.values import UNDEFINED, excerpt, is_number, name_kind, render_value, to_plain
+from memorygraph.runtime.tools import ToolFailure
+from memorygraph.runtime.tools.http import HttpTool
 from memorygraph.runtime.values import ValueProblem, require_text
 
 if TYPE_CHECKING:
     from memorygraph.runtime.convo.scope import ConvoScope
+
+MAX_SHOWN_BODY_CHARACTERS = 300
 
 
 @builtin("getVar", pure=False)
@@ -29,28 +40,21 @@ def get_variable(scope: ConvoScope, name: Any, default: Any = UNDEFINED) -> Any:
 def set_variable(scope: ConvoScope, name: Any, second: Any, *more: Any) -> Any:
     """Set a variable of the conversation, also from within a body: `setVar("user" "name" "Ada")`."""
     *names, value = (name, second, *more)
-    scope.assign_shared(".".join(require_text(part, "the name of a variable") for part in names).split("."), value)
+    path = ".".join(require_text(part, "the name of a variable") for part in names).split(".")
+    replace(scope, variables=None).assign(path, value)
     return value
 
 
 @builtin("print", pure=False)
-def print_values(*values: Any) -> Any:
+def print_on_stderr(*values: Any) -> Any:
     """Print values on the standard error, without their control characters; give the last one."""
     text = " ".join(map(render_value, values))
     sys.stderr.write("".join(c for c in text if c.isprintable() or c in "\n\t") + "\n")
     return values[-1] if values else UNDEFINED
 
 
-@builtin("now", pure=False)
-def read_clock() -> int:
-    """Read the time, in milliseconds since 1970."""
-    return time.time_ns() // 1_000_000
-
-
-@builtin("uuid", pure=False)
-def make_uuid() -> str:
-    """Make a random UUID."""
-    return str(uuid.uuid4())
+builtin("now", pure=False)(lambda: time.time_ns() // 1_000_000)  # milliseconds since 1970
+builtin("uuid", pure=False)(lambda: str(uuid.uuid4()))
 
 
 DATE_FIELDS: dict[str, Callable[[datetime], str]] = {
@@ -81,10 +85,7 @@ DATE_FIELD = re.compile("|".join(["'([^']*)'", *sorted(DATE_FIELDS, key=len, rev
 
 @builtin("dateTime", pure=False)
 def format_date_time(layout: Any = UNDEFINED, at: Any = UNDEFINED) -> str:
-    """Format a time, or the present one, in a layout such as `yyyy-MM-dd HH:mm:ss`; else as in ISO 8601.
-
-    A time is in milliseconds since 1970, or a text as in ISO 8601. Text of a layout stands in single quotes.
-    """
+    """Format a time, or the present one, in a layout such as `yyyy-MM-dd 'at' HH:mm`; else as in ISO 8601."""
     moment = read_time(at)
     if layout is UNDEFINED:
         return moment.isoformat(timespec="seconds")
@@ -95,7 +96,7 @@ def format_date_time(layout: Any = UNDEFINED, at: Any = UNDEFINED) -> str:
 
 
 def read_time(at: Any) -> datetime:
-    """Read a time in milliseconds or as in ISO 8601; undefined is the present."""
+    """Read a time in milliseconds since 1970, or as in ISO 8601; undefined is the present."""
     try:
         if at is UNDEFINED:
             return datetime.now().astimezone()
@@ -106,3 +107,45 @@ def read_time(at: Any) -> datetime:
     except (ValueError, OverflowError, OSError):
         pass
     raise ValueProblem(f"a time is in milliseconds or as in ISO 8601, and this is {name_kind(at)}", "no-time")
+
+
+# Requests to the hosts that the user has allowed: those that the http tool of AgentScript makes
+
+
+def request(method: str, name: str, scope: ConvoScope, *values: Any) -> Any:
+    """Make a request to a URL with a body or a query; give the JSON value or the text of the answer, or null."""
+    if not 1 <= len(values) <= 2:
+        raise ValueProblem(f"`{name}` takes a URL and a body, and was given {len(values)}", "invalid-argument-count")
+    base, path = split_url(require_text(values[0], f"the URL of `{name}`"))
+    sent = None if len(values) == 1 or values[1] is UNDEFINED else to_plain(values[1])
+    options = {"method": method, "path": path, ("query" if method == "GET" else "body"): sent}
+    with closing(HttpTool(name, base, Path(), scope.environment.permissions)) as tool:
+        answer = tool.call("request", [options]).value
+    if answer["status"] >= 400:
+        body = answer["body"] if isinstance(answer["body"], str) else compact(answer["body"])
+        shown = body[:MAX_SHOWN_BODY_CHARACTERS]
+        raise ToolFailure(f"`{name}` failed: {base} answered {answer['status']}: {shown}")
+    return answer["body"]
+
+
+for method in ("Get", "Post", "Put", "Patch", "Delete"):
+    builtin(f"http{method}", pure=False, measured=False)(partial(request, method.upper(), f"http{method}"))
+
+
+def split_url(url: str) -> tuple[str, str]:
+    """Split a URL after its host.
+
+    >>> split_url("https://example.org/a?b#c")
+    ('https://example.org', '/a?b')
+    """
+    if not url.isprintable() or url != url.strip():
+        # `urlsplit` leaves such characters out, and so would check another URL than the one that is used.
+        raise ValueProblem(f"invalid URL: {excerpt(url)} holds line breaks, or blanks around it", "invalid-url")
+    try:
+        parts = urlsplit(url)
+    except ValueError as error:
+        raise MemoryGraphError(f"invalid URL: {error}") from None
+    if parts.scheme not in {"http", "https"} or not parts.netloc:
+        raise ValueProblem("a URL begins with `http://` or `https://` and a host", "invalid-url")
+    rest = url[url.index("://") + 3 + len(parts.netloc) :].partition("#")[0]
+    return f"{parts.scheme}://{parts.netloc}", rest

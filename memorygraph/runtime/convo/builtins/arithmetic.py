@@ -1,4 +1,7 @@
-"""Arithmetic on numbers whose size stays within what a float can hold."""
+"""Arithmetic on numbers whose size stays within what a float can hold, and comparisons.
+
+Fewer than two values never compare; and only numbers, or only texts, have an order.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +12,21 @@ from collections.abc import Callable
 from typing import Any
 
 from memorygraph.runtime.convo.builtins.registry import builtin
-from memorygraph.runtime.convo.values import UNDEFINED, excerpt, is_number, join_texts, name_kind, render_value
+from memorygraph.runtime.convo.types import type_of
+from memorygraph.runtime.convo.values import (
+    UNDEFINED,
+    deep_equal,
+    excerpt,
+    is_number,
+    join_texts,
+    name_kind,
+    render_value,
+    strict_equal,
+    truthy,
+)
 from memorygraph.runtime.values import ValueProblem
 
-MAX_BITS = 1024
-"""Size of a whole number; a float can hold none that is larger."""
+MAX_BITS = 1024  # of a whole number: a float can hold none that is larger
 
 
 def require_number(name: str, value: Any) -> Any:
@@ -106,3 +119,39 @@ def random_number(maximum: Any = UNDEFINED) -> Any:
     if not (math.isfinite(maximum) and maximum >= 0):
         raise ValueProblem(f"`rand` takes a number from 0 on, and not {excerpt(maximum)}", "not-a-number")
     return chance.randint(0, int(maximum))
+
+
+# Comparisons
+
+
+def compare_all(compare: Callable[[Any, Any], bool]) -> Callable[..., bool]:
+    """Make a comparison of two values one of any number: each must compare to the next."""
+    return lambda *values: len(values) > 1 and all(map(compare, values, values[1:]))
+
+
+def in_order(compare: Callable[[Any, Any], bool]) -> Callable[..., bool]:
+    """Make a comparison by order, of numbers or of texts, one of any number of values."""
+
+    def ordered(left: Any, right: Any) -> bool:
+        comparable = (is_number(left) and is_number(right)) or (isinstance(left, str) and isinstance(right, str))
+        return comparable and compare(left, right)
+
+    return compare_all(ordered)
+
+
+all_equal = builtin("eq")(compare_all(strict_equal))
+builtin("neq")(lambda *values: len(values) > 1 and not all_equal(*values))
+builtin("gt")(in_order(operator.gt))
+builtin("gte")(in_order(operator.ge))
+builtin("lt")(in_order(operator.lt))
+builtin("lte")(in_order(operator.le))
+builtin("not")(lambda *values: not any(map(truthy, values)))
+builtin("isUndefined")(lambda *values: all(value is UNDEFINED for value in values))
+builtin("deepCompare")(deep_equal)
+
+
+@builtin("is")
+def all_of_type(first: Any, second: Any, *more: Any) -> bool:
+    """Whether all values are of the type that is the last argument, without a conversion."""
+    *values, type_ = (first, second, *more)
+    return all(map(type_of(type_).accepts, values))

@@ -15,10 +15,7 @@ from memorygraph.runtime.values import ValueProblem
 
 @builtin("contains")
 def contains(holder: Any, value: Any) -> bool:
-    """Whether a text has a part, a list an item, or a map a key.
-
-    Where only the value is a list, it is the other way round.
-    """
+    """Whether a text has a part, a list an item, or a map a key; in either order where only one is a list."""
     if isinstance(value, list) and not isinstance(holder, list):
         holder, value = value, holder
     if isinstance(holder, (str, Mapping)):
@@ -26,10 +23,8 @@ def contains(holder: Any, value: Any) -> bool:
     return isinstance(holder, list) and any(strict_equal(item, value) for item in holder)
 
 
-@builtin("isIn")
-def is_in(value: Any, holder: Any) -> bool:
-    """As `contains`, with the arguments in the other order."""
-    return contains(holder, value)
+builtin("isIn")(lambda value, holder: contains(holder, value))
+builtin("getObjKeys")(lambda value: list(value) if isinstance(value, Mapping) else [])
 
 
 @builtin("merge")
@@ -37,12 +32,6 @@ def merge_maps(*values: Any) -> dict[str, Any]:
     """Merge maps into one; for a key of several, the last value wins that is not undefined."""
     items = chain.from_iterable(value.items() for value in values if isinstance(value, Mapping))
     return {key: value for key, value in items if value is not UNDEFINED}
-
-
-@builtin("getObjKeys")
-def list_keys(value: Any) -> list[str]:
-    """List the keys of a map; of any other value there are none."""
-    return list(value) if isinstance(value, Mapping) else []
 
 
 @builtin("new")
@@ -63,10 +52,7 @@ def require_list(name: str, value: Any) -> list[Any]:
     return value
 
 
-@builtin("aryAdd")
-def append_items(items: Any, *values: Any) -> list[Any]:
-    """Append values to a copy of a list."""
-    return [*require_list("aryAdd", items), *values]
+builtin("aryAdd")(lambda items, *values: [*require_list("aryAdd", items), *values])
 
 
 @builtin("aryRemove")
@@ -130,7 +116,8 @@ def find_match(items: Any, match: Any) -> Any:
 def remove_match(items: Any, match: Any) -> bool:
     """Remove the first item that matches from the list itself, and say whether there was one."""
     found = require_list("aryRemoveMatch", items)
-    index = next((index for index, item in enumerate(found) if matches(item, match)), None)
-    if index is not None:
-        del found[index]
-    return index is not None
+    for index, item in enumerate(found):
+        if matches(item, match):
+            del found[index]
+            return True
+    return False

@@ -20,20 +20,15 @@ Implementation = TypeVar("Implementation", bound=Callable[..., Any])
 
 @dataclass(frozen=True)
 class Builtin:
-    """A built-in function: its name in Convo-Lang, and its implementation in Python.
-
-    `max_arguments` is None where it takes any number. `pure` functions can be called in a `define`. A `scoped`
-    implementation takes the scope of the call before the arguments. The size of what a `measured` one takes and
-    gives counts as work.
-    """
+    """A built-in function: its name in Convo-Lang, and its implementation in Python."""
 
     name: str
     run: Callable[..., Any]
     min_arguments: int = 0
-    max_arguments: int | None = None
-    pure: bool = True
-    scoped: bool = False
-    measured: bool = True
+    max_arguments: int | None = None  # None for any number
+    pure: bool = True  # may be called in a `define`
+    scoped: bool = False  # takes the scope of the call before the arguments
+    measured: bool = True  # the size of what it takes and gives counts as work
 
     def call(self, scope: ConvoScope, values: list[Any]) -> Any:
         """Call the function."""
@@ -56,14 +51,11 @@ class Builtin:
         return words if least == most else f"{least} to {words}"
 
 
-FUNCTIONS: dict[str, Builtin] = {}
-"""Every built-in function that takes values, by its name in Convo-Lang."""
+FUNCTIONS: dict[str, Builtin] = {}  # by the name in Convo-Lang
 
 
 def builtin(name: str, *, pure: bool = True, measured: bool = True) -> Callable[[Implementation], Implementation]:
-    """Add a Python function to the table; the number of its arguments is that of its parameters.
-
-    A first parameter that is called `scope` takes the scope of the call.
+    """Add a Python function to the table by its parameters; a first one that is called `scope` takes the scope.
 
     >>> @builtin("double")
     ... def double(value): return value * 2

@@ -16,9 +16,8 @@ from memorygraph.runtime.values import ValueProblem
 MAX_PATTERN_CHARACTERS = 1000
 MAX_SEARCHED_CHARACTERS = 100_000
 MAX_SEARCH_S = 2.0
-
+# Copies of a part that nested counts such as `(a{9}){9}` may ask for: `regex` unrolls them when it compiles.
 MAX_UNROLLED = 200_000
-"""Copies of a part that nested counts such as `(a{9}){9}` may ask for: `regex` unrolls them when it compiles."""
 
 NAMED_GROUP = re.compile(r"\\.|\(\?<(?![=!])", re.DOTALL)  # or an escaped character, which begins no group
 LITERAL_BRACE = re.compile(r"\\N\{[^}]*\}|\\.|\{(?!(?:[0-9]+,?[0-9]*|,[0-9]*)\})", re.DOTALL)
@@ -50,11 +49,7 @@ def star_match(text: Any, pattern: Any) -> bool:
 
 @builtin("regexMatch")
 def regex_match(text: Any, pattern: Any) -> bool:
-    """Whether a pattern is found in a text or a number.
-
-    Patterns are those of Python, which also takes JavaScript's `(?<name>…)`. A pattern has at most 1,000 characters, a
-    text 100,000. A search ends after 2 seconds.
-    """
+    """Whether a pattern of Python, or with JavaScript's `(?<name>…)`, is found in a text or a number."""
     if not isinstance(pattern, str) or not (isinstance(text, str) or is_number(text)):
         return False
     text = render_value(text)

@@ -1,15 +1,19 @@
-"""The items of a prompt's context: the value of each source, and how much of it was taken."""
+"""A prompt: who answers, the items of its context, the instruction, and the shape of the answer.
+
+Source: specs/agentscript.md, section 5, to the character.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from memorygraph.budget import Budget
-from memorygraph.context.clipping import Strategy, clip
-from memorygraph.context.labels import one_line
+from memorygraph.context.clipping import Clipped, clip
+from memorygraph.context.labels import CONTEXT, INSTRUCTION, SCHEMA, one_line
 from memorygraph.context.origins import origins_of
+from memorygraph.context.rendering import render
 
 
 @dataclass(frozen=True)
@@ -21,19 +25,13 @@ class ContextSource:
     budget: Budget | None = None
 
 
-@dataclass(frozen=True)
-class ContextItem:
+@dataclass(frozen=True, kw_only=True)
+class ContextItem(Clipped):
     """One item of a context, after clipping. `origins` are the nodes of the graph that its value is from."""
 
     index: int
     source: str
-    value: Any
-    text: str
     budget: Budget | None
-    clipped: bool
-    original_size: int
-    clipped_size: int
-    strategy: Strategy
     origins: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
@@ -82,18 +80,47 @@ def build_items(sources: Iterable[ContextSource]) -> tuple[ContextItem, ...]:
     items = []
     for index, source in enumerate(sources):
         clipped = clip(source.value, source.budget)
-        items.append(
-            ContextItem(
-                index=index,
-                source=one_line(source.label),
-                value=clipped.value,
-                text=clipped.text,
-                budget=source.budget,
-                clipped=clipped.clipped,
-                original_size=clipped.original_size,
-                clipped_size=clipped.clipped_size,
-                strategy=clipped.strategy,
-                origins=origins_of(clipped.value),
-            )
-        )
+        label, origins = one_line(source.label), origins_of(clipped.value)
+        items.append(ContextItem(**vars(clipped), index=index, source=label, budget=source.budget, origins=origins))
     return tuple(items)
+
+
+def system_layer(name: str, role: str, description: str) -> str:
+    """Return the message that says who the model is.
+
+    >>> print(system_layer("Planner", "a planner", "Plans."))
+    You are Planner.
+    role: a planner
+    description: Plans.
+    """
+    return f"You are {name}.\nrole: {role}\ndescription: {description}"
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """The whole prompt of one model call.
+
+    >>> print(Prompt("You are Planner.", (), "Plan the day.", None).user)
+    Instruction:
+    Plan the day.
+    """
+
+    system: str
+    items: tuple[ContextItem, ...]
+    instruction: str
+    schema: Mapping[str, Any] | None = None
+
+    @property
+    def user(self) -> str:
+        """The message that holds the context, the instruction, and the schema."""
+        parts = [CONTEXT] if self.items else []
+        for item in self.items:
+            parts += [f"[{item.index}] {item.source}:", item.text]
+        parts += [INSTRUCTION, self.instruction]
+        if self.schema is not None:
+            parts += [SCHEMA, render(self.schema)]
+        return "\n".join(parts)
+
+    def messages(self) -> list[dict[str, str]]:
+        """Return the messages as a model takes them."""
+        return [{"role": "system", "content": self.system}, {"role": "user", "content": self.user}]

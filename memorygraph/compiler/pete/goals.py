@@ -1,11 +1,11 @@
-"""Goals, rules and proofs: what can be asked, what it can be inferred by, and why an answer holds."""
+"""Goals and rules: what can be asked, and what it can be inferred by; a rule is stored as JSON."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Self
 
 # Longer numbers than the database's integers hold stand in no id that we made.
@@ -44,11 +44,6 @@ class Term:
         """`{"node": …}` or `{"variable": …}`."""
         return {"variable": self.variable} if self.variable is not None else {"node": str(self.node)}
 
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """The term that `as_dict` gave."""
-        return cls(**data)
-
 
 @dataclass(frozen=True)
 class Goal:
@@ -70,8 +65,14 @@ class Goal:
         names = (self.subject.variable, self.object.variable)
         return tuple(dict.fromkeys(name for name in names if name is not None))
 
+    @property
+    def surface(self) -> str:
+        """The predicate as it was written."""
+        return self.forms[-1] if self.forms else self.lemma
+
     def as_dict(self) -> dict[str, Any]:
         """The goal as JSON knows it."""
+        # Ids of rules are hashes of this text: the order of the fields counts.
         return {
             "subject": self.subject.as_dict(),
             "lemma": self.lemma,
@@ -83,7 +84,7 @@ class Goal:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
         """The goal that `as_dict` gave."""
-        ends = Term.from_dict(data["subject"]), data["lemma"], Term.from_dict(data["object"])
+        ends = Term(**data["subject"]), data["lemma"], Term(**data["object"])
         return cls(*ends, data.get("negated", False), tuple(data.get("forms", ())))
 
     def text(self, names: Mapping[str, str]) -> str:
@@ -92,11 +93,10 @@ class Goal:
         >>> Goal(Term("leo"), "eat", Term(variable="x"), forms=("eat", "eats")).text({"leo": "Leo"})
         'Leo eats _x'
         """
-        subject, object_ = self.subject.text(names), self.object.text(names)
-        predicate = self.forms[-1] if self.forms else self.lemma
+        predicate = self.surface
         if self.negated:  # `is` has no form that goes with "doesn't"
             predicate = f"not {predicate}" if self.lemma == "be" else f"doesn't {self.lemma}"
-        return f"{subject} {predicate} {object_}"
+        return f"{self.subject.text(names)} {predicate} {self.object.text(names)}"
 
 
 @dataclass(frozen=True)
@@ -122,6 +122,11 @@ class RuleGoals:
         if len(self.body) != len(self.conjunctions) + 1:
             raise ValueError("a rule has one conjunction less than goals in its body")
 
+    @property
+    def called(self) -> str:
+        """What the rule is called."""
+        return self.name or self.id
+
     def as_json(self) -> str:
         """The text that a rule is stored as; its id and its name are stored beside it."""
         body = [goal.as_dict() for goal in self.body]
@@ -134,62 +139,3 @@ class RuleGoals:
         data = json.loads(text)
         body = tuple(map(Goal.from_dict, data["body"]))
         return cls(Goal.from_dict(data["head"]), body, tuple(data["conjunctions"]), id, name)
-
-
-@dataclass(frozen=True)
-class Proof:
-    """Why a goal without variables holds: it was asserted by an edge, or a rule says it because of other proofs.
-
-    `rule` is the id of the rule, `by` what it is called. Proofs share their parts: written out as a tree, one can
-    be far longer than it is in memory.
-    """
-
-    goal: Goal
-    edge: str | None
-    rule: str | None
-    because: tuple[Proof, ...] = field(repr=False)
-    text: str
-    by: str = ""
-
-
-@dataclass(frozen=True)
-class GoalAnswer:
-    """Nodes for the variables of a goal, and why it holds of them."""
-
-    bindings: Mapping[str, str]
-    proof: Proof
-
-
-@dataclass(frozen=True)
-class Answers:
-    """The answers that were found; if not `complete`, there may be more, and `reason` says which bound was met."""
-
-    answers: tuple[GoalAnswer, ...]
-    complete: bool
-    reason: str | None
-
-
-def explain_proof(proof: Proof) -> list[str]:
-    r"""Write a proof as indented lines: what holds, and below it why. Each derivation is shown once.
-
-    >>> ends = Term("leo"), Term("meat")
-    >>> likes = Proof(Goal(ends[0], "like", ends[1]), "edge-1", None, (), "leo likes meat")
-    >>> eats = Proof(Goal(ends[0], "eat", ends[1]), None, "memory-3", (likes,), "leo eats meat", "_x eats _y if …")
-    >>> print(*explain_proof(eats), sep="\n")
-    leo eats meat, by the rule "_x eats _y if …", because
-      leo likes meat (fact)
-    """
-    lines: list[str] = []
-    shown: set[Goal] = set()
-    rest = [(proof, "")]
-    while rest:
-        proof, indent = rest.pop()
-        if proof.rule is None:
-            lines.append(f"{indent}{proof.text} (fact)")
-        elif proof.goal in shown:
-            lines.append(f"{indent}{proof.text} (as above)")
-        else:
-            shown.add(proof.goal)
-            lines.append(f'{indent}{proof.text}, by the rule "{proof.by or proof.rule}", because')
-            rest += [(reason, indent + "  ") for reason in reversed(proof.because)]
-    return lines

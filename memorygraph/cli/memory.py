@@ -1,0 +1,211 @@
+"""The commands that recall, and let a model write into the memory: `recall evaluate remember chat`."""
+
+from __future__ import annotations
+
+import sys
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from memorygraph.cli import output
+from memorygraph.cli.settings import Settings, report_from_graph
+from memorygraph.errors import MemoryGraphError
+from memorygraph.scripts import STANDARD_INPUT, read_script
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from memorygraph.client import MemoryGraph
+    from memorygraph.graph.loads import LoadReport
+    from memorygraph.memory.chat import Chat, ChatTurn
+
+HELP = """\
+Type a message; what the model remembers of it is shown below its answer.
+  :recalled   what the memory held about your last message
+  :help       this               :quit      the end, also Ctrl-D"""
+
+
+@click.command("recall")
+@click.argument("text")
+@click.option("--budget", default="2k", metavar="2k|500t", help="Characters or tokens to show.")
+@click.option("--limit", type=click.IntRange(min=1), default=20, metavar="N", help="Hits at most.")
+@click.option("--conversation", metavar="NAME", help="Only messages of this conversation, and any node.")
+@click.option(
+    "--at",
+    type=click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"]),
+    metavar="TIME",
+    help="When it is asked, for words like yesterday.",
+)
+@click.option("--no-steps", is_flag=True, help="Only what fits by itself, not what stands beside it.")
+@report_from_graph
+def recall_command(
+    graph: MemoryGraph, *, text: str, budget: str, at: datetime | None, no_steps: bool, **options: Any
+) -> None:
+    """Show what a text brings to mind: nodes and messages, best first, as a prompt gets them.
+
+    Found by words, and with MEMORYGRAPH_EMBEDDING_MODEL by meaning; --json has each hit with its source and score.
+    """
+    asked = at.replace(tzinfo=UTC) if at else None
+    found = graph.recall(text, budget, at=asked, steps=not no_steps, **options)
+    if output.wants_json():
+        output.print_json(found.as_dict())
+    elif found.hits:
+        output.print_text(str(found))
+    else:
+        output.say("nothing comes to mind")
+
+
+@click.command("evaluate")
+@click.argument("folder", metavar="DIR")
+@click.option("--facts", is_flag=True, help="Store the speakers' facts as well.")
+@report_from_graph
+def evaluate_command(graph: MemoryGraph, *, folder: str, facts: bool) -> None:
+    """Measure recall: how much of the evidence is among the first 5, 10 and 20 hits.
+
+    DIR holds conversations in the LoCoMo format, one JSON file each.
+    """
+    with output.progress_bar("asking") as bar:
+
+        def heard(_done: int, total: int) -> None:
+            bar.total(total)
+            bar.advance(1)
+
+        found = graph.evaluate(folder, facts=facts, progress=heard)
+    if output.wants_json():
+        output.print_json(found.as_dict())
+        return
+    figures = {"all": found.total, **{f"category {name}": of for name, of in found.categories.items()}}
+    rows = [(name, *map(str, of.as_dict().values())) for name, of in figures.items()]
+    output.print_table(("questions", "count", "recall@5", "recall@10", "recall@20"), rows)
+
+
+def asking_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options of the commands that ask a model."""
+    for option in (
+        click.option(
+            "--budget", default="2k", metavar="2k|500t", help="What is recalled for the model, in characters or tokens."
+        ),
+        click.option(
+            "--attempts",
+            type=click.IntRange(min=1),
+            default=3,
+            metavar="N",
+            help="How often the model may write a program, until it is right.",
+        ),
+        click.option("--model", metavar="NAME|URI", help="The model to ask [MEMORYGRAPH_MODEL]."),
+    ):
+        command = option(command)
+    return command
+
+
+@click.command("remember")
+@click.argument("text", nargs=-1, required=True)
+@asking_options
+@output.json_option
+@click.pass_context
+def remember_command(ctx: click.Context, /, *, text: tuple[str, ...], **options: Any) -> None:
+    """Let a model write down what TEXT says, and load that in one transaction.
+
+    TEXT may be - for standard input. The program is printed; `memorygraph undo` takes it back.
+    """
+    from memorygraph.memory.remember import NotWrittenError
+
+    given = read_script(STANDARD_INPUT) if text == (STANDARD_INPUT,) else " ".join(text)
+    with ctx.obj.connect() as graph:
+        try:
+            remembered = graph.remember(given, **options)
+        except NotWrittenError as error:
+            output.say(error.program.strip())
+            output.say_error(error)
+            output.say(
+                f"the model wrote no program that can be loaded, in {output.count_of(error.attempts, 'attempt')}"
+            )
+            if output.wants_json():
+                document = {"program": error.program, "attempts": error.attempts}
+                output.print_json({**document, "errors": output.error_records(error)})
+            ctx.exit(error.exit_code)
+    if output.wants_json():
+        output.print_json(remembered.as_dict())
+    elif remembered.stored:
+        output.print_text(remembered.program.strip())
+        say_report(remembered.report)
+    else:
+        output.say("nothing to remember")
+
+
+def say_report(report: LoadReport) -> None:
+    """Say on stderr what was changed, and how to take it back."""
+    output.say_warnings(report)
+    settings: Settings = click.get_current_context().obj
+    namespace = f" -n {settings.namespace}" if settings.namespace else ""
+    output.say(
+        f"{output.counted(report.as_dict())}; revision {report.revision} of namespace {report.namespace}, "
+        f"undone by: memorygraph{namespace} undo {report.revision}"
+    )
+
+
+@click.command("chat")
+@click.option("--conversation", default="chat", metavar="NAME", help="Where the messages are kept.")
+@click.option("--history", default="12k", metavar="12k|3kt", help="What the model sees of what was said.")
+@asking_options
+@report_from_graph
+def chat_command(graph: MemoryGraph, *, conversation: str, **options: Any) -> None:
+    """Talk with a model that recalls what the memory holds, and remembers what you say; `:help` says how.
+
+    Each line is a message, also from a pipe. The conversation is kept, and goes on where it was left.
+    With --json a list of all turns is printed at the end.
+    """
+    talk = graph.chat(conversation, **options)
+    output.say(f"conversation {conversation}; :help says how, :quit ends")
+    turns: list[ChatTurn] = []
+    try:
+        hold_conversation(talk, turns)
+    except KeyboardInterrupt:
+        output.say("\nstopped")
+    if output.wants_json():
+        output.print_json([turn.as_dict() for turn in turns])
+
+
+def hold_conversation(talk: Chat, turns: list[ChatTurn]) -> None:
+    """Send each line to the model until the end of the input, or `:quit`."""
+    while (typed := read_line()) is not None:
+        if typed == ":recalled":
+            hits = turns[-1].recalled if turns else ()
+            lines = [f"{hit.label} ({hit.source}, {hit.score:.2f}): {hit.content}" for hit in hits]
+            output.say("\n".join(lines) or "nothing was recalled")
+        elif typed.startswith(":"):
+            output.say(HELP if typed == ":help" else f"there is no command {typed}\n{HELP}")
+        elif typed:
+            try:
+                turns.append(talk.say(typed))
+            except MemoryGraphError as error:
+                if not sys.stdin.isatty():
+                    raise
+                output.say_error(error)
+            else:
+                print_turn(turns[-1])
+
+
+def read_line() -> str | None:
+    """Read a line; None at the end."""
+    try:
+        line: str = click.prompt("you", prompt_suffix="> ", default="", show_default=False, err=True)
+    except click.Abort:
+        output.say("")
+        return None
+    line = line.strip()
+    return None if line == ":quit" else line
+
+
+def print_turn(turn: ChatTurn) -> None:
+    """Print the answer of a turn, and on stderr what was remembered."""
+    if turn.answer:
+        click.echo(output.plain(turn.answer), err=output.wants_json())
+    if turn.report is not None:
+        output.say("\n" + turn.program.strip())
+        say_report(turn.report)
+    elif turn.failure:
+        output.say("\nnothing was remembered: " + turn.failure)
+        for problem in turn.problems:
+            output.say(str(problem))
