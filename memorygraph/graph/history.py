@@ -262,10 +262,7 @@ def snapshot(namespace: Namespace, revision: int | None, time: datetime | None) 
 
 
 def purge(namespace: Namespace, before: int | None = None) -> int:
-    """Forget the former states before a revision, or all of them, and return how many these were.
-
-    It takes several transactions; a purge that was interrupted is finished by purging again.
-    """
+    """Forget the former states before a revision, or all of them, and return how many these were."""
     if before is not None and before < 0:
         raise MemoryGraphError(f"a revision is not negative, and this is {before}")
     forgotten = 0

@@ -191,11 +191,8 @@ class Loader:
         return compile_program(program, stored, namespace=self.namespace.name, token=self.namespace.token)
 
     def plan_one_trip(self, program: ContextScriptProgram) -> OneTrip | None:
-        """Plan a load of one declaration for one round trip; other programs have no such plan.
-
-        Its query writes what fits either case: nothing is stored under the id, or an element of its kind (an edge with
-        the same ends).
-        """
+        """Plan a load of one declaration for one round trip; other programs have no such plan."""
+        # The query fits either case: nothing is stored, or an element of its kind (an edge with the same ends).
         match program.statements:
             case [NodeDeclaration(node_id=node)]:
                 query, more = "load/load-node", {"namespace_token": self.namespace.token}

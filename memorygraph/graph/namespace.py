@@ -111,10 +111,7 @@ def list_namespaces(connection: Connection) -> list[NamespaceInfo]:
 
 
 def drop_namespace(namespace: Namespace) -> NamespaceInfo:
-    """Delete a namespace with its nodes, edges, loads and history, and return what it held.
-
-    A large one takes several transactions; a drop that was interrupted is finished by dropping again.
-    """
+    """Delete a namespace with its nodes, edges, loads and history, and return what it held."""
     found = namespace.connection.read(CYPHER["read/namespaces"](name=namespace.name))
     if not found:
         raise NotFoundError(f"no namespace `{namespace}`; `memorygraph namespaces list` shows them all")
@@ -126,6 +123,7 @@ def drop_namespace(namespace: Namespace) -> NamespaceInfo:
             transaction.run("namespaces/drop-namespace-records")
         return deleted
 
+    # Several transactions; a drop that was interrupted is finished by dropping again.
     while namespace.write(work):
         pass
     return NamespaceInfo(**found[0])

@@ -56,11 +56,7 @@ class NotClosedError(AdminError):
 
 
 class AdminTool:
-    """The tool for one home.
-
-    `folder` holds its configuration and its reports. `data` is the folder of the data, relative to the home: Neo4j's
-    configuration has no quotes for the name of a home.
-    """
+    """The tool for one home; `folder` holds its configuration and its reports."""
 
     def __init__(self, java: Path, class_path: list[Path], home: Path, folder: Path) -> None:
         self._java = java
@@ -103,6 +99,7 @@ class AdminTool:
         stderr: int = subprocess.STDOUT,
     ) -> Iterator[subprocess.Popen[bytes]]:
         """Run a command until it ends, or the block fails; its messages are read meanwhile."""
+        # Relative to the home: Neo4j's configuration has no quotes for the name of a home.
         (self._folder / "neo4j.conf").write_text(f"server.directories.data={data}\n", "utf-8")
         java = [
             str(self._java),

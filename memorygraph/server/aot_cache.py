@@ -2,9 +2,7 @@
 
 The cache belongs to one Java, one class path and one set of JVM flags, of which it has a fingerprint. Its name holds
 that and its own sha256: so a damaged one never reaches the JVM, which it could crash. No start waits for a cache or
-fails without one: `aot_training.py` makes it in the background, after a start that had none.
-
-MEMORYGRAPH_AOT=off keeps it from being used and from being made.
+fails without one: `aot_training.py` makes it in the background. MEMORYGRAPH_AOT=off switches it off.
 """
 
 from __future__ import annotations

@@ -2,8 +2,6 @@
 
 A file enters the folder of the class path only after it was compared with its pin. The class path is made from the lock
 and never from a listing of the folder, and every file on it is hashed again before each start.
-
-`downloads.py` fetches what is missing, `pin_artifacts.py` writes the lock.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Backup and restore of the embedded server's graph: all namespaces, with messages, history and schema.
 
-Both work on a stopped server, because Neo4j Community dumps no running one; nobody can start it meanwhile, and it is
-started again whatever happens. Only the copy is at risk: an archive takes its name when it is complete, and a restored
-graph replaces the former one only when Neo4j has started with it. The password and users made inside Neo4j are in no
-archive: they belong to the home.
+Both work on a stopped server, because Neo4j Community dumps no running one; it is started again whatever happens. Only
+the copy is at risk: an archive takes its name when it is complete, and a restored graph replaces the former one when
+Neo4j has started with it. The password and users made inside Neo4j belong to the home, and are in no archive.
 """
 
 from __future__ import annotations

@@ -134,11 +134,7 @@ class EmbeddedServer:
                 stopped.restart()
 
     def check(self) -> None:
-        """Log in to the running server.
-
-        Raises:
-            ConnectionError: it does not take connections, or not with the password of this home.
-        """
+        """Log in to the running server with the password of this home, or raise a ConnectionError."""
         with self._files.explaining_os_errors():
             endpoints = self._files.endpoints
             if endpoints is None:

@@ -60,10 +60,7 @@ Check = Callable[[], Diagnosis | Sequence[Diagnosis]]
 
 
 def run_checks(checks: Mapping[str, Check], limit_s: float = MAX_CHECK_S) -> list[Diagnosis]:
-    """Run all checks at the same time; the findings come in the order of the checks.
-
-    A check that fails, or is not done in time, is a finding too, under its name.
-    """
+    """Run all checks at the same time; one that fails, or is not done in time, is a finding too."""
     step = "look at what it waits for: a slow disk, a name server, or a server that is silent"
     found: dict[str, Sequence[Diagnosis]] = {}
 

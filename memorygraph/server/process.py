@@ -69,10 +69,7 @@ def is_alive(process: psutil.Process) -> bool:
 
 
 def start(java: Path, home: Path, console: Path, limit_s: int | None = None) -> psutil.Process:
-    """Start the server of a home, detached from this process and its terminal.
-
-    With a limit it gives way to other programs, and the system ends it after `limit_s` seconds.
-    """
+    """Start the server of a home; with a limit it gives way to others, and the system ends it in time."""
     conf = home / "conf"
     command = [str(java), f"@{conf / 'jvm.args'}", MAIN_CLASS, f"--home-dir={home}", f"--config-dir={conf}"]
     with console.open("wb") as output:
