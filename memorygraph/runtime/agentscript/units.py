@@ -32,12 +32,6 @@ class Unit:
     imports: dict[str, Capability | Any] = field(default_factory=dict)
     agents: dict[str, AgentValue] = field(default_factory=dict)
 
-    @property
-    def main(self) -> AgentValue:
-        """The agent that runs when none is named: the main one, or the only one."""
-        agents = list(self.agents.values())
-        return next((value for value in agents if value.agent.main), agents[0])
-
 
 @dataclass(eq=False)
 class UnitLoader:
