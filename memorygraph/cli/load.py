@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from memorygraph.cli import output
+from memorygraph.cli.server import embedded_server
 from memorygraph.cli.settings import Settings
 from memorygraph.errors import ScriptError
 from memorygraph.languages import LANGUAGES, Script, language_of, parse
@@ -141,9 +142,7 @@ def print_reports(settings: Settings, graph: MemoryGraph, reports: list[LoadRepo
     if dry_run:
         output.say("a dry run: nothing was stored")
     elif settings.embedded:
-        from memorygraph.server.embedded import EmbeddedServer
-
-        click.echo(f"see it in Neo4j Browser: {EmbeddedServer().status().browser_url}")
+        click.echo(f"see it in Neo4j Browser: {embedded_server().status().browser_url}")
     else:
         output.say(f"stored in namespace {graph.namespace} of {graph.connection.uri}")
 
