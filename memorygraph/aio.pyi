@@ -12,7 +12,7 @@ from memorygraph.graph.connection import READ_SECONDS, Connection
 from memorygraph.graph.elements import Edge, Hit, Neighbour, Node
 from memorygraph.graph.history import Change, Revision, Snapshot
 from memorygraph.graph.loads import LoadReport, Provenance
-from memorygraph.graph.namespaces import NamespaceInfo
+from memorygraph.graph.namespace import NamespaceInfo
 from memorygraph.languages import Script
 from memorygraph.languages.agentscript.syntax import Field
 from memorygraph.memory.chat import Chat
@@ -216,7 +216,7 @@ class AsyncEntities:
     async def create(self, entities: Sequence[Entity]) -> CreatedEntities:
         """Create entities; the observations of one that exists are added to it."""
     async def relate(self, relations: Sequence[Relation]) -> CreatedRelations:
-        """Create relations between entities that exist."""
+        """Create relations between entities that exist; a `NotFoundError` names missing ends, and nothing is stored."""
     async def observe(self, observations: Sequence[Observations]) -> list[AddedObservations]:
         """Add observations to entities that exist; returns the new ones, in the order of the request."""
     async def delete(self, names: Sequence[str]) -> dict[str, int]:

@@ -67,8 +67,7 @@ def doctor_command(context: click.Context) -> None:
     """
     from memorygraph.client import login
     from memorygraph.memory.doctor import examine_models
-    from memorygraph.server.database_doctor import Database
-    from memorygraph.server.doctor import examine
+    from memorygraph.server.doctor import Database, examine
     from memorygraph.server.findings import known_secrets
 
     settings: Settings = context.obj

@@ -68,11 +68,7 @@ class Usage:
 
 @dataclass(frozen=True)
 class Completion:
-    """One answer of a model, and how it came about.
-
-    >>> Completion("Hello", model="small").message()
-    {'role': 'assistant', 'content': 'Hello'}
-    """
+    """One answer of a model, and how it came about."""
 
     content: str | None
     tool_calls: tuple[ToolCall, ...] = ()

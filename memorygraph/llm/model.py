@@ -86,9 +86,6 @@ class OpenAIModel:
     >>> with ScriptedModel(["Paris"]) as server, OpenAIModel("any", server.base_url, api_key="") as model:
     ...     model.complete([{"role": "user", "content": "The capital of France?"}]).content
     'Paris'
-
-    Raises:
-        ModelError: the URL or the key is invalid.
     """
 
     def __init__(

@@ -25,7 +25,6 @@ _SCHEMAS: dict[str, dict[str, Any]] = {
     "json": {},
     "list": {"type": "array"},
 }
-SHAPE_TYPES = tuple(_SCHEMAS)
 _KINDS = {"string": "a string", "number": "a number", "boolean": "true or false", "list": "a list"}
 _MAX_PROBLEMS = 10
 _MAX_DIGITS = 300

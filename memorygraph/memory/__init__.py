@@ -1,4 +1,1 @@
-"""Memory: what a text brings to mind, from all that a namespace holds, within a budget.
-
-Every hit says how it was found and how well it fits.
-"""
+"""Memory: what a text brings to mind, from all that a namespace holds, within a budget."""

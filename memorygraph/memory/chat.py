@@ -1,8 +1,7 @@
 """Chat: a conversation with a model that has a memory, and writes into it.
 
-The conversation keeps the words of the user and of the model, with the model's program after them if it wrote one. The
-prompts, with recalled context and programs that were sent back, are in another conversation, `NAME-calls`, where the
-answers are on-policy.
+The conversation keeps the words of both, with the model's program after them. The prompts, with recalled context and
+programs that were sent back, are in another conversation, `NAME-calls`, where the answers are on-policy.
 """
 
 from __future__ import annotations
@@ -35,11 +34,12 @@ from memorygraph.memory.remember import (
     BUDGET,
     CONVERSATION,
     ProgramWriter,
+    ShownMemory,
     WrittenProgram,
     build_prompt,
     check_text,
+    show_memory,
 )
-from memorygraph.memory.shown import ShownMemory, show_memory
 from memorygraph.memory.vectors import Embedder
 from memorygraph.messages.graph import MessageGraph
 from memorygraph.messages.history import MessageEntry

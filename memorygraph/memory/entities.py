@@ -182,8 +182,8 @@ def plan_unseen(ids: Ids, salts: Mapping[int, int], build: PlanBuilder[Any]) -> 
 class Entities:
     """The entities of a namespace, with their observations and relations, by their names.
 
-    The records of its writes are attributed to `provenance`. Each method raises a `ConnectionError` when the server
-    cannot be reached.
+    The records of its writes are attributed to `provenance`. A `ConnectionError` says that the server cannot be
+    reached, and a `MemoryGraphError` that a cursor is invalid.
 
     >>> from memorygraph import MemoryGraph
     >>> with MemoryGraph.connect() as mg:  # doctest: +SKIP
@@ -223,14 +223,10 @@ class Entities:
 
             return report
 
-        return self._store(types, build, len(entities))
+        return store_plan(self._writer, types, build, statements=len(entities))
 
     def relate(self, relations: Sequence[Relation]) -> CreatedRelations:
-        """Create relations between entities that exist.
-
-        Raises:
-            NotFoundError: an end is missing; nothing was stored.
-        """
+        """Create relations between entities that exist; a `NotFoundError` names missing ends, and nothing is stored."""
         names = [name for relation in relations for name in (relation.source, relation.target)]
 
         def build(plan: EntityPlan) -> Callable[[StoredWrite], CreatedRelations]:
@@ -248,13 +244,12 @@ class Entities:
 
             return report
 
-        return self._store(names, build, len(relations))
+        return store_plan(self._writer, names, build, statements=len(relations))
 
     def observe(self, observations: Sequence[Observations]) -> list[AddedObservations]:
         """Add observations to entities that exist; returns the new ones, in the order of the request.
 
-        Raises:
-            NotFoundError: an entity is missing; nothing was stored.
+        A `NotFoundError` names missing entities, and nothing is stored.
         """
         names = [wanted.entity_name for wanted in observations]
 
@@ -274,7 +269,7 @@ class Entities:
 
             return report
 
-        return self._store(names, build, len(observations))
+        return store_plan(self._writer, names, build, statements=len(observations))
 
     def delete(self, names: Sequence[str]) -> dict[str, int]:
         """Delete entities with their observations and relations; missing ones are ignored. Returns the counts."""
@@ -314,11 +309,7 @@ class Entities:
     def read_graph(
         self, *, max_tokens: int | None = None, cursor: str | None = None, names_only: bool = False
     ) -> EntityGraph:
-        """All entities and relations, or a page of them; with `names_only` just the names and types of entities.
-
-        Raises:
-            MemoryGraphError: the cursor is invalid.
-        """
+        """All entities and relations, or a page of them; with `names_only` just the names and types of entities."""
         return PageRequest(self.namespace, max_tokens, cursor, names_only=names_only).read_graph()
 
     def open(
@@ -329,11 +320,7 @@ class Entities:
         cursor: str | None = None,
         names_only: bool = False,
     ) -> EntityGraph:
-        """The entities of these names, and the relations that begin or end at one of them.
-
-        Raises:
-            MemoryGraphError: the cursor is invalid.
-        """
+        """The entities of these names, and the relations that begin or end at one of them."""
         return PageRequest(self.namespace, max_tokens, cursor, names_only=names_only).open_names(names)
 
     def search(
@@ -342,15 +329,9 @@ class Entities:
         """The entities whose name, type or observations contain the text in any case, and the relations at them.
 
         If none does, they are those that any of its words finds, best first. Any text is a valid search.
-
-        Raises:
-            MemoryGraphError: the cursor is invalid.
         """
         return PageRequest(self.namespace, max_tokens, cursor, names_only=names_only).search(text)
 
     @property
     def _writer(self) -> Writer:
         return Writer(self.namespace, self.provenance)
-
-    def _store(self, names: Iterable[str], build: PlanBuilder[Result], count: int) -> Result:
-        return store_plan(self._writer, names, build, statements=count)

@@ -1,8 +1,7 @@
 """The evidence recall of `recall`, on conversations in the LoCoMo format.
 
 Each conversation is stored in a namespace of its own, and each question is asked there. Its figures are the shares of
-the turns that answer it among the first 5, 10 and 20. Answers and evidence are read only after all questions of a
-conversation were ranked.
+the turns that answer it among the first 5, 10 and 20.
 
 The format: one JSON file a conversation, with lists `session_1`, `session_2` … of turns `{speaker, dia_id, text}`,
 `session_1_date_time` (`1:56 pm on 8 May, 2023`), `session_1_observation` (for each speaker a list of `[fact, dia_id]`),
@@ -25,8 +24,7 @@ from typing import Any, NamedTuple
 
 from memorygraph.errors import MemoryGraphError
 from memorygraph.graph.connection import Connection
-from memorygraph.graph.namespace import Namespace
-from memorygraph.graph.namespaces import drop_namespace
+from memorygraph.graph.namespace import Namespace, drop_namespace
 from memorygraph.memory.recall import recall_hits
 from memorygraph.memory.vectors import Embedder, embed_missing
 from memorygraph.messages.graph import MessageGraph
@@ -49,13 +47,6 @@ class ConversationTurn(NamedTuple):
     at: datetime
 
 
-class SpeakerFact(NamedTuple):
-    """A statement about a speaker, and the turns that it was learnt from."""
-
-    text: str
-    turns: tuple[str, ...]
-
-
 class Evidence(NamedTuple):
     """The turns that answer a question, and its category."""
 
@@ -64,13 +55,6 @@ class Evidence(NamedTuple):
 
 
 JudgedRanking = tuple[Evidence, Sequence[str]]
-
-
-class StoredConversation(NamedTuple):
-    """The namespace of a conversation, and the turn of each of its messages."""
-
-    namespace: Namespace
-    turns: Mapping[str, str]
 
 
 @dataclass(frozen=True)
@@ -129,9 +113,9 @@ def evaluate_recall(
             stored.enter_context(store_conversation(connection, document, facts, embedder))
             for document in read_documents(files)
         ]
-        for document, conversation in zip(read_documents(files), conversations, strict=True):
+        for document, (namespace, turns) in zip(read_documents(files), conversations, strict=True):
             rankings = []
-            for done, ranking in enumerate(rank_turns(document, conversation, embedder), start=len(judged) + 1):
+            for done, ranking in enumerate(rank_turns(document, namespace, turns, embedder), start=len(judged) + 1):
                 rankings.append(ranking)
                 if progress is not None:
                     progress(done, total)
@@ -152,18 +136,18 @@ def turns_of(document: Mapping[str, Any]) -> list[ConversationTurn]:
     turns: list[ConversationTurn] = []
     for number in session_numbers(sessions, ""):
         at = parse_session_time(sessions.get(f"session_{number}_date_time", ""))
-        said = [
-            (str(turn["dia_id"]), str(turn["speaker"]), str(turn["text"])) for turn in sessions[f"session_{number}"]
+        turns += [
+            ConversationTurn(str(turn["dia_id"]), str(turn["speaker"]), str(turn["text"]), at)
+            for turn in sessions[f"session_{number}"]
         ]
-        turns += [ConversationTurn(*turn, at) for turn in said]
     return turns
 
 
-def facts_of(document: Mapping[str, Any]) -> list[SpeakerFact]:
-    """The statements about its speakers that come with a conversation."""
+def facts_of(document: Mapping[str, Any]) -> list[tuple[str, tuple[str, ...]]]:
+    """The statements about its speakers that come with a conversation, and the turns that each was learnt from."""
     observations = document.get("observation", document)
     return [
-        SpeakerFact(str(text), tuple(_TURN_ID.findall(str(turns))))
+        (str(text), tuple(_TURN_ID.findall(str(turns))))
         for number in session_numbers(observations, "_observation")
         for stated in observations[f"session_{number}_observation"].values()
         for text, turns in stated
@@ -216,8 +200,8 @@ def store_conversation(
     document: Mapping[str, Any],
     facts: bool,  # noqa: FBT001 - as it was asked for
     embedder: Embedder | None,
-) -> Iterator[StoredConversation]:
-    """Store a conversation in a namespace of its own, and delete it at the end."""
+) -> Iterator[tuple[Namespace, dict[str, str]]]:
+    """Store a conversation in a namespace of its own, with the turn of each message, and delete it at the end."""
     namespace = Namespace(connection, f"evaluate-{uuid.uuid4().hex}")
     turns = turns_of(document)
     try:
@@ -227,26 +211,26 @@ def store_conversation(
         date_messages(namespace, CONVERSATION, dict(zip(ids, (turn.at for turn in turns), strict=True)))
         messages = {turn.id: id_ for turn, id_ in zip(turns, ids, strict=True)}
         rows = [
-            {"id": f"fact-{i}", "data": fact.text, "messages": [messages[id_] for id_ in fact.turns if id_ in messages]}
-            for i, fact in enumerate(facts_of(document) if facts else [])
+            {"id": f"fact-{i}", "data": text, "messages": [messages[id_] for id_ in learnt_from if id_ in messages]}
+            for i, (text, learnt_from) in enumerate(facts_of(document) if facts else [])
         ]
         namespace.write(lambda transaction: transaction.run("recall/learn", namespace_token=namespace.token, rows=rows))
         if embedder is not None:
             embed_missing(namespace, embedder)
-        yield StoredConversation(namespace, dict(zip(ids, (turn.id for turn in turns), strict=True)))
+        yield namespace, dict(zip(ids, (turn.id for turn in turns), strict=True))
     finally:
         drop_conversations(namespace)
         drop_namespace(namespace)
 
 
 def rank_turns(
-    document: Mapping[str, Any], stored: StoredConversation, embedder: Embedder | None
+    document: Mapping[str, Any], namespace: Namespace, turns: Mapping[str, str], embedder: Embedder | None
 ) -> Iterator[list[str]]:
     """The turns that recall finds for each question, best first."""
     at = turns_of(document)[-1].at
     for question in questions_of(document):
-        found = recall_hits(stored.namespace, question, limit=max(DEPTHS), embedder=embedder, at=at, kinds=("message",))
-        yield [stored.turns[hit.id] for hit in found.hits]
+        found = recall_hits(namespace, question, limit=max(DEPTHS), embedder=embedder, at=at, kinds=("message",))
+        yield [turns[hit.id] for hit in found.hits]
 
 
 def mean_figures(judged: Sequence[JudgedRanking]) -> RecallFigures:

@@ -1,11 +1,7 @@
 """Vectors made on this machine: a small BERT-like sentence model from a folder, with numpy and without torch.
 
-The folder holds `config.json`, `tokenizer.json` and `model.safetensors`, as such models are published: for example
-all-MiniLM-L6-v2. None comes with this package, and none is ever downloaded; only numbers are read from the folder, no
-code. It needs the extra `local`: `pip install memorygraph[local]`. The usual library for this is
-`sentence-transformers`; it brings torch along, a gigabyte, for the forward pass below.
-
-The vector of a text is the mean of the vectors of its first `MAX_TOKENS` tokens, scaled to length 1.
+The folder holds such a model as it is published, for example all-MiniLM-L6-v2; only numbers are read from it, no code.
+The usual library for this is `sentence-transformers`; it brings torch along, a gigabyte, for the forward pass below.
 """
 
 from __future__ import annotations
@@ -91,6 +87,7 @@ class LocalEmbedder:
         hidden = self.normalize("embeddings.LayerNorm.", words + places + kinds)
         for layer in range(self._config["num_hidden_layers"]):
             hidden = self.apply_layer(f"encoder.layer.{layer}.", hidden, mask)
+        # The vector of a text is the mean of those of its tokens, scaled to length 1.
         total = (hidden * mask[:, :, None]).sum(axis=1) / mask.sum(axis=1, keepdims=True)
         vectors: Floats = total / np.linalg.norm(total, axis=1, keepdims=True)
         return vectors

@@ -68,6 +68,10 @@ FILE = "<answer>"
 
 _SEVERAL = f"there is more than one block; write one program, in one block that begins with ```{LANGUAGE}"
 _MISPLACED = "this block is not the end of the answer; the program is the last that stands there"
+_UNFINISHED = {
+    "length": ("cut", "the answer was cut at its length limit; write less"),
+    "content_filter": ("filtered", "the endpoint's content filter stopped the answer"),
+}
 _UNMARKED = f"a program to be remembered stands in a block that begins with ```{LANGUAGE}; nothing was remembered"
 _FENCE = re.compile(r" {0,3}(?P<fence>`{3,}|~{3,})[ \t]*(?P<info>[^`\r\n]*)[\r\n]*")
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
@@ -96,11 +100,7 @@ class ParsedAnswer:
 
 
 def blocks_of(text: str) -> list[FencedBlock]:
-    r"""The fenced blocks of a text, as Markdown has them; one that is never closed goes on to the end.
-
-    >>> [block.text for block in blocks_of("It is:\n```contextscript\ndel(id=a);\n```\nDone.")]
-    ['del(id=a);\n']
-    """
+    """The fenced blocks of a text, as Markdown has them; one that is never closed goes on to the end."""
     blocks: list[FencedBlock] = []
     open_fence: re.Match[str] | None = None
     opened_at = inside = offset = 0
@@ -146,11 +146,7 @@ def read_chat_answer(text: str) -> ParsedAnswer:
 
 
 def read_corrected_answer(text: str) -> ParsedAnswer:
-    """The program that a model wrote again, or its words where it gives the program up.
-
-    >>> read_corrected_answer("del(id=a);").program, read_corrected_answer("I leave it be.").text
-    ('del(id=a);', 'I leave it be.')
-    """
+    """The program that a model wrote again, or its words where it gives the program up."""
     return read_program_answer(text) if blocks_of(text) or _STATEMENT.match(text) else ParsedAnswer(text.strip(), "")
 
 
@@ -164,15 +160,10 @@ def without_programs(text: str) -> str:
 
 def explain_unfinished(completion: Completion) -> tuple[Problem, ...]:
     """Why a completion has no whole answer; empty if it has one."""
+    found = _UNFINISHED.get(completion.finish_reason or "")
     if completion.refusal:
-        code, message = "refused", f"the model refused: {completion.refusal}"
-    elif completion.finish_reason == "length":
-        code, message = "cut", "the answer was cut at its length limit; write less"
-    elif completion.finish_reason == "content_filter":
-        code, message = "filtered", "the endpoint's content filter stopped the answer"
-    else:
-        return ()
-    return (Problem(message, code, FILE, 1, 1),)
+        found = ("refused", f"the model refused: {completion.refusal}")
+    return (Problem(found[1], found[0], FILE, 1, 1),) if found else ()
 
 
 def problem_at(block: FencedBlock, text: str, code: str, message: str) -> Problem:

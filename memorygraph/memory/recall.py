@@ -184,11 +184,7 @@ def fusion_parameters(limit: int, *, steps: bool) -> dict[str, Any]:
 
 
 def source_of(ways: Sequence[str] | None, edges: Sequence[Mapping[str, Any]]) -> str:
-    """The source of a hit: its own words or vector if any, else an edge, else a neighbouring message.
-
-    >>> source_of(["vector", "fulltext"], [{"verb": "is"}]), source_of(None, [{"verb": "is"}]), source_of(None, [])
-    ('fulltext+vector', 'edge', 'neighbour')
-    """
+    """The source of a hit: its own words or vector if any, else an edge, else a neighbouring message."""
     return "+".join(sorted(ways or ())) or ("edge" if edges else "neighbour")
 
 
@@ -234,6 +230,10 @@ class Passage(NamedTuple):
     label: str
     text: str
 
+    def source(self, budget: Budget | None = None) -> ContextSource:
+        """The passage as a source of a context."""
+        return ContextSource(self.label, StoredText(self.text, [self.id]), budget)
+
 
 def fit_passages(passages: Iterable[Passage], budget: Budget | None) -> tuple[ContextItem, ...]:
     """The items of a context within a budget, labels included: the first ones whole, and only the last clipped.
@@ -248,14 +248,14 @@ def fit_passages(passages: Iterable[Passage], budget: Budget | None) -> tuple[Co
     items: list[ContextItem] = []
     left = 0 if budget is None else budget.limit
     for passage in passages:
-        item = item_of(passage, len(items))
+        [item] = number_items([passage.source()], len(items))
         if budget is not None:
             left -= count_units(("\n" if items else "") + render_items([item]), budget)
             if left < 0:
                 room = left + count_units(item.text, budget)
                 if room > 0:
-                    clipped = Budget(Decimal(room), "t" if budget.in_tokens else "")
-                    items.append(item_of(passage, len(items), clipped))
+                    clipped = passage.source(Budget(Decimal(room), "t" if budget.in_tokens else ""))
+                    items += number_items([clipped], len(items))
                 break
         items.append(item)
     # Tokens are counted part by part, and the whole can be one more than its parts.
@@ -269,10 +269,9 @@ def render_items(items: Iterable[ContextItem]) -> str:
     return "\n".join(f"[{item.index}] {item.source}:\n{item.text}" for item in items)
 
 
-def item_of(passage: Passage, index: int, budget: Budget | None = None) -> ContextItem:
-    """The item of a passage, clipped to a budget."""
-    [item] = build_items([ContextSource(passage.label, StoredText(passage.text, [passage.id]), budget)])
-    return replace(item, index=index)
+def number_items(sources: Iterable[ContextSource], start: int) -> tuple[ContextItem, ...]:
+    """Items of a prompt, numbered from `start`."""
+    return tuple(replace(item, index=start + item.index) for item in build_items(sources))
 
 
 def count_units(text: str, budget: Budget) -> int:

@@ -2,23 +2,33 @@
 
 A wrong program goes back to the model with its located errors, and nothing of it is stored. It may only change what
 the model was shown, as it was then, and only delete what was recalled. Both are checked in the transaction of the
-load: of two models that change the same thing, the second is shown the change of the first.
+load: of two models that change the same thing, the second is shown the change of the first. What it is shown is
+ContextScript, where a stored text is quoted, so that a statement inside it is only text.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
 from memorygraph.budget import Budget
 from memorygraph.context.prompt import ContextItem, ContextSource, Prompt
 from memorygraph.errors import MemoryGraphError, ModelError, Problem, ScriptError
+from memorygraph.graph.elements import Edge, Node
 from memorygraph.graph.loads import Loader, LoadReport, Provenance
-from memorygraph.graph.namespace import Namespace, NamespaceTransaction
+from memorygraph.graph.namespace import Namespace, NamespaceTransaction, RunQuery
 from memorygraph.languages import parse
+from memorygraph.languages.contextscript import (
+    ContextScriptProgram,
+    Deletion,
+    EdgeDeclaration,
+    GraphStatement,
+    NodeDeclaration,
+    print_statement,
+)
 from memorygraph.llm.completion import Completion, WireMessage, answers_of, call_of
 from memorygraph.llm.model import OpenAIModel
 from memorygraph.llm.uris import open_model
@@ -31,13 +41,13 @@ from memorygraph.memory.prompts import (
     explain_unfinished,
     read_program_answer,
 )
-from memorygraph.memory.recall import Passage, RecallHit, fit_passages
-from memorygraph.memory.shown import ShownMemory, number_items, print_element, read_elements, show_memory, touched_ids
+from memorygraph.memory.recall import Passage, RecallHit, fit_passages, number_items, recall_hits
 from memorygraph.memory.vectors import Embedder
 from memorygraph.messages.calls import without_secrets
 from memorygraph.messages.recorder import Recorder
 
 AnswerReader: TypeAlias = Callable[[str], ParsedAnswer]
+Element: TypeAlias = Node | Edge
 
 CONVERSATION = "remember"
 BUDGET = "2k"
@@ -45,6 +55,7 @@ ATTEMPTS = 3
 FILE = "<program>"
 CORRECTION_BUDGET = Budget.parse("20k")  # for what is stored under the ids of a program that is sent back
 MAX_PROBLEMS_TOLD = 20
+MAX_EDGES_PER_NODE = 8
 
 _SECRETS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "NEO4J_PASSWORD")
 MIN_SECRET_CHARACTERS = 12  # a shorter one may be a word of the text
@@ -260,3 +271,119 @@ def ask_for_correction(problems: Sequence[Problem], shown: Sequence[ContextItem]
         told.append(f"and {len(problems) - MAX_PROBLEMS_TOLD} more")
     wrong = number_items([ContextSource("what is wrong with your program", "\n".join(told))], len(shown))
     return {"role": "user", "content": Prompt("", (*shown, *wrong), WRITE_AGAIN).user}
+
+
+@dataclass(frozen=True)
+class ShownMemory:
+    """The recalled part of the memory, as a model is shown it."""
+
+    hits: tuple[RecallHit, ...] = ()
+    items: tuple[ContextItem, ...] = ()
+    elements: Mapping[str, Element] = field(default_factory=dict)  # that it has seen whole, as they were then
+    deletable: frozenset[str] = frozenset()  # recalled, and not only shown because a program had an id of theirs
+
+    def read_unseen(self, namespace: Namespace, program: ContextScriptProgram) -> dict[str, Element]:
+        """What is stored under the ids that a program declares, if the model has not seen it as it is now."""
+        # Not ids that the program only deletes: showing them would make them deletable without a recall.
+        ids = {
+            id_
+            for id_, _, statement in touched_ids(program)
+            if not isinstance(statement, Deletion) or id_ in self.deletable
+        }
+        stored = read_elements(namespace.read, ids) if ids else {}
+        return {id_: element for id_, element in stored.items() if self.elements.get(id_) != element}
+
+    def check(self, program: ContextScriptProgram, stored: Mapping[str, Element]) -> list[Problem]:
+        """The changes and deletions in a program of elements that the model has not seen as they are `stored`."""
+        problems: dict[str, Problem] = {}
+        for id_, argument, statement in touched_ids(program):
+            element = stored.get(id_)
+            if element is None or id_ in problems:
+                continue
+            if isinstance(statement, Deletion) and id_ not in self.deletable:
+                text = f"`{id_}` was not recalled for this, and only what was recalled can be deleted; leave it out"
+                code = "not-shown"
+            elif self.elements.get(id_) != element:
+                kind = "a node" if isinstance(element, Node) else "an edge"
+                text = (
+                    f"`{id_}` is already the id of {kind} that you have not seen as it is now; keep what it says if "
+                    "you mean the same, and otherwise choose another id"
+                )
+                code = "not-seen"
+            else:
+                continue
+            problems[id_] = program.source.problem(text, code, program.argument_span(statement, argument))
+        return list(problems.values())
+
+
+def show_memory(
+    namespace: Namespace,
+    text: str,
+    budget: Budget,
+    *,
+    embedder: Embedder | None = None,
+    also: Sequence[str] = (),
+    accept: Callable[[RecallHit], bool] = lambda _: True,
+) -> ShownMemory:
+    """Recall by a text within a budget, and then show the nodes and edges with the ids `also`."""
+    hits = tuple(filter(accept, recall_hits(namespace, text, embedder=embedder).hits))
+    nodes = [hit.id for hit in hits if hit.kind == "node"]
+    elements = read_elements(namespace.read, {*nodes, *also})
+    edges = read_edges(namespace, nodes)
+    passages: list[tuple[Passage, list[Element]]] = []
+    for hit in hits:
+        held = [elements[hit.id], *edges[hit.id]] if hit.kind == "node" and hit.id in elements else []
+        content = "\n".join(map(print_element, held)) if hit.kind == "node" else hit.content
+        passages.append((Passage(hit.id, hit.label, content), held))
+    for element in [elements[id_] for id_ in also if id_ in elements and id_ not in nodes]:
+        kind = "node" if isinstance(element, Node) else "edge"
+        passages.append((Passage(element.id, f"{kind} {element.id}", print_element(element)), [element]))
+    items = fit_passages((passage for passage, _ in passages if passage.text), budget)
+    whole = {item.origins[0] for item in items if item.origins and not item.clipped}
+    shown = {element.id: element for passage, held in passages if passage.id in whole for element in held}
+    recalled = {origin for item in items for origin in item.origins} & elements.keys()
+    return ShownMemory(hits, items, shown, frozenset({*recalled, *shown}))
+
+
+def read_elements(run: RunQuery, ids: Collection[str]) -> dict[str, Element]:
+    """The nodes and edges with these ids."""
+    elements: dict[str, Element] = {}
+    for row in run("remember/elements", ids=sorted(ids)):
+        if row["kind"] == "node":
+            elements[row["id"]] = Node(row["id"], row["name"], row["data"])
+        else:
+            elements[row["id"]] = Edge(row["id"], row["from_node"], row["to_node"], row["verb"], row["weight"])
+    return elements
+
+
+def read_edges(namespace: Namespace, nodes: Sequence[str]) -> dict[str, list[Edge]]:
+    """The edges at these nodes, each under the first of the nodes that it touches."""
+    found: dict[str, list[Edge]] = {node: [] for node in nodes}
+    rows = namespace.read("remember/edges-at", ids=list(nodes), fan=MAX_EDGES_PER_NODE) if nodes else ()
+    for row in rows:
+        edge = Edge(**row)
+        # An edge between two recalled nodes is shown once, beside the better hit.
+        first = next(node for node in nodes if node in {edge.from_node, edge.to_node})
+        found[first].append(edge)
+    return found
+
+
+def print_element(element: Element) -> str:
+    """A node or an edge as ContextScript declares it."""
+    if isinstance(element, Node):  # not validated: a model reads it, and no parser
+        name, data = element.name or "", element.data or ""
+        return print_statement(NodeDeclaration.model_construct(node_id=element.id, name=name, data=data))
+    fields = {name: getattr(element, name) for name in ("from_node", "to_node", "verb", "weight")}
+    return print_statement(EdgeDeclaration.model_construct(edge_id=element.id, **fields))
+
+
+def touched_ids(program: ContextScriptProgram) -> Iterator[tuple[str, str, GraphStatement]]:
+    """The ids that a program declares or deletes, each with its argument and its statement."""
+    for statement in program.statements:
+        match statement:
+            case NodeDeclaration():
+                yield statement.node_id, "node_id", statement
+            case EdgeDeclaration():
+                yield statement.edge_id, "edge_id", statement
+            case Deletion():
+                yield statement.id, "id", statement

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
@@ -62,7 +62,7 @@ def configured_embedder() -> Embedder | None:
     return ModelEmbedder(OpenAIModel())
 
 
-def embed_missing(namespace: Namespace, embedder: Embedder, progress: Callable[[int], None] | None = None) -> int:
+def embed_missing(namespace: Namespace, embedder: Embedder) -> int:
     """Give a vector of this embedder to each message and node of a namespace that lacks one; returns how many."""
     done = 0
     for kind in ("messages", "nodes"):
@@ -74,8 +74,6 @@ def embed_missing(namespace: Namespace, embedder: Embedder, progress: Callable[[
             query = namespace.query(f"recall/embed-{kind}", model=embedder.name, rows=rows)
             namespace.write(lambda transaction, query=query: transaction.run(query))  # type: ignore[misc]
             done += len(rows)
-            if progress is not None:
-                progress(done)
     return done
 
 
@@ -85,13 +83,5 @@ def texts_without_vector(namespace: Namespace, embedder: Embedder, kind: str) ->
     query = f"recall/{kind}-without-vector"
     while rows := namespace.read(query, model=embedder.name, after=after, limit=MAX_ROWS_PER_QUERY):
         after = rows[-1]["id"]
-        yield [row if "text" in row else {**row, "text": text_of_node(row["name"], row["data"])} for row in rows]
-
-
-def text_of_node(name: str, data: str) -> str:
-    """The text of a node, as it is embedded.
-
-    >>> text_of_node("Ada", "wrote a program"), text_of_node("", "an observation")
-    ('Ada: wrote a program', 'an observation')
-    """
-    return ": ".join(filter(None, [name, data]))
+        # A message has a text, and a node a name and data: `Ada: wrote a program`.
+        yield [{"text": ": ".join(filter(None, [row.get("name"), row.get("data")]))} | row for row in rows]

@@ -108,15 +108,11 @@ class Writer:
         planned: PlannedWrite | None = None,
         about: Mapping[str, Any] | None = None,
     ) -> Result:
-        """Run one write: open it, and let `work` do the rest with the transaction, what was found, and its id.
-
-        The `planned` write is stored when the write begins, if the server finds what it expects; its record has `about`
-        too.
-        """
+        """Run one write: open it, and let `work` do the rest with the transaction, what was found, and its id."""
         # Nothing is called "": a node without a name is called by its id.
         asked: dict[str, Any] = {"names": list(dict.fromkeys(filter(None, names))), "ids": list(dict.fromkeys(ids))}
         begin = "entities/begin"
-        if planned:
+        if planned:  # it is stored when the write begins, if the server finds what it expects
             begin = "entities/begin-and-write"
             asked |= {**self.rows_of(planned.rows, self.record(NOTHING, about)), "expected": planned.ids}
 

@@ -137,11 +137,11 @@ class Diff:
 
     def as_dict(self) -> dict[str, Any]:
         """The value as `--json` prints it."""
-        sides = {"removed": self.removed, "added": self.added}
-        return {"at": self.at} | {
-            side: [{"index": index, "message": message.as_dict()} for index, message in lines]
-            for side, lines in sides.items()
-        }
+        removed, added = (
+            [{"index": index, "message": message.as_dict()} for index, message in lines]
+            for lines in (self.removed, self.added)
+        )
+        return {"at": self.at, "removed": removed, "added": added}
 
 
 def entries_of(messages: Sequence[Message], parent: str = ROOT, *, sampled: bool = False) -> tuple[MessageEntry, ...]:

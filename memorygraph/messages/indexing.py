@@ -22,11 +22,7 @@ MONTHS = tuple(_MONTHS.split())
 
 
 def day_text(at: date) -> str:
-    """A day as indexed texts have it.
-
-    >>> day_text(date(2023, 5, 8))
-    '8 May 2023'
-    """
+    """A day as indexed texts have it."""
     return f"{at.day} {MONTHS[at.month - 1]} {at.year}"
 
 

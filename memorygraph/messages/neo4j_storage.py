@@ -1,11 +1,9 @@
 """A conversation kept in Neo4j.
 
-A change is one transaction. It names its version and tip, takes the write lock of its conversation, and does
-nothing if that version has moved meanwhile. It also carries a random number. The new message of a plain append
-keeps that number for good; after any other change the version keeps the last 32. So a change whose acknowledgement
-was lost is found when `Connection.write` runs it again, and is never applied twice.
-
-Appending one message is one query, whatever the length of the conversation; recording a call is three.
+A change is one transaction. It takes the write lock of its conversation, and does nothing if its version has moved
+meanwhile. The message of a plain append, or else the version, keeps the random number of the change: so a change whose
+acknowledgement was lost is found when it runs again. Appending one message is one query, whatever the length of the
+conversation; recording a call is three.
 """
 
 from __future__ import annotations

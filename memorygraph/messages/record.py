@@ -17,10 +17,9 @@ from functools import cache
 from threading import Lock
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
-from memorygraph.messages.calls import APIS, CHAT, RecordedCall, plain_json, without_secrets
+from memorygraph.messages.calls import APIS, CHAT, RecordedCall, plain_json, response_document, without_secrets
 from memorygraph.messages.chunks import chat_document
 from memorygraph.messages.recorder import Recorder
-from memorygraph.messages.responses import response_document
 
 Client = TypeVar("Client")
 

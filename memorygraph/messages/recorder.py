@@ -26,11 +26,10 @@ from memorygraph.errors import ConflictError, ConnectionError, MemoryGraphError,
 from memorygraph.graph.namespace import Namespace
 from memorygraph.home import default_home, flush_folder
 from memorygraph.library import CYPHER
-from memorygraph.messages.calls import RESPONSES, Exchange, RecordedCall, exchange_of
+from memorygraph.messages.calls import RESPONSES, Exchange, RecordedCall, exchange_of, messages_of_input
 from memorygraph.messages.history import Attachment, entries_of
 from memorygraph.messages.message import ROOT, Message
 from memorygraph.messages.neo4j_storage import Neo4jStorage
-from memorygraph.messages.responses import messages_of_input
 
 PATIENCE_SECONDS = 3.0  # how long a caller waits without progress; other callers' records are progress
 MAX_WAIT_SECONDS = 10.0

@@ -1,18 +1,4 @@
-"""A scripted model: a real HTTP server that speaks the OpenAI API and says what it is told to say.
-
-It is for tests, and for trying a program without a model:
-
->>> import json, urllib.request
->>> with ScriptedModel(["Hello"]) as model:
-...     body = json.dumps({"model": "any", "messages": [{"role": "user", "content": "Hi"}]}).encode()
-...     with urllib.request.urlopen(model.base_url + "/chat/completions", body) as response:
-...         json.load(response)["choices"][0]["message"]["content"]
-'Hello'
->>> model.requests[0].prompt
-'Hi'
-
-Chat completions and responses, plain and streamed, follow the script; embeddings depend on the text alone.
-"""
+"""A scripted model: a real HTTP server that speaks the OpenAI API and says what it is told to say."""
 
 from __future__ import annotations
 
@@ -41,9 +27,16 @@ class ScriptedModel:
     With `api_key` only requests that carry it are answered; with `models` only these are known; `owner` is
     whose server the list of models says it is. `largest_body` is in bytes.
 
+    Chat completions and responses, plain and streamed, follow the script; embeddings depend on the text alone.
+
+    >>> import json, urllib.request
     >>> with ScriptedModel(lambda request: f"You said {request.prompt!r}") as model:
-    ...     model.base_url.startswith("http://127.0.0.1:")
-    True
+    ...     body = json.dumps({"model": "any", "messages": [{"role": "user", "content": "Hi"}]}).encode()
+    ...     with urllib.request.urlopen(model.base_url + "/chat/completions", body) as response:
+    ...         json.load(response)["choices"][0]["message"]["content"]
+    "You said 'Hi'"
+    >>> model.requests[0].prompt
+    'Hi'
 
     Raises:
         ModelError: at the end of a strict context, when a request had no scripted reply. What a function given as

@@ -128,7 +128,7 @@ def test_both_layouts_of_a_conversation_say_the_same() -> None:
         assert read(flat) == read(nested)
     assert len(turns_of(flat)) == 42
     assert turns_of(flat)[0].at.isoformat() == "2024-03-03T09:12:00+00:00"
-    assert facts_of(flat)[6].turns == ("D2:2", "D2:4")
+    assert facts_of(flat)[6][1] == ("D2:2", "D2:4")
 
 
 @pytest.mark.parametrize(

@@ -23,12 +23,11 @@ from memorygraph.errors import ConnectionError
 from memorygraph.graph.connection import Connection, Transaction
 from memorygraph.graph.namespace import Namespace
 from memorygraph.messages import recorder as recorder_module
-from memorygraph.messages.calls import RecordedCall, exchange_of
+from memorygraph.messages.calls import RecordedCall, exchange_of, messages_of_items
 from memorygraph.messages.graph import MessageGraph
 from memorygraph.messages.neo4j_storage import Neo4jStorage
 from memorygraph.messages.record import record
 from memorygraph.messages.recorder import Recorder, RecordWarning, Spool
-from memorygraph.messages.responses import messages_of_items
 from memorygraph.scripted.scripted_model import ScriptedModel
 
 KEY = "sk-canary-7f3a9c"

@@ -41,23 +41,19 @@ _MEMBER = re.compile(r"(?:main\s++)?+func(?![A-Za-z0-9_-])")
 def read_agentscript(text: str, file: str | None = None, *, strict: bool = False) -> syntax.AgentScriptProgram:  # noqa: ARG001 - one dialect
     """A program, and everything that can be found wrong with it before it runs."""
     source = Source(text.removeprefix("\ufeff"), file)
-    statements, findings = read_statements(source)
+    statements: tuple[syntax.Import | syntax.Agent, ...] = ()
+    if len(source.text) > MAX_CHARACTERS:
+        message = f"this program is too large; one has at most {MAX_CHARACTERS:,} characters"
+        findings = [Finding(f"{message}. Import large texts: import file", "program-too-large", Span(0, 1))]
+    else:
+        findings = find_surrogates(source.text)
+        result = MACHINE.read(source.text, "Program", BUILDS, whole=True)
+        if isinstance(result, Read):
+            statements = result.value
+            findings = findings or check_agentscript(statements, source)
+        else:
+            findings = findings or find_syntax_errors(source, result)
     return syntax.AgentScriptProgram(source, statements, locate_problems(findings, source))
-
-
-def read_statements(source: Source) -> tuple[tuple[syntax.Import | syntax.Agent, ...], list[Finding]]:
-    """The imports and agents of a program, unless its syntax is wrong, and what is wrong."""
-    text = source.text
-    if len(text) > MAX_CHARACTERS:
-        message = (
-            f"this program is too large; one has at most {MAX_CHARACTERS:,} characters. Import large texts: import file"
-        )
-        return (), [Finding(message, "program-too-large", Span(0, 1))]
-    halves = find_surrogates(text)
-    result = MACHINE.read(text, "Program", BUILDS, whole=True)
-    if isinstance(result, Read):
-        return result.value, halves or check_agentscript(result.value, source)
-    return (), halves or find_syntax_errors(source, result)
 
 
 def find_syntax_errors(source: Source, first: Stopped) -> list[Finding]:

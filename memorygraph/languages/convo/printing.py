@@ -185,17 +185,13 @@ def _notes(description: str | None) -> list[str]:
 
 def _lines(statement: syntax.Statement) -> list[str]:
     """The lines of a statement; only at the left edge may a text stand between dashes."""
-    value = statement.value
-    if isinstance(value, syntax.Text) and _in_lines(value.value):
-        path = f"{'.'.join(statement.path)}=" if statement.path else ""
-        return [*_notes(statement.description), f"{path}---{value.value}---"]
-    return [line for line in _statement(statement).split("\n") if line]
-
-
-def _in_lines(text: str) -> bool:
-    """Whether a text stands between dashes, and is the same there."""
+    text = statement.value.value if isinstance(statement.value, syntax.Text) else ""
     framed = len(text) > _LONG and text.startswith("\n") and text.endswith("\n") and "\r" not in text
-    return framed and not _NO_HEREDOC.search(text) and heredoc_text(f"---{text}---") == text
+    # Between dashes, a text must be read as it is.
+    if framed and not _NO_HEREDOC.search(text) and heredoc_text(f"---{text}---") == text:
+        path = f"{'.'.join(statement.path)}=" if statement.path else ""
+        return [*_notes(statement.description), f"{path}---{text}---"]
+    return [line for line in _statement(statement).split("\n") if line]
 
 
 def _function(message: syntax.FunctionMessage) -> str:

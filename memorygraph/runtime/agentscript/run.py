@@ -17,9 +17,8 @@ from memorygraph.runtime.agentscript.interpreter import Interpreter, find_functi
 from memorygraph.runtime.agentscript.store import AgentRunStore
 from memorygraph.runtime.agentscript.units import Unit, UnitLoader
 from memorygraph.runtime.agentscript.values import FunctionValue, describe_value, require_data
-from memorygraph.runtime.depth import deep_calls
 from memorygraph.runtime.memories import GraphClient
-from memorygraph.runtime.runs import RunRequest, RunResult, Trace
+from memorygraph.runtime.runs import RunRequest, RunResult, Trace, deep_calls
 
 
 def run_agentscript(graph: GraphClient, program: AgentScriptProgram, request: RunRequest) -> RunResult:

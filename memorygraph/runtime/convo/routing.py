@@ -11,7 +11,7 @@ import json
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from memorygraph.compiler.convo import AUTO, NEXT, GraphNode, Route, tag_of
 from memorygraph.languages.convo.syntax import Template
@@ -93,9 +93,7 @@ class Crossing:
 
     def ask(self, key: str, prompt: str, model: str | None) -> str:
         """Ask a model with one message; several threads call this at once."""
-        options: dict[str, Any] = {"response_format": JSON_MODE}
-        if model:
-            options["model"] = model
+        options = {"response_format": JSON_MODE, **({"model": model} if model else {})}
         messages = [{"role": "user", "content": prompt}]
         return self.branch.engine.ask(self.step, key, "routing", messages, options).content or ""
 

@@ -90,8 +90,6 @@ def step_event(step: ConvoStep) -> Event:
 
 def step_summary(step: ConvoStep) -> dict[str, Any]:
     """The main facts of a step, as the result of a run lists them."""
-    route = step.route
     facts = {"index": step.index, "branch": step.branch, "node": step.node, "input": step.input, "output": step.output}
-    taken = {"route": route.target if route else None, "why": route.why if route else None}
-    summary: dict[str, Any] = to_plain({**facts, **taken})
-    return summary
+    taken = {"route": step.route and step.route.target, "why": step.route and step.route.why}
+    return dict(to_plain({**facts, **taken}))

@@ -6,12 +6,12 @@ An interrupted step holds the calls that were complete, so that a resumed run re
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from memorygraph.errors import MemoryGraphError, ScriptError
 from memorygraph.llm.completion import Completion, ToolCall, Usage
-from memorygraph.runtime.convo.transcript import TranscriptEntry, transcript_text
+from memorygraph.runtime.convo.transcript import RunRecord, TranscriptEntry, transcript_text
 from memorygraph.runtime.convo.values import UNDEFINED, to_plain
 
 CallPurpose = Literal["inference", "routing", "summary"]
@@ -32,7 +32,7 @@ class FunctionFailure(ScriptError):  # noqa: N818 - it says what failed
 
 
 @dataclass(frozen=True)
-class ModelCall:
+class ModelCall(RunRecord):
     """A call of a model: its purpose, what was sent, and the completion."""
 
     key: str  # tells the calls of one step apart: `inference`, `route 2`, `auto 3`, `summary`
@@ -40,10 +40,6 @@ class ModelCall:
     messages: list[dict[str, Any]]
     options: dict[str, Any]  # sent beside the messages
     completion: Completion
-
-    def as_dict(self) -> dict[str, Any]:
-        """The call as JSON."""
-        return asdict(self)
 
     @classmethod
     def from_dict(cls, given: Mapping[str, Any]) -> ModelCall:
@@ -55,29 +51,21 @@ class ModelCall:
 
 
 @dataclass(frozen=True)
-class ToolUse:
+class ToolUse(RunRecord):
     """A call of a function, by the model or in its place, with the result."""
 
     name: str
     arguments: dict[str, Any]
     result: Any = UNDEFINED
 
-    def as_dict(self) -> dict[str, Any]:
-        """The call as JSON; a result that is undefined is left out."""
-        return {name: value for name, value in vars(self).items() if value is not UNDEFINED}
-
 
 @dataclass(frozen=True)
-class TakenRoute:
+class TakenRoute(RunRecord):
     """The route that a step took: to a node, or out of the graph (None)."""
 
     target: str | None
     why: str  # the route as the source writes it
     forks: tuple[str, ...] = ()  # the nodes to which other branches went from here
-
-    def as_dict(self) -> dict[str, Any]:
-        """The route as JSON."""
-        return asdict(self) | {"forks": list(self.forks)}
 
     @classmethod
     def from_dict(cls, given: Mapping[str, Any]) -> TakenRoute:
@@ -86,7 +74,7 @@ class TakenRoute:
 
 
 @dataclass
-class ConvoStep:
+class ConvoStep(RunRecord):
     """One visit of a node, by a branch."""
 
     index: int  # counts the visits of the branch
@@ -104,16 +92,6 @@ class ConvoStep:
     variables: dict[str, Any] = field(default_factory=dict)  # of the program afterwards, as far as JSON can hold them
     error: str | None = None  # why it failed
     completed: bool = False  # the route is chosen
-
-    def as_dict(self) -> dict[str, Any]:
-        """The step as JSON; an input or output that is undefined is left out."""
-        return {name: value for name, value in vars(self).items() if value is not UNDEFINED} | {
-            "messages": [entry.as_dict() for entry in self.messages],
-            "system": [entry.as_dict() for entry in self.system],
-            "calls": [call.as_dict() for call in self.calls],
-            "tool": self.tool and self.tool.as_dict(),
-            "route": self.route and self.route.as_dict(),
-        }
 
     @classmethod
     def from_dict(cls, given: Mapping[str, Any]) -> ConvoStep:
@@ -136,7 +114,7 @@ class ConvoStep:
 
 
 @dataclass
-class ConvoGraphResult:
+class ConvoGraphResult(RunRecord):
     """The result of a run of a graph: the output of its last step, with the steps and the messages.
 
     `messages` are what the run added to the conversation; `text` is the same as Convo. `exited` says that the run
@@ -175,14 +153,6 @@ class ConvoGraphResult:
 
     def as_dict(self) -> dict[str, Any]:
         """The result as JSON."""
-        return {
-            "success": self.success,
-            "value": to_plain(self.value),
-            "error": self.error,
-            "code": self.code,
-            "steps": [step.as_dict() for step in self.steps],
-            "messages": [entry.as_dict() for entry in self.messages],
-            "exited": self.exited,
-            "forks": [fork.as_dict() for fork in self.forks],
-            "summary": self.summary,
-        }
+        data = super().as_dict() | {"value": to_plain(self.value)}
+        del data["failure"]  # the error itself
+        return data

@@ -14,15 +14,32 @@ from typing import Any
 
 from memorygraph.languages.convo.printing import print_content, print_convo_value
 from memorygraph.languages.convo.syntax import Text
-from memorygraph.llm.completion import ToolCall
+from memorygraph.llm.completion import Completion, ToolCall
+from memorygraph.runtime.convo.values import UNDEFINED
 
 SPEAKERS = ("system", "developer", "user", "assistant")
 MIN_LINES_CHARACTERS = 50  # a longer text of several lines has lines of its own in a transcript
 HEAD = re.compile(r"^[ \t]*\\*>", re.MULTILINE)
 
 
+class RunRecord:
+    """A part of the record of a run: a dataclass that JSON can hold."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """The fields by their names; what is undefined is left out."""
+        return {name: self.field_data(value) for name, value in vars(self).items() if value is not UNDEFINED}
+
+    def field_data(self, value: Any) -> Any:
+        """The value of a field: records as dictionaries, and tuples as lists."""
+        if isinstance(value, (list, tuple)):
+            return [item.as_dict() if isinstance(item, RunRecord) else item for item in value]
+        if isinstance(value, RunRecord):
+            return value.as_dict()
+        return asdict(value) if isinstance(value, Completion) else value
+
+
 @dataclass(frozen=True)
-class TranscriptEntry:
+class TranscriptEntry(RunRecord):
     r"""One message. `tags` are its tags as they are written.
 
     `content` is the text of a speaker, the code of a `define` or `do`, or the target of a `goto`. A `call` has the
@@ -42,10 +59,6 @@ class TranscriptEntry:
     arguments: dict[str, Any] | None = None
     id: str = ""
     value: Any = None
-
-    def as_dict(self) -> dict[str, Any]:
-        """The message as JSON."""
-        return asdict(self) | {"tags": list(self.tags)}
 
     @classmethod
     def from_dict(cls, fields: dict[str, Any]) -> TranscriptEntry:

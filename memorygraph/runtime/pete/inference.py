@@ -1,11 +1,8 @@
 """Questions: what is asserted, and what rules infer from it, within bounds.
 
-A goal is asked once, whatever its variables are called, and keeps a table of its answers: asking it again gives
-those, and every later one. So recursive rules end. What no table can go on without is read from the database,
-one query for all the goals that wait.
-
-An answer keeps its proof of the least height, the number of rules that nest in it, and the work goes on in the
-order of heights. A better proof is handed on like a new answer.
+A goal is asked once, whatever its variables are called, and keeps a table of its answers, so that recursive rules end.
+An answer keeps its proof of the least height, the number of rules that nest in it, and the work goes on in the order
+of heights. A better proof is handed on like a new answer.
 """
 
 from __future__ import annotations
@@ -96,12 +93,11 @@ class PartialProof:
 class GoalTable:
     """A goal that was asked, its answers, and the partial proofs that wait for them.
 
-    `level` is in how many rules the goal is nested at least. A partial proof may want only the answers that fit a
-    narrower goal, so answers and partial proofs are kept by the ends that they can be found by.
+    A partial proof may want only the answers that fit a narrower goal, so both are kept by their ends.
     """
 
     pattern: Pattern
-    level: int
+    level: int  # in how many rules the goal is nested at least
     answers: dict[Pair, FoundProof] = field(default_factory=dict)
     goals: set[GoalTable] = field(default_factory=set)  # that it waits for
     expanded: bool = False
@@ -141,9 +137,6 @@ def ask(run: RunQuery, goal: Goal, *, depth: int = 8, most: int = 100, most_goal
 
     `depth` bounds how deep rules nest in a proof (0: only facts), `most` the answers, `most_goals` how often a goal
     is asked. A goal without variables has one answer without bindings, or none.
-
-    Raises:
-        MemoryGraphError: a stored rule cannot be read.
     """
     knowledge = Knowledge(run, goal, depth + 1)  # one more, to know what the depth leaves out
     search = ProofSearch(knowledge, goal, depth, most, most_goals)

@@ -1,7 +1,6 @@
 """Reads what a model writes, piece by piece: what of it continues the log, and where it has to stop.
 
-A model may only say what it thinks and call for something: feedback and sensor reports that it writes are thrown away.
-So is what belongs to no log: a Markdown fence around all of it, and the log itself, said again.
+Thrown away are feedback and sensor reports, a Markdown fence around all of it, and the log itself, said again.
 """
 
 from __future__ import annotations
@@ -37,21 +36,18 @@ CODES_WITHOUT_CONTEXT = frozenset({"invalid-number", "encoding", "unbound-variab
 
 @dataclass(frozen=True)
 class PeteReply:
-    """What counts of a reply; it ends at the first thing that the system has to answer.
-
-    `ends` are the places in `text` where the pieces end.
-    """
+    """What counts of a reply; it ends at the first thing that the system has to answer."""
 
     pieces: tuple[Piece, ...]
-    ends: tuple[int, ...]
+    ends: tuple[int, ...]  # where the pieces end in the text
     text: str
     problem: Problem | None
     warnings: tuple[str, ...]
 
-    def problem_at(self, number: int, message: str, code: str, span: Span) -> Problem:
+    def problem_at(self, number: int, mistake: Finding) -> Problem:
         """What is wrong with a piece, at its place in what the model wrote."""
         end = self.ends[number]
-        return locate_in_reply(self.text[:end], message, code, span, end - self.pieces[number].item.span.end)
+        return locate_in_reply(self.text[:end], mistake, end - self.pieces[number].item.span.end)
 
 
 class ReplyReader:
@@ -132,8 +128,7 @@ class ReplyReader:
                 self._ends.append(self._length)
                 self._stopped = isinstance(item, Command | Question)
             else:
-                shift = self._length - item.span.end
-                self._problem = locate_in_reply("".join(self._text), wrong.message, wrong.code, wrong.span, shift)
+                self._problem = locate_in_reply("".join(self._text), wrong, self._length - item.span.end)
                 self._stopped = True
 
     def fail_at_rest(self, message: str, code: str) -> None:
@@ -141,7 +136,7 @@ class ReplyReader:
         text = "".join(self._text) + self._reader.rest
         start = len(text) - len(text[self._length :].lstrip())
         if start < len(text):
-            self._problem = locate_in_reply(text, message, code, Span(start, start + 1))
+            self._problem = locate_in_reply(text, Finding(message, code, Span(start, start + 1)))
 
     def is_after_the_end(self) -> bool:
         """Whether the model goes on after the end of the log, where nothing can be; it is warned of."""
@@ -239,6 +234,7 @@ def find_mistake(piece: Piece) -> Finding | None:
     return next((found for found in findings if found.code in CODES_WITHOUT_CONTEXT), None)
 
 
-def locate_in_reply(text: str, message: str, code: str, span: Span, shift: int = 0) -> Problem:
+def locate_in_reply(text: str, finding: Finding, shift: int = 0) -> Problem:
     """Make a problem at a place of what the model wrote."""
-    return Source(text, REPLY_FILE).problem(message, code, Span(span.start + shift, span.end + shift))
+    start, end = finding.span
+    return Source(text, REPLY_FILE).problem(finding.message, finding.code, Span(start + shift, end + shift))
