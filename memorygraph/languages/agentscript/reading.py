@@ -12,6 +12,7 @@ from memorygraph.languages.agentscript import syntax
 from memorygraph.languages.agentscript.checks import check_agentscript
 from memorygraph.languages.agentscript.errors import explain
 from memorygraph.languages.engine.findings import Finding, find_surrogates, locate_problems
+from memorygraph.languages.engine.grammar import read_grammar
 from memorygraph.languages.engine.machine import (
     Build,
     Fields,
@@ -22,7 +23,8 @@ from memorygraph.languages.engine.machine import (
     build_tuple_of,
 )
 
-MACHINE = Machine.from_file(Path(__file__).with_name("grammar.tx"))
+GRAMMAR = read_grammar(Path(__file__).with_name("grammar.tx"))
+MACHINE = Machine(GRAMMAR.rules, GRAMMAR.layout)
 
 MAX_CHARACTERS = 2**18  # characters of a program, some 7,000 lines
 MAIN_AGENT, MAIN_FUNCTION = "__main_agent", "__main"
