@@ -58,13 +58,7 @@ _SAID = re.compile(rf"\b({'|'.join(_RELATIVE)})\b", re.IGNORECASE)
 
 
 def words_of(text: str) -> list[str]:
-    """The words of a text without joining ones, each once; all of its words if it has no others.
-
-    >>> words_of("When did Caroline go to the support group's picnic?")
-    ['Caroline', 'go', 'support', 'group', 'picnic']
-    >>> words_of("Who is it?"), words_of('" AND (')
-    (['Who', 'is', 'it'], ['AND'])
-    """
+    """The words of a text without joining ones, each once; all of its words if it has no others."""
     found = [_POSSESSIVE.sub("", term) for term in _TERM.findall(text)]
     # Reversed twice, so that the first spelling of a word counts.
     once = {word.casefold(): word[:MAX_TERM_CHARACTERS] for word in reversed(found) if word}
@@ -73,11 +67,7 @@ def words_of(text: str) -> list[str]:
 
 
 def words_query(words: Sequence[str], phrases: Sequence[str], tokens: Sequence[str], fields: Mapping[str, int]) -> str:
-    """A Lucene query for any of the words in these fields, in documents with all of the tokens.
-
-    >>> words_query(["red", "car"], ["1 May 2023"], ["7"], {"said": 1})
-    '+namespace_token:"7"^0 said:"red" said:"car" said:"red car" said:"1 May 2023"'
-    """
+    """A Lucene query for any of the words in these fields, in documents with all of the tokens."""
     pairs = [f"{first} {second}" for first, second in pairwise(words)]
     # Quoted, a word holds no operator. The tokens add nothing to the score: what only they match has a score of zero.
     quoted = ['"' + _SPECIAL.sub(r"\\\1", part) + '"' for part in (*words, *pairs, *phrases)]
