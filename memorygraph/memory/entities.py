@@ -233,7 +233,8 @@ class Entities:
                 created, outcomes = [], []
                 for relation, index in zip(relations, indexes, strict=True):
                     new = index in stored.indexes
-                    created += [relation] if new else []
+                    if new:
+                        created.append(relation)
                     word = "created" if new else "exists"
                     outcomes.append(RelationOutcome.model_validate({**relation.as_dict(), "outcome": word}))
                 return CreatedRelations(created, outcomes)

@@ -1,12 +1,8 @@
 """The words and times of a text as a full-text query that never fails to parse.
 
-Words that only ask or join (`what`, `did`, `about`) are left out: on conversations this alone gains four points of
-evidence. Two neighbouring words count once more where they are neighbours in a hit, too: `support group` is more than
-`support` and `group`.
-
-The indexed text of a message carries its day (`Ada (8 May 2023): …`), so a day is found like any word. The days of a
-question come out in that form, `yesterday` and `last week` counted from its time. A general date parser would not do:
-it gives one date, and `last week` asks for seven.
+Words that only ask or join (`what`, `did`) are left out: on conversations this alone gains four points of evidence.
+The indexed text of a message carries its day (`Ada (8 May 2023): …`), and the days of a question come out in that form.
+A general date parser would not do: it gives one date, and `last week` asks for seven.
 """
 
 from __future__ import annotations
@@ -68,6 +64,7 @@ def words_of(text: str) -> list[str]:
 
 def words_query(words: Sequence[str], phrases: Sequence[str], tokens: Sequence[str], fields: Mapping[str, int]) -> str:
     """A Lucene query for any of the words in these fields, in documents with all of the tokens."""
+    # Neighbours count once more where they are neighbours in a hit, too: `support group`.
     pairs = [f"{first} {second}" for first, second in pairwise(words)]
     # Quoted, a word holds no operator. The tokens add nothing to the score: what only they match has a score of zero.
     quoted = ['"' + _SPECIAL.sub(r"\\\1", part) + '"' for part in (*words, *pairs, *phrases)]
