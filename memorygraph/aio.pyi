@@ -12,7 +12,7 @@ from memorygraph.graph.connection import READ_SECONDS, Connection
 from memorygraph.graph.elements import Edge, Hit, Neighbour, Node
 from memorygraph.graph.history import Change, Revision, Snapshot
 from memorygraph.graph.loads import LoadReport, Provenance
-from memorygraph.graph.namespaces import NamespaceInfo
+from memorygraph.graph.namespace import NamespaceInfo
 from memorygraph.languages import Script
 from memorygraph.languages.agentscript.syntax import Field
 from memorygraph.memory.chat import Chat

@@ -22,8 +22,7 @@ from memorygraph.graph.connection import READ_SECONDS, Connection
 from memorygraph.graph.elements import Edge, Hit, Neighbour, Node
 from memorygraph.graph.history import Change, Revision, Snapshot, history_of, list_revisions, purge, snapshot
 from memorygraph.graph.loads import Loader, LoadReport, Provenance
-from memorygraph.graph.namespace import Namespace
-from memorygraph.graph.namespaces import NamespaceInfo, drop_namespace, list_namespaces
+from memorygraph.graph.namespace import Namespace, NamespaceInfo, drop_namespace, list_namespaces
 from memorygraph.graph.readonly import check_nesting, check_reads_only
 from memorygraph.graph.schema import apply_schema
 from memorygraph.graph.undo import undo_revision

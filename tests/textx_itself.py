@@ -12,7 +12,7 @@ from textx.exceptions import TextXSyntaxError
 
 import memorygraph.languages
 from memorygraph.languages.engine.machine import Machine
-from memorygraph.runtime.depth import deep_calls
+from memorygraph.runtime.runs import deep_calls
 
 
 @cache

@@ -35,12 +35,12 @@ ORDER BY name;
 MATCH (context:Context {namespace: $namespace, log: $log})
 RETURN "context" AS part, context.memory AS context, context.index AS index, context.parent AS parent,
        context.name AS name, context.head AS text, context.tail AS tail, context.tldr AS tldr,
-       context.refs AS mentions, null AS binds, null AS address, toString(context.at) AS at
+       context.refs AS mentions, null AS binds
 UNION ALL
 MATCH (entry:Entry {namespace: $namespace, log: $log})
 RETURN "entry" AS part, entry.context AS context, entry.index AS index, null AS parent,
        entry.kind AS name, entry.text AS text, null AS tail, null AS tldr,
-       entry.mentions AS mentions, entry.binds AS binds, entry.address AS address, toString(entry.at) AS at;
+       entry.mentions AS mentions, entry.binds AS binds;
 
 // name: open-contexts
 // Where a log can be continued: its open contexts, outermost first, with what their handles mean.

@@ -1,9 +1,7 @@
-"""ContextScript: statements to batches of parameterized Cypher.
+"""ContextScript: statements to batches of parameterized Cypher, nodes before edges.
 
-The rulings are those of the language's specification: an edge needs nodes that stand before it, a
-declaration of a known id is an update, an id belongs to one kind, a deletion takes a node's edges along and
-frees the ids. So declarations are gathered into batches, nodes before edges, and a deletion is a barrier:
-what stands before it is written before it.
+A declaration of a known id is an update. A deletion takes a node's edges along and frees the ids: what stands before
+it is written before it.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
 """Clips a value to a budget: a text by its characters, a list by whole items, an object by whole fields.
 
 Only the value itself is clipped, nothing inside it, and numbers, booleans and None never are. A list or an object
-whose first part is too long becomes empty, which may still be longer than a budget of one.
-
-Source: specs/agentscript.md, section 6. Characters are Unicode code points, and a budget can count tokens.
+whose first part is too long becomes empty. Source: specs/agentscript.md, section 6; characters are code points.
 """
 
 from __future__ import annotations
@@ -26,17 +24,14 @@ Strategy = Literal["none", "chars", "items", "fields", "fold"]
 
 @dataclass(frozen=True)
 class Clipped:
-    """A value after clipping, its text in the prompt, and its sizes in the unit of the budget.
-
-    `strategy` is the unit by which it was clipped; it is "none" where all of it fits.
-    """
+    """A value after clipping, its text in the prompt, and its sizes in the unit of the budget."""
 
     value: Any
     text: str
     clipped: bool
     original_size: int
     clipped_size: int
-    strategy: Strategy = "none"
+    strategy: Strategy = "none"  # the unit by which it was clipped, unless all of it fits
 
 
 def clip(value: Any, budget: Budget | None = None) -> Clipped:

@@ -1,9 +1,7 @@
 r"""Keeps stored text from forging the labels and headings of a prompt.
 
-A line that could be read as one gets a backslash before it, and `unprotect` takes it away again. What a line looks
-like decides, and not its characters: blanks, invisible characters, accents, backslashes and upper case do not
-matter, and brackets, colons, digits and letters count in whatever script or width they are written. Only the layers
-of a user message are guarded; the system message is the program's own.
+A line that looks like one gets a backslash before it: blanks, invisible characters, accents, backslashes and upper case
+do not matter, and brackets, colons, digits and letters count in whatever script or width they are written.
 """
 
 from __future__ import annotations

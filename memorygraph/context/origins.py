@@ -86,9 +86,6 @@ def copy_value(value: Any) -> Any:
     >>> original[0].append(2)
     >>> copy
     [[1]]
-
-    Raises:
-        MemoryGraphError: a part of it is not JSON, or it holds itself.
     """
     waiting: list[tuple[Any, Any]] = []  # an empty copy and its original; when that is done, None and its id
 

@@ -18,6 +18,7 @@ from memorygraph.errors import MemoryGraphError
 # A few values that hold each other many times can mean more text than any memory holds.
 MAX_PIECES = 10_000_000
 
+_INDEX = re.compile("0|[1-9][0-9]{0,9}")
 _MAX_INDEX = 2**32 - 2
 _UNSAFE = re.compile("[\x85\u2028\u2029\ud800-\udfff]")
 _quote_plainly = json.encoder.encode_basestring
@@ -85,9 +86,7 @@ def fields_of(value: Mapping[Any, Any]) -> list[tuple[str, Any]]:
 
 def is_index(key: str) -> bool:
     """Tell whether JavaScript takes a key for an index of an array."""
-    return (
-        key.isascii() and key.isdigit() and len(key) <= 10 and (key == "0" or key[0] != "0") and int(key) <= _MAX_INDEX
-    )
+    return _INDEX.fullmatch(key) is not None and int(key) <= _MAX_INDEX
 
 
 def render_float(value: float) -> str:

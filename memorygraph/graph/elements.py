@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from contextlib import closing
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from memorygraph.graph.namespace import Namespace, NamespaceTransaction
 from memorygraph.graph.search import lucene_query
-
-ALL_SECONDS = 3600.0  # a whole graph may be large, and its reader slow
 
 
 @dataclass(frozen=True)
@@ -118,17 +114,3 @@ def _collect_level(rows: list[dict[str, Any]], seen: set[str], distance: int) ->
             edge = Edge(row["id"], row["from_node"], row["to_node"], row["verb"], row["weight"])
             edges.setdefault((row["other_id"], row["other_name"], row["other_data"]), {})[edge.id] = edge
     return [Neighbour(*node, distance, tuple(edges[node].values())) for node in sorted(edges)]
-
-
-def all_nodes(namespace: Namespace) -> Generator[Node, None, None]:
-    """Yield every node in the order of the ids; close the generator to stop early."""
-    with closing(namespace.stream("read/all-nodes", seconds=ALL_SECONDS)) as rows:
-        for row in rows:
-            yield Node(**row)
-
-
-def all_edges(namespace: Namespace) -> Generator[Edge, None, None]:
-    """Yield every edge in the order of the ids; close the generator to stop early."""
-    with closing(namespace.stream("read/all-edges", seconds=ALL_SECONDS)) as rows:
-        for row in rows:
-            yield Edge(**row)

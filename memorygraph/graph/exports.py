@@ -11,11 +11,12 @@ from xml.etree import ElementTree
 from pydantic import ValidationError
 
 from memorygraph.errors import MemoryGraphError, NotFoundError
-from memorygraph.graph.elements import Edge, Node, all_edges, all_nodes
+from memorygraph.graph.elements import Edge, Node
 from memorygraph.graph.namespace import Namespace
 from memorygraph.languages.contextscript import EdgeDeclaration, NodeDeclaration, print_statement
 
 MAX_TRIES = 5
+ALL_SECONDS = 3600.0  # a whole graph may be large, and its reader slow
 Result = TypeVar("Result")
 
 _GRAPHML_KEYS = (
@@ -30,8 +31,11 @@ def export(namespace: Namespace, file: TextIO, form: str = "contextscript") -> N
     """Write a namespace into an empty file, as of one moment, in the order of the ids."""
 
     def write() -> None:
-        with closing(all_nodes(namespace)) as nodes, closing(all_edges(namespace)) as edges:
-            file.writelines(format_elements(form, nodes, edges))
+        with (
+            closing(namespace.stream("read/all-nodes", seconds=ALL_SECONDS)) as nodes,
+            closing(namespace.stream("read/all-edges", seconds=ALL_SECONDS)) as edges,
+        ):
+            file.writelines(format_elements(form, (Node(**row) for row in nodes), (Edge(**row) for row in edges)))
 
     def empty() -> None:
         file.seek(0)
@@ -48,7 +52,7 @@ def read_at_rest(namespace: Namespace, read: Callable[[], Result], reset: Callab
         if namespace.read("read/revision") == before:
             return result
         reset()
-    raise MemoryGraphError(f"namespace {namespace!r} changed during each of {MAX_TRIES} exports; try again later")
+    raise MemoryGraphError(f"namespace `{namespace}` changed during each of {MAX_TRIES} exports; try again later")
 
 
 def format_elements(form: str, nodes: Iterator[Node], edges: Iterator[Edge]) -> Iterator[str]:

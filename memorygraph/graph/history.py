@@ -16,12 +16,10 @@ from typing import Any, Literal, TextIO, TypeVar
 from memorygraph.errors import MemoryGraphError, NotFoundError
 from memorygraph.graph.elements import Edge, Node
 from memorygraph.graph.exports import format_elements
-from memorygraph.graph.namespace import Namespace, NamespaceTransaction
+from memorygraph.graph.namespace import Namespace, forget_former
 from memorygraph.graph.writes import COUNTS
 
 PAGE = 1000
-FORMERS_PER_TRANSACTION = 10_000
-ALL = 1 << 53
 
 Element = TypeVar("Element", Node, Edge)
 
@@ -271,13 +269,6 @@ def purge(namespace: Namespace, before: int | None = None) -> int:
     if before is not None and before < 0:
         raise MemoryGraphError(f"a revision is not negative, and this is {before}")
     forgotten = 0
-    while part := namespace.write(lambda transaction: forget(transaction, before)):
+    while part := namespace.write(lambda transaction: forget_former(transaction, before)):
         forgotten += part
     return forgotten
-
-
-def forget(transaction: NamespaceTransaction, before: int | None = None) -> int:
-    """Forget as many former states as fit one transaction, and return how many: 0 when none is left."""
-    before = ALL if before is None else before
-    rows = transaction.run("history/forget", before=before, limit=FORMERS_PER_TRANSACTION)
-    return int(rows[0]["forgotten"]) if rows else 0

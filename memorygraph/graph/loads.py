@@ -103,10 +103,6 @@ class Loader:
 
         `progress` is told the number of rows written, batch by batch. The transaction ends with the `closing` queries,
         and begins with `check`, which finds what else is wrong with the program.
-
-        Raises:
-            ScriptError: the program does not fit what is stored; nothing was changed.
-            ConnectionError: the server cannot be reached.
         """
         ids = mentioned(program)
         refused: list[Compiled] = []
@@ -136,22 +132,6 @@ class Loader:
             if not refused:
                 raise
             raise ScriptError(self.explain(program, ids, refused[0])) from error
-
-    def write(
-        self,
-        queries: Sequence[Query],
-        *,
-        file: str | None,
-        statements: int,
-        dry_run: bool = False,
-        provenance: Provenance | None = None,
-    ) -> LoadReport:
-        """Store, in one transaction, what does not depend on what is stored; each query reports its counts."""
-
-        def write_all(transaction: NamespaceTransaction, _stored: Stored) -> WriteResult:
-            return WriteResult(run_counted(transaction, queries))
-
-        return self.store(write_all, file=file, statements=statements, dry_run=dry_run, provenance=provenance)
 
     def store(
         self,

@@ -1,15 +1,20 @@
-"""A namespace of a database: the value that reads and writes go through, so that none leaves it."""
+"""A namespace of a database: the value that reads and writes go through, so that none leaves it; and all of them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Protocol, TypeVar
 
+from memorygraph.errors import NotFoundError
 from memorygraph.graph.connection import READ_SECONDS, WRITE_SECONDS, Connection, Transaction
 from memorygraph.graph.search import namespace_token
 from memorygraph.library import CYPHER
 from memorygraph.query import Query
+
+NODES_PER_TRANSACTION = 10_000
+FORMERS_PER_TRANSACTION = 10_000
+ALL_REVISIONS = 1 << 53
 
 Result = TypeVar("Result")
 Rows = list[dict[str, Any]]
@@ -84,3 +89,50 @@ class NamespaceTransaction:
     def rows(self, query: str | Query, /, **parameters: Any) -> Iterator[dict[str, Any]]:
         """Run a query and yield its rows as they arrive."""
         return self.transaction.rows(self.namespace.query(query, **parameters))
+
+
+@dataclass(frozen=True)
+class NamespaceInfo:
+    """A namespace: the number of its last load, and how much it holds."""
+
+    name: str
+    revision: int
+    nodes: int
+    edges: int
+
+    def as_dict(self) -> dict[str, Any]:
+        """The value as `--json` prints it."""
+        return asdict(self)
+
+
+def list_namespaces(connection: Connection) -> list[NamespaceInfo]:
+    """List every namespace, by name."""
+    return [NamespaceInfo(**row) for row in connection.read(CYPHER["read/namespaces"](name=None))]
+
+
+def drop_namespace(namespace: Namespace) -> NamespaceInfo:
+    """Delete a namespace with its nodes, edges, loads and history, and return what it held.
+
+    A large one takes several transactions; a drop that was interrupted is finished by dropping again.
+    """
+    found = namespace.connection.read(CYPHER["read/namespaces"](name=namespace.name))
+    if not found:
+        raise NotFoundError(f"no namespace `{namespace}`; `memorygraph namespaces list` shows them all")
+
+    def work(transaction: NamespaceTransaction) -> int:
+        elements = transaction.run("namespaces/drop-namespace-elements", limit=NODES_PER_TRANSACTION)
+        deleted = sum(row["nodes_deleted"] for row in elements) or forget_former(transaction)
+        if not deleted:  # the transaction holds the namespace's lock: nothing is left
+            transaction.run("namespaces/drop-namespace-records")
+        return deleted
+
+    while namespace.write(work):
+        pass
+    return NamespaceInfo(**found[0])
+
+
+def forget_former(transaction: NamespaceTransaction, before: int | None = None) -> int:
+    """Forget as many former states as fit one transaction, and return how many: 0 when none is left."""
+    before = ALL_REVISIONS if before is None else before
+    rows = transaction.run("history/forget", before=before, limit=FORMERS_PER_TRANSACTION)
+    return int(rows[0]["forgotten"]) if rows else 0

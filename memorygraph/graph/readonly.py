@@ -11,6 +11,7 @@ from memorygraph.graph.connection import Connection
 from memorygraph.query import Query
 
 MAX_NESTING = 100
+_BRACKETS = dict.fromkeys("([{", 1) | dict.fromkeys(")]}", -1)
 _REFUSED_OPERATORS = {
     "LoadCSV": "LOAD CSV reads files and addresses",
     "TerminateTransactions": "TERMINATE TRANSACTIONS stops the work of others",
@@ -53,11 +54,6 @@ def check_nesting(text: str) -> None:
     """Refuse Cypher whose brackets nest so deeply that the server's parser would overflow its stack."""
     depth = 0
     for character in text:
-        if character in "([{":
-            depth += 1
-            if depth > MAX_NESTING:
-                raise QueryError(
-                    f"refused: brackets nested more than {MAX_NESTING} deep; pass such a value as a parameter"
-                )
-        elif character in ")]}":
-            depth -= 1
+        depth += _BRACKETS.get(character, 0)
+        if depth > MAX_NESTING:
+            raise QueryError(f"refused: brackets nested more than {MAX_NESTING} deep; pass such a value as a parameter")

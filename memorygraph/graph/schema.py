@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import tempfile
@@ -16,12 +17,13 @@ from filelock import FileLock, Timeout
 
 from memorygraph.errors import MemoryGraphError
 from memorygraph.graph.connection import Connection
-from memorygraph.graph.lemma_migration import MIGRATION, migrate_lemmas
+from memorygraph.languages.pete.lemmas import lemma_of, spellings
 from memorygraph.library import CYPHER
 from memorygraph.query import Query
 
 INDEX_SECONDS = 300
 TURN_SECONDS = 120.0
+LEMMA_MIGRATION = "0016_lemmas"
 Migration = tuple[str, list[Query]]
 
 _SEARCH_INDEX = re.compile(
@@ -30,6 +32,8 @@ _SEARCH_INDEX = re.compile(
     re.DOTALL,
 )
 _PROPERTY = re.compile(r"\.(\w+)")
+# Each was its own lemma by an earlier rule, which after `doesn't` is right for every form.
+_UNCHANGED_LEMMAS = frozenset({"is", "has", "does"})
 _OPTION = re.compile(r"`([\w.]+)`: (?:'([^']*)'|(true|false))")
 
 
@@ -85,11 +89,8 @@ class SearchIndex:
         return None
 
     def _stands_on(self, row: Mapping[str, Any]) -> bool:
-        return (
-            row["type"] == self.kind
-            and set(row["labels"]) == self.labels
-            and tuple(row["properties"]) == self.properties
-        )
+        stands_on = (row["type"], frozenset(row["labels"]), tuple(row["properties"]))
+        return stands_on == (self.kind, self.labels, self.properties)
 
     def _advice(self, standing: str | None = None) -> str:
         drop = [] if standing is None else [f"DROP INDEX {standing};"]
@@ -108,7 +109,7 @@ def apply_schema(connection: Connection) -> list[str]:
         for name, commands in missing:
             for command in commands:
                 connection.define(command)
-            if name == MIGRATION:
+            if name == LEMMA_MIGRATION:
                 for row in connection.read(CYPHER["read/namespaces"](name=None)):
                     migrate_lemmas(connection, row["name"])
             connection.define(CYPHER["schema/await-indexes"](seconds=INDEX_SECONDS))
@@ -149,3 +150,34 @@ def index_problems(connection: Connection, migrations: Sequence[Migration] | Non
         found = (SearchIndex.of(migration, command.text) for command in commands)
         wanted |= {index.name: index for index in found if index is not None}
     return [problem for index in wanted.values() if (problem := index.problem(existing)) is not None]
+
+
+def migrate_lemmas(connection: Connection, namespace: str) -> None:
+    """Replace the lemmas of all predicates, which an earlier rule took from the letters, by those of a dictionary."""
+    # Ids stay: they are made of stems, which is what lemmas were. Each step is idempotent.
+    stored = connection.read(CYPHER["lemmas/stored"](namespace=namespace))
+    current = {row.pop("key"): _current_lemma(**row) for row in stored}
+    lemmas = {key: lemma for key, lemma in current.items() if lemma != key.partition(" ")[0]}
+    rules = []
+    for row in connection.read(CYPHER["lemmas/rules"](namespace=namespace)):
+        rule = json.loads(row["rule"])
+        rule = {**rule, "head": _current_goal(rule["head"]), "body": [_current_goal(goal) for goal in rule["body"]]}
+        text = json.dumps(rule, ensure_ascii=False)
+        if text != row["rule"]:
+            rules.append({"id": row["id"], "rule": text, "head_lemma": rule["head"]["lemma"]})
+    if lemmas:
+        for name in ("facts", "statements", "former"):
+            connection.write(methodcaller("run", CYPHER[f"lemmas/change-{name}"](namespace=namespace, lemmas=lemmas)))
+    if rules:
+        connection.write(methodcaller("run", CYPHER["lemmas/change-rules"](namespace=namespace, rows=rules)))
+
+
+def _current_goal(goal: dict[str, Any]) -> dict[str, Any]:
+    surface = goal["forms"][-1]
+    lemma = _current_lemma(goal["lemma"], surface, goal["negated"])
+    return goal if lemma == goal["lemma"] else {**goal, "lemma": lemma, "forms": list(spellings(lemma, surface))}
+
+
+def _current_lemma(lemma: str, surface: str, negated: bool) -> str:  # noqa: FBT001 - columns of a row
+    as_written = negated and lemma == surface and surface not in _UNCHANGED_LEMMAS  # it may stand after `doesn't`
+    return lemma if as_written else lemma_of(surface)

@@ -5,11 +5,8 @@
 3. Record: the write leaves a `Load` with its id, and with what it changed. A retry after a lost acknowledgement finds
    this record of its own id when it begins: `OpenWrite.applied`.
 
-A small write often knows what it will find. Then one query begins, compares and writes, in one round trip:
-`load/load-node`, `load/load-edge` or `entities/begin-and-write`. Where it finds something else, the write has only
-begun, and continues as any other.
-
-Messages and runs have no revisions: they are addressed by their content, and can be written twice (`Namespace.write`).
+A small write often knows what it will find. Then one query begins, compares and writes, in one round trip
+(`load/load-node`, `entities/begin-and-write`). Where it finds something else, it has only begun, as any other.
 """
 
 from __future__ import annotations

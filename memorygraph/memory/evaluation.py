@@ -24,8 +24,7 @@ from typing import Any, NamedTuple
 
 from memorygraph.errors import MemoryGraphError
 from memorygraph.graph.connection import Connection
-from memorygraph.graph.namespace import Namespace
-from memorygraph.graph.namespaces import drop_namespace
+from memorygraph.graph.namespace import Namespace, drop_namespace
 from memorygraph.memory.recall import recall_hits
 from memorygraph.memory.vectors import Embedder, embed_missing
 from memorygraph.messages.graph import MessageGraph

@@ -9,8 +9,9 @@ from typing import Any, TypeAlias
 from memorygraph.compiler.agentscript import compile_agentscript
 from memorygraph.compiler.convo import compile_convo
 from memorygraph.errors import NotFoundError
-from memorygraph.graph.loads import Loader, LoadReport, Provenance
-from memorygraph.graph.namespace import Namespace
+from memorygraph.graph.loads import Loader, LoadReport, Provenance, WriteResult
+from memorygraph.graph.namespace import Namespace, NamespaceTransaction
+from memorygraph.graph.writes import run_counted
 from memorygraph.languages import Script, agentscript, convo, parse
 from memorygraph.query import Query
 
@@ -52,13 +53,14 @@ class ProgramStore:
         provenance: Provenance | None = None,
     ) -> LoadReport:
         """Store a program. Of a node graph, the nodes and the routes are stored and counted, too."""
-        return Loader(self.namespace, program.language).write(
-            self.queries(program),
-            file=program.source.file,
-            statements=len(program.statements),
-            dry_run=dry_run,
-            provenance=provenance,
-        )
+        queries = self.queries(program)
+
+        def write(transaction: NamespaceTransaction, _stored: object) -> WriteResult:
+            return WriteResult(run_counted(transaction, queries))
+
+        file, statements = program.source.file, len(program.statements)
+        loader = Loader(self.namespace, program.language)
+        return loader.store(write, file=file, statements=statements, dry_run=dry_run, provenance=provenance)
 
 
 def list_stored_programs(namespace: Namespace) -> list[ProgramInfo]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from queue import SimpleQueue
-from threading import Thread
+from threading import Lock, Thread
 from typing import Any
 
 from memorygraph.context.rendering import compact
@@ -18,6 +19,11 @@ from memorygraph.messages.recorder import RecordWarning
 from memorygraph.runtime.permissions import Permissions
 
 RUNS_PER_TRANSACTION = 5000
+MAX_FRAMES = 100_000  # that the deepest calls of a program take: a thousand calls, each out of some blocks
+
+# Python's recursion limit is one for all threads: the first run raises it, the last one puts it back.
+_lock = Lock()
+_former_limits: list[int] = []
 
 Work = Callable[[], object]
 Event = dict[str, Any]
@@ -125,6 +131,21 @@ class RunWriter:
                 work()
             except Exception as error:  # noqa: BLE001 - the run goes on, and its end warns of it
                 self._problem = self._problem or error
+
+
+@contextmanager
+def deep_calls() -> Iterator[None]:
+    """Let Python code of the block nest its calls as deep as a program may."""
+    with _lock:
+        _former_limits.append(sys.getrecursionlimit())
+        sys.setrecursionlimit(max(_former_limits[0], MAX_FRAMES))
+    try:
+        yield
+    finally:
+        with _lock:
+            if len(_former_limits) == 1:
+                sys.setrecursionlimit(_former_limits[0])
+            _former_limits.pop()
 
 
 def drop_runs(namespace: Namespace) -> None:

@@ -15,11 +15,14 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Thread
-from typing import IO, Protocol, cast
+from typing import IO, TYPE_CHECKING, Protocol, cast
 
 from memorygraph.errors import ConnectionError
 from memorygraph.server import process as server_process
 from memorygraph.server.settings import jvm_arguments
+
+if TYPE_CHECKING:
+    from _typeshed import SupportsWrite
 
 ADMIN_TOOL_CLASS = "org.neo4j.cli.AdminTool"
 DATABASE = "neo4j"
@@ -44,13 +47,6 @@ class Steps(Protocol):
         """Report how much of the step is done, between 0 and 1."""
 
 
-class Sink(Protocol):
-    """Receives a dump."""
-
-    def write(self, piece: bytes, /) -> object:
-        """Receive a piece of it."""
-
-
 class AdminError(ConnectionError):
     """The tool has failed; the message holds what it said."""
 
@@ -73,7 +69,7 @@ class AdminTool:
         self._arguments = folder / "jvm.args"
         self._arguments.write_text(jvm_arguments(class_path, folder), "utf-8")
 
-    def dump(self, target: Sink, steps: Steps) -> None:
+    def dump(self, target: SupportsWrite[bytes], steps: Steps) -> None:
         """Write a dump of the graph."""
         with self._running(steps, "dump", "--to-stdout", stderr=subprocess.PIPE) as process:
             dump = cast(IO[bytes], process.stdout)
@@ -124,7 +120,7 @@ class AdminTool:
             stderr=stderr,
         )
         lines: deque[str] = deque(maxlen=_KEPT_LINES)
-        reader = Thread(target=read_messages, args=(process.stderr or process.stdout, steps, lines), daemon=True)
+        reader = Thread(target=read_output, args=(process.stderr or process.stdout, steps, lines), daemon=True)
         reader.start()
         try:
             yield process
@@ -141,7 +137,7 @@ class AdminTool:
             raise make_error(command, code, "\n".join(lines))
 
 
-def read_messages(pipe: Iterable[bytes], steps: Steps, lines: deque[str]) -> None:
+def read_output(pipe: Iterable[bytes], steps: Steps, lines: deque[str]) -> None:
     """Read what the tool says, line by line: how far it is, or something to keep."""
     for line in pipe:
         if share := _SHARE.search(line):

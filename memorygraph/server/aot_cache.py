@@ -15,20 +15,16 @@ import json
 import os
 import platform
 import shutil
-import subprocess
 import sys
 import threading
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from memorygraph.server import process as server_process
 from memorygraph.server.artifacts import sha256_of
 from memorygraph.server.settings import JVM_FLAGS
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 SWITCH = "MEMORYGRAPH_AOT"
 # The JVM reads these itself, so they decide about the cache too.
@@ -138,23 +134,13 @@ def has_means(folder: Path) -> bool:
 
 def spawn_training(cache: AotCache) -> None:
     """Start the process that makes the cache, and let it outlive this one."""
-    package_root = Path(__file__).resolve().parents[2]
+    command = [sys.executable, "-m", "memorygraph.server.aot_training", str(cache.java), str(cache.artifacts)]
     with cache.log.open("ab") as output:
-        child = subprocess.Popen(  # noqa: S603 - this very Python, and paths that are its own
-            [sys.executable, "-m", "memorygraph.server.aot_training", str(cache.java), str(cache.artifacts)],
-            cwd=package_root,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-            creationflags=server_process.DETACHED_ON_WINDOWS,
-        )
-    child.returncode = 0  # else its destructor warns about a child that is meant to outlive it
+        process = server_process.spawn(command, Path(__file__).resolve().parents[2], output)
 
     def reap() -> None:
-        psutil = server_process.import_psutil()
-        with contextlib.suppress(psutil.Error):
-            psutil.Process(child.pid).wait()
+        with contextlib.suppress(server_process.import_psutil().Error):
+            process.wait()
 
     # If this process lives longer than the child, it must not keep it as a zombie.
     threading.Thread(target=reap, daemon=True).start()

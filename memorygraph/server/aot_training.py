@@ -12,28 +12,22 @@ import shutil
 import subprocess
 import sys
 import time
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from memorygraph.graph.connection import Connection
 from memorygraph.graph.elements import find_neighbours, search
 from memorygraph.graph.loads import Loader
-from memorygraph.graph.namespace import Namespace
-from memorygraph.graph.namespaces import list_namespaces
+from memorygraph.graph.namespace import Namespace, list_namespaces
 from memorygraph.graph.schema import apply_schema
 from memorygraph.languages import parse
 from memorygraph.server import process as server_process
 from memorygraph.server.aot_cache import CACHE_FLAGS, AotCache, has_means
-from memorygraph.server.artifacts import not_genuine, read_lock
+from memorygraph.server.artifacts import DownloadProgress, not_genuine, read_lock
 from memorygraph.server.embedded import EmbeddedServer
 from memorygraph.server.launch import Launch
 from memorygraph.server.settings import USERNAME, Endpoints, jvm_arguments
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from memorygraph.server.artifacts import DownloadProgress
 
 DELAY_S = 10.0  # what the user does right after a start goes first
 TIME_LIMIT_S = 900
@@ -42,17 +36,6 @@ Node(node_id="a", name="the first", data="one");
 Node(node_id="b", name="the second", data="two");
 Edge(edge_id="c", from_node="a", to_node="b", verb="precedes", weight=1);
 """
-
-
-@dataclass(frozen=True)
-class TrainingLaunch(Launch):
-    """A start whose JVM records the classes that it loads."""
-
-    notes: Path = Path()
-
-    def cache_options(self, _cache: AotCache) -> list[str]:
-        """Return the JVM options for the record."""
-        return [*CACHE_FLAGS, "-XX:AOTMode=record", f"-XX:AOTConfiguration={self.notes}"]
 
 
 class TrainingServer(EmbeddedServer):
@@ -73,14 +56,9 @@ class TrainingServer(EmbeddedServer):
         """Leave the usual ports to other servers."""
         self._files.configure(Endpoints(*server_process.free_ports(), read_lock().version))
 
-    def end_with_notes(self, until: float) -> None:
-        """Stop cleanly, which is when the JVM writes its record."""
-        if process := server_process.find_server(self.home):
-            server_process.stop(process, patience_s=max(1.0, until - time.monotonic()))
-
     def _prepare(self, progress: DownloadProgress | None) -> Launch:
-        usual = super()._prepare(progress)
-        return TrainingLaunch(self._files, usual.java, usual.artifacts, usual.class_path, self._limit_s, self.notes)
+        record = [*CACHE_FLAGS, "-XX:AOTMode=record", f"-XX:AOTConfiguration={self.notes}"]
+        return replace(super()._prepare(progress), process_limit_s=self._limit_s, cache_options=lambda _cache: record)
 
 
 def train(cache: AotCache, class_path: Sequence[Path], time_limit_s: float = TIME_LIMIT_S) -> Path:
@@ -92,7 +70,9 @@ def train(cache: AotCache, class_path: Sequence[Path], time_limit_s: float = TIM
         server.take_unusual_ports()
         server.up(timeout_s=time_limit_s)
         exercise(server)
-        server.end_with_notes(until)
+        if process := server_process.find_server(server.home):
+            # The JVM writes its record when it ends cleanly.
+            server_process.stop(process, patience_s=max(1.0, until - time.monotonic()))
         made = create_cache(cache, server, class_path, until)
         if AotCache.of(cache.java, cache.artifacts, class_path) != cache:
             raise RuntimeError("Java or the class path changed during the training")

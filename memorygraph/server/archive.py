@@ -23,7 +23,7 @@ from pydantic import TypeAdapter
 from memorygraph.errors import MemoryGraphError, NotFoundError
 from memorygraph.home import flush_folder
 from memorygraph.library import CYPHER
-from memorygraph.server.admin_tool import PIECE_BYTES, Sink
+from memorygraph.server.admin_tool import PIECE_BYTES
 from memorygraph.server.artifacts import read_lock
 
 FORMAT = "memorygraph-backup"
@@ -92,7 +92,7 @@ class _HashingWriter:
         return self._target.write(piece)
 
 
-def write_archive(file: BinaryIO, write_dump: Callable[[Sink], object], created_at: str) -> Manifest:
+def write_archive(file: BinaryIO, write_dump: Callable[[_HashingWriter], object], created_at: str) -> Manifest:
     """Write an archive with the dump that `write_dump` writes."""
     try:
         ours = version("memorygraph")

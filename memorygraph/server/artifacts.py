@@ -119,9 +119,6 @@ def install(
     """Fetch the files that a folder lacks, and return the class path: verified files, in a stable order.
 
     Of several processes one fetches, and the others wait for it. A call may be killed: the next one repairs the folder.
-
-    Raises:
-        DownloadError: a file cannot be fetched or is not the pinned one, or the folder cannot be written.
     """
     lock = lock or read_lock()
     if not_genuine(folder, lock):

@@ -13,17 +13,13 @@ import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from memorygraph.errors import ConnectionError
 from memorygraph.server.admin_tool import DATABASE, AdminTool, NotClosedError, Steps
-from memorygraph.server.archive import BackupError, new_file, open_archive, refuse_existing, write_archive
-from memorygraph.server.workspace import StoppedServer, Workspace
-
-if TYPE_CHECKING:
-    from memorygraph.server.archive import Manifest
-    from memorygraph.server.artifacts import DownloadProgress
-    from memorygraph.server.embedded import EmbeddedServer
+from memorygraph.server.archive import BackupError, Manifest, new_file, open_archive, refuse_existing, write_archive
+from memorygraph.server.artifacts import DownloadProgress
+from memorygraph.server.embedded import EmbeddedServer, StoppedServer
+from memorygraph.server.server_home import Workspace
 
 
 @dataclass(frozen=True)
@@ -57,12 +53,7 @@ def holds_graph(server: EmbeddedServer) -> bool:
 def backup(
     server: EmbeddedServer, path: str | Path, *, overwrite: bool = False, steps: Steps | None = None
 ) -> BackupReport:
-    """Write the graph of a server into one file; the server is stopped meanwhile.
-
-    Raises:
-        BackupError: there is no graph, or the file exists or cannot be written.
-        ConnectionError: Neo4j found the graph damaged, or cannot be stopped or started again.
-    """
+    """Write the graph of a server into one file; the server is stopped meanwhile."""
     began, path, steps = time.monotonic(), Path(path).expanduser().absolute(), steps or _NoSteps()
     refuse_existing(path, overwrite=overwrite)
     if not holds_graph(server):
@@ -78,7 +69,7 @@ def backup(
         if manifest is None:
             raise
         raise ConnectionError(f"the backup {path} is complete, but Neo4j is not back: {error}") from error
-    return make_report(server, path, manifest, began)
+    return describe_backup(server, path, manifest, began)
 
 
 def restore(
@@ -93,11 +84,6 @@ def restore(
 
     The former graph, which only `overwrite` allows to replace, is kept until Neo4j runs with the new one: a
     restore that fails or is killed leaves it. `download` is told of the download of Neo4j, if it is needed.
-
-    Raises:
-        NotFoundError: there is no such file.
-        BackupError: it is no backup, is damaged or of another version, or the home holds a graph.
-        ConnectionError: Neo4j cannot load it, or be started with it.
     """
     began, path, steps = time.monotonic(), Path(path).expanduser().absolute(), steps or _NoSteps()
     with open_archive(path) as (manifest, archive):
@@ -118,7 +104,7 @@ def restore(
                 tool.check(data, steps)
                 steps.begin("starting Neo4j")
                 _start_with_new_data(stopped, workspace)
-    return make_report(server, path, manifest, began)
+    return describe_backup(server, path, manifest, began)
 
 
 def write_backup(
@@ -172,7 +158,7 @@ def refuse_to_replace(server: EmbeddedServer, *, overwrite: bool) -> None:
         )
 
 
-def make_report(server: EmbeddedServer, path: Path, manifest: Manifest, began: float) -> BackupReport:
+def describe_backup(server: EmbeddedServer, path: Path, manifest: Manifest, began: float) -> BackupReport:
     """Describe a backup that began at this moment and is now complete or restored."""
     return BackupReport(
         file=str(path),

@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote
 
 from memorygraph.library import PARAMETER, NamedQuery, cypher_folder, read_blocks
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 # A caption is quoted, and has braces of its own: "{name}".
 _RULE = re.compile(r'(?P<selector>\S+)\s*\{(?P<body>(?:"[^"]*"|[^"}])*)\}')

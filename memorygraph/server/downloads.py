@@ -13,23 +13,18 @@ import os
 import shutil
 import tempfile
 import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import nullcontext
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from jgo.config import GlobalSettings
 from jgo.maven import MavenContext, PythonResolver
 
 from memorygraph.errors import DownloadError
 from memorygraph.home import flush_folder
-from memorygraph.server.artifacts import THREADS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from memorygraph.server.artifacts import Artifact, DownloadProgress
+from memorygraph.server.artifacts import THREADS, Artifact, DownloadProgress
 
 PAUSES_BEFORE_ATTEMPTS_S = (0.0, 0.5, 2.0, 6.0)
 LOCAL_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EPERM, errno.EROFS, errno.EMFILE})
@@ -45,21 +40,20 @@ def download(wanted: list[Artifact], folder: Path, progress: DownloadProgress | 
     # Left by a process that was killed.
     shutil.rmtree(staging, ignore_errors=True)
     staging.mkdir(mode=0o700)
-    meter = Meter(progress)
     needed, free = sum(artifact.size for artifact in wanted), shutil.disk_usage(folder).free
     try:
         if free < needed:
             raise OSError(errno.ENOSPC, f"{needed // 2**20} MB are needed and {free // 2**20} MB are free")
         if progress:
             progress.total(needed)
-        source = ArtifactSource(folder, staging, repositories(), meter, read_timeout_s)
+        source = ArtifactSource(folder, staging, repositories(), progress, read_timeout_s)
         with ThreadPoolExecutor(THREADS) as pool:
             try:
                 for future in as_completed([pool.submit(source.fetch, artifact) for artifact in wanted]):
                     future.result()
             except BaseException:
                 # At the first failure, and at Ctrl-C, the other threads stop at once.
-                meter.stopped.set()
+                source.stopped.set()
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
     finally:
@@ -86,86 +80,67 @@ class _FailedAttemptError(Exception):
     """An attempt to download a file has failed; another may succeed."""
 
 
-class Meter:
-    """Adds up the bytes that the threads receive, and tells them when to stop."""
-
-    def __init__(self, progress: DownloadProgress | None) -> None:
-        self.progress = progress
-        self.stopped = threading.Event()
-        self._lock = threading.Lock()
-
-    def advance(self, n: int) -> None:
-        """Count bytes that have arrived."""
-        if self.progress and n:
-            with self._lock:
-                self.progress.advance(n)
-
-
-class Received:
-    """Counts the bytes of one attempt, as the progress callback that jgo expects."""
-
-    def __init__(self, expected: int, meter: Meter) -> None:
-        self.expected = expected
-        self.meter = meter
-        self.bytes = 0
-
-    @contextmanager
-    def watch(self, _file_name: str, _size: int) -> Iterator[Callable[[int], None]]:
-        """Give jgo the function that it calls for each block."""
-        yield self.advance
-
-    def advance(self, n: int) -> None:
-        """Count a block, and end the attempt if it can no longer succeed."""
-        if self.meter.stopped.is_set():
-            raise _FailedAttemptError("it was stopped")
-        self.bytes += n
-        self.meter.advance(n)
-        if self.bytes > self.expected:
-            raise _FailedAttemptError("what arrives is longer than the pinned file")
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ArtifactSource:
-    """The repositories, and the folder that they fill."""
+    """The repositories, the folder that they fill, and the bytes that its threads receive."""
 
     folder: Path
     staging: Path
     repositories: dict[str, str]
-    meter: Meter
+    progress: DownloadProgress | None
     read_timeout_s: int
+    stopped: threading.Event = field(default_factory=threading.Event)
+    lock: threading.Lock = field(default_factory=threading.Lock)
 
     def fetch(self, artifact: Artifact) -> None:
         """Fetch one file into the folder, in a few attempts."""
         failure: Exception | None = None
         for pause in PAUSES_BEFORE_ATTEMPTS_S:
-            if self.meter.stopped.wait(pause):
+            if self.stopped.wait(pause):
                 break
-            received = Received(artifact.size, self.meter)
             try:
-                return self.fetch_once(artifact, received)
+                return self.fetch_once(artifact)
             except _FailedAttemptError as error:
                 failure = error
         raise DownloadError(f"cannot download {artifact.coordinate}: {failure}. {NEXT_STEP}") from failure
 
-    def fetch_once(self, artifact: Artifact, received: Received) -> None:
+    def fetch_once(self, artifact: Artifact) -> None:
         """Fetch one file into a folder of its own, verify it, and move it into place."""
+        received = 0
+
+        def count_block(n: int) -> None:
+            nonlocal received
+            if self.stopped.is_set():
+                raise _FailedAttemptError("it was stopped")
+            received += n
+            self.count(n)
+            if received > artifact.size:
+                raise _FailedAttemptError("what arrives is longer than the pinned file")
+
         with tempfile.TemporaryDirectory(dir=self.staging) as empty_folder:
             try:
-                path = self.receive(artifact, Path(empty_folder), received)
+                path = self.receive(artifact, Path(empty_folder), count_block)
             except BaseException:
-                self.meter.advance(-received.bytes)
+                self.count(-received)
                 raise
             with path.open("rb+") as file:
                 os.fsync(file.fileno())
             path.replace(self.folder / artifact.file_name)
-            self.meter.advance(artifact.size - received.bytes)
+            self.count(artifact.size - received)
 
-    def receive(self, artifact: Artifact, folder: Path, received: Received) -> Path:
+    def count(self, n: int) -> None:
+        """Count bytes that have arrived in any thread."""
+        if self.progress and n:
+            with self.lock:
+                self.progress.advance(n)
+
+    def receive(self, artifact: Artifact, folder: Path, count_block: Callable[[int], None]) -> Path:
         """Let jgo fetch a file, and verify it; errors of this machine are not worth another attempt."""
         context = MavenContext(
             repo_cache=folder,
             remote_repos=self.repositories,
-            resolver=PythonResolver(progress_callback=received.watch),
+            # jgo announces each file's name and size, and wants a context that gives it the function for its blocks.
+            resolver=PythonResolver(progress_callback=lambda _name, _size: nullcontext(count_block)),
             timeout=self.read_timeout_s,
         )
         try:

@@ -6,26 +6,20 @@ ends with one server. Where the server or a caller is killed, the next `up` repa
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from memorygraph.errors import ConnectionError
 from memorygraph.home import default_home
 from memorygraph.server import process as server_process
-from memorygraph.server.artifacts import install, read_lock
+from memorygraph.server.artifacts import DownloadProgress, install, read_lock
 from memorygraph.server.java import java_executable
 from memorygraph.server.launch import START_TIMEOUT_S, STOP_TIMEOUT_S, Launch, log_in, server_answers
 from memorygraph.server.server_home import ServerHome
 from memorygraph.server.settings import USERNAME
-from memorygraph.server.workspace import StoppedServer, started_at_the_end
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from memorygraph.server.artifacts import DownloadProgress
 
 
 @dataclass(frozen=True)
@@ -39,6 +33,22 @@ class ServerStatus:
     password_file: str
     home: str
     version: str
+
+
+@dataclass(frozen=True)
+class StoppedServer:
+    """A server that no other process can start. The holder may `start` and `stop` it."""
+
+    ran: bool
+    java: Path
+    class_path: list[Path]
+    start: Callable[[], None]
+    stop: Callable[[], bool]
+
+    def restart(self) -> None:
+        """Start it again if it ran before."""
+        if self.ran:
+            self.start()
 
 
 class EmbeddedServer:
@@ -102,12 +112,8 @@ class EmbeddedServer:
     def kept_stopped(self, progress: DownloadProgress | None = None) -> Iterator[StoppedServer]:
         """Stop the server, and keep every other process from starting it until the end of the block.
 
-        At the end it is started again if it ran before, also when the block has failed. `progress` is told of the
-        download of Neo4j, where it is not there yet.
-
-        Raises:
-            ConnectionError: it cannot be stopped, or started again.
-            DownloadError: its files cannot be fetched.
+        It is started again if it ran before, however the block ends. `progress` is told of the
+        download of Neo4j, if it is needed.
         """
         with self._files.explaining_os_errors():
             launch = self._prepare(progress)
@@ -115,8 +121,17 @@ class EmbeddedServer:
                 start = partial(launch.have_running, START_TIMEOUT_S)
                 stop = partial(server_process.stop_server, self.home, STOP_TIMEOUT_S)
                 stopped = StoppedServer(stop(), launch.java, launch.class_path, start, stop)
-                with started_at_the_end(stopped):
+                try:
                     yield stopped
+                except BaseException as error:
+                    try:
+                        stopped.restart()
+                    except ConnectionError as another:
+                        raise ConnectionError(
+                            f"{error} And then Neo4j could not be started again: {another}"
+                        ) from error
+                    raise
+                stopped.restart()
 
     def check(self) -> None:
         """Log in to the running server.

@@ -7,7 +7,9 @@ import http.client
 import json
 import re
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memorygraph.errors import ConnectionError, LoginError, MemoryGraphError
@@ -15,15 +17,11 @@ from memorygraph.home import write_private
 from memorygraph.server import process as server_process
 from memorygraph.server.aot_cache import AotCache
 from memorygraph.server.artifacts import read_lock
+from memorygraph.server.server_home import ServerHome, Workspace
 from memorygraph.server.settings import HOST, USERNAME, Endpoints, jvm_arguments
-from memorygraph.server.workspace import Workspace
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import psutil
-
-    from memorygraph.server.server_home import ServerHome
 
 START_TIMEOUT_S = 120.0
 STOP_TIMEOUT_S = 90.0
@@ -63,10 +61,7 @@ class Launch:
     artifacts: Path
     class_path: list[Path]
     process_limit_s: int | None = None  # after which the system ends the server
-
-    def cache_options(self, cache: AotCache) -> list[str]:
-        """Return the JVM options for the start cache."""
-        return cache.options()
+    cache_options: Callable[[AotCache], list[str]] = AotCache.options
 
     def have_running(self, timeout_s: float) -> None:
         """Start the server unless it runs, and wait until it answers."""

@@ -1,11 +1,7 @@
-"""Writes `neo4j.lock` anew, for a maintainer who raises a version in `ROOTS`.
+"""Writes `neo4j.lock` anew, after a change of `ROOTS`: `python -m memorygraph.server.pin_artifacts`.
 
-::
-
-    python -m memorygraph.server.pin_artifacts
-
-resolves `ROOTS` with jgo, downloads every file, and pins its coordinate, sha256 and size (two minutes). The order is
-that of the coordinates: it is the order of the class path, and stable.
+It resolves `ROOTS` with jgo, downloads every file, and pins its coordinate, sha256 and size (two minutes), in the order
+of the coordinates: this is the order of the class path, and stable.
 """
 
 from __future__ import annotations

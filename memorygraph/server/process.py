@@ -13,13 +13,13 @@ import socket
 import subprocess
 import sys
 import time
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from memorygraph.errors import ConnectionError
 from memorygraph.server.settings import HOST
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     import psutil
@@ -73,23 +73,35 @@ def start(java: Path, home: Path, console: Path, limit_s: int | None = None) -> 
 
     With a limit it gives way to other programs, and the system ends it after `limit_s` seconds.
     """
-    psutil = import_psutil()
-    command = [str(java), f"@{home / 'conf' / 'jvm.args'}", MAIN_CLASS, f"--home-dir={home}"]
+    conf = home / "conf"
+    command = [str(java), f"@{conf / 'jvm.args'}", MAIN_CLASS, f"--home-dir={home}", f"--config-dir={conf}"]
     with console.open("wb") as output:
-        child = subprocess.Popen(  # noqa: S603 - a runtime and a home that the user owns
-            [*command, f"--config-dir={home / 'conf'}"],
-            cwd=home,
-            env=environment(),
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-            creationflags=DETACHED_ON_WINDOWS,
-            preexec_fn=background(limit_s),  # noqa: PLW1509 - None, but for a training, which has one thread
-        )
-    child.returncode = 0  # else its destructor warns about a child that is meant to outlive it
-    (home / PID_FILE).write_text(str(child.pid), "ascii")
-    return psutil.Process(child.pid)
+        process = spawn(command, home, output, environment(), background(limit_s))
+    (home / PID_FILE).write_text(str(process.pid), "ascii")
+    return process
+
+
+def spawn(
+    command: list[str],
+    folder: Path,
+    output: IO[bytes],
+    environ: Mapping[str, str] | None = None,
+    begin: Callable[[], object] | None = None,
+) -> psutil.Process:
+    """Start a process that outlives this one and its terminal."""
+    child = subprocess.Popen(  # noqa: S603 - a runtime of the user's, and paths that are its own
+        command,
+        cwd=folder,
+        env=environ,
+        stdin=subprocess.DEVNULL,
+        stdout=output,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+        creationflags=DETACHED_ON_WINDOWS,
+        preexec_fn=begin,  # noqa: PLW1509 - None, but for a training, which has one thread
+    )
+    child.returncode = 0  # else its destructor warns about a child that still runs
+    return import_psutil().Process(child.pid)
 
 
 def background(seconds: int | None) -> Callable[[], object] | None:

@@ -1,4 +1,4 @@
-"""The folder of one embedded server: its configuration, its password, its logs, and the lock on all of it."""
+"""The folder of one embedded server: its configuration, password and logs, their lock, and its maintenance."""
 
 from __future__ import annotations
 
@@ -8,16 +8,14 @@ import secrets
 import shutil
 import stat
 import sys
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from memorygraph.errors import ConnectionError
 from memorygraph.home import write_private
+from memorygraph.server import admin_tool
 from memorygraph.server.settings import Endpoints, first_password_record
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 # On a full disk Neo4j does not end but waits for room, and its clients with it.
 MIN_FREE_BYTES = 64 * 2**20
@@ -104,3 +102,66 @@ class ServerHome:
                 f"the embedded Neo4j cannot use {place}: {error.strerror or error}. "
                 "Make room or set the rights, or name another folder with MEMORYGRAPH_HOME."
             ) from error
+
+
+class Workspace:
+    """The folder of a home for work on its database while the server is stopped. Changing it takes the home's lock.
+
+    A restore builds the new data there, and keeps the former data there until Neo4j runs with the new. It may be killed
+    at any moment: the next start of the server calls `recover` before it begins, and `clear` when the server answers.
+    So there is always a graph in the home.
+    """
+
+    def __init__(self, home: Path) -> None:
+        self.folder = home / "maintenance"
+        self.new_data = self.folder / "data"
+        self.former_data = self.folder / "former"
+        self._refuse = home / "maintenance.done"
+        self._home = home
+        self._data = home / "data"
+
+    @contextmanager
+    def used(self) -> Iterator[None]:
+        """Begin with an empty folder, and remove it at the end, unless it holds former data that nothing replaced."""
+        self.begin()
+        try:
+            yield
+        finally:
+            if not self.former_data.exists():
+                self.clear()
+
+    def begin(self) -> None:
+        """Make an empty folder, whatever an earlier use has left."""
+        self.recover()
+        self.clear()
+        self.folder.mkdir(mode=0o700)
+
+    def recover(self) -> None:
+        """Repair what a killed use has left: end its tools, and give the home its data back."""
+        if not self.folder.exists():
+            return
+        admin_tool.end_all(self._home)
+        if self.former_data.exists() and not self._data.exists():
+            self.former_data.rename(self._data)
+
+    def clear(self) -> None:
+        """Discard the folder and the former data in it, in one step: a removal that is cut short does not matter."""
+        shutil.rmtree(self._refuse, ignore_errors=True)
+        if not self.folder.exists():
+            return
+        if self.former_data.exists() and hasattr(os, "sync"):
+            os.sync()  # from here on the new data is the only one
+        self.folder.rename(self._refuse)
+        shutil.rmtree(self._refuse, ignore_errors=True)
+
+    def swap(self) -> None:
+        """Put the new data in the place of the former."""
+        if self._data.exists():
+            self._data.rename(self.former_data)
+        self.new_data.rename(self._data)
+
+    def swap_back(self) -> None:
+        """Put the former data, if there was any, back in its place."""
+        self._data.rename(self.new_data)
+        if self.former_data.exists():
+            self.former_data.rename(self._data)

@@ -9,14 +9,11 @@ import hashlib
 import os
 import re
 import secrets
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from memorygraph.server import browser
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
 
 HOST = "127.0.0.1"
 USERNAME = "neo4j"

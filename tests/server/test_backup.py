@@ -29,8 +29,9 @@ from memorygraph.server import process as server_process
 from memorygraph.server.archive import DUMP, MANIFEST, BackupError, Manifest, new_file, open_archive, write_archive
 from memorygraph.server.artifacts import read_lock
 from memorygraph.server.backup import _start_with_new_data, backup, restore
+from memorygraph.server.embedded import StoppedServer
 from memorygraph.server.launch import Launch
-from memorygraph.server.workspace import StoppedServer, Workspace
+from memorygraph.server.server_home import Workspace
 from tests.examples import amount
 
 if TYPE_CHECKING:

@@ -27,9 +27,9 @@ from memorygraph.query import Query
 from memorygraph.scripted.scripted_model import ScriptedModel
 from memorygraph.server import doctor
 from memorygraph.server import process as server_process
-from memorygraph.server.database_doctor import Database, examine_content, examine_named
+from memorygraph.server.doctor import Database, examine_content, examine_named
 from memorygraph.server.findings import Diagnosis, known_secrets, run_checks
-from memorygraph.server.workspace import Workspace
+from memorygraph.server.server_home import Workspace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -180,7 +180,7 @@ def test_a_schema_of_a_newer_memorygraph_is_said(database: Database, monkeypatch
 def test_a_server_whose_clock_differs_is_said(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     assert of(examine_content(database), "server clock").ok
     now = time.time
-    monkeypatch.setattr("memorygraph.server.database_doctor.time.time", lambda: now() - 600)
+    monkeypatch.setattr("memorygraph.server.doctor.time.time", lambda: now() - 600)
     found = of(examine_content(database), "server clock")
     assert not found.ok
     assert "600" in found.detail

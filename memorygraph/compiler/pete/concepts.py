@@ -8,8 +8,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from memorygraph.compiler.pete.state import Bound, Known, Mistake, Open, id_of, key_of
+from memorygraph.compiler.pete.state import Bound, Known, Open, id_of, key_of
 from memorygraph.errors import Span
+from memorygraph.languages.engine.findings import Finding
 from memorygraph.languages.pete import syntax
 from memorygraph.library import CYPHER
 from memorygraph.query import Query
@@ -72,16 +73,13 @@ class PeteRows:
 
 
 class Concepts:
-    """Finds and makes the nodes that a log speaks of.
-
-    `live` says that a model is writing: a handle that nobody knows becomes a concept without a text, with a warning.
-    """
+    """Finds and makes the nodes that a log speaks of."""
 
     def __init__(self, known: Known, *, live: bool) -> None:
         self.known = known
         self.rows = PeteRows()
-        self.mistakes: list[Mistake] = []
-        self.warnings: list[Mistake] = []
+        self.mistakes: list[Finding] = []
+        self.warnings: list[Finding] = []
         self.last_address = 0  # that was given out, or 0
         self._live = live
         self._free = iter(known.free)
@@ -93,7 +91,7 @@ class Concepts:
 
     def mistake(self, message: str, code: str, span: Span) -> Bound:
         """Note what is wrong; what it returns stands for the node that there is not."""
-        self.mistakes.append(Mistake(message, code, span))
+        self.mistakes.append(Finding(message, code, span))
         return Bound("", "")
 
     def node_of(self, argument: syntax.Argument, frame: Open) -> Bound:
@@ -164,7 +162,7 @@ class Concepts:
             message = f"`&{ref.name}` is not known here: give it a meaning before, as `&{ref.name} = /* … */`"
             return self.mistake(message, "unknown-ref", ref.span)
         message = f"`&{ref.name}` was not known here: it is now a concept of its own, without a text"
-        self.warnings.append(Mistake(message, "unknown-ref", ref.span))
+        self.warnings.append(Finding(message, "unknown-ref", ref.span))
         bound = frame.bindings[ref.name] = self._new_node(ref.name)
         self.rows.bind(frame.id, ref.name, [bound.id])
         return bound

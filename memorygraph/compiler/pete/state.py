@@ -30,14 +30,6 @@ class Asked(NamedTuple):
     shown: bool
 
 
-class Mistake(NamedTuple):
-    """What is wrong with an item, given what is stored: nothing of it may be written."""
-
-    message: str
-    code: str
-    span: Span
-
-
 @dataclass
 class Open:
     """An open context: its address, how many parts it has, and what its handles mean."""
@@ -112,10 +104,7 @@ def pieces_of(items: Iterable[syntax.Item], text: str) -> Iterator[syntax.Piece]
 
 
 def needs_of(pieces: Iterable[syntax.Piece], *, root: bool, live: bool, faculties: Iterable[str] = ()) -> Needs:
-    """What must be looked up for these items; with `root`, the first of them begins a log.
-
-    The `faculties` were called before.
-    """
+    """What must be looked up for these items; `root`: the first begins a log; the `faculties` were called before."""
     concepts = {key_of(name): name for name in (syntax.SELF, *faculties)}
     addresses: set[int] = set()
     new = 0

@@ -86,10 +86,6 @@ class AgentScriptExplainer(Explainer):
     optional = (Optional((), _CONTINUATIONS), Optional({"."}, _SUFFIXES))
     hints = _HINTS
 
-    def too_deep(self, place: Place) -> str:  # noqa: ARG002
-        """Name a part."""
-        return "this is nested too deep; name a part of it: `part = …`"
-
     def explain_special(self, place: Place) -> Finding | None:
         """A text that is not closed."""
         quote = find_unclosed_quote(place)
@@ -102,7 +98,7 @@ class AgentScriptExplainer(Explainer):
             return [] if bracket is None else [not_closed(place.source, bracket)]
         found, expected = place.found, place.stop.expected
         known = hint_by_expected(expected, place.before, found)
-        if not known and expected == (":",):
+        if not known and expected == (":",) and bracket is not None:
             known = hint_by_brace(place.text, bracket)
         hints = [hint for hint in [known or self.known_hint(place)] if hint]
         closes = found in {"func", "agent", "import", "main", "}", ")", "]"} and "import" not in expected
@@ -137,19 +133,14 @@ def hint_by_expected(expected: tuple[str, ...], before: str, found: str) -> str:
     return hint
 
 
-def hint_by_brace(text: str, brace: int | None) -> str:
+def hint_by_brace(text: str, brace: int) -> str:
     """The hint for a brace that was taken for an object: mostly, the word before it is no keyword."""
-    if brace is None:
-        return ""
-    line = text[text.rfind("\n", 0, brace) + 1 : brace]
-    word = _WORD.search(line)
-    if word is None:
-        return ""
-    if word[0] in _OTHER_WORDS:
-        return f"there is no `{word[0]}`; write {_OTHER_WORDS[word[0]]}"
-    near = suggestion(word[0], _BLOCK_WORDS)
-    known = word[0] in _BLOCK_WORDS or not near
-    return "" if known else f"there is no `{shorten(word[0])}`{near}"
+    found = _WORD.search(text[text.rfind("\n", 0, brace) + 1 : brace])
+    word = found[0] if found else ""
+    if word in _OTHER_WORDS:
+        return f"there is no `{word}`; write {_OTHER_WORDS[word]}"
+    near = suggestion(word, _BLOCK_WORDS)
+    return f"there is no `{shorten(word)}`{near}" if near and word not in _BLOCK_WORDS else ""
 
 
 def find_unclosed_quote(place: Place) -> int | None:

@@ -82,9 +82,9 @@ class Explainer:
         message = f"expected {self.expected(stop.expected)} but {describe_found(place.found)}"
         return Finding("; ".join([message, *self.hints_for(place)]), CODE, self.span(place))
 
-    def too_deep(self, place: Place) -> str:
+    def too_deep(self, place: Place) -> str:  # noqa: ARG002
         """The message where a text nests too deep."""
-        raise NotImplementedError(place)
+        return "this is nested too deep; name a part of it: `part = …`"
 
     def explain_special(self, place: Place) -> Finding | None:  # noqa: ARG002
         """A problem that has a message of its own, such as a text that is not closed."""

@@ -1,8 +1,7 @@
 """The checks of a log without syntax errors.
 
 A context knows the handles that it was passed, its own name, what it instantiates, the variables that it asked for,
-and the contexts in it that have ended; and every context knows the faculties that were called before, by their names.
-Source: the rulings on PETE's grammar, 7, 12 and 16, and its sample log.
+the contexts in it that have ended, and all faculties that were called before. Source: PETE's rulings 7, 12 and 16.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 
@@ -58,47 +57,46 @@ class _Checks:
 
     def take(self, item: syntax.Item) -> None:
         """Check the next item of the log."""
+        if isinstance(item, syntax.Closing):
+            self._bind([self._frames.pop().context.name])
+            return
+        if self._frames:
+            self._check_parts(item)
+        if isinstance(item, syntax.Opening):
+            self._frames.append(_Frame(item, {syntax.SELF, item.name, *(ref.name for ref in item.refs)}))
+            return
         match item:
-            case syntax.Opening():
-                self._open(item)
-            case syntax.Closing():
-                closed = self._frames.pop().context.name
-                if self._frames:
-                    self._frames[-1].known.add(closed)
-            case syntax.Abbreviation():
-                self._abbreviated(item)
-            case syntax.Instantiation():
-                self._instantiate(item)
             case syntax.Tldr():
                 self._sum_up(item)
             case syntax.Rule():
                 self._rule(item)
             case syntax.Fact(predication) | syntax.Question(predication):
-                self._said([predication])
-                self._frames[-1].known.update(_variables([predication]))
-        if isinstance(item, syntax.Command | syntax.Question):
-            self._data(item)
+                self._bind(_variables([predication]))
+            case syntax.Command(faculty=str(faculty)):
+                self._faculties.add(faculty)
+            case syntax.Abbreviation(name):
+                self._bind([name])
+            case syntax.Instantiation(ref, value):
+                self._bind([ref.name, value.name] if isinstance(value, syntax.Abbreviation) else [ref.name])
 
-    def _instantiate(self, statement: syntax.Instantiation) -> None:
-        if isinstance(statement.value, syntax.Memory):
-            self._address(statement.value)
-        elif isinstance(statement.value, syntax.Abbreviation):
-            self._abbreviated(statement.value)
-        self._frames[-1].known.add(statement.ref.name)
-
-    def _open(self, context: syntax.Opening) -> None:
+    def _bind(self, handles: Iterable[str]) -> None:
+        """Let the innermost open context know handles."""
         if self._frames:
-            self._passed(context)
-        self._frames.append(_Frame(context, {syntax.SELF, context.name, *(ref.name for ref in context.refs)}))
+            self._frames[-1].known.update(handles)
 
-    def _abbreviated(self, item: syntax.Abbreviation) -> None:
-        self._passed(item)
-        self._address(item.memory)
-        self._frames[-1].known.add(item.name)
-
-    def _passed(self, context: syntax.Opening | syntax.Abbreviation) -> None:
-        for ref in context.refs:
-            self._known(ref, f"so the context `{context.name}` cannot be passed it")
+    def _check_parts(self, item: syntax.Item) -> None:
+        """Check the handles that an item uses, its addresses and its values."""
+        consequence = ""
+        for part in syntax.walk(item):
+            match part:
+                case syntax.Opening(name) | syntax.Abbreviation(name):
+                    consequence = f", so the context `{name}` cannot be passed it"
+                case syntax.Ref() if not isinstance(item, syntax.Instantiation) or part is not item.ref:
+                    self._known(part, consequence)
+                case syntax.Memory():
+                    self._address(part)
+                case syntax.Value():
+                    self._value(part)
 
     def _sum_up(self, tldr: syntax.Tldr) -> None:
         frame = self._frames[-1]
@@ -108,7 +106,6 @@ class _Checks:
         frame.tldr = frame.tldr or tldr
 
     def _rule(self, rule: syntax.Rule) -> None:
-        self._said([rule.head, *rule.body])
         bound = set(_variables(rule.body))
         for name, variable in _variables([rule.head]).items():
             if name not in bound:
@@ -117,33 +114,12 @@ class _Checks:
                 self.findings.append(Finding(message, "unbound-variable", variable.span))
                 bound.add(name)
 
-    def _said(self, predications: Iterable[syntax.Predication]) -> None:
-        for one in _leaves(predications):
-            match one:
-                case syntax.Ref():
-                    self._known(one)
-                case syntax.Memory():
-                    self._address(one)
-                case syntax.Value():
-                    self._value(one)
-
-    def _data(self, item: syntax.Command | syntax.Question) -> None:
-        if isinstance(item, syntax.Command):
-            if item.arguments is not None:
-                self._value(item.arguments)
-            if item.faculty is not None:
-                self._faculties.add(item.faculty)
-        if item.feedback is not None:
-            self._value(item.feedback.data)
-
-    def _known(self, ref: syntax.Ref, consequence: str = "") -> None:
+    def _known(self, ref: syntax.Ref, consequence: str) -> None:
         """A handle that its context does not know; it is said once."""
         frame = self._frames[-1]
         if ref.name in frame.known or ref.name in self._faculties:
             return
-        message = f"the context `{frame.context.name}` does not know `&{ref.name}`"
-        if consequence:
-            message += f", {consequence}"
+        message = f"the context `{frame.context.name}` does not know `&{ref.name}`{consequence}"
         if any(ref.name in outer.known for outer in self._frames[:-1]):
             passed = ", ".join(f"&{name}" for name in (*(one.name for one in frame.context.refs), ref.name))
             message += f"; pass it: context {frame.context.name}({passed})"
@@ -172,16 +148,10 @@ class _Checks:
             self.findings.append(Finding(message, "encoding", value.span))
 
 
-def _leaves(predications: Iterable[syntax.Predication]) -> Iterator[syntax.PeteSyntax]:
-    """The subjects and objects of predications, those within abstractions too, in the order of the text."""
-    parts = chain.from_iterable(map(syntax.walk, predications))
-    return (part for part in parts if not isinstance(part, syntax.Predication | syntax.Abstraction))
-
-
 def _variables(predications: Iterable[syntax.Predication]) -> dict[str, syntax.Variable]:
     """The variables in predications by their names, each where it stands first."""
     found: dict[str, syntax.Variable] = {}
-    for one in _leaves(predications):
-        if isinstance(one, syntax.Variable):
-            found.setdefault(one.name, one)
+    for part in chain.from_iterable(map(syntax.walk, predications)):
+        if isinstance(part, syntax.Variable):
+            found.setdefault(part.name, part)
     return found

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import ClassVar
 
 from memorygraph.errors import Source, Span
 from memorygraph.languages.engine.explain import CODE, MAX_WORD, Explainer, Group, Place, describe_found, not_closed
@@ -15,68 +16,62 @@ from memorygraph.languages.pete.syntax import Closing, Item
 _JSON = frozenset({"String", "Number", "Constant", "{", "["})
 _ARGUMENT = _JSON | {"Handle", "Unknown", "Address", "that"}
 _STATEMENT = _ARGUMENT | {"Thought", "Report", "tl;dr", "context", "Note", "Faculty", "Identifier"}
-# Tokens that stand for something larger: where the first ones may come, that may come.
-_GROUPS = (
-    Group({"Thought"}, "a statement", _STATEMENT),
-    Group({"Unknown"}, "a handle, a variable or a value", _ARGUMENT),
-    Group({"Constant"}, "a JSON value", _JSON),
-    Group({"Negator"}, "a predicate", {"Identifier"}),
-    Group({"Address", "Description"}, "`/* … */`, `memory:` with a number, or an abbreviated context", {"context"}),
-    Group({".", "?"}, "`.`, `?` or `if`", {".", "?", "If", "Conjunction"}),
-)
-_NAMES = {
-    "Identifier": "a name",
-    "Handle": "a handle such as `&heat`",
-    "String": "a text in double quotes",
-    "Address": "`memory:` with a number",
-    "Description": "`/* … */`",
-    "Conjunction": "`and`",
-}
 _RULE_ENDS = "a rule ends with a full stop"
-_STATEMENTS = "`@[…]` annotates, and `@faculty, procedure {…}` calls"
-# What is known about what was found, by how it reads.
-_HINTS = tuple(
-    (re.compile(pattern), hint)
-    for pattern, hint in (
-        (r"#", "comments begin with `//`"),
-        (r"```", "write the log alone, without Markdown around it"),
-        (r">>", "feedback stands directly after a command or a question"),
-        ("(?<=n)[\u2019\u2018\u02bc\u00b4`](?=t)", "write a straight apostrophe: doesn't"),
-        (r"\w+n't\b", "write: doesn't, don't or not"),
-        ("[\u201c\u201d\u201e\u00ab\u00bb\u2018\u2019]", "write straight quotes"),
-        (r"'", "texts stand in double quotes"),
-        (r"memory\b", "an address is `memory:` and its number, without blanks: memory:42"),
-        (r"tl\b|TL;DR|tldr\b", "write: tl;dr /* … */"),
-        (rf"[&_@]?(?:{'|'.join(sorted(RESERVED))})\b", "this word means something else, and is no name"),
-        (r"@\[[ \t\r\n]*\]", "an annotation says something: @[time: 12:30]"),
-        (r"@\[", "this `@[` is not closed: its `]` is missing"),
-        (r"@", _STATEMENTS),
-        (r"/\*", "a description stands after `tl;dr`, or after the `=` of a handle"),
-        (r"&(?![A-Za-z])", "a handle is `&` and a name, without blanks: &heat"),
-        (r"!!", "a sensor report begins its statement: !! thermometer 30"),
-        (r"//", "a comment stands between statements"),
-        (r"/(?![/*])", "comments begin with `//`"),
-        (r";", "statements need no `;` between them; remove it"),
-        (r"True\b|False\b|None\b", "JSON has true, false and null"),
-        (r"[+]?\d|\.\d|-", "a number is written as in JSON: 0.5"),
-        ("\ufeff", "remove this byte order mark; it may only stand at the very start"),
-    )
-)
-_FOUND = re.compile(r"[&_@]?[^\W_][\w']*|>>|!!|/\*|//|```")
 _TEXT = re.compile(r'"(?:[^"\\\x00-\x1f]++|\\(?:["\\/bfnrt]|u[0-9A-Fa-f]{4}))*+')
-_PIECE = re.compile(
-    r'"(?:[^"\\]++|\\.)*+"|/\*[^*]*+(?:\*(?!/)[^*]*+)*+\*/|//[^\n]*+|!![^\n]*+|@\[[^\]]*+\]|(?P<bracket>[{}()\[\]])'
-)
 
 
 class PeteExplainer(Explainer):
     """Explains syntax errors in logs."""
 
-    word = _FOUND
-    pieces = _PIECE
-    names = _NAMES
-    groups = _GROUPS
-    hints = _HINTS
+    word = re.compile(r"[&_@]?[^\W_][\w']*|>>|!!|/\*|//|```")
+    pieces = re.compile(
+        r'"(?:[^"\\]++|\\.)*+"|/\*[^*]*+(?:\*(?!/)[^*]*+)*+\*/|//[^\n]*+|!![^\n]*+|@\[[^\]]*+\]|(?P<bracket>[{}()\[\]])'
+    )
+    names: ClassVar[Mapping[str, str]] = {
+        "Identifier": "a name",
+        "Handle": "a handle such as `&heat`",
+        "String": "a text in double quotes",
+        "Address": "`memory:` with a number",
+        "Description": "`/* … */`",
+        "Conjunction": "`and`",
+    }
+    # Tokens that stand for something larger: where the first ones may come, that may come.
+    groups = (
+        Group({"Thought"}, "a statement", _STATEMENT),
+        Group({"Unknown"}, "a handle, a variable or a value", _ARGUMENT),
+        Group({"Constant"}, "a JSON value", _JSON),
+        Group({"Negator"}, "a predicate", {"Identifier"}),
+        Group({"Address", "Description"}, "`/* … */`, `memory:` with a number, or an abbreviated context", {"context"}),
+        Group({".", "?"}, "`.`, `?` or `if`", {".", "?", "If", "Conjunction"}),
+    )
+    # What is known about what was found, by how it reads.
+    hints = tuple(
+        (re.compile(pattern), hint)
+        for pattern, hint in (
+            (r"#", "comments begin with `//`"),
+            (r"```", "write the log alone, without Markdown around it"),
+            (r">>", "feedback stands directly after a command or a question"),
+            ("(?<=n)[\u2019\u2018\u02bc\u00b4`](?=t)", "write a straight apostrophe: doesn't"),
+            (r"\w+n't\b", "write: doesn't, don't or not"),
+            ("[\u201c\u201d\u201e\u00ab\u00bb\u2018\u2019]", "write straight quotes"),
+            (r"'", "texts stand in double quotes"),
+            (r"memory\b", "an address is `memory:` and its number, without blanks: memory:42"),
+            (r"tl\b|TL;DR|tldr\b", "write: tl;dr /* … */"),
+            (rf"[&_@]?(?:{'|'.join(sorted(RESERVED))})\b", "this word means something else, and is no name"),
+            (r"@\[[ \t\r\n]*\]", "an annotation says something: @[time: 12:30]"),
+            (r"@\[", "this `@[` is not closed: its `]` is missing"),
+            (r"@", "`@[…]` annotates, and `@faculty, procedure {…}` calls"),
+            (r"/\*", "a description stands after `tl;dr`, or after the `=` of a handle"),
+            (r"&(?![A-Za-z])", "a handle is `&` and a name, without blanks: &heat"),
+            (r"!!", "a sensor report begins its statement: !! thermometer 30"),
+            (r"//", "a comment stands between statements"),
+            (r"/(?![/*])", "comments begin with `//`"),
+            (r";", "statements need no `;` between them; remove it"),
+            (r"True\b|False\b|None\b", "JSON has true, false and null"),
+            (r"[+]?\d|\.\d|-", "a number is written as in JSON: 0.5"),
+            ("\ufeff", "remove this byte order mark; it may only stand at the very start"),
+        )
+    )
 
     def too_deep(self, place: Place) -> str:
         """Make it flatter, or give a part of it a handle."""
@@ -85,7 +80,23 @@ class PeteExplainer(Explainer):
 
     def explain_special(self, place: Place) -> Finding | None:
         """A text or a description that is not closed."""
-        return explain_unclosed_token(place.text, place.offset)
+        text, offset = place.text, place.offset
+        if text.startswith("/*", offset):
+            if text.find("*/", offset + 2) >= 0:
+                return None
+            message = "this `/*` is not closed: its `*/` is missing"
+            return Finding(message, CODE, Span(offset, offset + 2))
+        begun = _TEXT.match(text, offset)
+        if begun is None or text.startswith('"', begun.end()):
+            return None
+        end = begun.end()
+        if text.startswith("\\", end):
+            escape = text[end : end + 2]
+            known = r"\" \\ \/ \b \f \n \r \t and \u with four digits"
+            message = f"the escape `{shorten(escape)}` is not known; JSON has {known}"
+            return Finding(message, CODE, Span(end, end + 2))
+        message = 'this text is not closed: its second `"` is missing; a line break in it is written `\\n`'
+        return Finding(message, CODE, Span(offset, end))
 
     def hints_for(self, place: Place) -> Iterable[str]:
         """What to do, by the place, or by what was found."""
@@ -117,7 +128,7 @@ def beginning(source: Source, stop: Stopped) -> Finding:
     if offset >= len(text):
         message = "a log begins with a context, and this one is empty; write: context main() {"
         return Finding(message, CODE, Span(max(offset - 1, 0), max(offset, 1)))
-    word = _FOUND.match(text, offset, offset + MAX_WORD)
+    word = PeteExplainer.word.match(text, offset, offset + MAX_WORD)
     found = word[0] if word else text[offset]
     hint = "write the log alone, without Markdown around it" if found == "```" else "write: context main() {"
     message = f"a log begins with a context but {describe_found(found)}; {hint}"
@@ -131,26 +142,6 @@ def outside(source: Source, item: Item, closing: Item) -> Finding:
         return Finding(f"this `}}` closes no context; the outermost one ended at {place}", CODE, item.span)
     message = f"nothing stands after the outermost context, which ended at {place}; remove that `}}`, or what follows"
     return Finding(message, CODE, item.span)
-
-
-def explain_unclosed_token(text: str, offset: int) -> Finding | None:
-    """A text or a description that begins at a place, and does not end."""
-    if text.startswith("/*", offset):
-        if text.find("*/", offset + 2) >= 0:
-            return None
-        message = "this `/*` is not closed: its `*/` is missing"
-        return Finding(message, CODE, Span(offset, offset + 2))
-    begun = _TEXT.match(text, offset)
-    if begun is None or text.startswith('"', begun.end()):
-        return None
-    end = begun.end()
-    if text.startswith("\\", end):
-        escape = text[end : end + 2]
-        known = r"\" \\ \/ \b \f \n \r \t and \u with four digits"
-        message = f"the escape `{shorten(escape)}` is not known; JSON has {known}"
-        return Finding(message, CODE, Span(end, end + 2))
-    message = 'this text is not closed: its second `"` is missing; a line break in it is written `\\n`'
-    return Finding(message, CODE, Span(offset, end))
 
 
 def hint_by_place(expected: set[str], before: str, found: str) -> str:  # noqa: PLR0911 - one for each place

@@ -1,7 +1,6 @@
 """PETE's grammar for the servers of models that can hold a model to one, llama.cpp's among them.
 
-The rules stand in pete.gbnf, since a grammar without priorities needs others than grammar.tx to say the same. Those of
-names are made from the reserved words of grammar.tx.
+The rules stand in pete.gbnf, since a grammar without priorities needs others than grammar.tx; names are derived.
 """
 
 from __future__ import annotations

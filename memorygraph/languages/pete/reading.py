@@ -6,7 +6,7 @@ import re
 
 from memorygraph.errors import MAX_PROBLEMS, Source, Span
 from memorygraph.languages.engine.findings import Finding, find_surrogates, locate_problems
-from memorygraph.languages.engine.machine import Read, Stopped
+from memorygraph.languages.engine.machine import Stopped
 from memorygraph.languages.pete import syntax
 from memorygraph.languages.pete.checks import check_pete
 from memorygraph.languages.pete.errors import beginning, explain, outside
@@ -21,14 +21,10 @@ _NEXT = re.compile(
     re.MULTILINE,
 )
 _CLOSINGS = re.compile(r"(?:\}[ \t\r\n]*+)++")  # of which nobody knows any more what they close
-_HEAD = re.compile(r"context\b[^\n]*\{[ \t\r]*$", re.MULTILINE)
 
 
 def read_pete(text: str, file: str | None = None, *, strict: bool = False) -> syntax.PeteProgram:  # noqa: ARG001 - one dialect
-    """A log, and everything that can be found wrong with it.
-
-    Where the syntax is wrong, its items are those before the first error.
-    """
+    """A log, and everything that is wrong with it; its items are those before the first error of the syntax."""
     source = Source(text.removeprefix("\ufeff"), file)
     items, findings = read_items(source)
     if findings:
@@ -40,17 +36,15 @@ def read_pete(text: str, file: str | None = None, *, strict: bool = False) -> sy
 def read_items(source: Source) -> tuple[tuple[syntax.Item, ...], list[Finding]]:
     """The items before the first error of the syntax, and all such errors."""
     if len(source.text) > MAX_CHARACTERS:
-        message = (
-            f"this log is too large; one has at most {MAX_CHARACTERS:,} characters. Fold what is in closed contexts"
-        )
-        return (), [Finding(message, "program-too-large", Span(0, 1))]
+        message = f"this log is too large; one has at most {MAX_CHARACTERS:,} characters"
+        return (), [Finding(f"{message}. Fold what is in closed contexts", "program-too-large", Span(0, 1))]
     log = _Log(source)
     log.read()
     return tuple(log.items), find_surrogates(source.text) or log.findings
 
 
 class _Log:
-    """Reads the items of a log, and counts its open contexts."""
+    """Reads the items of a log, and counts its open contexts up to the first error."""
 
     def __init__(self, source: Source) -> None:
         self.items: list[syntax.Item] = []
@@ -67,29 +61,27 @@ class _Log:
             position = self._first(first, position or 0)
         while position is not None and position < len(text):
             result = read_item(text, position)
-            if isinstance(result, Read):
-                self._take(result.value)
-                position = result.end
-                if self.findings and (more := _CLOSINGS.match(text, position)):
-                    position = more.end()
-            else:
+            if isinstance(result, Stopped):
                 position = self._after(result, position)
+                continue
+            position = result.end
+            if not self.findings:
+                self._take(result.value)
+            if self.findings and (more := _CLOSINGS.match(text, position)):
+                position = more.end()
 
     def _first(self, stop: Stopped, position: int) -> int | None:
         """A log begins with a context: where reading goes on if it does not."""
         if stop.offset > position:
             return self._after(stop, position)
         self.findings.append(beginning(self._source, stop))
-        self._depth = 1
-        text = self._source.text
-        other = read_item(text, position)
+        other = read_item(self._source.text, position)
         unreadable = isinstance(other, Stopped) and other.offset == position
         return self._resume(position, position) if unreadable else position
 
     def _after(self, stop: Stopped, position: int) -> int | None:
         """Say what is wrong with the item at a position, and where reading goes on."""
         self.findings.append(explain(self._source, stop, position))
-        self._depth += _HEAD.match(self._source.text, position) is not None
         return self._resume(stop.offset, position) if len(self.findings) <= MAX_PROBLEMS else None
 
     def _resume(self, offset: int, position: int) -> int | None:
@@ -102,10 +94,9 @@ class _Log:
         return MACHINE.layout_end(text, following.start()) if following else None
 
     def _take(self, item: syntax.Item) -> None:
-        """Count an item, which may stand where none can; after an error nobody knows."""
-        if not self.findings:
-            if not self._depth and self.items:
-                self.findings.append(outside(self._source, item, self.items[-1]))
-            else:
-                self.items.append(item)
+        """Keep an item, unless the outermost context has ended before it."""
+        if self.items and not self._depth:
+            self.findings.append(outside(self._source, item, self.items[-1]))
+            return
+        self.items.append(item)
         self._depth += isinstance(item, syntax.Opening) - isinstance(item, syntax.Closing)

@@ -11,43 +11,38 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, TypeAlias
 
-from memorygraph.errors import Problem, Source, Span
+from memorygraph.errors import Problem, Source
+from memorygraph.languages.engine.syntax import SyntaxNode
+from memorygraph.languages.pete.lemmas import lemma_of, stem_of
 
 SELF = "I"  # the handle of the one who thinks; it is known in every context
 
 
-@dataclass(frozen=True)
-class PeteSyntax:
+class PeteSyntax(SyntaxNode):
     """A piece of a log and its place in the source."""
 
-    span: Span = field(default=Span(0, 0), compare=False, repr=False, kw_only=True)
 
-
-@dataclass(frozen=True)
 class Ref(PeteSyntax):
     """`&heat`: a handle to a concept."""
 
     name: str
 
 
-@dataclass(frozen=True)
 class Variable(PeteSyntax):
     """`_meat`: what is asked for, which is bound to `&meat`; in a rule, a logic variable."""
 
     name: str
 
 
-@dataclass(frozen=True)
 class Memory(PeteSyntax):
     """`memory:42`: the address of a node."""
 
     address: int
 
 
-@dataclass(frozen=True)
 class Nlp(PeteSyntax):
     """`/* the heat in the lab */`: what is between the signs, to the character."""
 
@@ -63,7 +58,6 @@ class Nlp(PeteSyntax):
         return " ".join(self.text.split())
 
 
-@dataclass(frozen=True)
 class Value(PeteSyntax):
     """A JSON value, as its text: tokens as they were written, `, ` and `: ` between them.
 
@@ -79,21 +73,16 @@ class Value(PeteSyntax):
         return json.loads(self.text)
 
 
-@dataclass(frozen=True)
 class Abstraction(PeteSyntax):
-    """`that P and Q`: a concept of a predication, which does not assert it.
-
-    `conjunctions` stand between the predications: `and`, `or` or `but`.
-    """
+    """`that P and Q`: a concept of a predication, which does not assert it."""
 
     predications: tuple[Predication, ...]
-    conjunctions: tuple[str, ...] = ()
+    conjunctions: tuple[str, ...] = ()  # between the predications: `and`, `or` or `but`
 
 
 Argument: TypeAlias = Value | Ref | Abstraction | Variable | Memory
 
 
-@dataclass(frozen=True)
 class Predication(PeteSyntax):
     """`&travis doesn't like &heat`; `predicate` is the form as written, `negator` what negates it, or None."""
 
@@ -110,26 +99,20 @@ class Predication(PeteSyntax):
     @property
     def lemma(self) -> str:
         """The predicate in its ground form: `like` for `likes`; after doesn't and don't as it is."""
-        from memorygraph.languages.pete.lemmas import lemma_of
-
         return self.predicate if self.negator in {"doesn't", "don't"} else lemma_of(self.predicate)
 
     @property
     def stem(self) -> str:
         """What ids name the predicate by; after doesn't and don't as it is."""
-        from memorygraph.languages.pete.lemmas import stem_of
-
         return self.predicate if self.negator in {"doesn't", "don't"} else stem_of(self.predicate)
 
 
-@dataclass(frozen=True)
 class Feedback(PeteSyntax):
     """`>> {"ok": true}`: what the system answered; an object or an array."""
 
     data: Value
 
 
-@dataclass(frozen=True)
 class Opening(PeteSyntax):
     """`context cool(&heat) {`: a context begins, which is passed these refs."""
 
@@ -137,17 +120,12 @@ class Opening(PeteSyntax):
     refs: tuple[Ref, ...] = ()
 
 
-@dataclass(frozen=True)
 class Closing(PeteSyntax):
     """`}`: the innermost open context ends."""
 
 
-@dataclass(frozen=True)
 class Abbreviation(PeteSyntax):
-    """`context cool(&heat) = memory:42 /* turned the fan on */`: a closed context, its body out of view.
-
-    The text is the context's own tl;dr; it may be absent.
-    """
+    """`context cool(&heat) = memory:42 /* turned the fan on */`: a closed context, its body out of view."""
 
     name: str
     refs: tuple[Ref, ...]
@@ -155,35 +133,30 @@ class Abbreviation(PeteSyntax):
     tldr: Nlp | None = None
 
 
-@dataclass(frozen=True)
 class Tldr(PeteSyntax):
     """`tl;dr /* … */`: what abbreviates the context in its parent."""
 
     text: Nlp
 
 
-@dataclass(frozen=True)
 class Comment(PeteSyntax):
     """`// …`: thinking aloud; the text is the rest of the line after the signs."""
 
     text: str
 
 
-@dataclass(frozen=True)
 class SensorReport(PeteSyntax):
     """`!! thermometer {"temperature": 30}`: the text is the rest of the line after the signs."""
 
     text: str
 
 
-@dataclass(frozen=True)
 class Annotation(PeteSyntax):
     """`@[time: 12:30]`: the text is what is between the brackets, without the blanks around it."""
 
     text: str
 
 
-@dataclass(frozen=True)
 class Instantiation(PeteSyntax):
     """`&heat = /* the heat in the lab */`: a handle for a concept, an address or an abbreviated context."""
 
@@ -191,14 +164,12 @@ class Instantiation(PeteSyntax):
     value: Nlp | Memory | Abbreviation
 
 
-@dataclass(frozen=True)
 class Fact(PeteSyntax):
     """A predication with a full stop: it is so. With a variable in it, it asks instead."""
 
     predication: Predication
 
 
-@dataclass(frozen=True)
 class Question(PeteSyntax):
     """A predication with a question mark, and what the system answered."""
 
@@ -206,7 +177,6 @@ class Question(PeteSyntax):
     feedback: Feedback | None = None
 
 
-@dataclass(frozen=True)
 class Rule(PeteSyntax):
     """`_x eats _y if _x likes _y and _y is 3.`; `conjunctions` stand between the predications of the body."""
 
@@ -215,7 +185,6 @@ class Rule(PeteSyntax):
     conjunctions: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
 class Command(PeteSyntax):
     """`@fan, set {"speed": 2} >> {"ok": true}`: a procedure is called; without a faculty, any that has it answers."""
 

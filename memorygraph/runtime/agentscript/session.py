@@ -16,11 +16,10 @@ from memorygraph.runtime.agentscript.scope import Activation, BlockScope
 from memorygraph.runtime.agentscript.store import AgentRunStore
 from memorygraph.runtime.agentscript.units import Unit, UnitLoader
 from memorygraph.runtime.agentscript.values import AgentValue, require_data
-from memorygraph.runtime.depth import deep_calls
 from memorygraph.runtime.imports import Capability
 from memorygraph.runtime.memories import GraphClient
 from memorygraph.runtime.permissions import Permissions
-from memorygraph.runtime.runs import Listener, Trace
+from memorygraph.runtime.runs import Listener, Trace, deep_calls
 
 NAME = "session"
 MAX_GENERATIONS = 10_000

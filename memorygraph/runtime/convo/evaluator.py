@@ -20,7 +20,7 @@ from memorygraph.runtime.convo.control import BreakSignal, ReturnSignal, Stateme
 from memorygraph.runtime.convo.scope import ConvoScope, Environment
 from memorygraph.runtime.convo.types import ANY, BASIC, ArrayOf, LabelledValue, Struct, StructField, type_of
 from memorygraph.runtime.convo.values import UNDEFINED, ConvoType, join_texts, render_value
-from memorygraph.runtime.depth import deep_calls
+from memorygraph.runtime.runs import deep_calls
 from memorygraph.runtime.values import ValueProblem
 
 Items: TypeAlias = Sequence[syntax.Statement] | Sequence[syntax.Argument]

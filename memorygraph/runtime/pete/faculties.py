@@ -1,7 +1,4 @@
-"""What a model may call from its log: Python callables and tools, each one given to it on purpose.
-
-A failure is an answer like another: it becomes `{"error": …}`, and the log goes on.
-"""
+"""What a model may call from its log: Python callables and tools. A failure is an answer: `{"error": …}`."""
 
 from __future__ import annotations
 

@@ -1,16 +1,14 @@
 """Questions: what is asserted, and what rules infer from it, within bounds.
 
-A goal is asked once, whatever its variables are called, and keeps a table of its answers: asking it again gives
-those, and every later one. So recursive rules end. What no table can go on without is read from the database,
-one query for all the goals that wait.
-
-An answer keeps its proof of the least height, the number of rules that nest in it, and the work goes on in the
-order of heights. A better proof is handed on like a new answer.
+A goal is asked once, whatever its variables are called, and keeps a table of its answers, so that recursive rules end.
+An answer keeps its proof of the least height, the number of rules that nest in it, and the work goes on in the order
+of heights. A better proof is handed on like a new answer.
 """
 
 from __future__ import annotations
 
 import heapq
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
@@ -96,31 +94,23 @@ class PartialProof:
 class GoalTable:
     """A goal that was asked, its answers, and the partial proofs that wait for them.
 
-    `level` is in how many rules the goal is nested at least. A partial proof may want only the answers that fit a
-    narrower goal, so answers and partial proofs are kept by the ends that they can be found by.
+    A partial proof may want only the answers that fit a narrower goal, so both are kept by their ends.
     """
 
     pattern: Pattern
-    level: int
+    level: int  # in how many rules the goal is nested at least
     answers: dict[Pair, FoundProof] = field(default_factory=dict)
     goals: set[GoalTable] = field(default_factory=set)  # that it waits for
     expanded: bool = False
-    _by_end: dict[tuple[str | None, str | None], list[Pair]] = field(default_factory=dict)
+    by_end: dict[tuple[str | None, str | None], list[Pair]] = field(default_factory=lambda: defaultdict(list))
     steps: dict[tuple[str | None, str | None, bool], list[PartialProof]] = field(default_factory=dict)
-
-    def keep(self, pair: Pair, found: FoundProof) -> None:
-        """Keep an answer, or a better proof of it."""
-        if pair not in self.answers:
-            self._by_end.setdefault((pair[0], None), []).append(pair)
-            self._by_end.setdefault((None, pair[1]), []).append(pair)
-        self.answers[pair] = found
 
     def fitting(self, pattern: Pattern) -> Iterable[Pair]:
         """The answers that fit a goal."""
         subject, object_, same, _ = pattern
         if subject is not None and object_ is not None:
             return [(subject, object_)] if (subject, object_) in self.answers else []
-        pairs = self.answers if subject is None and object_ is None else self._by_end.get((subject, object_), ())
+        pairs = self.answers if subject is None and object_ is None else self.by_end.get((subject, object_), ())
         return [pair for pair in pairs if pair[0] == pair[1]] if same else pairs
 
     def waiting(self, pair: Pair) -> Iterator[PartialProof]:
@@ -141,9 +131,6 @@ def ask(run: RunQuery, goal: Goal, *, depth: int = 8, most: int = 100, most_goal
 
     `depth` bounds how deep rules nest in a proof (0: only facts), `most` the answers, `most_goals` how often a goal
     is asked. A goal without variables has one answer without bindings, or none.
-
-    Raises:
-        MemoryGraphError: a stored rule cannot be read.
     """
     knowledge = Knowledge(run, goal, depth + 1)  # one more, to know what the depth leaves out
     search = ProofSearch(knowledge, goal, depth, most, most_goals)
@@ -277,8 +264,11 @@ class ProofSearch:
     def offer(self, table: GoalTable, pair: Pair, found: FoundProof) -> None:
         """Keep an answer if it is new or its proof is less high, and hand it to all that wait for it."""
         former = table.answers.get(pair)
+        if former is None:
+            table.by_end[pair[0], None].append(pair)
+            table.by_end[None, pair[1]].append(pair)
         if former is None or found.height < former.height:
-            table.keep(pair, found)
+            table.answers[pair] = found
             for step in table.waiting(pair):
                 self.hand(step, table, pair)
 

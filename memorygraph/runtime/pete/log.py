@@ -1,7 +1,4 @@
-"""A log as it is kept: contexts in each other, and the entries in them, all to the character; and how contexts fold.
-
-The verbatim texts of all parts in their order are the text of the log, so that to fold is only to print less.
-"""
+"""A log as it is kept: contexts and entries in each other, whose texts in their order are the text of the log."""
 
 from __future__ import annotations
 
@@ -13,35 +10,32 @@ BLANKS = " \t\r\n"
 MAX_TLDR_CHARS = 200
 
 
+def leading_blanks(text: str) -> str:
+    """The blanks that a text begins with."""
+    return text[: len(text) - len(text.lstrip(BLANKS))]
+
+
 @dataclass(frozen=True)
 class LogEntry:
-    """One item of a context that is not a context itself: its kind, and its text with the blanks before it.
-
-    `kind` is the name of its class in lower case (`fact`, `command`, `feedback`, …). `mentions` are the handles in
-    it, `binds` the handles that it binds. `address` is the memory that an abbreviation stands for.
-    """
+    """One item of a context that is not a context itself, with the handles that it mentions and binds."""
 
     index: int
-    kind: str
-    text: str
+    kind: str  # its class in lower case: `fact`, `command`, `feedback`, …
+    text: str  # with the blanks before it
     mentions: frozenset[str] = frozenset()
     binds: frozenset[str] = frozenset()
-    address: int | None = None
 
 
 @dataclass(eq=False)
 class Frame:
-    """A context: `head` is its text up to `{` with the blanks before it, `tail` that of its end, or None if open.
-
-    `index` is its place among the parts of its parent, `refs` are the handles that it was passed.
-    """
+    """A context of a log."""
 
     address: int
     name: str
-    head: str
-    index: int = 0
-    refs: tuple[str, ...] = ()
-    tail: str | None = None
+    head: str  # its text up to `{`, with the blanks before it
+    index: int = 0  # its place among the parts of its parent
+    refs: tuple[str, ...] = ()  # the handles that it was passed
+    tail: str | None = None  # the text of its end; None if it is open
     tldr: str | None = None
     parent: Frame | None = field(default=None, repr=False)
     parts: list[LogEntry | Frame] = field(default_factory=list, repr=False)
@@ -54,7 +48,7 @@ class Frame:
     @property
     def lead(self) -> str:
         """The blanks before it."""
-        return self.head[: len(self.head) - len(self.head.lstrip())]
+        return leading_blanks(self.head)
 
     def walk(self, folded: Collection[int] = ()) -> Iterator[str | Frame]:
         """All texts of it in their order, and in place of their texts the contexts in it that are to be folded."""

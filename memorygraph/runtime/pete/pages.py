@@ -1,7 +1,6 @@
 """Pages: which parts of a context are in view, whole, folded, or replaced by a line, and how large that is.
 
-What is in view is never changed by a byte. It gets only the blank or the line break that the next part needs, so that
-a view is read as the log is.
+What is in view is never changed; it gets only the blank or the line break that the next part needs.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from itertools import islice
 
 from memorygraph.budget import Budget
 from memorygraph.context.tokens import count_tokens
-from memorygraph.runtime.pete.log import BLANKS, Frame, LogEntry
+from memorygraph.runtime.pete.log import BLANKS, Frame, LogEntry, leading_blanks
 
 Measure = Callable[[str], int]
 
@@ -87,16 +86,8 @@ def count_statements(count: int, address: int) -> str:
     return f"{count:,} statement{'' if count == 1 else 's'} of memory:{address}"
 
 
-def leading_blanks(text: str) -> str:
-    """The blanks that a text begins with."""
-    return text[: len(text) - len(text.lstrip(BLANKS))]
-
-
 class Units:
-    """What can be shown of a context or left out: a statement with what answered it, or a context in it.
-
-    It holds only what does not change with the room, so that it is worked out once.
-    """
+    """What can be shown of a context, in any room: its statements with what answered them, and the contexts in it."""
 
     def __init__(self, frame: Frame, measure: Measure, folded: frozenset[int] = frozenset()) -> None:
         self.frame = frame
@@ -169,26 +160,17 @@ def answers(part: LogEntry | Frame, before: LogEntry | Frame) -> bool:
 
 
 class Page:
-    """A context whose head stands, and what is shown of it: whole or folded units, and contexts with pages of theirs.
-
-    `above` is the page it stands on, `place` its unit there, and `inner` the pages on it, by their units. `nearest`
-    is the unit from which on backwards they matter most: the open one, or the end.
-    """
+    """A context whose head stands, and what is shown of it: whole or folded units, and contexts with pages."""
 
     def __init__(self, units: Units, above: Page | None = None, nearest: Frame | None = None) -> None:
-        self.units = units
-        self.above = above
-        self.place = above.unit_of(self.frame) if above else 0
-        self.nearest = self.unit_of(nearest) if nearest else units.count
+        self.frame, self.units = units.frame, units
+        self.above = above  # the page it stands on
+        self.place = above.unit_of(self.frame) if above else 0  # its unit there
+        self.nearest = self.unit_of(nearest) if nearest else units.count  # units matter most from here on backwards
         self.chosen: list[int] = []
         self.whole: set[int] = set()
-        self.inner: dict[int, Page] = {}
+        self.inner: dict[int, Page] = {}  # the pages on it, by their units
         self.tried = 0
-
-    @property
-    def frame(self) -> Frame:
-        """The context."""
-        return self.units.frame
 
     def pages_around(self) -> list[Page]:
         """The pages it stands on, the nearest first."""

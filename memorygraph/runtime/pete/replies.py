@@ -1,12 +1,12 @@
 """Reads what a model writes, piece by piece: what of it continues the log, and where it has to stop.
 
-A model may only say what it thinks and call for something: feedback and sensor reports that it writes are thrown away.
-So is what belongs to no log: a Markdown fence around all of it, and the log itself, said again.
+Thrown away are feedback and sensor reports, a Markdown fence around all of it, and the log itself, said again.
 """
 
 from __future__ import annotations
 
 import re
+from codecs import getincrementaldecoder
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
@@ -14,7 +14,7 @@ from memorygraph.errors import Problem, Source, Span
 from memorygraph.languages.engine.findings import Finding
 from memorygraph.languages.pete.checks import check_pete
 from memorygraph.languages.pete.continuation import ContinuationReader
-from memorygraph.languages.pete.syntax import Closing, Command, Feedback, Item, Opening, Piece, Question, SensorReport
+from memorygraph.languages.pete.syntax import Closing, Command, Feedback, Opening, Piece, Question, SensorReport
 
 REPLY_FILE = "answer"  # the file name that problems give to the text that a model wrote
 MAX_STATEMENT_CHARS = 20_000  # that a model may write without ending a statement
@@ -29,29 +29,25 @@ REPEATED_LOG = "the model repeated the log before it went on; that was thrown aw
 
 HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 FENCE = "```"
-FENCE_END = re.compile(r"\n[ \t]*```")
-PARTIAL_FENCE_END = re.compile(r"\n[ \t]*`{0,2}\Z")
+FENCE_END = re.compile(r"\n[ \t]*(?:```|`{0,2}\Z)")  # or what may be the beginning of it
 # What is wrong with an item in any log. What it means in this log is found out when it is stored.
 CODES_WITHOUT_CONTEXT = frozenset({"invalid-number", "encoding", "unbound-variable"})
 
 
 @dataclass(frozen=True)
 class PeteReply:
-    """What counts of a reply; it ends at the first thing that the system has to answer.
-
-    `ends` are the places in `text` where the pieces end.
-    """
+    """What counts of a reply; it ends at the first thing that the system has to answer."""
 
     pieces: tuple[Piece, ...]
-    ends: tuple[int, ...]
+    ends: tuple[int, ...]  # where the pieces end in the text
     text: str
     problem: Problem | None
     warnings: tuple[str, ...]
 
-    def problem_at(self, number: int, message: str, code: str, span: Span) -> Problem:
+    def problem_at(self, number: int, mistake: Finding) -> Problem:
         """What is wrong with a piece, at its place in what the model wrote."""
         end = self.ends[number]
-        return locate_in_reply(self.text[:end], message, code, span, end - self.pieces[number].item.span.end)
+        return locate_in_reply(self.text[:end], mistake, end - self.pieces[number].item.span.end)
 
 
 class ReplyReader:
@@ -115,33 +111,30 @@ class ReplyReader:
         shown = replace(problem, file=REPLY_FILE) if problem else None
         return PeteReply(tuple(self._kept), tuple(self._ends), "".join(self._text), shown, tuple(self._warnings))
 
-    def keep(self, pieces: Iterable[tuple[Item | Feedback, str]]) -> None:
+    def keep(self, pieces: Iterable[Piece]) -> None:
         """Keep what a model may write, up to the first thing that is wrong or that the system has to answer."""
-        for item, text in pieces:
+        for piece in pieces:
+            item, text = piece
             self._text.append(text)
             self._length += len(text)
             if isinstance(item, Feedback | SensorReport):
                 self.warn(FORGED_FEEDBACK if isinstance(item, Feedback) else FORGED_REPORT)
+            elif self._stopped:
                 continue
-            if self._stopped:
-                continue
-            piece = Piece(item, text)
-            wrong = find_mistake(piece)
-            if wrong is None:
+            elif wrong := find_mistake(piece):
+                self._problem = locate_in_reply("".join(self._text), wrong, self._length - item.span.end)
+                self._stopped = True
+            else:
                 self._kept.append(piece)
                 self._ends.append(self._length)
                 self._stopped = isinstance(item, Command | Question)
-            else:
-                shift = self._length - item.span.end
-                self._problem = locate_in_reply("".join(self._text), wrong.message, wrong.code, wrong.span, shift)
-                self._stopped = True
 
     def fail_at_rest(self, message: str, code: str) -> None:
         """Note a problem where the text begins that is not read yet."""
         text = "".join(self._text) + self._reader.rest
         start = len(text) - len(text[self._length :].lstrip())
         if start < len(text):
-            self._problem = locate_in_reply(text, message, code, Span(start, start + 1))
+            self._problem = locate_in_reply(text, Finding(message, code, Span(start, start + 1)))
 
     def is_after_the_end(self) -> bool:
         """Whether the model goes on after the end of the log, where nothing can be; it is warned of."""
@@ -164,15 +157,13 @@ class ReplyUnwrapper:
         self._seen = seen.strip()
         self._begun = self._said = False
         self._fenced = False
-        self._half = ""
         self._held = ""
+        # Some endpoints send the halves of a character by themselves.
+        self._decoder = getincrementaldecoder("utf-16-le")("replace")
 
     def feed(self, text: str) -> str:
         """Take more of the reply, and return what is certainly a part of the continuation."""
-        text, self._half = self._half + text, ""
-        if text and "\ud800" <= text[-1] <= "\udbff":  # some endpoints send the halves of a character by themselves
-            text, self._half = text[:-1], text[-1]
-        self._held += join_halves(text)
+        self._held += self._decoder.decode(text.encode("utf-16-le", "surrogatepass"))
         if not self._begun:
             self.skip_fence()
         if self._begun and not self._said:
@@ -187,8 +178,7 @@ class ReplyUnwrapper:
 
     def finish(self) -> str:
         """Return what was held back when the reply ended."""
-        rest, self._held = self._held + ("\ufffd" if self._half else ""), ""
-        return "" if self.ended else rest
+        return "" if self.ended else self._held + self._decoder.decode(b"", final=True)
 
     def skip_fence(self) -> None:
         """Take away the line that opens a fence, once it is clear whether there is one."""
@@ -206,17 +196,12 @@ class ReplyUnwrapper:
     def take_body(self) -> str:
         """Return what is held, up to the end of the fence, or what may be the beginning of it."""
         text, self._held = self._held, ""
-        if not self._fenced:
-            return text
         if self.ended:
             return ""
-        end = FENCE_END.search(text)
+        end = FENCE_END.search(text) if self._fenced else None
         if end:
-            self.ended = True
-            return text[: end.start()]
-        maybe = PARTIAL_FENCE_END.search(text)
-        if maybe:
-            text, self._held = text[: maybe.start()], text[maybe.start() :]
+            self.ended = end[0].endswith(FENCE)
+            text, self._held = text[: end.start()], text[end.start() :]
         return text
 
 
@@ -239,6 +224,7 @@ def find_mistake(piece: Piece) -> Finding | None:
     return next((found for found in findings if found.code in CODES_WITHOUT_CONTEXT), None)
 
 
-def locate_in_reply(text: str, message: str, code: str, span: Span, shift: int = 0) -> Problem:
+def locate_in_reply(text: str, finding: Finding, shift: int = 0) -> Problem:
     """Make a problem at a place of what the model wrote."""
-    return Source(text, REPLY_FILE).problem(message, code, Span(span.start + shift, span.end + shift))
+    start, end = finding.span
+    return Source(text, REPLY_FILE).problem(finding.message, finding.code, Span(start + shift, end + shift))

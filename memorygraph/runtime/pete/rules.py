@@ -1,7 +1,4 @@
-"""Rules as questions use them, and what questions read: rules, facts and names of one namespace.
-
-The variables of a rule are places, so that each use of it has variables of its own.
-"""
+"""Rules as questions use them, with places for variables; and what questions read: rules, facts and names."""
 
 from __future__ import annotations
 

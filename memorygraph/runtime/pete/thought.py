@@ -1,10 +1,7 @@
 """A thought: a log that a model continues, step by step, with what it may call and what it senses.
 
-One step shows the model what fits of the log, lets it write until it calls for something or has no more to say,
-stores what it wrote, and lets the system answer. Nothing is kept in between but what is stored, so that a thought
-goes on after a crash, in another process, or when another writer has added to it.
-
-Source: the grammar of PETE; only the system writes `>>` and `!!`.
+Nothing is kept between steps but what is stored, so that a thought goes on after a crash, in another process, or when
+another writer has added to it. Only the system writes `>>` and `!!`.
 """
 
 from __future__ import annotations
@@ -39,10 +36,7 @@ ADDRESS = re.compile(r"memory:([0-9]+)")
 
 @dataclass(frozen=True)
 class Thinking:
-    """A run of several steps; `ended` says why it ended: `closed`, `idle`, `stuck` or `max_steps`.
-
-    It is stuck where the model's text could not be read in all its attempts.
-    """
+    """A run of several steps; `ended` says why it ended: `closed`, `idle`, `stuck` (unreadable) or `max_steps`."""
 
     steps: tuple[PeteStep, ...] = ()
     ended: str = "max_steps"
@@ -103,11 +97,7 @@ class Thought:
         return root if self._address is None else find_frame(root, self._address)
 
     def render(
-        self,
-        budget: str | Budget | None = None,
-        *,
-        folded: Collection[int] = (),
-        unfolded: Collection[int] = (),
+        self, budget: str | Budget | None = None, *, folded: Collection[int] = (), unfolded: Collection[int] = ()
     ) -> View:
         """View what fits a budget, with the rest folded or left out; without a budget, the whole text.
 

@@ -16,12 +16,11 @@ from memorygraph.llm.completion import Completion, answers_of, call_of
 from memorygraph.llm.model import OpenAIModel
 from memorygraph.messages.recorder import Recorder
 from memorygraph.query import Query
-from memorygraph.runtime.pete.appending import UnfitPiece
 from memorygraph.runtime.pete.faculties import Faculties, Faculty
 from memorygraph.runtime.pete.inference import Answers, explain_proof
 from memorygraph.runtime.pete.log import Frame
 from memorygraph.runtime.pete.replies import PeteReply, ReplyReader, join_halves
-from memorygraph.runtime.pete.store import LogStore, make_feedback
+from memorygraph.runtime.pete.store import LogStore, UnfitPiece, make_feedback
 from memorygraph.runtime.pete.views import View
 
 ANSWERED_ELSEWHERE = "another process has answered the command meanwhile, and that answer stands in the log"
@@ -164,9 +163,7 @@ class TurnTaker:
         try:
             noted = self.store.append(log, pieces, stack=stack, live=True, answered=answer_question, closing=(joined,))
         except UnfitPiece as unfit:
-            mistake = unfit.mistakes[0]
-            located = reply.problem_at(unfit.number, mistake.message, mistake.code, mistake.span)
-            turn = replace(turn, problems=(located,))
+            turn = replace(turn, problems=(reply.problem_at(unfit.number, unfit.mistakes[0]),))
             pieces = pieces[: unfit.number]
             noted = self.store.append(log, pieces, stack=stack, live=True, closing=(joined,))
         written = "".join(piece.text for piece in pieces)

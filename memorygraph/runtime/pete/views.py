@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple
 
 from memorygraph.budget import Budget
 from memorygraph.context.clipping import Strategy
@@ -42,9 +43,8 @@ NOT_UNFOLDED = "it was to be unfolded, and has no room"
 class View:
     """What of a log is in view: the text that a model sees, and the trace of how it came about.
 
-    Each context has an item of its own, with what is shown of the context, without the contexts in it that have items
-    themselves; so the items' texts and sizes together are those of the view. The original size of a context counts the
-    contexts that are out of view with its statements.
+    Each context in view has an item of its own, so that the items' texts together are that of the view. The original
+    size of a context counts the contexts that are out of view with its statements.
     """
 
     text: str
@@ -72,8 +72,7 @@ class View:
         }
 
 
-@dataclass(frozen=True)
-class HiddenRun:
+class HiddenRun(NamedTuple):
     """Parts of a context that are out of view."""
 
     frame: Frame
@@ -98,16 +97,11 @@ class ShownContext:
 
     def measure_original(self, measure: Measure) -> int:
         """Measure it as it is in the log, without the contexts in it that are in view themselves."""
-        frame = self.frame
         if self.page is None:
-            return measure_texts(frame.texts(), measure)
-        own = (part.text for part in frame.parts if isinstance(part, LogEntry))
-        hidden = (part for run in self.runs for part in run.parts if isinstance(part, Frame))
-        return (
-            self.page.borders
-            + measure_texts(own, measure)
-            + sum(measure_texts(part.texts(), measure) for part in hidden)
-        )
+            return measure_texts(self.frame.texts(), measure)
+        own = (part.text for part in self.frame.parts if isinstance(part, LogEntry))
+        hidden = (part.texts() for run in self.runs for part in run.parts if isinstance(part, Frame))
+        return self.page.borders + sum(measure_texts(texts, measure) for texts in (own, *hidden))
 
     def as_item(self, index: int, budget: Budget | None) -> ContextItem:
         """The context in the trace."""
@@ -132,26 +126,22 @@ class ShownContext:
 class Sheet:
     """All texts in view in their order, and each context in view."""
 
-    texts: list[str] = field(default_factory=list)
-    contexts: list[ShownContext] = field(default_factory=list)
+    texts: list[str]
+    contexts: list[ShownContext]
 
     @classmethod
     def of(cls, page: Page) -> Sheet:
         """What the outermost page shows; not recursive, for a log can nest deeper than Python's calls."""
-        sheet = cls()
-        stack: list[tuple[ShownContext, Iterator[ShownPiece]]] = []
-        opened: Page | None = page
-        while stack or opened:
-            if opened is not None:
-                sheet.contexts.append(ShownContext(opened.frame, opened))
-                stack.append((sheet.contexts[-1], split_page(opened)))
-                opened = None
+        sheet = cls([], [ShownContext(page.frame, page)])
+        stack = [(sheet.contexts[0], split_page(page))]
+        while stack:
             shown, pieces = stack[-1]
             piece = next(pieces, None)
             if piece is None:
                 stack.pop()
             elif isinstance(piece, Page):
-                opened = piece
+                sheet.contexts.append(ShownContext(piece.frame, piece))
+                stack.append((sheet.contexts[-1], split_page(piece)))
             elif isinstance(piece, ShownContext):
                 sheet.contexts.append(piece)
                 sheet.texts += piece.texts
@@ -163,18 +153,16 @@ class Sheet:
                 sheet.texts.append(piece)
         return sheet
 
-    @property
+    @cached_property
     def text(self) -> str:
         """The text in view."""
         return "".join(self.texts)
 
     def as_view(self, budget: Budget | None, wishes: Wishes) -> View:
         """Make the view, with its trace."""
-        in_tokens = budget is not None and budget.in_tokens
-        text = self.text
         items = (shown.as_item(index, budget) for index, shown in enumerate(self.contexts))
-        size = count_tokens(text) if in_tokens else len(text)
-        return View(text, tuple(items), tuple(self.find_unused(budget, wishes)), size, budget)
+        size = count_tokens(self.text) if budget is not None and budget.in_tokens else len(self.text)
+        return View(self.text, tuple(items), tuple(self.find_unused(budget, wishes)), size, budget)
 
     def find_unused(self, budget: Budget | None, wishes: Wishes) -> Iterator[Unused]:
         """Find what is folded or out of view, and why."""
@@ -308,11 +296,9 @@ class ViewPlanner:
         return measure_texts(texts, count_tokens_once, most) <= most and count_tokens("".join(texts)) <= budget.limit
 
     def fit(self, budget: Budget, smallest: Room) -> Room:
-        """Find the room that shows most of the log within the budget.
-
-        The sizes of the parts come to a little more or less than that of the whole, in tokens. So the room is made
-        larger once by as much, or smaller until all fits.
-        """
+        """Find the room that shows most of the log within the budget."""
+        # In tokens, the sizes of the parts come to a little more or less than that of the whole. So the room is made
+        # larger once by as much, or smaller until all fits.
         if smallest.used > budget.limit and self.measure_room(smallest) > budget.limit:
             return smallest
         best: Room | None = None

@@ -17,8 +17,7 @@ from memorygraph.compiler.pete.state import pieces_of
 from memorygraph.graph.connection import Connection
 from memorygraph.languages import parse
 from memorygraph.languages.pete.syntax import Comment, PeteProgram, Piece
-from memorygraph.runtime.pete.appending import UnfitPiece
-from memorygraph.runtime.pete.store import LogStore
+from memorygraph.runtime.pete.store import LogStore, UnfitPiece
 from tests.conftest import empty_namespace
 from tests.examples import examples
 from tests.runtime.pete.loadable import loadable
