@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from memorygraph.cli import output
-from memorygraph.cli.settings import Settings
+from memorygraph.cli.server import embedded_server
+from memorygraph.cli.settings import Settings, combine
 from memorygraph.errors import ScriptError
 from memorygraph.languages import LANGUAGES, Script, language_of, parse
 from memorygraph.scripts import STANDARD_INPUT, read_script
@@ -20,17 +21,17 @@ if TYPE_CHECKING:
     from memorygraph.query import Query
 
 
-_files = click.argument("files", nargs=-1, required=True, metavar="FILE...")
-_language = click.option(
-    "--language", type=click.Choice(list(LANGUAGES)), help="The language, where the extension does not tell."
+script_options = combine(
+    click.argument("files", nargs=-1, required=True, metavar="FILE..."),
+    click.option(
+        "--language", type=click.Choice(list(LANGUAGES)), help="The language, where the extension does not tell."
+    ),
+    click.option("--strict", is_flag=True, help="Accept only the language's original, narrow grammar."),
 )
-_strict = click.option("--strict", is_flag=True, help="Accept only the language's original, narrow grammar.")
 
 
 @click.command("load")
-@_files
-@_language
-@_strict
+@script_options
 @click.option("--dry-run", is_flag=True, help="Do everything, report it, and roll back.")
 @click.option("--show-cypher", is_flag=True, help="Print the Cypher that would run, and change nothing.")
 @click.option(
@@ -90,9 +91,7 @@ def load_command(
 
 
 @click.command("check")
-@_files
-@_language
-@_strict
+@script_options
 @output.json_option
 def check_command(*, files: tuple[str, ...], language: str | None, strict: bool) -> None:
     """Find what is wrong in scripts, without a database.
@@ -141,9 +140,7 @@ def print_reports(settings: Settings, graph: MemoryGraph, reports: list[LoadRepo
     if dry_run:
         output.say("a dry run: nothing was stored")
     elif settings.embedded:
-        from memorygraph.server.embedded import EmbeddedServer
-
-        click.echo(f"see it in Neo4j Browser: {EmbeddedServer().status().browser_url}")
+        click.echo(f"see it in Neo4j Browser: {embedded_server().status().browser_url}")
     else:
         output.say(f"stored in namespace {graph.namespace} of {graph.connection.uri}")
 

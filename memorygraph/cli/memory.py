@@ -9,13 +9,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from memorygraph.cli import output
-from memorygraph.cli.settings import Settings, report_from_graph
+from memorygraph.cli.settings import Settings, combine, report_from_graph
 from memorygraph.errors import MemoryGraphError
 from memorygraph.scripts import STANDARD_INPUT, read_script
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from memorygraph.client import MemoryGraph
     from memorygraph.graph.loads import LoadReport
     from memorygraph.memory.chat import Chat, ChatTurn
@@ -80,23 +78,20 @@ def evaluate_command(graph: MemoryGraph, *, folder: str, facts: bool) -> None:
     output.print_table(("questions", "count", "recall@5", "recall@10", "recall@20"), rows)
 
 
-def asking_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options of the commands that ask a model."""
-    for option in (
-        click.option(
-            "--budget", default="2k", metavar="2k|500t", help="What is recalled for the model, in characters or tokens."
-        ),
-        click.option(
-            "--attempts",
-            type=click.IntRange(min=1),
-            default=3,
-            metavar="N",
-            help="How often the model may write a program, until it is right.",
-        ),
-        click.option("--model", metavar="NAME|URI", help="The model to ask [MEMORYGRAPH_MODEL]."),
-    ):
-        command = option(command)
-    return command
+# What the commands take that ask a model.
+asking_options = combine(
+    click.option("--model", metavar="NAME|URI", help="The model to ask [MEMORYGRAPH_MODEL]."),
+    click.option(
+        "--attempts",
+        type=click.IntRange(min=1),
+        default=3,
+        metavar="N",
+        help="How often the model may write a program, until it is right.",
+    ),
+    click.option(
+        "--budget", default="2k", metavar="2k|500t", help="What is recalled for the model, in characters or tokens."
+    ),
+)
 
 
 @click.command("remember")

@@ -11,11 +11,11 @@ import click
 
 from memorygraph.cli import output
 from memorygraph.cli.programs import allow_host_option, allow_tool_option, parse_json_argument, split_pair
-from memorygraph.cli.settings import pass_graph, report_from_graph
+from memorygraph.cli.settings import combine, pass_graph, report_from_graph
 from memorygraph.errors import MemoryGraphError, ModelError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from memorygraph.client import MemoryGraph
     from memorygraph.runtime.pete.turn import PeteStep
@@ -98,35 +98,29 @@ def sense_pete_command(graph: MemoryGraph, *, name: str, sensor: str, value: str
     output.say(f"reported to {name}")
 
 
-def thinking_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options of the commands that ask a model."""
-    for option in (
-        output.json_option,
-        allow_host_option,
-        allow_tool_option,
-        click.option("--max-tokens", type=click.IntRange(min=1), metavar="N", help="What the model may write at once."),
-        click.option(
-            "--grammar",
-            type=click.Choice(["auto", "llama", "vllm", "none"]),
-            default="auto",
-            help="How the endpoint takes a grammar.",
-        ),
-        click.option("--attempts", type=click.IntRange(min=1), default=3, metavar="N"),
-        click.option(
-            "--faculty", "faculties", multiple=True, metavar="NAME=URI", help="A tool that the model may call."
-        ),
-        click.option("--sense", "reports", multiple=True, metavar="NAME=JSON", help="What a sensor reports before."),
-        click.option("--budget", default="12k", metavar="2k|500t", help="What the model sees."),
-        click.option("--model", metavar="NAME", help="The model [MEMORYGRAPH_MODEL]."),
-        click.argument("name"),
-    ):
-        command = option(command)
-    return command
+# What the commands take that let a model think.
+thinking_options = combine(
+    click.argument("name"),
+    click.option("--model", metavar="NAME", help="The model [MEMORYGRAPH_MODEL]."),
+    click.option("--budget", default="12k", metavar="2k|500t", help="What the model sees."),
+    click.option("--sense", "reports", multiple=True, metavar="NAME=JSON", help="What a sensor reports before."),
+    click.option("--faculty", "faculties", multiple=True, metavar="NAME=URI", help="A tool that the model may call."),
+    click.option("--attempts", type=click.IntRange(min=1), default=3, metavar="N"),
+    click.option(
+        "--grammar",
+        type=click.Choice(["auto", "llama", "vllm", "none"]),
+        default="auto",
+        help="How the endpoint takes a grammar.",
+    ),
+    click.option("--max-tokens", type=click.IntRange(min=1), metavar="N", help="What the model may write at once."),
+    allow_tool_option,
+    allow_host_option,
+    report_from_graph,
+)
 
 
 @pete_command.command("step")
 @thinking_options
-@pass_graph
 def step_pete_command(graph: MemoryGraph, /, **options: Any) -> None:
     """Let a model continue a log once: up to a command, a question, or the end of what it has to say.
 
@@ -138,7 +132,6 @@ def step_pete_command(graph: MemoryGraph, /, **options: Any) -> None:
 @pete_command.command("run")
 @click.option("--max-steps", type=click.IntRange(min=1), default=10, metavar="N")
 @thinking_options
-@pass_graph
 def run_pete_command(graph: MemoryGraph, /, *, max_steps: int, **options: Any) -> None:
     """Let a model continue a log until it is closed, nothing more comes, or so many steps are done."""
     continue_thought(graph, max_steps, **options)

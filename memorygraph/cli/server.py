@@ -39,9 +39,7 @@ def up_command() -> None:
 @output.json_option
 def down_command() -> None:
     """Stop the embedded Neo4j, and wait until it has stopped."""
-    from memorygraph.server.embedded import EmbeddedServer
-
-    stopped = EmbeddedServer().down()
+    stopped = embedded_server().down()
     if output.wants_json():
         output.print_json({"stopped": stopped})
     else:
@@ -55,9 +53,7 @@ def status_command() -> None:
 
     The password file holds the password and nothing else.
     """
-    from memorygraph.server.embedded import EmbeddedServer
-
-    print_status(EmbeddedServer().status())
+    print_status(embedded_server().status())
 
 
 @click.command("doctor")
@@ -72,11 +68,10 @@ def doctor_command(context: click.Context) -> None:
     from memorygraph.client import login
     from memorygraph.memory.doctor import examine_models
     from memorygraph.server.doctor import Database, examine
-    from memorygraph.server.embedded import EmbeddedServer
     from memorygraph.server.findings import known_secrets
 
     settings: Settings = context.obj
-    server = EmbeddedServer()
+    server = embedded_server()
     embedded_password = None
     with suppress(OSError):
         embedded_password = server.password_file.read_text("utf-8", "replace")
@@ -128,13 +123,11 @@ def browser_command(
     """
     import webbrowser
 
-    from memorygraph.server.embedded import EmbeddedServer
-
     if queries:
         print_saved_queries()
         return
     query = saved_query_address(saved_query, parameters, settings)
-    server = EmbeddedServer()
+    server = embedded_server()
     where = start_embedded(server)
     url = f"{where.browser_url}{query}"
     login = {"url": url, "username": where.username, "password_file": where.password_file}
@@ -186,16 +179,21 @@ def restore_command(settings: Settings, *, file: Path, force: bool) -> None:
     print_backup(done, "Neo4j runs with the graph of")
 
 
-def require_embedded(settings: Settings) -> EmbeddedServer:
-    """The embedded server."""
+def embedded_server() -> EmbeddedServer:
+    """The embedded server of this user's home, running or not."""
     from memorygraph.server.embedded import EmbeddedServer
 
+    return EmbeddedServer()
+
+
+def require_embedded(settings: Settings) -> EmbeddedServer:
+    """The embedded server, where the settings name no other one."""
     if not settings.embedded:
         raise MemoryGraphError(
             "backup and restore are for the embedded Neo4j, and NEO4J_URI or --uri names another server: use what "
             "that server has for it (`neo4j-admin database dump` and `load`), or leave NEO4J_URI and --uri out"
         )
-    return EmbeddedServer()
+    return embedded_server()
 
 
 def print_backup(done: BackupReport, what: str) -> None:
@@ -271,9 +269,7 @@ def saved_query_address(name: str | None, parameters: tuple[str, ...], settings:
 
 def start_embedded(server: EmbeddedServer | None = None) -> ServerStatus:
     """Have the embedded server running, saying on stderr what takes its time."""
-    from memorygraph.server.embedded import EmbeddedServer
-
-    server = server or EmbeddedServer()
+    server = server or embedded_server()
     found = server.status()
     if found.running:
         return found

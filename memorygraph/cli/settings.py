@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import wraps
+from functools import reduce, wraps
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
@@ -52,6 +52,14 @@ class Settings(NamedTuple):
             yield graph
 
 
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+def combine(*decorators: Decorator) -> Decorator:
+    """Make one decorator of several, in the order in which they would stand above a command."""
+    return lambda command: reduce(lambda decorated, decorate: decorate(decorated), reversed(decorators), command)
+
+
 def pass_graph(command: Callable[..., None]) -> Callable[..., None]:
     """Connect to the graph while a command runs, and give it the client."""
 
@@ -63,6 +71,5 @@ def pass_graph(command: Callable[..., None]) -> Callable[..., None]:
     return connected
 
 
-def report_from_graph(command: Callable[..., None]) -> Callable[..., None]:
-    """Connect to the graph while a command runs, and give it the option --json too."""
-    return output.json_option(pass_graph(command))
+# A command that works on the graph and prints a report also takes --json.
+report_from_graph = combine(output.json_option, pass_graph)

@@ -277,9 +277,6 @@ def grammar_field(model: OpenAIModel, endpoint: str = "auto") -> str | None:
     """Return the field in which a model's endpoint takes a grammar that it holds the model to; None where it cannot.
 
     `endpoint` is `llama`, `vllm`, `none`, or `auto`: then the endpoint's list of models says which it is.
-
-    >>> grammar_field(OpenAIModel("any", "http://localhost:1/v1"), "llama")
-    'grammar'
     """
     if endpoint == "none":
         return None

@@ -158,13 +158,7 @@ _DECODER = json.JSONDecoder(parse_constant=refuse_non_json)
 
 
 def documents(text: str, *, lists: bool = False) -> Iterator[Any]:
-    r"""Yield the values that a text holds as JSON, the likeliest first; lists in prose only where `lists` are wanted.
-
-    >>> next(documents('Sure:\n```json\n{"ok": true}\n```'))
-    {'ok': True}
-    >>> list(documents("I cannot"))
-    []
-    """
+    """Yield the values that a text holds as JSON, the likeliest first; lists in prose only where `lists` are wanted."""
     candidates = [text]
     for part in text.split(_FENCE)[1::2]:
         # Without and with what may be the name of its language.

@@ -134,10 +134,6 @@ class EntityPlan:
             more = len(missing) - MAX_MISSING
             raise NotFoundError(f"{told}; and {more} more" if more > 0 else told)
 
-    def edges(self) -> list[str]:
-        """The ids of the edges in this plan."""
-        return [row["edge"] for row in self.rows.observations] + [row["id"] for row in self.rows.relations]
-
 
 # Plans a write, and returns the function that reports what was stored.
 PlanBuilder: TypeAlias = Callable[[EntityPlan], Callable[[StoredWrite], Result]]
@@ -155,7 +151,7 @@ def store_plan(
             plan = EntityPlan(opened, salts)
             report = build(plan)
             if opened.applied:
-                before = writer.stored_before(transaction, opened, plan.edges())
+                before = writer.stored_before(transaction, opened, plan.rows)
                 raise Abandon(report(StoredWrite(before, opened.applied["revision"], load)))
             new = writer.store(transaction, opened, load, plan.rows, about) if plan.rows else frozenset[int]()
             if not new and not plan.rows.entities:
@@ -237,7 +233,8 @@ class Entities:
                 created, outcomes = [], []
                 for relation, index in zip(relations, indexes, strict=True):
                     new = index in stored.indexes
-                    created += [relation] if new else []
+                    if new:
+                        created.append(relation)
                     word = "created" if new else "exists"
                     outcomes.append(RelationOutcome.model_validate({**relation.as_dict(), "outcome": word}))
                 return CreatedRelations(created, outcomes)

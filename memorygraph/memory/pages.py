@@ -38,13 +38,7 @@ _PART = re.compile("(?P<before>(?<=[ \\t\\n]))?(?P<part>[A-Za-z0-9]+)(?P<after>(
 
 
 def as_json(value: Any) -> str:
-    r"""A value as readable JSON; no text in it breaks a line, so that none can pretend to be another part.
-
-    >>> print(as_json({"a": "1\n2"}))
-    {
-      "a": "1\n2"
-    }
-    """
+    """A value as readable JSON; no text in it breaks a line, so that none can pretend to be another part."""
     return json.dumps(value, indent=2, ensure_ascii=False).translate(_BREAKS)
 
 
@@ -269,11 +263,7 @@ def search_queries(namespace: Namespace, text: str) -> Iterator[dict[str, str]]:
 
 
 def search_terms(text: str) -> list[str]:
-    """The Lucene terms of the parts of a text that any text containing it has, the longest first.
-
-    >>> search_terms("mine tea le")
-    ['*mine', '"tea"', 'le*']
-    """
+    """The Lucene terms of the parts of a text that any text containing it has, the longest first."""
     found: dict[tuple[str, str], str] = {}
     for match in _PART.finditer(text.lower()):
         part = match["part"][:MAX_PART_CHARACTERS]

@@ -89,14 +89,11 @@ class FencedBlock:
 
 @dataclass(frozen=True)
 class ParsedAnswer:
-    """The text and the program of an answer; a program without statements remembers nothing.
-
-    `problems` says why there is no telling which part is the program.
-    """
+    """The text and the program of an answer; a program without statements remembers nothing."""
 
     text: str
     program: str
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[Problem, ...] = ()  # why there is no telling which part is the program
 
 
 def blocks_of(text: str) -> list[FencedBlock]:

@@ -189,12 +189,7 @@ def source_of(ways: Sequence[str] | None, edges: Sequence[Mapping[str, Any]]) ->
 
 
 def heaviest_verb(edges: Sequence[Mapping[str, Any]]) -> str | None:
-    """The verb of the heaviest edge, or None for a message that a node was learnt from.
-
-    >>> heaviest_verb([{"verb": "saw", "weight": 0.1}, {"verb": "wrote", "weight": 0.9}])
-    'wrote'
-    >>> heaviest_verb([{"verb": None, "weight": None}])
-    """
+    """The verb of the heaviest edge, or None for a message that a node was learnt from."""
     named = [edge for edge in edges if edge["verb"] is not None]
     return max(named, key=lambda edge: (edge["weight"], edge["verb"]))["verb"] if named else None
 
@@ -236,15 +231,7 @@ class Passage(NamedTuple):
 
 
 def fit_passages(passages: Iterable[Passage], budget: Budget | None) -> tuple[ContextItem, ...]:
-    """The items of a context within a budget, labels included: the first ones whole, and only the last clipped.
-
-    >>> items = fit_passages([Passage("a", "node a", "one two"), Passage("b", "node b", "three")], Budget.parse("35"))
-    >>> print(render_items(items))
-    [0] node a:
-    one two
-    [1] node b:
-    thr
-    """
+    """The items of a context within a budget, labels included: the first ones whole, and only the last clipped."""
     items: list[ContextItem] = []
     left = 0 if budget is None else budget.limit
     for passage in passages:

@@ -195,14 +195,7 @@ def parse_item(line: str) -> Entity | Relation:
 
 
 def explain_validation_error(error: ValidationError) -> str:
-    """The errors of a validation, in one line.
-
-    >>> try:
-    ...     Relation.model_validate({"from": "a", "to": ""})
-    ... except ValidationError as error:
-    ...     print(explain_validation_error(error))
-    to: String should have at least 1 character; relationType: Field required
-    """
+    """The errors of a validation, in one line."""
     found = error.errors(include_url=False, include_input=False, include_context=False)
     shown = [f"{'.'.join(map(str, each['loc']))}: {each['msg']}" if each["loc"] else each["msg"] for each in found[:20]]
     return "; ".join(shown + ([f"and {len(found) - 20} more"] if len(found) > 20 else []))

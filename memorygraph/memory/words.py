@@ -1,12 +1,8 @@
 """The words and times of a text as a full-text query that never fails to parse.
 
-Words that only ask or join (`what`, `did`, `about`) are left out: on conversations this alone gains four points of
-evidence. Two neighbouring words count once more where they are neighbours in a hit, too: `support group` is more than
-`support` and `group`.
-
-The indexed text of a message carries its day (`Ada (8 May 2023): …`), so a day is found like any word. The days of a
-question come out in that form, `yesterday` and `last week` counted from its time. A general date parser would not do:
-it gives one date, and `last week` asks for seven.
+Words that only ask or join (`what`, `did`) are left out: on conversations this alone gains four points of evidence.
+The indexed text of a message carries its day (`Ada (8 May 2023): …`), and the days of a question come out in that form.
+A general date parser would not do: it gives one date, and `last week` asks for seven.
 """
 
 from __future__ import annotations
@@ -58,13 +54,7 @@ _SAID = re.compile(rf"\b({'|'.join(_RELATIVE)})\b", re.IGNORECASE)
 
 
 def words_of(text: str) -> list[str]:
-    """The words of a text without joining ones, each once; all of its words if it has no others.
-
-    >>> words_of("When did Caroline go to the support group's picnic?")
-    ['Caroline', 'go', 'support', 'group', 'picnic']
-    >>> words_of("Who is it?"), words_of('" AND (')
-    (['Who', 'is', 'it'], ['AND'])
-    """
+    """The words of a text without joining ones, each once; all of its words if it has no others."""
     found = [_POSSESSIVE.sub("", term) for term in _TERM.findall(text)]
     # Reversed twice, so that the first spelling of a word counts.
     once = {word.casefold(): word[:MAX_TERM_CHARACTERS] for word in reversed(found) if word}
@@ -73,11 +63,8 @@ def words_of(text: str) -> list[str]:
 
 
 def words_query(words: Sequence[str], phrases: Sequence[str], tokens: Sequence[str], fields: Mapping[str, int]) -> str:
-    """A Lucene query for any of the words in these fields, in documents with all of the tokens.
-
-    >>> words_query(["red", "car"], ["1 May 2023"], ["7"], {"said": 1})
-    '+namespace_token:"7"^0 said:"red" said:"car" said:"red car" said:"1 May 2023"'
-    """
+    """A Lucene query for any of the words in these fields, in documents with all of the tokens."""
+    # Neighbours count once more where they are neighbours in a hit, too: `support group`.
     pairs = [f"{first} {second}" for first, second in pairwise(words)]
     # Quoted, a word holds no operator. The tokens add nothing to the score: what only they match has a score of zero.
     quoted = ['"' + _SPECIAL.sub(r"\\\1", part) + '"' for part in (*words, *pairs, *phrases)]

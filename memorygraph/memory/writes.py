@@ -33,11 +33,7 @@ Result = TypeVar("Result")
 
 
 def hashed_id(kind: str, *parts: str | int) -> str:
-    """An id that is made from what it names.
-
-    >>> hashed_id("entity", "Ada Lovelace")
-    'entity-4a517998c9b62d6d0f869f58af0b257e'
-    """
+    """An id that is made from what it names."""
     digest = blake2b(json.dumps(parts, ensure_ascii=False).encode(), digest_size=16)
     return f"{kind}-{digest.hexdigest()}"
 
@@ -155,11 +151,10 @@ class Writer:
             "relations": rows.relations,
         }
 
-    def stored_before(
-        self, transaction: NamespaceTransaction, opened: EntityWrite, edges: Sequence[str]
-    ) -> frozenset[int]:
-        """The indexes of those edges that the write stored when it ran before."""
-        [row] = transaction.run("entities/places", ids=list(edges))
+    def stored_before(self, transaction: NamespaceTransaction, opened: EntityWrite, rows: MemoryRows) -> frozenset[int]:
+        """The indexes of those observations and relations that the write stored when it ran before."""
+        edges = [row["edge"] for row in rows.observations] + [row["id"] for row in rows.relations]
+        [row] = transaction.run("entities/places", ids=edges)
         start = opened.place(0)
         return frozenset(place - start for place in row["places"] if 0 <= place - start < MAX_OF_A_WRITE)
 

@@ -291,14 +291,7 @@ def without(item: Mapping[str, Any], keys: Iterable[str]) -> dict[str, Any]:
 
 
 def response_document(events: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """The response in the last event of a stream, or in the events before the stream was cut.
-
-    >>> response_document([
-    ...     {"type": "response.created", "response": {"id": "r", "status": "in_progress", "output": []}},
-    ...     {"type": "response.output_text.delta", "output_index": 0, "delta": "Hel"},
-    ... ])["partial_text"]
-    'Hel'
-    """
+    """The response in the last event of a stream, or in the events before the stream was cut."""
     document: dict[str, Any] = {}
     items: dict[int, dict[str, Any]] = {}
     texts: list[str] = []

@@ -161,12 +161,6 @@ def break_of(old: Sequence[Message], new: Sequence[Message]) -> int | None:
     """The branch rule: where the prefix of an assistant message breaks when `old` becomes `new`, or None.
 
     It breaks at the first message that differs, if `old` has an assistant message there or after it.
-
-    >>> u, v = ({"role": "user", "content": text} for text in "uv")
-    >>> a = {"role": "assistant", "content": "a"}
-    >>> def rule(old, new): return break_of([Message.of(m) for m in old], [Message.of(m) for m in new])
-    >>> rule([u, a], [v, a]), rule([u], [v]), rule([u, a, u], [u, a, v]), rule([u, a], [u])
-    (0, None, None, 1)
     """
     at = first_difference(old, new)
     return at if any(message.is_assistant for message in old[at:]) else None

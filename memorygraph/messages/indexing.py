@@ -27,11 +27,7 @@ def day_text(at: date) -> str:
 
 
 def indexed_text(message: Message, at: date) -> str:
-    """The text by which a message is found: speaker, day and content.
-
-    >>> indexed_text(Message.of({"role": "user", "name": "Ada", "content": "Hello"}), date(2026, 5, 8))
-    'Ada (8 May 2026): Hello'
-    """
+    """The text by which a message is found: speaker, day and content."""
     # On LoCoMo, the speaker and the day gain eight points of evidence over the content alone.
     return f"{message.name or message.role} ({day_text(at)}): {message.text}"
 

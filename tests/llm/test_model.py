@@ -15,7 +15,7 @@ import pytest
 
 from memorygraph.errors import ModelError
 from memorygraph.llm.completion import ToolCall, Usage
-from memorygraph.llm.model import MEANINGS, OpenAIModel, translate_model_error
+from memorygraph.llm.model import MEANINGS, OpenAIModel, grammar_field, translate_model_error
 from memorygraph.scripted.replies import BadJson, CutStream, Failure, Reply, ScriptedAnswer, Stall
 from memorygraph.scripted.scripted_model import ScriptedModel
 from tests.scripted.conftest import HI
@@ -302,3 +302,7 @@ def test_openai_is_imported_only_when_a_model_is_called() -> None:
         "sys.exit('openai' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+
+
+def test_a_kind_of_endpoint_has_its_field_for_a_grammar() -> None:
+    assert grammar_field(OpenAIModel("any", "http://localhost:1/v1"), "llama") == "grammar"

@@ -17,6 +17,7 @@ from memorygraph.llm.structured import (
     ShapeField,
     ShapeMismatch,
     UnparsableReply,
+    documents,
     mock_reply,
     read_reply,
     repair_input,
@@ -345,3 +346,8 @@ def test_a_hostile_answer_takes_no_square_of_time(text: str) -> None:
     with pytest.raises((UnparsableReply, ShapeMismatch)):
         read_reply(text, N)
     assert time.perf_counter() - started < 10
+
+
+def test_the_likeliest_document_comes_first() -> None:
+    assert next(documents('Sure:\n```json\n{"ok": true}\n```')) == {"ok": True}
+    assert list(documents("I cannot")) == []

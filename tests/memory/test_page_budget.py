@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memorygraph.memory.pages import PageBudget, as_part, count_part, max_part_bytes
+from memorygraph.memory.pages import PageBudget, as_json, as_part, count_part, max_part_bytes, search_terms
 
 _TEXTS = st.one_of(st.text(max_size=40), st.sampled_from(["tea", "word " * 9, "ä€😀\x85" * 4, "{}[]()\n\t\\"]))
 _RELATIONS = st.fixed_dictionaries({"from": _TEXTS, "to": _TEXTS, "relationType": _TEXTS})
@@ -34,3 +34,11 @@ def test_a_budget_takes_as_much_as_if_each_part_was_counted_at_once(values: list
 
 def test_a_budget_of_none_takes_everything() -> None:
     assert PageBudget(None).take("a" * 10_000, 4)
+
+
+def test_no_text_breaks_a_line_of_json() -> None:
+    assert as_json({"a": "1\n2\u2028"}) == '{\n  "a": "1\\n2\\u2028"\n}'
+
+
+def test_a_word_may_begin_or_end_outside_of_a_text() -> None:
+    assert search_terms("mine tea le") == ["*mine", '"tea"', "le*"]

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +21,23 @@ from memorygraph.context.tokens import count_tokens
 from memorygraph.errors import ModelError
 from memorygraph.graph.connection import Connection
 from memorygraph.llm.model import OpenAIModel
-from memorygraph.memory.recall import EDGE, FAR, LEARNT, NEAR, RANK_CONSTANT, Recalled, recall_hits, recall_query
+from memorygraph.memory.recall import (
+    EDGE,
+    FAR,
+    LEARNT,
+    NEAR,
+    RANK_CONSTANT,
+    Passage,
+    Recalled,
+    fit_passages,
+    heaviest_verb,
+    recall_hits,
+    recall_query,
+    render_items,
+)
 from memorygraph.memory.vectors import Embedder, ModelEmbedder, configured_embedder, embed_missing
-from memorygraph.messages.indexing import date_messages, index_messages
+from memorygraph.messages.indexing import date_messages, index_messages, indexed_text
+from memorygraph.messages.message import Message
 from memorygraph.query import Query
 from memorygraph.scripted.scripted_model import ScriptedModel
 from tests.examples import examples
@@ -338,3 +352,18 @@ def test_the_environment_names_the_embedder(monkeypatch: pytest.MonkeyPatch, tmp
     monkeypatch.setenv("MEMORYGRAPH_EMBEDDING_MODEL", str(tmp_path))
     with pytest.raises(ModelError, match=r"it lacks config\.json"):
         configured_embedder()
+
+
+def test_only_the_last_passage_is_clipped_to_a_budget() -> None:
+    items = fit_passages([Passage("a", "node a", "one two"), Passage("b", "node b", "three")], Budget.parse("35"))
+    assert render_items(items) == "[0] node a:\none two\n[1] node b:\nthr"
+
+
+def test_the_heaviest_edge_names_the_verb() -> None:
+    assert heaviest_verb([{"verb": "saw", "weight": 0.1}, {"verb": "wrote", "weight": 0.9}]) == "wrote"
+    assert heaviest_verb([{"verb": None, "weight": None}]) is None
+
+
+def test_a_message_is_indexed_with_its_speaker_and_its_day() -> None:
+    message = Message.of({"role": "user", "name": "Ada", "content": "Hello"})
+    assert indexed_text(message, date(2026, 5, 8)) == "Ada (8 May 2026): Hello"

@@ -1,4 +1,4 @@
-"""What texts say of time, and when that was."""
+"""What texts say of time, and when that was; the words of a text, and the query of them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorygraph.memory.words import times_meant
+from memorygraph.memory.words import times_meant, words_of, words_query
 
 ASKED = datetime(2024, 3, 6, 12, tzinfo=UTC)  # a Wednesday
 LAST_WEEK = [f"{day} February 2024" for day in range(26, 30)] + [f"{day} March 2024" for day in (1, 2, 3)]
@@ -46,3 +46,21 @@ def test_without_a_time_of_asking_only_what_is_named_is_meant() -> None:
 @given(st.text() | st.from_regex(r"(\d{1,4}[- ]){1,3}(days|weeks|months|years) ago"), st.datetimes())
 def test_any_text_can_be_read(text: str, at: datetime) -> None:
     assert all(isinstance(meant, str) for meant in times_meant(text, at))
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("When did Caroline go to the support group's picnic?", ["Caroline", "go", "support", "group", "picnic"]),
+        ("Who is it?", ["Who", "is", "it"]),
+        ('" AND (', ["AND"]),
+    ],
+)
+def test_words_that_only_join_are_left_out(text: str, words: list[str]) -> None:
+    assert words_of(text) == words
+
+
+def test_a_query_has_words_and_pairs_and_times_after_the_tokens() -> None:
+    assert words_query(["red", "car"], ["1 May 2023"], ["7"], {"said": 1}) == (
+        '+namespace_token:"7"^0 said:"red" said:"car" said:"red car" said:"1 May 2023"'
+    )

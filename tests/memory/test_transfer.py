@@ -11,7 +11,7 @@ import pytest
 
 from memorygraph import MemoryGraph, NotFoundError, ScriptError
 from memorygraph.memory.entities import Entities
-from memorygraph.memory.transfer import adopt_neo4j_memory, export_server_memory, import_server_memory
+from memorygraph.memory.transfer import adopt_neo4j_memory, export_server_memory, import_server_memory, parse_item
 from memorygraph.memory.values import Entity, Relation
 
 LINES: list[dict[str, Any]] = [
@@ -170,3 +170,9 @@ def test_a_graph_of_mcp_neo4j_memory_is_adopted_and_stays(graph: MemoryGraph, fo
 def test_where_there_is_nothing_to_adopt_that_is_said(graph: MemoryGraph) -> None:
     with pytest.raises(NotFoundError, match="no node with the label Memory"):
         adopt_neo4j_memory(graph.scope)
+
+
+def test_a_wrong_line_names_each_field() -> None:
+    message = "^to: String should have at least 1 character; relationType: Field required$"
+    with pytest.raises(ValueError, match=message):
+        parse_item('{"type": "relation", "from": "a", "to": ""}')

@@ -10,6 +10,7 @@ from memorygraph import MemoryGraph, Query
 from memorygraph.library import CYPHER
 from memorygraph.memory.entities import Entities
 from memorygraph.memory.values import Entity, Observations
+from memorygraph.memory.writes import hashed_id
 
 OBSERVED = """
 MATCH (:Node {namespace: $namespace})-[edge:EDGE {verb: 'observed'}]->(observation:Observation)
@@ -49,3 +50,7 @@ def test_what_is_found_by_its_id_or_its_name_is_sought_and_never_scanned_for() -
     ]
     assert len(after) > 15
     assert [line for line in after if not line.startswith("USING INDEX SEEK ")] == []
+
+
+def test_an_id_is_made_from_what_it_names() -> None:
+    assert hashed_id("entity", "Ada Lovelace") == "entity-4a517998c9b62d6d0f869f58af0b257e"

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from memorygraph.messages.calls import response_document
 from memorygraph.messages.chunks import Chunks, chat_document
 
 Calls = list[dict[str, Any]]
@@ -63,3 +64,9 @@ def test_every_choice_is_kept_and_the_first_is_heard() -> None:
         ("yes", "stop"),
         ("no", None),
     ]
+
+
+def test_a_response_that_was_cut_keeps_its_text() -> None:
+    begun = {"type": "response.created", "response": {"id": "r", "status": "in_progress", "output": []}}
+    delta = {"type": "response.output_text.delta", "output_index": 0, "delta": "Hel"}
+    assert response_document([begun, delta])["partial_text"] == "Hel"

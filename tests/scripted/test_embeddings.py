@@ -11,6 +11,7 @@ import pytest
 
 from memorygraph.scripted.replies import Failure
 from memorygraph.scripted.scripted_model import ScriptedModel
+from memorygraph.scripted.wire import estimate_tokens, vector_of
 from tests.scripted.conftest import Connect
 
 
@@ -86,3 +87,14 @@ def test_asynchronously(connect_async: Callable[..., openai.AsyncOpenAI]) -> Non
 
     with ScriptedModel() as model:
         assert asyncio.run(ask(model)) == (2, ["scripted"])
+
+
+def test_texts_that_share_words_are_near_each_other() -> None:
+    def nearness(a: str, b: str) -> float:
+        return sum(x * y for x, y in zip(vector_of(a), vector_of(b), strict=True))
+
+    assert nearness("a grey cat", "a black cat") > nearness("a grey cat", "two ships") + 0.3
+
+
+def test_about_four_characters_are_a_token() -> None:
+    assert estimate_tokens("Hello, world!") == 4

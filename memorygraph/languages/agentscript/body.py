@@ -348,17 +348,15 @@ class BodyChecks:
             if one.name in seen:
                 self._add("duplicate-shape-field", span, f"the field `{one.name}` is there twice; remove one")
             seen.add(one.name)
-            self._type(one)
-
-    def _type(self, one: syntax.Field) -> None:
-        for name in filter(None, (one.type, one.item)):
-            if name not in TYPES:
-                near = _COMMON_TYPES.get(name)
-                hint = f"; write `{near}`" if near else suggestion(name, TYPES) or f"; the types are {_listed(TYPES)}"
-                self._add("unknown-shape-type", one.span, f"no type is called `{name}`{hint}")
-        if one.item is not None and one.type in TYPES and one.type != "list":
-            message = f"only a list has a type in brackets: {one.name} list[{one.item}]"
-            self._add("unknown-shape-type", one.span, message)
+            for name in filter(None, (one.type, one.item)):
+                if name not in TYPES:
+                    near = _COMMON_TYPES.get(name)
+                    known = suggestion(name, TYPES) or f"; the types are {_listed(TYPES)}"
+                    hint = f"; write `{near}`" if near else known
+                    self._add("unknown-shape-type", one.span, f"no type is called `{name}`{hint}")
+            if one.item is not None and one.type in TYPES and one.type != "list":
+                message = f"only a list has a type in brackets: {one.name} list[{one.item}]"
+                self._add("unknown-shape-type", one.span, message)
 
 
 def _find_generate(expression: syntax.Expression) -> syntax.Generate | None:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
-from typing import TypeAlias
 
 from memorygraph.errors import MAX_PROBLEMS, ScriptError, Source, Span
 from memorygraph.languages.agentscript import syntax
 from memorygraph.languages.agentscript.checks import check_agentscript
 from memorygraph.languages.agentscript.errors import explain
 from memorygraph.languages.engine.findings import Finding, find_surrogates, locate_problems
+from memorygraph.languages.engine.grammar import read_grammar
 from memorygraph.languages.engine.machine import (
     Build,
     Fields,
@@ -22,12 +23,11 @@ from memorygraph.languages.engine.machine import (
     build_tuple_of,
 )
 
-MACHINE = Machine.from_file(Path(__file__).with_name("grammar.tx"))
+GRAMMAR = read_grammar(Path(__file__).with_name("grammar.tx"))
+MACHINE = Machine(GRAMMAR.rules, GRAMMAR.layout)
 
 MAX_CHARACTERS = 2**18  # characters of a program, some 7,000 lines
 MAIN_AGENT, MAIN_FUNCTION = "__main_agent", "__main"
-
-_Suffix: TypeAlias = tuple[Callable[[syntax.Expression, Span], syntax.Expression], int]
 
 _ESCAPE = re.compile(r"\\([\s\S])")
 _ESCAPES = {"n": "\n", "r": "\r", "t": "\t"}
@@ -128,38 +128,18 @@ def build_comparison(fields: Fields, _: Span) -> syntax.Expression:
     return left
 
 
-def build_joined(cls: type[syntax.Or | syntax.And]) -> Build:
-    """A build for operands: one alone is itself."""
-
-    def build(fields: Fields, span: Span) -> syntax.Expression:
-        operands = fields["operands"]
-        return operands[0] if len(operands) == 1 else cls(tuple(operands), span=span)
-
-    return build
+def build_joined(cls: type[syntax.Or | syntax.And], fields: Fields, span: Span) -> syntax.Expression:
+    """Build operands: one alone is itself."""
+    operands = fields["operands"]
+    return operands[0] if len(operands) == 1 else cls(tuple(operands), span=span)
 
 
 def build_postfix(fields: Fields, span: Span) -> syntax.Expression:
     """Build a value with its suffixes, from the left."""
     value: syntax.Expression = fields["value"]
-    suffixes: list[_Suffix] = fields.get("suffixes", [])
-    for applied, end in suffixes:
-        value = applied(value, Span(span.start, end))
+    for cls, part, end in fields.get("suffixes", ()):
+        value = cls(value, part, span=Span(span.start, end))
     return value
-
-
-def build_member(fields: Fields, span: Span) -> _Suffix:
-    """Build `.name` as what makes a Member of the value before it."""
-    return lambda value, whole: syntax.Member(value, fields["name"], span=whole), span.end
-
-
-def build_call(fields: Fields, span: Span) -> _Suffix:
-    """Build `(arguments)` as what makes a Call of the value before it."""
-    return lambda value, whole: syntax.FunctionCall(value, tuple(fields.get("arguments", ())), span=whole), span.end
-
-
-def build_index(fields: Fields, span: Span) -> _Suffix:
-    """Build `[index]` as what makes an Index of the value before it."""
-    return lambda value, whole: syntax.Index(value, fields["index"], span=whole), span.end
 
 
 def build_entry(fields: Fields, span: Span) -> syntax.Entry:
@@ -185,15 +165,15 @@ BUILDS: Mapping[str, Build] = {
     "Assignment": build_from_fields(syntax.Assignment, "target", "value"),
     "Evaluation": build_from_fields(syntax.ExpressionStatement, "value"),
     "Limit": build_from_fields(syntax.Limit, "text"),
-    "Or": build_joined(syntax.Or),
-    "And": build_joined(syntax.And),
+    "Or": partial(build_joined, syntax.Or),
+    "And": partial(build_joined, syntax.And),
     "Comparison": build_comparison,
     "Compared": lambda fields, _: (fields["operator"], fields["right"]),
     "Not": build_from_fields(syntax.Not, "operand"),
     "Postfix": build_postfix,
-    "Member": build_member,
-    "Call": build_call,
-    "Index": build_index,
+    "Member": lambda fields, span: (syntax.Member, fields["name"], span.end),
+    "Call": lambda fields, span: (syntax.FunctionCall, tuple(fields.get("arguments", ())), span.end),
+    "Index": lambda fields, span: (syntax.Index, fields["index"], span.end),
     "Generate": lambda fields, span: syntax.Generate(tuple(fields.get("options", ())), fields["shape"], span=span),
     "Text": lambda fields, span: syntax.TextLiteral(unquote(fields["value"]), span=span),
     "Number": lambda fields, span: syntax.NumberLiteral(fields["text"], parse_numeral(fields["text"]), span=span),

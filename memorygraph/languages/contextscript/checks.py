@@ -201,11 +201,9 @@ def read_values(raw: RawStatement, fields: Fields, values: dict[str, Any]) -> It
 
 
 def guess_argument(fields: Fields, name: str) -> str | None:
-    """The argument that an unknown name probably stands for."""
-    allowed = list(fields)
-    near = get_close_matches(name[:MAX_NAME_COMPARED].lower(), allowed, n=1)
-    near = near or (allowed if len(allowed) == 1 else [])
-    return near[0] if near else None
+    """The argument that an unknown name probably stands for; a single one is always meant."""
+    near = get_close_matches(name[:MAX_NAME_COMPARED].lower(), list(fields), n=1)
+    return next(iter(near or (fields if len(fields) == 1 else ())), None)
 
 
 def explain_invalid_argument(raw: RawStatement, fields: Fields, name: str, kind: str) -> Iterator[Finding]:

@@ -112,8 +112,7 @@ class ConvoExplainer(Explainer):
         expected = self.expected(name for name in place.stop.expected if name not in _HEADS | _TAGS)
         message = f"expected {expected} but the line ends; a tag is one line"
         if self._opened.bracket is not None:
-            kind, at = self._opened.bracket
-            message += f"; {not_closed(place.source, at, kind)}"
+            message += f"; {not_closed(place.source, *self._opened.bracket)}"
         return Finding(message, CODE, Span(end - 1, end))
 
     def hint(self, place: Place) -> str:
@@ -122,7 +121,7 @@ class ConvoExplainer(Explainer):
         if text.startswith(">", offset) and begins_line(text, offset):
             return "" if opened.bracket else hint_for_head(text, offset)
         if place.found in {")", "]", "}"}:
-            inside = opened.bracket is not None and opened.bracket[0] != "{{"
+            inside = opened.bracket is not None and opened.bracket[1] != "{{"
             return "" if inside else f"this `{place.found}` closes nothing; remove it"
         if "TextStart" in expected and "Target" not in expected:
             return "a text belongs to a message; write a head above it, such as `> user`"
@@ -135,7 +134,7 @@ class ConvoExplainer(Explainer):
         """The open bracket, where nothing else explains the error."""
         if self._opened.bracket is None:
             return ""
-        kind, at = self._opened.bracket
+        at, kind = self._opened.bracket
         ends = not place.found or (place.found in {")", "]", "}"} and kind != "{{")
         begins = place.found in {">", "@"} and begins_line(place.text, place.offset)
         return not_closed(place.source, at, kind) if ends or begins else ""
@@ -195,9 +194,9 @@ class OpenScanner:
                 self.quote = self.stack[-1][1]
 
     @property
-    def bracket(self) -> tuple[str, int] | None:
-        """The kind and the place of the innermost bracket that is open; an insertion has `{{`."""
-        return next((one for one in reversed(self.stack) if one[0] not in {"text", "'"}), None)
+    def bracket(self) -> tuple[int, str] | None:
+        """The place and the kind of the innermost bracket that is open; an insertion has `{{`."""
+        return next(((place, kind) for kind, place in reversed(self.stack) if kind not in {"text", "'"}), None)
 
     def read_quoted(self) -> None:
         """Read on in a text in single quotes, up to its end or an insertion."""

@@ -6,27 +6,23 @@ when they say the same, wherever they stand. Source: seeds/convo-node-graphs.txt
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import ClassVar, TypeAlias
 
-from memorygraph.errors import Problem, Source, Span
+from memorygraph.errors import Problem, Source
+from memorygraph.languages.engine.syntax import SyntaxNode
 
 
-@dataclass(frozen=True)
-class ConvoSyntax:
+class ConvoSyntax(SyntaxNode):
     """A piece of a conversation and its place in the source."""
 
-    span: Span = field(default=Span(0, 0), compare=False, repr=False, kw_only=True)
 
-
-@dataclass(frozen=True)
 class ParsedConversation(ConvoSyntax):
     """All messages of a file, in their order. Nodes are messages too: what belongs to one follows it."""
 
     messages: tuple[Message, ...]
 
 
-@dataclass(frozen=True)
 class Tag(ConvoSyntax):
     """`@name value` or `@name = expression`, before the message it belongs to.
 
@@ -40,7 +36,6 @@ class Tag(ConvoSyntax):
     expression: Value | None = None
 
 
-@dataclass(frozen=True)
 class TextMessage(ConvoSyntax):
     """A message in text, with its insertions: `user`, `assistant`, `system`, `node`, `goto`, `to`, `exit`, and others.
 
@@ -53,7 +48,6 @@ class TextMessage(ConvoSyntax):
     tags: tuple[Tag, ...] = ()
 
 
-@dataclass(frozen=True)
 class CodeMessage(ConvoSyntax):
     """A message in statements: `define`, `do`, `result`, …, and every role with `!` after it (`to!`, `exit!`)."""
 
@@ -63,7 +57,6 @@ class CodeMessage(ConvoSyntax):
     tags: tuple[Tag, ...] = ()
 
 
-@dataclass(frozen=True)
 class FunctionMessage(ConvoSyntax):
     """`> local name(parameters) Type -> Type (body)`. Without a body (None) it gives back its arguments.
 
@@ -83,7 +76,6 @@ class FunctionMessage(ConvoSyntax):
     tags: tuple[Tag, ...] = ()
 
 
-@dataclass(frozen=True)
 class Parameter(ConvoSyntax):
     """`name?: type`, described by the `#` lines before it."""
 
@@ -93,21 +85,18 @@ class Parameter(ConvoSyntax):
     description: str | None = None
 
 
-@dataclass(frozen=True)
 class Template(ConvoSyntax):
     """A text with insertions, in order; texts have their escapes resolved."""
 
     parts: tuple[str | Insertion, ...] = ()
 
 
-@dataclass(frozen=True)
 class Insertion(ConvoSyntax):
     """`{{ statements }}` in a text; the last value is inserted."""
 
     statements: tuple[Statement, ...]
 
 
-@dataclass(frozen=True)
 class Statement(ConvoSyntax):
     """`value`, or `path = value`; `path` is the dotted name that is assigned."""
 
@@ -116,35 +105,30 @@ class Statement(ConvoSyntax):
     description: str | None = None
 
 
-@dataclass(frozen=True)
 class Text(ConvoSyntax):
     """A text without insertions: in double quotes, or between lines of dashes."""
 
     value: str
 
 
-@dataclass(frozen=True)
 class Number(ConvoSyntax):
     """A number."""
 
     value: int | float
 
 
-@dataclass(frozen=True)
 class Constant(ConvoSyntax):
     """`true`, `false`, `null` or `undefined`."""
 
     name: str
 
 
-@dataclass(frozen=True)
 class Reference(ConvoSyntax):
     """`a.b.c`: a variable and what is in it. A path through nothing is undefined, and no error."""
 
     path: tuple[str, ...]
 
 
-@dataclass(frozen=True)
 class Call(ConvoSyntax):
     """`name(arguments)`; the name may be dotted."""
 
@@ -152,7 +136,6 @@ class Call(ConvoSyntax):
     arguments: tuple[Argument, ...] = ()
 
 
-@dataclass(frozen=True)
 class Argument(ConvoSyntax):
     """`label: value`, `label?: value`, a value alone, or an assignment, in a call, a body or a list."""
 
@@ -163,14 +146,12 @@ class Argument(ConvoSyntax):
     description: str | None = None
 
 
-@dataclass(frozen=True)
 class Map(ConvoSyntax):
     """`{ key: value … }`."""
 
     entries: tuple[Argument, ...]
 
 
-@dataclass(frozen=True)
 class Array(ConvoSyntax):
     """`[ value … ]`."""
 

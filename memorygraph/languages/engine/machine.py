@@ -8,8 +8,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Set
-from pathlib import Path
-from typing import Any, NamedTuple, Self, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from memorygraph.errors import Span
 from memorygraph.languages.engine import grammar
@@ -158,12 +157,6 @@ class Machine:
         self.rules = frozenset(rules)
         self._code, self._starts = compile_rules(rules)
         self.layout = re.compile(layout)
-
-    @classmethod
-    def from_file(cls, path: Path, *roots: str) -> Self:
-        """The machine for a grammar file; it reads the rule `Program`, and the other `roots`."""
-        found = grammar.read_grammar(path, *roots)
-        return cls(found.rules, found.layout)
 
     def layout_end(self, text: str, position: int) -> int:
         """Where the blanks and comments at a position end."""

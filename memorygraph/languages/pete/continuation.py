@@ -24,7 +24,9 @@ _GOES_ON = {
     "number": re.compile(r"(?:[A-Za-z0-9_]++|\.(?=[0-9]))*+"),
 }
 _ENDS = {"description": "*/", "text": '"', "note": "]"}
-_BEGIN = {"//": "line", "!!": "line", "/*": "description", "@[": "note"}
+_BEGIN = re.compile(
+    r'(?P<line>//|!!)|(?P<description>/\*)|(?P<note>@\[)|(?P<text>")|(?P<word>[&_@]|(?=[A-Za-z]))|(?P<number>[0-9])'
+)
 _MAX_RESERVED = max(map(len, RESERVED))
 
 
@@ -96,22 +98,13 @@ class Scanner:
         return self._begin_token(text, at)
 
     def _begin_token(self, text: str, at: int) -> _Step:
-        sign, pair = text[at], text[at : at + 2]
-        self._kind = self._kind or sign
+        self._kind = self._kind or text[at]
         self._count += 1
-        if pair in _BEGIN:
-            self.inside = _BEGIN[pair]
-            return _Step(at + 2)
-        if sign == '"':
-            self.inside = "text"
-        elif sign in "&_@" or (sign.isascii() and sign.isalpha()):
-            self.inside = "word"
-            return _Step(at if sign.isalpha() else at + 1)
-        elif sign.isascii() and sign.isdigit():
-            self.inside = "number"
-        else:
-            return self._sign(sign, at + 1)
-        return _Step(at + 1)
+        found = _BEGIN.match(text, at)
+        if found is None:
+            return self._sign(text[at], at + 1)
+        self.inside = str(found.lastgroup)
+        return _Step(found.end())
 
     def _go_on(self, text: str, at: int) -> _Step | None:
         """Scan the inside of a token that has begun."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 from memorygraph.errors import Span
 from memorygraph.languages.engine.grammar import read_grammar
@@ -109,11 +110,10 @@ def build_context(cls: Callable[..., syntax.Opening | syntax.Abbreviation], *nam
     return lambda fields, span: cls(fields["name"], tuple(fields.get("refs", ())), *map(fields.get, names), span=span)
 
 
-def build_sentence(fields: Fields, span: Span) -> syntax.Fact | syntax.Question | syntax.Rule:
+def build_sentence(fields: Fields, span: Span) -> Any:
     """Build the fact, the question or the rule that a sentence is."""
     kind, *details = fields["continuation"]
-    sentence: syntax.Fact | syntax.Question | syntax.Rule = kind(fields["predication"], *details, span=span)
-    return sentence
+    return kind(fields["predication"], *details, span=span)
 
 
 def build_memory(fields: Fields, span: Span) -> syntax.Memory:

@@ -11,24 +11,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple, TypeAlias, dataclass_transform
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
-from memorygraph.errors import Problem, Source, Span
+from memorygraph.errors import Problem, Source
+from memorygraph.languages.engine.syntax import SyntaxNode
 from memorygraph.languages.pete.lemmas import lemma_of, stem_of
 
 SELF = "I"  # the handle of the one who thinks; it is known in every context
 
 
-@dataclass_transform(frozen_default=True)
-@dataclass(frozen=True)
-class PeteSyntax:
-    """A piece of a log and its place in the source; each class of pieces is a frozen dataclass."""
-
-    span: Span = field(default=Span(0, 0), compare=False, repr=False, kw_only=True)
-
-    def __init_subclass__(cls) -> None:
-        dataclass(frozen=True)(cls)
+class PeteSyntax(SyntaxNode):
+    """A piece of a log and its place in the source."""
 
 
 class Ref(PeteSyntax):

@@ -60,7 +60,7 @@ class Interpreter:
                 "invalid-argument-count",
             )
         functions = {f.name: FunctionValue(f.name, f, agent) for f in agent.agent.functions}
-        bindings = agent.unit.bindings(agent, functions)
+        bindings = {**agent.unit.imports, **agent.unit.agents, **functions, agent.name: agent}
         scope = BlockScope(Activation(agent, declaration, bindings, depth, caller.visible() if caller else ()))
         for config in agent.agent.configs:
             self.execute(config, scope)

@@ -83,8 +83,9 @@ def run_unit(graph: GraphClient, unit: Unit, models: Models, request: RunRequest
 def find_entry(unit: Unit, request: RunRequest) -> FunctionValue:
     """Find the function that the run begins with."""
     agent, function = request.agent, request.function
-    if agent is None:
-        return find_function(unit.main, function)
+    if agent is None:  # the main one, or the only one
+        agents = list(unit.agents.values())
+        return find_function(next((each for each in agents if each.agent.main), agents[0]), function)
     if agent not in unit.agents:
         known = ", ".join(f"`{name}`" for name in unit.agents)
         raise MemoryGraphError(f"the program has no agent `{agent}`; its agents: {known}")

@@ -32,16 +32,6 @@ class Unit:
     imports: dict[str, Capability | Any] = field(default_factory=dict)
     agents: dict[str, AgentValue] = field(default_factory=dict)
 
-    def bindings(self, agent: AgentValue, functions: dict[str, Any]) -> dict[str, Any]:
-        """What the functions of an agent can name besides their variables."""
-        return {**self.imports, **self.agents, **functions, agent.name: agent}
-
-    @property
-    def main(self) -> AgentValue:
-        """The agent that runs when none is named: the main one, or the only one."""
-        agents = list(self.agents.values())
-        return next((value for value in agents if value.agent.main), agents[0])
-
 
 @dataclass(eq=False)
 class UnitLoader:

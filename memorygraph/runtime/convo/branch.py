@@ -146,8 +146,8 @@ class Branch:
             yield fork
             yield from fork.all_forks()
 
-    def result(self, error: Exception | None = None) -> ConvoGraphResult:
-        """The result of this branch, which failed with the error if there is one."""
+    def result(self) -> ConvoGraphResult:
+        """The result of this branch."""
         output = self.steps[-1].output if self.steps else None
         result = ConvoGraphResult(
             success=True,
@@ -155,10 +155,10 @@ class Branch:
             steps=self.steps,
             messages=list(self.messages),
             exited=self.exited,
-            forks=[fork.result(fork.failure) for fork in self.forks],
+            forks=[fork.result() for fork in self.forks],
         )
-        if error is not None:
-            result.fail(error)
+        if self.failure is not None:
+            result.fail(self.failure)
         return result
 
 

@@ -135,8 +135,6 @@ class Engine:
         self.main: Branch | None = None
         self.known_steps = {(step.branch, step.index): step for step in self.resume}
         self.steps_taken = 0
-        self.summary_text: str | None = None
-        self.summary_messages: list[TranscriptEntry] = []
         self.own_asker = ModelAsker(self.model)
         self.stopping = Event()
         self.telling, self.counting = RLock(), Lock()
@@ -169,21 +167,18 @@ class Engine:
     def end(self, error: Exception | None = None) -> ConvoGraphResult:
         """End the run: wait for the other branches, make the summary, and give the result."""
         main = self.main
+        if error is not None:
+            self.stop()
+        if main is not None:
+            main.join()
+        result = main.result() if main else ConvoGraphResult(success=True)
         if main is not None and error is None:
             try:
-                main.join()
                 if self.summary and main.steps and main.exited:
-                    self.summarize(main)
+                    self.summarize(main, result)
                 error = next((fork.failure for fork in main.all_forks() if fork.failure), None)
             except Exception as failure:  # noqa: BLE001 - a run never raises: its result says what happened
                 error = failure
-        if error is not None:
-            self.stop()
-            if main is not None:
-                main.join()
-        result = main.result(error) if main else ConvoGraphResult(success=True)
-        result.summary = self.summary_text
-        result.messages += self.summary_messages
         if error is not None:
             result.fail(error)
         try:
@@ -193,14 +188,14 @@ class Engine:
         self.own_asker.close()
         return result
 
-    def summarize(self, main: Branch) -> None:
+    def summarize(self, main: Branch, result: ConvoGraphResult) -> None:
         """Ask the model to sum up the run; the request and the summary become messages of the run."""
         scene = self.surroundings.scene
         told = summary_request((step.node, scene.describe(step.node), render_value(step.output)) for step in main.steps)
         messages = wire_messages([*self.surroundings.around, *told])
         completion = self.ask(main.steps[-1], "summary", "summary", messages, {})
-        self.summary_text = completion.content or ""
-        self.summary_messages = [*told, TranscriptEntry("assistant", self.summary_text), TranscriptEntry("user")]
+        result.summary = completion.content or ""
+        result.messages += [*told, TranscriptEntry("assistant", result.summary), TranscriptEntry("user")]
 
     def stop(self) -> None:
         """Stop the run before its next call or step; safe from any thread."""

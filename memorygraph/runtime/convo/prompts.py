@@ -44,10 +44,10 @@ def object_with(key: str, schema: Mapping[str, Any]) -> dict[str, Any]:
 def ask_for_json(messages: Sequence[Mapping[str, Any]], schema: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Add the schema of the reply to the last message of the user, or as a message of its own."""
     asked = [dict(message) for message in messages]
-    last = next((i for i in reversed(range(len(asked))) if asked[i]["role"] == "user"), None)
+    last = next((message for message in reversed(asked) if message["role"] == "user"), None)
     if last is None:
         return [*asked, {"role": "user", "content": reply_instruction(schema)}]
-    asked[last]["content"] = f"{asked[last]['content']}\n\n{reply_instruction(schema)}"
+    last["content"] = f"{last['content']}\n\n{reply_instruction(schema)}"
     return asked
 
 

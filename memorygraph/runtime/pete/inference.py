@@ -8,6 +8,7 @@ of heights. A better proof is handed on like a new answer.
 from __future__ import annotations
 
 import heapq
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
@@ -101,22 +102,15 @@ class GoalTable:
     answers: dict[Pair, FoundProof] = field(default_factory=dict)
     goals: set[GoalTable] = field(default_factory=set)  # that it waits for
     expanded: bool = False
-    _by_end: dict[tuple[str | None, str | None], list[Pair]] = field(default_factory=dict)
+    by_end: dict[tuple[str | None, str | None], list[Pair]] = field(default_factory=lambda: defaultdict(list))
     steps: dict[tuple[str | None, str | None, bool], list[PartialProof]] = field(default_factory=dict)
-
-    def keep(self, pair: Pair, found: FoundProof) -> None:
-        """Keep an answer, or a better proof of it."""
-        if pair not in self.answers:
-            self._by_end.setdefault((pair[0], None), []).append(pair)
-            self._by_end.setdefault((None, pair[1]), []).append(pair)
-        self.answers[pair] = found
 
     def fitting(self, pattern: Pattern) -> Iterable[Pair]:
         """The answers that fit a goal."""
         subject, object_, same, _ = pattern
         if subject is not None and object_ is not None:
             return [(subject, object_)] if (subject, object_) in self.answers else []
-        pairs = self.answers if subject is None and object_ is None else self._by_end.get((subject, object_), ())
+        pairs = self.answers if subject is None and object_ is None else self.by_end.get((subject, object_), ())
         return [pair for pair in pairs if pair[0] == pair[1]] if same else pairs
 
     def waiting(self, pair: Pair) -> Iterator[PartialProof]:
@@ -270,8 +264,11 @@ class ProofSearch:
     def offer(self, table: GoalTable, pair: Pair, found: FoundProof) -> None:
         """Keep an answer if it is new or its proof is less high, and hand it to all that wait for it."""
         former = table.answers.get(pair)
+        if former is None:
+            table.by_end[pair[0], None].append(pair)
+            table.by_end[None, pair[1]].append(pair)
         if former is None or found.height < former.height:
-            table.keep(pair, found)
+            table.answers[pair] = found
             for step in table.waiting(pair):
                 self.hand(step, table, pair)
 

@@ -6,6 +6,7 @@ Thrown away are feedback and sensor reports, a Markdown fence around all of it, 
 from __future__ import annotations
 
 import re
+from codecs import getincrementaldecoder
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
@@ -13,7 +14,7 @@ from memorygraph.errors import Problem, Source, Span
 from memorygraph.languages.engine.findings import Finding
 from memorygraph.languages.pete.checks import check_pete
 from memorygraph.languages.pete.continuation import ContinuationReader
-from memorygraph.languages.pete.syntax import Closing, Command, Feedback, Item, Opening, Piece, Question, SensorReport
+from memorygraph.languages.pete.syntax import Closing, Command, Feedback, Opening, Piece, Question, SensorReport
 
 REPLY_FILE = "answer"  # the file name that problems give to the text that a model wrote
 MAX_STATEMENT_CHARS = 20_000  # that a model may write without ending a statement
@@ -28,8 +29,7 @@ REPEATED_LOG = "the model repeated the log before it went on; that was thrown aw
 
 HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 FENCE = "```"
-FENCE_END = re.compile(r"\n[ \t]*```")
-PARTIAL_FENCE_END = re.compile(r"\n[ \t]*`{0,2}\Z")
+FENCE_END = re.compile(r"\n[ \t]*(?:```|`{0,2}\Z)")  # or what may be the beginning of it
 # What is wrong with an item in any log. What it means in this log is found out when it is stored.
 CODES_WITHOUT_CONTEXT = frozenset({"invalid-number", "encoding", "unbound-variable"})
 
@@ -111,25 +111,23 @@ class ReplyReader:
         shown = replace(problem, file=REPLY_FILE) if problem else None
         return PeteReply(tuple(self._kept), tuple(self._ends), "".join(self._text), shown, tuple(self._warnings))
 
-    def keep(self, pieces: Iterable[tuple[Item | Feedback, str]]) -> None:
+    def keep(self, pieces: Iterable[Piece]) -> None:
         """Keep what a model may write, up to the first thing that is wrong or that the system has to answer."""
-        for item, text in pieces:
+        for piece in pieces:
+            item, text = piece
             self._text.append(text)
             self._length += len(text)
             if isinstance(item, Feedback | SensorReport):
                 self.warn(FORGED_FEEDBACK if isinstance(item, Feedback) else FORGED_REPORT)
+            elif self._stopped:
                 continue
-            if self._stopped:
-                continue
-            piece = Piece(item, text)
-            wrong = find_mistake(piece)
-            if wrong is None:
+            elif wrong := find_mistake(piece):
+                self._problem = locate_in_reply("".join(self._text), wrong, self._length - item.span.end)
+                self._stopped = True
+            else:
                 self._kept.append(piece)
                 self._ends.append(self._length)
                 self._stopped = isinstance(item, Command | Question)
-            else:
-                self._problem = locate_in_reply("".join(self._text), wrong, self._length - item.span.end)
-                self._stopped = True
 
     def fail_at_rest(self, message: str, code: str) -> None:
         """Note a problem where the text begins that is not read yet."""
@@ -159,15 +157,13 @@ class ReplyUnwrapper:
         self._seen = seen.strip()
         self._begun = self._said = False
         self._fenced = False
-        self._half = ""
         self._held = ""
+        # Some endpoints send the halves of a character by themselves.
+        self._decoder = getincrementaldecoder("utf-16-le")("replace")
 
     def feed(self, text: str) -> str:
         """Take more of the reply, and return what is certainly a part of the continuation."""
-        text, self._half = self._half + text, ""
-        if text and "\ud800" <= text[-1] <= "\udbff":  # some endpoints send the halves of a character by themselves
-            text, self._half = text[:-1], text[-1]
-        self._held += join_halves(text)
+        self._held += self._decoder.decode(text.encode("utf-16-le", "surrogatepass"))
         if not self._begun:
             self.skip_fence()
         if self._begun and not self._said:
@@ -182,8 +178,7 @@ class ReplyUnwrapper:
 
     def finish(self) -> str:
         """Return what was held back when the reply ended."""
-        rest, self._held = self._held + ("\ufffd" if self._half else ""), ""
-        return "" if self.ended else rest
+        return "" if self.ended else self._held + self._decoder.decode(b"", final=True)
 
     def skip_fence(self) -> None:
         """Take away the line that opens a fence, once it is clear whether there is one."""
@@ -201,17 +196,12 @@ class ReplyUnwrapper:
     def take_body(self) -> str:
         """Return what is held, up to the end of the fence, or what may be the beginning of it."""
         text, self._held = self._held, ""
-        if not self._fenced:
-            return text
         if self.ended:
             return ""
-        end = FENCE_END.search(text)
+        end = FENCE_END.search(text) if self._fenced else None
         if end:
-            self.ended = True
-            return text[: end.start()]
-        maybe = PARTIAL_FENCE_END.search(text)
-        if maybe:
-            text, self._held = text[: maybe.start()], text[maybe.start() :]
+            self.ended = end[0].endswith(FENCE)
+            text, self._held = text[: end.start()], text[end.start() :]
         return text
 
 

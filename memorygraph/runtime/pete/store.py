@@ -313,11 +313,12 @@ class LogStore:
             if position == len(stored):
                 return log, pieces[number:]
             if not stored.startswith(piece.text, position):
-                raise ScriptError([describe_difference(program, root, stored, log)])
+                break
             position += len(piece.text)
-        if position not in ends:
-            raise ScriptError([describe_difference(program, root, stored, log)])
-        return log, []
+        else:
+            if position in ends:
+                return log, []
+        raise ScriptError([describe_difference(program, root, stored, log)])
 
 
 def read_command(text: str) -> Command | None:

@@ -399,6 +399,7 @@ def test_date_time() -> None:
     assert evaluate('dateTime("yyyy-MM-dd HH:mm:ss.SSS" "2024-03-01T09:05:07.123")') == "2024-03-01 09:05:07.123"
     assert evaluate('dateTime("EEEE, MMMM d, h:mm a" "2024-03-01T15:05:07")') == "Friday, March 1, 3:05 PM"
     assert evaluate("dateTime(\"yyyy'T'yy''\" \"2024-03-01\")") == "2024T24'"
+    assert evaluate('dateTime("dd.MM.yy \'at\' H:mm" "2024-03-01T09:05:00")') == "01.03.24 at 9:05"
     local = datetime.fromtimestamp(1_700_000_000).astimezone()
     assert evaluate("dateTime(undefined 1700000000000)") == local.isoformat(timespec="seconds")
 

@@ -117,7 +117,10 @@ def test_a_model_chooses_by_the_descriptions() -> None:
         result = execute_convo_graph(AUTO % "")
     assert [step.node for step in result.steps] == ["s", "drive"]
     prompt = sent(model)[1][0]["content"]
-    assert "<NODE_INPUT>\nx\n</NODE_INPUT>" in prompt
+    assert prompt.startswith(
+        "Choose the node that should process the output next, based on the descriptions of the nodes.\n\n"
+        "<NODE_INPUT>\nx\n</NODE_INPUT>\n\n<OUTPUT_RESULT>\nout\n</OUTPUT_RESULT>\n\n<NODES>\n"
+    )
     nodes = [json.loads(line) for line in prompt.split("<NODES>\n")[1].split("\n</NODES>")[0].splitlines()]
     assert nodes == [
         {"id": "cook", "description": "Cooks 1"},

@@ -1,4 +1,4 @@
-"""How values are excerpt, compared, reached and copy_deeply."""
+"""How values are shown, compared, reached and copied."""
 
 from __future__ import annotations
 
