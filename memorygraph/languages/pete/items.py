@@ -99,8 +99,8 @@ def find_deep_abstraction(item: syntax.PeteSyntax) -> int | None:
     return None
 
 
-def join_predications(fields: Fields, first: str) -> tuple[tuple[syntax.Predication, ...], tuple[str, ...]]:
-    """Predications, and the conjunctions between them."""
+def separate_conjunctions(fields: Fields, first: str) -> tuple[tuple[syntax.Predication, ...], tuple[str, ...]]:
+    """Separate the predications of a list from the conjunctions between them."""
     others: list[tuple[str, syntax.Predication]] = fields.get("others", [])
     return (fields[first], *(other for _, other in others)), tuple(word for word, _ in others)
 
@@ -140,10 +140,10 @@ _BUILDS: Mapping[str, Build] = {
     "Sentence": build_sentence,
     "Said": lambda *_: (syntax.Fact,),
     "Asked": lambda fields, _: (syntax.Question, fields.get("feedback")),
-    "Inferred": lambda fields, _: (syntax.Rule, *join_predications(fields, "body")),
+    "Inferred": lambda fields, _: (syntax.Rule, *separate_conjunctions(fields, "body")),
     "Predication": build_from_fields(syntax.Predication, "subject", "predicate", "object", "negator"),
     "AndPredication": lambda fields, _: (fields["conjunction"], fields["predication"]),
-    "Abstraction": lambda fields, span: syntax.Abstraction(*join_predications(fields, "predication"), span=span),
+    "Abstraction": lambda fields, span: syntax.Abstraction(*separate_conjunctions(fields, "predication"), span=span),
     "Command": build_command,
     "Feedback": build_from_fields(syntax.Feedback, "data"),
     "Ref": lambda fields, span: syntax.Ref(fields["name"][1:], span=span),
