@@ -60,8 +60,9 @@ class _Checks:
         if isinstance(item, syntax.Closing):
             self._bind([self._frames.pop().context.name])
             return
+        parts = [] if isinstance(item, syntax.Leaf) else syntax.walk(item)
         if self._frames:
-            self._check_parts(item)
+            self._check_parts(item, parts)
         if isinstance(item, syntax.Opening):
             self._frames.append(_Frame(item, {syntax.SELF, item.name, *(ref.name for ref in item.refs)}))
             return
@@ -70,8 +71,8 @@ class _Checks:
                 self._sum_up(item)
             case syntax.Rule():
                 self._rule(item)
-            case syntax.Fact(predication) | syntax.Question(predication):
-                self._bind(_variables([predication]))
+            case syntax.Fact() | syntax.Question():
+                self._bind(part.name for part in parts if isinstance(part, syntax.Variable))
             case syntax.Command(faculty=str(faculty)):
                 self._faculties.add(faculty)
             case syntax.Abbreviation(name):
@@ -84,19 +85,19 @@ class _Checks:
         if self._frames:
             self._frames[-1].known.update(handles)
 
-    def _check_parts(self, item: syntax.Item) -> None:
+    def _check_parts(self, item: syntax.Item, parts: Iterable[syntax.PeteSyntax]) -> None:
         """Check the handles that an item uses, its addresses and its values."""
         consequence = ""
-        for part in syntax.walk(item):
+        for part in parts:
             match part:
-                case syntax.Opening(name) | syntax.Abbreviation(name):
-                    consequence = f", so the context `{name}` cannot be passed it"
                 case syntax.Ref() if not isinstance(item, syntax.Instantiation) or part is not item.ref:
                     self._known(part, consequence)
                 case syntax.Memory():
                     self._address(part)
                 case syntax.Value():
                     self._value(part)
+                case syntax.Opening(name) | syntax.Abbreviation(name):
+                    consequence = f", so the context `{name}` cannot be passed it"
 
     def _sum_up(self, tldr: syntax.Tldr) -> None:
         frame = self._frames[-1]

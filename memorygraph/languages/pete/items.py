@@ -21,19 +21,27 @@ BLANKS = " \t\r\n"
 MAX_ADDRESS = 18  # digits; a longer number is no address of ours
 MAX_NESTING = 100  # levels of brackets in a value, and of `that` in a predication
 
+_ANSWERED = (syntax.Command, syntax.Question)
 _JSON_PIECE = re.compile(r'("(?:[^"\\]++|\\.)*+")|[ \t\r\n]++|([,:])')
 _BRACKET = re.compile(r'"(?:[^"\\]++|\\.)*+"|([\[{])|([\]}])')
 
 
-def read_item(text: str, position: int = 0, rule: str = "Item") -> Read | Stopped:
-    """The item at a position, or where it could not be read; what nests too deep is not read."""
+def builds_for(text: str) -> Mapping[str, Build]:
+    """How the items of a text are built."""
 
     def build_value(_: Fields, span: Span) -> syntax.Value:
         return syntax.Value(canonical(text[span.start : span.end]), span=span)
 
-    builds = {**_BUILDS, "Value": build_value, "Structure": build_value}
+    return {**_BUILDS, "Value": build_value, "Structure": build_value}
+
+
+def read_item(
+    text: str, position: int = 0, rule: str = "Item", builds: Mapping[str, Build] | None = None
+) -> Read | Stopped:
+    """The item at a position, or where it could not be read; what nests too deep is not read."""
+    builds = builds or builds_for(text)
     result = MACHINE.read(text, rule, builds, position)
-    if isinstance(result, Read) and isinstance(result.value, syntax.Command | syntax.Question):
+    if isinstance(result, Read) and isinstance(result.value, _ANSWERED):
         result = find_broken_end(text, builds, result) or result
     if isinstance(result, Read):
         start, end = result.value.span

@@ -10,7 +10,7 @@ from memorygraph.languages.engine.machine import Stopped
 from memorygraph.languages.pete import syntax
 from memorygraph.languages.pete.checks import check_pete
 from memorygraph.languages.pete.errors import beginning, explain, outside
-from memorygraph.languages.pete.items import BLANKS, MACHINE, read_item
+from memorygraph.languages.pete.items import BLANKS, MACHINE, builds_for, read_item
 
 MAX_CHARACTERS = 2**24  # characters of a log
 
@@ -54,13 +54,13 @@ class _Log:
 
     def read(self) -> None:
         """Read all that can be read."""
-        text = self._source.text
+        text, builds = self._source.text, builds_for(self._source.text)
         position: int | None = MACHINE.layout_end(text, 0)
         first = read_item(text, position or 0, "Opening")
         if isinstance(first, Stopped):
             position = self._first(first, position or 0)
         while position is not None and position < len(text):
-            result = read_item(text, position)
+            result = read_item(text, position, builds=builds)
             if isinstance(result, Stopped):
                 position = self._after(result, position)
                 continue

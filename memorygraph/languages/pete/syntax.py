@@ -10,7 +10,6 @@ Source: the grammar of PETE and its rulings.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, TypeAlias
 
@@ -25,25 +24,29 @@ class PeteSyntax(SyntaxNode):
     """A piece of a log and its place in the source."""
 
 
-class Ref(PeteSyntax):
+class Leaf(PeteSyntax):
+    """A piece that has no others in it."""
+
+
+class Ref(Leaf):
     """`&heat`: a handle to a concept."""
 
     name: str
 
 
-class Variable(PeteSyntax):
+class Variable(Leaf):
     """`_meat`: what is asked for, which is bound to `&meat`; in a rule, a logic variable."""
 
     name: str
 
 
-class Memory(PeteSyntax):
+class Memory(Leaf):
     """`memory:42`: the address of a node."""
 
     address: int
 
 
-class Nlp(PeteSyntax):
+class Nlp(Leaf):
     """`/* the heat in the lab */`: what is between the signs, to the character."""
 
     text: str
@@ -58,7 +61,7 @@ class Nlp(PeteSyntax):
         return " ".join(self.text.split())
 
 
-class Value(PeteSyntax):
+class Value(Leaf):
     """A JSON value, as its text: tokens as they were written, `, ` and `: ` between them.
 
     >>> Value('{"a": 3.50}').value
@@ -120,7 +123,7 @@ class Opening(PeteSyntax):
     refs: tuple[Ref, ...] = ()
 
 
-class Closing(PeteSyntax):
+class Closing(Leaf):
     """`}`: the innermost open context ends."""
 
 
@@ -139,19 +142,19 @@ class Tldr(PeteSyntax):
     text: Nlp
 
 
-class Comment(PeteSyntax):
+class Comment(Leaf):
     """`// …`: thinking aloud; the text is the rest of the line after the signs."""
 
     text: str
 
 
-class SensorReport(PeteSyntax):
+class SensorReport(Leaf):
     """`!! thermometer {"temperature": 30}`: the text is the rest of the line after the signs."""
 
     text: str
 
 
-class Annotation(PeteSyntax):
+class Annotation(Leaf):
     """`@[time: 12:30]`: the text is what is between the brackets, without the blanks around it."""
 
     text: str
@@ -211,13 +214,15 @@ def parts_in(node: PeteSyntax) -> list[PeteSyntax]:
     return parts
 
 
-def walk(node: PeteSyntax) -> Iterator[PeteSyntax]:
+def walk(node: PeteSyntax) -> list[PeteSyntax]:
     """A piece of syntax and everything in it, in the order of the text; not recursive, for `that` can nest deep."""
-    waiting = [node]
+    found, waiting = [], [node]
     while waiting:
         part = waiting.pop()
-        yield part
-        waiting += reversed(parts_in(part))
+        found.append(part)
+        if not isinstance(part, Leaf):
+            waiting += parts_in(part)[::-1]
+    return found
 
 
 class Piece(NamedTuple):
