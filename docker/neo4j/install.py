@@ -7,7 +7,7 @@ from pathlib import Path
 
 from memorygraph.server.aot_cache import AotCache
 from memorygraph.server.aot_training import train
-from memorygraph.server.artifacts import install
+from memorygraph.server.installation import install
 from memorygraph.server.java import java_executable
 
 LIBRARIES = Path("/opt/neo4j/lib")

@@ -8,18 +8,13 @@ from __future__ import annotations
 
 import hashlib
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Protocol
 
-from memorygraph.errors import DownloadError
-
 LOCK_FILE = Path(__file__).with_name("neo4j.lock")
 THREADS = 8
-READ_TIMEOUT_S = 30
-WAIT_FOR_OTHER_INSTALLER_S = 3600.0
 
 
 class DownloadProgress(Protocol):
@@ -105,51 +100,3 @@ def not_genuine(folder: Path, lock: Lock) -> list[Artifact]:
     with ThreadPoolExecutor(THREADS) as pool:
         genuine = pool.map(Artifact.matches, lock.artifacts, lock.class_path(folder))
         return [artifact for artifact, is_genuine in zip(lock.artifacts, genuine, strict=True) if not is_genuine]
-
-
-def install(
-    folder: Path,
-    progress: DownloadProgress | None = None,
-    *,
-    lock: Lock | None = None,
-    read_timeout_s: int = READ_TIMEOUT_S,
-) -> list[Path]:
-    """Fetch the files that a folder lacks, and return the class path: verified files, in a stable order.
-
-    Of several processes one fetches, and the others wait for it. A call may be killed: the next one repairs the folder.
-    """
-    lock = lock or read_lock()
-    if not_genuine(folder, lock):
-        try:
-            fetch_missing(folder, progress, lock, read_timeout_s)
-        except OSError as error:
-            raise DownloadError(
-                f"cannot write the files of Neo4j to {folder}: {error.strerror or error}. "
-                "Make room, or give another folder with MEMORYGRAPH_HOME; then run `memorygraph up` again."
-            ) from error
-    for path in lock.class_path(folder):
-        # Earlier versions rewrote the jars without their signatures. Windows removes none that a server has open.
-        with suppress(OSError):
-            path.with_name(f"{path.stem}-unsigned.jar").unlink()
-    return lock.class_path(folder)
-
-
-def fetch_missing(folder: Path, progress: DownloadProgress | None, lock: Lock, read_timeout_s: int) -> None:
-    """Fetch what a folder lacks, after waiting for any other process that does so."""
-    from filelock import FileLock, Timeout
-
-    folder.mkdir(parents=True, exist_ok=True)
-    try:
-        with FileLock(folder.with_name(f"{folder.name}.lock"), timeout=WAIT_FOR_OTHER_INSTALLER_S):
-            if wanted := not_genuine(folder, lock):
-                from memorygraph.server.downloads import download
-
-                download(wanted, folder, progress, read_timeout_s)
-    except ImportError as error:
-        raise DownloadError(
-            "the download of Neo4j needs more packages: run `pip install 'memorygraph[embedded]'`"
-        ) from error
-    except Timeout as error:
-        raise DownloadError(
-            f"another process has been downloading to {folder} for an hour. End it, then run `memorygraph up` again."
-        ) from error

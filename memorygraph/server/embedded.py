@@ -15,7 +15,8 @@ from pathlib import Path
 from memorygraph.errors import ConnectionError
 from memorygraph.home import default_home
 from memorygraph.server import process as server_process
-from memorygraph.server.artifacts import DownloadProgress, install, read_lock
+from memorygraph.server.artifacts import DownloadProgress, read_lock
+from memorygraph.server.installation import install
 from memorygraph.server.java import java_executable
 from memorygraph.server.launch import START_TIMEOUT_S, STOP_TIMEOUT_S, Launch, log_in, server_answers
 from memorygraph.server.server_home import ServerHome

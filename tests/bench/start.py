@@ -21,8 +21,8 @@ from pathlib import Path
 from memorygraph.server import aot_training
 from memorygraph.server import process as server_process
 from memorygraph.server.aot_cache import SWITCH, AotCache
-from memorygraph.server.artifacts import install
 from memorygraph.server.embedded import EmbeddedServer
+from memorygraph.server.installation import install
 from memorygraph.server.java import java_executable
 
 PROGRAM = [sys.executable, "-c", "from memorygraph.cli import main; main()"]

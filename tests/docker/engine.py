@@ -22,7 +22,7 @@ import psutil
 import pytest
 
 from memorygraph import EmbeddedServer
-from memorygraph.server.artifacts import install
+from memorygraph.server.installation import install
 
 REPOSITORY = Path(__file__).parents[2]
 DEFAULT_BASE = "python:3.12-slim"

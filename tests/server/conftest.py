@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from memorygraph.server import process as server_process
-from memorygraph.server.artifacts import install
 from memorygraph.server.embedded import EmbeddedServer
+from memorygraph.server.installation import install
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -19,7 +19,8 @@ import pytest
 
 from memorygraph.errors import DownloadError
 from memorygraph.server import downloads
-from memorygraph.server.artifacts import Lock, install, not_genuine, read_lock
+from memorygraph.server.artifacts import Lock, not_genuine, read_lock
+from memorygraph.server.installation import install
 from tests.examples import amount
 
 if TYPE_CHECKING:
@@ -35,7 +36,8 @@ KILLS = amount(ordinary=3, whole=3, long=20)
 INSTALL = """
 import sys
 from pathlib import Path
-from memorygraph.server.artifacts import install, read_lock
+from memorygraph.server.artifacts import read_lock
+from memorygraph.server.installation import install
 print(len(install(Path(sys.argv[1]), lock=read_lock(Path(sys.argv[2])))))
 """
 

@@ -17,8 +17,8 @@ import pytest
 
 from memorygraph import ConflictError, ConnectionError, MemoryGraph
 from memorygraph.server import process as server_process
-from memorygraph.server.artifacts import install
 from memorygraph.server.embedded import EmbeddedServer
+from memorygraph.server.installation import install
 from memorygraph.server.java import java_executable
 from tests.examples import amount
 from tests.trust.chance import seeded
