@@ -168,7 +168,7 @@ class MemoryGraph:
     ) -> LoadReport:
         """Load a script file; the language is told by the extension.
 
-        With `batch` every so many statements are a transaction of their own, and the memory needed does not
+        With `batch`, every `batch` statements are a transaction of their own, and the memory needed does not
         grow with the file. A load that was interrupted goes on after its last batch when it is run again,
         unless `restart` is true.
 
@@ -410,7 +410,7 @@ class MemoryGraph:
     ) -> Generator[dict[str, Any], None, None]:
         """The rows of a Cypher query that only reads, as they come: no more than a page of them is held in memory.
 
-        The reading of all rows may take so many seconds; the rest is as for `query`.
+        Reading all rows may take `seconds`; the rest is as for `query`.
 
         Raises:
             QueryError: the query is wrong, refused, or took too long.
@@ -575,7 +575,7 @@ class MemoryGraph:
         """Let a model write down what a text says, in ContextScript, and load that in one transaction.
 
         The model is shown what the memory holds about it, within the budget. A program that is wrong goes back with
-        its located errors; the model has so many attempts. `model` is a name or an address, by default
+        its located errors, at most `attempts` times. `model` is a name or an address, by default
         MEMORYGRAPH_MODEL. The load says which message of which model it is from.
 
         Raises:

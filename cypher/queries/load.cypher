@@ -125,7 +125,7 @@ RETURN checkpoint.program AS program, checkpoint.statements AS statements
 ORDER BY statements DESC;
 
 // name: save-checkpoint
-// Remember how far a batched load came: `program` is the digest of its first so many statements.
+// Remember how far a batched load came: `program` is the digest of the statements up to there.
 // The former checkpoint of the same load goes. Parameters: namespace, program, former, statements.
 OPTIONAL MATCH (former:Checkpoint {namespace: $namespace, program: $former})
 DELETE former

@@ -100,7 +100,7 @@ def show_command(graph: MemoryGraph, *, identifier: str, moment: int | datetime 
 @click.option("--depth", default=1, type=click.IntRange(1, 20), metavar="N", help="How many edges away.")
 @report_from_graph
 def neighbours_command(graph: MemoryGraph, *, identifier: str, depth: int) -> None:
-    """Show the nodes at most so many edges away from a node, in or out, nearest first."""
+    """Show the nodes at most --depth edges away from a node, in or out, nearest first."""
     found = graph.neighbours(identifier, depth)
     if output.wants_json():
         output.print_json([neighbour.as_dict() for neighbour in found])
@@ -115,7 +115,7 @@ def neighbours_command(graph: MemoryGraph, *, identifier: str, depth: int) -> No
 
 @click.command("search")
 @click.argument("text")
-@click.option("--limit", default=10, type=click.IntRange(1, 1000), metavar="N", help="At most so many.")
+@click.option("--limit", default=10, type=click.IntRange(1, 1000), metavar="N", help="The most to show.")
 @report_from_graph
 def search_command(graph: MemoryGraph, *, text: str, limit: int) -> None:
     """Find nodes by the words of their name and data, best first. Any text is a valid search."""
@@ -191,7 +191,7 @@ def history_command(graph: MemoryGraph, *, identifier: str) -> None:
 
 
 @click.command("revisions")
-@click.option("--limit", default=20, type=click.IntRange(1, 100_000), metavar="N", help="At most so many.")
+@click.option("--limit", default=20, type=click.IntRange(1, 100_000), metavar="N", help="The most to show.")
 @report_from_graph
 def revisions_command(graph: MemoryGraph, *, limit: int) -> None:
     """List the loads of the namespace, the newest first."""

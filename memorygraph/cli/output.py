@@ -197,7 +197,7 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
 
 
 def print_rows(rows: Iterable[Mapping[str, Any]]) -> None:
-    """Rows of a query as tables, each of so many rows that none has to be held for long."""
+    """Rows of a query as tables, each of at most MAX_TABLE_ROWS."""
     source = iter(rows)
     any_rows = False
     while page := list(itertools.islice(source, MAX_TABLE_ROWS)):

@@ -133,7 +133,7 @@ def step_pete_command(graph: MemoryGraph, /, **options: Any) -> None:
 @click.option("--max-steps", type=click.IntRange(min=1), default=10, metavar="N")
 @thinking_options
 def run_pete_command(graph: MemoryGraph, /, *, max_steps: int, **options: Any) -> None:
-    """Let a model continue a log until it is closed, nothing more comes, or so many steps are done."""
+    """Let a model continue a log until it is closed, nothing more comes, or --max-steps are done."""
     continue_thought(graph, max_steps, **options)
 
 

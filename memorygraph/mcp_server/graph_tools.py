@@ -22,7 +22,7 @@ _OWN_MEMORY = "neo4j://"
 ContextScriptText = Annotated[str, Field(max_length=MAX_PROGRAM, description="A ContextScript program")]
 Strict = Annotated[bool, Field(description="Hold it to the letter of the language's grammar")]
 DryRun = Annotated[bool, Field(description="Do all of it, and take it back: what would happen?")]
-RecallTokens = Annotated[int, Field(ge=200, le=1_000_000, description="At most so many tokens of memories")]
+RecallTokens = Annotated[int, Field(ge=200, le=1_000_000, description="The most tokens of memories")]
 ConversationName = Annotated[str, Field(min_length=1, description="The name of the conversation")]
 
 
@@ -66,7 +66,7 @@ def neighbours(
     *,
     max_tokens: AnswerTokens = DEFAULT_TOKENS,
     id: Annotated[str, Field(description="The id of a node")],  # noqa: A002 - the name clients use
-    depth: Annotated[int, Field(ge=1, le=20, description="At most so many edges away")] = 1,
+    depth: Annotated[int, Field(ge=1, le=20, description="The most edges away")] = 1,
 ) -> ToolAnswer:
     """The nodes near a node, in or out, nearest first, with the edges that lead there."""
     return ToolAnswer.of(keep_fitting("neighbours", graph.neighbours(id, depth), max_tokens))
@@ -99,7 +99,7 @@ def revisions(
     graph: MemoryGraph,
     *,
     max_tokens: AnswerTokens = DEFAULT_TOKENS,
-    limit: Annotated[int, Field(ge=1, le=1000, description="Only so many of the last")] = 20,
+    limit: Annotated[int, Field(ge=1, le=1000, description="Only this many of the last")] = 20,
 ) -> ToolAnswer:
     """The last writes of this memory, the newest first, each with its number and who asked for it."""
     return ToolAnswer.of(keep_fitting("revisions", graph.revisions(limit), max_tokens))
@@ -129,7 +129,7 @@ def show_conversation(
     max_tokens: AnswerTokens = DEFAULT_TOKENS,
     name: ConversationName,
     version: Annotated[int | None, Field(description="Another version than the one that was last written")] = None,
-    last: Annotated[int | None, Field(ge=1, description="Only so many of the last messages")] = None,
+    last: Annotated[int | None, Field(ge=1, description="Only this many of the last messages")] = None,
 ) -> ToolAnswer:
     """The messages of a conversation; where not all fit, the last ones."""
     history = find_conversation(graph, name)

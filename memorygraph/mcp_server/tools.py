@@ -44,7 +44,7 @@ class ToolArguments(BaseModel):
     model_config = ConfigDict(extra="ignore", frozen=True, populate_by_name=True)
 
 
-AnswerTokens = Annotated[int, Field(ge=MIN_TOKENS, le=MAX_TOKENS, description="At most so many tokens of answer")]
+AnswerTokens = Annotated[int, Field(ge=MIN_TOKENS, le=MAX_TOKENS, description="The most tokens of an answer")]
 
 
 @dataclass(frozen=True)

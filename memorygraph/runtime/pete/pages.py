@@ -16,7 +16,7 @@ from memorygraph.runtime.pete.log import BLANKS, Frame, LogEntry, leading_blanks
 
 Measure = Callable[[str], int]
 
-# A line is shorter than so many statements, which are one character or more; no more are tried.
+# A line has room for fewer statements than this, each of one character or more: no more are tried.
 MAX_FILLED = 64
 TEXTS_AT_ONCE = 128
 MAX_TOKEN_COUNTS = 1 << 17

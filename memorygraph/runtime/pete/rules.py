@@ -162,7 +162,7 @@ class Knowledge:
     """A namespace as one question sees it: the rules that can be reached from its goal, and any facts."""
 
     def __init__(self, run: RunQuery, goal: Goal, nesting: int) -> None:
-        """Read the rules that a proof can use in which so many nest; `all_rules` is false if there are too many."""
+        """Read the rules that a proof with `nesting` levels can use; `all_rules` is false if there are too many."""
         self._run = run
         self._forms: dict[str, dict[str, None]] = {}
         self.rules: dict[Predicate, list[Clause]] = {}  # by what their heads say
