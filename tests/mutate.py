@@ -40,6 +40,8 @@ from pathlib import Path
 LEFT_OUT = shutil.ignore_patterns(".git", ".venv", "build", "dist", "__pycache__", ".*_cache", ".hypothesis")
 APART = {"trust", "docker", "browser", "bench"}
 """Folders of tests that are about all of the package, and take long."""
+LAST = ("tests/test_cases.py", "tests/test_architecture.py")
+"""Files of tests that are about all of the package, and take little."""
 MAX_TEST_S = 120
 
 OPPOSITES: dict[type[ast.AST], type[ast.AST]] = {
@@ -246,7 +248,7 @@ def tests_of(root: Path, module: str) -> list[str]:
     chosen = sorted(
         {*nearest, *everything} if of_the_top or not nearest else nearest, key=lambda file: (-ranks[file], file)
     )
-    return [module, *(file for file in chosen if file != "tests/test_architecture.py"), "tests/test_architecture.py"]
+    return [module, *(file for file in chosen if file not in LAST), *(file for file in LAST if (root / file).exists())]
 
 
 def run_tests(copied: Path, tests: Sequence[str], environment: Mapping[str, str], limit_s: float) -> tuple[str, str]:
