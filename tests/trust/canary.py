@@ -25,20 +25,21 @@ Node(node_id="keep", name="Keep", data="sings");
 Node(node_id="other", name="Other", data="listens");
 Edge(edge_id="edge", from_node="keep", to_node="other", verb="hears", weight=0.5);
 """
-_FOREIGN = "CREATE (a:Canary {is: $id})-[r:CANARY {is: $id}]->(b:Canary {is: $id}) RETURN count(*) AS made"
+_FOREIGN = """
+CREATE (a:Canary {is: $id, mark: "test-canary"})-[r:CANARY {is: $id}]->(b:Canary {is: $id, mark: "test-canary"})
+RETURN count(*) AS made
+"""
 # The record of a namespace has its name as `name`, what a test puts outside of namespaces a `mark`, everything else a
 # `namespace`. Other tests write to the database meanwhile, each under a name that begins in one of these ways.
-_OWN = """
-WITH n, coalesce(n.namespace, properties(n).mark, CASE WHEN n:Namespace THEN n.name END, "") AS namespace
+_ALL = """
+MATCH (n) WITH n, coalesce(n.namespace, properties(n).mark, CASE WHEN n:Namespace THEN n.name END, "") AS namespace
 WHERE namespace = $namespace OR n.is = $id
   OR ($whole AND none(start IN ["test-", "names", "evaluate-"] WHERE namespace STARTS WITH start))
 """
-_NODES = f"""
-MATCH (n) {_OWN}
-RETURN elementId(n) AS id, labels(n) AS labels, properties(n) AS properties
-"""
-_RELATIONSHIPS = f"""
-MATCH (n) {_OWN} MATCH (n)-[r]-(m)
+_KNOWN = "MATCH (n) WHERE elementId(n) IN $ids "
+_NODES = "RETURN elementId(n) AS id, labels(n) AS labels, properties(n) AS properties"
+_RELATIONSHIPS = """
+MATCH (n)-[r]-(m)
 RETURN DISTINCT elementId(r) AS id, elementId(startNode(r)) AS from, elementId(endNode(r)) AS to,
   type(r) AS type, properties(r) AS properties
 """
@@ -52,7 +53,8 @@ _SCHEMA = (
 class Canary:
     """The graph of a namespace of its own and some of no namespace, a file, and a server that counts its visitors.
 
-    With `whole`, all of the database but the namespaces of tests belongs to the graph.
+    With `whole`, all of the database but the namespaces of tests belongs to the graph. In the end all of it is looked
+    at, which takes long; in between, what was there at the start.
     """
 
     graph: MemoryGraph
@@ -64,6 +66,7 @@ class Canary:
     def __post_init__(self) -> None:
         self.id = uuid.uuid4().hex
         self.words = f"the secret is {self.id}"
+        self.parameters: dict[str, Any] = {}
         self.secret.write_text(self.words, "utf-8")
 
     def settle(self) -> None:
@@ -75,29 +78,31 @@ class Canary:
         conversation.extend([{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Tweet"}])
         conversation[0]["content"] = "Hello"
         self.graph.query(_FOREIGN, {"id": self.id}, write=True)
-        self.before = self.fingerprint()
+        self.parameters = {"namespace": self.graph.namespace, "id": self.id, "whole": self.whole}
+        self.parameters["ids"] = [row["id"] for row in self._rows(_ALL + _NODES)]
+        self.before = {match: self.fingerprint(match) for match in (_KNOWN, _ALL)}
 
     def leave(self) -> None:
-        """Take the graph away again."""
+        """Take the graph away again, to which nothing has come."""
+        assert self.fingerprint(_ALL) == self.before[_ALL]
         self.graph.query("MATCH (n:Canary {is: $id}) DETACH DELETE n", {"id": self.id}, write=True)
 
-    def fingerprint(self) -> str:
-        """The hash of all that is to stay as it is: every node and relationship, the schema, and the file."""
-        parameters = {"namespace": self.graph.namespace, "id": self.id, "whole": self.whole}
+    def fingerprint(self, match: str) -> str:
+        """The hash of what is to stay as it is: nodes that match, their relationships, the schema, and the file."""
         found: list[Any] = [self.secret.read_text("utf-8"), self.secret.stat().st_mtime_ns]
-        for cypher in (_NODES, _RELATIONSHIPS):
-            found.append(sorted(json.dumps(row, sort_keys=True, default=str) for row in self._rows(cypher, parameters)))
+        for cypher in (match + _NODES, match + _RELATIONSHIPS):
+            found.append(sorted(json.dumps(row, sort_keys=True, default=str) for row in self._rows(cypher)))
             assert len(found[-1]) >= 2
-        found += [sorted(self._rows(shown, {}), key=itemgetter("name")) for shown in _SCHEMA]
+        found += [sorted(self._rows(shown), key=itemgetter("name")) for shown in _SCHEMA]
         return sha256(json.dumps(found).encode("utf-8", "surrogatepass")).hexdigest()
 
-    def _rows(self, cypher: str, parameters: dict[str, Any]) -> list[dict[str, Any]]:
-        return self.graph.connection.read(Query(cypher, parameters))
+    def _rows(self, cypher: str) -> list[dict[str, Any]]:
+        return self.graph.connection.read(Query(cypher, self.parameters))
 
     def is_well(self) -> None:
         """Nothing was touched."""
         assert self.visits == []
-        assert self.fingerprint() == self.before
+        assert self.fingerprint(_KNOWN) == self.before[_KNOWN]
 
     def says(self, output: Any) -> None:
         """What was given out does not hold what the file or the canary's graph says."""
