@@ -5,15 +5,15 @@ Source: specs/agentscript.md, sections 5 and 7.
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any
 
 from memorygraph.context.rendering import compact, indented, render
 from memorygraph.errors import MemoryGraphError, ModelError
+from memorygraph.json_text import parse_json, parse_json_at
 
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?")
 _BOOLEANS = {"true": True, "false": False}
@@ -122,7 +122,7 @@ def field_problem(field: ShapeField, fitted: dict[str, Any]) -> str | None:
 def is_of_kind(value: Any, kind: str) -> bool:
     """Tell whether a value is of a type of shapes; numbers are finite."""
     if kind == "number":
-        return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+        return isinstance(value, (int, float)) and not isinstance(value, bool) and -math.inf < value < math.inf
     types: dict[str, type] = {"string": str, "boolean": bool, "list": list, "json": object}
     return isinstance(value, types[kind])
 
@@ -149,14 +149,6 @@ def shorten_json(value: Any, limit: int = 60) -> str:
     return text if len(text) <= limit else text[:limit] + "…"
 
 
-def refuse_non_json(name: str) -> NoReturn:
-    """Refuse `NaN` and `Infinity`, which Python reads and JSON does not have."""
-    raise ValueError(f"{name} is not JSON")
-
-
-_DECODER = json.JSONDecoder(parse_constant=refuse_non_json)
-
-
 def documents(text: str, *, lists: bool = False) -> Iterator[Any]:
     """Yield the values that a text holds as JSON, the likeliest first; lists in prose only where `lists` are wanted."""
     candidates = [text]
@@ -167,14 +159,14 @@ def documents(text: str, *, lists: bool = False) -> Iterator[Any]:
         candidates.append(part)
     for candidate in candidates:
         try:
-            yield _DECODER.decode(candidate.strip("\ufeff \t\r\n"))
-        except (ValueError, RecursionError):
+            yield parse_json(candidate.strip("\ufeff \t\r\n"), strict=True)
+        except ValueError:
             continue
     brackets = (_OBJECT_OR_LIST if lists else _OBJECT).finditer(text)
     for match, _ in zip(brackets, range(_MAX_BRACKETS), strict=False):
         try:
-            yield _DECODER.raw_decode(text, match.start())[0]
-        except (ValueError, RecursionError):
+            yield parse_json_at(text, match.start())
+        except ValueError:
             continue
 
 

@@ -20,6 +20,7 @@ from memorygraph.errors import MemoryGraphError
 from memorygraph.graph.connection import READ_SECONDS
 from memorygraph.graph.namespace import Namespace
 from memorygraph.graph.search import lucene_query
+from memorygraph.json_text import parse_json
 from memorygraph.memory.values import Entity, Relation
 
 MIN_TOKENS = 200
@@ -89,10 +90,10 @@ class PageStart:
         if not cursor:
             return cls()
         try:
-            relations, arrival, identifier, skip = json.loads(urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
+            relations, arrival, identifier, skip = parse_json(urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
             valid = all(type(value) is int and -1 <= value < 1 << 62 for value in (relations, arrival, skip))
             identifier.encode()
-        except (binascii.Error, ValueError, TypeError, AttributeError, RecursionError):
+        except (binascii.Error, ValueError, TypeError, AttributeError):
             valid = False
         if not valid or not isinstance(identifier, str):
             raise MemoryGraphError("invalid cursor: give the one that the page before ended with, or leave it out")

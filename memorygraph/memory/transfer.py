@@ -20,6 +20,7 @@ from memorygraph.errors import MAX_PROBLEMS, MemoryGraphError, NotFoundError, Pr
 from memorygraph.graph.exports import read_at_rest
 from memorygraph.graph.loads import LoadReport, Provenance
 from memorygraph.graph.namespace import Namespace
+from memorygraph.json_text import parse_json
 from memorygraph.library import CYPHER
 from memorygraph.memory.entities import Entities, EntityPlan, StoredWrite, store_plan
 from memorygraph.memory.values import Entity, Relation
@@ -171,7 +172,7 @@ def parse_lines(transfer: Transfer) -> list[Problem]:
             item = parse_item(line)
         except json.JSONDecodeError as error:
             problems.append(transfer.problem(number, f"invalid JSON: {error.msg}", "invalid-json", error.colno))
-        except (ValueError, RecursionError) as error:
+        except ValueError as error:
             problems.append(transfer.problem(number, str(error), "invalid-value"))
         else:
             if isinstance(item, Entity):
@@ -183,7 +184,7 @@ def parse_lines(transfer: Transfer) -> list[Problem]:
 
 def parse_item(line: str) -> Entity | Relation:
     """The entity or relation in a line; a `ValueError` says that it is neither."""
-    value = json.loads(line)
+    value = parse_json(line)
     kind = _KINDS.get(value.get("type")) if isinstance(value, dict) and isinstance(value.get("type"), str) else None
     if kind is None:
         raise ValueError('a line is an object with the "type" "entity" or "relation"')

@@ -15,7 +15,7 @@ from memorygraph.messages.message import ROOT, Message, as_mapping, canonical_js
 from memorygraph.messages.reader import LOST, ConversationReader
 from memorygraph.messages.storage import InMemoryStorage, Storage
 from memorygraph.messages.training import AnswerFilter, TrainingData, training_data
-from memorygraph.messages.view import MessageView, plain_copy
+from memorygraph.messages.view import LiveMessages, MessageView, plain_copy
 
 
 class MessageGraph(ConversationReader, MutableSequence[Any]):
@@ -47,7 +47,30 @@ class MessageGraph(ConversationReader, MutableSequence[Any]):
         read_only: bool = False,
     ) -> None:
         super().__init__(storage=storage or InMemoryStorage(), version=version, read_only=read_only)
+        self._live: LiveMessages | None = None
         self.extend(messages)
+
+    @property
+    def messages(self) -> list[Any]:
+        """The messages as a list that is this graph: what is done to it, or to a message in it, is done here.
+
+        >>> history = MessageGraph([{"role": "user", "content": "Hi"}])
+        >>> history.messages.append({"role": "assistant", "content": "Hello!"})
+        >>> history.messages[0]["content"] = "Good morning"
+        >>> len(history), history[0]["content"], history.prev_graph[0]["content"]
+        (2, 'Good morning', 'Hi')
+        """
+        with self._lock:
+            if self._live is None:
+                self._live = LiveMessages(self)
+                self._live.show()
+            return self._live
+
+    def refresh(self) -> None:
+        """Read the version anew, or the one that replaced it."""
+        with self._lock:
+            super().refresh()
+            self._show_live()
 
     def __len__(self) -> int:
         return self.version.length
@@ -128,6 +151,10 @@ class MessageGraph(ConversationReader, MutableSequence[Any]):
     def clear(self) -> None:
         """Remove all messages in one change."""
         self[:] = []
+
+    def sort(self, *, key: Callable[[dict[str, Any]], Any], reverse: bool = False) -> None:
+        """Sort the messages by a key in one change."""
+        self._edit(lambda slots: slots.sort(key=lambda slot: key(slot.message.as_dict()), reverse=reverse))
 
     def reverse(self) -> None:
         """Reverse the order in one change."""
@@ -227,6 +254,7 @@ class MessageGraph(ConversationReader, MutableSequence[Any]):
             # The list follows its own version only; one that has shown nothing yet takes the first.
             if self._known is None or self._known.length == 0 or version.id == self._known.id:
                 self._known, self._entries = version, None
+                self._show_live()
             return version
 
     def mend_tool_calls(self, content: str = LOST) -> int:
@@ -288,6 +316,11 @@ class MessageGraph(ConversationReader, MutableSequence[Any]):
         if self._entries is not None:
             self._entries[change.length - len(entries) :] = entries
         self._known = version
+        self._show_live(change.length - len(entries))
+
+    def _show_live(self, start: int = 0) -> None:
+        if self._live is not None:
+            self._live.show(start)
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,8 @@ from functools import cached_property
 from hashlib import sha256
 from typing import Any
 
+from memorygraph.json_text import MAX_JSON_DEPTH, check_json_depth, parse_stored_json
+
 ROOT = ""  # the parent id of a first message
 ATTACHED_KEYS = ("metadata", "subgraph")  # kept beside a message, and no part of its identity
 # A domain keeps the hash of a message apart from all other hashes; changing it would change every stored id.
@@ -64,7 +66,7 @@ class Message:
 
     @cached_property
     def _fields(self) -> dict[str, Any]:
-        fields: dict[str, Any] = json.loads(self.body)
+        fields: dict[str, Any] = parse_stored_json(self.body)
         return fields
 
     @property
@@ -111,7 +113,7 @@ class Message:
 
     def as_dict(self) -> dict[str, Any]:
         """A new dict of the message, which the caller may change; the known keys come first."""
-        fields: dict[str, Any] = json.loads(self.body)
+        fields: dict[str, Any] = parse_stored_json(self.body)
         return {key: fields[key] for key in _KEYS if key in fields} | fields
 
     def __eq__(self, other: object) -> bool:
@@ -150,10 +152,11 @@ def canonical_json(value: Any) -> str:
         text = _ENCODER.encode(value)
         # JSON writes half of a surrogate pair, and UTF-8 does not.
         text.encode()
+        check_json_depth(text)
     except UnicodeEncodeError as error:
         raise ValueError(f"a message holds half of a surrogate pair, which UTF-8 cannot write: {error}") from error
-    except RecursionError as error:
-        raise ValueError("a message is nested too deeply") from error
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise ValueError(f"a message is nested more than {MAX_JSON_DEPTH} levels deep") from error
     return text
 
 

@@ -8,7 +8,6 @@ conversation; recording a call is three.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -17,6 +16,7 @@ from typing import Any
 from memorygraph.errors import ConflictError, MemoryGraphError, NotFoundError
 from memorygraph.graph.connection import Abandon
 from memorygraph.graph.namespace import Namespace, NamespaceTransaction
+from memorygraph.json_text import parse_stored_json
 from memorygraph.messages.history import Attachment, MessageEntry, Version, VersionChange, seal
 from memorygraph.messages.indexing import conversation_token, indexed_text
 from memorygraph.messages.message import ROOT, Message, chain
@@ -169,7 +169,7 @@ class Neo4jStorage:
     def attachments(self, ids: Collection[str]) -> list[Attachment]:
         """The attachments of these messages, in their order, then in the order in which they were stored."""
         rows = self.namespace.read("messages/attachments", ids=list(ids))
-        kept = [Attachment(row["message"], at=row["at"], **json.loads(row["body"])) for row in rows]
+        kept = [Attachment(row["message"], at=row["at"], **parse_stored_json(row["body"])) for row in rows]
         order = {id_: place for place, id_ in enumerate(ids)}
         return sorted(kept, key=lambda attachment: order[attachment.message_id])
 

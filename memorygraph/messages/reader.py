@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from threading import RLock
 from typing import Any, Self
 
 from memorygraph.errors import MemoryGraphError, NotFoundError
+from memorygraph.json_text import parse_stored_json
 from memorygraph.messages.history import Attachment, Diff, MessageEntry, Version, difference, seal
 from memorygraph.messages.message import ROOT, Message, message_id
 from memorygraph.messages.storage import Storage, StoredMessage
@@ -83,9 +83,11 @@ class ConversationReader:
             known, self._known, self._entries = self._known, None, None
             versions = self._storage.versions()
             current = next((version for version in versions if known and version.id == known.id), None)
-            # Others may have replaced the version repeatedly since: show the last of them.
-            while current is not None and current.replaced and not self._read_only:
-                current = next(version for version in versions if version.replaces == current.number)
+            # Others may have replaced the version repeatedly since: show the last of them. While they do, one may be
+            # said to be replaced whose successor is not there yet: it stays, until a change of it comes too late.
+            successors = {version.replaces: version for version in versions}
+            while current is not None and not self._read_only and current.number in successors:
+                current = successors[current.number]
             self._known = current
 
     def versions(self) -> list[Version]:
@@ -145,7 +147,11 @@ class ConversationReader:
         return self.conversation_at(kept[-1].subgraph or ROOT) if kept else None
 
     def conversation_at(self, tip: str) -> Self:
-        """The messages up to a stored one, read-only: such as the `subgraph` of an attachment."""
+        """The messages up to a stored one, read-only: such as the `subgraph` of an attachment.
+
+        Raises:
+            NotFoundError: there is no such message.
+        """
         entries = self._storage.path(tip)
         version = Version(number=0, tip=tip, length=len(entries))
         found = type(self)(storage=self._storage, version=version, read_only=True)
@@ -261,7 +267,7 @@ def find_fault(storage: Storage, version: Version, sound: dict[str, str]) -> Fau
 def explain_fault(stored: StoredMessage, parent: str) -> str | None:
     """What is wrong with a message that follows `parent`, or None."""
     try:
-        message = Message.of(json.loads(stored.body))
+        message = Message.of(parse_stored_json(stored.body))
     except (TypeError, ValueError):
         return "its body is not a message any more"
     # The hash is that of the stored text: an equal JSON value in other bytes is wrong too.
@@ -273,6 +279,6 @@ def explain_fault(stored: StoredMessage, parent: str) -> str | None:
         return f"its readable {wrong[0]} is not what its body says"
     if stored.seal not in (None, seal(stored.id, sampled=stored.sampled)):
         return "its mark of a sampled answer was altered"
-    if any(Attachment(stored.id, **json.loads(body)).id != id_ for id_, body in stored.attachments):
+    if any(Attachment(stored.id, **parse_stored_json(body)).id != id_ for id_, body in stored.attachments):
         return "its metadata is not what its id is the hash of"
     return None

@@ -17,6 +17,7 @@ from functools import cache
 from threading import Lock
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
+from memorygraph.json_text import parse_json
 from memorygraph.messages.calls import APIS, CHAT, RecordedCall, plain_json, response_document, without_secrets
 from memorygraph.messages.chunks import chat_document
 from memorygraph.messages.recorder import Recorder
@@ -150,7 +151,7 @@ class CallWatch:
         elif not self._request.get("stream"):
             # A raw response: its body is read either by now, or later by the caller.
             if getattr(http, "is_closed", True):
-                self.record(lambda: plain_json(http.json()), complete=True)
+                self.record(lambda: plain_json(parse_json(http.content)), complete=True)
             else:
                 watch_closing(http, self)
 
@@ -164,7 +165,7 @@ class CallWatch:
         except Exception:  # noqa: BLE001 - the caller took its bytes; each HTTP library has an error of its own for it
             return
         if was_read:
-            self.record(lambda: plain_json(response.json()), complete=True)
+            self.record(lambda: plain_json(parse_json(response.content)), complete=True)
 
     def finish_stream(self) -> None:
         """Record a stream as far as it came."""

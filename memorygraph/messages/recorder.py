@@ -1,7 +1,8 @@
 """The recorder: writes calls of models into the message graph, and never stands in the way of a call.
 
-A thread of the recorder writes a call while the caller waits, but only for a moment: when the database does not
-answer, the call goes into the spool, and the caller goes on. The spool is written before the next call, or by
+A call goes into the spool, a folder of this machine, before anything else: so it survives the end of the process.
+A thread of the recorder then writes it while the caller waits, but only for a moment: when the database does not
+answer, the call stays in the spool, and the caller goes on. The spool is written before the next call, or by
 `flush`. Writing a call twice changes nothing, so that a crash in between neither doubles nor loses one.
 """
 
@@ -9,7 +10,9 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 import os
+import sys
 import time
 import uuid
 import warnings
@@ -20,11 +23,13 @@ from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 from threading import Event, Lock, Thread
-from typing import Any
+from typing import Any, ClassVar
 
 from memorygraph.errors import ConflictError, ConnectionError, MemoryGraphError, QueryError
+from memorygraph.graph.connection import fails_always
 from memorygraph.graph.namespace import Namespace
 from memorygraph.home import default_home, flush_folder
+from memorygraph.json_text import parse_stored_json
 from memorygraph.library import CYPHER
 from memorygraph.messages.calls import RESPONSES, Exchange, RecordedCall, exchange_of, messages_of_input
 from memorygraph.messages.history import Attachment, entries_of
@@ -34,6 +39,10 @@ from memorygraph.messages.neo4j_storage import Neo4jStorage
 PATIENCE_SECONDS = 3.0  # how long a caller waits without progress; other callers' records are progress
 MAX_WAIT_SECONDS = 10.0
 SECONDS_WHILE_FAILING = 0.05  # how long a caller waits after the database has failed, until it answers again
+MAX_SENDING_SECONDS = 60.0  # after which nobody is taken to be writing a record any more
+
+WAITS, SENDING = ".jsonl", ".sending"  # the names of records end like this
+REASON = "refused_because"  # the field of a record that is set aside
 
 _LOG = logging.getLogger("memorygraph")
 
@@ -43,7 +52,7 @@ class RecordWarning(UserWarning):
 
 
 class BadRecordError(MemoryGraphError):
-    """A call can never be recorded, because a part of it is not a message."""
+    """A call can never be recorded: a part of it is not a message, or no database can hold it."""
 
 
 @dataclass(eq=False)
@@ -75,19 +84,33 @@ class Recorder:
         self._warned = False
         self._database: str | None = None
 
-    def record(self, call: RecordedCall) -> None:
-        """Write a call, or keep it until it can be written. It raises nothing, and waits at most 10 seconds."""
+    def spool_call(self, call: RecordedCall) -> Path | None:
+        """Put a call into the spool, where it survives the end of the process; None where that cannot be written."""
+        try:
+            return self.spool.send(replace(call, database=self._database).as_dict())
+        except Exception as error:  # noqa: BLE001 - a disk that is full, for example: the database may still take it
+            _LOG.info("a model call could not be put into %s: %s", self.spool.folder, error)
+            return None
+
+    def record(self, call: RecordedCall, spooled: Path | None = None) -> None:
+        """Write a call, or keep it until it can be written. It raises nothing, and waits at most 10 seconds.
+
+        `spooled` is its place in the spool, where it is there already.
+        """
+        spooled = spooled or self.spool_call(call)
         try:
             problem = self._try_writing(call)
         except BaseException:
             # An interrupt while waiting: the caller goes, its record stays.
             with suppress(Exception):
-                self._keep(call)
+                self._keep(call, spooled)
             raise
         if problem is None:
+            if spooled is not None:
+                self.spool.remove(spooled)
             return
         try:
-            place = self._keep(call, bad=isinstance(problem, BadRecordError))
+            place = self._keep(call, spooled, problem if isinstance(problem, BadRecordError) else None)
         except Exception as error:  # noqa: BLE001 - a disk that is full, for example: it must not break the call
             self._warn(problem, f"its record is lost, because {self.spool.folder} cannot be written ({error})")
         else:
@@ -119,6 +142,7 @@ class Recorder:
             record = self.spool.read(path)
             if record is None:
                 return False
+            record.pop(REASON, None)  # somebody has put it back
             call = RecordedCall(**record)
             # A record of another database waits until that one is connected again.
             if call.database not in (None, self._database_id()):
@@ -126,14 +150,16 @@ class Recorder:
             self._write(call)
         except (ConnectionError, ConflictError):
             raise
-        except (BadRecordError, TypeError, ValueError):
+        except (BadRecordError, TypeError, ValueError) as error:
             # It would fail every time, and must not hold up the others.
-            self.spool.refuse(path)
+            reason = str(error) if isinstance(error, BadRecordError) else f"it is no record: {error}"
+            self.spool.refuse(path, reason)
+            _LOG.warning("a record can never be written, and is kept in %s: %s", self.spool.refused_folder, reason)
             return False
         except MemoryGraphError as error:
             _LOG.warning("the record %s could not be written, and goes on waiting: %s", path.name, error)
             return False
-        path.unlink(missing_ok=True)
+        self.spool.remove(path)
         self._progress = time.monotonic()
         return True
 
@@ -186,12 +212,14 @@ class Recorder:
                 job.error = error
             job.done.set()
 
-    def _keep(self, call: RecordedCall, *, bad: bool = False) -> str:
-        """Put a call that was not written into the spool, and return a sentence about its place."""
-        path = self.spool.add(replace(call, database=self._database).as_dict())
-        if not bad:
+    def _keep(self, call: RecordedCall, spooled: Path | None, bad: BadRecordError | None = None) -> str:
+        """Let a call that was not written wait in the spool, and return a sentence about its place."""
+        path = None if spooled is None else self.spool.keep(spooled)
+        if path is None:
+            path = self.spool.add(replace(call, database=self._database).as_dict())
+        if bad is None:
             return f"its record waits in {self.spool.folder} for the next call that can be written, or flush()"
-        self.spool.refuse(path)
+        self.spool.refuse(path, str(bad))
         return f"its record is kept in {self.spool.refused_folder}, and is not tried again"
 
     def _warn(self, problem: Exception, consequence: str, *, lasting: bool = False) -> None:
@@ -228,6 +256,16 @@ class Recorder:
             paths = [[*prompt, *entries_of(answer.messages, tip, sampled=whole)] for answer in exchange.answers]
         except (TypeError, ValueError, AttributeError, KeyError) as error:
             raise BadRecordError(f"a part of it is not a message: {error}") from error
+        try:
+            self._write_paths(storage, call, exchange, paths, whole=whole)
+        except QueryError as error:
+            if fails_always(error):
+                raise BadRecordError(f"no database can hold it: {error}") from error
+            raise
+
+    def _write_paths(
+        self, storage: Neo4jStorage, call: RecordedCall, exchange: Exchange, paths: list[list[Any]], *, whole: bool
+    ) -> None:
         for path, answer in zip(paths, exchange.answers, strict=True):
             if path:
                 attachment = Attachment(path[-1].id, {**answer.metadata, "prompt_known": whole})
@@ -242,7 +280,7 @@ class Recorder:
         found = self.namespace.read("records/find-response", response=exchange.previous)
         if not found:
             return given, False
-        kept = json.loads(found[0]["body"])["metadata"]
+        kept = parse_stored_json(found[0]["body"])["metadata"]
         before = [entry.message for entry in storage.path(found[0]["message"])]
         # The endpoint carries everything over except the instructions, which each call repeats.
         old = len(messages_of_input(None, kept["parameters"].get("instructions")))
@@ -254,8 +292,12 @@ class Spool:
     """The waiting records of one namespace, as files on this machine that only their owner can read.
 
     A record is written under a temporary name, synced, and then renamed: any number of processes add records without
-    a lock, and a crash leaves a whole record or none.
+    a lock, and a crash leaves a whole record or none. The name of one that is just being sent to the database says
+    which process does it: when that ends, the record waits like the others.
     """
+
+    # What this process is sending, whichever recorder does it.
+    _sending: ClassVar[set[Path]] = set()
 
     def __init__(self, namespace: str, folder: Path | None = None) -> None:
         # Beside the embedded server's data, whether that server is used or not.
@@ -270,36 +312,115 @@ class Spool:
 
     def add(self, record: Mapping[str, Any]) -> Path:
         """Keep a record; once this returns, it survives a crash of the machine."""
+        name = new_name()
+        draft = self._write_draft(name, record, durable=True)
+        path = draft.replace(self.folder / f"{name}{WAITS}")
+        flush_folder(self.folder)
+        return path
+
+    def send(self, record: Mapping[str, Any]) -> Path:
+        """Keep a record that is about to be written: once this returns, it survives the end of this process."""
+        name = new_name()
+        path = self.folder / f"{name}.{os.getpid()}{SENDING}"
+        self._sending.add(path)
+        try:
+            self._write_draft(name, record, durable=False).replace(path)
+        except BaseException:
+            self._sending.discard(path)
+            raise
+        return path
+
+    def keep(self, path: Path) -> Path | None:
+        """Let a record wait that was being sent, so that it survives a crash of the machine; None if it is gone."""
+        try:
+            with path.open("rb+") as stream:
+                os.fsync(stream.fileno())
+            kept = path.replace(path.with_name(path.name.partition(".")[0] + WAITS))
+        except FileNotFoundError:
+            return None
+        finally:
+            self._sending.discard(path)
+        flush_folder(self.folder)
+        return kept
+
+    def remove(self, path: Path) -> None:
+        """Remove a record that is written."""
+        with suppress(OSError):  # it would be written once more, which changes nothing
+            path.unlink(missing_ok=True)
+        self._sending.discard(path)
+
+    def _write_draft(self, name: str, record: Mapping[str, Any], *, durable: bool) -> Path:
+        """Write a record under a temporary name."""
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        name = f"{time.time_ns():020}-{uuid.uuid4().hex}"  # sorted by name, the files are in the order of the calls
-        draft, path = self.folder / f"{name}.part", self.folder / f"{name}.jsonl"
+        draft = self.folder / f"{name}.part"
         # ASCII only: a model can say half of a surrogate pair, which UTF-8 cannot.
         line = json.dumps(record, default=str).encode("ascii") + b"\n"
         descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "wb") as stream:
             stream.write(line)
             stream.flush()
-            os.fsync(stream.fileno())
-        draft.replace(path)
-        flush_folder(self.folder)
-        return path
+            if durable:
+                os.fsync(stream.fileno())
+        return draft
 
     def waiting(self) -> list[Path]:
         """The files of the records that wait, oldest first."""
-        return sorted(self.folder.glob("*.jsonl"))
+        with suppress(FileNotFoundError):  # any other error is told: `glob` would find nothing
+            return sorted(path for path in self.folder.iterdir() if path.suffix == WAITS or self._is_left(path))
+        return []
+
+    def _is_left(self, path: Path) -> bool:
+        """Whether a record was being sent by a process that does so no more."""
+        if path.suffix != SENDING or path in self._sending:
+            return False
+        at, _, sender = path.stem.partition("-")
+        process = sender.partition(".")[2]
+        age_s = time.time() - int(at) / 1e9 if at.isdecimal() else math.inf
+        return not (0 <= age_s <= MAX_SENDING_SECONDS and process.isdecimal() and is_another_process(int(process)))
 
     @staticmethod
     def read(path: Path) -> dict[str, Any] | None:
         """The record in a file, or None where another process has written and removed it."""
         try:
-            return dict(json.loads(path.read_bytes()))
+            return dict(parse_stored_json(path.read_bytes()))
         except FileNotFoundError:
             return None
         except TypeError as error:
             raise ValueError(f"{path} does not hold a record") from error
 
-    def refuse(self, path: Path) -> None:
-        """Set a record aside that can never be written: it is kept, and not tried again."""
+    def refuse(self, path: Path, reason: str) -> None:
+        """Set a record aside that can never be written: it is kept with the reason, and not tried again."""
         self.refused_folder.mkdir(exist_ok=True, mode=0o700)
         with suppress(FileNotFoundError):
-            path.replace(self.refused_folder / path.name)
+            content = path.read_bytes()
+            try:
+                record = {**parse_stored_json(content), REASON: reason}
+            except (ValueError, TypeError):
+                record = {"content": content.decode("utf-8", "backslashreplace"), REASON: reason}
+            apart = self.refused_folder / (path.name.partition(".")[0] + WAITS)
+            try:
+                self._write_draft(new_name(), record, durable=True).replace(apart)
+            except OSError:  # a full disk: it is set aside without the reason
+                path.replace(apart)
+            path.unlink(missing_ok=True)
+        self._sending.discard(path)
+
+
+def new_name() -> str:
+    """Name a file: sorted by name, the files are in the order of the calls."""
+    return f"{time.time_ns():020}-{uuid.uuid4().hex}"
+
+
+def is_another_process(number: int) -> bool:
+    """Whether another process of this number runs; where that cannot be told, it is taken to."""
+    if number == os.getpid():
+        return False
+    if sys.platform == "win32":  # a signal would end it
+        return True
+    try:
+        os.kill(number, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):
+        return True
+    return True

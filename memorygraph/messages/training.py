@@ -15,6 +15,7 @@ from itertools import chain
 from typing import Any
 
 from memorygraph.errors import NotFoundError
+from memorygraph.json_text import parse_stored_json
 from memorygraph.messages.history import Attachment, MessageEntry
 from memorygraph.messages.message import canonical_json
 from memorygraph.messages.storage import Storage
@@ -58,10 +59,10 @@ class Sample:
 
     def prompt_completions(self) -> Iterator[dict[str, Any]]:
         """The sample as one prompt and completion for each answer to train on."""
-        messages = [entry.message.as_dict() for entry in self.path]
         for index, entry in enumerate(self.path):
             if entry.id in self.trained:
-                yield {"prompt": messages[:index], "completion": [messages[index]], **self.offered()}
+                prompt = [before.message.as_dict() for before in self.path[:index]]
+                yield {"prompt": prompt, "completion": [entry.message.as_dict()], **self.offered()}
 
     def offered(self) -> dict[str, Any]:
         """The key of the tools, where there are any."""
@@ -132,7 +133,7 @@ def cover_answers(
             here = path[: index + 1]
             trained = frozenset(e.id for e in here if e.id not in done and tools.get(e.id) == tools[id_])
             done |= trained
-            yield Sample(here, trained, tuple(json.loads(tools[id_])))
+            yield Sample(here, trained, tuple(parse_stored_json(tools[id_])))
 
 
 def read_paths(storage: Storage) -> tuple[list[tuple[MessageEntry, ...]], dict[str, list[Attachment]]]:

@@ -7,9 +7,9 @@ it was read; an edit through it is refused when another message has taken its pl
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import wraps
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Self, SupportsIndex, TypeVar, cast
 
 from memorygraph.errors import ConflictError
 from memorygraph.messages.message import Message
@@ -51,8 +51,6 @@ def _routed(method: Callable[..., Any]) -> Callable[..., Any]:
 class _View:
     """The common part of views: copying or pickling one gives plain dicts and lists."""
 
-    _root: MessageView
-
     def copy(self) -> Any:
         """A plain copy that edits nothing."""
         return plain_copy(self)
@@ -71,9 +69,13 @@ class _View:
 class DictView(_View, dict[str, Any]):
     """A dict inside a message."""
 
+    _root: MessageView
+
 
 class ListView(_View, list[Any]):
     """A list inside a message, such as its parts or its tool calls."""
+
+    _root: MessageView
 
 
 # Every method that changes a dict or a list.
@@ -158,3 +160,38 @@ class MessageView(DictView):
                 view._root = self  # noqa: SLF001
                 setter(part, key, self._wrap(view))
         return part
+
+
+class LiveMessages(_View, list[Any]):
+    """The messages of a `MessageGraph` as a real list: what is done to one is done to the other."""
+
+    def __init__(self, host: MessageGraph) -> None:
+        super().__init__()
+        self._host = host
+
+    def show(self, start: int = 0) -> None:
+        """Show the messages of the graph from this index on as they are now."""
+        list.__setitem__(self, slice(start, None), [MessageView(self._host, i) for i in range(start, len(self._host))])
+
+    def __iadd__(self, values: Iterable[Any]) -> Self:  # type: ignore[misc]  # as of list itself
+        self._host.extend(values)
+        return self
+
+    def __imul__(self, times: SupportsIndex) -> Self:
+        self._host[:] = list.__mul__(plain_copy(self), times)
+        return self
+
+
+def _done_by_host(name: str) -> Callable[..., Any]:
+    """A method of list that the graph has, too."""
+
+    @wraps(getattr(list, name))
+    def edit(self: LiveMessages, *given: Any, **named: Any) -> Any:
+        return getattr(self._host, name)(*given, **named)
+
+    return edit
+
+
+_LIVE_EDITS = "__setitem__ __delitem__ append extend insert pop remove clear sort reverse"
+for _name in _LIVE_EDITS.split():
+    setattr(LiveMessages, _name, _done_by_host(_name))

@@ -248,6 +248,10 @@ def test_a_message_stays_short() -> None:
     assert "and 991 more problems" in str(raised.value)
 
 
+def test_a_whole_number_that_no_float_holds_is_a_number() -> None:
+    assert read_reply(f'{{"n": {"9" * 400}}}', N) == {"n": 10**400 - 1}
+
+
 def test_the_fields_come_in_the_order_of_the_shape() -> None:
     fields = (ShapeField("b", "number"), ShapeField("a", "number"))
     assert list(read_reply('{"a": 1, "b": 2}', fields)) == ["b", "a"]

@@ -10,6 +10,8 @@ import pytest
 
 from memorygraph import ConflictError, MemoryGraphError, NotFoundError
 from memorygraph.messages.graph import MessageGraph
+from memorygraph.messages.history import Version
+from memorygraph.messages.storage import InMemoryStorage
 from tests.messages.conftest import Open
 
 SKETCH = """
@@ -230,6 +232,32 @@ def test_everything_that_a_list_does(history: MessageGraph) -> None:
     assert len(history.versions()) == 1
 
 
+def test_the_list_of_the_messages_is_the_graph(history: MessageGraph) -> None:
+    messages = history.messages
+    history.extend([u(), a()])
+    messages.append(u("next"))
+    messages[0]["content"] = "V"
+    assert branches(history) == 1
+    assert history.prev_graph == [u(), a(), u("next")]
+    assert history == [u("V"), a(), u("next")]
+    messages += [a("B")]
+    messages *= 2
+    assert history == messages == [u("V"), a(), u("next"), a("B")] * 2
+    messages.remove(a("B"))
+    messages.sort(key=lambda message: message["role"], reverse=True)
+    assert [message["role"] for message in history] == ["user"] * 4 + ["assistant"] * 3
+    with pytest.raises(TypeError, match="dict"):
+        messages.append("hello")
+    assert len(messages) == len(history) == 7
+    assert type(copy.deepcopy(messages)) is type(messages.copy()) is list
+    copy.deepcopy(messages).clear()
+    assert isinstance(messages, list)
+    assert json.loads(json.dumps(messages)) == list(history)
+    assert history.prev_graph is not None
+    with pytest.raises(MemoryGraphError):
+        history.prev_graph.messages.append(u())
+
+
 def test_edits_at_any_depth_are_routed(history: MessageGraph) -> None:
     history.append({"role": "user", "content": [{"type": "text", "text": "a"}, {"type": "image_url", "image_url": {}}]})
     message = history[0]
@@ -444,3 +472,27 @@ def test_what_is_sound_is_found_sound(history: MessageGraph) -> None:
     history[1] = u("V")
     found = history.verify()
     assert (found.ok, found.versions, found.messages) == (True, 2, 7)
+
+
+class TornStorage(InMemoryStorage):
+    """Shows its versions as a read does that a writer overtakes: one is replaced, and what replaces it is not there."""
+
+    torn = False
+
+    def versions(self) -> list[Version]:
+        return super().versions()[: -1 if self.torn else None]
+
+
+def test_a_version_is_read_whose_successor_is_just_being_written() -> None:
+    storage = TornStorage()
+    history = MessageGraph([u(), a()], storage=storage)
+    other = MessageGraph(storage=storage)
+    other[0] = u("V")
+    storage.torn = True
+    history.refresh()
+    assert history == [u(), a()]
+    with pytest.raises(ConflictError, match="replaced"):
+        history.append(u("too late"))
+    storage.torn = False
+    history.refresh()
+    assert history == [u("V"), a()]

@@ -79,8 +79,12 @@ EDITS: st.SearchStrategy[Edit] = st.one_of(
     st.builds(lambda i: lambda h: h.pop(i), INDEXES),
     st.builds(lambda i: lambda h: h.__delitem__(i), INDEXES | SLICES),
     st.just(lambda h: h.reverse()),
+    st.just(lambda h: h.sort(key=_text)),
     st.just(lambda h: h.clear()),
 )
+
+EDITS_OF_EITHER = st.tuples(EDITS, st.booleans())
+"""With whether it is done to `history.messages`, and not to the history itself."""
 
 
 def _do(edit: Edit, messages: Any) -> str | None:
@@ -92,13 +96,17 @@ def _do(edit: Edit, messages: Any) -> str | None:
     return None
 
 
-def _check(history: MessageGraph, reopened: Callable[[], MessageGraph], edits: list[Edit]) -> None:
+def _check(history: MessageGraph, reopened: Callable[[], MessageGraph], edits: list[tuple[Edit, bool]]) -> None:
     model = Model()
-    for edit in edits:
+    live = history.messages
+    for edit, as_list in edits:
         new = json.loads(_text(model.messages))
-        assert _do(edit, history) == _do(edit, new)
+        assert _do(edit, live if as_list else history) == _do(edit, new)
         model.become(new)
-        assert history.messages == model.messages
+        assert [message.as_dict() for message in (entry.message for entry in history.entries())] == model.messages
+        assert live == model.messages
+        assert json.loads(json.dumps(live)) == model.messages
+        assert history.messages is live
     for graph in (history, reopened()):
         assert graph == model.messages
         assert [entry.off_policy for entry in graph.entries()] == model.off_policy()
@@ -110,8 +118,8 @@ def _check(history: MessageGraph, reopened: Callable[[], MessageGraph], edits: l
 
 
 @settings(max_examples=examples(400), deadline=None, print_blob=True)
-@given(st.lists(EDITS, max_size=25))
-def test_in_memory_it_is_the_list_of_the_model(edits: list[Edit]) -> None:
+@given(st.lists(EDITS_OF_EITHER, max_size=25))
+def test_in_memory_it_is_the_list_of_the_model(edits: list[tuple[Edit, bool]]) -> None:
     history = MessageGraph()
     _check(history, lambda: history, edits)
 
@@ -122,8 +130,8 @@ def test_in_memory_it_is_the_list_of_the_model(edits: list[Edit]) -> None:
     print_blob=True,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
-@given(st.lists(EDITS, min_size=4, max_size=12))
-def test_so_it_is_in_neo4j(connection: Connection, edits: list[Edit]) -> None:
+@given(st.lists(EDITS_OF_EITHER, min_size=4, max_size=12))
+def test_so_it_is_in_neo4j(connection: Connection, edits: list[tuple[Edit, bool]]) -> None:
     namespace = new_namespace()
 
     def opened() -> MessageGraph:

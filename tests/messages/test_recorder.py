@@ -5,8 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 import multiprocessing
+import os
+import signal
 import socket
 import stat
+import subprocess
+import sys
 import threading
 import time
 import warnings
@@ -196,6 +200,14 @@ def test_another_process_writes_what_a_former_one_left(connection: Connection, n
     assert answers(connection, namespace) == ["re left 0", "re left 1", "re left 2", "re new"]
 
 
+def test_a_spool_that_cannot_be_listed_is_not_an_empty_one(tmp_path: Path) -> None:
+    spool = Spool("left", tmp_path)
+    assert spool.waiting() == []
+    spool.folder.write_text("not a folder")
+    with pytest.raises(NotADirectoryError):
+        spool.waiting()
+
+
 def test_a_record_that_was_written_but_not_removed_is_not_doubled(
     connection: Connection, namespace: str, tmp_path: Path
 ) -> None:
@@ -287,6 +299,83 @@ def test_what_is_no_message_is_kept_apart(connection: Connection, namespace: str
     assert recorder.waiting == 0
     assert len(list(recorder.spool.refused_folder.iterdir())) == 3
     assert answers(connection, namespace) == ["re Hi"]
+
+
+def test_what_is_set_aside_says_why(connection: Connection, namespace: str, tmp_path: Path) -> None:
+    recorder = Recorder(Namespace(connection, namespace), "talk", tmp_path)
+    recorder.spool.add({"id": "of another release"})
+    recorder.spool.add(call_of(namespace, "\ud800").as_dict())
+    # A value that no Neo4j takes: it was tried again before each call, for ever.
+    recorder.spool.add(call_of(namespace, conversation="\ud800").as_dict())
+    (recorder.spool.folder / "0-broken.jsonl").write_text("{")
+    with pytest.warns(RecordWarning, match="no database can hold it"):
+        recorder.record(call_of(namespace, "direct", conversation="\ud800"))
+    assert recorder.waiting == 0
+    kept = [json.loads(path.read_text()) for path in sorted(recorder.spool.refused_folder.iterdir())]
+    broken, other, half, first, second = [each["refused_because"] for each in kept]
+    assert broken.startswith("it is no record: ")
+    assert kept[0]["content"] == "{"
+    assert "missing" in other
+    assert "is not a message" in half
+    assert "a value that Neo4j cannot hold" in first
+    assert "a value that Neo4j cannot hold" in second
+    assert kept[4]["request"]["messages"][0]["content"] == "direct"
+    for path in recorder.spool.refused_folder.iterdir():
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    # What is mended and put back is tried again.
+    mended = {**kept[4], "conversation": "talk"}
+    (recorder.spool.folder / "1-mended.jsonl").write_text(json.dumps(mended))
+    assert recorder.flush() == 1
+    assert answers(connection, namespace) == ["re direct"]
+
+
+KILLED = """
+import json, os, signal, sys
+from pathlib import Path
+from memorygraph.graph.connection import Connection
+from memorygraph.graph.namespace import Namespace
+from memorygraph.messages.calls import RecordedCall
+from memorygraph.messages.recorder import Recorder
+
+given = json.load(sys.stdin)
+with Connection(given["uri"], given["auth"] and tuple(given["auth"])) as connection:
+    recorder = Recorder(Namespace(connection, given["call"]["namespace"]), "talk", Path(given["folder"]))
+    Connection.write = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)
+    recorder.record(RecordedCall(**given["call"]))
+"""
+
+
+def test_a_kill_before_the_database_has_a_call_keeps_it(
+    server: Server, connection: Connection, namespace: str, tmp_path: Path
+) -> None:
+    given = {
+        "uri": server[0],
+        "auth": server[1],
+        "folder": str(tmp_path),
+        "call": call_of(namespace, "killed").as_dict(),
+    }
+    process = subprocess.run([sys.executable, "-c", KILLED], input=json.dumps(given), text=True, check=False)
+    assert process.returncode == -signal.SIGKILL
+    recorder = Recorder(Namespace(connection, namespace), "talk", tmp_path)
+    assert recorder.waiting == 1
+    recorder.record(call_of(namespace, "next"))
+    assert recorder.waiting == 0
+    assert answers(connection, namespace) == ["re killed", "re next"]
+    assert list(recorder.spool.folder.iterdir()) == []
+
+
+def test_what_another_process_is_sending_is_left_to_it(
+    connection: Connection, namespace: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recorder = Recorder(Namespace(connection, namespace), "talk", tmp_path)
+    path = recorder.spool.send(call_of(namespace, "here").as_dict())
+    assert recorder.waiting == 0
+    theirs = path.rename(path.with_name(path.name.replace(f".{os.getpid()}.", f".{os.getppid()}.")))
+    assert recorder.waiting == 0
+    monkeypatch.setattr(recorder_module, "MAX_SENDING_SECONDS", 0.0)  # nobody sends for so long
+    assert recorder.spool.waiting() == [theirs]
+    assert recorder.flush() == 1
+    assert answers(connection, namespace) == ["re here"]
 
 
 def test_a_warning_that_is_an_error_breaks_no_call(

@@ -92,6 +92,14 @@ def test_answers_sampled_with_other_tools_are_in_other_samples(history: MessageG
     assert [[m.get("weight") for m in sample["messages"]] for sample in samples] == [[None, 0, None, 1], [None, 1]]
 
 
+def test_a_row_can_be_changed_without_the_others(history: MessageGraph) -> None:
+    history.extend([u("1"), a("2"), u("3"), a("4")])
+    [sample] = history.training_data().samples
+    first, second = sample.prompt_completions()
+    first["prompt"][0]["content"] = first["completion"][0]["content"] = "changed"
+    assert second == {"prompt": [u("1"), a("2"), u("3")], "completion": [a("4")]}
+
+
 def test_an_unknown_format_is_said(history: MessageGraph) -> None:
     with pytest.raises(NotFoundError, match="openai and prompt-completion"):
         history.training_data().jsonl("csv")

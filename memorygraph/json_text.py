@@ -1,0 +1,124 @@
+"""JSON texts are read here and nowhere else: how deep a text nests is checked before Python's parser sees it.
+
+The parser takes a piece of the C stack for each level. With little of it left, or with a recursion limit that the
+embedding program has raised, a text of nothing but brackets would end the process.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, NoReturn, TypeVar
+
+from memorygraph.errors import MemoryGraphError
+
+MAX_JSON_DEPTH = 200  # levels of lists and objects inside one another
+MAX_STORED_JSON_DEPTH = 250  # of what the package wrote itself: a document from outside, with some levels around it
+
+
+class UnreadableRecord(MemoryGraphError, ValueError):  # noqa: N818 - the name says it
+    """What is stored is not JSON any more, or nests deeper than anything that was stored here."""
+
+
+_Result = TypeVar("_Result")
+
+_TOKEN = re.compile(r'[\[\]{}"]|\\.', re.DOTALL)
+
+
+def parse_json(text: str | bytes | bytearray, *, strict: bool = False) -> Any:
+    """Parse a JSON text; `strict` refuses `NaN` and `Infinity`, which Python reads and JSON does not have.
+
+    >>> parse_json('{"a": [1, "]"]}')
+    {'a': [1, ']']}
+    >>> parse_json("[" * 90_000)
+    Traceback (most recent call last):
+    json.decoder.JSONDecodeError: nested more than 200 levels deep: line 1 column 201 (char 200)
+
+    Raises:
+        ValueError: the text is not JSON, or nests more than `MAX_JSON_DEPTH` levels; a `JSONDecodeError` says where.
+    """
+    return _parse(text, MAX_JSON_DEPTH, strict=strict)
+
+
+def parse_stored_json(text: str | bytes) -> Any:
+    """Parse a JSON text that the package wrote: some levels may stand around a document from outside.
+
+    Raises:
+        UnreadableRecord: the text is not JSON, or nests more than `MAX_STORED_JSON_DEPTH` levels. It is a ValueError.
+    """
+    try:
+        return _parse(text, MAX_STORED_JSON_DEPTH, strict=False)
+    except ValueError as error:
+        raise UnreadableRecord(f"a stored text is not the JSON that was written: {error}") from error
+
+
+def parse_json_at(text: str, start: int) -> Any:
+    """Parse the JSON value that begins at a place of a text, whatever follows it, without `NaN` and `Infinity`.
+
+    >>> parse_json_at('so: {"a": 1}, and [[[', 4)
+    {'a': 1}
+
+    Raises:
+        ValueError: no JSON value begins there, or it nests more than `MAX_JSON_DEPTH` levels.
+    """
+    check_json_depth(text, start=start)
+    return _call(lambda: _STRICT.raw_decode(text, start)[0], text)
+
+
+def check_json_depth(text: str, maximum: int = MAX_JSON_DEPTH, *, start: int = 0) -> None:
+    """Raise a `JSONDecodeError` where the value that begins at a place of a text nests too deep."""
+    if text.count("[", start) + text.count("{", start) <= maximum:
+        return
+    depth, in_string = 0, False
+    for match in _TOKEN.finditer(text, start):
+        mark = match[0]
+        if mark == '"':
+            in_string = not in_string
+        elif in_string:
+            continue
+        elif mark in "[{":
+            depth += 1
+            if depth > maximum:
+                raise json.JSONDecodeError(f"nested more than {maximum} levels deep", text, match.start())
+        elif mark in "]}":
+            depth -= 1
+            if depth <= 0:
+                return  # the parser refuses what follows the value, or is not asked about it
+
+
+def nests_deeper(value: Any, maximum: int = MAX_JSON_DEPTH) -> bool:
+    """Whether a value has more levels of lists and objects inside one another; one that holds itself has.
+
+    >>> nests_deeper([[1]], 2), nests_deeper([[[1]]], 2)
+    (False, True)
+    """
+    level = [value]
+    for _ in range(maximum + 1):
+        # A list that many others hold counts once on each level.
+        holders = {id(part): part for part in level if isinstance(part, (Mapping, list, tuple))}
+        if not holders:
+            return False
+        level = [inner for part in holders.values() for inner in (part.values() if isinstance(part, Mapping) else part)]
+    return True
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a JSON number")
+
+
+_STRICT = json.JSONDecoder(parse_constant=_refuse_constant)
+
+
+def _parse(text: str | bytes | bytearray, maximum: int, *, strict: bool) -> Any:
+    if not isinstance(text, str):
+        text = text.decode(json.detect_encoding(text), "surrogatepass")
+    check_json_depth(text, maximum)
+    return _call(lambda: json.loads(text, parse_constant=_refuse_constant if strict else None), text)
+
+
+def _call(parse: Callable[[], _Result], text: str) -> _Result:
+    try:
+        return parse()
+    except RecursionError as error:  # the calls around this one have left too little
+        raise json.JSONDecodeError("nested too deep for what is left of the call stack", text, 0) from error
