@@ -6,9 +6,13 @@ It holds the embedded server, the journals of runs, and the records that wait to
 from __future__ import annotations
 
 import os
+import stat
+import sys
 import tempfile
 from contextlib import suppress
 from pathlib import Path
+
+from memorygraph.errors import ConnectionError, MemoryGraphError
 
 
 def default_home() -> Path:
@@ -18,6 +22,43 @@ def default_home() -> Path:
     import platformdirs
 
     return platformdirs.user_data_path("memorygraph").resolve()
+
+
+def refuse_foreign(path: Path) -> None:
+    """Refuse a file or a folder that another user has, or can write: what is in it may be that user's.
+
+    Raises:
+        ConnectionError: it belongs to another user, or everybody can write it. What does not exist passes.
+    """
+    if sys.platform == "win32":
+        return
+    try:
+        status = path.stat()
+    except FileNotFoundError:
+        return
+    if status.st_uid != os.geteuid():
+        raise ConnectionError(
+            f"{path} belongs to another user (number {status.st_uid}). Name a folder of your own with MEMORYGRAPH_HOME."
+        )
+    if status.st_mode & stat.S_IWOTH:
+        raise ConnectionError(
+            f"every user can write {path}, so what is in it may not be yours. Name another folder with "
+            f"MEMORYGRAPH_HOME; or, if nobody else has used this one, run `chmod o-w {path}`."
+        )
+
+
+def refuse_exposed(path: Path) -> None:
+    """Refuse a file of this user with secrets that others can read.
+
+    Who reads a file of another user, as in a container that is given one, cannot set its rights: it passes.
+
+    Raises:
+        MemoryGraphError: others can read the file.
+    """
+    status = path.stat()
+    mode = stat.S_IMODE(status.st_mode)
+    if sys.platform != "win32" and status.st_uid == os.geteuid() and mode & 0o077:
+        raise MemoryGraphError(f"others can read {path} (mode {mode:04o}), which holds secrets: run `chmod 600 {path}`")
 
 
 def write_private(path: Path, text: str) -> None:

@@ -39,6 +39,12 @@ IN_A_CONTAINER = {
     "server.bolt.advertised_address": f":{DEFAULT_BOLT_PORT}",
     "server.http.listen_address": f":{DEFAULT_HTTP_PORT}",
     "server.http.advertised_address": f":{DEFAULT_HTTP_PORT}",
+    # The certificate of the embedded server belongs to a home; an image's own is set like every other setting.
+    "server.bolt.tls_level": "DISABLED",
+    "dbms.ssl.policy.bolt.enabled": "false",
+    # Its password is chosen by somebody, and can be short: Neo4j's own limits.
+    "dbms.security.auth_max_failed_attempts": "3",
+    "dbms.security.auth_minimum_password_length": "8",
     "dbms.security.http_access_control_allow_origin": f"http://localhost:{DEFAULT_HTTP_PORT}",
     "server.directories.data": str(DATA),
     "server.directories.logs": str(LOGS),

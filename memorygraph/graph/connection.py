@@ -12,16 +12,27 @@ import math
 import random
 import re
 import time
+import warnings
 from collections.abc import Callable, Generator, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
+from pathlib import Path
 from typing import Any, Self, TypeVar, cast
+from urllib.parse import urlsplit
 
 import neo4j
 from neo4j import exceptions, graph
 
-from memorygraph.errors import ConflictError, ConnectionError, LoginError, MemoryGraphError, QueryError
-from memorygraph.graph.driver_internals import bound_answer, bound_silence, connect, pipeline_begin
+from memorygraph.errors import (
+    ConflictError,
+    ConnectionError,
+    LoginError,
+    MemoryGraphError,
+    QueryError,
+    RestartNeededError,
+)
+from memorygraph.graph.driver_internals import UnprovenServer, bound_answer, bound_connections, connect, pipeline_begin
+from memorygraph.hosts import is_local_only
 from memorygraph.query import Query
 
 READ_SECONDS = 30.0
@@ -39,10 +50,22 @@ MAX_DEADLOCK_PAUSE_SECONDS = 0.25
 # Our errors say it already; without a handler the driver's messages would reach the user's terminal.
 logging.getLogger("neo4j").addHandler(logging.NullHandler())
 
+ENCRYPTED = {"bolt": "bolt+s", "neo4j": "neo4j+s", "http": "https"}
+"""Of each scheme without encryption the one with it."""
+
 Result = TypeVar("Result")
 
 _UNREACHABLE = "is it running? `memorygraph doctor` checks the set-up; without NEO4J_URI memorygraph starts its own"
 
+_UNPROVEN = (
+    "what answers at this address did not prove that it is the server, so it was sent no login. If another program has "
+    "taken the port of the embedded Neo4j, `memorygraph up` starts that at another one: connect again. For a server of "
+    "NEO4J_URI, have its certificate trusted on this machine"
+)
+_RESTART_NEEDED = (
+    "Neo4j has stopped working, as it does when its disk is full: make room, then run `memorygraph up`, which starts "
+    "the embedded Neo4j again; a server of NEO4J_URI has to be started again where it runs"
+)
 _CHECK_LOGIN = "check NEO4J_USERNAME and NEO4J_PASSWORD"
 _EXPLAIN = "EXPLAIN\n"
 _UNKNOWN_RESULT = (
@@ -50,10 +73,13 @@ _UNKNOWN_RESULT = (
     "it again (a `load` can simply be run again: what is stored already stays as it is)"
 )
 
+_ALWAYS = {f"Neo.ClientError.Statement.{kind}" for kind in ("ArgumentError", "ArithmeticError", "TypeError")}
+
 # The first class that an error is an instance of decides. A test holds this table against the driver's tree.
 _TRANSLATIONS: tuple[tuple[type[Exception], type[MemoryGraphError], str], ...] = (
     (exceptions.AuthError, LoginError, f"Neo4j refused the user name or the password: {_CHECK_LOGIN}"),
     (exceptions.TokenExpired, ConnectionError, "the login to Neo4j has expired"),
+    (UnprovenServer, ConnectionError, _UNPROVEN),
     (exceptions.ServiceUnavailable, ConnectionError, f"Neo4j cannot be reached: {_UNREACHABLE}"),
     (exceptions.SessionExpired, ConnectionError, f"the connection to Neo4j was lost: {_UNREACHABLE}"),
     (exceptions.ConfigurationError, ConnectionError, "this Neo4j address cannot be used"),
@@ -70,6 +96,8 @@ _TRANSLATIONS: tuple[tuple[type[Exception], type[MemoryGraphError], str], ...] =
 def translate(error: Exception) -> MemoryGraphError:
     """Translate an error of the driver into one of memorygraph."""
     detail = getattr(error, "message", None) or str(error)
+    if needs_restart(error):
+        return RestartNeededError(f"{_RESTART_NEEDED} ({detail})")
     if "OutOfMemoryError" in code_of(error):
         return QueryError(f"this is too large for one transaction; load it with --batch ({detail})")
     for kind, ours, meaning in _TRANSLATIONS:
@@ -78,9 +106,22 @@ def translate(error: Exception) -> MemoryGraphError:
     return MemoryGraphError(f"Neo4j failed: {detail}")
 
 
+def needs_restart(error: Exception) -> bool:
+    """Tell whether a database has given up: it could not write its log, and refuses every transaction since then."""
+    has_given_up = code_of(error).endswith(".TransactionStartFailed") and "needs to be restarted" in str(error)
+    return has_given_up or code_of(error).endswith(".TransactionLogError")
+
+
 def code_of(error: BaseException | None) -> str:
     """Return the code that Neo4j gave an error, if it is one of Neo4j's."""
     return getattr(error, "code", None) or ""
+
+
+def fails_always(error: QueryError) -> bool:
+    """Tell whether a query fails with its values whenever it runs, however well the server is."""
+    cause = error.__cause__
+    code = code_of(cause)
+    return isinstance(cause, (ValueError, TypeError, OverflowError)) or code in _ALWAYS or "OutOfMemoryError" in code
 
 
 class _FailedWork(Exception):  # noqa: N818 - an envelope, not an error
@@ -140,24 +181,52 @@ def _rows(result: neo4j.Result) -> Iterator[dict[str, Any]]:
         yield {key: _plain(value) for key, value in zip(keys, record.values(), strict=True)}
 
 
+class UnencryptedWarning(UserWarning):
+    """A login and a graph go to another machine where all that lies between can read them."""
+
+
+def warn_if_readable(uri: str) -> None:
+    """Warn about an address of another machine whose connections are not encrypted."""
+    with suppress(ValueError):  # the driver says what is wrong with it
+        parts = urlsplit(uri)
+        encrypted = ENCRYPTED.get(parts.scheme)
+        if encrypted and parts.hostname and not is_local_only(parts.hostname):
+            warnings.warn(
+                f"the connection to {parts.hostname} is not encrypted: the password and the graph can be read on the "
+                f"way. Use {encrypted}:// where the server has a certificate",
+                UnencryptedWarning,
+                stacklevel=4,
+            )
+
+
 class Connection:
     """A Neo4j database, shared by any number of threads."""
 
     def __init__(
-        self, uri: str, auth: tuple[str, str] | None = None, database: str | None = None, **driver_options: Any
+        self,
+        uri: str,
+        auth: tuple[str, str] | None = None,
+        database: str | None = None,
+        *,
+        certificate: str | Path | None = None,
+        **driver_options: Any,
     ) -> None:
+        """Connect to a server; with the file of a certificate, only to the one that has the key for it."""
         self.uri = uri
         self.database = database
+        warn_if_readable(uri)
+        pinned = {"encrypted": True, "trusted_certificates": neo4j.TrustCustomCAs(str(certificate))}
         options = {
             "connection_timeout": 10.0,
             "liveness_check_timeout": IDLE_SECONDS,
             "notifications_min_severity": "OFF",
             "user_agent": "memorygraph",
+            **(pinned if certificate else {}),
             **driver_options,
         }
         with _translated():
             self._driver = neo4j.GraphDatabase.driver(uri, auth=auth, **options)
-        bound_silence(self._driver, OPENING_SECONDS, SILENCE_SECONDS)
+        bound_connections(self._driver, OPENING_SECONDS, SILENCE_SECONDS)
         try:
             with _translated():
                 self._driver.verify_connectivity()
@@ -274,21 +343,26 @@ class Connection:
             if not (code.startswith("Neo.ClientError.Schema.") and code.endswith("AlreadyExists")):
                 raise
 
-    def plan(self, query: Query) -> tuple[str, list[tuple[str, str]]]:
+    def plan(self, query: Query, *, seconds: float = READ_SECONDS) -> tuple[str, list[tuple[str, str]]]:
         """Return what a query would do, without running it: its type, and its operators with their details."""
 
         def explain() -> neo4j.ResultSummary:
             with self._session(neo4j.READ_ACCESS) as session:
-                with _values_checked():
-                    result = session.run(_EXPLAIN + query.text, dict(query.parameters))
-                return result.consume()
+                connect(session, neo4j.READ_ACCESS)
+                with bound_answer(session, seconds + ANSWER_SECONDS):
+                    with _values_checked():
+                        explained = neo4j.Query(_EXPLAIN + query.text, timeout=seconds)
+                        result = session.run(explained, dict(query.parameters))
+                    return result.consume()
 
         try:
             summary = self._retry(explain)
-        except QueryError as error:
-            if isinstance(error.__cause__, exceptions.CypherSyntaxError):
-                place = _place_of_query(error.__cause__.message or "")
-                raise QueryError(f"the Cypher is wrong ({place})") from error.__cause__
+        except MemoryGraphError as error:
+            cause = error.__cause__
+            if isinstance(cause, exceptions.CypherSyntaxError):
+                raise QueryError(f"the Cypher is wrong ({_place_of_query(cause.message or '')})") from cause
+            if code_of(cause).startswith("Neo.DatabaseError.Statement."):  # NEXT before a UNION in a subquery, for one
+                raise QueryError(f"Neo4j fails to plan this query ({cause})") from cause
             raise
         return summary.query_type or "", list(_operators(summary.plan or {}))
 

@@ -5,15 +5,32 @@ Where a driver lacks one of these, a time limit or a saved round trip is lost, a
 
 from __future__ import annotations
 
+import ssl
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 import neo4j
+from neo4j import exceptions
 
 
-def bound_silence(driver: neo4j.Driver, opening_seconds: float, silence_seconds: float) -> None:
-    """Let a connection fail when it does not open in time, or when its server is silent for too long."""
+class UnprovenServer(exceptions.ServiceUnavailable):
+    """What answers has no TLS, or not the certificate that was expected."""
+
+    def __init__(self, failure: ssl.SSLError) -> None:
+        super().__init__(getattr(failure, "verify_message", None) or failure.reason or str(failure))
+        self._has_ended = isinstance(failure, (ssl.SSLEOFError, ssl.SSLZeroReturnError))
+
+    def is_retryable(self) -> bool:
+        """Whether it may be the server, which ended during the handshake."""
+        return self._has_ended
+
+
+def bound_connections(driver: neo4j.Driver, opening_seconds: float, silence_seconds: float) -> None:
+    """Let a connection fail when it does not open in time, or when its server is silent for too long.
+
+    Of a server that does not prove itself the error says so, as an `UnprovenServer`.
+    """
     # The driver waits as long as the server asks for (two minutes by default), and indefinitely where it does not ask.
     pool = getattr(driver, "_pool", None)
     open_connection = getattr(pool, "opener", None)
@@ -21,7 +38,12 @@ def bound_silence(driver: neo4j.Driver, opening_seconds: float, silence_seconds:
         return
 
     def open_bounded(address: Any, auth_manager: Any, deadline: Any) -> Any:
-        connection = open_connection(address, auth_manager, min(deadline, type(deadline)(opening_seconds)))
+        try:
+            connection = open_connection(address, auth_manager, min(deadline, type(deadline)(opening_seconds)))
+        except exceptions.ServiceUnavailable as error:
+            if failure := failed_handshake(error):
+                raise UnprovenServer(failure) from error
+            raise
         socket: Any = getattr(connection, "socket", None)
         if hasattr(socket, "get_read_timeout") and hasattr(socket, "set_read_timeout"):
             asked = socket.get_read_timeout()
@@ -29,6 +51,13 @@ def bound_silence(driver: neo4j.Driver, opening_seconds: float, silence_seconds:
         return connection
 
     pool.opener = open_bounded
+
+
+def failed_handshake(error: BaseException | None) -> ssl.SSLError | None:
+    """Find the failure of a TLS handshake among the causes of an error."""
+    while error is not None and not isinstance(error, ssl.SSLError):
+        error = error.__cause__
+    return error
 
 
 @contextmanager

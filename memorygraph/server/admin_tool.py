@@ -156,10 +156,9 @@ def end_all(home: Path) -> None:
     """End the tools that work on a home, whose callers were killed."""
     psutil = server_process.import_psutil()
     for process in psutil.process_iter():
-        with contextlib.suppress(psutil.Error, OSError):
-            command = process.cmdline()
-            if ADMIN_TOOL_CLASS in command and home_argument(home) in command:
-                server_process.stop(process, patience_s=0)
+        command = server_process.own_command(process)
+        if ADMIN_TOOL_CLASS in command and home_argument(home) in command:
+            server_process.stop(process, patience_s=0)
 
 
 def home_argument(home: Path) -> str:

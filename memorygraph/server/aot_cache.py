@@ -100,7 +100,7 @@ class AotCache:
         """Make the cache in another process, which outlives this one and ends within its time limit."""
         if not is_switched_on() or self.has_failed_lately() or getattr(sys, "frozen", False):
             return
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, server_process.import_psutil().Error):
             self.folder.mkdir(mode=0o700, exist_ok=True)
             if has_means(self.folder):
                 spawn_training(self)
@@ -134,7 +134,9 @@ def spawn_training(cache: AotCache) -> None:
     """Start the process that makes the cache, and let it outlive this one."""
     command = [sys.executable, "-m", "memorygraph.server.aot_training", str(cache.java), str(cache.artifacts)]
     with cache.log.open("ab") as output:
-        process = server_process.spawn(command, Path(__file__).resolve().parents[2], output)
+        process = server_process.spawn(
+            command, Path(__file__).resolve().parents[2], output, server_process.environment()
+        )
 
     def reap() -> None:
         with contextlib.suppress(server_process.import_psutil().Error):

@@ -83,10 +83,11 @@ def train(cache: AotCache, class_path: Sequence[Path], time_limit_s: float = TIM
 
 def exercise(server: TrainingServer) -> None:
     """Do what the first commands after a start do: the schema, a write, and a few reads."""
-    uri = server.status().bolt_uri
-    if uri is None:
+    status = server.status()
+    if status.bolt_uri is None:
         raise RuntimeError("the server of the training has ended")
-    with Connection(uri, (USERNAME, server.password())) as connection:
+    auth = (USERNAME, server.password())
+    with Connection(status.bolt_uri, auth, certificate=status.certificate_file) as connection:
         apply_schema(connection)
         training = Namespace(connection, "training")
         Loader(training).load(parse(PROGRAM))

@@ -222,7 +222,7 @@ def refuse_existing(path: Path, *, overwrite: bool) -> None:
         raise BackupError(f"{path} is a folder: name a file in it")
     if not path.parent.is_dir():
         raise BackupError(f"there is no folder {path.parent}: make it first")
-    if path.exists() and not overwrite:
+    if os.path.lexists(path) and not overwrite:  # a link to nothing has the name, too
         raise BackupError(f"{path} is there already: name another file, or overwrite it with --force")
 
 
@@ -235,8 +235,9 @@ def move_file(unfinished: Path, path: Path, *, overwrite: bool) -> None:
             os.link(unfinished, path)  # which never replaces a file
         except OSError as error:
             refuse_existing(path, overwrite=False)
-            if not isinstance(error, FileExistsError):  # a file system without links
-                unfinished.replace(path)
+            if isinstance(error, FileExistsError):  # removed meanwhile
+                raise
+            unfinished.replace(path)  # on a file system without links
     flush_folder(path.parent)
 
 

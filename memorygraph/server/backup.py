@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from memorygraph.errors import ConnectionError
+from memorygraph.home import refuse_foreign
 from memorygraph.server.admin_tool import DATABASE, AdminTool, NotClosedError, Steps
 from memorygraph.server.archive import BackupError, Manifest, new_file, open_archive, refuse_existing, write_archive
 from memorygraph.server.artifacts import DownloadProgress
@@ -45,6 +46,7 @@ class _NoSteps:
 
 def holds_graph(server: EmbeddedServer) -> bool:
     """Tell whether there is a graph, even an empty one, in the home of a server."""
+    refuse_foreign(server.home)
     former = Workspace(server.home).former_data
     return any((data / "databases" / DATABASE).exists() for data in (server.home / "data", former))
 

@@ -18,12 +18,14 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from memorygraph.errors import ConnectionError, MemoryGraphError
-from memorygraph.graph.connection import Connection
+from memorygraph.graph.connection import ENCRYPTED, Connection
 from memorygraph.graph.schema import index_problems
+from memorygraph.home import refuse_foreign
+from memorygraph.hosts import is_local_only
 from memorygraph.library import CYPHER
 from memorygraph.server import aot_cache
 from memorygraph.server import process as server_process
-from memorygraph.server.artifacts import Lock, not_genuine, read_lock
+from memorygraph.server.artifacts import not_genuine, read_lock
 from memorygraph.server.embedded import EmbeddedServer
 from memorygraph.server.findings import Diagnosis, run_checks
 from memorygraph.server.java import SUITABLE_VERSION, java_executable, java_version
@@ -45,6 +47,7 @@ class Database:
     uri: str
     auth: tuple[str, str] | None = field(default=None, repr=False)
     name: str | None = None
+    certificate: str | None = None
 
 
 def examine(server: EmbeddedServer, database: Database | None = None) -> list[Diagnosis]:
@@ -56,8 +59,19 @@ def examine(server: EmbeddedServer, database: Database | None = None) -> list[Di
         common = {name: partial(check, server) for name, check in COMMON_CHECKS.items()}
         return run_checks({**common, "NEO4J_URI": partial(examine_named, database)})
     no_uri = Diagnosis.passed("NEO4J_URI", "not set: the embedded server is used")
-    checks = {name: partial(check, server) for name, check in (COMMON_CHECKS | EMBEDDED_CHECKS).items()}
+    # Nothing in the home of another user is looked at.
+    examined = COMMON_CHECKS | EMBEDDED_CHECKS if is_usable(server.home) else COMMON_CHECKS
+    checks = {name: partial(check, server) for name, check in examined.items()}
     return run_checks({**checks, "graph": partial(examine_graph, server), "NEO4J_URI": lambda: no_uri})
+
+
+def is_usable(home: Path) -> bool:
+    """Tell whether a home is this user's, or is not there yet; `examine_home` says why it is not."""
+    try:
+        refuse_foreign(home)
+    except (ConnectionError, OSError):
+        return False
+    return True
 
 
 def examine_versions(_server: EmbeddedServer) -> Diagnosis:
@@ -97,7 +111,7 @@ def examine_files(server: EmbeddedServer) -> Diagnosis:
     kept = f"{len(lock.artifacts) - len(wanted)} of {len(lock.artifacts)} files of Neo4j {lock.version}"
     if not wanted:
         return Diagnosis.passed("files", f"{kept} verified in {server.artifacts}")
-    absent = sum(not path.exists() for path in Lock(lock.version, tuple(wanted)).class_path(server.artifacts))
+    absent = sum(not (server.artifacts / artifact.file_name).exists() for artifact in wanted)
     megabytes = sum(artifact.size for artifact in wanted) // 2**20
     detail = f"{kept} in {server.artifacts}; {absent} absent, {len(wanted) - absent} altered"
     step = f"`memorygraph up` downloads what is missing ({megabytes} MB) before it runs any of it"
@@ -130,10 +144,7 @@ def examine_home(server: EmbeddedServer) -> Diagnosis:
         return Diagnosis.failed("home", f"{existing} cannot be written", step)
     if existing != home:
         return Diagnosis.passed("home", f"{home} is not there yet", "`memorygraph up` makes it")
-    owner = home.stat().st_uid
-    if sys.platform != "win32" and owner != os.geteuid():
-        step = "name a folder of your own with MEMORYGRAPH_HOME"
-        return Diagnosis.failed("home", f"{home} belongs to another user (number {owner})", step)
+    refuse_foreign(home)
     return examine_rights("home", home, 0o700)
 
 
@@ -145,6 +156,14 @@ def examine_password_file(server: EmbeddedServer) -> Diagnosis:
     if (server.home / "data" / "databases" / "system").exists():
         step = "put the password back into that file, or move the data folder away"
         return Diagnosis.failed(name, f"{file} is lost, and {server.home / 'data'} holds a graph", step)
+    return Diagnosis.passed(name, "not made yet", "`memorygraph up` makes it")
+
+
+def examine_certificate(server: EmbeddedServer) -> Diagnosis:
+    """Examine whether the key is private by which the server proves itself."""
+    name, file = "certificate", server.private_key_file
+    if file.exists():
+        return examine_rights(name, file, 0o600)
     return Diagnosis.passed(name, "not made yet", "`memorygraph up` makes it")
 
 
@@ -203,6 +222,8 @@ def examine_server(server: EmbeddedServer) -> Diagnosis:
         except ConnectionError as error:
             return Diagnosis.failed("server", str(error))
         return Diagnosis.passed("server", f"Neo4j {status.version} answers at {status.bolt_uri}")
+    if status.problem:
+        return Diagnosis.failed("server", status.problem)
     if server_process.find_server(server.home):
         step = "wait a little; else `memorygraph down`, then `memorygraph up`"
         return Diagnosis.failed("server", "its process lives, and does not answer (yet)", step)
@@ -211,10 +232,11 @@ def examine_server(server: EmbeddedServer) -> Diagnosis:
 
 def examine_graph(server: EmbeddedServer) -> list[Diagnosis]:
     """Examine what is in a server that runs; `examine_server` tells whether it does."""
-    status = server.status()
-    if status.bolt_uri is None:
+    status = server.status() if is_usable(server.home) else None
+    if status is None or status.bolt_uri is None:
         return []
-    found = examine_content(Database(status.bolt_uri, (status.username, server.password())))
+    auth = (status.username, server.password())
+    found = examine_content(Database(status.bolt_uri, auth, certificate=status.certificate_file))
     return found if found[0].ok else []
 
 
@@ -267,15 +289,25 @@ def examine_named(database: Database) -> list[Diagnosis]:
         if database.auth is None:
             step = "set NEO4J_PASSWORD, and NEO4J_USERNAME where that is not neo4j"
         return [Diagnosis.failed("NEO4J_URI", f"{place} takes connections, but {found[0].detail}", step)]
-    unchecked = "use +s where you can: +ssc encrypts, and does not check whom it talks to"
+    advice = None
+    if "+ssc" in parts.scheme:
+        advice = "use +s where you can: +ssc encrypts, and does not check whom it talks to"
+    elif parts.scheme in ENCRYPTED and not is_local_only(host):
+        advice = f"use {ENCRYPTED[parts.scheme]}:// where you can: the password and the graph can be read on the way"
     detail = f"{place} lets you in{'' if database.auth else ' without a password'}"
-    return [Diagnosis.passed("NEO4J_URI", detail, unchecked if "+ssc" in parts.scheme else None), *found]
+    return [Diagnosis.passed("NEO4J_URI", detail, advice), *found]
 
 
 def examine_content(database: Database) -> list[Diagnosis]:
     """Examine the version, the schema and the clock of a server; without a login one finding says why."""
     try:
-        connection = Connection(database.uri, database.auth, database.name, connection_timeout=CONNECT_TIMEOUT_S)
+        connection = Connection(
+            database.uri,
+            database.auth,
+            database.name,
+            certificate=database.certificate,
+            connection_timeout=CONNECT_TIMEOUT_S,
+        )
     except MemoryGraphError as error:
         return [Diagnosis.failed("login", str(error))]
     with connection:
@@ -329,6 +361,7 @@ EMBEDDED_CHECKS: dict[str, Callable[[EmbeddedServer], Diagnosis]] = {
     "files": examine_files,
     "start cache": examine_start_cache,
     "password file": examine_password_file,
+    "certificate": examine_certificate,
     "memory": examine_memory,
     "ports": examine_ports,
     "maintenance": examine_maintenance,

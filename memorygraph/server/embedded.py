@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -16,9 +16,17 @@ from memorygraph.errors import ConnectionError
 from memorygraph.home import default_home
 from memorygraph.server import process as server_process
 from memorygraph.server.artifacts import DownloadProgress, read_lock
-from memorygraph.server.installation import install
+from memorygraph.server.installation import install, is_complete
 from memorygraph.server.java import java_executable
-from memorygraph.server.launch import START_TIMEOUT_S, STOP_TIMEOUT_S, Launch, log_in, server_answers
+from memorygraph.server.launch import (
+    START_TIMEOUT_S,
+    STOP_TIMEOUT_S,
+    Launch,
+    find_problem,
+    log_in,
+    server_answers,
+    stop_server,
+)
 from memorygraph.server.server_home import ServerHome
 from memorygraph.server.settings import USERNAME
 
@@ -32,8 +40,10 @@ class ServerStatus:
     browser_url: str | None
     username: str
     password_file: str
+    certificate_file: str
     home: str
     version: str
+    problem: str | None = None  # why it does not work although its process lives
 
 
 @dataclass(frozen=True)
@@ -65,13 +75,24 @@ class EmbeddedServer:
         self.artifacts = (artifacts or self.home / f"neo4j-{read_lock().version}").resolve()
         self._files = ServerHome(self.home)
         self.password_file = self._files.password_file
+        self.private_key_file = self._files.private_key_file
         self.logs = self._files.logs
 
     def status(self) -> ServerStatus:
-        """Say where the server is; it runs when its process lives and answers."""
-        with self._files.explaining_os_errors():
+        """Say where the server is; it runs when its process lives, and its database answers."""
+        found = self.find()
+        endpoints = self._files.endpoints
+        if not found.running or endpoints is None:
+            return found
+        if problem := find_problem(self._files, endpoints):
+            return replace(found, running=False, bolt_uri=None, browser_url=None, problem=problem)
+        return found
+
+    def find(self) -> ServerStatus:
+        """Say where the server is by its process and its ports, which is quicker than `status`."""
+        with self._files.accessed():
             endpoints = self._files.endpoints
-            process = server_process.find_server(self.home) if endpoints else None
+            process = server_process.find_server(self.home) if endpoints and self._files.has_identity else None
         running = bool(
             endpoints and process and server_process.is_alive(process) and server_answers(process, endpoints)
         )
@@ -81,6 +102,7 @@ class EmbeddedServer:
             browser_url=endpoints.browser_url if endpoints and running else None,
             username=USERNAME,
             password_file=str(self.password_file),
+            certificate_file=str(self._files.certificate_file),
             home=str(self.home),
             version=endpoints.version if endpoints and running else read_lock().version,
         )
@@ -95,19 +117,19 @@ class EmbeddedServer:
         status = self.status()
         if status.running:
             return status
-        with self._files.explaining_os_errors():
+        with self._files.accessed():
             launch = self._prepare(progress)
             with self._files.locked(timeout_s + STOP_TIMEOUT_S):
                 launch.have_running(timeout_s)
-        return self.status()
+        return self.find()
 
     def down(self) -> bool:
         """Stop the server and wait until it has stopped; False when there was none."""
-        with self._files.explaining_os_errors():
+        with self._files.accessed():
             if not self.home.exists():
                 return False
             with self._files.locked(START_TIMEOUT_S + STOP_TIMEOUT_S):
-                return server_process.stop_server(self.home, STOP_TIMEOUT_S)
+                return stop_server(self._files)
 
     @contextmanager
     def kept_stopped(self, progress: DownloadProgress | None = None) -> Iterator[StoppedServer]:
@@ -116,11 +138,12 @@ class EmbeddedServer:
         It is started again if it ran before, however the block ends. `progress` is told of the
         download of Neo4j, if it is needed.
         """
-        with self._files.explaining_os_errors():
+        with self._files.accessed():
             launch = self._prepare(progress)
             with self._files.locked(START_TIMEOUT_S + STOP_TIMEOUT_S):
                 start = partial(launch.have_running, START_TIMEOUT_S)
-                stop = partial(server_process.stop_server, self.home, STOP_TIMEOUT_S)
+                stop = partial(stop_server, self._files)
+                install(self.artifacts, progress)
                 stopped = StoppedServer(stop(), launch.java, launch.class_path, start, stop)
                 try:
                     yield stopped
@@ -136,7 +159,7 @@ class EmbeddedServer:
 
     def check(self) -> None:
         """Log in to the running server with the password of this home, or raise a ConnectionError."""
-        with self._files.explaining_os_errors():
+        with self._files.accessed():
             endpoints = self._files.endpoints
             if endpoints is None:
                 raise ConnectionError("the embedded Neo4j was never started: run `memorygraph up`")
@@ -144,11 +167,13 @@ class EmbeddedServer:
 
     def password(self) -> str:
         """Read the password of the user `neo4j`."""
-        with self._files.explaining_os_errors():
+        with self._files.accessed():
             return self._files.password()
 
     def _prepare(self, progress: DownloadProgress | None) -> Launch:
-        """Find Java, create the home, and install Neo4j."""
+        """Find Java, create the home, and download Neo4j without keeping others from the home."""
         java = java_executable()
         self._files.make()
-        return Launch(self._files, java, self.artifacts, install(self.artifacts, progress))
+        if not is_complete(self.artifacts):
+            install(self.artifacts, progress)
+        return Launch(self._files, java, self.artifacts, progress)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from memorygraph.errors import DownloadError
 from memorygraph.server.artifacts import DownloadProgress, Lock, not_genuine, read_lock
+from memorygraph.server.packages import embedded_packages
 
 READ_TIMEOUT_S = 30
 WAIT_FOR_OTHER_INSTALLER_S = 3600.0
@@ -39,21 +40,22 @@ def install(
     return lock.class_path(folder)
 
 
+def is_complete(folder: Path, lock: Lock | None = None) -> bool:
+    """Tell whether each file is in a folder, whatever it holds: only `install` verifies."""
+    return all(path.exists() for path in (lock or read_lock()).class_path(folder))
+
+
 def fetch_missing(folder: Path, progress: DownloadProgress | None, lock: Lock, read_timeout_s: int) -> None:
     """Fetch what a folder lacks, after waiting for any other process that does so."""
     from filelock import FileLock, Timeout
 
+    with embedded_packages():
+        from memorygraph.server.downloads import download
     folder.mkdir(parents=True, exist_ok=True)
     try:
         with FileLock(folder.with_name(f"{folder.name}.lock"), timeout=WAIT_FOR_OTHER_INSTALLER_S):
             if wanted := not_genuine(folder, lock):
-                from memorygraph.server.downloads import download
-
                 download(wanted, folder, progress, read_timeout_s)
-    except ImportError as error:
-        raise DownloadError(
-            "the download of Neo4j needs more packages: run `pip install 'memorygraph[embedded]'`"
-        ) from error
     except Timeout as error:
         raise DownloadError(
             f"another process has been downloading to {folder} for an hour. End it, then run `memorygraph up` again."

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import http.client
-import json
 import re
 import time
 from collections.abc import Callable
@@ -12,11 +11,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from memorygraph.errors import ConnectionError, LoginError, MemoryGraphError
+from memorygraph.errors import ConnectionError, LoginError, MemoryGraphError, RestartNeededError
 from memorygraph.home import write_private
+from memorygraph.json_text import parse_json
+from memorygraph.library import CYPHER
 from memorygraph.server import process as server_process
 from memorygraph.server.aot_cache import AotCache
-from memorygraph.server.artifacts import read_lock
+from memorygraph.server.artifacts import DownloadProgress, read_lock
+from memorygraph.server.installation import install
 from memorygraph.server.server_home import ServerHome, Workspace
 from memorygraph.server.settings import HOST, USERNAME, Endpoints, jvm_arguments
 
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 
 START_TIMEOUT_S = 120.0
 STOP_TIMEOUT_S = 90.0
+PROBE_SECONDS = 5.0
 FAILED_START_PATIENCE_S = 10.0
 POLL_INTERVAL_S = 0.05
 MAX_PORT_RACES = 3
@@ -59,9 +62,14 @@ class Launch:
     files: ServerHome
     java: Path
     artifacts: Path
-    class_path: list[Path]
+    progress: DownloadProgress | None = None
     process_limit_s: int | None = None  # after which the system ends the server
     cache_options: Callable[[AotCache], list[str]] = AotCache.options
+
+    @property
+    def class_path(self) -> list[Path]:
+        """The files of Neo4j, which `install` verifies before they are used."""
+        return read_lock().class_path(self.artifacts)
 
     def have_running(self, timeout_s: float) -> None:
         """Start the server unless it runs, and wait until it answers."""
@@ -69,9 +77,12 @@ class Launch:
         former = self.files.endpoints
         if self.is_answering(former, until):
             return
+        # Here and not earlier: until this process had the lock, others could change the files.
+        install(self.artifacts, self.progress)
         workspace = Workspace(self.files.folder)
         workspace.recover()
         self.files.prepare_password()
+        self.files.prepare_certificate()
         for races_left in reversed(range(MAX_PORT_RACES)):
             try:
                 self.start(former, until)
@@ -87,8 +98,8 @@ class Launch:
         process = server_process.find_server(self.files.folder)
         if process is None or not server_process.is_alive(process):
             return False
-        if endpoints is None:
-            # Its configuration is gone, and with it where the server listens.
+        if endpoints is None or not self.files.has_identity:
+            # Nobody knows where it listens any more, or it cannot prove itself: an earlier memorygraph started it.
             server_process.stop(process, STOP_TIMEOUT_S)
             return False
         try:
@@ -96,6 +107,9 @@ class Launch:
         except _NotAnsweringError as error:
             if server_process.is_alive(process):
                 raise ConnectionError(f"{error}: end it with `memorygraph down`, then try again") from error
+            return False
+        if find_problem(self.files, endpoints):
+            server_process.kill(process)  # and not stopped: see `stop_server`
             return False
         return True
 
@@ -159,13 +173,41 @@ class Launch:
         log_in(self.files, endpoints)
 
 
+def find_problem(files: ServerHome, endpoints: Endpoints) -> str | None:
+    """Say why the database of a running server answers no query any more: a login says nothing about it."""
+    from memorygraph.graph.connection import Connection
+
+    with contextlib.suppress(MemoryGraphError):  # of a server that is slow, or refuses its password
+        auth = (USERNAME, files.password())
+        with Connection(endpoints.bolt_uri, auth, certificate=files.certificate_file) as connection:
+            try:
+                connection.read(CYPHER["schema/applied-migrations"](), seconds=PROBE_SECONDS)
+            except RestartNeededError as error:
+                return str(error)
+    return None
+
+
+def stop_server(files: ServerHome) -> bool:
+    """Stop the server of a home; False when there was none."""
+    process = server_process.find_server(files.folder)
+    if process is None or not server_process.is_alive(process):
+        return False
+    if (endpoints := files.endpoints) and find_problem(files, endpoints):
+        # Asked to end, a database that could not write its log goes on writing it where there is room again, and no
+        # start can read that log any more. What a killed one leaves is recovered.
+        server_process.kill(process)
+    else:
+        server_process.stop(process, STOP_TIMEOUT_S)
+    return True
+
+
 def log_in(files: ServerHome, endpoints: Endpoints) -> None:
     """Log in to a server with the password of its home."""
     from memorygraph.graph.connection import Connection
 
     auth = (USERNAME, files.password())
     try:
-        Connection(endpoints.bolt_uri, auth).close()
+        Connection(endpoints.bolt_uri, auth, certificate=files.certificate_file).close()
     except LoginError as error:
         raise ConnectionError(
             f"the embedded Neo4j refuses the password in {files.password_file}. "
@@ -178,10 +220,10 @@ def log_in(files: ServerHome, endpoints: Endpoints) -> None:
 def server_answers(process: psutil.Process, endpoints: Endpoints) -> bool:
     """Tell whether this very server answers: HTTP comes last, and its greeting names the Bolt port."""
     connection = http.client.HTTPConnection(HOST, endpoints.http, timeout=5)
-    not_neo4j = (OSError, http.client.HTTPException, ValueError, KeyError, TypeError)
+    not_neo4j = (OSError, http.client.HTTPException, ValueError, KeyError, TypeError, RecursionError)
     with contextlib.closing(connection), contextlib.suppress(*not_neo4j):
         connection.request("GET", "/", headers={"Accept": "application/json"})
-        greeting = json.loads(connection.getresponse().read(100_000))
+        greeting = parse_json(connection.getresponse().read(100_000))
         named = greeting["bolt_direct"] == endpoints.bolt_uri
         # The greeting may be that of another server, which took both ports first.
         return named and all(server_process.listens(process, port) for port in (endpoints.bolt, endpoints.http))
@@ -190,8 +232,9 @@ def server_answers(process: psutil.Process, endpoints: Endpoints) -> bool:
 
 def log_size(logs: Path) -> int:
     """Return the size of Neo4j's log, at which the log of the next start begins."""
-    log = logs / "neo4j.log"
-    return log.stat().st_size if log.exists() else 0
+    with contextlib.suppress(FileNotFoundError):
+        return (logs / "neo4j.log").stat().st_size
+    return 0
 
 
 def telling_line(logs: Path, log_before: int) -> str:

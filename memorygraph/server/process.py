@@ -2,12 +2,14 @@
 
 A server outlives its starter, so it is known by its command line, which names Neo4j's main class and this home. That
 holds when the starter was killed before it noted a process id, and when a noted id belongs to another program by now.
+Only processes of this user count: anybody can start one with this command line.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -16,10 +18,11 @@ import time
 from typing import IO, TYPE_CHECKING, Any
 
 from memorygraph.errors import ConnectionError
+from memorygraph.server.packages import embedded_packages
 from memorygraph.server.settings import HOST
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
     import psutil
@@ -28,7 +31,15 @@ MAIN_CLASS = "org.neo4j.server.Neo4jCommunity"
 PID_FILE = "server.pid"
 DEFAULT_BOLT_PORT = 7687
 DEFAULT_HTTP_PORT = 7474
-NICENESS = 10  # of background work: a tenth of the processor while other programs are busy
+NICENESS = 5  # of background work: a quarter of the processor while another program is busy, less with each further one
+
+# Of the system, of Java, and of the Python that trains the AOT cache.
+NEEDED_VARIABLE = re.compile(
+    r"PATH|HOME|USER|LOGNAME|SHELL|TZ|LANG|LANGUAGE|LC_\w+|TMPDIR|LD_LIBRARY_PATH|DYLD_LIBRARY_PATH|MALLOC_\w+"
+    r"|JAVA_HOME|JAVA_TOOL_OPTIONS|JDK_JAVA_OPTIONS|_JAVA_OPTIONS|PYTHON[A-Z]+|VIRTUAL_ENV|MEMORYGRAPH_AOT"
+    r"|SYSTEMROOT|SYSTEMDRIVE|WINDIR|COMSPEC|PATHEXT|TEMP|TMP|USERNAME|USERPROFILE|APPDATA|LOCALAPPDATA|PROGRAMDATA",
+    re.IGNORECASE,
+)
 
 if sys.platform == "win32":
     DETACHED_ON_WINDOWS = subprocess.DETACHED_PROCESS | subprocess.CREATE_NEW_PROCESS_GROUP
@@ -38,13 +49,8 @@ else:
 
 def import_psutil() -> Any:
     """Import psutil, which only the embedded server needs."""
-    try:
+    with embedded_packages():
         import psutil
-    except ImportError as error:
-        raise ConnectionError(
-            "the embedded Neo4j needs more packages: run `pip install 'memorygraph[embedded]'`, "
-            "or name another server with NEO4J_URI"
-        ) from error
     return psutil
 
 
@@ -82,7 +88,7 @@ def spawn(
     command: list[str],
     folder: Path,
     output: IO[bytes],
-    environ: Mapping[str, str] | None = None,
+    environ: Mapping[str, str],
     begin: Callable[[], object] | None = None,
 ) -> psutil.Process:
     """Start a process that outlives this one and its terminal."""
@@ -125,27 +131,30 @@ def give_way() -> None:
 
 def stop(process: psutil.Process, patience_s: float) -> None:
     """Ask a process to end, and kill it if it has not ended after `patience_s`."""
-    psutil = import_psutil()
-    try:
+    with _explaining_errors(process):
         process.terminate()
         if wait_for_end(process, patience_s):
             return
+    kill(process)
+
+
+def kill(process: psutil.Process) -> None:
+    """End a process that is not asked, and wait for its end."""
+    with _explaining_errors(process):
         process.kill()
         if not wait_for_end(process, within_s=10):
             raise ConnectionError(f"Neo4j (process {process.pid}) cannot be stopped: it survives SIGKILL")
+
+
+@contextlib.contextmanager
+def _explaining_errors(process: psutil.Process) -> Iterator[None]:
+    psutil = import_psutil()
+    try:
+        yield
     except psutil.NoSuchProcess:
         return
     except psutil.Error as error:
         raise ConnectionError(f"Neo4j (process {process.pid}) cannot be stopped: {error}") from error
-
-
-def stop_server(home: Path, patience_s: float) -> bool:
-    """Stop the server of a home; False when there was none."""
-    process = find_server(home)
-    if process is None or not is_alive(process):
-        return False
-    stop(process, patience_s)
-    return True
 
 
 def wait_for_end(process: psutil.Process, within_s: float) -> bool:
@@ -243,12 +252,26 @@ def is_free(port: int) -> bool:
 
 def is_server_of(process: psutil.Process, home: Path) -> bool:
     """Tell whether a process is the server of a home, by its command line."""
-    with contextlib.suppress(import_psutil().Error, OSError):
-        command = process.cmdline()
-        return MAIN_CLASS in command and f"--home-dir={home}" in command
-    return False
+    command = own_command(process)
+    return MAIN_CLASS in command and f"--home-dir={home}" in command
+
+
+def own_command(process: psutil.Process) -> list[str]:
+    """Return the command line of a process of this user; empty for those of others, and for one that has ended."""
+    psutil = import_psutil()
+    with contextlib.suppress(psutil.Error, OSError):
+        if sys.platform == "win32":
+            is_own = process.username() == psutil.Process().username()
+        else:
+            is_own = set(process.uids()[:2]) == {os.geteuid()}  # the real and the effective one
+        return list(process.cmdline()) if is_own else []
+    return []
 
 
 def environment() -> dict[str, str]:
-    """Return the environment with a locale in which the JVM can name every file."""
-    return os.environ | ({"LC_ALL": "C.UTF-8"} if sys.platform == "linux" else {})
+    """Return what a server needs of the environment, with a locale in which the JVM can name every file.
+
+    It outlives this process, and keys of models are none of its business.
+    """
+    needed = {name: value for name, value in os.environ.items() if NEEDED_VARIABLE.fullmatch(name)}
+    return needed | ({"LC_ALL": "C.UTF-8"} if sys.platform == "linux" else {})

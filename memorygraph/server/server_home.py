@@ -7,15 +7,15 @@ import os
 import secrets
 import shutil
 import stat
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from memorygraph.errors import ConnectionError
-from memorygraph.home import write_private
+from memorygraph.home import refuse_foreign, write_private
 from memorygraph.server import admin_tool
-from memorygraph.server.settings import Endpoints, first_password_record
+from memorygraph.server.certificate import make_certificate
+from memorygraph.server.settings import Endpoints, first_password_record, has_certificate
 
 # On a full disk Neo4j does not end but waits for room, and its clients with it.
 MIN_FREE_BYTES = 64 * 2**20
@@ -29,6 +29,9 @@ class ServerHome:
         self.data = folder / "data"
         self.logs = folder / "logs"
         self.password_file = folder / "password"
+        # Where Neo4j looks for them: its configuration has no quotes for the name of a home.
+        self.certificate_file = folder / "certificates" / "bolt" / "public.crt"
+        self.private_key_file = self.certificate_file.with_name("private.key")
         self.configuration = folder / "conf" / "neo4j.conf"
         self.jvm_arguments = folder / "conf" / "jvm.args"
 
@@ -36,6 +39,11 @@ class ServerHome:
     def endpoints(self) -> Endpoints | None:
         """Where the server listens; None if it was never started."""
         return Endpoints.read(self.configuration)
+
+    @property
+    def has_identity(self) -> bool:
+        """Whether the server was last started with a certificate; one of an earlier memorygraph was not."""
+        return self.certificate_file.exists() and has_certificate(self.configuration)
 
     def configure(self, endpoints: Endpoints) -> None:
         """Write the configuration of a server with these endpoints."""
@@ -51,13 +59,6 @@ class ServerHome:
     def make(self) -> None:
         """Create the folder if it is missing, and keep others out of it."""
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if sys.platform != "win32":
-            owner = self.folder.stat().st_uid
-            if owner != os.geteuid():
-                raise ConnectionError(
-                    f"{self.folder} belongs to another user (number {owner}). "
-                    "Name a folder of your own with MEMORYGRAPH_HOME."
-                )
         if stat.S_IMODE(self.folder.stat().st_mode) & 0o077:
             self.folder.chmod(0o700)
         if (free := shutil.disk_usage(self.folder).free) < MIN_FREE_BYTES:
@@ -77,6 +78,15 @@ class ServerHome:
         if not has_started_before:
             write_private(self.data / "dbms" / "auth.ini", first_password_record(self.password()))
 
+    def prepare_certificate(self) -> None:
+        """Make the certificate before the first start; each step can be cut short and repeated."""
+        if self.private_key_file.exists() and self.certificate_file.exists():
+            return
+        self.certificate_file.unlink(missing_ok=True)
+        private_key, certificate = make_certificate()
+        write_private(self.private_key_file, private_key)
+        write_private(self.certificate_file, certificate)
+
     @contextmanager
     def locked(self, timeout_s: float) -> Iterator[None]:
         """Keep every other process from starting or stopping the server, and from its files."""
@@ -92,9 +102,11 @@ class ServerHome:
             ) from error
 
     @contextmanager
-    def explaining_os_errors(self) -> Iterator[None]:
-        """Turn an error of the operating system into one that says what to do."""
+    def accessed(self) -> Iterator[None]:
+        """Refuse a home of another user before anything is read, and explain errors of the operating system."""
         try:
+            for path in (self.folder, self.password_file, self.private_key_file, self.certificate_file):
+                refuse_foreign(path)
             yield
         except OSError as error:
             place = error.filename or self.folder

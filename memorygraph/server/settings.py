@@ -23,6 +23,10 @@ SETTINGS = """\
 server.default_listen_address=127.0.0.1
 server.bolt.listen_address=127.0.0.1:{bolt}
 server.bolt.advertised_address=127.0.0.1:{bolt}
+# Our clients demand the certificate of the home; Neo4j Browser, a page without TLS, does without.
+server.bolt.tls_level=OPTIONAL
+dbms.ssl.policy.bolt.enabled=true
+dbms.ssl.policy.bolt.client_auth=NONE
 server.http.listen_address=127.0.0.1:{http}
 server.http.advertised_address=127.0.0.1:{http}
 server.http_enabled_modules=TRANSACTIONAL_ENDPOINTS,QUERY_API_ENDPOINTS,BROWSER
@@ -30,6 +34,10 @@ server.http.x_forward.enabled=false
 dbms.security.http_access_control_allow_origin=http://127.0.0.1:{http}
 
 dbms.security.auth_enabled=true
+# Any program, and any page in a browser, can send wrong passwords: they must not lock the owner out. Nobody guesses the
+# random one; one that is set instead of it has to be long.
+dbms.security.auth_max_failed_attempts=0
+dbms.security.auth_minimum_password_length=16
 # A read-only session could read local files, and call other machines, through LOAD CSV.
 dbms.security.allow_csv_import_from_file_urls=false
 internal.dbms.cypher_ip_blocklist=0.0.0.0/0,::/0
@@ -109,6 +117,14 @@ class Endpoints:
         settings = SETTINGS.format(bolt=self.bolt, http=self.http)
         settings += f"\nbrowser.post_connect_cmd={browser.connect_commands()}\n"
         return f"# Neo4j {self.version}\n# Written anew by `memorygraph up`: changes are lost.\n{settings}"
+
+
+def has_certificate(configuration: Path) -> bool:
+    """Tell whether a server with this configuration has a certificate, and can prove itself."""
+    try:
+        return "\nserver.bolt.tls_level=" in configuration.read_text("utf-8", "replace")
+    except FileNotFoundError:
+        return False
 
 
 def jvm_arguments(class_path: Iterable[Path], logs: Path, more: Iterable[str] = ()) -> str:

@@ -36,6 +36,27 @@ Node(node_id="hamilton", name="Margaret Hamilton", data="Led the flight software
 Edge(edge_id="e1", from_node="hamilton", to_node="agc", verb="programmed", weight=1.0);
 """
 
+AGENT = """
+import llm M from "openai://m"
+main agent A {
+  model M role "R" description "D"
+  main func(input) { return { said: input.word } }
+}
+"""
+GRAPH = """
+> node add
+  > do
+  n = add(1 2)
+> nodeEnd
+> goto add
+"""
+THOUGHT = """
+context compose() {
+&image = /* the image of the memory server */
+&program = /* a program of each language */
+&image runs &program.
+"""
+
 
 @pytest.fixture(scope="module")
 def engine() -> Iterator[Engine]:
@@ -71,6 +92,7 @@ def _neo4j(volume: str, **settings: str) -> Neo4jContainer:
     return container.with_volume_mapping(volume, "/data", "rw").with_envs(**settings)
 
 
+@pytest.mark.filterwarnings("ignore::memorygraph.graph.connection.UnencryptedWarning")
 def test_testcontainers_starts_it_and_a_program_is_there_after_the_next_start(
     engine: Engine, volume: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -149,6 +171,7 @@ def compose_settings(tmp_path: Path) -> dict[str, str]:
         "NEO4J_HTTP_PORT": str(http),
         "NEO4J_BOLT_PORT": str(bolt),
         "MEMORYGRAPH_PORT": str(served),
+        "MEMORYGRAPH_MODEL": "openai://m",
         "MEMORYGRAPH_TOKENS": str(tokens),
         "MEMORYGRAPH_TAG": TAG,
         "COMPOSE_PROJECT_NAME": f"test{uuid.uuid4().hex[:8]}",
@@ -182,6 +205,13 @@ def test_compose_serves_the_memory_to_clients_that_have_a_token(
         async with over_http(url, TOKEN) as client:
             await call(client, "create_entities", entities=[{"name": "A", "type": "t", "observations": ["known"]}])
             assert [each["name"] for each in (await call(client, "read_graph"))["entities"]] == ["A"]
+            # Its file system is read-only, and a program of each language runs there.
+            await call(client, "load_contextscript", program=PROGRAM)
+            assert (await call(client, "run_program", program=AGENT, input={"word": "hi"}))["value"] == {"said": "hi"}
+            await call(client, "run_program", program=GRAPH, language="convo", max_steps=3)
+            thought = "cat > /tmp/log.pete && /opt/memorygraph/bin/memorygraph load /tmp/log.pete"
+            told.run(*started, "exec", "-T", "memorygraph", "sh", "-c", thought, stdin=THOUGHT.encode())
+            assert (await call(client, "list_thoughts"))["thoughts"]
 
     try:
         told.run(*started, "up", "--detach")

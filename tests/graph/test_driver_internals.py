@@ -35,14 +35,14 @@ def test_the_silence_of_a_server_is_bounded(connection: Connection) -> None:
 
 
 def test_a_driver_without_a_pool_is_left_as_it_is() -> None:
-    driver_internals.bound_silence(BARE, 1.0, 1.0)
-    driver_internals.bound_silence(cast(Any, SimpleNamespace(_pool=SimpleNamespace())), 1.0, 1.0)
+    driver_internals.bound_connections(BARE, 1.0, 1.0)
+    driver_internals.bound_connections(cast(Any, SimpleNamespace(_pool=SimpleNamespace())), 1.0, 1.0)
     assert SimpleNamespace() == BARE
 
 
 def test_a_connection_without_a_socket_is_opened_as_it_is() -> None:
     driver = cast(Any, SimpleNamespace(_pool=SimpleNamespace(opener=lambda *arguments: arguments)))
-    driver_internals.bound_silence(driver, 15.0, 75.0)
+    driver_internals.bound_connections(driver, 15.0, 75.0)
     assert driver._pool.opener("address", None, 60.0) == ("address", None, 15.0)
     assert driver._pool.opener("address", None, 5.0) == ("address", None, 5.0)
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import inspect
+import re
 
 import pytest
 from neo4j import exceptions
 
 from memorygraph.errors import ConflictError, ConnectionError, LoginError, MemoryGraphError, QueryError
-from memorygraph.graph.connection import Connection, translate
+from memorygraph.graph.connection import Connection, UnencryptedWarning, translate
 
 _CLASSES = [
     member
@@ -46,7 +47,14 @@ def test_the_kinds_that_users_act_on_are_told_apart(kind: type[Exception], ours:
     assert type(translate(kind("it"))) is ours
 
 
-@pytest.mark.parametrize("uri", ["bolt://127.0.0.1:1", "nonsense://x", "", "bolt://no-such-host.invalid:7687"])
+@pytest.mark.parametrize("uri", ["bolt://127.0.0.1:1", "nonsense://x", "", "bolt+s://no-such-host.invalid:7687"])
 def test_an_unreachable_server_is_a_connection_error_that_says_what_to_do(uri: str) -> None:
     with pytest.raises(ConnectionError, match=r"doctor|address|cannot be"):
         Connection(uri, ("neo4j", "x"))
+
+
+@pytest.mark.parametrize(("scheme", "better"), [("bolt", "bolt+s"), ("neo4j", "neo4j+s")])
+def test_a_login_that_others_can_read_on_the_way_to_another_machine_is_warned_about(scheme: str, better: str) -> None:
+    warned = pytest.warns(UnencryptedWarning, match=rf"no-such-host\.invalid.*{re.escape(better)}://")
+    with warned, pytest.raises(ConnectionError):
+        Connection(f"{scheme}://no-such-host.invalid:7687", ("neo4j", "x"))

@@ -232,6 +232,7 @@ def test_a_restore_that_is_killed_anywhere_leaves_the_former_or_the_new_graph(
     process = server_process.find_server(other.home)
     killed(other, file, "restore", "stopping Neo4j, if it runs")
     assert server_process.find_server(other.home) == process, "it was not stopped yet"
+    assert content_after_start(other) == former
     killed(other, file, "restore", "in loading the graph")
     assert content_after_start(other) == former
     killed(other, file, "restore", "in checking the graph")
@@ -304,23 +305,19 @@ def test_a_server_that_does_not_come_back_is_told_apart_from_a_backup_that_faile
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_a_server_that_was_killed_is_recovered_before_its_backup(
-    saved: tuple[Path, str], other: EmbeddedServer, make_server: Callable[[], EmbeddedServer], tmp_path: Path
+    saved: tuple[Path, str], server: EmbeddedServer, other: EmbeddedServer, tmp_path: Path
 ) -> None:
-    store_former(other, "replaced")
-    restore(other, saved[0], overwrite=True)
-    assert content(other) == saved[1]
-    with MemoryGraph.connect(server=other, namespace="more") as graph:
-        graph.load('Node(node_id="more", name="", data="");')
-    held = content(other)
+    held = store_former(other, "more")
     process = server_process.find_server(other.home)
     assert process
     process.kill()
     process.wait(10)
     backup(other, tmp_path / "file")
     assert not other.status().running, "it did not run before"
-    another = make_server()
-    restore(another, tmp_path / "file")
-    assert content(another) == held
+    server.up()
+    assert content(server) == saved[1] != held
+    restore(server, tmp_path / "file", overwrite=True)
+    assert content(server) == held
 
 
 # What follows needs no server: an archive, and the folder in which a restore works.
@@ -472,6 +469,25 @@ def test_a_file_that_finds_no_room_says_so_and_leaves_nothing(small_disk: Path) 
     ):
         write_archive(file, lambda target: target.write(bytes(BALLAST)), "2026-11-21T12:00:00+00:00")
     assert list(small_disk.iterdir()) == []
+
+
+@pytest.mark.parametrize("appears", ["before", "meanwhile"])
+def test_a_backup_is_not_lost_at_a_link_to_nothing(tmp_path: Path, appears: str) -> None:
+    link = tmp_path / "saved"
+    if appears == "before":
+        link.symlink_to(tmp_path / "nothing")
+        with pytest.raises(BackupError, match="is there already"):
+            backup(EmbeddedServer(tmp_path / "home"), link)
+        link.unlink()
+    writing = new_file(link, "mark", overwrite=False)
+    writing.__enter__().write(b"the graph")
+    link.symlink_to(tmp_path / "nothing")
+    with pytest.raises(BackupError, match="is there already"):
+        writing.__exit__(None, None, None)
+    with new_file(link, "mark", overwrite=True) as file:
+        file.write(b"the graph")
+    assert link.read_bytes() == b"the graph"
+    assert not (tmp_path / "nothing").exists()
 
 
 @pytest.mark.parametrize("lost", range(5))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import dataclasses
+import hashlib
 import json
 import os
 import socket
@@ -27,6 +28,7 @@ from memorygraph.query import Query
 from memorygraph.scripted.scripted_model import ScriptedModel
 from memorygraph.server import doctor
 from memorygraph.server import process as server_process
+from memorygraph.server.artifacts import Artifact, Lock
 from memorygraph.server.doctor import Database, examine_content, examine_named
 from memorygraph.server.findings import Diagnosis, known_secrets, run_checks
 from memorygraph.server.server_home import Workspace
@@ -70,6 +72,7 @@ def test_every_part_of_an_empty_set_up_is_examined_and_well(embedded: EmbeddedSe
         "files",
         "start cache",
         "password file",
+        "certificate",
         "memory",
         "ports",
         "maintenance",
@@ -87,6 +90,19 @@ def test_a_java_home_of_another_java_is_said(embedded: EmbeddedServer, monkeypat
     found = of(doctor.examine(embedded), "java")
     assert found.ok
     assert "JAVA_HOME names no Java 25" in found.detail
+
+
+def test_files_that_are_absent_or_altered_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pinned = hashlib.sha256(b"pinned").hexdigest()
+    artifacts = tuple(Artifact("group", name, "1", "", pinned, 2**20) for name in ("absent", "lost", "altered"))
+    whole = Artifact("group", "whole", "1", "", pinned, len(b"pinned"))
+    monkeypatch.setattr(doctor, "read_lock", lambda: Lock("2026.1", (*artifacts, whole)))
+    (tmp_path / "altered-1.jar").write_bytes(b"altered")
+    (tmp_path / "whole-1.jar").write_bytes(b"pinned")
+    found = doctor.examine_files(EmbeddedServer(tmp_path / "home", tmp_path))
+    assert found.ok
+    assert found.detail == f"1 of 4 files of Neo4j 2026.1 in {tmp_path}; 2 absent, 1 altered"
+    assert "(3 MB)" in (found.next_step or "")
 
 
 def test_who_has_a_port_is_said(embedded: EmbeddedServer, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -292,11 +308,13 @@ def test_no_secret_is_shown_whatever_variable_holds_it(
     tmp_path: Path, ask_doctor: Callable[..., Result], server: tuple[str, tuple[str, str] | None]
 ) -> None:
     """Most of these end in an error that somebody else has worded."""
-    planted = [f"planted-{number}-secret" for number in range(20)]
+    planted = [f"planted-{number}-secret" for number in range(25)]
     secret = iter(planted)
     (tmp_path / "password").write_text(next(secret), "utf-8")
     (tmp_path / "password").chmod(0o600)
     place = server[0].partition("://")[2]
+    # A key in the place of the URL, or anywhere in what is nearly one.
+    misplaced = [("", ""), ("sk-", "@host"), ("http://127.0.0.1:1 ", ""), ("http://", ":99999/v1"), ("ftp://host/", "")]
     with echo() as port:
         variables = {
             "OPENAI_API_KEY": next(secret),
@@ -318,6 +336,9 @@ def test_no_secret_is_shown_whatever_variable_holds_it(
         ]
         answers = [ask_doctor(**variables), *(ask_doctor(**variables, NEO4J_URI=uri) for uri in uris)]
         answers.append(ask_doctor("--uri", uris[1], "--password", "planted-on-the-line"))
+        answers += [
+            ask_doctor(OPENAI_BASE_URL=f"{head}{next(secret)}{tail}", MEMORYGRAPH_MODEL="m") for head, tail in misplaced
+        ]
         answers.append(ask_doctor(MEMORYGRAPH_MODEL=f"ollama://{next(secret)}:{next(secret)}@127.0.0.1:1/m"))
     for answer in answers:
         shown = answer.output

@@ -5,20 +5,24 @@ from __future__ import annotations
 import http.client
 import os
 import random
+import shutil
 import socket
 import stat
 import subprocess
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from typing import TYPE_CHECKING, Any
 
 import neo4j
 import psutil
 import pytest
+from filelock import FileLock
 from neo4j.exceptions import AuthError, ClientError
 
-from memorygraph.errors import ConnectionError
+from memorygraph import MemoryGraph
+from memorygraph.errors import ConnectionError, DownloadError, RestartNeededError
+from memorygraph.server import installation
 from memorygraph.server import process as server_process
 from memorygraph.server.artifacts import read_lock
 from memorygraph.server.doctor import examine
@@ -26,7 +30,7 @@ from memorygraph.server.embedded import EmbeddedServer
 from tests.examples import profile
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 LONG = profile() == "long"
@@ -335,3 +339,76 @@ def test_a_full_disk_is_an_error_that_says_so(small_disk: Path, artifacts: Path)
     with pytest.raises(ConnectionError, match="MB are free"):
         server.up()
     assert processes_of(server) == []
+
+
+@pytest.mark.usefixtures("quick_java")
+def test_files_that_are_altered_while_a_start_waits_are_not_run(
+    make_server: Callable[[], EmbeddedServer], artifacts: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = make_server()
+    server = EmbeddedServer(server.home, server.home / "files")
+    server.artifacts.mkdir()
+    for jar in read_lock().class_path(artifacts):
+        (server.artifacts / jar.name).symlink_to(jar)
+    altered = read_lock().class_path(server.artifacts)[0]
+    # Nothing is downloaded here: what is missing is an error.
+    monkeypatch.setattr(installation, "fetch_missing", refuse_to_fetch)
+    with ThreadPoolExecutor(1) as starter:
+        with FileLock(server.home / "server.lock"):
+            starting = starter.submit(server.up)
+            assert not wait([starting], timeout=2).done
+            altered.unlink()
+            altered.write_bytes(b"PK of somebody else")
+        with pytest.raises(DownloadError, match="not the pinned file"):
+            starting.result()
+    assert processes_of(server) == []
+
+
+def refuse_to_fetch(*_: object) -> None:
+    raise DownloadError("this is not the pinned file")
+
+
+@pytest.fixture
+def small_home(tmp_path: Path, artifacts: Path) -> Iterator[EmbeddedServer]:
+    """A server on a file system of its own."""
+    mounted = tmp_path / "disk"
+    mounted.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", "size=160m", "tmpfs", str(mounted)]
+    if not shutil.which("mount") or subprocess.run(command, capture_output=True, check=False).returncode:
+        pytest.skip("needs the right to mount a file system")
+    server = EmbeddedServer(mounted / "home", artifacts)
+    try:
+        yield server
+    finally:
+        server.down()
+        subprocess.run(["umount", "-l", str(mounted)], check=False)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("quick_java")
+def test_after_a_full_disk_it_is_said_and_the_next_start_heals_it(small_home: EmbeddedServer) -> None:
+    server, ballast = small_home, small_home.home.parent / "ballast"
+    server.up()
+    with MemoryGraph.connect(server=server) as graph:
+        graph.load('Node(node_id="kept", name="Kept", data="");')
+        ballast.write_bytes(bytes(shutil.disk_usage(server.home).free - 2 * 2**20))
+        large = "".join(f'Node(node_id="n{n}", name="N", data="{"x" * 1000}");\n' for n in range(10_000))
+        with pytest.raises(RestartNeededError, match="make room"):
+            graph.load(large)
+
+        status = server.status()
+        assert not status.running
+        assert "make room, then run `memorygraph up`" in str(status.problem)
+        found = {finding.name: finding for finding in examine(server)}
+        assert not found["server"].ok
+        assert "make room" in found["server"].detail
+        assert not found["disk"].ok
+        assert [name for name, finding in found.items() if not finding.ok and name not in {"server", "disk"}] == []
+        with pytest.raises(ConnectionError, match=r"only \d+ MB are free.*Make room"):
+            server.up()
+
+        ballast.unlink()
+        assert server.up().running
+        assert graph.node("kept").name == "Kept"
+        graph.load('Node(node_id="later", name="Later", data="");')
+    assert server.status().problem is None

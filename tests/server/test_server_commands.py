@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-STATUS = {"running", "bolt_uri", "browser_url", "username", "password_file", "home", "version"}
+STATUS = {"running", "bolt_uri", "browser_url", "username", "password_file", "certificate_file", "home", "version"}
+STATUS |= {"problem"}
 PROGRAM = [sys.executable, "-c", "from memorygraph.cli import main; main()"]
 
 
@@ -110,3 +111,11 @@ def test_the_server_outlives_the_command_and_its_terminal(home: Path) -> None:
     with pytest.raises(ProcessLookupError):
         os.killpg(group, 0)
     assert document("status")["running"]
+
+
+def test_an_address_that_is_not_encrypted_is_warned_about_in_a_line() -> None:
+    answer = run("--uri", "bolt://no-such-host.invalid:7687", "query", "RETURN 1")
+    assert answer.returncode == 3
+    lines = answer.stderr.splitlines()
+    assert lines[0].startswith("warning: the connection to no-such-host.invalid is not encrypted")
+    assert not [line for line in lines if ".py" in line]
