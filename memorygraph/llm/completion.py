@@ -13,6 +13,7 @@ from typing import Any
 from uuid import uuid4
 
 from memorygraph.errors import ModelError
+from memorygraph.json_text import parse_json
 from memorygraph.messages.calls import CHAT, RecordedCall, exchange_of
 from memorygraph.messages.history import entries_of
 from memorygraph.messages.message import ROOT
@@ -37,7 +38,7 @@ class ToolCall:
     def values(self) -> dict[str, Any]:
         """Return the arguments by their names; a `ModelError` says that the model wrote something else."""
         try:
-            values = json.loads(self.arguments or "{}")
+            values = parse_json(self.arguments or "{}")
         except ValueError as error:
             raise ModelError(f"the model called {self.name!r} with arguments that are not JSON: {error}") from error
         if not isinstance(values, dict):
@@ -92,13 +93,14 @@ class Completion:
 def read_document(body: bytes) -> dict[str, Any]:
     """Read the JSON object in the body of an answer; a `ModelError` says that it is none, or an error."""
     try:
-        document = json.loads(body)
-    except (ValueError, RecursionError) as error:
+        document = parse_json(body)
+    except ValueError as error:
         raise ModelError("the model endpoint's answer is not JSON; does its URL end in /v1?") from error
     if not isinstance(document, dict):
         raise ModelError("the model endpoint's answer is not a JSON object; does its URL end in /v1?")
     if told := document.get("error"):
-        raise ModelError(f"the model endpoint failed: {error_text(told)}")
+        meaning = "the model endpoint failed"
+        raise ModelError(f"{meaning}: {error_text(told)}", meaning)
     return document
 
 

@@ -10,6 +10,7 @@ import json
 import os
 import time
 import traceback
+import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from threading import Lock
@@ -17,6 +18,8 @@ from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack
 from urllib.parse import urlsplit
 
 from memorygraph.errors import ModelError
+from memorygraph.json_text import MAX_JSON_DEPTH, nests_deeper
+from memorygraph.llm.addresses import is_loopback, show_endpoint
 from memorygraph.llm.completion import Completion, WireMessage, error_text, read_completion, read_document, read_vectors
 from memorygraph.messages.chunks import Chunks
 
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
 TIMEOUT_S = 120.0
 RETRIES = 2
 MAX_TEXTS_PER_REQUEST = 256
+REDIRECT, REDIRECTS = "Redirect", range(300, 400)
 NOT_FOUND = 404
 
 # Local servers need no key, and the client wants one.
@@ -50,6 +54,7 @@ MEANINGS = {
     "APITimeoutError": "the model endpoint did not answer in time: try again, or allow more time",
     "APIConnectionError": "the model endpoint cannot be reached: is it running, and is {url} right?",
     "APIResponseValidationError": "the model endpoint's answer is not in the OpenAI format; does its URL end in /v1?",
+    REDIRECT: "the model endpoint redirects to another address, and no redirect is followed: check {url}",
     "APIError": "the model endpoint failed in the middle of its answer",
     "LengthFinishReasonError": "the model's answer was cut at its length limit: allow more tokens",
     "ContentFilterFinishReasonError": "the model endpoint's content filter stopped the answer",
@@ -80,7 +85,8 @@ class OpenAIModel:
     What is not given comes from MEMORYGRAPH_MODEL, MEMORYGRAPH_EMBEDDING_MODEL, OPENAI_BASE_URL and OPENAI_API_KEY;
     an endpoint with a URL of its own needs no key. An empty `api_key` sends none, also where the environment has one.
     `timeout` is in seconds and for each attempt, of which there are 1 + `retries`. `configured_by` names where the key
-    and the URL come from, for messages; where that is not OPENAI_*, nothing of OPENAI_* is sent.
+    and the URL come from, for messages; where that is not OPENAI_*, nothing of OPENAI_* is sent. Its errors are
+    `ModelError`.
 
     >>> from memorygraph.scripted.scripted_model import ScriptedModel
     >>> with ScriptedModel(["Paris"]) as server, OpenAIModel("any", server.base_url, api_key="") as model:
@@ -101,7 +107,7 @@ class OpenAIModel:
     ) -> None:
         self._name = name or os.environ.get("MEMORYGRAPH_MODEL")
         self._embedding_name = embedding_name or os.environ.get("MEMORYGRAPH_EMBEDDING_MODEL")
-        self.base_url = check_url(base_url or os.environ.get("OPENAI_BASE_URL"))
+        self.base_url = check_url(base_url or os.environ.get("OPENAI_BASE_URL"), configured_by[1])
         key = os.environ.get("OPENAI_API_KEY") if api_key is None else api_key
         self._api_key = check_key(key, configured_by[0])
         self._timeout = timeout
@@ -111,7 +117,7 @@ class OpenAIModel:
         self._client: openai.OpenAI | None = None
 
     def __repr__(self) -> str:
-        return f"OpenAIModel({self._name!r}, {self.base_url!r})"
+        return f"OpenAIModel({self._name!r}, {show_endpoint(self.base_url) if self.base_url else None!r})"
 
     def __enter__(self) -> Self:
         return self
@@ -164,7 +170,10 @@ class OpenAIModel:
         def documents() -> Iterator[dict[str, Any]]:
             with self._translated():
                 for chunk in chunks:
-                    yield chunk.to_dict()
+                    document = chunk.to_dict()
+                    if nests_deeper(document):
+                        raise ModelError(f"the model endpoint's answer nests more than {MAX_JSON_DEPTH} levels deep")
+                    yield document
 
         with chunks:
             yield CompletionStream(documents(), started, request["extra_body"])
@@ -205,23 +214,31 @@ class OpenAIModel:
         owners = {model.id: model.owned_by for model in listed}
         return str(owners.get(self.name) or next(iter(owners.values()), ""))
 
-    def _request(self, messages: Sequence[WireMessage], **options: Unpack[CompletionOptions]) -> dict[str, Any]:
+    def _request(
+        self,
+        messages: Sequence[WireMessage],
+        *,
+        temperature: float | None = None,
+        tools: Sequence[Mapping[str, Any]] | None = None,
+        response_format: Mapping[str, Any] | None = None,
+        extra: Mapping[str, Any] | None = None,
+        timeout: float | None = None,
+        max_tokens: int | None = None,
+    ) -> dict[str, Any]:
         """Return the client's arguments for a completion; `extra_body` is what is recorded beside the messages."""
         # OpenAI's newer models refuse the old name, and many other endpoints know only that.
         is_openai = urlsplit(self.base_url or f"//{OPENAI_HOST}").hostname == OPENAI_HOST
-        response_format = options.get("response_format")
         given = {
             "model": self.name,
-            "temperature": options.get("temperature"),
-            "tools": list(map(dict, options.get("tools") or ())) or None,
+            "temperature": temperature,
+            "tools": list(map(dict, tools or ())) or None,
             "response_format": dict(response_format) if response_format else None,
-            "max_completion_tokens" if is_openai else "max_tokens": options.get("max_tokens"),
+            "max_completion_tokens" if is_openai else "max_tokens": max_tokens,
         }
-        body = {name: value for name, value in given.items() if value is not None} | dict(options.get("extra") or {})
-        timeout = options.get("timeout") or self._timeout
+        body = {name: value for name, value in given.items() if value is not None} | dict(extra or {})
         # The client sends dictionaries alone, and no other mappings.
         said = [dict(message) for message in messages]
-        return {"messages": said, "model": self.name, "extra_body": body, "timeout": timeout}
+        return {"messages": said, "model": self.name, "extra_body": body, "timeout": timeout or self._timeout}
 
     def _connect(self) -> openai.OpenAI:
         """The client, made at the first call."""
@@ -239,15 +256,22 @@ class OpenAIModel:
             named = {line.partition(":")[0].strip() for line in lines if ":" in line}
             foreign = {"OpenAI-Organization", "OpenAI-Project"} | {n for n in named if n.lower() != "authorization"}
             headers = {"Authorization": f"Bearer {self._api_key or NO_KEY}"} | dict.fromkeys(foreign, openai.Omit())
+        url = self.base_url or f"https://{OPENAI_HOST}/v1"
+        # The prompt and the key go to this endpoint alone. A proxy cannot reach this machine's own services.
+        host = urlsplit(url).hostname or ""
+        direct: Any = {f"all://[{host}]" if ":" in host else f"all://{host}": None} if is_loopback(host) else None
         with self._lock:
             if self._client is None:
                 self._client = openai.OpenAI(
                     api_key=self._api_key or NO_KEY,
-                    base_url=self.base_url or f"https://{OPENAI_HOST}/v1",
+                    base_url=url,
                     timeout=self._timeout,
                     max_retries=self._retries,
                     default_headers=headers,
+                    http_client=openai.DefaultHttpxClient(follow_redirects=False, mounts=direct),
                 )
+                # What nobody closes is closed when it goes, as the client does with connections of its own.
+                weakref.finalize(self, self._client.close)
             return self._client
 
     @contextmanager
@@ -262,8 +286,8 @@ class OpenAIModel:
             leaks = bool(self._api_key) and str(self._api_key) in shown
             raise translate_model_error(error, self._api_key, self._configured_by) from (None if leaks else error)
         except ModelError as error:
-            raise ModelError(without_key(str(error), self._api_key)) from error.__cause__
-        except json.JSONDecodeError as error:  # an event of a stream
+            raise ModelError(without_key(str(error), self._api_key), error.brief) from error.__cause__
+        except (json.JSONDecodeError, RecursionError) as error:  # an event of a stream
             raise ModelError("the model endpoint's answer is not JSON") from error
         except UnicodeEncodeError as error:  # half of a surrogate pair
             raise ModelError(f"the request holds a character that cannot be sent: {error}") from error
@@ -310,7 +334,7 @@ class CompletionStream:
         return read_completion(self._chunks.document(), time.perf_counter() - self._started, self._parameters)
 
 
-def check_url(url: str | None) -> str | None:
+def check_url(url: str | None, name: str) -> str | None:
     """Return the URL of an endpoint, if it can be one."""
     if not url:
         return None
@@ -320,7 +344,8 @@ def check_url(url: str | None) -> str | None:
     except ValueError:
         usable = False
     if not usable or not url.isprintable() or " " in url:
-        raise ModelError(f"the model endpoint's URL cannot be used: {url!r}; it is like http://localhost:8000/v1")
+        # It is not shown: what is no URL may be a key in the wrong place.
+        raise ModelError(f"the model endpoint's URL cannot be used: check {name}, it is like http://localhost:8000/v1")
     return url
 
 
@@ -336,10 +361,13 @@ def translate_model_error(
 ) -> ModelError:
     """Return the error of memorygraph that stands for one of the client's, without the API key in its text."""
     key, url = configured_by
-    kinds = (kind.__name__ for kind in type(error).__mro__)
+    kinds = [kind.__name__ for kind in type(error).__mro__]
+    if getattr(error, "status_code", None) in REDIRECTS:
+        kinds.insert(0, REDIRECT)
     meaning = next((MEANINGS[name] for name in kinds if name in MEANINGS), "the model endpoint failed")
+    brief = meaning.format(key=key, url=url)
     detail = error_text(getattr(error, "body", None) or str(error) or type(error).__name__)
-    return ModelError(f"{meaning.format(key=key, url=url)} ({without_key(detail, api_key)})")
+    return ModelError(f"{brief} ({without_key(detail, api_key)})", brief)
 
 
 def without_key(text: str, api_key: str | None) -> str:

@@ -67,10 +67,16 @@ def model_of(uri: str, environ: Mapping[str, str] = os.environ) -> OpenAIModel:
     return OpenAIModel(named.name, url, key, timeout=timeout_of(environ), retries=0, configured_by=names)
 
 
+def find_model(model: str | None = None) -> OpenAIModel:
+    """Return the model of a name or a URI, by default that of MEMORYGRAPH_MODEL."""
+    model = model or os.environ.get("MEMORYGRAPH_MODEL")
+    return model_of(model) if model and "://" in model else OpenAIModel(model)
+
+
 @contextmanager
 def open_model(model: str | None = None) -> Iterator[OpenAIModel]:
     """Open the model of a name or a URI, by default that of MEMORYGRAPH_MODEL; close its connections at the end."""
-    with model_of(model) if model and "://" in model else OpenAIModel(model) as found:
+    with find_model(model) as found:
         yield found
 
 

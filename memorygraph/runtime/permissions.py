@@ -1,4 +1,7 @@
-"""What a program may reach outside itself: nothing, unless the user has allowed it."""
+"""What a program may reach outside itself: nothing, unless the user has allowed it.
+
+Every language asks here: for its tools, its memories, the hosts that it reaches, and the models that it names.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +11,11 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from memorygraph.errors import MemoryGraphError
+from memorygraph.llm.uris import ModelUri, hide_credentials
 
 SCHEMES = ("file", "env", "http", "https", "sh", "mcp")
 HTTP_SCHEMES = ("http", "https")
+OWN_MEMORY = "neo4j://"
 HOST = re.compile(r"(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9_.-]+)(?::(\d{1,5}))?", re.ASCII)
 
 Address = tuple[str, int]
@@ -22,10 +27,12 @@ class Refused(MemoryGraphError):  # noqa: N818 - it is the user's decision, not 
 
 @dataclass(frozen=True)
 class Permissions:
-    """What the user has allowed: schemes of tools, and hosts for HTTP.
+    """What the user has allowed: schemes of tools, hosts for HTTP, and models.
 
     A scheme that is allowed is allowed everywhere (`http` allows `https` too). A host that is listed may be
-    reached over HTTP without more; and when any host is listed, HTTP reaches no other.
+    reached over HTTP without more; and when any host is listed, HTTP reaches no other. With `models` only these are
+    asked; without, those of the services that the environment configures, and those at hosts that are allowed. With
+    `own_memory` the memories are the graph's own namespace, and no file and no other namespace.
 
     >>> Permissions.of(["http"], ["localhost:8000"]).require("http", "the tool `T`", ("localhost", 8000))
     >>> Permissions.of().require("sh", "the tool `T`")
@@ -36,6 +43,8 @@ allow it with `--allow-tool sh` (in Python: allow_tools=["sh"])
 
     tools: frozenset[str] = frozenset()
     hosts: tuple[str, ...] = ()
+    models: tuple[str, ...] | None = None
+    own_memory: bool = False
 
     def __post_init__(self) -> None:
         for scheme in sorted(self.tools):
@@ -45,12 +54,20 @@ allow it with `--allow-tool sh` (in Python: allow_tools=["sh"])
             read_host(host)
 
     @classmethod
-    def of(cls, allow_tools: Iterable[str] = (), allow_hosts: Iterable[str] = ()) -> Permissions:
+    def of(
+        cls,
+        allow_tools: Iterable[str] = (),
+        allow_hosts: Iterable[str] = (),
+        allow_models: Iterable[str] | None = None,
+        *,
+        own_memory: bool = False,
+    ) -> Permissions:
         """The permissions that a user's lists give."""
-        for given in (allow_tools, allow_hosts):
+        for given in (allow_tools, allow_hosts, allow_models):
             if isinstance(given, str):
                 raise MemoryGraphError(f'what is allowed is a list, such as ["{given}"], and not one text')
-        return cls(frozenset(allow_tools), tuple(allow_hosts))
+        models = None if allow_models is None else tuple(allow_models)
+        return cls(frozenset(allow_tools), tuple(allow_hosts), models, own_memory)
 
     def allows(self, scheme: str) -> bool:
         """Whether tools of a scheme are allowed, wherever they lead."""
@@ -70,6 +87,49 @@ allow it with `--allow-tool sh` (in Python: allow_tools=["sh"])
                 return
         if not self.allows(scheme):
             raise Refused(refuse_scheme(scheme, what, address))
+
+    def default_model(self) -> str | None:
+        """The model of a program that names none: the first of the listed ones; None for that of the environment.
+
+        Raises:
+            Refused: no model is listed.
+        """
+        if self.models is None:
+            return None
+        if not self.models:
+            raise Refused("here no model may be asked: none is listed")
+        return self.models[0]
+
+    def require_model(self, model: str) -> None:
+        """Raise Refused for a model that a program may not ask: one that is not listed, or is at a foreign host."""
+        if self.models is not None:
+            self.require_listed(model)
+            return
+        host = ModelUri.parse(model).host if "://" in model else None
+        if host is not None:
+            self.require("http", f"the model {hide_credentials(model)}", address_of(f"http://{host}"))
+
+    def require_listed(self, model: str) -> None:
+        """Raise Refused for a model that is not listed, where there is a list; `openai://NAME` is the model NAME."""
+        if self.models is None or with_service(model) in map(with_service, self.models):
+            return
+        listed = ", ".join(self.models)
+        offer = f"only {listed}" if listed else "and no other: none is listed"
+        raise Refused(f"here the model {hide_credentials(model)} may not be asked, {offer}")
+
+    def require_memory(self, name: str, uri: str) -> None:
+        """Raise Refused for a memory that is elsewhere than a program may reach."""
+        if self.own_memory and uri != OWN_MEMORY:
+            raise Refused(f"here the memory `{name}` can only be at `{OWN_MEMORY}`, your own namespace")
+
+
+def with_service(model: str) -> str:
+    """Write a model as an address; a name alone is one of the service that the environment configures.
+
+    >>> with_service("gpt-5"), with_service("anthropic://m")
+    ('openai://gpt-5', 'anthropic://m')
+    """
+    return model if "://" in model else f"openai://{model}"
 
 
 def address_of(url: str) -> Address:

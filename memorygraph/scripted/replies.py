@@ -5,13 +5,13 @@ Everything here is a value. A reply says what a model would say; the failures sa
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from threading import Lock
 from typing import Any, TypeAlias
 
+from memorygraph.json_text import parse_json
 from memorygraph.llm.completion import ToolCall, Usage
 
 DIMENSIONS = 256
@@ -35,8 +35,8 @@ class Request:
     def json(self) -> Any:
         """The body as a document; None where it is empty or not JSON."""
         try:
-            return json.loads(self.body)
-        except (ValueError, RecursionError):
+            return parse_json(self.body)
+        except ValueError:
             return None
 
     @property

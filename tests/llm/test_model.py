@@ -6,7 +6,7 @@ import json
 import subprocess
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -19,6 +19,7 @@ from memorygraph.llm.model import MEANINGS, OpenAIModel, grammar_field, translat
 from memorygraph.scripted.replies import BadJson, CutStream, Failure, Reply, ScriptedAnswer, Stall
 from memorygraph.scripted.scripted_model import ScriptedModel
 from tests.scripted.conftest import HI
+from tests.web_services import Stranger
 
 KEY = "sk-secret-0123456789"
 WEATHER = {"type": "function", "function": {"name": "weather", "parameters": {"type": "object"}}}
@@ -62,6 +63,15 @@ def test_what_is_not_asked_for_is_not_sent() -> None:
     with ScriptedModel(["x"]) as server, _model(server) as model:
         model.complete(HI, temperature=0.0)
     assert server.requests[0].json == {"model": "any", "messages": HI, "temperature": 0.0}
+
+
+def test_an_option_that_there_is_not_is_refused() -> None:
+    with ScriptedModel("Hello") as server, _model(server) as model:
+        with pytest.raises(TypeError, match="max_token"):
+            model.complete(HI, max_token=9)  # type: ignore[call-arg]
+        with pytest.raises(TypeError, match="max_token"), model.stream(HI, max_token=9):  # type: ignore[call-arg]
+            pass
+        assert server.requests == []
 
 
 def test_a_conversation_with_tools_goes_on_with_its_own_message() -> None:
@@ -247,6 +257,58 @@ def test_the_key_is_never_shown(answer: ScriptedAnswer) -> None:
             model.complete(HI)
         assert KEY not in repr(model)
     assert KEY not in "".join(traceback.format_exception(raised.value))
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_no_redirect_is_followed(status: int) -> None:
+    with Stranger() as elsewhere, Stranger(status, {"Location": f"http://{elsewhere.host}/x"}) as endpoint:
+        with OpenAIModel("any", f"http://{endpoint.host}/v1", KEY, embedding_name="vectors", retries=0) as model:
+            calls: list[Callable[[], object]] = [
+                lambda: model.complete(HI),
+                lambda: model.stream(HI).__enter__(),
+                lambda: model.embed(["x"]),
+                lambda: model.offered(5.0),
+            ]
+            for call in calls:
+                with pytest.raises(ModelError, match=r"no redirect is followed: check OPENAI_BASE_URL"):
+                    call()
+            assert model.owner() == ""
+        assert len(endpoint.visits) == len(calls) + 1
+        assert elsewhere.visits == []
+
+
+def test_this_machine_is_reached_without_a_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NO_PROXY")
+    with Stranger() as proxy, ScriptedModel("Hello") as server:
+        for name in ("HTTP_PROXY", "ALL_PROXY"):
+            monkeypatch.setenv(name, f"http://{proxy.host}")
+        with _model(server) as model:
+            assert model.complete(HI).content == "Hello"
+        assert proxy.visits == []
+
+
+def test_what_an_endpoint_says_is_told_apart_from_what_it_means() -> None:
+    told: list[ScriptedAnswer] = [
+        Failure(400, "a saying"),
+        Failure(503, "a saying"),
+        BadJson('{"error": {"message": "a saying"}}'),
+    ]
+    with ScriptedModel(told) as server, _model(server) as model:
+        for _ in told:
+            with pytest.raises(ModelError, match="a saying") as raised:
+                model.complete(HI)
+            assert "saying" not in raised.value.brief
+            assert str(raised.value).startswith(raised.value.brief)
+
+
+@pytest.mark.parametrize(
+    "url", ["sk-planted-0123", "sk-planted@host", "http://ada:sk-planted@host:99999/v1", "http://[sk-planted"]
+)
+def test_a_url_is_not_shown_where_it_may_hold_a_key(url: str) -> None:
+    with pytest.raises(ModelError, match="check OPENAI_BASE_URL") as raised:
+        OpenAIModel("any", url)
+    assert "planted" not in "".join(traceback.format_exception(raised.value))
+    assert "planted" not in repr(OpenAIModel("any", "http://ada:sk-planted@host/planted/v1?key=planted"))
 
 
 def test_a_text_that_cannot_be_sent_is_a_model_error() -> None:

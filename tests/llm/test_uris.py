@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from memorygraph.errors import MemoryGraphError, ModelError
-from memorygraph.llm.uris import ModelUri, model_of, timeout_of
+from memorygraph.llm.uris import ModelUri, model_of, open_model, timeout_of
 from memorygraph.scripted.replies import Failure, Stall
 from memorygraph.scripted.scripted_model import ScriptedModel
 from tests.scripted.conftest import HI
@@ -134,6 +134,15 @@ def test_the_environment_is_the_given_one(monkeypatch: pytest.MonkeyPatch) -> No
     assert model_of("openai://m", {"OPENAI_API_KEY": KEY}).base_url == "https://api.openai.com/v1"
     monkeypatch.setenv("ANTHROPIC_BASE_URL", "http://here/v1")
     assert model_of("anthropic://m").base_url == "http://here/v1"
+
+
+def test_the_environment_names_a_model_by_its_address_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    with ScriptedModel("Hello") as server:
+        host = server.base_url.removeprefix("http://").removesuffix("/v1")
+        monkeypatch.setenv("MEMORYGRAPH_MODEL", f"ollama://{host}/qwen")
+        with open_model() as model:
+            assert model.complete(HI).content == "Hello"
+        assert server.requests[0].json["model"] == "qwen"
 
 
 def test_a_message_names_the_right_variable() -> None:

@@ -6,10 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from memorygraph import MemoryGraph
 from memorygraph.errors import MemoryGraphError
+from memorygraph.runtime.models import RunModels
 from memorygraph.runtime.paths import inside, within
 from memorygraph.runtime.permissions import SCHEMES, Permissions, Refused, address_of
 from memorygraph.runtime.tools import open_tool
+from memorygraph.scripted.scripted_model import ScriptedModel
 
 API = ("api.example.com", 443)
 
@@ -83,6 +86,73 @@ def test_what_is_no_host_is_said(host: str) -> None:
 def test_one_text_is_no_list() -> None:
     with pytest.raises(MemoryGraphError, match="a list"):
         Permissions.of("sh")
+    with pytest.raises(MemoryGraphError, match="a list"):
+        Permissions.of(allow_models="small")
+
+
+@pytest.mark.parametrize(
+    ("hosts", "models", "model", "allowed"),
+    [
+        ([], None, "any", True),
+        ([], None, "openai://any", True),
+        ([], None, "anthropic://any", True),
+        (["localhost"], None, "openai://any", True),
+        ([], None, "ollama://localhost:11434/m", False),
+        ([], None, "ollama://[::1]:11434/m", False),
+        (["localhost:11434"], None, "ollama://localhost:11434/m", True),
+        (["localhost:11434"], None, "ollama://LOCALHOST:11434/m", True),
+        (["localhost:11434"], None, "ollama://localhost:11435/m", False),
+        (["[::1]"], None, "ollama://[::1]:1/m", True),
+        ([], [], "any", False),
+        ([], ["any"], "any", True),
+        ([], ["any"], "openai://any", True),
+        ([], ["openai://any"], "any", True),
+        ([], ["any"], "anthropic://any", False),
+        ([], ["any"], "anyone", False),
+        ([], ["any"], "any ", False),
+        ([], ["ollama://localhost:1/m"], "ollama://localhost:1/m", True),
+        (["localhost"], ["any"], "ollama://localhost:1/m", False),
+    ],
+)
+def test_models(hosts: list[str], models: list[str] | None, model: str, allowed: bool) -> None:
+    permissions = Permissions.of([], hosts, models)
+    if allowed:
+        permissions.require_model(model)
+    else:
+        with pytest.raises(Refused, match=r"--allow-host (localhost|\[::1\]):\d+`|may not be asked"):
+            permissions.require_model(model)
+
+
+def test_a_program_that_names_no_model_asks_the_first_of_the_list(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MEMORYGRAPH_MODEL", "of-the-environment")
+    assert RunModels(Permissions.of(allow_models=["a", "b"])).find().name == "a"
+    assert RunModels(Permissions.of(allow_models=["a", "b"]), "chosen").find().name == "chosen"
+    assert RunModels(Permissions()).find().name == "of-the-environment"
+    with pytest.raises(Refused, match="no model may be asked"):
+        RunModels(Permissions.of(allow_models=[])).find()
+
+
+ASKING = (
+    'import llm M from "ollama://HOST/x" main agent { model M role "r" description "d" '
+    'main func() { return generate({ input: "Hi" }) { return { said string } } } }'
+)
+ROUTED = "@routingModel ollama://HOST/x\n@to b Is it?\n> node s\n> assistant\nS\n> node b\n> nodeEnd\n> goto s"
+
+
+@pytest.mark.parametrize(("language", "program"), [("agentscript", ASKING), ("convo", ROUTED)])
+def test_a_model_at_a_host_that_a_program_names_needs_that_host(
+    graph: MemoryGraph, language: str, program: str
+) -> None:
+    with ScriptedModel('{"said": "x"}' if language == "agentscript" else '{"isTrue": true}') as model:
+        host = model.base_url.removeprefix("http://").removesuffix("/v1")
+        source = program.replace("HOST", host)
+        with pytest.raises(MemoryGraphError, match=f"--allow-host {host}"):
+            graph.run(source, language=language)
+        with pytest.raises(MemoryGraphError, match=f"for only localhost may be reached.*--allow-host {host}"):
+            graph.run(source, language=language, allow_hosts=["localhost"])
+        assert model.requests == []
+        graph.run(source, language=language, allow_hosts=[host])
+        assert len(model.requests) == 1
 
 
 def test_ports_follow_from_the_scheme() -> None:

@@ -5,7 +5,6 @@ A call runs in an event loop of its own thread: so its time limit holds, and the
 
 from __future__ import annotations
 
-import ipaddress
 import re
 from collections.abc import Mapping
 from contextlib import ExitStack, suppress
@@ -15,8 +14,11 @@ from urllib.parse import unquote, urlsplit
 
 from memorygraph.context.rendering import compact
 from memorygraph.errors import MemoryGraphError
+from memorygraph.json_text import parse_json
+from memorygraph.limits import wait_for
+from memorygraph.llm.addresses import is_loopback
 from memorygraph.runtime.permissions import Address, Permissions, address_of
-from memorygraph.runtime.tools.tool import MAX_BYTES, ImportedTool, ToolResult, parse_json
+from memorygraph.runtime.tools.tool import MAX_BYTES, ImportedTool, ToolResult
 from memorygraph.runtime.values import describe_type, require_object, require_text
 
 if TYPE_CHECKING:
@@ -120,7 +122,8 @@ class HttpTool(ImportedTool):
                 from anyio.from_thread import start_blocking_portal
 
                 self._portal = self._stack.enter_context(start_blocking_portal())
-            status, received, payload = self._portal.call(self.send, verb, target, sent, content)
+            sending = self._portal.start_task_soon(self.send, verb, target, sent, content)
+            status, received, payload = wait_for(sending)
         except TimeoutError:
             raise MemoryGraphError(f"no whole answer came within {SECONDS:g} seconds") from None
         except (httpx2.HTTPError, httpx2.InvalidURL) as error:
@@ -263,18 +266,10 @@ def decode_body(headers: Mapping[str, str], payload: bytes) -> Any:
     if not payload:
         return None
     if "json" in content_type.partition(";")[0]:
-        with suppress(ValueError, RecursionError):  # what is not what it says is still a text
-            return parse_json(payload)
+        with suppress(ValueError):  # what is not what it says is still a text
+            return parse_json(payload, strict=True)
     charset = re.search(r"charset=\"?([\w.:-]+)", content_type)
     try:
         return payload.decode(charset[1] if charset else "utf-8", "replace")
     except LookupError:
         return payload.decode("utf-8", "replace")
-
-
-def is_loopback(host: str) -> bool:
-    """Whether a host is this machine itself."""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost" or host.endswith(".localhost")
