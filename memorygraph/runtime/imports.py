@@ -9,7 +9,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, TypeVar
 
-from memorygraph.errors import ConnectionError, MemoryGraphError
+from memorygraph.errors import ConnectionError, MemoryGraphError, ModelError
+from memorygraph.limits import Cancelled, LimitExceeded
 from memorygraph.runtime.permissions import Refused
 
 
@@ -64,8 +65,11 @@ class Imported(Capability, Generic[Result]):
         """Say of every failure whose it is."""
         try:
             yield
-        except (Refused, ConnectionError):
+        except (Refused, ConnectionError, Cancelled, LimitExceeded):
             raise
+        except ModelError as error:
+            said = f"{self.kind.title()} {what} ({self.uri}) failed"
+            raise ModelError(f"{said}: {error}", f"{said}: {error.brief}") from error
         except (MemoryGraphError, OSError) as error:
             reason = (error.strerror or type(error).__name__) if isinstance(error, OSError) else error
             raise self.failure(f"{self.kind.title()} {what} ({self.uri}) failed: {reason}") from error
@@ -75,11 +79,12 @@ class Imported(Capability, Generic[Result]):
         if method not in self.METHODS:
             raise MemoryGraphError(f"it has no such method; it has {', '.join(self.METHODS)}")
         function = getattr(self, method)
-        parameters = inspect.signature(function).parameters
+        signature = inspect.signature(function)
         try:
-            inspect.signature(function).bind(*arguments)
+            signature.bind(*arguments)
         except TypeError:
-            wanted = ", ".join(name if each.default is each.empty else f"{name}?" for name, each in parameters.items())
+            takes = signature.parameters.items()
+            wanted = ", ".join(name if each.default is each.empty else f"{name}?" for name, each in takes)
             given = f"{len(arguments)} argument{'' if len(arguments) == 1 else 's'}"
             raise MemoryGraphError(f"it takes ({wanted}), and was given {given}") from None
         result: Result = function(*arguments)

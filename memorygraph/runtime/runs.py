@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from queue import SimpleQueue
-from threading import Lock, Thread
+from threading import Event as ThreadEvent
+from threading import Thread
 from typing import Any
 
+from memorygraph.context.origins import copy_value
 from memorygraph.context.rendering import compact
+from memorygraph.errors import MemoryGraphError
 from memorygraph.graph.namespace import Namespace
+from memorygraph.json_text import MAX_JSON_DEPTH, nests_deeper
 from memorygraph.languages.agentscript.syntax import Field
+from memorygraph.limits import RunLimits, spend_on_keeping
 from memorygraph.messages.recorder import RecordWarning
 from memorygraph.runtime.permissions import Permissions
 
 RUNS_PER_TRANSACTION = 5000
-MAX_FRAMES = 100_000  # that the deepest calls of a program take: a thousand calls, each out of some blocks
-
-# Python's recursion limit is one for all threads: the first run raises it, the last one puts it back.
-_lock = Lock()
-_former_limits: list[int] = []
 
 Work = Callable[[], object]
 Event = dict[str, Any]
@@ -46,6 +45,11 @@ class RunRequest:
     listener: Listener | None = None
     ask: Callable[[Field], Any] | None = None
     resume: str | None = None
+    limits: RunLimits | None = None
+
+    def __post_init__(self) -> None:
+        if nests_deeper(self.input):
+            raise MemoryGraphError(f"the input nests more than {MAX_JSON_DEPTH} levels deep; give it flatter")
 
 
 @dataclass(frozen=True)
@@ -64,7 +68,7 @@ class RunResult:
 
     def as_dict(self) -> dict[str, Any]:
         """The result as `--json` prints it."""
-        return asdict(self)
+        return {each.name: copy_value(getattr(self, each.name)) for each in fields(self)}
 
 
 class Trace:
@@ -78,6 +82,10 @@ class Trace:
 
     def add(self, kind: str, data: dict[str, Any]) -> None:
         """Note an event, and tell it to the listener."""
+        spend_on_keeping(data)
+        self._add(kind, data)
+
+    def _add(self, kind: str, data: dict[str, Any]) -> None:
         event = {"kind": kind, "data": data}
         self._current.append(event)
         if self._listener is not None:
@@ -86,6 +94,7 @@ class Trace:
     @contextmanager
     def inside(self, kind: str, data: dict[str, Any]) -> Iterator[dict[str, Any]]:
         """Note an event that holds those of the block, also when the block fails."""
+        spend_on_keeping(data)
         around, inner = self._current, []  # type: tuple[list[Event], list[Event]]
         self._current = inner
         self._depth += 1
@@ -94,7 +103,7 @@ class Trace:
         finally:
             self._current = around
             self._depth -= 1
-            self.add(kind, {**data, "trace": inner})
+            self._add(kind, {**data, "trace": inner})
 
 
 class RunWriter:
@@ -111,13 +120,19 @@ class RunWriter:
         """Have a piece of work done after those before it."""
         self._work.put(work)
 
+    def wait(self) -> None:
+        """Wait until everything is done that was put here before."""
+        done = ThreadEvent()
+        self._work.put(done.set)
+        done.wait()
+
     @property
     def failed(self) -> bool:
         """Whether something could not be written."""
         return self._problem is not None
 
     def close(self) -> None:
-        """Wait until everything is done."""
+        """Wait until everything is done, and warn of the first failure, which never breaks the run."""
         self._work.put(None)
         self._thread.join()
         if self._problem is not None:
@@ -131,21 +146,6 @@ class RunWriter:
                 work()
             except Exception as error:  # noqa: BLE001 - the run goes on, and its end warns of it
                 self._problem = self._problem or error
-
-
-@contextmanager
-def deep_calls() -> Iterator[None]:
-    """Let Python code of the block nest its calls as deep as a program may."""
-    with _lock:
-        _former_limits.append(sys.getrecursionlimit())
-        sys.setrecursionlimit(max(_former_limits[0], MAX_FRAMES))
-    try:
-        yield
-    finally:
-        with _lock:
-            if len(_former_limits) == 1:
-                sys.setrecursionlimit(_former_limits[0])
-            _former_limits.pop()
 
 
 def drop_runs(namespace: Namespace) -> None:

@@ -11,19 +11,20 @@ from typing import Any
 from uuid import uuid4
 
 from memorygraph.budget import Budget
-from memorygraph.context.origins import copy_value
+from memorygraph.context.origins import GeneratedText, copy_value
 from memorygraph.context.prompt import ContextSource, Prompt, Unused, build_items, system_layer
 from memorygraph.context.rendering import render
 from memorygraph.errors import MemoryGraphError, ModelError
 from memorygraph.languages.agentscript import syntax
 from memorygraph.languages.agentscript.printing import print_expression
+from memorygraph.limits import call_apart, spend_on_keeping
 from memorygraph.llm import structured
 from memorygraph.llm.completion import Completion, WireMessage
-from memorygraph.llm.model import OpenAIModel
 from memorygraph.llm.structured import ReplyError, ShapeField, ShapeMismatch, mock_reply, schema_of
-from memorygraph.llm.uris import model_of
 from memorygraph.runtime.agentscript.scope import BlockScope, DeclaredSource
 from memorygraph.runtime.agentscript.values import ModelValue, describe_value, require_data
+from memorygraph.runtime.models import RunModels
+from memorygraph.runtime.permissions import Permissions, with_service
 from memorygraph.runtime.runs import Trace
 from memorygraph.runtime.values import ValueProblem
 
@@ -37,10 +38,9 @@ class Models:
     is called: every answer is the smallest object of the wanted shape.
     """
 
-    def __init__(self, chosen: str | None = None, *, mock: bool = False) -> None:
-        self._chosen = chosen if chosen is None or "://" in chosen else f"openai://{chosen}"
+    def __init__(self, permissions: Permissions, chosen: str | None = None, *, mock: bool = False) -> None:
+        self._models = RunModels(permissions, chosen and with_service(chosen))
         self._mock = mock
-        self._open: dict[str, OpenAIModel] = {}
 
     def complete(
         self, model: ModelValue, messages: Sequence[WireMessage], fields: Sequence[ShapeField], max_tokens: int | None
@@ -53,15 +53,12 @@ class Models:
             choice = {"index": 0, "message": {"role": "assistant", "content": answer}, "finish_reason": "stop"}
             parameters = {"model": "mock", "response_format": wanted}
             return Completion(answer, model="mock", parameters=parameters, raw={"model": "mock", "choices": [choice]})
-        uri = self._chosen or model.uri
-        if uri not in self._open:
-            self._open[uri] = model_of(uri)
-        return self._open[uri].complete(messages, response_format=wanted, max_tokens=max_tokens)
+        asked = self._models.find(self._models.chosen or model.uri)
+        return call_apart(lambda: asked.complete(messages, response_format=wanted, max_tokens=max_tokens))
 
     def close(self) -> None:
         """Close the connections."""
-        for model in self._open.values():
-            model.close()
+        self._models.close()
 
 
 @dataclass(frozen=True)
@@ -115,7 +112,7 @@ class GenerationRecord:
             "context": {
                 "agentName": self.agent,
                 "functionName": self.function,
-                "model": {"name": self.model.name, "uri": self.model.uri},
+                "model": {"name": self.model.name, "uri": self.model.shown_uri},
                 "identity": self.identity,
                 "system": self.prompt.system,
                 "items": [{**item.as_dict(), "value": copy_value(item.value)} for item in self.prompt.items],
@@ -172,13 +169,14 @@ class Generation:
             record.seconds = time.perf_counter() - started
             self.trace.add("generate", record.as_event())
             self.listener(record)
-        return copy_value(record.result)
+        return copy_value(record.result, text=GeneratedText)
 
     def request_object(self, record: GenerationRecord, fields: list[ShapeField], attempts: int) -> dict[str, Any]:
         """Ask the model until its answer has the wanted shape, telling it each time what did not fit."""
         instruction = record.instruction
         for attempt in range(1, attempts + 1):
             messages = replace(record.prompt, instruction=render(instruction)).messages()
+            spend_on_keeping(messages)
             at = datetime.now(UTC).isoformat()
             record.tried = attempt
             max_tokens = record.budget.limit if record.budget else None

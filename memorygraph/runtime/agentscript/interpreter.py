@@ -13,10 +13,12 @@ from memorygraph.context.origins import copy_value
 from memorygraph.errors import ConnectionError, MemoryGraphError, ModelError, ScriptError
 from memorygraph.languages.agentscript import syntax
 from memorygraph.languages.agentscript.printing import print_expression
+from memorygraph.limits import BYTES_PER_PART, PARTS_PER_WORK, Cancelled, RunBudget
 from memorygraph.runtime.agentscript import values
 from memorygraph.runtime.agentscript.generation import Generation, budget_of
 from memorygraph.runtime.agentscript.scope import Activation, BlockScope
 from memorygraph.runtime.agentscript.values import AgentValue, FunctionValue, describe_value, is_true, require_data
+from memorygraph.runtime.depth import CallStack
 from memorygraph.runtime.memories import ImportedMemory
 from memorygraph.runtime.tools import ImportedTool
 from memorygraph.runtime.values import ValueProblem
@@ -38,9 +40,11 @@ class LocatedModelError(ModelError):
 class Interpreter:
     """Runs functions of agents. `generation` calls the models, and has the trace of the run."""
 
-    def __init__(self, generation: Generation) -> None:
+    def __init__(self, generation: Generation, budget: RunBudget) -> None:
         self.generation = generation
+        self.budget = budget
         self.trace = generation.trace
+        self.calls = CallStack()
 
     def call(self, function: FunctionValue, arguments: list[Any], caller: BlockScope | None = None) -> Any:
         """Call a function: in a fresh scope that sees nothing of its caller but the arguments.
@@ -66,7 +70,7 @@ class Interpreter:
             self.execute(config, scope)
         for parameter, value in zip(declaration.parameters, arguments, strict=True):
             scope.variables[parameter.name] = value
-        returned = self.execute_block(declaration.body, scope)
+        returned = self.calls.call(self.execute_block, declaration.body, scope)
         if returned is None:
             problem = ValueProblem(f"`{function.name}` completed without `return`", "no-return")
             raise locate_error(problem, declaration, scope)
@@ -84,6 +88,7 @@ class Interpreter:
     def execute(self, statement: syntax.Statement, scope: BlockScope) -> ReturnedValue | None:
         """Execute a statement; what it returns, if it leaves the function."""
         try:
+            self.budget.spend()
             return self._STATEMENTS[type(statement)](self, statement, scope)
         except MemoryGraphError as error:
             raise locate_error(error, statement, scope) from error.__cause__
@@ -132,6 +137,7 @@ class Interpreter:
     def execute_repeat(self, statement: syntax.Repeat, scope: BlockScope) -> ReturnedValue | None:
         """Execute a block a fixed number of times."""
         for _ in range(statement.count):
+            self.budget.spend()
             returned = self.execute_block(statement.body, scope.inner())
             if returned is not None:
                 return returned
@@ -140,6 +146,7 @@ class Interpreter:
     def execute_loop(self, statement: syntax.Loop, scope: BlockScope) -> ReturnedValue | None:
         """Execute a block until its condition holds, or its limit is reached."""
         for _ in range(int(statement.limit.text)):
+            self.budget.spend()
             if is_true(self.evaluate(statement.condition, scope)):
                 return None
             returned = self.execute_block(statement.body, scope.inner())
@@ -152,6 +159,7 @@ class Interpreter:
         items = self.evaluate(statement.items, scope)
         if not isinstance(items, list):
             raise ValueProblem(f"`for` goes through a list, and this is {describe_value(items)}", "not-a-list")
+        self.budget.spend(len(items) // PARTS_PER_WORK)
         for index, item in enumerate(items[: int(statement.limit.text)]):
             value = copy_value(require_data(item, "be gone through"))
             self.trace.add("for", {"item": statement.item, "index": index, "value": value})
@@ -172,6 +180,7 @@ class Interpreter:
     def evaluate_logic(self, expression: syntax.Or | syntax.And, scope: BlockScope) -> bool:
         """`or` and `and`: operands are evaluated up to the first that decides."""
         decisive = isinstance(expression, syntax.Or)
+        self.budget.spend(len(expression.operands) // PARTS_PER_WORK)
         for operand in expression.operands:  # any() and all() would take C stack in deep calls
             if is_true(self.evaluate(operand, scope)) == decisive:
                 return decisive
@@ -182,8 +191,21 @@ class Interpreter:
         same = values.are_equal(self.evaluate(expression.left, scope), self.evaluate(expression.right, scope))
         return same == (expression.operator == "==")
 
+    def evaluate_object(self, expression: syntax.Object, scope: BlockScope) -> dict[str, Any]:
+        """`{ … }`: a new object."""
+        size = 1 + len(expression.entries)
+        self.budget.spend(1 + size // PARTS_PER_WORK, BYTES_PER_PART * size)
+        return {each.key: self.evaluate(each.value, scope) for each in expression.entries}
+
+    def evaluate_list(self, expression: syntax.List, scope: BlockScope) -> list[Any]:
+        """`[ … ]`: a new list."""
+        size = 1 + len(expression.items)
+        self.budget.spend(1 + size // PARTS_PER_WORK, BYTES_PER_PART * size)
+        return [self.evaluate(item, scope) for item in expression.items]
+
     def evaluate_call(self, expression: syntax.FunctionCall, scope: BlockScope) -> Any:
         """Call a function, an agent, or a method of a value."""
+        self.budget.spend(1 + len(expression.arguments) // PARTS_PER_WORK)
         if isinstance(expression.function, syntax.Member):
             target = self.evaluate(expression.function.value, scope)
             arguments = [self.evaluate(argument, scope) for argument in expression.arguments]
@@ -206,6 +228,7 @@ class Interpreter:
             case list() if name == "add":
                 if len(arguments) != 1:
                     raise ValueProblem(f"`add` takes one item, and not {len(arguments)}", "invalid-argument-count")
+                self.budget.spend(size=BYTES_PER_PART)
                 target.append(arguments[0])
                 return target
             case dict() if isinstance(target.get(name), FunctionValue):
@@ -262,18 +285,19 @@ class Interpreter:
         syntax.Boolean: lambda _self, node, _scope: node.value,
         syntax.Nothing: lambda _self, _node, _scope: None,
         syntax.Name: evaluate_name,
-        syntax.Object: lambda self, node, scope: {each.key: self.evaluate(each.value, scope) for each in node.entries},
-        syntax.List: lambda self, node, scope: [self.evaluate(item, scope) for item in node.items],
+        syntax.Object: evaluate_object,
+        syntax.List: evaluate_list,
     }
 
 
 def locate_error(error: MemoryGraphError, piece: syntax.AgentScriptSyntax, scope: BlockScope) -> MemoryGraphError:
     """The error with its place in the program; one that has a place already is returned as it is."""
-    if isinstance(error, (ScriptError, ConnectionError, LocatedModelError)):
+    if isinstance(error, (ScriptError, ConnectionError, LocatedModelError, Cancelled)):
         return error
     source = scope.call.agent.unit.source
     if isinstance(error, ModelError):
-        return LocatedModelError(str(source.problem(str(error), "model-failed", piece.span)))
+        whole, brief = (str(source.problem(text, "model-failed", piece.span)) for text in (str(error), error.brief))
+        return LocatedModelError(whole, brief)
     return ScriptError([source.problem(str(error), getattr(error, "code", "failed"), piece.span)])
 
 

@@ -10,7 +10,9 @@ from typing import Any
 
 from memorygraph.context.origins import copy_value
 from memorygraph.errors import MemoryGraphError, Problem, ProgramError, ScriptError, Source
+from memorygraph.json_text import MAX_JSON_DEPTH, nests_deeper
 from memorygraph.languages.agentscript.syntax import AgentScriptProgram, Field, FunctionParameter
+from memorygraph.limits import budget_of_run
 from memorygraph.llm.structured import is_of_kind
 from memorygraph.runtime.agentscript.generation import Generation, GenerationRecord, Models
 from memorygraph.runtime.agentscript.interpreter import Interpreter, find_function
@@ -18,7 +20,8 @@ from memorygraph.runtime.agentscript.store import AgentRunStore
 from memorygraph.runtime.agentscript.units import Unit, UnitLoader
 from memorygraph.runtime.agentscript.values import FunctionValue, describe_value, require_data
 from memorygraph.runtime.memories import GraphClient
-from memorygraph.runtime.runs import RunRequest, RunResult, Trace, deep_calls
+from memorygraph.runtime.runs import RunRequest, RunResult, Trace
+from memorygraph.runtime.values import ValueProblem
 
 
 def run_agentscript(graph: GraphClient, program: AgentScriptProgram, request: RunRequest) -> RunResult:
@@ -32,7 +35,10 @@ def run_agentscript(graph: GraphClient, program: AgentScriptProgram, request: Ru
     if request.resume:
         raise MemoryGraphError("only the run of a node graph can be resumed")
     folder, file = request.folder.resolve(), program.source.file
-    loader, models = UnitLoader(folder, request.permissions, graph), Models(request.model, mock=request.mock)
+    loader, models = (
+        UnitLoader(folder, request.permissions, graph),
+        Models(request.permissions, request.model, mock=request.mock),
+    )
     with closing(loader), closing(models):
         unit = loader.load(program, folder, (Path(file).resolve(),) if file else ())
         return run_unit(graph, unit, models, request)
@@ -63,10 +69,11 @@ def run_unit(graph: GraphClient, unit: Unit, models: Models, request: RunRequest
         steps.append(record.as_step())
         store.add(record)
 
-    interpreter = Interpreter(Generation(models, trace, request.max_steps, add))
+    budget = budget_of_run(request.limits)
+    interpreter = Interpreter(Generation(models, trace, request.max_steps, add), budget)
     end: dict[str, Any] = {"status": "failed", "trace": trace.events}
     try:
-        with deep_calls():
+        with budget.active():
             value = copy_result(interpreter.call(function, arguments), function)
         end = {"status": "done", "value": value, "trace": trace.events}
     except ScriptError as error:
@@ -142,13 +149,23 @@ def check_input(parameter: FunctionParameter, value: Any, source: Source) -> Ite
 
 def fits_field(value: Any, field: Field) -> bool:
     """Whether a value has a declared type, and its items have theirs."""
-    return is_of_kind(value, field.type) and (field.item is None or all(is_of_kind(one, field.item) for one in value))
+    return fits_type(value, field.type) and (field.item is None or all(fits_type(one, field.item) for one in value))
+
+
+def fits_type(value: Any, kind: str) -> bool:
+    """Whether a value has a type; other than in a model's answer, a whole number may be larger than a float."""
+    if kind == "number":
+        return isinstance(value, (int, float)) and not isinstance(value, bool)
+    return is_of_kind(value, kind)
 
 
 def copy_result(returned: Any, function: FunctionValue) -> Any:
     """Copy what a program returned, as data of its own."""
     try:
-        return copy_value(require_data(returned, "be the result"))
+        result = copy_value(require_data(returned, "be the result"))
+        if not nests_deeper(result):
+            return result
+        raise ValueProblem(f"the result nests more than {MAX_JSON_DEPTH} levels deep", "value-too-large")
     except MemoryGraphError as error:
         source, span = function.agent.unit.source, function.function.span
         raise ScriptError([source.problem(str(error), getattr(error, "code", "invalid-result"), span)]) from error

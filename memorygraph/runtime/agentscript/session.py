@@ -10,6 +10,7 @@ from memorygraph.context.origins import copy_value
 from memorygraph.errors import Source
 from memorygraph.languages.agentscript.reading import read_entry
 from memorygraph.languages.agentscript.syntax import Agent, Block, ExpressionStatement, Function, Import
+from memorygraph.limits import budget_of_run
 from memorygraph.runtime.agentscript.generation import Generation, Models
 from memorygraph.runtime.agentscript.interpreter import Interpreter
 from memorygraph.runtime.agentscript.scope import Activation, BlockScope
@@ -19,7 +20,7 @@ from memorygraph.runtime.agentscript.values import AgentValue, require_data
 from memorygraph.runtime.imports import Capability
 from memorygraph.runtime.memories import GraphClient
 from memorygraph.runtime.permissions import Permissions
-from memorygraph.runtime.runs import Listener, Trace, deep_calls
+from memorygraph.runtime.runs import Listener, Trace
 
 NAME = "session"
 MAX_GENERATIONS = 10_000
@@ -38,11 +39,11 @@ class Session:
 
     def __post_init__(self) -> None:
         self.trace = Trace(self.listener)
-        self._models = Models(self.model, mock=self.mock)
+        self._models = Models(self.permissions, self.model, mock=self.mock)
         self._loader = UnitLoader(self.folder.resolve(), self.permissions, self.graph)
         self._store = AgentRunStore(self.graph.scope)
         self._store.begin({"language": "agentscript", "agent": NAME, "function": NAME})
-        self._interpreter = Interpreter(Generation(self._models, self.trace, MAX_GENERATIONS, self._store.add))
+        self._generation = Generation(self._models, self.trace, MAX_GENERATIONS, self._store.add)
         self._unit = Unit(Source(""), self.folder.resolve())
         agent = AgentValue(NAME, Agent(NAME, main=True, configs=(), functions=()), self._unit)
         self._bindings: dict[str, Any] = {}
@@ -63,16 +64,18 @@ class Session:
             ModelError: a model endpoint failed.
         """
         source = Source(text, "<session>")
+        budget = budget_of_run()  # of each entry
+        interpreter = Interpreter(self._generation, budget)
         self._unit.source = source
         values = []
-        with deep_calls():
+        with budget.active():
             for statement in read_entry(source):
                 if isinstance(statement, (Import, Agent)):
                     self.declare(statement, source)
                     continue
                 if isinstance(statement, ExpressionStatement):
-                    value = self._interpreter.evaluate(statement.value, self.scope)
-                elif (returned := self._interpreter.execute(statement, self.scope)) is not None:
+                    value = interpreter.evaluate(statement.value, self.scope)
+                elif (returned := interpreter.execute(statement, self.scope)) is not None:
                     value = returned.value
                 else:
                     continue

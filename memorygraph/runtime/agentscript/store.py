@@ -8,12 +8,14 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 from memorygraph.context.prompt import ContextItem
 from memorygraph.graph.namespace import Namespace
 from memorygraph.llm.completion import answers_of, call_of
+from memorygraph.messages.calls import RecordedCall
 from memorygraph.messages.recorder import Recorder
 from memorygraph.query import Query
 from memorygraph.runtime.agentscript.generation import GenerationRecord
@@ -41,7 +43,12 @@ class AgentRunStore:
     def add(self, record: GenerationRecord) -> None:
         """Have a generation written."""
         order, self._order = self._order, self._order + 1
-        self._writer.put(lambda: self.write_generation(order, record))
+        calls = [
+            call_of(self.namespace.name, self.conversation, attempt.messages, attempt.completion, attempt.at)
+            for attempt in record.attempts
+        ]
+        spooled = [(call, self._recorder.spool_call(call)) for call in calls]  # the writer may come to them late
+        self._writer.put(lambda: self.write_generation(order, record, spooled))
 
     def end(self, properties: dict[str, Any]) -> None:
         """Have the end written, and wait until everything is."""
@@ -53,16 +60,14 @@ class AgentRunStore:
         """Run a query in a transaction of its own."""
         self.namespace.write(lambda transaction: transaction.run(query))
 
-    def write_generation(self, order: int, record: GenerationRecord) -> None:
+    def write_generation(
+        self, order: int, record: GenerationRecord, calls: list[tuple[RecordedCall, Path | None]]
+    ) -> None:
         """Write a generation, the context that it saw, and the messages of its calls."""
         items = [item_row(item) for item in record.prompt.items]
         new = [row if row["id"] not in self._written else {**row, "properties": {}} for row in items]
-        calls = [
-            call_of(self.namespace.name, self.conversation, attempt.messages, attempt.completion, attempt.at)
-            for attempt in record.attempts
-        ]
-        for call in calls:
-            self._recorder.record(call)
+        for call, spooled in calls:
+            self._recorder.record(call, spooled)
         self.write(
             self.namespace.query(
                 "runs/record-generation",
@@ -72,7 +77,7 @@ class AgentRunStore:
                 properties=stored_properties(generation_properties(record)),
                 conversation=self.conversation,
                 items=new,
-                messages=[id_ for call in calls for id_ in answers_of(call)],
+                messages=[id_ for call, _ in calls for id_ in answers_of(call)],
             )
         )
         self._written.update(row["id"] for row in items)
@@ -86,7 +91,7 @@ def generation_properties(record: GenerationRecord) -> dict[str, Any]:
         "agent": record.agent,
         "function": record.function,
         "model": (last.model if last else "") or record.model.name,
-        "uri": record.model.uri,
+        "uri": record.model.shown_uri,
         "system": record.prompt.system,
         "instruction": record.instruction,
         "schema": record.prompt.schema,

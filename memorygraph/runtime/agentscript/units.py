@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
 from memorygraph.errors import MemoryGraphError, ScriptError, Source
+from memorygraph.json_text import parse_json
 from memorygraph.languages import parse
 from memorygraph.languages.agentscript.checks import ENTRY_CODES
 from memorygraph.languages.agentscript.syntax import Agent, AgentScriptProgram, Import
@@ -83,6 +83,7 @@ class UnitLoader:
                 self.tools.append(open_tool(name, uri, folder, self.permissions))
                 return self.tools[-1]
             case "llm":
+                self.permissions.require_listed(uri)
                 return ModelValue(name, uri)
             case "memory":
                 return open_memory(name, uri, folder, self.graph, self.permissions)
@@ -111,6 +112,6 @@ def read_data(path: Path) -> Any:
     if path.suffix.lower() != ".json":
         return text
     try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
+        return parse_json(text)
+    except ValueError as error:
         raise MemoryGraphError(f"{path.name} is not JSON: {error}") from error

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from memorygraph.context.origins import copy_value
 from memorygraph.context.rendering import compact
 from memorygraph.languages.agentscript.syntax import Agent, Function
-from memorygraph.runtime.imports import Capability
+from memorygraph.runtime.imports import Capability, redact_uri
 from memorygraph.runtime.values import ValueProblem, describe_type
 
 if TYPE_CHECKING:
@@ -23,6 +23,11 @@ class ModelValue(Capability):
     name: str
     uri: str
     kind = "llm"
+
+    @property
+    def shown_uri(self) -> str:
+        """Its URI as records and traces have it: without what may be a password."""
+        return redact_uri(self.uri)
 
 
 @dataclass(frozen=True, eq=False)

@@ -54,6 +54,11 @@ class Branch:
 
     def take_step(self) -> ConvoStep:
         """Visit the current node, and go on to the next."""
+        with self.engine.budget.active():
+            return self.visit_node()
+
+    def visit_node(self) -> ConvoStep:
+        """Take a step, which counts for the run."""
         if self.node is None:
             raise GraphFailure("the graph has been left", "no-goto")
         node = self.find_node(self.node)

@@ -116,7 +116,7 @@ class StatementBlock:
 
 
 def execute_if(block: StatementBlock, index: int) -> tuple[Any, int]:
-    """Execute `if` with its `elif` and `else`; give the value of the branch, or without one whether `c` holds."""
+    """Execute `if` with its `elif` and `else`; give the value of the branch, or, alone, whether its condition holds."""
     block.require_statements("if")
     end = block.end_of(index)
     alone = end == index + 1

@@ -14,15 +14,15 @@ from typing import Any, Protocol, TypedDict
 from memorygraph.compiler.convo import NodeGraph, graph_of
 from memorygraph.errors import ScriptError
 from memorygraph.languages import convo, parse
+from memorygraph.limits import RunLimits, budget_of_run, call_apart, spend_on_keeping, unlimited
 from memorygraph.llm.completion import Completion
-from memorygraph.llm.model import OpenAIModel
-from memorygraph.llm.uris import model_of
 from memorygraph.runtime.convo.branch import Branch
 from memorygraph.runtime.convo.prompts import summary_request
 from memorygraph.runtime.convo.scene import Scene, Surroundings
 from memorygraph.runtime.convo.steps import CallPurpose, ConvoGraphResult, ConvoStep, GraphFailure, ModelCall
 from memorygraph.runtime.convo.transcript import TranscriptEntry, wire_messages
 from memorygraph.runtime.convo.values import render_value
+from memorygraph.runtime.models import RunModels
 from memorygraph.runtime.permissions import Permissions
 
 MAX_STEPS = 100
@@ -44,12 +44,10 @@ class Asker(Protocol):
 
 
 class ModelAsker:
-    """Asks the model of a name, of an address such as `ollama://host:port/model`, or of MEMORYGRAPH_MODEL."""
+    """Asks the models that a run may ask, by their names or addresses such as `ollama://host:port/model`."""
 
-    def __init__(self, model: str | None = None) -> None:
-        self.default = model
-        self.models: dict[str | None, OpenAIModel] = {}
-        self.lock = Lock()
+    def __init__(self, model: str | None = None, permissions: Permissions = Permissions()) -> None:  # noqa: B008 - it is frozen
+        self.models = RunModels(permissions, model)
 
     def complete(
         self,
@@ -60,20 +58,13 @@ class ModelAsker:
         **options: Any,
     ) -> Completion:
         """Ask a model; its connection is kept for the next call."""
-        name = model or self.default
-        with self.lock:
-            if name not in self.models:
-                self.models[name] = model_of(name) if name and "://" in name else OpenAIModel(name)
-            asked = self.models[name]
+        asked = self.models.find(model)
         extra = {"tool_choice": tool_choice} if tool_choice is not None else None
-        return asked.complete(messages, extra=extra, **options)
+        return call_apart(lambda: asked.complete(messages, extra=extra, **options))
 
     def close(self) -> None:
         """Close the connections."""
-        with self.lock:
-            models, self.models = list(self.models.values()), {}
-        for model in models:
-            model.close()
+        self.models.close()
 
 
 class RunListener:
@@ -109,6 +100,7 @@ class RunOptions(TypedDict, total=False):
     max_steps: int
     resume: Iterable[ConvoStep]  # the steps of an interrupted run
     summary: bool
+    limits: RunLimits | None
     file: str | None  # the name of the source in errors
 
 
@@ -125,17 +117,19 @@ class Engine:
     max_steps: int = MAX_STEPS
     resume: Iterable[ConvoStep] = ()
     summary: bool = False
+    limits: RunLimits | None = None
     file: str | None = None
 
     def __post_init__(self) -> None:
         if self.program.problems:
             raise ScriptError(list(self.program.problems))
         self.graph = graph_of(self.program.conversation)
+        self.budget = budget_of_run(self.limits)
         self.surroundings = Surroundings(Scene(self.program, self.graph, self.permissions), self.input)
         self.main: Branch | None = None
         self.known_steps = {(step.branch, step.index): step for step in self.resume}
         self.steps_taken = 0
-        self.own_asker = ModelAsker(self.model)
+        self.own_asker = ModelAsker(self.model, self.permissions)
         self.stopping = Event()
         self.telling, self.counting = RLock(), Lock()
 
@@ -152,6 +146,7 @@ class Engine:
             return self.end(error)
         except BaseException:  # the user interrupts the program: the other branches end, too
             self.stop()
+            self.own_asker.close()
             raise
         return self.end()
 
@@ -160,7 +155,8 @@ class Engine:
         if self.main is None:
             self.tell("started", self.graph)
             told = self.surroundings
-            start = told.find_start(resumed=bool(self.known_steps))
+            with self.budget.active():
+                start = told.find_start(resumed=bool(self.known_steps))
             self.main = Branch(self, told.scene, told.around, told.groups, start.node, start.input)
         return self.main
 
@@ -175,7 +171,8 @@ class Engine:
         if main is not None and error is None:
             try:
                 if self.summary and main.steps and main.exited:
-                    self.summarize(main, result)
+                    with self.budget.active():
+                        self.summarize(main, result)
                 error = next((fork.failure for fork in main.all_forks() if fork.failure), None)
             except Exception as failure:  # noqa: BLE001 - a run never raises: its result says what happened
                 error = failure
@@ -185,7 +182,8 @@ class Engine:
             self.tell("ended", result)
         except GraphFailure as failure:
             result.fail(failure)
-        self.own_asker.close()
+        finally:
+            self.own_asker.close()
         return result
 
     def summarize(self, main: Branch, result: ConvoGraphResult) -> None:
@@ -205,6 +203,7 @@ class Engine:
         """Refuse to go on after `stop`."""
         if self.stopping.is_set():
             raise GraphFailure("the run was stopped", "stopped")
+        self.budget.require_running()
 
     # For branches
 
@@ -227,7 +226,10 @@ class Engine:
         if known is not None:
             return known.completion
         self.require_running()
-        completion = (self.asker or self.own_asker).complete(messages, **options)
+        with self.budget.active():  # also in the threads that judge routes
+            spend_on_keeping(messages)
+            completion = (self.asker or self.own_asker).complete(messages, **options)
+            spend_on_keeping(completion.raw)
         call = ModelCall(key, purpose, messages, options, completion)
         self.tell("called", step, call, before=lambda: step.calls.append(call))
         return completion
@@ -240,6 +242,9 @@ class Engine:
             if self.listener is None:
                 return
             try:
-                getattr(self.listener, event)(*about)
+                with unlimited():
+                    getattr(self.listener, event)(*about)
+            except GraphFailure:
+                raise
             except Exception as error:
                 raise GraphFailure(f"a listener failed: {type(error).__name__}: {error}", "listener") from error

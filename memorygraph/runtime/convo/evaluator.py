@@ -1,7 +1,7 @@
 """The evaluator of Convo-Lang: what its expressions, templates and functions give.
 
-A program may nest its calls deeper than Python lets C code nest, so nothing on the way from one evaluation to the
-next is a generator or a function of C. Source: specs/convo.md, sections 1.3 and 1.4; the seed wins where they differ.
+A program may nest its calls deeper than Python does: `runtime/depth.py` says how. Source: specs/convo.md, sections
+1.3 and 1.4; the seed wins where they differ.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from typing import Any, NoReturn, TypeAlias
 from memorygraph.errors import ConnectionError, MemoryGraphError, ModelError, ScriptError, Source, Span
 from memorygraph.languages.convo import syntax
 from memorygraph.languages.convo.reading import BUILT_IN
+from memorygraph.limits import BYTES_PER_PART, Cancelled
 from memorygraph.runtime.convo import control, types
 from memorygraph.runtime.convo.builtins import FUNCTIONS
 from memorygraph.runtime.convo.control import BreakSignal, ReturnSignal, StatementBlock, called_name
 from memorygraph.runtime.convo.scope import ConvoScope, Environment
 from memorygraph.runtime.convo.types import ANY, BASIC, ArrayOf, LabelledValue, Struct, StructField, type_of
 from memorygraph.runtime.convo.values import UNDEFINED, ConvoType, join_texts, render_value
-from memorygraph.runtime.runs import deep_calls
 from memorygraph.runtime.values import ValueProblem
 
 Items: TypeAlias = Sequence[syntax.Statement] | Sequence[syntax.Argument]
@@ -46,9 +46,12 @@ class Evaluator:
 
     def statements(self, statements: Sequence[syntax.Statement], *, defining: bool = False) -> Any:
         """Execute statements; give the value of the last one, or of `return`, which ends them."""
-        with deep_calls():
-            span = statements[0].span if statements else Span(0, 0)
-            return self.body(statements, ConvoScope(self.environment, defining=defining), span)
+        span = statements[0].span if statements else Span(0, 0)
+        scope = ConvoScope(self.environment, defining=defining)
+        try:
+            return scope.calls.call(self.body, statements, scope, span)
+        except RecursionError as error:
+            self.fail(error, span)
 
     def template(self, template: syntax.Template) -> str:
         """Render a template. What is inserted is data: nothing in it is evaluated again."""
@@ -56,11 +59,11 @@ class Evaluator:
 
     def call_function(self, function: syntax.FunctionMessage, arguments: CallArguments) -> Any:
         """Call a function of the conversation."""
-        with deep_calls():
-            try:
-                return self.call(function, arguments, ConvoScope(self.environment))
-            except (MemoryGraphError, RecursionError) as error:
-                self.fail(error, function.span)
+        scope = ConvoScope(self.environment)
+        try:
+            return scope.calls.call(self.call, function, arguments, scope)
+        except (MemoryGraphError, RecursionError) as error:
+            self.fail(error, function.span)
 
     def declare(self, functions: Sequence[syntax.FunctionMessage]) -> None:
         """Make functions of the conversation callable by their names."""
@@ -75,11 +78,10 @@ class Evaluator:
 
     def signature(self, function: syntax.FunctionMessage) -> Struct:
         """The parameters of a function as a type: those of its parameter type, and those that it names."""
-        with deep_calls():
-            try:
-                return self.read_signature(function, ConvoScope(self.environment))
-            except (MemoryGraphError, RecursionError) as error:
-                self.fail(error, function.span)
+        try:
+            return self.read_signature(function, ConvoScope(self.environment))
+        except (MemoryGraphError, RecursionError) as error:
+            self.fail(error, function.span)
 
     def type(self, value: syntax.Value | str) -> ConvoType:
         """Read the type that an expression gives, or that a text names: `Name`, `Name[]` or `array(Name)`."""
@@ -156,8 +158,10 @@ class Evaluator:
                 case syntax.Template():
                     result = self.render(value, scope)
                 case syntax.Map():
+                    scope.work.budget.spend(1, BYTES_PER_PART * (1 + len(value.entries)))
                     result = types.make_map(self.entries(value.entries, scope))
                 case syntax.Array():
+                    scope.work.budget.spend(1, BYTES_PER_PART * (1 + len(value.items)))
                     result = types.make_array([LabelledValue(item) for item in self.all(value.items, scope)])
                 case syntax.Constant():
                     result = {"true": True, "false": False, "null": None}.get(value.name, UNDEFINED)
@@ -215,7 +219,7 @@ class Evaluator:
         else:
             # A parameter without a value is undefined here, whatever the conversation knows under its name.
             unset = {field.name: UNDEFINED for field in signature.fields}
-            result = self.body(function.body, scope.enter_body({**unset, **values}), function.span)
+            result = scope.calls.call(self.body, function.body, scope.enter_body({**unset, **values}), function.span)
         if function.return_type is None:
             return result
         return self.find_type(function.return_type).coerce(result, f"what `{function.name}` returns")
@@ -277,7 +281,7 @@ class Evaluator:
         """Add a place in the source to an error; one that has a place, or is a service's, stays as it is."""
         if isinstance(error, RecursionError):
             return ScriptError([self.source.problem("the expressions nest too deep", "call-too-deep", span)])
-        if isinstance(error, (ScriptError, ConnectionError, ModelError)):
+        if isinstance(error, (ScriptError, ConnectionError, ModelError, Cancelled)):
             return error
         return ScriptError([self.source.problem(str(error), getattr(error, "code", "failed"), span)])
 

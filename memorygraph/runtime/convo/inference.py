@@ -7,7 +7,6 @@ seeds/convo-node-graphs.txt.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -15,7 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from memorygraph.compiler.convo import GraphNode, functions_of, tag_of
 from memorygraph.errors import MemoryGraphError, ModelError, ScriptError
+from memorygraph.json_text import parse_json
 from memorygraph.languages.convo import syntax
+from memorygraph.limits import Cancelled
 from memorygraph.llm.structured import ReplyError
 from memorygraph.runtime.convo.evaluator import Evaluator
 from memorygraph.runtime.convo.prompts import JSON_MODE, ask_for_json, read_typed_reply
@@ -96,6 +97,8 @@ class Inference:
             try:
                 arguments = read()
                 use = ToolUse(function.name, arguments, self.branch.scene.call(function, arguments))
+            except Cancelled:
+                raise
             except ScriptError as error:
                 raise FunctionFailure(error.problems) from error
             except MemoryGraphError as error:
@@ -185,8 +188,8 @@ def read_arguments(
     value: Any = given
     if isinstance(given, str):
         try:
-            value = json.loads(given, parse_constant=refuse_constant) if given.strip() else {}
-        except (ValueError, RecursionError) as error:
+            value = parse_json(given, strict=True) if given.strip() else {}
+        except ValueError as error:
             shown = excerpt(given)
             raise ReplyError(f"the arguments for `{function.name}` are not JSON: {error}: {shown}") from error
     if not isinstance(value, Mapping):
@@ -196,8 +199,3 @@ def read_arguments(
     except ValueProblem as error:
         raise ReplyError(f"the model's arguments do not fit: {error}") from error
     return arguments
-
-
-def refuse_constant(text: str) -> None:
-    """Refuse NaN and Infinity, which Python's `json` reads though JSON has no such numbers."""
-    raise ValueError(f"{text} is not a JSON number")

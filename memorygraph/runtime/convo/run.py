@@ -13,6 +13,7 @@ from memorygraph.runtime.convo.engine import Engine
 from memorygraph.runtime.convo.steps import ConvoGraphResult, ConvoStep
 from memorygraph.runtime.convo.store import ConvoRunStore, StoredConvoRun, find_interrupted_run, find_run
 from memorygraph.runtime.convo.values import to_plain
+from memorygraph.runtime.imports import redact_uri
 from memorygraph.runtime.memories import GraphClient
 from memorygraph.runtime.runs import Event, RunRequest, RunResult
 
@@ -35,6 +36,7 @@ def run_graph(graph: GraphClient, program: ConvoProgram, request: RunRequest) ->
         permissions=request.permissions,
         max_steps=request.max_steps,
         resume=store.resumed,
+        limits=request.limits,
     )
     result = engine.run()
     failure = result.failure
@@ -66,7 +68,7 @@ def open_store(
         "program": program.source.text,
         "program_hash": program_id(program.source),
         "input": json.dumps(given, ensure_ascii=False) if given is not None else None,
-        "model": request.model,
+        "model": request.model and redact_uri(request.model),
     }
 
     def tell(step: ConvoStep) -> None:

@@ -13,6 +13,7 @@ from memorygraph.compiler.convo import OUTSIDE, GraphNode, NodeGraph, functions_
 from memorygraph.errors import ScriptError, Span
 from memorygraph.languages.convo import syntax
 from memorygraph.languages.convo.syntax import message_role
+from memorygraph.limits import spend_on_parts
 from memorygraph.runtime.convo.evaluator import Evaluator
 from memorygraph.runtime.convo.scope import Environment
 from memorygraph.runtime.convo.steps import GraphFailure
@@ -90,7 +91,7 @@ class Scene:
         if isinstance(which, str):
             visit = next((visit for visit in reversed(self.visits) if visit.node == which), None)
             return UNDEFINED if visit is None else read(visit)
-        if is_number(which) and -count <= which < count and which == int(which):
+        if is_number(which) and which == int(which) and -count <= which < count:
             return read(self.visits[int(which)])
         return UNDEFINED
 
@@ -198,12 +199,23 @@ class Scene:
 
 
 def is_data(value: Any) -> bool:
-    """Whether JSON can hold a value, and give it back unchanged."""
-    waiting = [value]
+    """Whether JSON can hold a value, and give it back unchanged; not one that holds itself."""
+    waiting: list[tuple[Any, bool]] = [(value, False)]  # each with whether its parts are done
+    inside: set[int] = set()
+    done: set[int] = set()  # what is shared is looked at once
     while waiting:
-        found = waiting.pop()
+        found, left = waiting.pop()
         if isinstance(found, (dict, list)):
-            waiting += found.values() if isinstance(found, dict) else found
+            if left:
+                inside.remove(id(found))
+                done.add(id(found))
+            elif id(found) in inside:
+                return False
+            elif id(found) not in done:
+                inside.add(id(found))
+                spend_on_parts(len(found))
+                waiting.append((found, True))
+                waiting += [(part, False) for part in (found.values() if isinstance(found, dict) else found)]
         elif found is not None and not isinstance(found, (str, int, float, bool)):
             return False
     return True

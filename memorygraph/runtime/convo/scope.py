@@ -7,14 +7,17 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from memorygraph.languages.convo import syntax
+from memorygraph.limits import RunBudget, active_budget
 from memorygraph.runtime.convo.types import BASIC
 from memorygraph.runtime.convo.values import UNDEFINED, copy_deeply, read_at_path, require_bounded, set_member
+from memorygraph.runtime.depth import CallStack
 from memorygraph.runtime.permissions import Permissions
 from memorygraph.runtime.values import ValueProblem
 
 # Calls of functions and rounds of loops of one evaluation; large values count more than once.
 MAX_WORK = 1_000_000
 MAX_CALL_DEPTH = 500
+BYTES_PER_ITEM = 8  # of a list or a map that may share its items with another one
 
 # A function that the engine supplies: it takes the arguments of the call as a list.
 Hook: TypeAlias = Callable[[list[Any]], Any]
@@ -39,10 +42,14 @@ class WorkBudget:
     """Counts what an evaluation does, so that every evaluation ends."""
 
     done: int = 0
+    budget: RunBudget = field(default_factory=active_budget)  # of the run that the evaluation is a part of
 
     def spend(self, amount: int = 1) -> None:
         """Count some work."""
+        if not amount:  # a small value
+            return
         self.done += amount
+        self.budget.spend(amount)
         if self.done > MAX_WORK:
             raise ValueProblem(
                 f"this does more than {MAX_WORK:,} calls and rounds of loops, or makes as much text", "too-much-work"
@@ -51,6 +58,8 @@ class WorkBudget:
     def spend_on(self, value: Any) -> Any:
         """Count the work of making a value, and return it."""
         self.spend_reading((value,))
+        if isinstance(value, (str, list, dict)):
+            self.budget.spend(0, len(value) * (1 if isinstance(value, str) else BYTES_PER_ITEM))
         return require_bounded(value)
 
     def spend_reading(self, values: Iterable[Any]) -> None:
@@ -71,12 +80,13 @@ class ConvoScope:
     defining: bool = False  # allows only what a `define` may call
     depth: int = 0  # counts the calls around the expression
     work: WorkBudget = field(default_factory=WorkBudget)
+    calls: CallStack = field(default_factory=CallStack)
 
     def enter_body(self, variables: dict[str, Any]) -> ConvoScope:
         """The scope of the body of a function that is called here."""
         if self.depth >= MAX_CALL_DEPTH:
             raise ValueProblem(f"functions call each other more than {MAX_CALL_DEPTH} levels deep", "call-too-deep")
-        return ConvoScope(self.environment, variables, self.defining, self.depth + 1, self.work)
+        return ConvoScope(self.environment, variables, self.defining, self.depth + 1, self.work, self.calls)
 
     def require_pure(self, name: str) -> None:
         """Refuse a call that a `define` may not make."""

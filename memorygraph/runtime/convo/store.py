@@ -1,7 +1,8 @@
 """Node graphs and their runs in Neo4j, written as they happen, so that a run that was killed can be resumed.
 
 A thread of its own writes to the database; until it has, a journal on this machine holds what was done. So no complete
-call of a model or a function is ever repeated, and no step waits for the database.
+call of a model or a function is ever repeated, and no step waits for the database; where the journal cannot be written,
+each one does.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,12 +22,19 @@ from memorygraph.compiler.identity import program_id
 from memorygraph.errors import MemoryGraphError, NotFoundError, Source
 from memorygraph.graph.namespace import Namespace
 from memorygraph.home import default_home
+from memorygraph.json_text import (
+    MAX_JSON_DEPTH,
+    MAX_STORED_JSON_DEPTH,
+    UnreadableRecord,
+    check_json_depth,
+    parse_stored_json,
+)
 from memorygraph.languages.convo.syntax import ConvoProgram
 from memorygraph.llm.completion import answers_of, call_of
 from memorygraph.messages.recorder import Recorder
 from memorygraph.query import Query
 from memorygraph.runtime.convo.engine import RunListener
-from memorygraph.runtime.convo.steps import ConvoGraphResult, ConvoStep, ModelCall
+from memorygraph.runtime.convo.steps import ConvoGraphResult, ConvoStep, GraphFailure, ModelCall
 from memorygraph.runtime.convo.values import to_plain
 from memorygraph.runtime.runs import RunWriter, stored_properties
 
@@ -38,33 +47,48 @@ class Journal:
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     journal = Journal("r1", Path(folder))
-    ...     journal.append('{"index": 0, "output": null}')
-    ...     journal.append('{"index": 0, "output": "done"}')
-    ...     [state["output"] for state in journal.read()]
-    [None, 'done']
+    ...     written = [journal.append(f'{{"index": 0, "output": {output}}}') for output in ("null", '"done"')]
+    ...     written, [state["output"] for state in journal.read()]
+    ([True, True], [None, 'done'])
     """
 
     def __init__(self, run: str, folder: Path | None = None) -> None:
         self.path = (folder or default_home() / "runs") / f"{run}.jsonl"
         self._descriptor: int | None = None
+        self._writable = True
 
-    def append(self, line: str) -> None:
-        """Append a line of JSON; it is in the file when this returns, though a loss of power can still take it."""
-        if self._descriptor is None:
-            self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            self._descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-        data = memoryview(line.encode("ascii") + b"\n")
-        while data:
-            data = data[os.write(self._descriptor, data) :]
+    def append(self, line: str) -> bool:
+        """Append a line of JSON; False where the folder or the disk does not take it, nor any line after it.
+
+        It is in the file when this returns True, though a loss of power can still take it.
+        """
+        if not self._writable:
+            return False
+        text = line.encode("ascii") + b"\n"
+        try:
+            if self._descriptor is None:
+                self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+                self._descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
+                # After a line that the end of a process cut off, ours is a line of its own.
+                if os.lseek(self._descriptor, 0, os.SEEK_END):
+                    os.lseek(self._descriptor, -1, os.SEEK_END)
+                    text = text if os.read(self._descriptor, 1) == b"\n" else b"\n" + text
+            data = memoryview(text)
+            while data:
+                data = data[os.write(self._descriptor, data) :]
+        except OSError:  # a home that is read-only, or a disk that is full
+            self._writable = False
+        return self._writable
 
     def read(self) -> Iterator[dict[str, Any]]:
-        """Read what was written, in order, without a line that the end of the process cut off."""
+        """Read what was written, in order, without the lines that the end of a process cut off."""
         try:
             lines = self.path.read_bytes().split(b"\n")
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return
         for line in lines[:-1]:
-            yield json.loads(line)
+            with suppress(UnreadableRecord):
+                yield parse_stored_json(line)
 
     def close(self, *, remove: bool) -> None:
         """Close the file, and remove it once everything in it is stored."""
@@ -72,7 +96,8 @@ class Journal:
             os.close(self._descriptor)
             self._descriptor = None
         if remove:
-            self.path.unlink(missing_ok=True)
+            with suppress(OSError):  # where it could not be written, it cannot be looked for either
+                self.path.unlink(missing_ok=True)
 
 
 @dataclass(eq=False)
@@ -109,7 +134,8 @@ class ConvoRunStore(RunListener):
         at = datetime.now(UTC).isoformat()
         record = call_of(self.namespace.name, self.conversation, call.messages, call.completion, at)
         self._answers.setdefault((step.branch, step.index), []).extend(answers_of(record))
-        self._writer.put(lambda: self._recorder.record(record))
+        spooled = self._recorder.spool_call(record)  # the writer may come to it late
+        self._writer.put(lambda: self._recorder.record(record, spooled))
         self.keep(step)
 
     def tool_called(self, step: ConvoStep, name: str, arguments: dict[str, Any], result: Any) -> None:  # noqa: ARG002
@@ -124,7 +150,8 @@ class ConvoRunStore(RunListener):
     def ended(self, result: ConvoGraphResult) -> None:
         """Write how the run ended, and wait until everything is written."""
         if not result.success and result.steps:
-            self.keep(result.steps[-1])
+            with suppress(GraphFailure):  # a step that cannot be written is why the run failed
+                self.keep(result.steps[-1])
         end = {
             "status": "done" if result.success else "failed",
             "value": to_plain(result.value),
@@ -139,8 +166,8 @@ class ConvoRunStore(RunListener):
     def keep(self, step: ConvoStep) -> None:
         """Store the state of a step: in the journal now, and in Neo4j soon, where the latest state counts."""
         key = (step.branch, step.index)
-        state = json.dumps(to_plain(step.as_dict()))
-        self._journal.append(state)
+        state = write_state(step)
+        journaled = self._journal.append(state)
         self._latest[key] = self.step_query(step, state)
 
         def write_latest() -> None:
@@ -149,6 +176,8 @@ class ConvoRunStore(RunListener):
                 self.write(query)
 
         self._writer.put(write_latest)
+        if not journaled:
+            self._writer.wait()
 
     def write(self, *queries: Query) -> None:
         """Run queries in one transaction."""
@@ -209,11 +238,22 @@ def find_run(namespace: Namespace, id_: str) -> StoredConvoRun:
     [row] = rows
     if row["language"] != "convo":
         raise MemoryGraphError(f"the run `{id_}` is one of {row['language']}, and cannot be resumed")
-    states = [*(json.loads(state) for state in row["states"]), *Journal(id_).read()]
+    states = [*(parse_stored_json(state) for state in row["states"]), *Journal(id_).read()]
     latest = {(state["branch"], state["index"]): state for state in states}
     steps = [ConvoStep.from_dict(state) for state in latest.values()]
-    given = json.loads(row["input"]) if row["input"] is not None else None
+    given = parse_stored_json(row["input"]) if row["input"] is not None else None
     return StoredConvoRun(id_, row["status"], row["program_hash"], given, steps)
+
+
+def write_state(step: ConvoStep) -> str:
+    """Write a step as JSON, as deep as it can be read again."""
+    try:
+        state = json.dumps(to_plain(step.as_dict()))
+        check_json_depth(state, MAX_STORED_JSON_DEPTH)
+    except (json.JSONDecodeError, RecursionError) as error:
+        message = f"a value of the step at `{step.node}` nests more than {MAX_JSON_DEPTH} levels deep; make it flatter"
+        raise GraphFailure(message, "value-too-large") from error
+    return state
 
 
 def find_interrupted_run(namespace: Namespace, source: Source) -> str:

@@ -15,7 +15,7 @@ from typing import Any
 from memorygraph.languages.convo.printing import print_content, print_convo_value
 from memorygraph.languages.convo.syntax import Text
 from memorygraph.llm.completion import Completion, ToolCall
-from memorygraph.runtime.convo.values import UNDEFINED
+from memorygraph.runtime.convo.values import UNDEFINED, copy_deeply
 
 SPEAKERS = ("system", "developer", "user", "assistant")
 MIN_LINES_CHARACTERS = 50  # a longer text of several lines has lines of its own in a transcript
@@ -30,12 +30,12 @@ class RunRecord:
         return {name: self.field_data(value) for name, value in vars(self).items() if value is not UNDEFINED}
 
     def field_data(self, value: Any) -> Any:
-        """The value of a field: records as dictionaries, and tuples as lists."""
+        """The value of a field: records as dictionaries, tuples as lists, and what can be changed as a copy."""
         if isinstance(value, (list, tuple)):
-            return [item.as_dict() if isinstance(item, RunRecord) else item for item in value]
+            return [item.as_dict() if isinstance(item, RunRecord) else copy_deeply(item) for item in value]
         if isinstance(value, RunRecord):
             return value.as_dict()
-        return asdict(value) if isinstance(value, Completion) else value
+        return asdict(value) if isinstance(value, Completion) else copy_deeply(value)
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from memorygraph.limits import BYTES_PER_PART, spend
 from memorygraph.runtime.convo.values import (
     UNDEFINED,
     ConvoType,
@@ -117,11 +118,15 @@ class ArrayOf(ConvoType):
         """Convert a list to this type."""
         if not isinstance(value, (list, tuple)):
             raise mismatch(self, value, where)
+        spend(len(value), len(value) * BYTES_PER_PART)
         return [self.item.coerce(item, f"{where}[{index}]") for index, item in enumerate(value)]
 
     def accepts(self, value: Any) -> bool:
         """Whether a value has this type without a conversion."""
-        return isinstance(value, (list, tuple)) and all(self.item.accepts(item) for item in value)
+        if not isinstance(value, (list, tuple)):
+            return False
+        spend(len(value))
+        return all(self.item.accepts(item) for item in value)
 
 
 @dataclass(frozen=True)
@@ -166,6 +171,7 @@ class Struct(ConvoType):
         if not isinstance(value, Mapping):
             raise mismatch(self, value, where)
         result = {}
+        spend(len(self.fields), len(self.fields) * BYTES_PER_PART)
         for field in self.fields:
             found = value.get(field.name, UNDEFINED)
             # A model that has nothing to say for an optional key says null.
@@ -180,7 +186,10 @@ class Struct(ConvoType):
 
     def accepts(self, value: Any) -> bool:
         """Whether a value has this type without a conversion."""
-        return isinstance(value, Mapping) and all(
+        if not isinstance(value, Mapping):
+            return False
+        spend(len(self.fields))
+        return all(
             field.type.accepts(value[field.name])
             if value.get(field.name, UNDEFINED) is not UNDEFINED
             else field.optional

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from memorygraph.context.rendering import compact, indented
 from memorygraph.errors import MemoryGraphError
+from memorygraph.limits import spend, spend_on_parts
 from memorygraph.runtime.values import ValueProblem, describe_type
 
 # The largest values that an expression may give.
@@ -106,9 +107,11 @@ def to_plain(value: Any) -> Any:
         elif isinstance(found, ConvoType):
             into[key] = found.schema
         elif isinstance(found, Mapping):
+            spend_on_parts(len(found))
             into[key] = inner = {name: held for name, held in found.items() if held is not UNDEFINED}
             waiting += [(inner, name, depth + 1) for name in inner]
         elif isinstance(found, (list, tuple)):
+            spend_on_parts(len(found))
             into[key] = items = list(found)
             waiting += [(items, index, depth + 1) for index in range(len(items))]
     return result[0]
@@ -128,6 +131,7 @@ def copy_deeply(value: Any) -> Any:
         if id(found) not in known:
             # Kept with its copy, so that the id stays taken.
             known[id(found)] = (copy := found.copy(), found)
+            spend_on_parts(len(found))
             waiting += [(copy, inner) for inner in (copy if isinstance(copy, dict) else range(len(copy)))]
         into[key] = known[id(found)][0]
     return result[0]
@@ -157,6 +161,7 @@ def deep_equal(left: Any, right: Any) -> bool:
         if (id(one), id(other)) in seen or strict_equal(one, other):
             continue
         seen.add((id(one), id(other)))
+        spend()
         if isinstance(one, dict) and isinstance(other, dict) and one.keys() == other.keys():
             waiting += [(one[key], other[key]) for key in one]
         elif isinstance(one, list) and isinstance(other, list) and len(one) == len(other):

@@ -33,6 +33,7 @@ def open_memory(
     permissions: Permissions = Permissions(),  # noqa: B008 - it is frozen
 ) -> ImportedMemory:
     """Make the memory that a URI names; `folder` is that of the script. Nothing is opened before its first call."""
+    permissions.require_memory(name, uri)
     scheme, separator, rest = uri.partition("://")
     try:
         if separator and scheme == "file":

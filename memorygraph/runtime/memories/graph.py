@@ -1,13 +1,13 @@
 """`neo4j://NAMESPACE`: records as nodes of the knowledge graph; `neo4j://` is the client's own namespace.
 
 An object with `id`, or with `name` and `data`, and no other fields than these, is that node, and is added or updated.
-Any other object becomes a node of its own, with itself as JSON for its data. So `search` finds all of it, and it is
-exported as ContextScript.
+Where a model wrote the id, the node is updated only if the program has read or added it in this run. Any other object
+becomes a node of its own, with itself as JSON for its data. So `search` finds all of it, and it is exported as
+ContextScript.
 """
 
 from __future__ import annotations
 
-import json
 import re
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,10 +16,12 @@ from itertools import chain, islice
 from typing import Any, Literal, Protocol
 from urllib.parse import unquote
 
-from memorygraph.context.origins import StoredObject, stored
+from memorygraph.context.origins import GeneratedText, StoredObject, stored
 from memorygraph.errors import MemoryGraphError
 from memorygraph.graph.connection import Connection
+from memorygraph.graph.elements import find_node
 from memorygraph.graph.namespace import Namespace
+from memorygraph.json_text import parse_stored_json
 from memorygraph.languages.contextscript import NodeDeclaration, is_identifier, print_statement
 from memorygraph.runtime.memories.memory import (
     DEFAULT_LIMIT,
@@ -74,9 +76,11 @@ class GraphMemory(ImportedMemory):
         self._graph = type(graph)(graph.connection, unquote(rest)) if rest else graph
         # A run is kept in the client's namespace, where the ids of another one mean nothing, or something else.
         self._before_id = f"neo4j://{rest}/" if self._graph.namespace != graph.namespace else ""
+        self._read: set[str] = set()  # the ids that the program was given
 
     def add(self, record: Any) -> MemoryResult:
         """Keep a record as a node, in one transaction with a load id."""
+        by_model = isinstance(record, Mapping) and isinstance(record.get("id"), GeneratedText)
         record, text = read_record(record)
         at = datetime.now(UTC)
         generated = f"{PREFIX}{at.strftime(TIME_FORMAT)}-{secrets.token_hex(4)}"
@@ -85,9 +89,20 @@ class GraphMemory(ImportedMemory):
             "name": name_record(record),
             "data": text,
         }
+        if by_model:
+            self.refuse_unread(node["node_id"])
         self._graph.load(print_statement(NodeDeclaration(**node)))
         kept = wrap_record(node["node_id"], at, record)
         return MemoryResult(self.with_origin(kept), id=kept["id"], record=record)
+
+    def refuse_unread(self, identifier: str) -> None:
+        """Refuse to update a node that the program has not read; its id is of a model, which may obey a text."""
+        if identifier in self._read or find_node(self._graph.scope, identifier) is None:
+            return
+        raise MemoryGraphError(
+            f"a model wrote the id `{identifier}`, which is that of a node that this run has not read: find it with "
+            "`query` or `recall` before, or add the record under an id of the program's"
+        )
 
     def query(self, filter: Any = None) -> MemoryResult:  # noqa: A002 - the name users read
         """The envelopes of what a filter wants: the records that programs added, newest first, then other nodes."""
@@ -119,6 +134,7 @@ class GraphMemory(ImportedMemory):
 
     def with_origin(self, fields: Mapping[str, Any]) -> StoredObject:
         """Mark a value with the node that it comes from."""
+        self._read.add(fields["id"])
         return stored(fields, [self._before_id + fields["id"]])
 
     def read_records(self, wanted: Filter) -> Iterator[dict[str, Any]]:
@@ -183,8 +199,8 @@ def read_envelope(row: dict[str, Any]) -> dict[str, Any]:
     record: Any = dict(row)
     if match:
         try:
-            value = json.loads(row["data"])
-        except (ValueError, RecursionError):
+            value = parse_stored_json(row["data"])
+        except ValueError:
             value = None
         record = value if isinstance(value, dict) else record
     at = format_timestamp(datetime.strptime(match[1], TIME_FORMAT).replace(tzinfo=UTC)) if match else None

@@ -6,9 +6,9 @@ the last line may be torn: readers skip it, and the next writer takes it away.
 
 from __future__ import annotations
 
-import json
 import mmap
 import os
+import re
 import uuid
 from collections import deque
 from collections.abc import Iterable, Iterator
@@ -22,11 +22,15 @@ from filelock import FileLock, Timeout
 
 from memorygraph.context.rendering import compact
 from memorygraph.errors import MemoryGraphError
+from memorygraph.json_text import MAX_STORED_JSON_DEPTH, UnreadableRecord, check_json_depth, parse_stored_json
 from memorygraph.runtime.memories.memory import Filter, ImportedMemory, MemoryResult, read_record, wrap_record
 from memorygraph.runtime.paths import inside, open_plain
 from memorygraph.runtime.permissions import Permissions
 
 LOCK_SECONDS = 30.0
+
+# How a line of ours begins, and no line that somebody else writes.
+_HEAD = re.compile(rb'\{"id":"[0-9a-f]{32}","created_at":"')
 
 
 class JsonlMemory(ImportedMemory):
@@ -77,15 +81,30 @@ def read_envelopes(lines: Iterable[bytes]) -> Iterator[dict[str, Any]]:
 def parse_envelope(line: bytes) -> dict[str, Any] | None:
     """Parse the envelope in a line; None if there is no whole one."""
     try:
-        kept = json.loads(line)
-    except (ValueError, RecursionError):
+        kept = parse_stored_json(line)
+    except ValueError:
         return None
     whole = isinstance(kept, dict) and kept.keys() >= {"id", "created_at", "updated_at", "record"}
     return kept if whole else None
 
 
+def is_torn(line: bytes) -> bool:
+    """Whether a line without its end is one of ours that a crash cut off; a line of somebody else is none of ours."""
+    if _HEAD.match(line) is None:
+        return False
+    try:
+        check_json_depth(line.decode("utf-8", "replace"), MAX_STORED_JSON_DEPTH)
+    except ValueError:
+        return False  # deeper than can be told
+    try:
+        parse_stored_json(line)
+    except UnreadableRecord:
+        return True
+    return False
+
+
 def append_line(path: Path, line: bytes) -> None:
-    """Append a line and sync it; a torn line before it is taken away."""
+    """Append a line and sync it; a torn line of ours before it is taken away, and any other is ended."""
     with os.fdopen(open_plain(path, os.O_RDWR | os.O_CREAT), "r+b", buffering=0) as stream:
         end = stream.seek(0, os.SEEK_END)
         start = end
@@ -94,7 +113,7 @@ def append_line(path: Path, line: bytes) -> None:
                 start = content.rfind(b"\n") + 1  # where a line begins that no line break ends
         if start < end:
             stream.seek(start)
-            if parse_envelope(stream.read(end - start) or b"") is None:
+            if is_torn(stream.read(end - start) or b""):
                 stream.truncate(start)
             else:
                 line = b"\n" + line

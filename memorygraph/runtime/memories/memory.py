@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -11,6 +10,7 @@ from typing import Any, ClassVar
 from memorygraph.context.origins import copy_value
 from memorygraph.context.rendering import compact
 from memorygraph.errors import MemoryGraphError
+from memorygraph.json_text import parse_json
 from memorygraph.runtime.imports import CallResult, Imported
 from memorygraph.runtime.values import describe_type, require_object, require_text
 
@@ -97,7 +97,10 @@ def read_limit(value: Any) -> int:
 def read_record(value: Any) -> tuple[dict[str, Any], str]:
     """Read a record that a program adds, and write its JSON text."""
     text = compact(require_object(value, "a record"))
-    record: dict[str, Any] = json.loads(text)
+    try:
+        record: dict[str, Any] = parse_json(text)
+    except ValueError as error:
+        raise MemoryGraphError(f"a record cannot be kept: {error}") from error
     return record, text
 
 

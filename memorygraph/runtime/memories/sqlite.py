@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 import uuid
 from collections.abc import Iterator
@@ -15,6 +14,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from memorygraph.errors import MemoryGraphError
+from memorygraph.json_text import parse_stored_json
 from memorygraph.runtime.memories.memory import Filter, ImportedMemory, MemoryResult, read_record, wrap_record
 from memorygraph.runtime.paths import inside, require_plain
 from memorygraph.runtime.permissions import Permissions
@@ -55,7 +55,7 @@ class SqliteMemory(ImportedMemory):
         with self.open_database() as database:
             rows = database.execute(_NEWEST, (self._topic,))
             keys = ("id", "created_at", "updated_at", "record")
-            envelopes = (dict(zip(keys, (*row[:3], json.loads(row[3])), strict=True)) for row in rows)
+            envelopes = (dict(zip(keys, (*row[:3], parse_stored_json(row[3])), strict=True)) for row in rows)
             found = [*islice((kept for kept in envelopes if wanted.matches(kept["record"])), wanted.limit)]
         return MemoryResult(found, count=len(found))
 

@@ -13,6 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic_core import ArgsKwargs, to_jsonable_python
 
 from memorygraph.errors import MemoryGraphError
+from memorygraph.json_text import parse_json
 from memorygraph.languages.engine.findings import shorten
 from memorygraph.languages.pete.reading import read_pete
 from memorygraph.languages.pete.syntax import Command
@@ -121,7 +122,7 @@ def to_log_data(value: Any) -> dict[str, Any] | list[Any]:
     problems = read_pete(f"context log() {{ call >> {text}").problems
     if problems:
         raise MemoryGraphError(f"the log can't hold this: {problems[0].message}")
-    data: dict[str, Any] | list[Any] = json.loads(text)
+    data: dict[str, Any] | list[Any] = parse_json(text)
     return data
 
 

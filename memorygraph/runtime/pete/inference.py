@@ -15,6 +15,7 @@ from typing import TypeAlias
 
 from memorygraph.compiler.pete.goals import Goal, Term, id_order
 from memorygraph.graph.namespace import RunQuery
+from memorygraph.limits import spend
 from memorygraph.runtime.pete.rules import MAX_RULES, Clause, Environment, Knowledge, Pair, Pattern, RuleUse
 
 MAX_FACTS = 100_000
@@ -249,6 +250,7 @@ class ProofSearch:
 
     def advance(self, height: int, _: int, step: PartialProof, table: GoalTable, pair: Pair) -> None:
         """Take a partial proof past its goal by one of the answers."""
+        spend()
         if height > max(step.height, table.answers[pair].height):
             return  # it is on the agenda with the better proof too
         clause = step.use.clause

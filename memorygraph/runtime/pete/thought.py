@@ -18,6 +18,7 @@ from memorygraph.errors import MemoryGraphError, NotFoundError, Problem
 from memorygraph.graph.namespace import Namespace
 from memorygraph.languages.pete.items import RESERVED
 from memorygraph.languages.pete.syntax import Opening, Piece, SensorReport
+from memorygraph.limits import budget_of_run
 from memorygraph.llm.model import grammar_field
 from memorygraph.llm.uris import open_model
 from memorygraph.runtime.pete.faculties import Faculties, Faculty, PythonFaculty, describe_failure, to_log_data
@@ -163,7 +164,8 @@ class Thought:
             field = grammar_field(asked, grammar)
             conversation = f"pete-{self._read_root().name}"
             taker = TurnTaker(self._store, asked, self._all_faculties(), conversation, number, field, max_tokens)
-            turns = self._take_turns(taker, limit, attempts)
+            with budget_of_run().active():
+                turns = self._take_turns(taker, limit, attempts)
         return replace(
             turns[-1],
             written=settled + "".join(turn.written for turn in turns),
@@ -216,7 +218,7 @@ class Thought:
         return self._store.read(log)
 
     def _prepare(self) -> str:
-        """Begin the log if need be, let the sensors report, and return what answered the unanswered commands."""
+        """Begin the log if need be, answer what was left unanswered, let the sensors report; return the answers."""
         self._append([])
         root = self._read_root()
         written = [self._store.answer(left, self._all_faculties()).text for left in self._store.pending(root.address)]
@@ -257,8 +259,15 @@ class Thought:
 
 
 def find_frame(root: Frame, address: int) -> Frame:
-    """Find a context of a log by its address."""
-    return next(frame for frame in root.frames() if frame.address == address)
+    """Find a context of a log by its address.
+
+    Raises:
+        NotFoundError: the log has no such context, because others have replaced it meanwhile.
+    """
+    for frame in root.frames():
+        if frame.address == address:
+            return frame
+    raise NotFoundError(f"there is no context memory:{address} in this log")
 
 
 def find_wishes(root: Frame) -> tuple[set[int], set[int]]:

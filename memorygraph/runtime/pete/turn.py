@@ -10,8 +10,10 @@ from typing import Any
 
 from memorygraph.compiler.pete.state import id_of
 from memorygraph.errors import Problem
+from memorygraph.json_text import parse_stored_json
 from memorygraph.languages.pete.gbnf import grammar
 from memorygraph.languages.pete.syntax import Closing, Command, Opening, Piece, Question
+from memorygraph.limits import call_apart, require_running
 from memorygraph.llm.completion import Completion, answers_of, call_of
 from memorygraph.llm.model import OpenAIModel
 from memorygraph.messages.recorder import Recorder
@@ -120,7 +122,7 @@ class TurnTaker:
         messages = build_messages(view.text, self.faculties.by_name, problem)
         at = datetime.now(UTC).isoformat()
         reader = ReplyReader(len(stack), view.text)
-        completion = self.stream_reply(messages, reader)
+        completion = call_apart(lambda: self.stream_reply(messages, reader))
         reply = reader.reply()
         joined = self.record_call(current, messages, completion, at)
         refused = [f"the model refused: {completion.refusal}"] if completion.refusal else []
@@ -133,6 +135,7 @@ class TurnTaker:
         extra = {self.grammar_field: grammar("continuation")} if self.grammar_field else None
         with self.model.stream(messages, extra=extra, max_tokens=self.max_tokens) as answer:
             for text in answer:
+                require_running()
                 if not reader.feed(text):
                     break
             else:
@@ -144,7 +147,7 @@ class TurnTaker:
     ) -> Query:
         """Keep the call in the message graph, and make the query that joins its answer to the context."""
         namespace = self.store.namespace
-        raw = json.loads(join_halves(json.dumps(completion.raw, ensure_ascii=False)))
+        raw = parse_stored_json(join_halves(json.dumps(completion.raw, ensure_ascii=False)))
         call = call_of(namespace.name, self.conversation, messages, replace(completion, raw=raw), at)
         Recorder(namespace, self.conversation).record(call)
         return namespace.query("pete/join-message", id=id_of(current.address), messages=answers_of(call))

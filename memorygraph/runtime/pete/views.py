@@ -255,7 +255,7 @@ def view(
     wishes = Wishes(frozenset(folded), find_unfolded(root, unfolded, folded))
     planner = ViewPlanner(root, budget, current or root.innermost(), wishes)
     room = planner.open_room(0)
-    if budget is None or planner.all_fits(budget):
+    if budget is None or planner.all_fits(budget, room):
         room.show_all()
     else:
         room = planner.fit(budget, room)
@@ -282,9 +282,10 @@ class ViewPlanner:
             room.open(path[path.index(self.root) :])
         return room
 
-    def all_fits(self, budget: Budget) -> bool:
-        """Whether the log fits, with only that folded which shall be."""
-        texts = list(self.root.texts(self.wishes.folded))
+    def all_fits(self, budget: Budget, smallest: Room) -> bool:
+        """Whether the log fits, with only that folded which shall be, and does not stand open."""
+        standing = {page.frame.address for page in smallest.pages.values()}
+        texts = list(self.root.texts(self.wishes.folded - standing))
         texts[0] = texts[0].lstrip(BLANKS)
         characters = sum(map(len, texts))
         if not budget.in_tokens:

@@ -14,9 +14,10 @@ from urllib.parse import unquote
 
 from memorygraph.context.rendering import render
 from memorygraph.errors import MemoryGraphError
+from memorygraph.json_text import parse_json
 from memorygraph.runtime.paths import inside, open_plain, require_plain, within
 from memorygraph.runtime.permissions import Permissions
-from memorygraph.runtime.tools.tool import MAX_BYTES, ImportedTool, ToolResult, parse_json
+from memorygraph.runtime.tools.tool import MAX_BYTES, ImportedTool, ToolResult
 from memorygraph.runtime.values import require_text
 
 MAX_ENTRIES = 10_000
@@ -54,8 +55,8 @@ class FileTool(ImportedTool):
         """The JSON value in a file."""
         result = self.read(path)
         try:
-            return ToolResult(parse_json(result.value), result.effects)
-        except (ValueError, RecursionError) as error:
+            return ToolResult(parse_json(result.value, strict=True), result.effects)
+        except ValueError as error:
             raise MemoryGraphError(f"`{path}` is no JSON: {error}") from None
 
     def write(self, path: Any, value: Any) -> ToolResult:

@@ -15,10 +15,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from memorygraph.errors import MemoryGraphError
+from memorygraph.limits import Cancelled, LimitExceeded, wait_for
+from memorygraph.llm.addresses import is_loopback
 from memorygraph.runtime.permissions import Address, Permissions
-from memorygraph.runtime.tools.http import is_loopback, require_base
+from memorygraph.runtime.tools.descendants import ending_descendants
+from memorygraph.runtime.tools.http import require_base
 from memorygraph.runtime.tools.shell import child_environment, command_words
-from memorygraph.runtime.tools.tool import ImportedTool, ToolMethod, ToolResult
+from memorygraph.runtime.tools.tool import ImportedTool, ToolFailure, ToolMethod, ToolResult
 
 if TYPE_CHECKING:
     import mcp
@@ -63,8 +66,10 @@ class McpTool(ImportedTool):
     def methods(self) -> Mapping[str, ToolMethod]:
         """The server's tools; the server is started or reached first, if it is not yet."""
         self.require_permission()
-        with self.name_failures(self.name):
+        try:
             tools = self.open_session().tools()
+        except (MemoryGraphError, OSError) as error:
+            raise ToolFailure(f"Tool {self.name} ({self.uri}) failed: {error}") from error
         return {tool.name: ToolMethod(tool.description or "", tool.input_schema) for tool in tools}
 
     def open_session(self) -> McpSession:
@@ -108,8 +113,11 @@ async def connect_pipes(words: list[str], folder: Path) -> AsyncIterator[Any]:
     from mcp import StdioServerParameters, stdio_client
 
     command, *arguments = words
-    server = StdioServerParameters(command=command, args=arguments, env=child_environment(), cwd=folder)
-    with tempfile.TemporaryFile("w+", errors="replace") as log:
+    with (
+        tempfile.TemporaryFile("w+", errors="replace") as log,
+        ending_descendants(child_environment()) as environment,
+    ):
+        server = StdioServerParameters(command=command, args=arguments, env=environment, cwd=folder)
         try:
             async with stdio_client(server, errlog=log) as streams:
                 yield streams
@@ -135,7 +143,7 @@ class McpSession:
         self._task = self._portal.start_task_soon(self.serve, transport)
         atexit.register(self.close)
         try:
-            self._client = self._ready.result(SECONDS)
+            self._client = wait_for(self._ready, SECONDS)
         except TimeoutError:
             self.close()
             raise MemoryGraphError(f"the server was not ready within {SECONDS:g} seconds") from None
@@ -157,11 +165,23 @@ class McpSession:
 
     def call(self, method: str, arguments: dict[str, Any]) -> CallToolResult:
         """Call one of the server's tools."""
-        return self.ask(lambda: self._client.call_tool(method, arguments))
+        try:
+            return self.ask(lambda: self._client.call_tool(method, arguments))
+        except TimeoutError:
+            raise MemoryGraphError(f"it took longer than {SECONDS:g} seconds") from None
+        except (Cancelled, LimitExceeded):
+            raise
+        except Exception as error:  # the SDK names no root of its errors
+            raise MemoryGraphError(root_cause(error)) from error
 
     def tools(self) -> list[mcp_types.Tool]:
         """List the tools that the server has."""
-        return self.ask(self.list_pages)
+        try:
+            return self.ask(self.list_pages)
+        except (Cancelled, LimitExceeded):
+            raise
+        except Exception as error:  # the SDK names no root of its errors
+            raise MemoryGraphError(root_cause(error)) from error
 
     async def list_pages(self) -> list[mcp_types.Tool]:
         """List the tools, page by page."""
@@ -180,12 +200,7 @@ class McpSession:
             with anyio.fail_after(SECONDS):
                 return await question()
 
-        try:
-            return self._portal.call(wait)
-        except TimeoutError:
-            raise MemoryGraphError(f"it took longer than {SECONDS:g} seconds") from None
-        except Exception as error:  # the SDK names no root of its errors
-            raise MemoryGraphError(root_cause(error)) from error
+        return wait_for(self._portal.start_task_soon(wait))
 
     def close(self) -> None:
         """End the session, the server that it started, and the thread."""

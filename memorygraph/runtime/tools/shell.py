@@ -19,7 +19,9 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 from memorygraph.errors import MemoryGraphError
+from memorygraph.limits import require_running
 from memorygraph.runtime.permissions import Permissions
+from memorygraph.runtime.tools.descendants import ending_descendants
 from memorygraph.runtime.tools.tool import MAX_BYTES, ImportedTool, ToolResult
 from memorygraph.runtime.values import describe_type
 
@@ -43,7 +45,7 @@ class ShellTool(ImportedTool):
     """`run(…)` gives `{stdout, stderr, code}`, whatever the exit code is.
 
     A command that takes longer than 60 seconds or writes more than 10 MB is stopped and has failed. When the call
-    ends, so do the processes that it left behind.
+    ends, so do the processes that it left behind, also those that have left its session.
     """
 
     METHODS = ("run",)
@@ -59,20 +61,21 @@ class ShellTool(ImportedTool):
             raise MemoryGraphError("`run` takes a command")
         if len(words) == 1 and not self._command:
             words = ["/bin/sh", "-c", *words]
-        try:
-            process = subprocess.Popen(  # noqa: S603 - this is what the user has allowed
-                words,
-                cwd=self.folder,
-                env=child_environment(),
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                start_new_session=True,
-            )
-        except FileNotFoundError:
-            raise MemoryGraphError(f"there is no command `{words[0]}`") from None
-        with kill_group_after(process):
-            outputs = read_outputs(process)
+        with ending_descendants(child_environment()) as environment:
+            try:
+                process = subprocess.Popen(  # noqa: S603 - this is what the user has allowed
+                    words,
+                    cwd=self.folder,
+                    env=environment,
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE,
+                    start_new_session=True,
+                )
+            except FileNotFoundError:
+                raise MemoryGraphError(f"there is no command `{words[0]}`") from None
+            with kill_group_after(process):
+                outputs = read_outputs(process)
         stdout, stderr = (output.decode("utf-8", "replace") for output in outputs)
         code = process.returncode
         return ToolResult({"stdout": stdout, "stderr": stderr, "code": code}, {"exit_code": code})
@@ -132,6 +135,7 @@ def read_outputs(process: subprocess.Popen[bytes]) -> tuple[bytes, bytes]:
                     selector.unregister(key.fd)
                 if len(collected[key.fd]) > MAX_BYTES:
                     raise MemoryGraphError(f"it wrote more than {MAX_BYTES:,} bytes and was stopped")
+            require_running()
             if time.monotonic() > deadline:
                 raise MemoryGraphError(f"it took longer than {SECONDS:g} seconds and was stopped")
             # Its exit code is not taken yet: until then, its number stays its own.

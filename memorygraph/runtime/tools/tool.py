@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -73,12 +72,3 @@ class ImportedTool(Imported[ToolResult]):
 
     def close(self) -> None:
         """End what the tool has started; it can be called more than once."""
-
-
-def parse_json(text: str | bytes) -> Any:
-    """Parse JSON without the constants that Python adds to it, such as NaN."""
-
-    def refuse(constant: str) -> None:
-        raise ValueError(f"{constant} is no JSON number")
-
-    return json.loads(text, parse_constant=refuse)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from memorygraph import MemoryGraph, ModelError, RecordWarning
+from memorygraph import MemoryGraph, MemoryGraphError, ModelError, RecordWarning
 from memorygraph.graph.connection import Connection
 from memorygraph.library import NamedQuery, cypher_folder, read_blocks
 from memorygraph.scripted.replies import Failure
@@ -177,3 +177,42 @@ def test_nodes_of_another_namespace_are_not_joined(known: MemoryGraph) -> None:
     assert result.trace[-1]["data"]["context"]["items"][1]["origins"] == [f"neo4j://{other.namespace}/moon"]
     joined = "MATCH (:ContextItem {namespace: $namespace})-[:FROM]->(n) RETURN n.id AS id"
     assert known.query(joined) == []
+
+
+KEEPS = """
+import llm M from "openai://m"
+import memory Known from "neo4j://"
+main agent Keeper {
+  model M role "A helper" description "Keeps what it is told"
+  main func(input) {
+    BEFORE
+    told = generate({ input: "List what is new" }) { return { facts list[json] } }
+    for fact in told.facts < 9 { Known.add(RECORD) }
+    return told.facts.length
+  }
+}
+"""
+EMPTIES = json.dumps({"facts": [{"id": "agc", "data": ""}]})
+
+
+@pytest.mark.parametrize("record", ["fact", '{ id: fact.id data: "" }'])
+def test_a_model_cannot_update_a_node_that_the_run_has_not_read(
+    known: MemoryGraph, monkeypatch: pytest.MonkeyPatch, record: str
+) -> None:
+    program = KEEPS.replace("RECORD", record)
+    with ScriptedModel(EMPTIES) as model:
+        monkeypatch.setenv("OPENAI_BASE_URL", model.base_url)
+        with pytest.raises(MemoryGraphError, match="a model wrote the id `agc`"):
+            known.run(program.replace("BEFORE", 'use Known.recall("moon") < 2k'), {})
+        assert known.node("agc").data == "2,048 words of memory."
+        assert known.run(program.replace("BEFORE", 'use Known.recall("guidance") < 2k'), {}).value == 1
+    assert known.node("agc").data == ""
+
+
+def test_a_model_may_add_nodes_and_a_program_update_any(known: MemoryGraph, monkeypatch: pytest.MonkeyPatch) -> None:
+    added = json.dumps({"facts": [{"id": "new", "name": "New", "data": "1"}, {"id": "new", "data": "2"}]})
+    with ScriptedModel(added) as model:
+        monkeypatch.setenv("OPENAI_BASE_URL", model.base_url)
+        known.run(KEEPS.replace("RECORD", "fact").replace("BEFORE", ""), {})
+        known.run(KEEPS.replace("RECORD", '{ id: "agc" data: fact.data }').replace("BEFORE", ""), {})
+    assert (known.node("new").data, known.node("agc").data) == ("2", "2")

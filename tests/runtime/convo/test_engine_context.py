@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
@@ -175,6 +176,13 @@ def test_a_program_can_look_back(call: str, found: str) -> None:
     with scripted(["2", "3", "9"]) as model:
         execute_convo_graph(source, max_steps=3)
     assert sent(model)[2][-1]["content"] == found
+
+
+@pytest.mark.parametrize("name", ["getNodeInfo", "getNodeInput"])
+@pytest.mark.parametrize(("which", "number"), [(math.nan, "NaN"), (math.inf, "infinity"), (-math.inf, "infinity")])
+def test_what_is_no_number_of_a_visit_fails_the_run(name: str, which: float, number: str) -> None:
+    result = execute_convo_graph(f"> node a\n > user\n {{{{{name}(input)}}}}\n> nodeEnd\n> goto a", input=which)
+    assert (result.code, result.error) == ("error", f"cannot convert float {number} to integer")
 
 
 def test_a_transcript_goes_on_where_it_ends() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from memorygraph.errors import ModelError, ScriptError
@@ -10,7 +12,7 @@ from memorygraph.runtime.convo.controller import execute_convo_graph
 from memorygraph.runtime.permissions import Permissions
 from memorygraph.scripted.replies import Failure, Reply, ScriptedAnswer
 from tests.runtime.convo.model import scripted, tool
-from tests.runtime.convo.site import Site
+from tests.web_services import Site
 
 TOOL = """
 @to b
@@ -59,6 +61,16 @@ def test_arguments_become_what_the_function_takes() -> None:
         result = execute_convo_graph(TOOL)
     assert (result.value, [step.node for step in result.steps]) == (42, ["a", "b"])
     assert '"n": 21' in result.text
+
+
+def test_who_changes_the_data_of_a_result_does_not_change_the_result() -> None:
+    with scripted([tool("double", n=21)]):
+        result = execute_convo_graph(TOOL)
+    kept = json.dumps(result.as_dict())
+    [step, _] = result.as_dict()["steps"]
+    step["calls"][0]["messages"][0]["content"] = step["calls"][0]["options"]["tools"] = None
+    step["messages"][1]["arguments"]["n"] = 7
+    assert json.dumps(result.as_dict()) == kept
 
 
 def test_only_the_first_call_counts() -> None:

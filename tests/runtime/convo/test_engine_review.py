@@ -16,7 +16,7 @@ from memorygraph.runtime.convo.steps import ConvoGraphResult
 from memorygraph.runtime.permissions import Permissions
 from memorygraph.scripted.replies import Reply
 from tests.runtime.convo.model import scripted, sent, tool
-from tests.runtime.convo.site import Site
+from tests.web_services import Site
 
 FOLDER = Path(__file__).parent.parent.parent / "cases" / "convo" / "review"
 SOURCE = (FOLDER / "review.convo").read_text("utf-8")

@@ -18,6 +18,8 @@ import pytest
 from memorygraph import ConflictError, MemoryGraph, NotFoundError, ScriptError
 from memorygraph.graph.connection import Connection
 from memorygraph.library import NamedQuery, cypher_folder, read_blocks
+from memorygraph.messages.recorder import Recorder
+from memorygraph.runtime.convo.store import Journal
 from memorygraph.scripted.replies import Request
 from tests.conftest import EXAMPLES, empty_namespace
 from tests.runtime.convo.model import scripted, tool
@@ -200,6 +202,65 @@ def test_only_a_broken_run_of_the_same_program_is_gone_on_with(graph: MemoryGrap
             graph.run(REVIEW, language="convo", resume="nothing")
 
 
+def test_a_journal_that_was_torn_and_gone_on_with_is_read(graph: MemoryGraph, shop: Shop) -> None:
+    with scripted(POSITIVE) as model:
+        with pytest.raises(ScriptError, match="--allow-host"):
+            graph.run(local(shop), language="convo")
+        [kept] = graph.query(
+            "MATCH (r:Run {namespace: $namespace})-[:STEP]->(s:Step {node: 'reward'}) "
+            "RETURN r.id AS id, s.state AS state"
+        )
+        # A process was killed in the middle of a line, and so was the one that went on with the run.
+        path = Journal(kept["id"]).path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(kept["state"][:40])
+        journal = Journal(kept["id"])
+        for _ in range(2):
+            journal.append(kept["state"])
+        journal.close(remove=False)
+        assert [state["node"] for state in journal.read()] == ["reward", "reward"]
+        with path.open("a") as file:
+            file.write(kept["state"][:40])
+        result = graph.run(local(shop), language="convo", allow_hosts=[shop.host], resume=kept["id"])
+        assert (result.value, len(model.requests)) == ("Reward sent", 3)
+    assert len(shop.requests) == 1
+    assert not path.exists()
+
+
+DYING = """
+import os, signal, sys
+from memorygraph import MemoryGraph
+from memorygraph.runtime.runs import RunWriter
+
+with MemoryGraph.connect(namespace=sys.argv[1]) as graph:
+    RunWriter.put = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+    graph.run(sys.argv[3], language=sys.argv[2])
+"""
+ASKS = {
+    "convo": "> node a\n> user\nHi\n> nodeEnd\n> goto a",
+    "agentscript": (
+        'import llm M from "openai://m" main agent { model M role "r" description "d" '
+        'main func() { return generate({ input: "Hi" }) { return { said string } } } }'
+    ),
+}
+
+
+@pytest.mark.parametrize("language", ASKS)
+def test_a_call_is_kept_though_the_run_is_killed_before_it_is_written(
+    language: str, server: tuple[str, tuple[str, str] | None], graph: MemoryGraph
+) -> None:
+    uri, auth = server
+    login = {"NEO4J_USERNAME": auth[0], "NEO4J_PASSWORD": auth[1]} if auth else {}
+    answer = '{"said": "Hello"}'
+    with scripted(answer):
+        command = [sys.executable, "-c", DYING, graph.namespace, language, ASKS[language]]
+        killed = subprocess.run(command, env={**os.environ, "NEO4J_URI": uri, **login}, check=False)
+        assert killed.returncode == -signal.SIGKILL
+    assert Recorder(graph.scope, "any").flush() == 1
+    [conversation] = [found.name for found in graph.conversations() if found.name.startswith("run-")]
+    assert graph.messages(conversation)[-1]["content"] == answer
+
+
 def test_dropping_a_namespace_drops_its_graphs_and_steps(graph: MemoryGraph, shop: Shop) -> None:
     with scripted(POSITIVE):
         graph.run(local(shop), language="convo", allow_hosts=[shop.host])
@@ -223,6 +284,26 @@ def test_a_run_that_failed_keeps_the_step_and_goes_on_when_it_can(graph: MemoryG
         result = graph.run(local(shop), language="convo", allow_hosts=[shop.host], resume="last")
         assert (result.value, len(model.requests)) == ("Reward sent", 3)
     assert len(shop.requests) == 1
+
+
+def test_where_the_home_cannot_be_written_each_step_waits_until_it_is_stored(
+    graph: MemoryGraph, shop: Shop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # No folder can be made under a file: not even by root, whom a mode does not stop.
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("MEMORYGRAPH_HOME", str(tmp_path / "file" / "home"))
+    stored = "MATCH (s:Step {namespace: $namespace, completed: true}) RETURN count(s) AS steps"
+    counts = []
+
+    def listen(*_: Any) -> None:
+        counts.append(graph.query(stored)[0]["steps"])
+
+    with scripted(POSITIVE) as model:
+        with pytest.raises(ScriptError, match="--allow-host"):
+            graph.run(local(shop), language="convo", listener=listen)
+        assert counts == [1, 2]
+        result = graph.run(local(shop), language="convo", allow_hosts=[shop.host], resume="last")
+        assert (result.value, len(model.requests)) == ("Reward sent", 3)
 
 
 FORK = """

@@ -262,16 +262,40 @@ class TestJsonLines:
 
     def test_a_torn_line_of_any_length_is_repaired(self, memory: ImportedMemory, path: Path) -> None:
         call(memory, "add", FACTS[0])
-        with path.open("ab") as stream:
-            stream.write(b'{"id": "' + b"x" * 300_000)
+        call(memory, "add", {"text": "x" * 300_000})
+        path.write_bytes(path.read_bytes()[:-10])
         call(memory, "add", FACTS[1])
         assert texts(memory) == [FACTS[1]["text"], FACTS[0]["text"]]
 
     def test_a_file_that_is_all_torn(self, memory: ImportedMemory, path: Path) -> None:
-        path.write_bytes(b'{"id": "x')
+        call(memory, "add", FACTS[1])
+        path.write_bytes(path.read_bytes()[:-10])
         assert call(memory, "query") == []
         call(memory, "add", FACTS[0])
         assert texts(memory) == [FACTS[0]["text"]]
+
+    @pytest.mark.parametrize(
+        "foreign",
+        [
+            '{"name": "Ada"}', '{"id": 1, "record": {}}', '{"id": "1", "text": "unfini', "no JSON", "{", "[",
+            "[" * 10_000, '{"id":"0123456789abcdef0123456789abcdef","name":"unfini',
+            '{"id":"0123456789abcdef0123456789abcdef"',
+            '{"id":"0123456789abcdef0123456789abcdef","created_at":"2026","name":"whole"}', "\xff", "text\r", "\x00",
+        ],
+    )  # fmt: skip
+    @pytest.mark.parametrize("before", ["", '{"foreign": true}\n', "\n"])
+    def test_a_last_line_of_somebody_else_is_never_shortened(
+        self, before: str, foreign: str, memory: ImportedMemory, path: Path
+    ) -> None:
+        given = (before + foreign).encode("latin-1")
+        path.write_bytes(given)
+        for fact in FACTS:
+            call(memory, "add", fact)
+        lines = path.read_bytes().removeprefix(given).split(b"\n")
+        assert path.read_bytes().startswith(given + b"\n")
+        assert [json.loads(line)["record"] for line in lines[1:-1]] == FACTS
+        with pytest.raises(MemoryFailure, match="of the file is no record"):
+            call(memory, "query")
 
     @pytest.mark.parametrize("line", ["{", "[]", '{"record": {}}', "\xff", '"text"', "[" * 10_000])
     def test_a_broken_line_in_the_middle_is_said_with_its_number(

@@ -59,6 +59,13 @@ RETURN labels(node) AS labels, properties(node) AS properties,
                         + coalesce(toString(other.id), '') AS shown ORDER BY shown } AS edges
 ORDER BY properties.id
 """
+_ALL = """
+MATCH (element {namespace: $namespace}) WHERE element:Node OR element:Entry
+RETURN element.id AS id, properties(element) AS value
+UNION ALL
+MATCH (from_node)-[edge:EDGE {namespace: $namespace}]->(to_node)
+RETURN edge.id AS id, edge {.*, from_node: from_node.id, to_node: to_node.id} AS value
+"""
 TABLES = ("facts", "said", "nodes", "contexts", "entries", "bindings", "fields")
 """The sections of a case that `lines` shows."""
 
@@ -83,3 +90,8 @@ def _entry(row: dict[str, Any]) -> str:
 def elements(graph: MemoryGraph) -> str:
     """All that is stored, but for the records of the loads."""
     return "\n".join(json.dumps(row, default=str, sort_keys=True) for row in graph.query(_ELEMENTS))
+
+
+def all_elements(graph: MemoryGraph) -> dict[str, str]:
+    """The nodes, the edges and the statements of contexts, by their ids."""
+    return {row["id"]: json.dumps(row["value"], default=str, sort_keys=True) for row in graph.query(_ALL)}

@@ -310,6 +310,17 @@ def test_views_by_wish_are_logs(root: Frame, budget: Budget, data: st.DataObject
     assert not [found for found in all_frames if found in path and found in shown.folded]
 
 
+def test_a_context_that_stands_open_takes_its_room_though_it_shall_be_folded() -> None:
+    main = frame(None, 1, "context main(&a) {", tail="\n}")
+    entry(main, "fact", "\n&travis doesn't like &heat.")
+    entry(main, "fact", "\n&travis doesn't like &heat.")
+    cool = frame(main, 2, "\ncontext cool() {", tail="\n}")
+    entry(cool, "comment", "\n// It is hot.")
+    smallest = view(main, Budget.parse("1"), current=cool).size
+    for limit in range(smallest, len(main.text)):
+        assert view(main, Budget.parse(str(limit)), current=cool, folded=[1, 2]).fits
+
+
 @thorough
 @given(logs(), st.data())
 def test_folding_and_unfolding_give_the_same_bytes(root: Frame, data: st.DataObject) -> None:

@@ -137,6 +137,22 @@ def test_every_call_has_a_time_limit(tool: ImportedTool, monkeypatch: pytest.Mon
     assert tool.call("add", [{"a": 1, "b": 2}]).value == {"result": 3}
 
 
+def test_a_server_that_cannot_list_its_tools_fails_as_the_tool(
+    tool: ImportedTool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "add" in tool.methods()
+    monkeypatch.setattr(mcp, "SECONDS", 0)
+    with pytest.raises(ToolFailure, match=r"^Tool Server \(mcp://[^)]*\) failed: TimeoutError$"):
+        tool.methods()
+
+    def open_no_session(_: ImportedTool) -> Any:
+        raise OSError(24, "Too many open files")
+
+    monkeypatch.setattr(mcp.McpTool, "open_session", open_no_session)
+    with pytest.raises(ToolFailure, match=r"failed: \[Errno 24\] Too many open files$"):
+        tool.methods()
+
+
 def test_the_server_runs_in_the_script_folder_without_our_secrets(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

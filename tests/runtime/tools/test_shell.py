@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from memorygraph.runtime.permissions import Permissions
@@ -129,6 +130,21 @@ def test_what_a_command_leaves_in_the_background_ends_with_the_call(folder: Path
     assert value["stdout"] == "done\n"
     assert time.monotonic() - started < 10
     assert [has_ended(int(pid)) for pid in (folder / "pid").read_text().split()] == [True, True]
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("start", ["setsid sleep 100 &", "(setsid sh -c 'setsid sleep 100 & sleep 100' &)"])
+def test_what_leaves_the_session_of_a_command_ends_with_the_call(start: str, folder: Path) -> None:
+    run("sh://", folder, f"{start} sleep 0.3")
+    left = [each for each in psutil.process_iter() if is_sleep_in(each, folder)]
+    assert all(has_ended(each.pid) for each in left)
+
+
+def is_sleep_in(process: psutil.Process, folder: Path) -> bool:
+    try:
+        return bool(process.name() == "sleep" and process.cwd() == str(folder))
+    except psutil.Error:
+        return False
 
 
 def test_an_exit_by_a_signal_is_told(folder: Path) -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 import re
+import time
 import warnings
 from typing import Any
 
 import regex
 
+from memorygraph.limits import active_budget
 from memorygraph.runtime.convo.builtins.registry import builtin
 from memorygraph.runtime.convo.values import is_number, render_json, render_value
 from memorygraph.runtime.values import ValueProblem
@@ -59,15 +61,21 @@ def regex_match(text: Any, pattern: Any) -> bool:
             f"and a text of at most {MAX_SEARCHED_CHARACTERS:,}",
             "value-too-large",
         )
+    budget, started = active_budget(), time.monotonic()
+    left = budget.limits.max_search_seconds - budget.search_seconds
+    if left <= 0:
+        seconds = f"{budget.limits.max_search_seconds:g} seconds"
+        raise ValueProblem(f"the searches for patterns have taken the {seconds} of the run", "endless-pattern")
     try:
-        return compile_pattern(pattern).search(text, timeout=MAX_SEARCH_S) is not None
+        return compile_search(pattern).search(text, timeout=min(MAX_SEARCH_S, left)) is not None
     except TimeoutError:
-        raise ValueProblem(
-            f"the search for a pattern took more than {MAX_SEARCH_S:g} seconds", "endless-pattern"
-        ) from None
+        seconds = f"{min(MAX_SEARCH_S, left):g} seconds"
+        raise ValueProblem(f"the search for a pattern took more than {seconds}", "endless-pattern") from None
+    finally:
+        budget.search_seconds += time.monotonic() - started
 
 
-def compile_pattern(pattern: str) -> Any:
+def compile_search(pattern: str) -> Any:
     """Compile a pattern of Python's `re` for the package `regex`, whose searches take a time limit."""
     pattern = NAMED_GROUP.sub(lambda found: "(?P<" if found[0] == "(?<" else found[0], pattern)
     try:
