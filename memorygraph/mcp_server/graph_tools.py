@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field
 
 from memorygraph.errors import MemoryGraphError, NotFoundError
-from memorygraph.languages import Script, agentscript, parse
-from memorygraph.mcp_server.tools import DEFAULT_TOKENS, AnswerTokens, ToolAnswer, keep_fitting, provenance, tool
+from memorygraph.languages import parse
+from memorygraph.mcp_server.tools import DEFAULT_TOKENS, AnswerTokens, Tool, ToolAnswer, keep_fitting, provenance, tool
 
 if TYPE_CHECKING:
     from memorygraph.client import MemoryGraph
 
 MAX_PROGRAM = 1 << 20
 MAX_STEPS = 50
-_OWN_MEMORY = "neo4j://"
-
 
 ContextScriptText = Annotated[str, Field(max_length=MAX_PROGRAM, description="A ContextScript program")]
 Strict = Annotated[bool, Field(description="Hold it to the letter of the language's grammar")]
@@ -178,9 +180,10 @@ def show_thought(
     return ToolAnswer(str(graph.pete(name).render(budget=f"{max_tokens}t")))
 
 
-@tool("Run Program", writes=True, destructive=False, idempotent=False, open_world=True)
+@tool("Run Program", writes=True, destructive=False, idempotent=False, open_world=True, runs=True)
 def run_program(
     graph: MemoryGraph,
+    models: Sequence[str] | None = None,
     *,
     name: Annotated[str | None, Field(description="A stored program, as list_programs names it")] = None,
     program: Annotated[str | None, Field(max_length=MAX_PROGRAM, description="Or the source of one")] = None,
@@ -192,14 +195,15 @@ def run_program(
 ) -> ToolAnswer:
     """Run a stored program by its name, or the source of one, in AgentScript or as a Convo node graph.
 
-    Its record is kept. It may ask models and this memory, and nothing else: no tools, no files, no other hosts.
+    Its record is kept. It may ask the models of this server and this memory, and nothing else: no tools, no files, no
+    other hosts. It ends with the request: cancel that, and the program ends.
     """
     if (name is None) == (program is None):
         raise MemoryGraphError("give either the `name` of a stored program, or a `program`")
     script = parse(program, language) if program is not None else graph.program(str(name))
-    refuse_other_places(script)
+    allowed = server_models() if models is None else models
     with tempfile.TemporaryDirectory() as folder:
-        result = graph.run(script, input, folder=folder, max_steps=max_steps)
+        result = graph.run(script, input, folder=folder, max_steps=max_steps, allow_models=allowed, own_memory=True)
     steps = {"steps": len(result.steps), "conversation": result.conversation, "run": result.run}
     return ToolAnswer.of({"value": result.value, **steps})
 
@@ -210,12 +214,12 @@ def list_programs(graph: MemoryGraph, *, max_tokens: AnswerTokens = DEFAULT_TOKE
     return ToolAnswer.of(keep_fitting("programs", graph.programs(), max_tokens))
 
 
-def refuse_other_places(program: Script) -> None:
-    """Refuse a program of a client that names another namespace, a file as a memory, or the host of a model."""
-    for each in program.statements:
-        if not isinstance(each, agentscript.Import):
-            continue
-        if each.kind == "memory" and each.uri != _OWN_MEMORY:
-            raise MemoryGraphError(f"here the memory `{each.name}` can only be at `{_OWN_MEMORY}`, your own namespace")
-        if each.kind == "llm" and each.uri.startswith("ollama:"):
-            raise MemoryGraphError(f"here the model `{each.name}` cannot be at a host that the program names")
+def server_models(given: Iterable[str] = ()) -> tuple[str, ...]:
+    """The models that clients may ask: those that the server is given, or else that of MEMORYGRAPH_MODEL."""
+    return tuple(given) or tuple(filter(None, [os.environ.get("MEMORYGRAPH_MODEL")]))
+
+
+def with_models(run: Tool, models: Sequence[str]) -> Tool:
+    """Make the tool that runs programs ask these models only, and tell clients so."""
+    told = f"Its models: {', '.join(models)}." if models else "This server has no models."
+    return replace(run, run=partial(run.run, models=models), description=f"{run.description} {told}")

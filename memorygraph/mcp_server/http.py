@@ -8,19 +8,18 @@ so for a loopback address only. A token is compared by its hash, and goes nowher
 from __future__ import annotations
 
 import hashlib
-import ipaddress
-import json
 import socket
 import sys
-from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from mcp.server.auth.middleware.auth_context import AuthContextMiddleware
-from mcp.server.auth.middleware.bearer_auth import BearerAuthBackend, RequireAuthMiddleware
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser, BearerAuthBackend, RequireAuthMiddleware
 from mcp.server.auth.provider import AccessToken
-from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, StreamableHTTPSessionManager
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecurityMiddleware, TransportSecuritySettings
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
@@ -28,7 +27,11 @@ from starlette.middleware.authentication import AuthenticationMiddleware
 from starlette.requests import Request
 from starlette.routing import Route
 
+from memorygraph.ending import begin_end
 from memorygraph.errors import MemoryGraphError, NotFoundError
+from memorygraph.home import refuse_exposed
+from memorygraph.hosts import is_local_only
+from memorygraph.json_text import parse_json
 from memorygraph.mcp_server.server import build_server, log_to_stderr
 from memorygraph.mcp_server.tools import TOOLS, Tool
 
@@ -39,12 +42,16 @@ if TYPE_CHECKING:
 
 PATH = "/mcp"
 MAX_BODY_BYTES = 4 << 20
+MAX_SESSIONS = 1000  # of a server without tokens
+MAX_SESSIONS_OF_ONE_TOKEN = 200
+GRACEFUL_S = 2  # for requests in work when the server is told to end
 LOOPBACK_NAMES = ("127.0.0.1", "localhost", "[::1]")
 
 
 def read_tokens(path: str | Path) -> dict[str, str]:
     """The namespace of each token in a file, which has lines of both, or is a JSON object of them."""
     try:
+        refuse_exposed(Path(path))
         text = Path(path).read_text("utf-8")
     except FileNotFoundError:
         raise NotFoundError(f"no such file: {path}") from None
@@ -53,7 +60,7 @@ def read_tokens(path: str | Path) -> dict[str, str]:
     pairs: list[tuple[str, ...]]
     if text.lstrip().startswith("{"):
         try:
-            pairs = list(json.loads(text).items())
+            pairs = list(parse_json(text).items())
         except ValueError as error:
             raise MemoryGraphError(f"{path} is not valid JSON: {error}") from None
         if not all(isinstance(token, str) and token for _, token in pairs):
@@ -78,14 +85,46 @@ class TokenVerifier:
         self._namespaces = {hash_token(token): namespace for token, namespace in tokens.items()}
 
     async def verify_token(self, token: str) -> AccessToken | None:
-        """Who a token stands for: its namespace is all that is passed on."""
+        """Who a token stands for: its namespace, and by its hash which token it is."""
         namespace = self._namespaces.get(hash_token(token))
-        return AccessToken(token="", client_id=namespace, scopes=[]) if namespace is not None else None
+        return AccessToken(token=token_id(token), client_id=namespace, scopes=[]) if namespace is not None else None
 
 
 def hash_token(token: str) -> bytes:
     """The hash that a token is compared by."""
     return hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()
+
+
+def token_id(token: str) -> str:
+    """The name under which the calls and sessions of a token are counted; the token cannot be found from it."""
+    return hash_token(token).hex()
+
+
+class _SessionsOfEach:
+    """Leads each request to the sessions of its token, so that no token uses up the sessions of another one."""
+
+    def __init__(self, managers: Mapping[str, StreamableHTTPSessionManager]) -> None:
+        self._managers = managers
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        user = scope.get("user")
+        client = user.access_token.token if isinstance(user, AuthenticatedUser) else ""
+        await self._managers[client].handle_request(scope, receive, send)
+
+
+def served_by(
+    managers: Iterable[StreamableHTTPSessionManager],
+) -> Callable[[Starlette], AbstractAsyncContextManager[None]]:
+    """The lifespan of an application: that of all its managers of sessions."""
+
+    @asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        async with AsyncExitStack() as stack:
+            for manager in managers:
+                await stack.enter_async_context(manager.run())
+            yield
+
+    return lifespan
 
 
 class _HostGuard:
@@ -102,20 +141,6 @@ class _HostGuard:
                 await refusal(scope, receive, send)
                 return
         await self._app(scope, receive, send)
-
-
-def is_local_only(host: str) -> bool:
-    """Whether only this machine can reach a host.
-
-    >>> is_local_only("localhost"), is_local_only("::1"), is_local_only("0.0.0.0"), is_local_only("example.org")
-    (True, True, False, False)
-    """
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return False
 
 
 def allowed_from(host: str, port: int, hosts: Iterable[str] = ()) -> TransportSecuritySettings:
@@ -155,19 +180,27 @@ def build_app(
             f"at {host} others can reach the server: give it tokens (--token NAMESPACE=TOKEN or --tokens FILE), or "
             "serve at 127.0.0.1"
         )
+    sizes = {token_id(token): MAX_SESSIONS_OF_ONE_TOKEN for token in tokens} if tokens else {"": MAX_SESSIONS}
     graphs = {name: type(graph)(graph.connection, name) for name in set(tokens.values())} if tokens else None
-    manager = StreamableHTTPSessionManager(
-        build_server(graph, graphs, tools),
-        security_settings=allowed_from(host, port, allowed_hosts),
-        max_request_body_size=MAX_BODY_BYTES,
-    )
-    served: Any = StreamableHTTPASGIApp(manager)
+    server = build_server(graph, graphs, tools)
+    managers = {
+        client: StreamableHTTPSessionManager(
+            server,
+            security_settings=allowed_from(host, port, allowed_hosts),
+            max_request_body_size=MAX_BODY_BYTES,
+            max_sessions=size,
+        )
+        for client, size in sizes.items()
+    }
+    served: Any = _SessionsOfEach(managers)
     middleware = [Middleware(_HostGuard, settings=allowed_from(host, port, allowed_hosts))]
     if tokens:
         served = RequireAuthMiddleware(served, required_scopes=[])
         backend = BearerAuthBackend(TokenVerifier(tokens))
         middleware += [Middleware(AuthenticationMiddleware, backend=backend), Middleware(AuthContextMiddleware)]
-    return Starlette(routes=[Route(PATH, endpoint=served)], middleware=middleware, lifespan=lambda _: manager.run())
+    return Starlette(
+        routes=[Route(PATH, endpoint=served)], middleware=middleware, lifespan=served_by(managers.values())
+    )
 
 
 def serve_http(
@@ -182,6 +215,8 @@ def serve_http(
     """Serve any number of clients over HTTP, until the process is told to end. The options are those of `build_app`."""
     import uvicorn
 
+    from memorygraph.mcp_server.connections import BACKLOG, ConnectionLimits, bounded_connections
+
     log_to_stderr()
     try:
         listener = socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
@@ -194,7 +229,20 @@ def serve_http(
         sys.stderr.write(f"serving at http://{shown}:{port}{PATH}\n")
         sys.stderr.flush()
         config = uvicorn.Config(
-            app, log_config=None, access_log=False, server_header=False, timeout_graceful_shutdown=5
+            app,
+            http=bounded_connections(ConnectionLimits.of_process()),
+            ws="none",
+            backlog=BACKLOG,
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            timeout_graceful_shutdown=GRACEFUL_S,
         )
+
+        class Server(uvicorn.Server):
+            def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+                begin_end(sig)
+                super().handle_exit(sig, frame)
+
         with suppress(KeyboardInterrupt):  # it is how a person ends it
-            uvicorn.Server(config).run(sockets=[listener])
+            Server(config).run(sockets=[listener])

@@ -19,8 +19,9 @@ from mcp_types import Tool as Described
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from memorygraph.context.tokens import count_tokens
-from memorygraph.errors import MemoryGraphError
+from memorygraph.errors import MemoryGraphError, ModelError
 from memorygraph.graph.loads import Provenance
+from memorygraph.json_text import MAX_JSON_DEPTH, nests_deeper
 from memorygraph.memory.pages import MIN_TOKENS, as_json
 from memorygraph.memory.transfer import explain_validation_error
 
@@ -79,6 +80,7 @@ class Tool:
     destructive: bool = False
     idempotent: bool = True
     open_world: bool = False
+    runs: bool = False  # a program, which takes one of the few places for those
 
     @cached_property
     def described(self) -> Described:
@@ -100,13 +102,15 @@ class Tool:
 
     def call(self, graph: MemoryGraph, arguments: dict[str, Any]) -> CallToolResult:
         """Run the tool; whatever goes wrong is an answer too."""
+        if nests_deeper(arguments):
+            return failure(f"the arguments nest more than {MAX_JSON_DEPTH} levels deep; send them flatter")
         try:
             given = self.arguments.model_validate(arguments)
             answer = self.run(graph, **{name: getattr(given, name) for name in self.arguments.model_fields})
         except ValidationError as error:
             return failure(f"the arguments do not fit: {explain_validation_error(error)}")
         except MemoryGraphError as error:
-            return failure(str(error))
+            return failure(explain_to_client(error))
         except Exception as error:
             logger.exception("the tool %s failed", self.name)
             return failure(f"an error of memorygraph itself, which its log explains: {type(error).__name__}")
@@ -126,7 +130,7 @@ def tool(
     """Make a tool of a function: its name is that of the tool, and its docstring is what clients read.
 
     Its parameters after the graph are the tool's arguments, besides those of `base`. `hints` are the fields `writes`,
-    `destructive`, `idempotent` and `open_world` of a tool.
+    `destructive`, `idempotent`, `open_world` and `runs` of a tool.
     """
 
     def register(run: Callable[..., ToolAnswer]) -> Tool:
@@ -148,6 +152,15 @@ def tool(
 def provenance() -> Provenance:
     """Who asks for what a tool writes."""
     return Provenance(by=CALLER.get())
+
+
+def explain_to_client(error: MemoryGraphError) -> str:
+    """Say what went wrong, without what a model's endpoint said of it: that is for the server's log."""
+    if not isinstance(error, ModelError):
+        return str(error)
+    if error.brief != str(error):
+        logger.warning("%s", error)
+    return error.brief
 
 
 def failure(message: str) -> CallToolResult:

@@ -57,10 +57,12 @@ def over_stdio(server: Server, namespace: str, **options: Any) -> AbstractAsyncC
 
 
 @asynccontextmanager
-async def started_in(environment: dict[str, str], namespace: str, **options: Any) -> AsyncIterator[mcp.Client]:
-    """A client of a server of its own, which is started in an environment."""
+async def started_in(
+    environment: dict[str, str], namespace: str, *given: str, **options: Any
+) -> AsyncIterator[mcp.Client]:
+    """A client of a server of its own, which is started in an environment, with these arguments of `serve`."""
     command, *arguments = stdio_command(namespace)
-    parameters = StdioServerParameters(command=command, args=arguments, env=environment)
+    parameters = StdioServerParameters(command=command, args=[*arguments, *given], env=environment)
     async with mcp.Client(stdio_client(parameters), **options) as client:
         yield client
 
@@ -114,17 +116,17 @@ class Session:
 
     def call(self, tool: str, arguments: dict[str, Any]) -> Any:
         """The result of a call, whether it failed or not."""
-
-        async def work() -> Any:
-            return await self._client.call_tool(tool, arguments)
-
-        return self._portal.call(work)
+        return self.ask(lambda client: client.call_tool(tool, arguments))
 
     def tools(self) -> list[Any]:
         """The tools of the server."""
+        return list(self.ask(lambda client: client.list_tools()).tools)
 
-        async def work() -> list[Any]:
-            return list((await self._client.list_tools()).tools)
+    def ask(self, request: Callable[[mcp.Client], Awaitable[Result]]) -> Result:
+        """The answer to any request of the client's."""
+
+        async def work() -> Result:
+            return await request(self._client)
 
         return self._portal.call(work)
 

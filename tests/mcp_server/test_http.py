@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -145,6 +147,7 @@ def test_a_server_offers_the_tools_that_it_is_told_to(graph: MemoryGraph) -> Non
 
 def test_a_file_of_tokens_has_a_namespace_and_its_token_on_each_line(tmp_path: Path) -> None:
     path = tmp_path / "tokens"
+    path.touch(mode=0o600)
     path.write_text("# who may come in\nmy team  abc\n\nother def\n")
     assert read_tokens(path) == {"abc": "my team", "def": "other"}
     path.write_text('{"team": "abc"}')
@@ -154,9 +157,31 @@ def test_a_file_of_tokens_has_a_namespace_and_its_token_on_each_line(tmp_path: P
 @pytest.mark.parametrize("text", ["", "one", "a t\nb t", "{", '{"a": 1}', "[]x"])
 def test_a_file_that_is_none_is_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "tokens"
+    path.touch(mode=0o600)
     path.write_text(text)
     with pytest.raises(MemoryGraphError):
         read_tokens(path)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="rights are kept otherwise there")
+def test_a_file_of_tokens_that_others_can_read_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "tokens"
+    path.write_text("team abc")
+    for mode in (0o644, 0o640, 0o604, 0o620):
+        path.chmod(mode)
+        with pytest.raises(MemoryGraphError, match="chmod 600"):
+            read_tokens(path)
+    path.chmod(0o400)
+    assert read_tokens(path) == {"abc": "team"}
+
+
+@pytest.mark.skipif(sys.platform == "win32" or os.geteuid() != 0, reason="needs the right to give a file away")
+def test_the_rights_of_a_file_of_tokens_that_a_container_is_given_are_not_its_own(tmp_path: Path) -> None:
+    path = tmp_path / "tokens"
+    path.write_text("team abc")
+    path.chmod(0o444)
+    os.chown(path, 12345, 12345)
+    assert read_tokens(path) == {"abc": "team"}
 
 
 def test_a_wrong_token_is_an_error_of_the_client(closed_door: HttpServer) -> None:

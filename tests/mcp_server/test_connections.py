@@ -1,0 +1,166 @@
+"""Connections and sessions over HTTP: one address or one token uses up nothing that others need."""
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from threading import Event, Thread
+from typing import TYPE_CHECKING, Any
+
+import httpx2
+import pytest
+import uvicorn
+
+from memorygraph.mcp_server import connections
+from memorygraph.mcp_server.connections import ConnectionLimits, bounded_connections
+from memorygraph.mcp_server.http import MAX_SESSIONS_OF_ONE_TOKEN
+from tests.mcp_server.clients import HttpServer, Server, environment_of, http_command
+from tests.mcp_server.test_http import _ACCEPT, _INITIALIZE
+
+if TYPE_CHECKING:
+    from starlette.types import Receive, Scope, Send
+
+FILES = 256  # that the server may open
+STRANGER = "127.0.0.2"  # another address of this machine
+
+
+@pytest.fixture(scope="module")
+def narrow(server: Server) -> Iterator[HttpServer]:
+    """A server that may open few files, with the tokens `first-token`, `second-token` and `third-token`."""
+    command = http_command("nothing", *(f"{token}={token}" for token in ("first-token", "second-token", "third-token")))
+    limited = ["/bin/sh", "-c", f'ulimit -n {FILES}; exec "$@"', "sh", *command]
+    with subprocess.Popen(limited, env=environment_of(server), stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        line = process.stderr.readline()
+        assert line.startswith("serving at "), line + process.stderr.read()
+        yield HttpServer(line.removeprefix("serving at ").strip(), process.pid)
+        process.kill()
+
+
+def post(server: HttpServer, token: str, body: Any = _INITIALIZE, source: str = "127.0.0.1") -> httpx2.Response:
+    transport = httpx2.HTTPTransport(local_address=source, verify=False)  # no certificates are read for it
+    headers = {"Content-Type": "application/json", "Authorization": f"Bearer {token}", **_ACCEPT}
+    with httpx2.Client(timeout=30, trust_env=False, transport=transport) as client:
+        return client.post(server.url, content=json.dumps(body).encode(), headers=headers)
+
+
+def connect(server: HttpServer, source: str = STRANGER) -> socket.socket:
+    host, _, port = server.authority.rpartition(":")
+    return socket.create_connection((host, int(port)), timeout=30, source_address=(source, 0))
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [b"", b"POST /mcp HTTP/1.1\r\nHost: x", b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 1000\r\n\r\n{"],
+    ids=["nothing", "half a header", "half a body"],
+)
+@pytest.mark.parametrize("source", [STRANGER, "127.0.0.1"], ids=["another address", "the same address"])
+def test_half_open_connections_stop_nobody(narrow: HttpServer, sent: bytes, source: str) -> None:
+    with ExitStack() as stack:
+        for _ in range(FILES + 50):
+            opened = stack.enter_context(connect(narrow, source))
+            opened.sendall(sent)
+        for token in ("first-token", "second-token"):
+            assert post(narrow, token).status_code == 200
+        assert post(narrow, "first-token", source=STRANGER).status_code == 200
+
+
+def test_the_sessions_of_one_token_stop_no_other(narrow: HttpServer) -> None:
+    statuses = [post(narrow, "third-token").status_code for _ in range(MAX_SESSIONS_OF_ONE_TOKEN + 1)]
+    assert statuses[-1] == 503
+    assert post(narrow, "second-token").status_code == 200
+
+
+def test_headers_have_a_time_limit(narrow: HttpServer) -> None:
+    started = time.monotonic()
+    with connect(narrow) as nothing, connect(narrow) as half:
+        half.sendall(b"POST /mcp HTTP/1.1\r\nHost: x")
+        for opened in (nothing, half):
+            opened.settimeout(connections.HEADER_S + 30)
+            assert received(opened) == b""
+            assert time.monotonic() - started >= connections.HEADER_S - 1
+
+
+class LongAnswer:
+    """An application that answers with more than the buffers between a server and a client hold."""
+
+    PART = bytes(1 << 20)
+    PARTS = 64
+
+    def __init__(self) -> None:
+        self.ended = Event()
+
+    async def __call__(self, _scope: Scope, receive: Receive, send: Send) -> None:
+        while (await receive()).get("more_body"):
+            pass
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        for _ in range(self.PARTS):
+            await send({"type": "http.response.body", "body": self.PART, "more_body": True})
+        await send({"type": "http.response.body", "body": b""})
+        self.ended.set()
+
+
+@contextmanager
+def answering(app: LongAnswer) -> Iterator[socket.socket]:
+    """A connection to a server of this application, whose connections have limits."""
+    http = bounded_connections(ConnectionLimits(10, 10))
+    server = uvicorn.Server(
+        uvicorn.Config(app, http=http, lifespan="off", log_config=None, timeout_graceful_shutdown=1)
+    )
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = Thread(target=server.run, kwargs={"sockets": [listener]})
+        thread.start()
+        try:
+            with socket.create_connection(listener.getsockname(), timeout=60) as opened:
+                yield opened
+        finally:
+            server.should_exit = True
+            thread.join()
+
+
+def test_bodies_have_a_time_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "BODY_S", 0.2)
+    with answering(LongAnswer()) as opened:
+        opened.sendall(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\nhalf a body")
+        assert received(opened) == b""
+
+
+def test_answers_that_are_not_read_have_a_time_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "WRITE_S", 0.2)
+    app = LongAnswer()
+    with answering(app) as opened:
+        opened.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert app.ended.wait(60)
+        size = 0
+        while part := received(opened):
+            size += len(part)
+    assert 0 < size < app.PARTS * len(app.PART)
+
+
+def test_an_answer_that_is_read_is_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "BODY_S", 0.2)
+    app = LongAnswer()
+    with answering(app) as opened:
+        opened.sendall(b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        size = 0
+        while part := received(opened):
+            size += len(part)
+    assert size > app.PARTS * len(app.PART)
+
+
+def received(opened: socket.socket) -> bytes:
+    try:
+        return opened.recv(1 << 20)
+    except ConnectionResetError:
+        return b""
+
+
+def test_a_process_that_may_open_few_files_has_few_connections(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "getrlimit", lambda _: (1024, 4096))
+    assert ConnectionLimits.of_process() == ConnectionLimits(512, 128)
+    monkeypatch.setattr(connections, "getrlimit", lambda _: (-1, -1))
+    assert ConnectionLimits.of_process() == ConnectionLimits(2000, 500)
