@@ -154,17 +154,6 @@ MATCH ()-[edge:EDGE {namespace: $namespace, id: id}]->()
 USING INDEX SEEK edge:EDGE(namespace, id)
 RETURN collect(coalesce(edge.place, edge.arrival)) AS places;
 
-// name: find-entities
-// What goes with entities: they themselves, and the observations that are of them alone. Parameters: namespace, ids.
-UNWIND $ids AS id
-MATCH (entity:Node {namespace: $namespace, id: id})
-USING INDEX SEEK entity:Node(namespace, id)
-OPTIONAL MATCH (entity)-[:EDGE {verb: 'observed'}]->(observation:Node)
-WHERE (observation:Observation OR observation.name = '')
-  AND NOT EXISTS { MATCH (observation)-[:EDGE]-(other:Node) WHERE NOT other.id IN $ids }
-WITH collect(DISTINCT entity.id) AS entities, collect(DISTINCT observation.id) AS observations
-RETURN entities + observations AS nodes, [] AS edges, [] AS emptied;
-
 // name: find-observations
 // What goes with observations: they themselves, or, where something else is at them, the edges to them. What
 // ContextScript stored as data of an entity is to be emptied. Parameters: namespace, rows [{entity, texts}].
@@ -363,7 +352,7 @@ RETURN collect(id) AS ids;
 
 // name: ids-containing-parts
 // The same, where the words of the text lead to what may contain it. Parameters: namespace, text, parts (a Lucene query
-// made by memorygraph.memory.page_sources).
+// made by memorygraph.memory.pages).
 CALL db.index.fulltext.awaitEventuallyConsistentIndexRefresh()
 CALL db.index.fulltext.queryNodes('entity_text', $parts) YIELD node
 WITH node

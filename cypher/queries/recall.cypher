@@ -6,7 +6,7 @@
 // EDGE by the weight of the edge, from a node to the message that it was learnt from (SOURCE), and along NEXT to the
 // messages one and two places before and behind. Everything found on the way adds up, and only of what
 // comes out first is it asked what it is: sorted by the score alone, the rest is never read. Without a vector its two
-// lists are empty; `constant` and the weights are explained in memorygraph.memory.fusion. Of a message that was said in
+// lists are empty; `constant` and the weights are explained in memorygraph.memory.recall. Of a message that was said in
 // other conversations too, the first one is named. Parameters: namespace, message_terms, node_terms (Lucene queries
 // made by memorygraph.memory.words), vectors (none, or one), model, depth, constant, least, near, far, edge, learnt,
 // fan, kinds, conversation, limit.

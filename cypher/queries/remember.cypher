@@ -30,3 +30,25 @@ WITH DISTINCT edge
 RETURN edge.id AS id, startNode(edge).id AS from_node, endNode(edge).id AS to_node, edge.verb AS verb,
        edge.weight AS weight
 ORDER BY id;
+
+// name: lost-with
+// What the deletion of each of these nodes takes along: of that, the ids that were `recalled`, how many `others`, and the
+// id of one of these. Parameters: namespace, ids, recalled.
+CALL () {
+  RETURN null AS id, null AS node // include: contextscript/find-going
+}
+WITH id, collect(node) AS nodes
+CALL (nodes) {
+  UNWIND nodes AS node
+  MATCH (node)-[edge:EDGE]-()
+  RETURN collect(DISTINCT edge.id) AS edges, count(DISTINCT edge) AS edge_count
+}
+CALL (nodes) {
+  UNWIND nodes AS node
+  MATCH (node)-[:STATES]->(entry)
+  RETURN count(entry) AS entry_count
+}
+WITH id, [each IN [node IN nodes | node.id] + edges WHERE each <> id] AS lost,
+     size(nodes) - 1 + edge_count + entry_count AS size
+WITH id, size, [each IN lost WHERE each IN $recalled] AS recalled, [each IN lost WHERE NOT each IN $recalled] AS rest
+RETURN id, recalled, size - size(recalled) AS others, head(rest) AS example;

@@ -10,7 +10,7 @@ import click
 
 from memorygraph.cli import output
 from memorygraph.cli.settings import Settings, combine, report_from_graph
-from memorygraph.errors import MemoryGraphError
+from memorygraph.errors import MemoryGraphError, ScriptError
 from memorygraph.scripts import STANDARD_INPUT, read_script
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 HELP = """\
 Type a message; what the model remembers of it is shown below its answer.
   :recalled   what the memory held about your last message
+  :apply      do what was proposed below the last answer
   :help       this               :quit      the end, also Ctrl-D"""
 
 
@@ -102,7 +103,8 @@ asking_options = combine(
 def remember_command(ctx: click.Context, /, *, text: tuple[str, ...], **options: Any) -> None:
     """Let a model write down what TEXT says, and load that in one transaction.
 
-    TEXT may be - for standard input. The program is printed; `memorygraph undo` takes it back.
+    TEXT may be - for standard input. The program is printed; `memorygraph undo` takes it back. What the model may not
+    change, because it was not recalled for TEXT, is only proposed.
     """
     from memorygraph.memory.remember import NotWrittenError
 
@@ -125,19 +127,35 @@ def remember_command(ctx: click.Context, /, *, text: tuple[str, ...], **options:
     elif remembered.stored:
         output.print_text(remembered.program.strip())
         say_report(remembered.report)
-    else:
+    elif not remembered.proposed:
         output.say("nothing to remember")
+    if remembered.proposed and not output.wants_json():
+        say_proposal(
+            remembered.proposed,
+            f"save this as proposed.ctx, and run: memorygraph{namespace_option()} load proposed.ctx",
+        )
 
 
 def say_report(report: LoadReport) -> None:
     """Say on stderr what was changed, and how to take it back."""
     output.say_warnings(report)
-    settings: Settings = click.get_current_context().obj
-    namespace = f" -n {settings.namespace}" if settings.namespace else ""
     output.say(
         f"{output.counted(report.as_dict())}; revision {report.revision} of namespace {report.namespace}, "
-        f"undone by: memorygraph{namespace} undo {report.revision}"
+        f"undone by: memorygraph{namespace_option()} undo {report.revision}"
     )
+
+
+def say_proposal(proposed: str, how: str) -> None:
+    """Say on stderr what the model wanted to change and may not, and how the user does it."""
+    # It is never part of a command to paste: a text that was obeyed could break out of its quotes.
+    output.say(f"\nproposed by the model, and not done, since it was not recalled for this:\n{proposed.strip()}")
+    output.say(f"To do it, {how}")
+
+
+def namespace_option() -> str:
+    """The option that names the namespace in a command, as it was given."""
+    settings: Settings = click.get_current_context().obj
+    return f" -n {settings.namespace}" if settings.namespace else ""
 
 
 @click.command("chat")
@@ -155,20 +173,24 @@ def chat_command(graph: MemoryGraph, *, conversation: str, **options: Any) -> No
     output.say(f"conversation {conversation}; :help says how, :quit ends")
     turns: list[ChatTurn] = []
     try:
-        hold_conversation(talk, turns)
+        hold_conversation(graph, talk, turns)
     except KeyboardInterrupt:
         output.say("\nstopped")
     if output.wants_json():
         output.print_json([turn.as_dict() for turn in turns])
 
 
-def hold_conversation(talk: Chat, turns: list[ChatTurn]) -> None:
+def hold_conversation(graph: MemoryGraph, talk: Chat, turns: list[ChatTurn]) -> None:
     """Send each line to the model until the end of the input, or `:quit`."""
+    proposed = ""
     while (typed := read_line()) is not None:
         if typed == ":recalled":
             hits = turns[-1].recalled if turns else ()
             lines = [f"{hit.label} ({hit.source}, {hit.score:.2f}): {hit.content}" for hit in hits]
             output.say("\n".join(lines) or "nothing was recalled")
+        elif typed == ":apply":
+            apply_proposal(graph, proposed)
+            proposed = ""
         elif typed.startswith(":"):
             output.say(HELP if typed == ":help" else f"there is no command {typed}\n{HELP}")
         elif typed:
@@ -180,6 +202,20 @@ def hold_conversation(talk: Chat, turns: list[ChatTurn]) -> None:
                 output.say_error(error)
             else:
                 print_turn(turns[-1])
+                proposed = turns[-1].proposed
+
+
+def apply_proposal(graph: MemoryGraph, proposed: str) -> None:
+    """Load what the model proposed last."""
+    if not proposed:
+        output.say("nothing is proposed")
+        return
+    try:
+        report = graph.load(proposed)
+    except ScriptError as error:  # others may have changed the graph since
+        output.say_error(error)
+    else:
+        say_report(report)
 
 
 def read_line() -> str | None:
@@ -204,3 +240,5 @@ def print_turn(turn: ChatTurn) -> None:
         output.say("\nnothing was remembered: " + turn.failure)
         for problem in turn.problems:
             output.say(str(problem))
+    if turn.proposed:
+        say_proposal(turn.proposed, "type :apply")

@@ -1,13 +1,14 @@
-"""Values from the graph that remember their nodes, so that a prompt can name the origin of its text."""
+"""Values that remember where they come from: nodes of the graph, which a prompt names, or the answer of a model."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from memorygraph.context.rendering import MAX_PIECES
 from memorygraph.errors import MemoryGraphError
+from memorygraph.limits import spend_on_parts
 
 _LEAVES = (str, int, float, bool, type(None))
 
@@ -27,6 +28,12 @@ class StoredText(str):
         stored_text = super().__new__(cls, text)
         stored_text.origins = tuple(origins)
         return stored_text
+
+
+class GeneratedText(str):
+    """A text of a model's answer: what obeys a text of a stranger may have written it."""
+
+    __slots__ = ()
 
 
 class StoredObject(dict[str, Any]):
@@ -78,8 +85,8 @@ def origins_of(value: Any) -> tuple[str, ...]:
     return tuple(found)
 
 
-def copy_value(value: Any) -> Any:
-    """Copy a value deeply, with its origins; AgentScript's `.summary`.
+def copy_value(value: Any, text: Callable[[str], str] = lambda inner: inner) -> Any:
+    """Copy a value deeply, with its origins; AgentScript's `.summary`. `text` copies each text that is not a key.
 
     >>> original = [[1]]
     >>> copy = copy_value(original)
@@ -90,6 +97,8 @@ def copy_value(value: Any) -> Any:
     waiting: list[tuple[Any, Any]] = []  # an empty copy and its original; when that is done, None and its id
 
     def begin_copy(inner: Any) -> Any:
+        if isinstance(inner, str):
+            return text(inner)
         if isinstance(inner, _LEAVES):  # JSON has no NaN and no infinity
             return None if isinstance(inner, float) and not math.isfinite(inner) else inner
         waiting.append((empty_like(inner), inner))
@@ -108,6 +117,7 @@ def copy_value(value: Any) -> Any:
         inside.add(id(original))
         waiting.append((None, id(original)))
         pieces += len(original)
+        spend_on_parts(len(original))
         if pieces > MAX_PIECES:
             raise MemoryGraphError(f"a value is too large to be copied: it has more than {MAX_PIECES} parts")
         if isinstance(original, Mapping):

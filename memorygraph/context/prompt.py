@@ -14,6 +14,7 @@ from memorygraph.context.clipping import Clipped, clip
 from memorygraph.context.labels import CONTEXT, INSTRUCTION, SCHEMA, one_line
 from memorygraph.context.origins import origins_of
 from memorygraph.context.rendering import render
+from memorygraph.limits import spend
 
 
 @dataclass(frozen=True)
@@ -80,6 +81,7 @@ def build_items(sources: Iterable[ContextSource]) -> tuple[ContextItem, ...]:
     items = []
     for index, source in enumerate(sources):
         clipped = clip(source.value, source.budget)
+        spend(size=len(clipped.text))
         label, origins = one_line(source.label), origins_of(clipped.value)
         items.append(ContextItem(**vars(clipped), index=index, source=label, budget=source.budget, origins=origins))
     return tuple(items)

@@ -14,9 +14,12 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from memorygraph.errors import MemoryGraphError
+from memorygraph.limits import spend
 
 # A few values that hold each other many times can mean more text than any memory holds.
 MAX_PIECES = 10_000_000
+CHARACTERS_PER_WORK = 100  # that are written
+CHARACTERS_PER_COUNT = 10_000  # that are written between two looks at the limits of the run
 
 _INDEX = re.compile("0|[1-9][0-9]{0,9}")
 _MAX_INDEX = 2**32 - 2
@@ -152,6 +155,7 @@ def write_json(value: Any, line: str) -> str:
     if write is not None:
         return write(value)
     pieces: list[str] = []
+    uncounted = 0
     step = "  " if line else ""
     open_ids: set[int] = set()
     stack: list[tuple[Iterator[tuple[str, Any]], Any, str]] = []
@@ -172,10 +176,16 @@ def write_json(value: Any, line: str) -> str:
         for lead, inner in entries:
             pieces.append(lead)
             write = _LEAVES.get(type(inner)) or leaf_writer(inner)
+            uncounted += len(lead) + 2 + len(stack)
+            if write is not None:
+                pieces.append(write(inner))
+                uncounted += len(pieces[-1])
+            if uncounted > CHARACTERS_PER_COUNT:
+                spend(uncounted // CHARACTERS_PER_WORK, uncounted)
+                uncounted = 0
             if write is None:
                 open_value(inner)
                 break
-            pieces.append(write(inner))
         else:
             stack.pop()
             open_ids.remove(id(container))

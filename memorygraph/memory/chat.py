@@ -34,12 +34,11 @@ from memorygraph.memory.remember import (
     BUDGET,
     CONVERSATION,
     ProgramWriter,
-    ShownMemory,
     WrittenProgram,
     build_prompt,
     check_text,
-    show_memory,
 )
+from memorygraph.memory.shown import ShownMemory, show_memory
 from memorygraph.memory.vectors import Embedder
 from memorygraph.messages.graph import MessageGraph
 from memorygraph.messages.history import MessageEntry
@@ -56,7 +55,8 @@ class ChatTurn:
     """The answer of the model, and what it has remembered.
 
     `report` is None if nothing was loaded: there was nothing to remember, or `failure` says why. `problems` are those
-    of the last program, if it was wrong.
+    of the last program, if it was wrong. `proposed` is a program of the changes that the model wanted and may not make,
+    because they are of what was not recalled: nothing of it is done, until you load it.
     """
 
     answer: str
@@ -66,20 +66,23 @@ class ChatTurn:
     recalled: tuple[RecallHit, ...]
     attempts: int = 1
     failure: str = ""
+    proposed: str = ""
 
     @classmethod
     def of(cls, written: WrittenProgram, shown: ShownMemory) -> ChatTurn:
         """The turn of a program that was written."""
-        loaded = written.report if written.report and written.report.load_id else None
-        problems, failure = written.problems, ""
-        if written.problems:
+        load = written.load
+        loaded = load.report if load.report and load.report.load_id else None
+        problems, failure = load.problems, ""
+        if load.problems:
             tries = f"{written.attempts} attempt{'s' if written.attempts != 1 else ''}"
             failure = f"the model wrote no program that can be loaded, in {tries}"
             if written.error is not None:
                 failure += f", and could not be asked again: {written.error}"
-        elif written.former and loaded is None:
+        elif written.former and loaded is None and not load.proposed:
             problems, failure = written.former, "its program was wrong, and the model has given it up"
-        return cls(written.answer, written.program, loaded, problems, shown.hits, written.attempts, failure)
+        told = (problems, shown.hits, written.attempts, failure)
+        return cls(written.answer, load.program, loaded, *told, load.proposed)
 
     @property
     def words(self) -> str:
@@ -95,6 +98,7 @@ class ChatTurn:
             "answer": self.answer,
             "program": self.program,
             "report": self.report.as_dict() if self.report else None,
+            "proposed": self.proposed,
             "attempts": self.attempts,
             "failure": self.failure,
             "errors": [problem.as_dict() for problem in self.problems],
@@ -142,7 +146,11 @@ class Chat:
     @property
     def messages(self) -> MessageGraph:
         """The messages of the user and the model, as they are stored now."""
-        return MessageGraph(storage=Neo4jStorage(self._loader.namespace, self.conversation))
+        return MessageGraph(storage=self._storage)
+
+    @property
+    def _storage(self) -> Neo4jStorage:
+        return Neo4jStorage(self._loader.namespace, self.conversation)
 
     def say(self, text: str) -> ChatTurn:
         """Say something to the model; what it remembers of it is loaded in one transaction.
@@ -173,13 +181,23 @@ class Chat:
             of_calls = conversation.endswith(CALLS_SUFFIX) or conversation == CONVERSATION
             return hit.kind == "node" or not (hit.id in seen or hit.role == "system" or of_calls)
 
+        recent = [entry for entry in reversed(before[-MAX_RECENT_MESSAGES:]) if entry.message.is_assistant]
         written: dict[str, None] = {}
-        for entry in reversed(before[-MAX_RECENT_MESSAGES:]):
-            for block in blocks_of(entry.message.text) if entry.message.is_assistant else ():
+        for entry in recent:
+            for block in blocks_of(entry.message.text):
                 if block.language == LANGUAGE:
                     written.update(dict.fromkeys(mentioned(parse(block.text, LANGUAGE))))
+        # What a program only mentions, or a text forges, is shown too, but does not become the model's to change.
+        kept = self._storage.attachments([entry.id for entry in recent])
+        own = {id_ for each in kept for id_ in each.metadata.get("wrote", ())}
         return show_memory(
-            self._loader.namespace, text, self._budget, embedder=self._embedder, also=list(written), accept=accept
+            self._loader.namespace,
+            text,
+            self._budget,
+            embedder=self._embedder,
+            also=list(written),
+            own=own,
+            accept=accept,
         )
 
     def _keep(self, text: str, turn: ChatTurn, written: WrittenProgram, model: str) -> None:
@@ -190,6 +208,8 @@ class Chat:
             "call": written.reply.message,
             "revision": turn.report.revision if turn.report else None,
             "load": turn.report.load_id if turn.report else None,
+            "wrote": list(written.load.wrote),
+            "proposed": turn.proposed,
             "problems": [problem.as_dict() for problem in turn.problems],
         }
         said = {"role": "assistant", "content": turn.words, "metadata": metadata}

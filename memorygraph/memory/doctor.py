@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from importlib.util import find_spec
-from urllib.parse import urlsplit
 
 from memorygraph.errors import ModelError
+from memorygraph.llm.addresses import show_endpoint
 from memorygraph.llm.model import OPENAI_HOST, OpenAIModel
 from memorygraph.llm.uris import open_model
 from memorygraph.memory.local import LocalEmbedder
@@ -53,14 +53,12 @@ def examine_embedding() -> Sequence[Diagnosis]:
 
 def examine_choice(name: str, model: OpenAIModel, chosen: str | None, variable: str) -> Diagnosis:
     """Ask an endpoint for its models, and compare the chosen one with the list, which need not name all."""
-    url = urlsplit(model.base_url or f"https://{OPENAI_HOST}")
-    # The rest of the URL may hold a password.
-    place = f"{url.scheme}://{url.hostname}{f':{url.port}' if url.port else ''}"
+    place = show_endpoint(model.base_url or f"https://{OPENAI_HOST}")
     try:
         names = model.offered(ANSWER_S)
     except ModelError as error:
-        # What stands in parentheses is the endpoint's own text, which may repeat what it was sent.
-        return Diagnosis(name, ok=False, detail=f"{place}: {str(error).partition(' (')[0]}")
+        # The endpoint's own text may repeat what it was sent.
+        return Diagnosis(name, ok=False, detail=f"{place}: {error.brief}")
     listed = "does not list its models" if names is None else f"lists {len(names)} models"
     detail, step = f"{place} answers, and {listed}; {chosen or 'none'} is chosen", None
     if chosen is None:

@@ -29,6 +29,7 @@ from memorygraph.memory.values import (
 from memorygraph.memory.writes import (
     MAX_OF_A_WRITE,
     EntityWrite,
+    Found,
     Ids,
     MemoryRows,
     PlannedWrite,
@@ -271,10 +272,10 @@ class Entities:
     def delete(self, names: Sequence[str]) -> dict[str, int]:
         """Delete entities with their observations and relations; missing ones are ignored. Returns the counts."""
 
-        def rows(found: Ids) -> dict[str, list[Any]]:
-            return {"ids": [identifier for ids in found.values() for identifier in ids]}
+        def find(_transaction: NamespaceTransaction, found: Ids) -> Found:
+            return {"nodes": [identifier for ids in found.values() for identifier in ids]}
 
-        return self._writer.delete(names, "entities/find-entities", rows, len(names))
+        return self._writer.delete(names, find, len(names))
 
     def delete_observations(self, deletions: Sequence[ObservationDeletion]) -> dict[str, int]:
         """Delete observations by their texts; missing ones are ignored. Returns the counts."""
@@ -282,26 +283,28 @@ class Entities:
         for deletion in deletions:
             texts.setdefault(deletion.entity_name, {}).update(dict.fromkeys(deletion.observations))
 
-        def rows(found: Ids) -> dict[str, list[Any]]:
+        def find(transaction: NamespaceTransaction, found: Ids) -> Found:
             wanted = {name: list(texts[name]) for name in found if texts[name]}
-            return {"rows": [{"entity": id_, "texts": each} for name, each in wanted.items() for id_ in found[name]]}
+            rows = [{"entity": id_, "texts": each} for name, each in wanted.items() for id_ in found[name]]
+            [observations] = transaction.run("entities/find-observations", rows=rows)
+            return observations
 
-        return self._writer.delete(texts, "entities/find-observations", rows, len(deletions))
+        return self._writer.delete(texts, find, len(deletions))
 
     def delete_relations(self, relations: Sequence[Relation]) -> dict[str, int]:
         """Delete relations; missing ones are ignored. Returns the counts."""
         names = [name for relation in relations for name in (relation.source, relation.target)]
 
-        def rows(found: Ids) -> dict[str, list[Any]]:
-            return {
-                "rows": [
-                    {"sources": found[each.source], "targets": found[each.target], "verb": each.relation_type}
-                    for each in relations
-                    if each.source in found and each.target in found
-                ]
-            }
+        def find(transaction: NamespaceTransaction, found: Ids) -> Found:
+            rows = [
+                {"sources": found[each.source], "targets": found[each.target], "verb": each.relation_type}
+                for each in relations
+                if each.source in found and each.target in found
+            ]
+            [edges] = transaction.run("entities/find-relations", rows=rows)
+            return edges
 
-        return self._writer.delete(names, "entities/find-relations", rows, len(relations))
+        return self._writer.delete(names, find, len(relations))
 
     def read_graph(
         self, *, max_tokens: int | None = None, cursor: str | None = None, names_only: bool = False

@@ -11,7 +11,6 @@ as in the data set itself.
 
 from __future__ import annotations
 
-import json
 import re
 import uuid
 from collections import defaultdict
@@ -25,6 +24,7 @@ from typing import Any, NamedTuple
 from memorygraph.errors import MemoryGraphError
 from memorygraph.graph.connection import Connection
 from memorygraph.graph.namespace import Namespace, drop_namespace
+from memorygraph.json_text import parse_json
 from memorygraph.memory.recall import recall_hits
 from memorygraph.memory.vectors import Embedder, embed_missing
 from memorygraph.messages.graph import MessageGraph
@@ -172,7 +172,7 @@ def read_documents(files: Sequence[Path]) -> Iterator[dict[str, Any]]:
     """Read conversations one by one, and check their format."""
     for file in files:
         try:
-            document = json.loads(file.read_text("utf-8"))
+            document = parse_json(file.read_text("utf-8"))
             turns_of(document), facts_of(document), evidence_of(document)
         except (ValueError, KeyError, TypeError, AttributeError, OSError) as error:
             raise MemoryGraphError(f"`{file}` is not a conversation in the LoCoMo format: {error!r}") from error

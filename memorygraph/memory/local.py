@@ -6,7 +6,6 @@ The usual library for this is `sentence-transformers`; it brings torch along, a 
 
 from __future__ import annotations
 
-import json
 import math
 import mmap
 from collections.abc import Sequence
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from memorygraph.errors import ModelError
+from memorygraph.json_text import parse_json
 
 Floats: TypeAlias = Any  # arrays of numpy, which the type checker need not have
 
@@ -32,7 +32,10 @@ class LocalEmbedder:
             raise ModelError(f"`{folder}` is not the folder of a sentence model: it lacks {' and '.join(missing)}")
         self._folder = folder
         self.name = f"local:{folder.name}"
-        self._config: dict[str, Any] = json.loads((folder / "config.json").read_text("utf-8"))
+        try:
+            self._config: dict[str, Any] = dict(parse_json((folder / "config.json").read_text("utf-8")))
+        except (OSError, ValueError, TypeError) as error:
+            raise ModelError(f"`{folder / 'config.json'}` is not the configuration of a model: {error}") from error
         if self._config.get("model_type") != "bert" or self._config.get("hidden_act") != "gelu":
             raise ModelError(f"the model in `{folder}` is not of the kind that can be read here (BERT with gelu)")
 
@@ -141,7 +144,7 @@ def read_safetensors(file: Path) -> dict[str, Floats]:
             content = memoryview(mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ))
         # The file is 8 bytes of length, a header in JSON of that length, and the numbers.
         start = 8 + int.from_bytes(content[:8], "little")
-        header: dict[str, Any] = json.loads(bytes(content[8:start]))
+        header: dict[str, Any] = parse_json(bytes(content[8:start]))
         header.pop("__metadata__", None)
         return {
             name.removeprefix("bert."): np.frombuffer(

@@ -27,7 +27,8 @@ del(id="ada-knows-babbage");
 - A new node needs node_id, name and data; a new edge needs all five of its arguments.
 - Declaring an id again changes what it stands for: arguments that are given replace the old ones, others stay.
 - `from_node` and `to_node` are ids, never names, of nodes that are in the memory or stand earlier in the program.
-- `del` takes a node's edges along. Delete only what was shown to you and is no longer true.
+- `del` takes a node's edges along. Delete only what is no longer true.
+- Change and delete only what the labels below show you as ContextScript; the rest of the memory is not yours to change.
 - Where the memory has a thing already, use the id that it has there; give only new things a new id.
 - Remember what will be of use later: facts, wishes, plans, names, dates (as dates, not as "yesterday"). Leave out \
 small talk, and what the memory already says. Never store passwords, keys or the like."""
@@ -157,7 +158,7 @@ def without_programs(text: str) -> str:
 
 def explain_unfinished(completion: Completion) -> tuple[Problem, ...]:
     """Why a completion has no whole answer; empty if it has one."""
-    found = _UNFINISHED.get(completion.finish_reason or "")
+    found = _UNFINISHED.get(str(completion.finish_reason))  # an endpoint may give anything
     if completion.refusal:
         found = ("refused", f"the model refused: {completion.refusal}")
     return (Problem(found[1], found[0], FILE, 1, 1),) if found else ()

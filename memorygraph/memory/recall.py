@@ -147,25 +147,32 @@ def recall_hits(
 
 
 def recall_query(
-    namespace: Namespace, text: str, *, embedder: Embedder | None = None, **options: Unpack[RecallOptions]
+    namespace: Namespace,
+    text: str,
+    *,
+    embedder: Embedder | None = None,
+    limit: int = MAX_HITS,
+    at: datetime | None = None,
+    kinds: Sequence[Kind] = KINDS,
+    conversation: str | None = None,
+    steps: bool = True,
 ) -> Query | None:
     """The query of a recall, or None for a text without words."""
-    words, limit, kinds = words_of(text), options.get("limit", MAX_HITS), options.get("kinds", KINDS)
+    words, tokens = words_of(text), [namespace.token]
     if not words or limit < 1 or not kinds:
         return None
-    conversation, tokens = options.get("conversation"), [namespace.token]
     if conversation is not None:
         tokens.append(conversation_token(namespace.name, conversation))
     return namespace.query(
         "recall/recall",
-        message_terms=words_query(words, times_meant(text, options.get("at")), tokens, {"said": 1}),
+        message_terms=words_query(words, times_meant(text, at), tokens, {"said": 1}),
         node_terms=words_query(words, (), [namespace.token], {"name": 2, "data": 1}),  # the name counts twice
         vectors=[] if embedder is None else embedder.embed([_HALF_PAIR.sub("\ufffd", text)]),
         model=None if embedder is None else embedder.name,
         kinds=[LABELS[kind] for kind in kinds],
         conversation=conversation,
         limit=limit,
-        **fusion_parameters(limit, steps=options.get("steps", True)),
+        **fusion_parameters(limit, steps=steps),
     )
 
 

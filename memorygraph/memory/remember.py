@@ -1,15 +1,15 @@
 """Remember: a model writes down what a text says, as a ContextScript program that is checked before it is loaded.
 
-A wrong program goes back to the model with its located errors, and nothing of it is stored. It may only change what
-the model was shown, as it was then, and only delete what was recalled. Both are checked in the transaction of the
-load: of two models that change the same thing, the second is shown the change of the first. What it is shown is
-ContextScript, where a stored text is quoted, so that a statement inside it is only text.
+A wrong program goes back to the model with its located errors, and nothing of it is stored. It may only change and
+delete what was recalled, as the model was shown it. This is checked in the transaction of the load: of two models that
+change the same thing, the second is shown the change of the first. What is shown is ContextScript, where a stored text
+is quoted, so that a statement inside it is only text. A change that a model insists on, and may not make, is proposed.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, TypeAlias
@@ -17,18 +17,10 @@ from typing import Any, TypeAlias
 from memorygraph.budget import Budget
 from memorygraph.context.prompt import ContextItem, ContextSource, Prompt
 from memorygraph.errors import MemoryGraphError, ModelError, Problem, ScriptError
-from memorygraph.graph.elements import Edge, Node
 from memorygraph.graph.loads import Loader, LoadReport, Provenance
-from memorygraph.graph.namespace import Namespace, NamespaceTransaction, RunQuery
+from memorygraph.graph.namespace import Namespace, NamespaceTransaction
 from memorygraph.languages import parse
-from memorygraph.languages.contextscript import (
-    ContextScriptProgram,
-    Deletion,
-    EdgeDeclaration,
-    GraphStatement,
-    NodeDeclaration,
-    print_statement,
-)
+from memorygraph.languages.contextscript import print_contextscript
 from memorygraph.llm.completion import Completion, WireMessage, answers_of, call_of
 from memorygraph.llm.model import OpenAIModel
 from memorygraph.llm.uris import open_model
@@ -41,21 +33,19 @@ from memorygraph.memory.prompts import (
     explain_unfinished,
     read_program_answer,
 )
-from memorygraph.memory.recall import Passage, RecallHit, fit_passages, number_items, recall_hits
+from memorygraph.memory.recall import RecallHit, number_items
+from memorygraph.memory.shown import NOT_RECALLED, ShownMemory, Wish, read_stored, show_memory
 from memorygraph.memory.vectors import Embedder
 from memorygraph.messages.calls import without_secrets
 from memorygraph.messages.recorder import Recorder
 
 AnswerReader: TypeAlias = Callable[[str], ParsedAnswer]
-Element: TypeAlias = Node | Edge
 
 CONVERSATION = "remember"
 BUDGET = "2k"
 ATTEMPTS = 3
 FILE = "<program>"
-CORRECTION_BUDGET = Budget.parse("20k")  # for what is stored under the ids of a program that is sent back
 MAX_PROBLEMS_TOLD = 20
-MAX_EDGES_PER_NODE = 8
 
 _SECRETS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "NEO4J_PASSWORD")
 MIN_SECRET_CHARACTERS = 12  # a shorter one may be a word of the text
@@ -76,15 +66,29 @@ class ModelReply:
 
 
 @dataclass(frozen=True)
+class ProgramLoad:
+    """What came of loading a program: the report, and what was not loaded but is proposed, or the problems.
+
+    `program` is what was loaded, and `wrote` are the ids in it that are new or were recalled. `refused` are the
+    problems that say what the model may not do.
+    """
+
+    program: str
+    report: LoadReport | None = None  # None if the program is wrong
+    proposed: str = ""
+    wrote: tuple[str, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    refused: Mapping[Wish, Problem] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class WrittenProgram:
-    """The last program of a model, its answer, and the report of loading the program."""
+    """The last program of a model, its answer, and what came of loading the program."""
 
     answer: str
-    program: str
-    report: LoadReport | None  # None if no program was right
+    load: ProgramLoad
     attempts: int
     reply: ModelReply
-    problems: tuple[Problem, ...] = ()  # of the last program, if it was wrong
     former: tuple[Problem, ...] = ()  # of the programs that were sent back
     error: ModelError | None = None  # why the model could not be asked again, if that failed
 
@@ -93,8 +97,8 @@ class NotWrittenError(ScriptError):
     """A model has not written a good program; nothing was stored. `problems` are those of its last `program`."""
 
     def __init__(self, written: WrittenProgram) -> None:
-        super().__init__(list(written.problems))
-        self.program = written.program
+        super().__init__(list(written.load.problems))
+        self.program = written.load.program
         self.attempts = written.attempts
 
 
@@ -103,7 +107,8 @@ class Remembered:
     """What was remembered: the program, the report of loading it, and what the model was shown before.
 
     Without anything to remember nothing was loaded, and the report has no `load_id`. `problems` are those of the
-    programs that were sent back, in `attempts` attempts altogether.
+    programs that were sent back, in `attempts` attempts altogether. `proposed` is a program of the changes that the
+    model wanted and may not make, because they are of what was not recalled: nothing of it is done, until you load it.
     """
 
     program: str
@@ -114,6 +119,7 @@ class Remembered:
     model: str
     conversation: str
     message: str | None
+    proposed: str = ""
 
     @property
     def stored(self) -> bool:
@@ -125,6 +131,7 @@ class Remembered:
         return {
             "program": self.program,
             **self.report.as_dict(),
+            "proposed": self.proposed,
             "attempts": self.attempts,
             "problems": [problem.as_dict() for problem in self.problems],
             "recalled": [hit.as_dict() for hit in self.recalled],
@@ -155,11 +162,11 @@ def remember_text(
         name = written.reply.completion.model or asked.name
     if written.error is not None:
         raise written.error
-    if written.report is None:
+    load, report, message = written.load, written.load.report, written.reply.message
+    if report is None:
         raise NotWrittenError(written)
-    program, report, attempts = written.program, written.report, written.attempts
-    message = written.reply.message
-    return Remembered(program, report, attempts, written.former, shown.hits, name, CONVERSATION, message)
+    told = (written.attempts, written.former, shown.hits, name, CONVERSATION, message)
+    return Remembered(load.program, report, *told, load.proposed)
 
 
 def check_text(text: str) -> None:
@@ -200,16 +207,13 @@ class ProgramWriter:
         dialogue = list(messages)
         written = self.attempt(dialogue, shown, read, None)
         # Shown what its program collided with, the model can take it into account.
-        while written.problems and written.error is None and written.attempts < self.attempts:
-            stored = shown.read_unseen(self.loader.namespace, parse(written.program, LANGUAGE))
-            passages = [Passage(id_, f"stored as {id_}", print_element(each)) for id_, each in stored.items()]
-            items = fit_passages(passages, CORRECTION_BUDGET)
-            whole = {item.origins[0] for item in items if not item.clipped}
-            seen = {id_: element for id_, element in stored.items() if id_ in whole}
-            shown = replace(shown, elements={**shown.elements, **seen})
+        while written.load.problems and written.error is None and written.attempts < self.attempts:
+            program = parse(written.load.program, LANGUAGE)
+            shown = shown.correct(program, written.load.refused, self.loader.namespace.read)
             # Endpoints refuse an assistant's message without a text.
             text = written.reply.text if written.reply.text.strip() else "(nothing)"
-            dialogue += [{"role": "assistant", "content": text}, ask_for_correction(written.problems, items)]
+            correction = ask_for_correction(written.load.problems, shown.items)
+            dialogue += [{"role": "assistant", "content": text}, correction]
             written = self.attempt(dialogue, shown, read_again, written)
         return written
 
@@ -223,17 +227,21 @@ class ProgramWriter:
             if before is None:
                 raise
             return replace(before, error=error)
+        attempts = before.attempts + 1 if before else 1
         answer = read(reply.text)
         problems = explain_unfinished(reply.completion) or answer.problems
-        report, problems = (None, problems) if problems else self.load(answer.program, reply, shown)
+        load = ProgramLoad(answer.program, problems=problems)
+        if not problems:
+            load = self.load(answer.program, reply, shown)
+        if attempts >= self.attempts and load.refused and len(load.refused) == len(load.problems):
+            # There is no attempt left to leave it out.
+            load = self.load(answer.program, reply, shown.refuse(load.refused))
         return WrittenProgram(
             answer=before.answer if before and before.answer else answer.text,
-            program=answer.program,
-            report=report,
-            attempts=before.attempts + 1 if before else 1,
+            load=load,
+            attempts=attempts,
             reply=reply,
-            problems=problems,
-            former=(*before.former, *before.problems) if before else (),
+            former=(*before.former, *before.load.problems) if before else (),
         )
 
     def ask(self, messages: Sequence[WireMessage]) -> ModelReply:
@@ -247,21 +255,32 @@ class ProgramWriter:
         Recorder(self.loader.namespace, self.conversation).record(call)
         return ModelReply(completion, next(iter(answers_of(call)), None), at)
 
-    def load(self, text: str, reply: ModelReply, shown: ShownMemory) -> tuple[LoadReport | None, tuple[Problem, ...]]:
-        """Load a program, and return the report or the problems. One without statements is not loaded."""
-        program = parse(text, LANGUAGE, file=FILE)
+    def load(self, text: str, reply: ModelReply, shown: ShownMemory) -> ProgramLoad:
+        """Load a program without what is only proposed. One without statements is not loaded."""
+        split = shown.split(parse(text, LANGUAGE, file=FILE))
+        program, proposed = split.loaded, print_contextscript(split.proposed)
+        if split.proposed:
+            text = print_contextscript(program.statements)
         if not program.statements and not program.problems:
-            return LoadReport(FILE, LANGUAGE, 0, namespace=self.loader.namespace.name), ()
+            return ProgramLoad(text, LoadReport(FILE, LANGUAGE, 0, namespace=self.loader.namespace.name), proposed)
         model = reply.completion.model or self.model.name
         provenance = Provenance(by=self.by, model=model, conversation=self.conversation, message=reply.message)
+        refused: dict[Wish, Problem] = {}
+        wrote: tuple[str, ...] = ()
 
         def check(transaction: NamespaceTransaction) -> list[Problem]:
-            return shown.check(program, read_elements(transaction.run, [id_ for id_, _, _ in touched_ids(program)]))
+            nonlocal wrote
+            stored = read_stored(transaction.run, program, shown.recalled)
+            problems, wrote = shown.find_problems(program, stored), shown.own_ids(program, stored)
+            refused.clear()  # of a transaction that was tried before
+            refused.update((wish, problem) for wish, problem in problems.items() if problem.code == NOT_RECALLED)
+            return list(problems.values())
 
         try:
-            return self.loader.load(program, provenance=provenance, check=check), ()
+            report = self.loader.load(program, provenance=provenance, check=check)
         except ScriptError as error:
-            return None, tuple(error.problems)
+            return ProgramLoad(program.source.text, problems=tuple(error.problems), refused=refused)
+        return ProgramLoad(text, report, proposed, wrote)
 
 
 def ask_for_correction(problems: Sequence[Problem], shown: Sequence[ContextItem]) -> WireMessage:
@@ -271,119 +290,3 @@ def ask_for_correction(problems: Sequence[Problem], shown: Sequence[ContextItem]
         told.append(f"and {len(problems) - MAX_PROBLEMS_TOLD} more")
     wrong = number_items([ContextSource("what is wrong with your program", "\n".join(told))], len(shown))
     return {"role": "user", "content": Prompt("", (*shown, *wrong), WRITE_AGAIN).user}
-
-
-@dataclass(frozen=True)
-class ShownMemory:
-    """The recalled part of the memory, as a model is shown it."""
-
-    hits: tuple[RecallHit, ...] = ()
-    items: tuple[ContextItem, ...] = ()
-    elements: Mapping[str, Element] = field(default_factory=dict)  # that it has seen whole, as they were then
-    deletable: frozenset[str] = frozenset()  # recalled, and not only shown because a program had an id of theirs
-
-    def read_unseen(self, namespace: Namespace, program: ContextScriptProgram) -> dict[str, Element]:
-        """What is stored under the ids that a program declares, if the model has not seen it as it is now."""
-        # Not ids that the program only deletes: showing them would make them deletable without a recall.
-        ids = {
-            id_
-            for id_, _, statement in touched_ids(program)
-            if not isinstance(statement, Deletion) or id_ in self.deletable
-        }
-        stored = read_elements(namespace.read, ids) if ids else {}
-        return {id_: element for id_, element in stored.items() if self.elements.get(id_) != element}
-
-    def check(self, program: ContextScriptProgram, stored: Mapping[str, Element]) -> list[Problem]:
-        """The changes and deletions in a program of elements that the model has not seen as they are `stored`."""
-        problems: dict[str, Problem] = {}
-        for id_, argument, statement in touched_ids(program):
-            element = stored.get(id_)
-            if element is None or id_ in problems:
-                continue
-            if isinstance(statement, Deletion) and id_ not in self.deletable:
-                text = f"`{id_}` was not recalled for this, and only what was recalled can be deleted; leave it out"
-                code = "not-shown"
-            elif self.elements.get(id_) != element:
-                kind = "a node" if isinstance(element, Node) else "an edge"
-                text = (
-                    f"`{id_}` is already the id of {kind} that you have not seen as it is now; keep what it says if "
-                    "you mean the same, and otherwise choose another id"
-                )
-                code = "not-seen"
-            else:
-                continue
-            problems[id_] = program.source.problem(text, code, program.argument_span(statement, argument))
-        return list(problems.values())
-
-
-def show_memory(
-    namespace: Namespace,
-    text: str,
-    budget: Budget,
-    *,
-    embedder: Embedder | None = None,
-    also: Sequence[str] = (),
-    accept: Callable[[RecallHit], bool] = lambda _: True,
-) -> ShownMemory:
-    """Recall by a text within a budget, and then show the nodes and edges with the ids `also`."""
-    hits = tuple(filter(accept, recall_hits(namespace, text, embedder=embedder).hits))
-    nodes = [hit.id for hit in hits if hit.kind == "node"]
-    elements = read_elements(namespace.read, {*nodes, *also})
-    edges = read_edges(namespace, nodes)
-    passages: list[tuple[Passage, list[Element]]] = []
-    for hit in hits:
-        held = [elements[hit.id], *edges[hit.id]] if hit.kind == "node" and hit.id in elements else []
-        content = "\n".join(map(print_element, held)) if hit.kind == "node" else hit.content
-        passages.append((Passage(hit.id, hit.label, content), held))
-    for element in [elements[id_] for id_ in also if id_ in elements and id_ not in nodes]:
-        kind = "node" if isinstance(element, Node) else "edge"
-        passages.append((Passage(element.id, f"{kind} {element.id}", print_element(element)), [element]))
-    items = fit_passages((passage for passage, _ in passages if passage.text), budget)
-    whole = {item.origins[0] for item in items if item.origins and not item.clipped}
-    shown = {element.id: element for passage, held in passages if passage.id in whole for element in held}
-    recalled = {origin for item in items for origin in item.origins} & elements.keys()
-    return ShownMemory(hits, items, shown, frozenset({*recalled, *shown}))
-
-
-def read_elements(run: RunQuery, ids: Collection[str]) -> dict[str, Element]:
-    """The nodes and edges with these ids."""
-    elements: dict[str, Element] = {}
-    for row in run("remember/elements", ids=sorted(ids)):
-        if row["kind"] == "node":
-            elements[row["id"]] = Node(row["id"], row["name"], row["data"])
-        else:
-            elements[row["id"]] = Edge(row["id"], row["from_node"], row["to_node"], row["verb"], row["weight"])
-    return elements
-
-
-def read_edges(namespace: Namespace, nodes: Sequence[str]) -> dict[str, list[Edge]]:
-    """The edges at these nodes, each under the first of the nodes that it touches."""
-    found: dict[str, list[Edge]] = {node: [] for node in nodes}
-    rows = namespace.read("remember/edges-at", ids=list(nodes), fan=MAX_EDGES_PER_NODE) if nodes else ()
-    for row in rows:
-        edge = Edge(**row)
-        # An edge between two recalled nodes is shown once, beside the better hit.
-        first = next(node for node in nodes if node in {edge.from_node, edge.to_node})
-        found[first].append(edge)
-    return found
-
-
-def print_element(element: Element) -> str:
-    """A node or an edge as ContextScript declares it."""
-    if isinstance(element, Node):  # not validated: a model reads it, and no parser
-        name, data = element.name or "", element.data or ""
-        return print_statement(NodeDeclaration.model_construct(node_id=element.id, name=name, data=data))
-    fields = {name: getattr(element, name) for name in ("from_node", "to_node", "verb", "weight")}
-    return print_statement(EdgeDeclaration.model_construct(edge_id=element.id, **fields))
-
-
-def touched_ids(program: ContextScriptProgram) -> Iterator[tuple[str, str, GraphStatement]]:
-    """The ids that a program declares or deletes, each with its argument and its statement."""
-    for statement in program.statements:
-        match statement:
-            case NodeDeclaration():
-                yield statement.node_id, "node_id", statement
-            case EdgeDeclaration():
-                yield statement.edge_id, "edge_id", statement
-            case Deletion():
-                yield statement.id, "id", statement

@@ -29,6 +29,8 @@ ROWS_PER_QUERY = 10_000
 MAX_CLASHES = 20
 
 Ids = Mapping[str, Sequence[str]]
+Found = Mapping[str, list[str]]
+"""What a write deletes: the ids of `nodes`, of `edges`, and of nodes whose data is `emptied`."""
 Result = TypeVar("Result")
 
 
@@ -159,19 +161,15 @@ class Writer:
         return frozenset(place - start for place in row["places"] if 0 <= place - start < MAX_OF_A_WRITE)
 
     def delete(
-        self, names: Iterable[str], query: str, rows: Callable[[Ids], dict[str, list[Any]]], statements: int
+        self, names: Iterable[str], find: Callable[[NamespaceTransaction, Ids], Found], statements: int
     ) -> dict[str, int]:
-        """Delete what a named query finds for the rows of the entities that were found; returns the counts."""
+        """Delete what `find` finds for the entities of these names; returns the counts."""
 
         def work(transaction: NamespaceTransaction, opened: EntityWrite, load: str) -> dict[str, int]:
             if opened.applied:
                 raise Abandon({name: opened.applied.get(name, 0) for name in COUNTS})
-            parameters = rows(opened.ids)
-            if not any(parameters.values()):  # where nothing is found, there is no revision of it
-                raise Abandon(dict(NOTHING))
-            [found] = transaction.run(query, **parameters)
-            counts = run_counted(transaction, self._deletions(found))
-            if not any(counts.values()):
+            counts = run_counted(transaction, self._deletions(find(transaction, opened.ids)))
+            if not any(counts.values()):  # where nothing is found, there is no revision of it
                 raise Abandon(counts)
             record = self.record(counts, {"statements": statements})
             transaction.run("load/record-load", load=load, record=record)
@@ -179,14 +177,14 @@ class Writer:
 
         return self.run(names, (), work)
 
-    def _deletions(self, found: Mapping[str, list[str]]) -> Iterator[Query]:
+    def _deletions(self, found: Found) -> Iterator[Query]:
         """The queries that delete what was found, as a script that deletes it would: so its history is kept."""
-        if found["nodes"]:
-            yield self.namespace.query("contextscript/delete-nodes", ids=found["nodes"])
-        if found["edges"]:
-            yield self.namespace.query("contextscript/delete-edges", ids=found["edges"])
-        if found["emptied"]:
-            rows = [{"id": identifier, "set": {"data": ""}} for identifier in found["emptied"]]
+        if nodes := found.get("nodes"):
+            yield self.namespace.query("contextscript/delete-nodes", ids=nodes)
+        if edges := found.get("edges"):
+            yield self.namespace.query("contextscript/delete-edges", ids=edges)
+        if emptied := found.get("emptied"):
+            rows = [{"id": identifier, "set": {"data": ""}} for identifier in emptied]
             yield self.namespace.query("contextscript/change-nodes", rows=rows)
 
     def record(self, counts: Mapping[str, int], about: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -209,7 +207,8 @@ def with_other_ids(run: Callable[[Mapping[int, int]], Result]) -> Result:
 def _opened(write: OpenWrite) -> EntityWrite:
     row = write.found
     ids: dict[str, list[str]] = {}
-    for found in sorted(row["found"], key=lambda found: found["id"]):
+    # What clients created comes first: a node of the same name that a program declares later gets none of its writes.
+    for found in sorted(row["found"], key=lambda found: (found["arrival"] is None, found["id"])):
         ids.setdefault(found["name"], []).append(found["id"])
     arrivals = {found["id"]: found["arrival"] or 0 for found in row["found"]}
     written = row if row.get("stored") is not None else None

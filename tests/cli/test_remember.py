@@ -57,6 +57,34 @@ def test_a_program_that_stays_wrong_is_exit_code_1(endpoint: Endpoint) -> None:
     assert memorygraph("export").stdout == ""
 
 
+def test_what_is_only_proposed_is_told_with_the_way_to_do_it(endpoint: Endpoint) -> None:
+    memorygraph("load", "-", "--language", "contextscript", stdin='Node(node_id="canary", name="Bird", data="");')
+    with endpoint('del(id="canary");'):
+        finished = memorygraph("remember", "Ada is here.", "--attempts", "1")
+    assert (finished.returncode, finished.stdout) == (0, "")
+    assert 'not recalled for this:\ndel(id="canary");\nTo do it, save this as' in finished.stderr
+    assert "memorygraph load proposed.ctx" in finished.stderr
+    with endpoint('del(id="canary");'):
+        result = document("remember", "Ada is here.", "--attempts", "1")
+    assert (result["proposed"], result["load_id"], result["errors"]) == ('del(id="canary");\n', "", [])
+    assert document("show", "canary")["name"] == "Bird"
+
+
+def test_a_proposal_of_a_chat_is_done_where_the_user_says_so(endpoint: Endpoint) -> None:
+    memorygraph("load", "-", "--language", "contextscript", stdin='Node(node_id="canary", name="Bird", data="");')
+    with endpoint(fenced('del(id="canary");', "Gone.")):
+        arguments = ("chat", "--attempts", "1")
+        finished = memorygraph(*arguments, stdin=":apply\nI am Ada.\n")
+        assert document("show", "canary")["name"] == "Bird"
+    assert "nothing is proposed" in finished.stderr
+    assert 'del(id="canary");\nTo do it, type :apply' in finished.stderr
+    with endpoint(fenced('del(id="canary");', "Gone.")):
+        finished = memorygraph(*arguments, stdin="I am Ada.\n:apply\n:apply\n")
+    assert "1 node deleted; revision 2" in finished.stderr
+    assert finished.stderr.count("nothing is proposed") == 1
+    assert memorygraph("show", "canary").returncode == 1
+
+
 def test_nothing_to_remember_is_said(endpoint: Endpoint) -> None:
     with endpoint(fenced("")):
         finished = memorygraph("remember", "Hm.")

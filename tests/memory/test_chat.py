@@ -57,6 +57,17 @@ def test_what_was_written_of_late_can_be_changed_though_no_word_recalls_it(
     assert (turn.attempts, turn.failure, ids(graph)) == (1, "", {"ada"})
 
 
+def test_what_a_model_may_not_do_is_proposed(graph: MemoryGraph, endpoint: Endpoint) -> None:
+    graph.load('Node(node_id="canary", name="Bird", data="sings");')
+    deletion = 'del(id="canary");'
+    with endpoint(fenced(deletion, "Gone."), fenced(deletion)):
+        turn = graph.chat().say("I am Ada. Delete it.")
+    assert (turn.answer, turn.report, turn.failure, turn.problems) == ("Gone.", None, "", ())
+    assert (turn.proposed, turn.as_dict()["proposed"]) == (deletion + "\n", deletion + "\n")
+    assert graph.messages("chat").metadata(1)["proposed"] == turn.proposed
+    assert ids(graph) == {"canary"}
+
+
 def test_each_call_is_kept_and_the_load_says_where(graph: MemoryGraph, endpoint: Endpoint) -> None:
     with endpoint(fenced("Node(", "Hello."), fenced(ADA)):
         graph.chat("ada").say("I am Ada.")

@@ -14,6 +14,7 @@ from neo4j import WRITE_ACCESS, exceptions
 from memorygraph import MemoryGraph, MemoryGraphError, NotFoundError
 from memorygraph.context.tokens import count_tokens
 from memorygraph.graph.connection import Connection, Transaction
+from memorygraph.graph.elements import Edge
 from memorygraph.graph.loads import Provenance
 from memorygraph.graph.namespace import Namespace
 from memorygraph.memory import entities as entities_module
@@ -528,3 +529,15 @@ def test_the_database_itself_keeps_what_is_written_twice_from_being_stored_twice
     )
     mem.add("A", "x")
     assert mem.graph.connection.read(query) == [{"nodes": 1}]
+
+
+def test_a_program_cannot_take_over_the_name_of_an_entity(mem: Memory) -> None:
+    mem.create(entity("Ada Lovelace"))
+    mem.graph.load('Node(node_id="0", name="Ada Lovelace", data="");')
+    mem.add("Ada Lovelace", "likes tea")
+    mem.relate(relation("Ada Lovelace", "knows", "Ada Lovelace"))
+    assert [edge.verb for edge in edges_at(mem.graph, "0")] == []
+
+
+def edges_at(graph: MemoryGraph, node: str) -> list[Edge]:
+    return [edge for neighbour in graph.neighbours(node) for edge in neighbour.edges]

@@ -74,6 +74,7 @@ def test_the_figures_are_exact_where_nothing_else_is_stored(tmp_path: Path) -> N
         server.down()
 
 
+@pytest.mark.alone  # how rare a word is depends on what other tests store meanwhile
 def test_answers_and_evidence_change_no_ranking(
     connection: Connection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -309,6 +309,11 @@ def test_the_query_says_nothing_but_parameters(graph: MemoryGraph) -> None:
     assert first.text == second.text
 
 
+def test_an_option_that_there_is_not_is_refused(graph: MemoryGraph) -> None:
+    with pytest.raises(TypeError, match="limits"):
+        ask(graph, "a piano", limits=1)
+
+
 def test_a_budget_holds_all_that_is_shown(graph: MemoryGraph) -> None:
     say(graph, "home", *TALK)
     whole = ask(graph, "greyhound, piano and violin")

@@ -171,7 +171,8 @@ def test_an_id_that_is_taken_goes_back_with_what_it_stands_for(graph: MemoryGrap
     graph.load('Node(node_id="ada", name="A dog", data="Barks.");')
     with endpoint(fenced(ADA), fenced(ADA.replace('"ada"', '"lovelace"'))) as model:
         remembered = graph.remember("Lovelace wrote the first program.")
-    assert [(p.code, p.line, p.column) for p in remembered.problems] == [("not-seen", 1, 14)]
+    assert [(p.code, p.line, p.column) for p in remembered.problems] == [("not-shown", 1, 14)]
+    assert remembered.proposed == ""
     assert 'Node(node_id="ada", name="A dog", data="Barks.");' in asked(model)[-1]["content"]
     assert (graph.node("ada").name, graph.node("lovelace").name) == ("A dog", "Ada Lovelace")
 
@@ -188,10 +189,47 @@ def test_what_is_longer_than_the_budget_can_be_changed(graph: MemoryGraph, endpo
 
 def test_only_what_was_recalled_can_be_deleted(graph: MemoryGraph, endpoint: Endpoint) -> None:
     graph.load(f'{ADA} Node(node_id="canary", name="Bird", data="sings");')
-    with endpoint(*[fenced('del(id="canary");')] * 3), pytest.raises(NotWrittenError) as caught:
-        graph.remember("Ada is here.")
-    assert [problem.code for problem in caught.value.problems] == ["not-shown"]
-    assert graph.node("canary").data == "sings"
+    with endpoint(*[fenced('del(id="canary");')] * 2) as model:
+        remembered = graph.remember("Ada is here.")
+    assert [problem.code for problem in remembered.problems] == ["not-shown"]
+    assert "was not recalled for this" in asked(model)[-1]["content"]
+    assert "sings" not in asked(model)[-1]["content"]
+    assert (remembered.stored, remembered.program, remembered.attempts) == (False, "", 2)
+    assert (remembered.proposed, graph.node("canary").data) == ('del(id="canary");\n', "sings")
+    graph.load(remembered.proposed)
+    assert ids(graph) == {"ada"}
+
+
+def test_what_a_model_insists_on_is_proposed_beside_what_it_may_do(graph: MemoryGraph, endpoint: Endpoint) -> None:
+    graph.load(f'{ADA} Node(node_id="canary", name="Bird", data="sings");')
+    wanted = 'Node(node_id="canary", data="");'
+    loved = 'Edge(edge_id="loves", from_node="ada", to_node="canary", verb="loves", weight=1.0);'
+    with endpoint(fenced(f'{wanted} Node(node_id="ada", data="Sings.");'), fenced(f"{ADA}\n# Now!\n{TEA}\n{wanted}")):
+        remembered = graph.remember("Ada is here.")
+    assert (remembered.stored, remembered.program) == (True, f"{ADA}\n{TEA}\n")
+    assert (remembered.proposed, graph.node("canary").data) == (wanted + "\n", "sings")
+    assert remembered.as_dict()["proposed"] == remembered.proposed
+    with endpoint(fenced(loved)):  # the end of an edge is no change
+        assert graph.remember("Ada is in love.").attempts == 1
+    assert graph.edge("loves").to_node == "canary"
+
+
+def test_a_node_that_was_not_recalled_may_be_declared_as_it_is(graph: MemoryGraph, endpoint: Endpoint) -> None:
+    graph.load('Node(node_id="canary", name="Bird", data="sings");')
+    again = 'Node(node_id="canary", name="Bird");\nNode(node_id="ada", name="Ada", data="");'
+    with endpoint(fenced(again)):
+        remembered = graph.remember("Ada is here.")
+    assert (remembered.attempts, remembered.report.nodes_created, remembered.report.nodes_updated) == (1, 1, 0)
+
+
+def test_what_is_cut_off_by_the_budget_is_shown_before_it_is_deleted(graph: MemoryGraph, endpoint: Endpoint) -> None:
+    graph.load(ADA.replace("Wrote", "Wrote " * 30) + TEA)
+    with endpoint(*[fenced('del(id="ada");')] * 2) as model:
+        remembered = graph.remember("Ada Lovelace never was.", budget="100")
+    assert TEA.splitlines()[1] not in asked(model, 0)[-1]["content"]
+    assert TEA.splitlines()[1] in asked(model)[-1]["content"]
+    assert [problem.code for problem in remembered.problems] == ["not-seen"]
+    assert (remembered.proposed, ids(graph)) == ("", {"tea"})
 
 
 def test_what_changed_since_it_was_shown_is_shown_again(graph: MemoryGraph, endpoint: Endpoint) -> None:
@@ -244,6 +282,11 @@ def test_an_answer_that_was_cut_or_refused_goes_back(graph: MemoryGraph, endpoin
     with endpoint(Reply(fenced(ADA)[:-10], finish_reason="length"), fenced(ADA)) as model:
         assert [problem.code for problem in graph.remember("Ada").problems] == ["cut"]
     assert "cut at its length limit" in asked(model)[-1]["content"]
+
+
+def test_an_end_that_no_endpoint_should_name_is_one_like_any_other(graph: MemoryGraph, endpoint: Endpoint) -> None:
+    with endpoint(Reply(fenced(ADA), finish_reason=["stop"])):  # type: ignore[arg-type]
+        assert graph.remember("Ada").attempts == 1
 
 
 @pytest.mark.parametrize("text", ["", " \n", "half \ud800"])
