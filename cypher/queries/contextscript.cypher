@@ -103,16 +103,39 @@ FOREACH (_ IN CASE WHEN coalesce(edge.since, 0) < revision THEN [1] ELSE [] END 
 DELETE edge
 RETURN {edges_deleted: count(edge)} AS counts;
 
-// name: delete-nodes
-// A node goes with all its edges, in and out, whoever declared them; a context of PETE goes with its statements and
-// the contexts in it. Parameters: namespace, ids.
-MATCH (namespace:Namespace {name: $namespace})
-WITH namespace.revision AS revision
+// name: find-going
+// What goes with nodes that are deleted, each with the id that takes it along:
+//
+// - the node itself, and of a context of PETE the contexts in it;
+// - what speaks of any of these ("that a likes bread"), and what speaks of that;
+// - the observations of any of these, unless something that stays is joined to them.
+//
+// Every way of deleting a node asks here. Parameters: namespace, ids.
 UNWIND $ids AS id
 MATCH (named:Node {namespace: $namespace, id: id})
 USING INDEX SEEK named:Node(namespace, id)
-MATCH (named)-[:CONTAINS*0..]->(node:Node)
-WITH DISTINCT revision, node
+MATCH (named)-[:CONTAINS*0..]->(inner:Node)
+MATCH (part:Node)-[:EDGE*0.. {lemma: ''}]->(inner)
+WITH collect(DISTINCT {id: id, node: part}) AS parts, collect(DISTINCT part) AS going
+CALL (parts, going) {
+  UNWIND parts AS part
+  WITH going, part.id AS id, part.node AS owner
+  MATCH (owner)-[:EDGE {verb: 'observed'}]->(observation:Node)
+  WHERE (observation:Observation OR observation.name = '')
+    AND NOT EXISTS { MATCH (observation)-[:EDGE]-(other:Node) WHERE NOT other IN going }
+  RETURN collect(DISTINCT {id: id, node: observation}) AS observed
+}
+UNWIND parts + observed AS part
+RETURN part.id AS id, part.node AS node;
+
+// name: delete-nodes
+// A node goes with what is its own, and with all edges at any of it, in and out, whoever declared them; a context of
+// PETE with its statements. Parameters: namespace, ids.
+MATCH (namespace:Namespace {name: $namespace})
+WITH namespace.revision AS revision
+CALL () {
+  RETURN null AS id, null AS node // include: contextscript/find-going
+}
 OPTIONAL MATCH (node)-[edge:EDGE]-()
 WITH revision, collect(DISTINCT node) AS nodes, collect(DISTINCT edge) AS edges
 CALL (edges, revision) {

@@ -296,3 +296,17 @@ FOREACH (entry IN entries | DETACH DELETE entry)
 WITH formers, size(formers) AS forgotten
 FOREACH (former IN formers | DETACH DELETE former)
 RETURN forgotten;
+
+// name: leftovers
+// What belonged to a node alone that is gone: observations of nothing, and statements of PETE that lack what they speak
+// of. Parameters: namespace.
+MATCH (node:Node {namespace: $namespace})
+USING INDEX SEEK node:Node(namespace, id)
+WHERE node.id IS NOT NULL AND node:Observation AND NOT EXISTS { (node)-[:EDGE]-() }
+RETURN node.id AS id
+UNION ALL
+MATCH (node:Node {namespace: $namespace})
+USING INDEX SEEK node:Node(namespace, id)
+WHERE node.id IS NOT NULL AND node:Statement
+  AND COUNT { (node)-[:EDGE {lemma: ''}]->(:Node) } < coalesce(size(node.conjunctions) + 1, 2)
+RETURN node.id AS id;

@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from hashlib import sha256
-from itertools import chain, islice, tee
 
 from memorygraph.compiler import compile_program
 from memorygraph.errors import MAX_PROBLEMS, Problem, ScriptError
@@ -41,9 +40,10 @@ def load_batches(
     resumed_after, former = find_stored_prefix(programs(), {(row["statements"], row["program"]) for row in rows})
     prefix = _Prefix()
     report = LoadReport(None, loader.language, 0, namespace=loader.namespace.name, resumed_after=resumed_after)
-    # Each program with the one after it: the last closes the load.
-    stream, ahead = tee(programs())
-    for program, following in zip(stream, chain(islice(ahead, 1, None), [None]), strict=False):
+    stream = iter(programs())
+    program = next(stream, None)
+    while program is not None:
+        following = next(stream, None)  # the last program closes the load
         rest = program.statements[max(0, resumed_after - prefix.statements) :]
         prefix.extend(program.statements)
         if rest or following is None:
@@ -60,6 +60,7 @@ def load_batches(
             former = prefix.digest
         if progress is not None:
             progress(len(program.statements))
+        program = following
     return replace(report, elapsed_s=round(time.monotonic() - started, 4))
 
 

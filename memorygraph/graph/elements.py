@@ -108,9 +108,11 @@ def find_neighbours(namespace: Namespace, identifier: str, depth: int) -> list[N
 
 
 def _collect_level(rows: list[dict[str, Any]], seen: set[str], distance: int) -> list[Neighbour]:
-    edges: dict[tuple[str, str, str], dict[str, Edge]] = {}
+    nodes: dict[str, tuple[Any, Any]] = {}  # by id alone: two rows can differ when a load is committed between them
+    edges: dict[str, dict[str, Edge]] = {}
     for row in rows:
-        if row["other_id"] not in seen:
+        if (other := row["other_id"]) not in seen:
+            nodes[other] = row["other_name"], row["other_data"]
             edge = Edge(row["id"], row["from_node"], row["to_node"], row["verb"], row["weight"])
-            edges.setdefault((row["other_id"], row["other_name"], row["other_data"]), {})[edge.id] = edge
-    return [Neighbour(*node, distance, tuple(edges[node].values())) for node in sorted(edges)]
+            edges.setdefault(other, {})[edge.id] = edge
+    return [Neighbour(other, *nodes[other], distance, tuple(edges[other].values())) for other in sorted(nodes)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Protocol, TypeVar
 
@@ -12,6 +12,7 @@ from memorygraph.graph.search import namespace_token
 from memorygraph.library import CYPHER
 from memorygraph.query import Query
 
+IDS_PER_QUERY = 10_000
 NODES_PER_TRANSACTION = 10_000
 FORMERS_PER_TRANSACTION = 10_000
 ALL_REVISIONS = 1 << 53
@@ -51,6 +52,11 @@ class Namespace:
     def query(self, query: str | Query, /, **parameters: Any) -> Query:
         """Return a query of the library with its parameters and `$namespace`; a `Query` stays as it is."""
         return query if isinstance(query, Query) else CYPHER[query](namespace=self.name, **parameters)
+
+    def queries(self, name: str, ids: Sequence[str], **parameters: Any) -> Iterator[Query]:
+        """Yield a query for each part of many ids."""
+        for start in range(0, len(ids), IDS_PER_QUERY):
+            yield self.query(name, ids=ids[start : start + IDS_PER_QUERY], **parameters)
 
     def read(self, query: str | Query, /, *, seconds: float = READ_SECONDS, **parameters: Any) -> Rows:
         """Return the rows of a query that only reads. See `Connection.read`."""

@@ -6,7 +6,7 @@ import json
 import os
 import re
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from operator import methodcaller
@@ -17,13 +17,15 @@ from filelock import FileLock, Timeout
 
 from memorygraph.errors import MemoryGraphError
 from memorygraph.graph.connection import Connection
+from memorygraph.graph.leftovers import remove_leftovers
+from memorygraph.graph.namespace import Namespace
+from memorygraph.json_text import parse_stored_json
 from memorygraph.languages.pete.lemmas import lemma_of, spellings
 from memorygraph.library import CYPHER
 from memorygraph.query import Query
 
 INDEX_SECONDS = 300
 TURN_SECONDS = 120.0
-LEMMA_MIGRATION = "0016_lemmas"
 Migration = tuple[str, list[Query]]
 
 _SEARCH_INDEX = re.compile(
@@ -109,9 +111,9 @@ def apply_schema(connection: Connection) -> list[str]:
         for name, commands in missing:
             for command in commands:
                 connection.define(command)
-            if name == LEMMA_MIGRATION:
+            if migrate := DATA_MIGRATIONS.get(name):
                 for row in connection.read(CYPHER["read/namespaces"](name=None)):
-                    migrate_lemmas(connection, row["name"])
+                    migrate(Namespace(connection, row["name"]))
             connection.define(CYPHER["schema/await-indexes"](seconds=INDEX_SECONDS))
             connection.write(methodcaller("run", CYPHER["schema/record-migration"](name=name)))
     if missing and (problems := index_problems(connection)):
@@ -152,24 +154,23 @@ def index_problems(connection: Connection, migrations: Sequence[Migration] | Non
     return [problem for index in wanted.values() if (problem := index.problem(existing)) is not None]
 
 
-def migrate_lemmas(connection: Connection, namespace: str) -> None:
+def migrate_lemmas(namespace: Namespace) -> None:
     """Replace the lemmas of all predicates, which an earlier rule took from the letters, by those of a dictionary."""
     # Ids stay: they are made of stems, which is what lemmas were. Each step is idempotent.
-    stored = connection.read(CYPHER["lemmas/stored"](namespace=namespace))
-    current = {row.pop("key"): _current_lemma(**row) for row in stored}
+    current = {row.pop("key"): _current_lemma(**row) for row in namespace.read("lemmas/stored")}
     lemmas = {key: lemma for key, lemma in current.items() if lemma != key.partition(" ")[0]}
     rules = []
-    for row in connection.read(CYPHER["lemmas/rules"](namespace=namespace)):
-        rule = json.loads(row["rule"])
+    for row in namespace.read("lemmas/rules"):
+        rule = parse_stored_json(row["rule"])
         rule = {**rule, "head": _current_goal(rule["head"]), "body": [_current_goal(goal) for goal in rule["body"]]}
         text = json.dumps(rule, ensure_ascii=False)
         if text != row["rule"]:
             rules.append({"id": row["id"], "rule": text, "head_lemma": rule["head"]["lemma"]})
     if lemmas:
         for name in ("facts", "statements", "former"):
-            connection.write(methodcaller("run", CYPHER[f"lemmas/change-{name}"](namespace=namespace, lemmas=lemmas)))
+            namespace.write(methodcaller("run", f"lemmas/change-{name}", lemmas=lemmas))
     if rules:
-        connection.write(methodcaller("run", CYPHER["lemmas/change-rules"](namespace=namespace, rows=rules)))
+        namespace.write(methodcaller("run", "lemmas/change-rules", rows=rules))
 
 
 def _current_goal(goal: dict[str, Any]) -> dict[str, Any]:
@@ -181,3 +182,10 @@ def _current_goal(goal: dict[str, Any]) -> dict[str, Any]:
 def _current_lemma(lemma: str, surface: str, negated: bool) -> str:  # noqa: FBT001 - columns of a row
     as_written = negated and lemma == surface and surface not in _UNCHANGED_LEMMAS  # it may stand after `doesn't`
     return lemma if as_written else lemma_of(surface)
+
+
+DATA_MIGRATIONS: Mapping[str, Callable[[Namespace], object]] = {
+    "0016_lemmas": migrate_lemmas,
+    "0017_leftovers": remove_leftovers,
+}
+"""What a migration does with the data of each namespace, in Python; each is idempotent."""

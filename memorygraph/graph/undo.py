@@ -18,10 +18,8 @@ from memorygraph.graph.history import find_revision
 from memorygraph.graph.loads import Loader, LoadReport, Provenance, WriteResult
 from memorygraph.graph.namespace import Namespace, NamespaceTransaction, Rows
 from memorygraph.graph.writes import run_counted
-from memorygraph.query import Query
 
 LANGUAGE = "undo"
-IDS_PER_QUERY = 10_000
 MAX_NAMED = 20
 
 # These have a history of their own, from which their records can't be taken out.
@@ -87,28 +85,24 @@ class _Undo:
             raise NotFoundError(f"what was before revision {self.revision} was purged, so it can't be undone")
         changes = self.read_changes()
         plan = plan_undo(changes)
-        if conflicts := [*self.find_later_changes(changes), *self.find_dependents(plan), *self.find_taken_ids(plan)]:
+        if conflicts := [*self.find_later_changes(changes), *self.find_dependents(plan), *self.find_obstacles(plan)]:
             more = f"; and {len(conflicts) - MAX_NAMED} more" if len(conflicts) > MAX_NAMED else ""
             raise ConflictError(f"revision {self.revision} can't be undone: {'; '.join(conflicts[:MAX_NAMED])}{more}")
         edges = [*plan.changed["edge"], *plan.deleted["edge"]]
+        queries_of = self.transaction.namespace.queries
         queries = (
-            *self.batches("contextscript/delete-edges", plan.created["edge"]),
-            *self.batches("history/restore-nodes", plan.deleted["node"], until=self.revision),
-            *self.batches("history/revert-nodes", plan.changed["node"], until=self.revision),
-            *self.batches("history/restore-edges", edges, until=self.revision),
-            *self.batches("contextscript/delete-nodes", plan.created["node"]),
+            *queries_of("contextscript/delete-edges", plan.created["edge"]),
+            *queries_of("history/restore-nodes", plan.deleted["node"], until=self.revision),
+            *queries_of("history/revert-nodes", plan.changed["node"], until=self.revision),
+            *queries_of("history/restore-edges", edges, until=self.revision),
+            *queries_of("contextscript/delete-nodes", plan.created["node"]),
         )
         return run_counted(self.transaction, queries)
 
-    def batches(self, name: str, ids: Sequence[str], **parameters: Any) -> Iterator[Query]:
-        """Yield a query for each part of the ids."""
-        for start in range(0, len(ids), IDS_PER_QUERY):
-            part = ids[start : start + IDS_PER_QUERY]
-            yield self.transaction.namespace.query(name, ids=part, **parameters)
-
     def read(self, name: str, ids: Sequence[str], **parameters: Any) -> Rows:
         """Return the rows of a query for all of the ids."""
-        return [row for query in self.batches(name, ids, **parameters) for row in self.transaction.run(query)]
+        queries = self.transaction.namespace.queries(name, ids, **parameters)
+        return [row for query in queries for row in self.transaction.run(query)]
 
     def read_changes(self) -> dict[Key, _Change]:
         """Read what the revision changed in the end, and what became of it."""
@@ -139,19 +133,14 @@ class _Undo:
                 yield f"node `{key.id}` was a context of PETE, and is another node since revision {self.revision}"
 
     def find_dependents(self, plan: _Plan) -> Iterator[str]:
-        """Yield what needs a node that would go, and the restored edges that need one that is gone."""
+        """Yield what needs a node that would go."""
         going = {"node": {*plan.created["node"]}, "edge": {*plan.created["edge"], *plan.changed["edge"]}}
         for row in self.read("history/hanging-on", plan.created["node"]):
             if row["id"] not in going[row["of"]]:
                 yield f"{row['of']} `{row['id']}` of revision {row['since']} needs node `{row['node']}`"
-        restored = {*plan.deleted["node"]}
-        edges = [*plan.changed["edge"], *plan.deleted["edge"]]
-        for row in self.read("history/lost-ends", edges, until=self.revision):
-            if row["end"] not in restored:
-                yield f"edge `{row['id']}` needs node `{row['end']}`, deleted by revision {row['since']}"
 
-    def find_taken_ids(self, plan: _Plan) -> Iterator[str]:
-        """Yield the ids of deleted elements that are now those of the other kind, and what else is in their way."""
+    def find_obstacles(self, plan: _Plan) -> Iterator[str]:
+        """Yield what keeps elements from coming back: their ids are taken, a node is in their way, or one is gone."""
         for of, other, article in (("node", "edge", "an"), ("edge", "node", "a")):
             restored = {*plan.deleted[of]} - {*plan.created[other]}
             for row in self.read("history/now", plan.deleted[of]):
@@ -161,6 +150,10 @@ class _Undo:
         for row in self.read("history/in-the-way", plan.deleted["node"], until=self.revision):
             if row["other"] not in restored:
                 yield f"node `{row['other']}` (revision {row['since']}) stands in the way of node `{row['id']}`"
+        edges = [*plan.changed["edge"], *plan.deleted["edge"]]
+        for row in self.read("history/lost-ends", edges, until=self.revision):
+            if row["end"] not in restored:
+                yield f"edge `{row['id']}` needs node `{row['end']}`, deleted by revision {row['since']}"
 
 
 def plan_undo(changes: Mapping[Key, _Change]) -> _Plan:

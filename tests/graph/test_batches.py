@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
+from weakref import WeakSet
 
 import pytest
 
 from memorygraph import MemoryGraph, ScriptError
+from memorygraph.graph.batches import load_batches
+from memorygraph.graph.loads import Loader
+from memorygraph.languages import parse
+from memorygraph.languages.contextscript import ContextScriptProgram
 
 
 def _program(count: int) -> str:
@@ -35,6 +41,22 @@ def test_batches_of_any_size_give_the_same_graph_as_one_transaction(
     graph.drop_namespace(graph.namespace)
     graph.load(text)
     assert graph.export() == exported
+
+
+def test_only_a_batch_and_the_one_after_it_are_in_memory(graph: MemoryGraph) -> None:
+    held: WeakSet[ContextScriptProgram] = WeakSet()
+
+    def programs() -> Iterator[ContextScriptProgram]:
+        for number in range(10):
+            program = parse(f'Node(node_id="n{number}", name="N", data="");')
+            held.add(program)
+            yield program
+            del program
+
+    counts: list[int] = []
+    report = load_batches(Loader(graph.scope), programs, progress=lambda _: counts.append(len(held)))
+    assert (report.nodes_created, len(counts)) == (10, 10)
+    assert max(counts) == 2
 
 
 def test_a_load_goes_on_behind_the_last_stored_batch_with_the_rest_mended(graph: MemoryGraph, tmp_path: Path) -> None:

@@ -35,6 +35,7 @@ _VALUES: dict[str, Any] = {
     "present": None,
     "most": 1,
     "expected": {},
+    "recalled": [],
     **dict.fromkeys(("least", "near", "far", "edge", "learnt"), 0.1),
     **{name: list[str]() for name in ("entities", "observations", "relations")},
 }

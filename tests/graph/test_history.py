@@ -307,6 +307,14 @@ def test_undo_is_refused_where_a_later_revision_stands_on_it(
     assert graph.revisions(limit=1)[0].revision == 3
 
 
+def test_a_refused_undo_names_what_took_an_id_before_the_nodes_that_are_gone(graph: MemoryGraph) -> None:
+    graph.load(AB + E + 'Node(node_id="c", name="C", data="");')
+    graph.load('del(id="e"); del(id="c");')
+    graph.load('Edge(edge_id="c", from_node="a", to_node="a", verb="v", weight=0); del(id="b");')
+    with pytest.raises(ConflictError, match="`c` is the id of an edge since revision 3; edge `e` needs node `b`"):
+        graph.undo(2)
+
+
 def test_there_is_nothing_to_undo_of_a_revision_that_does_not_exist(graph: MemoryGraph) -> None:
     graph.load(AB)
     with pytest.raises(NotFoundError, match="no revision 2"):

@@ -67,9 +67,9 @@ def test_stored_lemmas_become_those_of_the_dictionary(graph: MemoryGraph) -> Non
     make_former(graph)
     former = lemmas(graph)
     assert former["uses"] == former["if uses"] == "us"
-    migrate_lemmas(graph.connection, graph.namespace)
+    migrate_lemmas(graph.scope)
     assert lemmas(graph) == current
-    migrate_lemmas(graph.connection, graph.namespace)
+    migrate_lemmas(graph.scope)
     assert lemmas(graph) == current
 
 
@@ -96,7 +96,7 @@ def test_what_was_stored_is_the_same_when_it_is_said_again(graph: MemoryGraph) -
     graph.load(LOG, "pete")
     make_former(graph)
     assert users_of_b(graph, "before") == []
-    migrate_lemmas(graph.connection, graph.namespace)
+    migrate_lemmas(graph.scope)
     again = graph.load(LOG.replace("main", "again"), "pete")
     assert (again.nodes_created, again.edges_created) == (1, 0)  # its context
     assert users_of_b(graph, "after") == ["a"]
@@ -108,6 +108,6 @@ def test_a_deleted_fact_comes_back_with_the_lemma_of_the_dictionary(graph: Memor
     graph.load(LOG, "pete")
     deleted = graph.delete(IDS["uses"])
     make_former(graph)
-    migrate_lemmas(graph.connection, graph.namespace)
+    migrate_lemmas(graph.scope)
     graph.undo(deleted.revision)
     assert users_of_b(graph, "undone") == ["a"]

@@ -12,8 +12,12 @@ import pytest
 from neo4j import exceptions
 
 from memorygraph import ConnectionError, LoadReport, MemoryGraph, MemoryGraphError, ScriptError
+from memorygraph.compiler import Compiled, compile_program, symbols
+from memorygraph.errors import MAX_PROBLEMS
+from memorygraph.graph import loads
 from memorygraph.graph.connection import Connection
 from memorygraph.graph.writes import COUNTS
+from memorygraph.languages.engine.findings import suggestion
 from memorygraph.query import Query
 
 NODES = "".join(f'Node(node_id="n{i}", name="N{i}", data="number {i}");\n' for i in range(20))
@@ -243,11 +247,13 @@ def test_both_schemes_reach_the_server_and_reads_see_the_writes_before_them(
             assert routed.node(f"n{i}").name == "N"
 
 
-def test_an_encrypted_address_of_a_plain_server_is_a_clear_error(
+def test_an_encrypted_address_of_a_server_whose_certificate_is_not_trusted_is_a_clear_error(
     server: tuple[str, tuple[str, str] | None],
 ) -> None:
     uri, auth = server
-    with pytest.raises(ConnectionError, match="cannot be reached"):
+    if uri.startswith("bolt+"):
+        pytest.skip("this server's certificate is trusted, or need not be")
+    with pytest.raises(ConnectionError, match=r"did not prove that it is the server|cannot be reached"):
         Connection(f"bolt+s://{uri.partition('://')[2]}", auth)
 
 
@@ -257,3 +263,54 @@ def test_a_wrong_password_is_a_clear_error(server: tuple[str, tuple[str, str] | 
         pytest.skip("this server asks for no password")
     with pytest.raises(ConnectionError, match="NEO4J_PASSWORD"):
         Connection(uri, (auth[0], "wrong"))
+
+
+def test_nothing_is_compiled_or_suggested_under_the_lock_of_the_namespace(
+    graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each time another writer takes the lock in between; and what is not shown is not suggested."""
+    graph.load(NODES)
+    lock = Query("MATCH (space:Namespace {name: $name}) SET space.name = space.name", {"name": graph.namespace})
+    compiled: list[Compiled] = []
+    suggested: list[str] = []
+
+    def take_the_lock() -> None:
+        graph.connection.write(lambda transaction: transaction.run(lock), seconds=20)
+
+    def compile_late(*arguments: Any, **options: Any) -> Compiled:
+        take_the_lock()
+        compiled.append(compile_program(*arguments, **options))
+        return compiled[-1]
+
+    def suggest_late(name: str, known: Any) -> str:
+        if not suggested:
+            take_the_lock()
+        suggested.append(name)
+        return suggestion(name, known)
+
+    monkeypatch.setattr(loads, "compile_program", compile_late)
+    monkeypatch.setattr(symbols, "suggestion", suggest_late)
+    edge = 'Edge(edge_id="e{0}", from_node="n1", to_node="n1x{0}", verb="v", weight=1.0);\n'
+    with pytest.raises(ScriptError) as refused:
+        graph.load("".join(map(edge.format, range(3 * MAX_PROBLEMS))))
+    assert len(refused.value.problems) == len(suggested) == MAX_PROBLEMS
+    assert refused.value.problems[0].message == "`n1x0` is no known node; did you mean `n1`?"
+    assert len(compiled) == 2
+    graph.load("".join(f'Node(node_id="m{i}", name="M", data="");' for i in range(3 * MAX_PROBLEMS)))
+    assert len(compiled) == 3
+
+
+def test_a_long_program_is_compiled_against_what_is_stored_when_it_has_the_lock(
+    graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = MemoryGraph(graph.connection, graph.namespace)
+
+    def compile_late(*arguments: Any, **options: Any) -> Compiled:
+        monkeypatch.undo()
+        compiled = compile_program(*arguments, **options)
+        other.load('Node(node_id="m7", name="Other", data="came first");')
+        return compiled
+
+    monkeypatch.setattr(loads, "compile_program", compile_late)
+    report = graph.load("".join(f'Node(node_id="m{i}", name="M", data="");' for i in range(200)))
+    assert (report.nodes_created, report.nodes_updated, report.revision) == (199, 1, 2)

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from memorygraph import AsyncMemoryGraph, MemoryGraph, MemoryGraphError, NotFoundError, QueryError
 from memorygraph.graph.connection import Connection
+from memorygraph.graph.elements import Edge, Neighbour, _collect_level
 from memorygraph.memory.entities import Entities
 from memorygraph.memory.values import Entity, Relation
 from tests.conftest import EXAMPLES
@@ -165,3 +166,16 @@ def test_asyncio_has_the_same_methods(apollo: MemoryGraph) -> None:
 def test_a_namespace_has_a_name_that_can_be_shown(connection: Connection, namespace: str) -> None:
     with pytest.raises(MemoryGraphError, match="printable"):
         MemoryGraph(connection, namespace)
+
+
+def test_a_node_that_is_renamed_while_its_edges_are_read_is_one_neighbour() -> None:
+    ends = {"from_node": "a", "to_node": "b", "verb": "v", "weight": 0.5, "other_id": "b", "other_data": ""}
+    rows = [{**ends, "id": "e", "other_name": None}, {**ends, "id": "f", "other_name": "B"}]
+    edges = tuple(Edge(name, "a", "b", "v", 0.5) for name in "ef")
+    assert _collect_level(rows, {"a"}, 1) == [Neighbour("b", "B", "", 1, edges)]
+
+
+def test_a_query_that_reads_a_file_is_refused_for_that_whatever_else_it_calls(graph: MemoryGraph) -> None:
+    cypher = "LOAD CSV FROM 'file:///x' AS line CALL db.clearQueryCaches() YIELD value RETURN value"
+    with pytest.raises(QueryError, match="LOAD CSV reads files"):
+        graph.query(cypher)

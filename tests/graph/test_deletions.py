@@ -1,0 +1,147 @@
+"""What is deleted is gone, with all that belongs to it alone, whoever deletes it; and an undo brings all of it back."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from memorygraph import MemoryGraph
+from memorygraph.cli import cli
+from memorygraph.graph.leftovers import find_leftovers, remove_leftovers
+from memorygraph.languages import parse
+from memorygraph.languages.contextscript import ContextScriptProgram
+from memorygraph.memory.shown import read_stored
+from memorygraph.memory.values import Entity, Observations
+
+THOUGHT = """context main(&anna, &carl) {
+  &bread = /* bread */
+  &carl says that &anna likes &bread.
+  &carl doubts that &anna likes &bread and &anna eats &carl.
+  &carl says that &anna hopes &carl.
+"""
+
+
+def contents(graph: MemoryGraph) -> dict[str, Any]:
+    """All nodes and edges of a namespace as they are now, but for when they became so."""
+    nodes = graph.query(
+        "MATCH (n:Node {namespace: $namespace}) RETURN n.id AS id, labels(n) AS labels, properties(n) AS properties"
+    )
+    edges = graph.query("MATCH ({namespace: $namespace})-[e:EDGE]->() RETURN e.id AS id, properties(e) AS properties")
+    entries = graph.query("MATCH (e:Entry {namespace: $namespace}) RETURN e.id AS id, properties(e) AS properties")
+    rows = [*nodes, *edges, *entries]
+    return {row["id"]: {**row, "properties": {**row["properties"], "since": 0}} for row in rows}
+
+
+def remember_ada(graph: MemoryGraph) -> None:
+    graph.entities.create(
+        [
+            Entity(name="Ada", entity_type="person", observations=["likes tea", "is kind"]),
+            Entity(name="Bob", entity_type="person", observations=["likes tea, too"]),
+        ]
+    )
+    graph.entities.observe([Observations(entity_name="Ada", contents=["reads much"])])
+
+
+def delete_by_command(graph: MemoryGraph) -> None:
+    done = CliRunner().invoke(cli, ["--namespace", graph.namespace, "delete", "Ada"])
+    assert done.exit_code == 0, done.output
+
+
+WAYS: dict[str, Callable[[MemoryGraph], object]] = {
+    "statement": lambda graph: graph.load('del(id="Ada");'),
+    "client": lambda graph: graph.delete("Ada"),
+    "command": delete_by_command,
+    "entity": lambda graph: graph.entities.delete(["Ada"]),
+}
+
+
+@pytest.fixture
+def environment(server: tuple[str, tuple[str, str] | None], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commands use the Neo4j of the tests."""
+    uri, auth = server
+    monkeypatch.setenv("NEO4J_URI", uri)
+    for name, value in zip(("NEO4J_USERNAME", "NEO4J_PASSWORD"), auth or (), strict=False):
+        monkeypatch.setenv(name, value)
+
+
+@pytest.mark.usefixtures("environment")
+@pytest.mark.parametrize("way", WAYS)
+def test_the_observations_of_a_deleted_entity_are_gone_and_come_back(graph: MemoryGraph, way: str) -> None:
+    remember_ada(graph)
+    before = contents(graph)
+    WAYS[way](graph)
+    assert {
+        row["data"] for row in graph.query("MATCH (o:Observation {namespace: $namespace}) RETURN o.data AS data")
+    } == {"likes tea, too"}
+    assert [hit.content for hit in graph.recall("tea").hits if "Ada" in hit.content] == []
+    graph.undo(graph.revisions(1)[0].revision)
+    assert contents(graph) == before
+
+
+def test_what_is_created_with_its_observations_is_undone_with_them(graph: MemoryGraph) -> None:
+    graph.entities.create([Entity(name="Ada", entity_type="person", observations=["likes tea"])])
+    graph.undo(1)
+    assert contents(graph) == {}
+
+
+def test_an_observation_that_something_else_shares_stays_until_both_are_gone(graph: MemoryGraph) -> None:
+    remember_ada(graph)
+    [row] = graph.query("MATCH (o:Observation {namespace: $namespace, data: 'is kind'}) RETURN o.id AS id")
+    graph.load(f'Edge(edge_id="also", from_node="Bob", to_node="{row["id"]}", verb="observed", weight=1.0);')
+    graph.delete("Ada")
+    assert row["id"] in contents(graph)
+    graph.undo(graph.revisions(1)[0].revision)
+    graph.load('del(id="Ada"); del(id="Bob");')
+    assert contents(graph) == {}
+
+
+def test_what_speaks_of_a_deleted_concept_goes_with_it_and_comes_back(graph: MemoryGraph) -> None:
+    graph.load(THOUGHT, "pete")
+    before = contents(graph)
+    [bread] = [row["id"] for row in before.values() if row["properties"].get("name") == "bread"]
+    graph.delete(bread)
+    names = {row["properties"]["name"] for row in contents(graph).values() if "Statement" in row.get("labels", ())}
+    assert names == {"that anna hopes carl", "that anna eats carl"}
+    assert find_leftovers(graph.scope) == []
+    graph.undo(graph.revisions(1)[0].revision)
+    assert contents(graph) == before
+
+
+def test_what_a_deletion_takes_along_is_known_before_it(graph: MemoryGraph) -> None:
+    remember_ada(graph)
+    graph.load(THOUGHT, "pete")
+    before = contents(graph)
+    ids = [id_ for id_, row in before.items() if "labels" in row]
+    for chosen in [*random.Random(7).sample(ids, 5), "Ada", "memory-1"]:
+        program = parse(f'del(id="{chosen}");', "contextscript")
+        assert isinstance(program, ContextScriptProgram)
+        lost = read_stored(graph.scope.read, program, ids).lost[chosen]
+        report = graph.delete(chosen)
+        gone = {*before} - {*contents(graph)}
+        assert {*lost.recalled} == {id_ for id_ in gone if "labels" in before[id_]} - {chosen}
+        assert lost.others == len(gone) - 1 - len(lost.recalled)
+        graph.undo(report.revision)
+        assert contents(graph) == before
+
+
+def test_leftovers_of_earlier_deletions_are_removed_and_nothing_else(graph: MemoryGraph) -> None:
+    remember_ada(graph)
+    graph.load(THOUGHT, "pete")
+    assert remove_leftovers(graph.scope) is None
+    graph.query("MATCH (n:Node {namespace: $namespace}) WHERE n.name IN ['Ada', 'bread'] DETACH DELETE n", write=True)
+    before = contents(graph)
+    assert len(find_leftovers(graph.scope)) == 4
+    report = remove_leftovers(graph.scope)
+    assert report is not None
+    assert report.nodes_deleted == 5  # with the statement that has a half one as its part
+    left = contents(graph)
+    assert {row["properties"]["data"] for row in left.values() if "Observation" in row.get("labels", ())} == {
+        "likes tea, too"
+    }
+    assert remove_leftovers(graph.scope) is None
+    graph.undo(report.revision)
+    assert contents(graph) == before
