@@ -7,6 +7,9 @@ The tree (the exit code of the command line in brackets)::
      │    ├── ProgramError [1]    a program stopped while it ran
      │    ├── FunctionFailure [1] a function that a step called cannot be executed (runtime.convo)
      │    └── NotWrittenError [1] a model wrote no good program (memory.remember)
+     ├── Cancelled [143]         what a run was a part of has ended, or the process was told to end (limits)
+     ├── LimitExceeded [1]       a run has used up its work, its time or its bytes (limits)
+     ├── PoolFull [1]             a client of the memory server has too many calls waiting (mcp_server.pools)
      ├── QueryError [1]           a Cypher query is wrong, or was refused
      ├── ConflictError [1]        another write stands in the way
      ├── NotFoundError [1]        no such id, file or namespace
@@ -16,9 +19,11 @@ The tree (the exit code of the command line in brackets)::
      ├── ToolFailure [1]          a tool of a program failed (runtime.tools)
      ├── MemoryFailure [1]        a memory of a program failed (runtime.memories)
      ├── GraphFailure [1]         a node graph cannot go on (runtime.convo)
+     ├── UnreadableRecord [1]     what is stored is not the JSON that was written (json_text)
      ├── ValueProblem [1]         something cannot be done with a value of a program (runtime.values)
      ├── ConnectionError [3]      Neo4j cannot be reached or started
      │    ├── LoginError [3]      Neo4j refuses the user name or the password
+     │    ├── RestartNeededError [3]  Neo4j lives, works no more, and has to be started again
      │    ├── DownloadError [3]   a file of the embedded server cannot be fetched or is not genuine
      │    └── AdminError [3]      Neo4j's tool for dumps and checks failed, or found damage (server.admin_tool)
      │         └── NotClosedError [3]  the server was killed before, and has to be started once
@@ -179,11 +184,19 @@ class LoginError(ConnectionError):
     """Neo4j refuses the user name or the password."""
 
 
+class RestartNeededError(ConnectionError):
+    """Neo4j lives and works no more, as after a full disk: it has to be started again."""
+
+
 class DownloadError(ConnectionError):
     """A file of the embedded server cannot be fetched, or is not the pinned one."""
 
 
 class ModelError(MemoryGraphError):
-    """The model endpoint failed."""
+    """The model endpoint failed. `brief` is the message without what the endpoint itself says."""
 
     exit_code = 4
+
+    def __init__(self, message: str, brief: str | None = None) -> None:
+        super().__init__(message)
+        self.brief = message if brief is None else brief

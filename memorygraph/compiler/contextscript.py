@@ -25,7 +25,8 @@ CHARACTERS_PER_BATCH = 8_000_000
 class Compiled:
     """What a program compiles to; `queries` may only be run where there are no `problems`.
 
-    `unknown` holds the ids that were looked for in vain, so that the caller can look for what was meant.
+    `unknown` holds the ids that the problems name and that were looked for in vain, so that the caller can look for
+    what was meant.
     """
 
     queries: tuple[Query, ...]
@@ -35,10 +36,19 @@ class Compiled:
 
 
 def compile_program(
-    program: syntax.ContextScriptProgram, stored: Stored | None, *, namespace: str = "default", token: str = ""
+    program: syntax.ContextScriptProgram,
+    stored: Stored | None,
+    *,
+    namespace: str = "default",
+    token: str = "",
+    suggest: bool = True,
 ) -> Compiled:
-    """Compile a program against what is stored, or, to check it without a database, against None."""
-    compiler = _Compiler(program, stored, namespace, token)
+    """Compile a program against what is stored, or, to check it without a database, against None.
+
+    The problems say what may have been meant by an unknown id. That takes longer than the rest: without `suggest` they
+    do not.
+    """
+    compiler = _Compiler(program, stored, namespace, token, suggest=suggest)
     add = compiler.add  # looked up once: the dispatcher is made anew at each look-up
     for statement in program.statements:
         add(statement)
@@ -132,10 +142,13 @@ def _given(**arguments: Any) -> dict[str, Any]:
 
 
 class _Compiler:
-    def __init__(self, program: syntax.ContextScriptProgram, stored: Stored | None, namespace: str, token: str) -> None:
+    def __init__(
+        self, program: syntax.ContextScriptProgram, stored: Stored | None, namespace: str, token: str, *, suggest: bool
+    ) -> None:
         self._program = program
         self._namespace = namespace
         self._token = token
+        self._suggests = suggest
         self._symbols = SymbolTable(program, stored)
         self._batch = _Batch()
         self._queries: list[Query] = []
@@ -210,9 +223,8 @@ class _Compiler:
 
     def _delete_absent(self, statement: syntax.Deletion, symbol: Symbol) -> None:
         if symbol.deleted_by is None:
-            self._unknown.add(statement.id)
             message = f"`{statement.id}` is no known id, so there is nothing to delete"
-            self._report(message + self._symbols.suggestion(statement.id), "unknown-id", statement, "id")
+            self._report(message + self._suggest(statement.id), "unknown-id", statement, "id")
             return
         line = self._symbols.line(symbol.deleted_by)
         how = f"went with its node `{symbol.deleted_with}`" if symbol.deleted_with else "was already deleted"
@@ -241,12 +253,11 @@ class _Compiler:
             message = f"`{identifier}` is an edge, declared {where}; `{argument}` takes the id of a node"
             self._report(message, "kind-conflict", statement, argument)
         elif symbol.kind is Kind.ABSENT:
-            self._unknown.add(identifier)
             message = f"`{identifier}` is no known node"
             if symbol.deleted_by is not None:
                 message += f": it was deleted at line {self._symbols.line(symbol.deleted_by)}"
             else:
-                message += self._symbols.suggestion(identifier)
+                message += self._suggest(identifier)
             self._report(message, "unknown-node", statement, argument)
 
     def _require(self, statement: syntax.GraphStatement, argument: str, given: Mapping[str, Any], *needed: str) -> None:
@@ -263,7 +274,17 @@ class _Compiler:
         message = f"{known}; choose another id for this {wanted}"
         self._report(message, "kind-conflict", statement, argument)
 
+    def _suggest(self, identifier: str) -> str:
+        """Say what may have been meant by an unknown id, if a problem with it is still shown."""
+        if not self._has_room():
+            return ""
+        self._unknown.add(identifier)
+        return self._symbols.suggestion(identifier) if self._suggests else ""
+
+    def _has_room(self) -> bool:
+        return len(self._problems) < MAX_PROBLEMS
+
     def _report(self, message: str, code: str, statement: syntax.GraphStatement, argument: str) -> None:
-        if len(self._problems) < MAX_PROBLEMS:
+        if self._has_room():
             span = self._program.argument_span(statement, argument)
             self._problems.append(self._program.source.problem(message, code, span))

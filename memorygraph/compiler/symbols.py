@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from enum import Enum
 
 from memorygraph.languages.contextscript import syntax
+from memorygraph.languages.engine.findings import suggestion
 
 
 @dataclass(frozen=True)
@@ -47,8 +47,6 @@ class Symbol:
     deleted_by: syntax.Deletion | None = None
     deleted_with: str | None = None
 
-
-MAX_COMPARED = 5000
 
 _ABSENT = Symbol(Kind.ABSENT)
 _UNKNOWN = Symbol(Kind.UNKNOWN)
@@ -122,10 +120,8 @@ class SymbolTable:
         if found := self._node_named(text):
             identifier, name = found
             return f'; did you mean node id `{identifier}`? `{identifier}` is the id of the node named "{name}"'
-        nodes = [name for name, symbol in self._symbols.items() if symbol.kind is Kind.NODE]
-        near = get_close_matches(text, nodes[:MAX_COMPARED], n=1, cutoff=0.7)
-        if near:
-            return f"; did you mean `{near[0]}`?"
+        if near := suggestion(text, (name for name, symbol in self._symbols.items() if symbol.kind is Kind.NODE)):
+            return near
         return "" if syntax.is_identifier(text) else "; an id has only letters, digits, `_` and `-`: is this a name?"
 
     def _node_named(self, name: str) -> tuple[str, str] | None:

@@ -161,6 +161,8 @@ class Compiler:
         if address in self.nodes.known.addresses and address not in self.nodes.known.contexts:
             message = f"memory:{address} is no context, but `{bound.name}`"
             self.nodes.mistake(message, "no-context", context.memory.span)
+        if self.mistakes:
+            return
         passed = [self.nodes.handle(ref, self.stack[-1]).id for ref in context.refs]
         self._entry(item, [bound.id, *passed], binds=names, address=address)
         for name in names:

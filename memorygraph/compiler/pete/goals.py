@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
+from memorygraph.json_text import parse_stored_json
+
 # Longer numbers than the database's integers hold stand in no id that we made.
 _MEMORY = re.compile(r"memory-([0-9]{1,18})")
 
@@ -136,6 +138,6 @@ class RuleGoals:
     @classmethod
     def from_json(cls, text: str, id: str = "", name: str = "") -> Self:  # noqa: A002 - the field's name
         """The rule of a stored text."""
-        data = json.loads(text)
+        data = parse_stored_json(text)
         body = tuple(map(Goal.from_dict, data["body"]))
         return cls(Goal.from_dict(data["head"]), body, tuple(data["conjunctions"]), id, name)

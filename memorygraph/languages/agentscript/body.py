@@ -7,10 +7,9 @@ from collections.abc import Iterable, Mapping
 from memorygraph.budget import Budget
 from memorygraph.errors import MAX_PROBLEMS, MemoryGraphError, Span
 from memorygraph.languages.agentscript import syntax
-from memorygraph.languages.agentscript.names import KINDS, Binding, Known, Scope, capability, suggestion
-from memorygraph.languages.engine.findings import Finding
+from memorygraph.languages.agentscript.names import CONFIGS, KEYWORDS, KINDS, Binding, Known, Scope, capability
+from memorygraph.languages.engine.findings import Finding, suggestion
 
-CONFIGS = ("model", "role", "description")
 OPTIONS = ("input", "limit", "attempts", "debug")
 TYPES = ("string", "number", "boolean", "json", "list")
 _COMMON_TYPES = {
@@ -20,10 +19,6 @@ _COMMON_TYPES = {
     **dict.fromkeys(("array", "tuple", "set"), "list"),
     "bool": "boolean",
 }
-KEYWORDS = frozenset(
-    {"import", "main", "agent", "func", "use", "loop", "until", "repeat", "for"}
-    | {"in", "return", "if", "else", "and", "or", "not", "generate", "from"}
-)
 # How many arguments the methods of memories take: at least, at most.
 _MEMORY_METHODS = {"add": (1, 1), "query": (0, 1)}
 _GRAPH_METHODS = {**_MEMORY_METHODS, "recall": (1, 2)}

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from memorygraph.languages.agentscript.names import suggestion
 from memorygraph.languages.engine.explain import Explainer, Group, Optional, Place, not_closed, unclosed_text
-from memorygraph.languages.engine.findings import Finding, shorten
+from memorygraph.languages.engine.findings import Finding, shorten, suggestion
+from memorygraph.languages.engine.patterns import compile_pattern
 
 _VALUE = frozenset({"Variable", "String", "Numeral", "Truth", "None", "generate", "not", "{", "["})
 _STATEMENT = _VALUE | {"use", "return", "repeat", "for", "loop", "if", "model", "Setting"}
@@ -70,7 +70,7 @@ _OTHER_WORDS = {
 _BLOCK_WORDS = ("loop until", "repeat", "for", "if", "else", "return", "generate", "func")
 _PAIRS = {"{": "}", "(": ")", "[": "]"}
 _WORD = re.compile(r"\w[\w-]*")
-_PIECE = re.compile(
+_PIECE = compile_pattern(
     r"//[^\r\n]*+|(?P<text>\"(?:[^\"\\]++|\\[\s\S])*+\"|'(?:[^'\\]++|\\[\s\S])*+')|(?P<bracket>[{}()\[\]])"
 )
 _STATEMENT_TEXT = re.compile(r"(?:[=:(,\[]|\b(?:use|return|role|description|from))[ \t]*+\Z")

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from difflib import get_close_matches
-from itertools import islice
+from pathlib import Path
 from typing import TypeAlias
 
 from memorygraph.languages.agentscript import syntax
+from memorygraph.languages.engine.grammar import read_grammar
 
 Binding: TypeAlias = syntax.Import | syntax.Agent | syntax.Function
 Assigned: TypeAlias = list[syntax.Expression | None]  # all that a variable is set to; None where that is not known
 
 MAX_VALUES = 100  # values looked at for one prompt; further ones are found when the program runs
-MAX_NAMES = 1000  # among which the one that was meant is looked for
+
+GRAMMAR = read_grammar(Path(__file__).with_name("grammar.tx"))
+CONFIGS = ("model", "role", "description")
+# The words that the grammar spells out; a setting has a name like any other.
+KEYWORDS = frozenset(token.name for token in GRAMMAR.tokens_in("Program") if token.name.islower()) - {*CONFIGS}
 
 # What must never come into a prompt.
 CAPABILITIES = {
@@ -133,10 +137,3 @@ class _Search:
             found = [self.found(value, whole=whole) for value in variable]
             self._known[key] = found[0] if found and all(found) else None
         return self._known[key]
-
-
-def suggestion(name: str, known: Iterable[str]) -> str:
-    """The end of a message that says which name was probably meant; empty where none is near."""
-    by_lower = {one.lower(): one for one in reversed([*islice(known, MAX_NAMES)])}
-    near = get_close_matches(name[:64].lower(), list(by_lower), n=1, cutoff=0.65)
-    return f"; did you mean `{by_lower[near[0]]}`?" if near else ""

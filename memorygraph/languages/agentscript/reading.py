@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import partial
-from pathlib import Path
 
 from memorygraph.errors import MAX_PROBLEMS, ScriptError, Source, Span
 from memorygraph.languages.agentscript import syntax
 from memorygraph.languages.agentscript.checks import check_agentscript
 from memorygraph.languages.agentscript.errors import explain
+from memorygraph.languages.agentscript.names import GRAMMAR
 from memorygraph.languages.engine.findings import Finding, find_surrogates, locate_problems
-from memorygraph.languages.engine.grammar import read_grammar
 from memorygraph.languages.engine.machine import (
     Build,
     Fields,
@@ -22,8 +21,8 @@ from memorygraph.languages.engine.machine import (
     build_from_fields,
     build_tuple_of,
 )
+from memorygraph.languages.engine.patterns import compile_pattern
 
-GRAMMAR = read_grammar(Path(__file__).with_name("grammar.tx"))
 MACHINE = Machine(GRAMMAR.rules, GRAMMAR.layout)
 
 MAX_CHARACTERS = 2**18  # characters of a program, some 7,000 lines
@@ -33,9 +32,11 @@ _ESCAPE = re.compile(r"\\([\s\S])")
 _ESCAPES = {"n": "\n", "r": "\r", "t": "\t"}
 _DIGITS = re.compile(r"[0-9]+(?:\.[0-9]*)?")
 _SAFE = 2**53  # up to here every whole number is a double, too
-_NEXT = re.compile(r"^[ \t]*+(?:(?P<member>(?:main\s++)?+func)|import|(?:main\s++)?+agent)(?=[ \t({])", re.MULTILINE)
+_NEXT = compile_pattern(
+    r"^[ \t]*+(?:(?P<member>(?:main\s++)?+func)|import|(?:main\s++)?+agent)(?=[ \t({])", re.MULTILINE
+)
 _DECLARING = ("import", "agent", "main")
-_MEMBER = re.compile(r"(?:main\s++)?+func(?![A-Za-z0-9_-])")
+_MEMBER = compile_pattern(r"(?:main\s++)?+func(?![A-Za-z0-9_-])")
 
 
 def read_agentscript(text: str, file: str | None = None, *, strict: bool = False) -> syntax.AgentScriptProgram:  # noqa: ARG001 - one dialect

@@ -25,6 +25,7 @@ from memorygraph.languages.contextscript.syntax import (
 from memorygraph.languages.engine.fast_path import RawStatement, derive_pattern
 from memorygraph.languages.engine.findings import Finding, locate_problems
 from memorygraph.languages.engine.machine import Build, Fields, Machine, Stopped
+from memorygraph.languages.engine.patterns import compile_pattern
 
 MAX_CHARACTERS = 16 * 2**20  # characters of one statement
 MAX_CODE = 32 * 2**10  # characters of one statement outside its long texts and layout
@@ -44,12 +45,12 @@ _LITERALS = "|".join(
     sorted({token.pattern for tokens in _TOKENS for token in tokens if token.pattern == re.escape(token.name)})
 )
 _QUOTED = GRAMMAR.tokens["Quoted"]
-_OPENING = re.compile(
+_OPENING = compile_pattern(
     f"(?i:{'|'.join(f'{first.pattern}{GRAMMAR.layout}{second.pattern}' for first, second, *_ in _TOKENS)})",
     re.MULTILINE,
 )
 _LIKELY_OPENING = f"{GRAMMAR.tokens['Name']}{GRAMMAR.layout}(?:{'|'.join({tokens[1].pattern for tokens in _TOKENS})})"
-_PIECE = re.compile(
+_PIECE = compile_pattern(
     rf"(?P<layout>(?:[{GRAMMAR.blank_characters}]|{GRAMMAR.comment})++)|(?P<quoted>{_QUOTED})|(?P<end>[{_ENDS}])"
     rf"|\\.|[^\"#\\{_ENDS}{GRAMMAR.blank_characters}]++|.",
     re.DOTALL | re.MULTILINE,
@@ -57,7 +58,7 @@ _PIECE = re.compile(
 # What is skipped ends before a keyword at the start of a line, or at a terminator that a statement, or the end, seems
 # to follow. A text is skipped as a whole only before a literal, where texts stand: after a missing quote, inside and
 # outside have changed places.
-_SKIPPED = re.compile(
+_SKIPPED = compile_pattern(
     rf"(?:{_QUOTED}(?=[{GRAMMAR.blank_characters}]{{0,200}}+(?:{_LITERALS}))|\"{{3,}}+|\""
     rf"|{GRAMMAR.comment}|#|\\.|\\"
     rf"|[{_ENDS}](?!{GRAMMAR.layout}(?:{_LIKELY_OPENING}|\Z))"

@@ -9,6 +9,7 @@ from memorygraph.errors import Span
 from memorygraph.languages.convo.text import begins_line
 from memorygraph.languages.engine.explain import CODE, Explainer, Group, Optional, Place, not_closed, unclosed_text
 from memorygraph.languages.engine.findings import Finding
+from memorygraph.languages.engine.patterns import compile_pattern
 
 _HEADS = frozenset({"CallStart", "FunctionStart", "CodeStart", "TextStart"})
 _TAGS = frozenset({"CodeTagStart", "TagLine"})
@@ -33,7 +34,7 @@ _ALWAYS = frozenset({"Note", "Separator", "ParameterType", "{{"})
 _OPERATORS = "there are no operators; write {}"
 # What is known about what was found, by how it reads.
 _HINTS = tuple(
-    (re.compile(pattern), hint)
+    (compile_pattern(pattern), hint)
     for pattern, hint in (
         (r"==|=>", _OPERATORS.format("eq(a b)")),
         (r"!=", _OPERATORS.format("neq(a b)")),
@@ -150,18 +151,18 @@ def hint_for_head(text: str, offset: int) -> str:
 
 # What is open at a place. The scanner is its own, since the place may be one where the grammar cannot go on.
 
-_TOKEN = re.compile(
+_TOKEN = compile_pattern(
     r"""(?P<comment>//[^\n]*+|\#[^\n]*+)|(?P<double>"(?:[^"\\]++|\\[\s\S])*+"?+)|(?P<dashes>-{3,}+)|(?P<single>')
     |(?P<open>[(\[{])|(?P<close>\}\}|[)\]}])|(?P<tag>@[^\n=]*+)|(?P<head>>)|[^"'()\[\]{}\#/>@-]++|[\s\S]""",
     re.VERBOSE,
 )
-_QUOTED = re.compile(r"(?:[^'\\{]++|\\[\s\S]|\{(?!\{))*+(?P<stop>'|\{\{|\\?\Z)")
-_TEXT = re.compile(r"(?:[^\\{]++|(?:\\\\)*+\\\{\{|\\++|\{(?!\{))*+(?P<stop>\{\{|\Z)")
+_QUOTED = compile_pattern(r"(?:[^'\\{]++|\\[\s\S]|\{(?!\{))*+(?P<stop>'|\{\{|\\?\Z)")
+_TEXT = compile_pattern(r"(?:[^\\{]++|(?:\\\\)*+\\\{\{|\\++|\{(?!\{))*+(?P<stop>\{\{|\Z)")
 _TEXT_HEAD = re.compile(
     r">[ \t]*+(?!(?:do|define|result|thinkingResult|debug|end|target|make|stage|app)(?![\w!])|\w+!"
     r"|(?:\w+[ \t]++)?\w+[ \t]*+\()\w++[^\n]*+"
 )
-_DOUBLE_QUOTED = re.compile(r'"(?:[^"\\]++|\\[\s\S])*+"')
+_DOUBLE_QUOTED = compile_pattern(r'"(?:[^"\\]++|\\[\s\S])*+"')
 _LINE = re.compile(r"[^\n]*+")
 _HEAD_INSIDE = re.compile(r"\n[ \t]*+>")
 _CLOSES = {")": "(", "]": "[", "}": "{", "}}": "{{"}
@@ -188,10 +189,10 @@ class OpenScanner:
                 self.read_text()
             else:
                 self.read_code()
+        if self.quote is None and end >= len(text) and self.stack and self.stack[-1][0] == "'":
+            self.quote = self.stack[-1][1]
         if self.quote is None:
             self.broken = None
-            if end >= len(text) and self.stack and self.stack[-1][0] == "'":
-                self.quote = self.stack[-1][1]
 
     @property
     def bracket(self) -> tuple[int, str] | None:
@@ -245,7 +246,7 @@ class OpenScanner:
 
     def read_dashes(self, start: int, dashes: str) -> None:
         """Read a text between dashes."""
-        closing = re.compile(rf"(?:[^\n]*?|[\s\S]*?\n[ \t]*+)-{{{min(len(dashes), 5)},}}+")
+        closing = compile_pattern(rf"(?:[^\n]*?|[\s\S]*?\n[ \t]*+)-{{{min(len(dashes), 5)},}}+")
         found = closing.match(self.text, self.position)
         if found is None:
             self.quote = start

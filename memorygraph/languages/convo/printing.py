@@ -13,11 +13,12 @@ from itertools import groupby
 
 from memorygraph.languages.convo import syntax
 from memorygraph.languages.convo.text import BLANKS, heredoc_text
+from memorygraph.languages.engine.patterns import compile_pattern
 
 _LONG = 50  # characters of a text from which on it stands between dashes, if it has several lines
 _NAME = re.compile(r"[^\W\d]\w*")
 _ROLE = re.compile(r"\w+")
-_CODE_ROLE = re.compile(rf"(?:{'|'.join(sorted(syntax.CODE_ROLES))})|\w+!")
+_CODE_ROLE = compile_pattern(rf"(?:{'|'.join(sorted(syntax.CODE_ROLES))})|\w+!")
 _FUNCTION_HEAD = re.compile(r"(?:\w+[ \t]+)?\w+[ \t]*\(")
 _ESCAPES = str.maketrans({"\\": "\\\\", "\n": "\\n", "\t": "\\t"})
 _BRACES = re.compile(r"(?<!\\)(\\*)\{\{")

@@ -17,6 +17,7 @@ from memorygraph.languages.convo.text import BLANKS, content_parts, heredoc_text
 from memorygraph.languages.engine.findings import Finding, find_surrogates, locate_problems
 from memorygraph.languages.engine.grammar import read_grammar
 from memorygraph.languages.engine.machine import Build, Fields, Machine, Read, Stopped, build_tuple_of
+from memorygraph.languages.engine.patterns import compile_pattern
 
 GRAMMAR = read_grammar(Path(__file__).with_name("grammar.tx"), "Plain")
 MACHINE = Machine(GRAMMAR.rules, GRAMMAR.layout)
@@ -25,7 +26,7 @@ BUILT_IN = frozenset(GRAMMAR.tokens["BuiltIn"].split("|"))  # a file may not def
 MAX_CHARACTERS = 2**18  # characters of a conversation, some 7,000 lines
 
 _HEAD = re.compile(r"^[ \t]*+>", re.MULTILINE)
-_TAG_LINE = re.compile(r"[ \t]*+(?:(?:@\w|#|//)[^\n]*+)?+\r?\n?\Z")
+_TAG_LINE = compile_pattern(r"[ \t]*+(?:(?:@\w|#|//)[^\n]*+)?+\r?\n?\Z")
 _BOUNDARY = re.compile(r">|@\w|#")
 _ROUTE = re.compile(r"([\w-]+)[ \t]*(.*)", re.DOTALL)
 _START = re.compile(r">[ \t]*+(\w++!?)([^\n]*+)")

@@ -10,14 +10,15 @@ import re
 from collections.abc import Sequence
 
 from memorygraph.errors import Span
+from memorygraph.languages.engine.patterns import compile_pattern
 
 BLANKS = " \t\r\n"
 
 _ESCAPE = re.compile(r"\\([\s\S])")
 _ESCAPES = {"n": "\n", "r": "\n", "t": "\t"}
 _HEAD = re.compile(r"(\n[ \t]*+)\\(?=\\*+>)")
-_BRACES = re.compile(r"(?<!\\)((?:\\\\)*+)\\\{\{")
-_BACKSLASHES = re.compile(r"(?<!\\)(?:\\\\)++\Z")
+_BRACES = compile_pattern(r"(?<!\\)((?:\\\\)*+)\\\{\{")
+_BACKSLASHES = compile_pattern(r"(?<!\\)(?:\\\\)++\Z")
 _INDENTATION = re.compile(r"\n+([ \t]*)")
 _WIDEST = 2**16  # characters of an indentation that are removed
 
@@ -28,7 +29,7 @@ def content_parts(texts: Sequence[str], indentation: int) -> list[str]:
     >>> content_parts(["\n  Hi\n    \\> a \\{{b}} \\\\", "!  \n"], 2)
     ['Hi\n  > a {{b}} \\', '!']
     """
-    outer = re.compile(rf"\n[ \t]{{0,{min(indentation, _WIDEST)}}}")
+    outer = compile_pattern(rf"\n[ \t]{{0,{min(indentation, _WIDEST)}}}")
     parts = [_HEAD.sub(r"\1", outer.sub("\n", text.replace("\r\n", "\n"))) for text in texts]
     parts[0] = parts[0].lstrip(BLANKS)
     parts = [_BACKSLASHES.sub(lambda found: found[0][::2], part) for part in parts[:-1]] + [parts[-1].rstrip(BLANKS)]

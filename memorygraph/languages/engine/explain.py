@@ -13,6 +13,7 @@ from typing import ClassVar, NamedTuple
 from memorygraph.errors import Source, Span
 from memorygraph.languages.engine.findings import Finding, name_character, shorten
 from memorygraph.languages.engine.machine import Stopped
+from memorygraph.languages.engine.patterns import compile_pattern
 
 CODE = "syntax"
 MAX_WORD = 100  # characters of what was found
@@ -118,8 +119,11 @@ class Explainer:
 
     def known_hint(self, place: Place) -> str:
         """The hint of the first pattern that the text goes on with."""
-        matches = (hint for pattern, hint in self.hints if re.compile(pattern).match(place.text, place.offset))
-        return next(matches, "")
+        for pattern, hint in self.hints:
+            regex = compile_pattern(pattern) if isinstance(pattern, str) else pattern
+            if regex.match(place.text, place.offset):
+                return hint
+        return ""
 
     def open_bracket(self, place: Place) -> int | None:
         """The innermost bracket that is open at a place."""

@@ -21,6 +21,7 @@ from memorygraph.languages.engine.grammar import (
     Sequence,
     Token,
 )
+from memorygraph.languages.engine.patterns import compile_pattern
 
 
 class RawStatement(NamedTuple):
@@ -66,7 +67,7 @@ def derive_pattern(grammar: Grammar, arguments: Mapping[str, int]) -> StatementP
         alternatives.append(derive_expression(grammar, grammar.rules[name].body, most))
         rules.update((first + 2 * index + 1, (name, first)) for index in range(most))
         first += 2 * most
-    return StatementPattern(re.compile(f"{grammar.layout}()(?>{'|'.join(alternatives)})", re.MULTILINE), rules)
+    return StatementPattern(compile_pattern(f"{grammar.layout}()(?>{'|'.join(alternatives)})", re.MULTILINE), rules)
 
 
 def derive_expression(grammar: Grammar, expression: Expression, most: int) -> str:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
 from itertools import islice
 from typing import NamedTuple
 
 from memorygraph.errors import MAX_PROBLEMS, Problem, Source, Span
 
 MAX_MESSAGE = 500
+MAX_NAMES = 1000  # among which the one that was meant is looked for
 _HALF = re.compile("[\ud800-\udfff]")
 
 
@@ -79,3 +81,10 @@ def find_surrogates(text: str) -> list[Finding]:
     """The halves of surrogate pairs in a text, which no encoding can write."""
     found = islice(_HALF.finditer(text), MAX_PROBLEMS + 1)
     return [Finding(explain_surrogate(half[0]), "encoding", Span(*half.span())) for half in found]
+
+
+def suggestion(name: str, known: Iterable[str]) -> str:
+    """The end of a message that says which name was probably meant; empty where none is near."""
+    by_lower = {one.lower(): one for one in reversed([*islice(known, MAX_NAMES)])}
+    near = get_close_matches(name[:64].lower(), list(by_lower), n=1, cutoff=0.65)
+    return f"; did you mean `{by_lower[near[0]]}`?" if near else ""

@@ -17,6 +17,7 @@ import arpeggio
 from textx import metamodel_from_file
 from textx.const import RULE_COMMON
 
+from memorygraph.languages.engine.patterns import compile_pattern
 from memorygraph.languages.engine.syntax import FrozenDataclass
 
 
@@ -100,7 +101,7 @@ class Grammar:
 
     def token(self, rule: str) -> re.Pattern[str]:
         """The regular expression of a rule that is one."""
-        return re.compile(self.tokens[rule], re.MULTILINE)
+        return compile_pattern(self.tokens[rule], re.MULTILINE)
 
     def tokens_in(self, rule: str) -> list[Token]:
         """The tokens that a rule reads, and the rules it refers to, in the order of the grammar.

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from memorygraph.errors import Span
 from memorygraph.languages.engine import grammar
+from memorygraph.languages.engine.patterns import compile_pattern
 
 MAX_PENDING = 4000  # entries of the machine's stack; an expression in brackets takes some fifteen
 
@@ -76,7 +77,7 @@ def compile_rules(rules: Mapping[str, grammar.GrammarRule]) -> tuple[Code, dict[
 
 def matcher(pattern: str) -> Callable[..., re.Match[str] | None]:
     """What matches a token at a place."""
-    return re.compile(pattern, re.MULTILINE).match
+    return compile_pattern(pattern, re.MULTILINE).match
 
 
 def first_tokens(code: Code, at: int) -> set[int]:
@@ -156,7 +157,7 @@ class Machine:
     def __init__(self, rules: Mapping[str, grammar.GrammarRule], layout: str) -> None:
         self.rules = frozenset(rules)
         self._code, self._starts = compile_rules(rules)
-        self.layout = re.compile(layout)
+        self.layout = compile_pattern(layout)
 
     def layout_end(self, text: str, position: int) -> int:
         """Where the blanks and comments at a position end."""

@@ -14,14 +14,14 @@ from dataclasses import dataclass, field
 from itertools import chain
 
 from memorygraph.errors import MAX_PROBLEMS, Source, Span
-from memorygraph.languages.agentscript.names import suggestion
-from memorygraph.languages.engine.findings import Finding
+from memorygraph.languages.engine.findings import Finding, suggestion
+from memorygraph.languages.engine.patterns import compile_pattern
 from memorygraph.languages.pete import syntax
 from memorygraph.languages.pete.items import MAX_ADDRESS
 
 MAX_NUMBER = 308  # digits; the largest double has as many
 
-_NUMBER = re.compile(r'"(?:[^"\\]++|\\.)*+"|(-?[0-9][0-9.eE+-]*+)')
+_NUMBER = compile_pattern(r'"(?:[^"\\]++|\\.)*+"|(-?[0-9][0-9.eE+-]*+)')
 _MAYBE_HALF = re.compile(r"\\u[dD][89a-fA-F]")
 _HALF = re.compile("[\ud800-\udfff]")
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from memorygraph.errors import Problem, Source, Span
 from memorygraph.languages.engine.findings import locate_problem
 from memorygraph.languages.engine.machine import Stopped
+from memorygraph.languages.engine.patterns import compile_pattern
 from memorygraph.languages.pete import syntax
 from memorygraph.languages.pete.errors import explain
 from memorygraph.languages.pete.items import BLANKS, MACHINE, RESERVED, read_item
@@ -17,11 +18,11 @@ MAX_UNREAD = 2_000  # characters after unreadable text, until reading gives up
 # What is inside of a token that is not yet whole, as far as it is there; it leaves what ends it, or may end it.
 _GOES_ON = {
     "line": re.compile(r"[^\n]*+"),
-    "description": re.compile(r"(?:[^*]++|\*(?!/|\Z))*+"),
-    "text": re.compile(r'(?:[^"\\\n]++|\\[\s\S])*+'),
+    "description": compile_pattern(r"(?:[^*]++|\*(?!/|\Z))*+"),
+    "text": compile_pattern(r'(?:[^"\\\n]++|\\[\s\S])*+'),
     "note": re.compile(r"[^\]]*+"),
     "word": re.compile(r"[A-Za-z0-9_]*+"),
-    "number": re.compile(r"(?:[A-Za-z0-9_]++|\.(?=[0-9]))*+"),
+    "number": compile_pattern(r"(?:[A-Za-z0-9_]++|\.(?=[0-9]))*+"),
 }
 _ENDS = {"description": "*/", "text": '"', "note": "]"}
 _BEGIN = re.compile(

@@ -10,6 +10,7 @@ from memorygraph.errors import Source, Span
 from memorygraph.languages.engine.explain import CODE, MAX_WORD, Explainer, Group, Place, describe_found, not_closed
 from memorygraph.languages.engine.findings import Finding, shorten
 from memorygraph.languages.engine.machine import Stopped
+from memorygraph.languages.engine.patterns import compile_pattern
 from memorygraph.languages.pete.items import MAX_NESTING, RESERVED
 from memorygraph.languages.pete.syntax import Closing, Item
 
@@ -17,14 +18,14 @@ _JSON = frozenset({"String", "Number", "Constant", "{", "["})
 _ARGUMENT = _JSON | {"Handle", "Unknown", "Address", "that"}
 _STATEMENT = _ARGUMENT | {"Thought", "Report", "tl;dr", "context", "Note", "Faculty", "Identifier"}
 _RULE_ENDS = "a rule ends with a full stop"
-_TEXT = re.compile(r'"(?:[^"\\\x00-\x1f]++|\\(?:["\\/bfnrt]|u[0-9A-Fa-f]{4}))*+')
+_TEXT = compile_pattern(r'"(?:[^"\\\x00-\x1f]++|\\(?:["\\/bfnrt]|u[0-9A-Fa-f]{4}))*+')
 
 
 class PeteExplainer(Explainer):
     """Explains syntax errors in logs."""
 
     word = re.compile(r"[&_@]?[^\W_][\w']*|>>|!!|/\*|//|```")
-    pieces = re.compile(
+    pieces = compile_pattern(
         r'"(?:[^"\\]++|\\.)*+"|/\*[^*]*+(?:\*(?!/)[^*]*+)*+\*/|//[^\n]*+|!![^\n]*+|@\[[^\]]*+\]|(?P<bracket>[{}()\[\]])'
     )
     names: ClassVar[Mapping[str, str]] = {
@@ -46,7 +47,7 @@ class PeteExplainer(Explainer):
     )
     # What is known about what was found, by how it reads.
     hints = tuple(
-        (re.compile(pattern), hint)
+        (compile_pattern(pattern), hint)
         for pattern, hint in (
             (r"#", "comments begin with `//`"),
             (r"```", "write the log alone, without Markdown around it"),

@@ -1,6 +1,7 @@
 """PETE's grammar for the servers of models that can hold a model to one, llama.cpp's among them.
 
-The rules stand in pete.gbnf, since a grammar without priorities needs others than grammar.tx; names are derived.
+The rules stand in pete.gbnf, since a grammar without priorities needs others than grammar.tx. The words are those of
+grammar.tx: what a name is, and which words negate, conjoin or are constants, is derived.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from pathlib import Path
 from string import ascii_lowercase
 from typing import Literal
 
-from memorygraph.languages.pete.items import RESERVED
+from memorygraph.languages.pete.items import RESERVED, WORDS
 
 
 @cache
@@ -24,7 +25,11 @@ def grammar(root: Literal["log", "continuation"] = "log") -> str:
     'root ::= continuation'
     """
     rules = Path(__file__).with_name("pete.gbnf").read_text("utf-8")
-    return f"root ::= {root}\n\n{rules}\n{name_rules(RESERVED)}"
+    lists = "".join(
+        '{} ::= "{}"\n'.format(rule.lower(), '" | "'.join(WORDS[rule]))
+        for rule in ("Negator", "Conjunction", "Constant")
+    )
+    return f"root ::= {root}\n\n{rules}\n{lists}\n{name_rules(RESERVED)}"
 
 
 def name_rules(reserved: Set[str]) -> str:

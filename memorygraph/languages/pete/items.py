@@ -10,20 +10,25 @@ from typing import Any
 from memorygraph.errors import Span
 from memorygraph.languages.engine.grammar import read_grammar
 from memorygraph.languages.engine.machine import Build, Fields, Machine, Read, Stopped, build_from_fields
+from memorygraph.languages.engine.patterns import compile_pattern
 from memorygraph.languages.pete import syntax
 
 GRAMMAR = read_grammar(Path(__file__).with_name("grammar.tx"), "Item")
 MACHINE = Machine(GRAMMAR.rules, GRAMMAR.layout)
-# The words that are no names: those that the pattern of a name looks out for.
-RESERVED = frozenset(re.findall(r"[a-z]+(?=[|)])", GRAMMAR.tokens["Identifier"].partition(")(?!")[0] + ")"))
+# The words that each of these rules of the grammar lists; those of a name are no names.
+WORDS: Mapping[str, list[str]] = {
+    rule: re.findall(r"\(\?:([a-z'|]++)\)", GRAMMAR.tokens[rule])[0].split("|")
+    for rule in ("Identifier", "Negator", "Conjunction", "Constant")
+}
+RESERVED = frozenset(WORDS["Identifier"])
 
 BLANKS = " \t\r\n"
 MAX_ADDRESS = 18  # digits; a longer number is no address of ours
 MAX_NESTING = 100  # levels of brackets in a value, and of `that` in a predication
 
 _ANSWERED = (syntax.Command, syntax.Question)
-_JSON_PIECE = re.compile(r'("(?:[^"\\]++|\\.)*+")|[ \t\r\n]++|([,:])')
-_BRACKET = re.compile(r'"(?:[^"\\]++|\\.)*+"|([\[{])|([\]}])')
+_JSON_PIECE = compile_pattern(r'("(?:[^"\\]++|\\.)*+")|[ \t\r\n]++|([,:])')
+_BRACKET = compile_pattern(r'"(?:[^"\\]++|\\.)*+"|([\[{])|([\]}])')
 
 
 def builds_for(text: str) -> Mapping[str, Build]:
@@ -78,7 +83,7 @@ def find_too_deep(item: syntax.PeteSyntax, text: str) -> int | None:
     """Where an item nests deeper than we go."""
     start, end = item.span
     if text.count("[", start, end) + text.count("{", start, end) > MAX_NESTING:
-        for part in syntax.walk(item):
+        for part in reversed(syntax.walk(item)):
             place = find_deep_bracket(text, part.span) if isinstance(part, syntax.Value) else None
             if place is not None:
                 return place

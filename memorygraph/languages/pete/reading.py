@@ -7,6 +7,7 @@ import re
 from memorygraph.errors import MAX_PROBLEMS, Source, Span
 from memorygraph.languages.engine.findings import Finding, find_surrogates, locate_problems
 from memorygraph.languages.engine.machine import Stopped
+from memorygraph.languages.engine.patterns import compile_pattern
 from memorygraph.languages.pete import syntax
 from memorygraph.languages.pete.checks import check_pete
 from memorygraph.languages.pete.errors import beginning, explain, outside
@@ -20,7 +21,7 @@ _NEXT = re.compile(
     r"|@[\[A-Za-z]|[A-Za-z]\w*+[ \t]*+(?:[{\[]|$))",
     re.MULTILINE,
 )
-_CLOSINGS = re.compile(r"(?:\}[ \t\r\n]*+)++")  # of which nobody knows any more what they close
+_CLOSINGS = compile_pattern(r"(?:\}[ \t\r\n]*+)++")  # of which nobody knows any more what they close
 
 
 def read_pete(text: str, file: str | None = None, *, strict: bool = False) -> syntax.PeteProgram:  # noqa: ARG001 - one dialect

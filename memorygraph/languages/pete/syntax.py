@@ -9,11 +9,11 @@ Source: the grammar of PETE and its rulings.
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 from memorygraph.errors import Problem, Source
+from memorygraph.json_text import parse_json
 from memorygraph.languages.engine.syntax import SyntaxNode
 from memorygraph.languages.pete.lemmas import lemma_of, stem_of
 
@@ -73,7 +73,7 @@ class Value(Leaf):
     @property
     def value(self) -> Any:
         """The value itself."""
-        return json.loads(self.text)
+        return parse_json(self.text)
 
 
 class Abstraction(PeteSyntax):
