@@ -15,6 +15,9 @@ What goes in:
                             `id from to`
     load                    `given` is ContextScript, and stored first; then each `load`, each `dry` run of a load, and
                             each `delete` of an id, in order
+    remember                what is stored before: `world.ctx` of the folder, `given`, and `thought`, a PETE log; each
+                            `text` with what the model answers, a `reply` for each attempt, the last again and again;
+                            `attempts`; the option `chat` makes the texts messages of a chat
     run                     `program`, `input` (JSON), `file-NAME` (a file beside the program), a `reply` of the model
                             or a `call` (NAME ARGUMENTS) for each request, `judge` (lines `CONDITION => REPLY`)
 What must come out, which is empty unless it is written: `problems`, `warnings` (LINE:COLUMN code: message; in PETE

@@ -24,6 +24,7 @@ EVERYWHERE = {
     "codes",
     "query",
     "budget",
+    "limits",
     "home",
     "scripts",
     "__init__",

@@ -21,7 +21,8 @@ from tests.modules import FILES, PACKAGE, imports, part_of
 # What a part may import: itself, and what stands in an earlier row.
 ROWS = (
     {"errors"},
-    {"budget", "codes", "home", "query", "scripts"},
+    {"budget", "codes", "home", "hosts", "json_text", "limits", "query", "scripts"},
+    {"ending"},
     {"languages", "library"},
     {"compiler"},
     {"graph"},
@@ -43,6 +44,8 @@ ROOMS: dict[str, str | tuple[str, ...]] = {
     "textx": "languages/engine/grammar.py",
     "arpeggio": "languages/engine/grammar.py",
     "neo4j": "graph/",
+    "cryptography": "server/certificate.py",
+    "psutil": ("server/", "runtime/tools/descendants.py"),
     "openai": ("llm/model.py", "scripted/"),
     "httpx2": "runtime/tools/",
     "mcp": ("runtime/tools/mcp.py", "mcp_server/"),
@@ -88,6 +91,36 @@ def test_no_cypher_stands_outside_the_library(path: Path) -> None:
     assert [s for s in strings if s not in documentation and any(k in s for k in keywords)] == []
 
 
+# What reads JSON without a look at its depth, and what raises the limit that protects the code written in C.
+UNGUARDED = re.compile(
+    r"json\.load|(json\.)?(loads|JSONDecoder)|(.*\.)?(raw_decode|json|model_validate_json|setrecursionlimit)"
+)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_json_is_read_in_one_place_which_checks_its_depth(path: Path) -> None:
+    if path == PACKAGE / "json_text.py":
+        return
+    calls = [node.func for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.Call)]
+    assert [name for name in map(ast.unparse, calls) if UNGUARDED.fullmatch(name)] == []
+
+
+# Before Python 3.11.5 a possessive group matches something else, unless `compile_pattern` has written it anew.
+POSSESSIVE_GROUP = re.compile(r"\)(?:[*+?]|\{[0-9,]+\})\+")
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_possessive_groups_are_compiled_in_one_place(path: Path) -> None:
+    if path == PACKAGE / "languages" / "engine" / "patterns.py":
+        return
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Call) and node.args and re.fullmatch(r"re\.[a-z]+", ast.unparse(node.func)):
+            assert not POSSESSIVE_GROUP.search(ast.unparse(node.args[0])), f"line {node.lineno}"
+            # The patterns of a language are made of those of its grammar, which has such groups.
+            plain = isinstance(node.args[0], ast.Constant) or ast.unparse(node.func) != "re.compile"
+            assert plain or part_of(path) != "languages", f"line {node.lineno}"
+
+
 def test_the_public_names_are_sorted_and_exist() -> None:
     assert memorygraph.__all__ == sorted(memorygraph.__all__)
     for name in memorygraph.__all__:
@@ -106,7 +139,7 @@ def test_the_asynchronous_client_has_the_signatures_of_the_client() -> None:
 
 
 def test_the_tree_of_errors_is_drawn_whole() -> None:
-    drawn = set(re.findall(r"── (\w+) \[(\d)\]", errors.__doc__ or ""))
+    drawn = set(re.findall(r"── (\w+) \[(\d+)\]", errors.__doc__ or ""))
     for path in FILES:
         if path.stem not in {"__init__", "__main__"}:
             import_module(".".join(("memorygraph", *path.relative_to(PACKAGE).with_suffix("").parts)))

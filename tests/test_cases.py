@@ -6,7 +6,7 @@ A function returns by name what a case can hold: a text, or the texts of a secti
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from threading import Lock
@@ -27,7 +27,7 @@ from memorygraph.runtime.convo.controller import execute_convo_graph
 from memorygraph.runtime.pete.store import LogStore
 from memorygraph.runtime.runs import Event
 from memorygraph.scripted.replies import Reply, Request
-from tests.cases import PLACE, Case, read_cases
+from tests.cases import FOLDER, PLACE, Case, read_cases
 from tests.languages.agentscript_text import print_agentscript
 from tests.runtime.convo.model import scripted
 from tests.runtime.pete import stored
@@ -36,7 +36,8 @@ Found: TypeAlias = Mapping[str, Callable[[], str | list[str]]]
 Fixture: TypeAlias = Callable[[str], Any]
 
 INPUTS = {"source", "stored", "given", "load", "dry", "delete", "program", "input", "reply", "call", "judge"}
-EMPTY_UNLESS_WRITTEN = {"problems", "warnings", "error", "statements", "cypher"}
+INPUTS |= {"thought", "text", "attempts"}
+EMPTY_UNLESS_WRITTEN = {"problems", "warnings", "error", "statements", "cypher", "changed", "proposed"}
 JSON = {"value", "request", "options"}
 AGENT = f"""import llm M from "openai://m"
 main agent A {{
@@ -202,6 +203,53 @@ def assert_kept(graph: MemoryGraph, text: str) -> None:
     assert store.read(log).text.startswith(text.strip(" \t\r\n"))
 
 
+def remember_case(case: Case, fixture: Fixture) -> Found:
+    """What stored elements are `changed` afterwards, or deleted, what was `added`, and what was `proposed` instead."""
+    graph: MemoryGraph = fixture("graph")
+    graph.load((FOLDER / case.language / case.kind / "world.ctx").read_text("utf-8") + case.section("given"))
+    for log in case.texts("thought"):
+        graph.load(log, "pete")
+    before = stored.all_elements(graph)
+    replies = RepeatedReplies(case)
+    with scripted(replies):
+        proposed = list(let_remember(graph, case, replies))
+    after = stored.all_elements(graph)
+    assert parse("".join(proposed)).problems == ()
+    fates = {id_: "changed" if id_ in after else "deleted" for id_ in before if after.get(id_) != before[id_]}
+    return {
+        "changed": lambda: "\n".join(f"{id_} {fate}" for id_, fate in sorted(fates.items())),
+        "added": lambda: "\n".join(sorted(after.keys() - before.keys())),
+        "proposed": lambda: "".join(proposed).strip(),
+    }
+
+
+def let_remember(graph: MemoryGraph, case: Case, replies: RepeatedReplies) -> Iterator[str]:
+    """Remember each text, or say it in a chat, and yield what is proposed."""
+    attempts = int(case.section("attempts", "3"))
+    chat = graph.chat(attempts=attempts) if "chat" in case.options else None
+    for number, text in enumerate(case.texts("text")):
+        replies.turn = number
+        done = chat.say(text) if chat else graph.remember(text, attempts=attempts)
+        yield done.proposed
+
+
+class RepeatedReplies:
+    """Answers the texts of a case by the replies that follow them; the last is given again and again."""
+
+    def __init__(self, case: Case) -> None:
+        self.turn = 0
+        self._replies: list[list[str]] = []
+        for name, text in case.sections:
+            if name == "text":
+                self._replies.append([])
+            elif name == "reply":
+                self._replies[-1].append(text)
+
+    def __call__(self, _: Request) -> str:
+        replies = self._replies[self.turn]
+        return replies.pop(0) if len(replies) > 1 else replies[0]
+
+
 def run_agent(case: Case, fixture: Fixture) -> Found:
     """The prompts, the trace and the value of an AgentScript program; without an agent, it is the body of one.
 
@@ -302,4 +350,11 @@ def run_graph(case: Case, _: Fixture) -> Found:
     }
 
 
-FUNCTIONS = {"parse": show_parsed, "check": show_checked, "compile": compile_case, "load": load_case, "run": run_case}
+FUNCTIONS = {
+    "parse": show_parsed,
+    "check": show_checked,
+    "compile": compile_case,
+    "load": load_case,
+    "remember": remember_case,
+    "run": run_case,
+}

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -12,7 +15,17 @@ from textx.exceptions import TextXSyntaxError
 
 import memorygraph.languages
 from memorygraph.languages.engine.machine import Machine
-from memorygraph.runtime.runs import deep_calls
+
+
+@contextmanager
+def deep_calls() -> Iterator[None]:
+    """Let textX's own parser, which recurses, read what the machine reads with a stack of its own."""
+    former = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(former, 100_000))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(former)
 
 
 @cache

@@ -29,8 +29,8 @@ from memorygraph.languages.contextscript.reading import Parser
 from memorygraph.languages.engine.fast_path import RawStatement
 from memorygraph.languages.engine.machine import Machine
 from memorygraph.languages.pete.continuation import ContinuationReader
-from memorygraph.runtime.runs import deep_calls
 from memorygraph.scripts import read_script
+from tests.textx_itself import deep_calls
 from tests.trust.mutations import mutated, mutated_bytes
 from tests.trust.sentences import ODD, Sentences
 

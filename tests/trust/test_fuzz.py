@@ -1,6 +1,7 @@
 """Fuzzing the readers of all languages: only located errors, in time and memory, and what textX itself reads.
 
-MEMORYGRAPH_FUZZ says how many inputs, MEMORYGRAPH_TEST_SEED which ones; with MEMORYGRAPH_TEST_LONG it is a million.
+MEMORYGRAPH_FUZZ says how many inputs of each language, MEMORYGRAPH_TEST_SEED which ones; with MEMORYGRAPH_TEST_LONG it
+is a million.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from tests.examples import amount
 from tests.trust.chance import seed
 from tests.trust.fuzzing import KINDS, Report, fuzz, is_located
 
-COUNT = int(os.environ.get("MEMORYGRAPH_FUZZ", amount(ordinary=4000, whole=10**4, long=10**6)))
+COUNT = int(os.environ.get("MEMORYGRAPH_FUZZ", amount(ordinary=1000, whole=2500, long=10**6)))
 SEED = seed()
 SHARE = 500  # inputs that a worker is given at a time
 
@@ -32,14 +33,13 @@ def workers() -> Iterator[ProcessPoolExecutor]:
         workers.shutdown(cancel_futures=True)
 
 
-@pytest.mark.timeout(0 if COUNT > 10**4 else 300)
+@pytest.mark.timeout(0 if COUNT > 2500 else 300)
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_input_is_read_as_textx_reads_it_or_has_located_problems(
     language: str, workers: ProcessPoolExecutor
 ) -> None:
     start = time.monotonic()
-    count = -(-COUNT // len(LANGUAGES))
-    shares = [range(first, min(first + SHARE, count)) for first in range(0, count, SHARE)]
+    shares = [range(first, min(first + SHARE, COUNT)) for first in range(0, COUNT, SHARE)]
     report = Report()
     for part in [workers.submit(fuzz, language, SEED, share) for share in shares]:
         report.add(part.result())
@@ -49,10 +49,10 @@ def test_every_input_is_read_as_textx_reads_it_or_has_located_problems(
         f"{report.memory / 2**20:.0f} MiB, {len(report.failures)} failures, {time.monotonic() - start:.0f} s"
     )
     assert not report.failures, "\n\n".join(report.failures)
-    assert sum(report.kinds.values()) == count
-    assert count < 1000 or set(report.kinds) == set(KINDS)
+    assert sum(report.kinds.values()) == COUNT
+    assert COUNT < 1000 or set(report.kinds) == set(KINDS)
     # A generator that makes nothing but nonsense, or nothing wrong, would try little.
-    assert count < 1000 or 0.05 < report.whole / report.compared < 0.95
+    assert COUNT < 1000 or 0.05 < report.whole / report.compared < 0.95
 
 
 # What fuzzing has found: of these, a second problem was said at a place before the first one.

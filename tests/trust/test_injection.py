@@ -389,7 +389,11 @@ ON_A_TERMINAL = [
 ]
 
 
-@pytest.mark.parametrize("arguments", ON_A_TERMINAL, ids=" ".join)
+@pytest.mark.parametrize(
+    "arguments",
+    [*ON_A_TERMINAL[:3], *(pytest.param(each, marks=pytest.mark.slow) for each in ON_A_TERMINAL[3:])],
+    ids=" ".join,
+)
 def test_a_terminal_gets_nothing_to_obey(
     environment: str, connection: Connection, texts: list[str], arguments: list[str]
 ) -> None:
