@@ -25,9 +25,11 @@ from memorygraph.errors import (
 if TYPE_CHECKING:
     from memorygraph.aio import AsyncMemoryGraph
     from memorygraph.client import MemoryGraph
+    from memorygraph.graph.connection import UnencryptedWarning
     from memorygraph.graph.elements import Edge, Hit, Neighbour, Node
     from memorygraph.graph.history import Change, Revision, Snapshot
     from memorygraph.graph.loads import LoadReport, Provenance
+    from memorygraph.limits import RunLimits
     from memorygraph.messages.graph import MessageGraph
     from memorygraph.messages.message import Message
     from memorygraph.messages.record import Recorded
@@ -70,9 +72,11 @@ __all__ = [
     "RecordWarning",
     "Recorded",
     "Revision",
+    "RunLimits",
     "RunResult",
     "ScriptError",
     "Snapshot",
+    "UnencryptedWarning",
     "convo_graph",
     "execute_convo_graph",
 ]
@@ -82,8 +86,10 @@ _HOMES = {
     "memorygraph.client": ("MemoryGraph",),
     "memorygraph.graph.elements": ("Edge", "Hit", "Neighbour", "Node"),
     "memorygraph.server.embedded": ("EmbeddedServer",),
+    "memorygraph.graph.connection": ("UnencryptedWarning",),
     "memorygraph.graph.history": ("Change", "Revision", "Snapshot"),
     "memorygraph.graph.loads": ("LoadReport", "Provenance"),
+    "memorygraph.limits": ("RunLimits",),
     "memorygraph.messages.graph": ("MessageGraph",),
     "memorygraph.messages.message": ("Message",),
     "memorygraph.messages.record": ("Recorded",),

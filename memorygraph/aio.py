@@ -15,6 +15,7 @@ from functools import cached_property, partial, wraps
 from typing import Any, Self
 
 from memorygraph.client import MemoryGraph
+from memorygraph.limits import RunBudget
 
 PAGE_ROWS = 1000
 MAX_THREADS = 32
@@ -41,8 +42,13 @@ class Offloaded:
 
     async def _run(self, method: Callable[..., Any], /, *args: Any, **options: Any) -> Any:
         # The caller's context variables count in the thread too, as with asyncio.to_thread.
-        call = partial(copy_context().run, method, *args, **options)
-        return await asyncio.get_running_loop().run_in_executor(self._executor, call)
+        budget = RunBudget()
+        call = partial(copy_context().run, budget.call, partial(method, *args, **options))
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._executor, call)
+        except asyncio.CancelledError:
+            budget.cancel("the task that asked for this was cancelled")
+            raise
 
     async def _stream(
         self, method: Callable[..., Generator[Any, None, None]], /, *args: Any, **options: Any
@@ -61,8 +67,8 @@ class AsyncMemoryGraph(Offloaded):
     """`MemoryGraph` for asyncio: every method is awaited, and is otherwise the same.
 
     Only what `stream` gives is read with `async for`, without an `await`. A call that is cancelled may still be
-    stored: a commit that was sent cannot be taken back. At most MAX_THREADS calls run at a time, in threads of the
-    client's own, so that they never wait for other work of the program.
+    stored: a commit that was sent cannot be taken back; a run ends before its next step. At most MAX_THREADS calls
+    run at a time, in threads of the client's own, so that they never wait for other work of the program.
 
     Example::
 

@@ -15,6 +15,7 @@ from memorygraph.graph.loads import LoadReport, Provenance
 from memorygraph.graph.namespace import NamespaceInfo
 from memorygraph.languages import Script
 from memorygraph.languages.agentscript.syntax import Field
+from memorygraph.limits import RunLimits
 from memorygraph.memory.chat import Chat
 from memorygraph.memory.entities import CreatedEntities, CreatedRelations, Entities
 from memorygraph.memory.evaluation import Evaluation
@@ -96,11 +97,14 @@ class AsyncMemoryGraph:
         function: str | None = None,
         allow_tools: Iterable[str] = (),
         allow_hosts: Iterable[str] = (),
+        allow_models: Iterable[str] | None = None,
+        own_memory: bool = False,
         max_steps: int = 100,
         mock: bool = False,
         listener: Listener | None = None,
         ask: Callable[[Field], Any] | None = None,
         resume: str | None = None,
+        limits: RunLimits | None = None,
     ) -> RunResult:
         """Run a program and keep the record of the run: what each call of a model saw, and what it answered."""
     async def run_file(
@@ -158,7 +162,7 @@ class AsyncMemoryGraph:
     ) -> AsyncIterator[dict[str, Any]]:
         """The rows of a Cypher query that only reads, as they come: no more than a page of them is held in memory."""
     async def delete(self, identifier: str) -> LoadReport:
-        """Delete a node with all its edges, or an edge."""
+        """Delete a node with its edges and what is its alone, as its observations, or an edge."""
     async def export(self, format: str = "contextscript") -> str:
         """The whole namespace as `contextscript`, which loads back to the same graph, `jsonl` or `graphml`."""
     async def export_to(self, file: TextIO, format: str = "contextscript") -> None:

@@ -15,15 +15,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TextIO, TypeVar
 
 from memorygraph.budget import Budget
-from memorygraph.errors import MemoryGraphError, NotFoundError, Problem, Source
+from memorygraph.errors import MemoryGraphError, NotFoundError, Problem, RestartNeededError, Source
 from memorygraph.graph import elements, exports
 from memorygraph.graph.batches import load_batches
 from memorygraph.graph.connection import READ_SECONDS, Connection
+from memorygraph.graph.cypher_limits import check_nesting
 from memorygraph.graph.elements import Edge, Hit, Neighbour, Node
 from memorygraph.graph.history import Change, Revision, Snapshot, history_of, list_revisions, purge, snapshot
 from memorygraph.graph.loads import Loader, LoadReport, Provenance
 from memorygraph.graph.namespace import Namespace, NamespaceInfo, drop_namespace, list_namespaces
-from memorygraph.graph.readonly import check_nesting, check_reads_only
+from memorygraph.graph.readonly import check_reads_only
 from memorygraph.graph.schema import apply_schema
 from memorygraph.graph.undo import undo_revision
 from memorygraph.languages import LANGUAGES, Script, language_of, parse, parse_batches
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from memorygraph.languages.agentscript.syntax import Field
+    from memorygraph.limits import RunLimits
     from memorygraph.memory.chat import Chat
     from memorygraph.memory.entities import Entities
     from memorygraph.memory.evaluation import Evaluation
@@ -105,11 +107,17 @@ class MemoryGraph:
         database = database or os.environ.get("NEO4J_DATABASE")
         namespace = chosen_namespace(namespace)
         if uri:
-            connection = Connection(uri, auth or login(), database)
-        else:
-            server = server or EmbeddedServer()
-            status = server.up()
-            connection = Connection(str(status.bolt_uri), auth or (status.username, server.password()), database)
+            return cls._prepared(Connection(uri, auth or login(), database), namespace)
+        server = server or EmbeddedServer()
+        try:
+            return cls._prepared(connect_embedded(server, auth, database), namespace)
+        except RestartNeededError:
+            server.up()
+            return cls._prepared(connect_embedded(server, auth, database), namespace)
+
+    @classmethod
+    def _prepared(cls, connection: Connection, namespace: str) -> Self:
+        """Set up the schema; the connection is closed where that fails."""
         try:
             apply_schema(connection)
             return cls(connection, namespace)
@@ -215,31 +223,38 @@ class MemoryGraph:
         function: str | None = None,
         allow_tools: Iterable[str] = (),
         allow_hosts: Iterable[str] = (),
+        allow_models: Iterable[str] | None = None,
+        own_memory: bool = False,
         max_steps: int = 100,
         mock: bool = False,
         listener: Listener | None = None,
         ask: Callable[[Field], Any] | None = None,
         resume: str | None = None,
+        limits: RunLimits | None = None,
     ) -> RunResult:
         """Run a program and keep the record of the run: what each call of a model saw, and what it answered.
 
         `input` is a JSON value. The program's files lie in `folder`, and it reads no other; its tools do nothing
-        unless their scheme is in `allow_tools`, or their host in `allow_hosts`. `model` is asked in place of the
-        models that the program names, and with `mock` none is. `listener` hears each event of the trace as it
+        unless their scheme is in `allow_tools`, or their host in `allow_hosts`; nor is a model asked at a host that
+        the program names. `model` is asked in place of the models that the program names, and with `mock` none is;
+        with `allow_models` no other than these. With `own_memory` its memories are this namespace, and neither files
+        nor other namespaces. `listener` hears each event of the trace as it
         happens, `ask` is asked for what the input lacks. A node graph (`language="convo"`) can `resume` the run of
         this id, or the `last` one, that was broken off: it repeats no completed call of a model or a function.
+        `max_steps` is the number of generations or nodes, and `limits` bounds the work, the seconds and the bytes.
 
         Raises:
             ScriptError: the program is wrong, or something in it cannot be done.
             ModelError: a model endpoint failed.
+            Cancelled: what the run was a part of has been cancelled.
         """
         from memorygraph.runtime.permissions import Permissions
         from memorygraph.runtime.runs import RunRequest
 
         program = _script(source, language)
-        allowed = Permissions.of(allow_tools, allow_hosts)
+        allowed = Permissions.of(allow_tools, allow_hosts, allow_models, own_memory=own_memory)
         request = RunRequest(
-            input, model, Path(folder), agent, function, allowed, max_steps, mock, listener, ask, resume
+            input, model, Path(folder), agent, function, allowed, max_steps, mock, listener, ask, resume, limits
         )
         result: RunResult = LANGUAGES[program.language].run(self, program, request)
         return result
@@ -392,8 +407,8 @@ class MemoryGraph:
     ) -> list[dict[str, Any]]:
         """The rows of a Cypher query. `$namespace` is always there as a parameter.
 
-        Without `write` the query can only read: it is refused if it writes, loads files, or calls a procedure
-        that is not known to be harmless. Cypher sees all namespaces: filter by `$namespace`.
+        Without `write` the query can only read: it is refused if it writes, loads files, or calls a procedure or a
+        function that is not known to be harmless. Cypher sees all namespaces: filter by `$namespace`.
 
         Raises:
             QueryError: the query is wrong or refused.
@@ -420,7 +435,7 @@ class MemoryGraph:
         yield from self.connection.stream(query, seconds=seconds)
 
     def delete(self, identifier: str) -> LoadReport:
-        """Delete a node with all its edges, or an edge.
+        """Delete a node with its edges and what is its alone, as its observations, or an edge.
 
         Raises:
             NotFoundError: there is no such id.
@@ -575,7 +590,7 @@ class MemoryGraph:
         """Let a model write down what a text says, in ContextScript, and load that in one transaction.
 
         The model is shown what the memory holds about it, within the budget. A program that is wrong goes back with
-        its located errors, at most `attempts` times. `model` is a name or an address, by default
+        its located errors; the model has `attempts` attempts. `model` is a name or an address, by default
         MEMORYGRAPH_MODEL. The load says which message of which model it is from.
 
         Raises:
@@ -649,6 +664,15 @@ def _script(source: str | Script, language: str, *, strict: bool = False, file: 
 def chosen_namespace(namespace: str | None = None) -> str:
     """The namespace that is given, or else that of the environment, or else `default`."""
     return namespace or os.environ.get("MEMORYGRAPH_NAMESPACE") or "default"
+
+
+def connect_embedded(server: EmbeddedServer, auth: tuple[str, str] | None, database: str | None) -> Connection:
+    """Connect to an embedded server, and start it where it does not run."""
+    status = server.find()
+    if not status.running:
+        status = server.up()
+    auth = auth or (status.username, server.password())
+    return Connection(str(status.bolt_uri), auth, database, certificate=status.certificate_file)
 
 
 def login(user: str | None = None, password: str | None = None) -> tuple[str, str] | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from importlib import import_module
 from typing import Any
 
@@ -96,6 +97,7 @@ def cli(ctx: click.Context, /, **options: str | None) -> None:
 
 def main() -> None:
     """The entry point of the program `memorygraph`."""
+    warnings.showwarning = lambda message, *_: output.say(f"warning: {message}")
     try:
         cli()
     except BrokenPipeError:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +9,7 @@ import click
 
 from memorygraph.cli import output
 from memorygraph.cli.settings import Settings, pass_graph, report_from_graph
+from memorygraph.json_text import parse_json
 
 if TYPE_CHECKING:
     from memorygraph.client import MemoryGraph
@@ -45,7 +45,7 @@ def parameter(text: str) -> tuple[str, Any]:
     if not separator or not name:
         raise click.BadParameter(f"{text!r} is not of the form key=value")
     try:
-        return name, json.loads(value)
+        return name, parse_json(value)
     except ValueError:
         return name, value
 
@@ -146,7 +146,7 @@ def export_command(graph: MemoryGraph, *, form: str, moment: int | datetime | No
 @click.argument("identifier", metavar="ID")
 @report_from_graph
 def delete_command(graph: MemoryGraph, *, identifier: str) -> None:
-    """Delete a node with all its edges, or an edge."""
+    """Delete a node with its edges and what is its alone, as its observations, or an edge."""
     report = graph.delete(identifier)
     message = f"deleted: {report.nodes_deleted} nodes, {report.edges_deleted} edges"
     output.print_done({**report.as_dict(), "errors": []}, message)

@@ -45,11 +45,16 @@ def wants_json() -> bool:
     return bool(click.get_current_context().meta.get(AS_JSON))
 
 
-def to_json(value: Any) -> str:
+def to_json(value: Any, indent: int | None = None) -> str:
     """A value as JSON; what JSON does not know, such as a date, as its text."""
     import json
 
-    return json.dumps(value, ensure_ascii=False, default=str)
+    try:
+        return json.dumps(value, indent=indent, ensure_ascii=False, default=str)
+    except RecursionError:  # as the trace of agents that call agents
+        from memorygraph.context.rendering import compact
+
+        return compact(value)
 
 
 def print_json(value: Any) -> None:

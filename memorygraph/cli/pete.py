@@ -12,6 +12,7 @@ import click
 from memorygraph.cli import output
 from memorygraph.cli.programs import allow_host_option, allow_tool_option, parse_json_argument, split_pair
 from memorygraph.cli.settings import combine, pass_graph, report_from_graph
+from memorygraph.ending import ending_on_sigterm
 from memorygraph.errors import MemoryGraphError, ModelError
 
 if TYPE_CHECKING:
@@ -171,7 +172,7 @@ def continue_thought(
     for report in reports:
         sensor, value = split_pair(report, "--sense", "NAME=JSON")
         thought.sense(sensor, parse_json_argument(value, "--sense"))
-    with ExitStack() as tools:
+    with ending_on_sigterm(), ExitStack() as tools:
         for given in faculties:
             faculty, uri = split_pair(given, "--faculty", "NAME=URI")
             tool = open_tool(faculty, uri, Path(), Permissions.of(allow_tools, allow_hosts))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import sys
+from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -14,8 +14,11 @@ import click
 from memorygraph.cli import output
 from memorygraph.cli.settings import Settings, pass_graph, report_from_graph
 from memorygraph.cli.trace import TraceOutput, print_event
+from memorygraph.ending import ending_on_sigterm
 from memorygraph.errors import MemoryGraphError, ScriptError
+from memorygraph.json_text import parse_json
 from memorygraph.languages import LANGUAGES, Script, language_of, parse
+from memorygraph.limits import RunLimits
 from memorygraph.scripts import read_script
 
 if TYPE_CHECKING:
@@ -31,6 +34,17 @@ allow_tool_option = click.option(
 allow_host_option = click.option(
     "--allow-host", "allow_hosts", multiple=True, metavar="HOST[:PORT]", help="Allow HTTP to this host."
 )
+
+
+def limit_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options for what a run may use."""
+    at_least_one = click.IntRange(min=1)
+    work = click.option("--max-work", type=at_least_one, default=200_000_000, metavar="N", help="Steps of computing.")
+    seconds = click.option("--max-seconds", type=click.FloatRange(0, min_open=True), default=86_400.0, metavar="S")
+    megabytes = click.option(
+        "--max-megabytes", type=at_least_one, default=4000, metavar="N", help="All values that the program makes."
+    )
+    return work(seconds(megabytes(command)))
 
 
 REPL_HELP = """\
@@ -49,7 +63,8 @@ Type statements, expressions, imports or agents; an open brace goes on in the ne
 @click.option("--agent", metavar="NAME", help="Begin with this agent.")
 @click.option("--function", metavar="NAME", help="Begin with this function.")
 @click.option("--trace", metavar="FILE|pretty", help="Write the trace to a file, or show it as it happens.")
-@click.option("--max-steps", type=click.IntRange(min=1), default=100, metavar="N")
+@click.option("--max-steps", type=click.IntRange(min=1), default=100, metavar="N", help="Generations, or nodes.")
+@limit_options
 @allow_tool_option
 @allow_host_option
 @click.option(
@@ -70,6 +85,9 @@ def run_command(
     stored: bool,
     check: bool,
     quiet: bool,
+    max_work: int,
+    max_seconds: float,
+    max_megabytes: int,
     **options: Any,
 ) -> None:
     """Run a program, and print its value.
@@ -83,6 +101,7 @@ def run_command(
             program: Script = graph.program(file)
     else:
         program = parse(read_script(file), language_of(file, None).name, file=file)
+    limits = RunLimits(max_work, max_seconds, max_megabytes * 1_000_000)
     language = LANGUAGES[program.language]
     value = parse_json_argument(given, "--input", or_text=language.text_input) if given is not None else None
     if program.problems:
@@ -98,15 +117,16 @@ def run_command(
         TraceOutput(trace, shown=language.shows_steps and for_people and not quiet) as events,
         settings.connect() as graph,
         program_folder as folder,
+        ending_on_sigterm(),
     ):
-        result = graph.run(program, input=value, folder=folder, listener=events.listen, ask=ask, **options)
+        result = graph.run(
+            program, input=value, folder=folder, listener=events.listen, ask=ask, limits=limits, **options
+        )
     if not for_people:
         shown = {"file": events.file} if events.file else result.trace
         output.print_json({**result.as_dict(), "trace": shown, "errors": []})
         return
-    output.print_text(
-        result.value if isinstance(result.value, str) else json.dumps(result.value, indent=2, ensure_ascii=False)
-    )
+    output.print_text(result.value if isinstance(result.value, str) else output.to_json(result.value, indent=2))
     if not quiet:
         steps = output.count_of(len(result.steps), language.step_noun)
         output.say(f"{steps}; run {result.run}, conversation {result.conversation}")
@@ -118,7 +138,7 @@ def ask_for_field(field: Field) -> Any:
     if field.type == "string":
         return text
     try:
-        return json.loads(text)
+        return parse_json(text)
     except ValueError:
         return text
 
@@ -209,11 +229,11 @@ REPL_COMMANDS = {":help": lambda _: REPL_HELP, ":names": list_names, ":context":
 def show_value(value: Any) -> str:
     """A value as JSON, or what kind of thing it is."""
     from memorygraph.runtime.agentscript.values import describe_value
+    from memorygraph.runtime.imports import Capability
 
-    try:
-        return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)
-    except (TypeError, ValueError):
+    if isinstance(value, Capability):
         return describe_value(value)
+    return value if isinstance(value, str) else output.to_json(value, indent=2)
 
 
 @click.group("programs")
@@ -292,8 +312,8 @@ def parse_json_argument(given: str, option: str, *, or_text: bool = False) -> An
     """The JSON value of an argument, or of the file that it names after `@`; with `or_text` any other text as it is."""
     text = read_script(given[1:]) if given.startswith("@") else given
     try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
+        return parse_json(text)
+    except ValueError as error:
         if or_text:
             return text
         example = '\'{"question": "…"}\''

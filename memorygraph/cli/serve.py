@@ -28,6 +28,13 @@ MCP_MISSING = "the memory server needs the package mcp: pip install 'memorygraph
 @click.option(
     "--allow-host", "hosts", multiple=True, metavar="NAME[:PORT]", help="Another name that the server is reached by."
 )
+@click.option(
+    "--model",
+    "models",
+    multiple=True,
+    metavar="NAME",
+    help="A model that programs of clients may ask, by its name or address. [MEMORYGRAPH_MODEL]",
+)
 @click.option("--read-only", is_flag=True, help="Offer no tool that writes.")
 @click.option("--without", multiple=True, metavar="TOOL", help="Do not offer this tool, such as run_program.")
 @click.pass_obj
@@ -40,13 +47,14 @@ def serve_command(
     tokens: str | None,
     given: tuple[str, ...],
     hosts: tuple[str, ...],
+    models: tuple[str, ...],
     read_only: bool,
     without: tuple[str, ...],
 ) -> None:
     """Serve the memory to MCP clients, over standard input and output or over HTTP under /mcp.
 
-    Beyond this machine it is served to bearers of a token only, each in the namespace of its token. The models
-    that run_program asks are asked with this process's own key.
+    Beyond this machine it is served to bearers of a token only, each in the namespace of its token. The programs
+    of run_program ask the models of --model and no others, with this process's own key.
     """
     try:
         from memorygraph import mcp_server
@@ -56,7 +64,7 @@ def serve_command(
     if transport == "stdio" and (tokens or given or hosts):
         raise click.UsageError("--tokens, --token and --allow-host go with --transport http")
     namespaces = {**(read_tokens(tokens) if tokens else {}), **dict(map(parse_token, given))}
-    tools = mcp_server.choose_tools(without, read_only=read_only)
+    tools = mcp_server.choose_tools(without, read_only=read_only, models=models)
     if transport == "stdio":
         mcp_server.serve_stdio(settings.connect, tools)
         return

@@ -73,8 +73,8 @@ def doctor_command(context: click.Context) -> None:
     settings: Settings = context.obj
     server = embedded_server()
     embedded_password = None
-    with suppress(OSError):
-        embedded_password = server.password_file.read_text("utf-8", "replace")
+    with suppress(ConnectionError):
+        embedded_password = server.password()
     secrets = known_secrets({**os.environ, "--uri": settings.uri or ""}, settings.password, embedded_password)
     database = None
     if uri := settings.named_uri:
@@ -300,7 +300,7 @@ def print_status(found: ServerStatus) -> None:
         output.print_json(asdict(found))
         return
     if not found.running:
-        click.echo(f"Neo4j {found.version} does not run; `memorygraph up` starts it")
+        click.echo(found.problem or f"Neo4j {found.version} does not run; `memorygraph up` starts it")
     else:
         click.echo(f"Neo4j {found.version} runs at {found.bolt_uri}")
         click.echo(f"browser   {found.browser_url}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -64,7 +63,7 @@ def summarize_result(data: dict[str, Any]) -> str:
 
 def shorten_value(value: Any) -> str:
     """A value on one line of at most MAX_SHOWN characters."""
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    text = value if isinstance(value, str) else output.to_json(value)
     text = "".join(c if c.isprintable() else " " for c in " ".join(text.split()))
     return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}…"
 
@@ -94,7 +93,7 @@ class TraceOutput:
         """Write the file, also of a run that failed."""
         if not self.file:
             return
-        text = json.dumps(self._events, indent=2, ensure_ascii=False) + "\n"
+        text = output.to_json(self._events, indent=2) + "\n"
         try:
             Path(self.file).write_text(text, "utf-8", "backslashreplace")
         except OSError as error:
