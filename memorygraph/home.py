@@ -9,10 +9,14 @@ import os
 import stat
 import sys
 import tempfile
+from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
 
 from memorygraph.errors import ConnectionError, MemoryGraphError
+
+ADMINISTRATOR = 0
+"""The number of the user who may do everything anyway."""
 
 
 def default_home() -> Path:
@@ -24,8 +28,21 @@ def default_home() -> Path:
     return platformdirs.user_data_path("memorygraph").resolve()
 
 
-def refuse_foreign(path: Path) -> None:
+def own_folder(name: str) -> Path:
+    """Return a folder of the home, whether it exists or not.
+
+    Raises:
+        ConnectionError: the home belongs to another user, or everybody can write it.
+    """
+    home = default_home()
+    refuse_foreign(home)
+    return home / name
+
+
+def refuse_foreign(path: Path, trusted: Collection[int] = ()) -> None:
     """Refuse a file or a folder that another user has, or can write: what is in it may be that user's.
+
+    `trusted` are the numbers of users beside this one whose files are taken: programs may belong to the administrator.
 
     Raises:
         ConnectionError: it belongs to another user, or everybody can write it. What does not exist passes.
@@ -36,7 +53,7 @@ def refuse_foreign(path: Path) -> None:
         status = path.stat()
     except FileNotFoundError:
         return
-    if status.st_uid != os.geteuid():
+    if status.st_uid not in {os.geteuid(), *trusted}:
         raise ConnectionError(
             f"{path} belongs to another user (number {status.st_uid}). Name a folder of your own with MEMORYGRAPH_HOME."
         )

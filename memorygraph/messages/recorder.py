@@ -28,7 +28,7 @@ from typing import Any, ClassVar
 from memorygraph.errors import ConflictError, ConnectionError, MemoryGraphError, QueryError
 from memorygraph.graph.connection import fails_always
 from memorygraph.graph.namespace import Namespace
-from memorygraph.home import default_home, flush_folder
+from memorygraph.home import flush_folder, own_folder
 from memorygraph.json_text import parse_stored_json
 from memorygraph.library import CYPHER
 from memorygraph.messages.calls import RESPONSES, Exchange, RecordedCall, exchange_of, messages_of_input
@@ -301,7 +301,7 @@ class Spool:
 
     def __init__(self, namespace: str, folder: Path | None = None) -> None:
         # Beside the embedded server's data, whether that server is used or not.
-        folder = folder or default_home() / "records"
+        folder = folder or own_folder("records")
         # A namespace may hold any character and be long, and a file name may not.
         self.folder = folder / sha256(namespace.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 

@@ -47,8 +47,7 @@ class AotCache:
     @classmethod
     def of(cls, java: Path, artifacts: Path, class_path: Sequence[Path]) -> AotCache:
         """Return the cache that fits."""
-        folder = artifacts.with_name(f"{artifacts.name}.aot")
-        return cls(folder, java, artifacts, fingerprint_of(java, class_path))
+        return cls(aot_folder(artifacts), java, artifacts, fingerprint_of(java, class_path))
 
     @property
     def failure(self) -> Path:
@@ -117,6 +116,11 @@ class AotCache:
             with contextlib.suppress(OSError):  # Windows does not remove a file in use
                 unused.unlink()
         return kept
+
+
+def aot_folder(artifacts: Path) -> Path:
+    """Return the folder of the caches for Neo4j's files."""
+    return artifacts.with_name(f"{artifacts.name}.aot")
 
 
 def is_switched_on() -> bool:

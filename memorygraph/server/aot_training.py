@@ -23,7 +23,7 @@ from memorygraph.graph.namespace import Namespace, list_namespaces
 from memorygraph.graph.schema import apply_schema
 from memorygraph.languages import parse
 from memorygraph.server import process as server_process
-from memorygraph.server.aot_cache import CACHE_FLAGS, AotCache, has_means
+from memorygraph.server.aot_cache import CACHE_FLAGS, AotCache, aot_folder, has_means
 from memorygraph.server.artifacts import DownloadProgress, not_genuine, read_lock
 from memorygraph.server.embedded import EmbeddedServer
 from memorygraph.server.launch import Launch
@@ -120,7 +120,7 @@ def run_training(java: Path, artifacts: Path, delay_s: float) -> None:
     from filelock import FileLock, Timeout
 
     server_process.give_way()
-    with contextlib.suppress(Timeout), FileLock(artifacts.with_name(f"{artifacts.name}.aot") / "lock", timeout=0):
+    with contextlib.suppress(Timeout), FileLock(aot_folder(artifacts) / "lock", timeout=0):
         time.sleep(delay_s)
         lock = read_lock()
         if not_genuine(artifacts, lock):

@@ -13,8 +13,9 @@ from functools import partial
 from pathlib import Path
 
 from memorygraph.errors import ConnectionError
-from memorygraph.home import default_home
+from memorygraph.home import ADMINISTRATOR, default_home, refuse_foreign
 from memorygraph.server import process as server_process
+from memorygraph.server.aot_cache import aot_folder
 from memorygraph.server.artifacts import DownloadProgress, read_lock
 from memorygraph.server.installation import install, is_complete
 from memorygraph.server.java import java_executable
@@ -174,6 +175,8 @@ class EmbeddedServer:
         """Find Java, create the home, and download Neo4j without keeping others from the home."""
         java = java_executable()
         self._files.make()
+        for folder in (self.artifacts, aot_folder(self.artifacts)):
+            refuse_foreign(folder, trusted=(ADMINISTRATOR,))
         if not is_complete(self.artifacts):
             install(self.artifacts, progress)
         return Launch(self._files, java, self.artifacts, progress)

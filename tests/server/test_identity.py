@@ -19,6 +19,8 @@ import pytest
 from memorygraph import MemoryGraph
 from memorygraph.errors import ConnectionError
 from memorygraph.graph.connection import Connection
+from memorygraph.messages.recorder import Spool
+from memorygraph.runtime.convo.store import Journal
 from memorygraph.server import admin_tool, launch, settings
 from memorygraph.server import process as server_process
 from memorygraph.server.backup import backup
@@ -235,6 +237,27 @@ def test_nothing_is_read_in_the_home_of_another_user(tmp_path: Path, door: str) 
         DOORS[door](server)
     assert [path for path in opened if path.startswith(str(server.home))] == []
     note = lambda _: None  # noqa: E731 - a hook stays for good
+
+
+@needs_root
+@pytest.mark.parametrize("folder", ["neo4j", "neo4j.aot"])
+def test_programs_of_another_user_are_not_run(tmp_path: Path, folder: str) -> None:
+    foreign = tmp_path / folder
+    foreign.mkdir()
+    os.chown(foreign, OTHER_USER, OTHER_USER)
+    with pytest.raises(ConnectionError, match=rf"{folder} belongs to another user"):
+        EmbeddedServer(tmp_path / "home", tmp_path / "neo4j").up()
+
+
+@needs_root
+@pytest.mark.parametrize("keep", [lambda: Journal("run"), lambda: Spool("namespace")])
+def test_no_journal_and_no_record_is_kept_in_the_home_of_another_user(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, keep: Callable[[], object]
+) -> None:
+    monkeypatch.setenv("MEMORYGRAPH_HOME", str(tmp_path))
+    os.chown(tmp_path, OTHER_USER, OTHER_USER)
+    with pytest.raises(ConnectionError, match="belongs to another user"):
+        keep()
 
 
 @needs_root

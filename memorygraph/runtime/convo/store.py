@@ -21,7 +21,7 @@ from memorygraph.compiler.convo import EXIT, NodeGraph, compile_graph
 from memorygraph.compiler.identity import program_id
 from memorygraph.errors import MemoryGraphError, NotFoundError, Source
 from memorygraph.graph.namespace import Namespace
-from memorygraph.home import default_home
+from memorygraph.home import own_folder
 from memorygraph.json_text import (
     MAX_JSON_DEPTH,
     MAX_STORED_JSON_DEPTH,
@@ -53,7 +53,7 @@ class Journal:
     """
 
     def __init__(self, run: str, folder: Path | None = None) -> None:
-        self.path = (folder or default_home() / "runs") / f"{run}.jsonl"
+        self.path = (folder or own_folder("runs")) / f"{run}.jsonl"
         self._descriptor: int | None = None
         self._writable = True
 
