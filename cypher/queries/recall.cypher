@@ -5,11 +5,11 @@
 // place p of one adds 1 / (constant + p) to what it names. From there a part of the score goes one step on: along
 // EDGE by the weight of the edge, from a node to the message that it was learnt from (SOURCE), and along NEXT to the
 // messages one and two places before and behind. Everything found on the way adds up, and only of what
-// comes out first is it asked what it is: sorted by the score alone, the rest is never read. Without a vector its two
+// comes out first is it asked what it is, and whose: sorted by the score alone, the rest is never read. Without a vector its two
 // lists are empty; `constant` and the weights are explained in memorygraph.memory.recall. Of a message that was said in
 // other conversations too, the first one is named. Parameters: namespace, message_terms, node_terms (Lucene queries
 // made by memorygraph.memory.words), vectors (none, or one), model, depth, constant, least, near, far, edge, learnt,
-// fan, kinds, conversation, limit.
+// fan, kinds, conversation, limit, owners (how many are named of an observation).
 CYPHER 25
 CALL db.index.fulltext.awaitEventuallyConsistentIndexRefresh()
 CALL () {
@@ -70,7 +70,18 @@ WHERE score > 0 AND found.namespace = $namespace AND any(kind IN $kinds WHERE ki
 ORDER BY score DESC, found.said_at DESC, found.id
 LIMIT $limit
 RETURN found.id AS id, found:Message AS is_message, score, head(ways) AS ways,
-       [step IN steps WHERE NOT step:NEXT | {verb: step.verb, weight: coalesce(step.weight, 1.0)}] AS edges,
+       [step IN steps WHERE NOT step:NEXT | {
+         verb: step.verb, weight: coalesce(step.weight, 1.0),
+         source: coalesce(nullIf(startNode(step).name, ''), startNode(step).id),
+         target: coalesce(nullIf(endNode(step).name, ''), endNode(step).id)
+       }] AS edges,
+       COLLECT {
+         MATCH (owner:Node)-[edge:EDGE {verb: 'observed'}]->(found)
+         WHERE found.name = ''
+         RETURN coalesce(nullIf(owner.name, ''), owner.id)
+         ORDER BY edge.place, owner.id
+         LIMIT $owners
+       } AS owners,
        found.name AS name, found.data AS data, found.body AS body,
        head(found.conversations) AS conversation, toString(found.said_at) AS at;
 

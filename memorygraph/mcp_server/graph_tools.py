@@ -57,9 +57,9 @@ def recall(
 ) -> ToolAnswer:
     """What is remembered about a question, best first, within a budget of tokens; each memory with its source."""
     found = graph.recall(query, budget=f"{max_tokens}t")
-    shown = found.hits[: len(found.context)]
-    hits = [{key: value for key, value in hit.as_dict().items() if key != "text"} for hit in shown]
-    return ToolAnswer(str(found), {"hits": hits, "text": str(found), "leftOut": len(found.hits) - len(shown)})
+    hits = [{key: value for key, value in hit.as_dict().items() if key != "text"} for hit in found.shown]
+    left_out = len(found.hits) - len(found.shown)
+    return ToolAnswer(str(found), {"hits": hits, "text": str(found), "leftOut": left_out})
 
 
 @tool("Neighbours")

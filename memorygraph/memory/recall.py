@@ -13,9 +13,11 @@ from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from functools import cached_property
+from itertools import islice
 from typing import Any, Literal, NamedTuple, TypedDict, Unpack
 
 from memorygraph.budget import Budget
+from memorygraph.context.labels import one_line
 from memorygraph.context.origins import StoredText
 from memorygraph.context.prompt import ContextItem, ContextSource, build_items
 from memorygraph.context.tokens import count_tokens
@@ -46,6 +48,12 @@ LEARNT = 1.0  # the share for the message that a node was learnt from
 REACH = 50  # a hit after this place in all of its lists goes no steps: its shares would be too small to matter
 FAN = 20  # steps of a kind from one hit: each edge of a node with a thousand says little
 NEVER = 1000.0  # a score that no hit reaches
+OWNERS = 3  # names that are said of an observation
+RELATIONS = 3  # sentences that are said of a node
+OBSERVED = "observed"  # the verb of the edge from an entity to an observation of it
+
+# An id that was made from what it names says nothing to a reader, and takes two dozen tokens.
+_MADE_ID = re.compile(r"\w+-[0-9a-f]{32}")
 
 
 @dataclass(frozen=True)
@@ -54,8 +62,12 @@ class RecallHit:
 
     `source` is `fulltext`, `vector` or both with a plus for a hit by its own words or meaning, `edge` for one that is
     an edge away from such a hit or is the message that a node was learnt from, and `neighbour` for a message near one.
-    A hit over an edge has the `verb` of the heaviest. A node has a `name`; a message has a `role`, the `name` of its
-    speaker where there is one, the `conversation` and the time.
+    A hit over an edge has the `verb` of the heaviest. A node has a `name`; an observation has the names of what it is
+    `about`; `relations` are the edges over which other hits led here, as sentences. A message has a `role`, the
+    `name` of its speaker where there is one, the `conversation` and the time.
+
+    >>> RecallHit("o1", "node", 0.3, "fulltext", "likes tea", about=("Ada Lovelace",)).content
+    'Ada Lovelace: likes tea'
     """
 
     id: str
@@ -68,23 +80,33 @@ class RecallHit:
     conversation: str | None = None
     at: str | None = None
     verb: str | None = None
+    about: tuple[str, ...] = ()
+    relations: tuple[str, ...] = ()
 
     @property
     def label(self) -> str:
         """The label of the hit in a prompt."""
         if self.kind == "node":
-            return f"node {self.id}"
+            return "node" if _MADE_ID.fullmatch(self.id) else f"node {self.id}"
         speaker = f"{self.name or self.role}" + (f" on {self.at[:10]}" if self.at else "")
         return f"message of {speaker}" + (f" in {self.conversation}" if self.conversation else "")
 
     @property
     def content(self) -> str:
-        """The text of the hit in a prompt."""
-        return "\n".join(filter(None, [self.name, self.text])) if self.kind == "node" else self.text
+        """The text of the hit in a prompt: what it says, and whose it is."""
+        return "\n".join(self.sentences)
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """What the hit says: its text and whose it is, and each of its relations."""
+        if self.kind == "message":
+            return (self.text,)
+        whose = one_line(self.name or " and ".join(self.about))
+        return (": ".join(filter(None, [whose, self.text])), *self.relations)
 
     def as_dict(self) -> dict[str, Any]:
         """The value as `--json` prints it."""
-        return {key: value for key, value in asdict(self).items() if value is not None}
+        return {key: value for key, value in asdict(self).items() if value is not None and value != ()}
 
     @classmethod
     def of(cls, row: dict[str, Any]) -> RecallHit:
@@ -93,7 +115,8 @@ class RecallHit:
         verb = heaviest_verb(row["edges"]) if source == "edge" else None
         found = {"id": row["id"], "score": row["score"], "source": source, "verb": verb}
         if not row["is_message"]:
-            return cls(kind="node", text=row["data"] or "", name=row["name"], **found)
+            about, relations = tuple(row["owners"]), say_relations(row["edges"])
+            return cls(kind="node", text=row["data"] or "", name=row["name"], about=about, relations=relations, **found)
         message = Message(row["body"])
         place = {"conversation": row["conversation"], "at": row["at"]}
         return cls(kind="message", text=message.text, name=message.name, role=message.role, **place, **found)
@@ -109,7 +132,27 @@ class Recalled:
     @cached_property
     def context(self) -> tuple[ContextItem, ...]:
         """As many hits as fit the budget, as labelled items of a prompt; the last may be clipped."""
-        return fit_passages((Passage(hit.id, hit.label, hit.content) for hit in self.hits), self.budget)
+        return fit_passages(self.passages, self.budget)
+
+    @cached_property
+    def passages(self) -> tuple[Passage, ...]:
+        """What each hit says that none before it has said; a name alone says nothing once it has been mentioned."""
+        passages: list[Passage] = []
+        said = ""
+        for hit in self.hits:
+            new = [each for each in hit.sentences if hit.kind == "message" or f"\n{each}\n" not in said]
+            if hit.name and new == [hit.name] and hit.name in said:
+                new = []
+            if new:
+                passages.append(Passage(hit.id, hit.label, "\n".join(new)))
+                said += f"\n{passages[-1].text}\n"
+        return tuple(passages)
+
+    @property
+    def shown(self) -> tuple[RecallHit, ...]:
+        """The hits that the context has room for, with those that say nothing of their own."""
+        left_out = {passage.id for passage in self.passages[len(self.context) :]}
+        return tuple(hit for hit in self.hits if hit.id not in left_out)
 
     def __str__(self) -> str:
         return render_items(self.context)
@@ -187,6 +230,7 @@ def fusion_parameters(limit: int, *, steps: bool) -> dict[str, Any]:
         "edge": EDGE,
         "learnt": LEARNT,
         "fan": FAN,
+        "owners": OWNERS,
     }
 
 
@@ -199,6 +243,14 @@ def heaviest_verb(edges: Sequence[Mapping[str, Any]]) -> str | None:
     """The verb of the heaviest edge, or None for a message that a node was learnt from."""
     named = [edge for edge in edges if edge["verb"] is not None]
     return max(named, key=lambda edge: (edge["weight"], edge["verb"]))["verb"] if named else None
+
+
+def say_relations(edges: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+    """Say the heaviest edges as sentences; whose an observation is, is said by `about`."""
+    related = [edge for edge in edges if edge["verb"] not in {None, OBSERVED}]
+    related.sort(key=lambda edge: (-edge["weight"], edge["verb"]))
+    sentences = (one_line(f"{edge['source']} {edge['verb']} {edge['target']}") for edge in related)
+    return tuple(islice(dict.fromkeys(sentences), RELATIONS))
 
 
 class Recaller:

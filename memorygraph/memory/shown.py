@@ -187,7 +187,7 @@ def show_memory(
         found = [elements[hit.id], *edges[hit.id]] if hit.kind == "node" and hit.id in elements else []
         content = "\n".join(map(print_element, found)) if hit.kind == "node" else hit.content
         if content:
-            passages.append(Passage(hit.id, hit.label, content))
+            passages.append(Passage(hit.id, " of ".join([hit.label, *hit.about[:1]]), content))
             held.append(found)
     by_text = len(passages)
     for element in (elements[id_] for id_ in also if id_ in elements and id_ not in nodes):

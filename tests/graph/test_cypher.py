@@ -26,6 +26,7 @@ _VALUES: dict[str, Any] = {
     "statements": 1,
     "seconds": 1,
     "fan": 1,
+    "owners": 1,
     "constant": 2,
     "depth": 1,
     "vectors": [],

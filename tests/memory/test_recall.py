@@ -331,7 +331,7 @@ def test_each_item_is_labelled_with_its_source(graph: MemoryGraph) -> None:
     graph.load('Node(node_id="dog", name="Pepper", data="a greyhound");')
     recalled = ask(graph, "greyhound balcony")
     assert str(recalled) == (
-        "[0] node dog:\nPepper\na greyhound\n"
+        "[0] node dog:\nPepper: a greyhound\n"
         "[1] message of Ada on 2023-05-08 in home:\nThe greyhound sleeps on the balcony."
     )
     assert [item.origins for item in recalled.context] == [("dog",), (ids[0],)]

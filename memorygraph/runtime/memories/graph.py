@@ -114,8 +114,8 @@ class GraphMemory(ImportedMemory):
     def recall(self, text: Any, limit: Any = DEFAULT_LIMIT) -> MemoryResult:
         """Recall by a text, as `{id, name, data, score, source}`, best first: the client's recall, of nodes.
 
-        The source is `fulltext`, `vector` or both with a plus; `edge:` and the verb for a neighbour of such a node,
-        and `edge` for what was learnt from a message.
+        An observation has the name of what was observed. The source is `fulltext`, `vector` or both with a plus;
+        `edge:` and the verb for a neighbour of such a node, and `edge` for what was learnt from a message.
         """
         found = self._graph.recall(
             require_text(text, "what is recalled by"), budget=None, limit=read_limit(limit), kinds=("node",)
@@ -123,7 +123,7 @@ class GraphMemory(ImportedMemory):
         entries = [
             {
                 "id": hit.id,
-                "name": hit.name or "",
+                "name": hit.name or " and ".join(hit.about),
                 "data": hit.text,
                 "score": hit.score,
                 "source": hit.source if hit.verb is None else f"{hit.source}:{hit.verb}",
