@@ -17,6 +17,7 @@ from memorygraph.languages import Script
 from memorygraph.languages.agentscript.syntax import Field
 from memorygraph.limits import RunLimits
 from memorygraph.memory.chat import Chat
+from memorygraph.memory.datasets import DatasetName
 from memorygraph.memory.entities import CreatedEntities, CreatedRelations, Entities
 from memorygraph.memory.evaluation import Evaluation
 from memorygraph.memory.pages import EntityGraph
@@ -150,9 +151,15 @@ class AsyncMemoryGraph:
     ) -> Recalled:
         """What a text brings to mind: nodes and messages by their words, and what stands beside them, best first."""
     async def evaluate(
-        self, folder: str | Path, *, facts: bool = False, progress: Callable[[int, int], None] | None = None
+        self,
+        folder: str | Path,
+        *,
+        format: DatasetName = "locomo",
+        k: Sequence[int] = (5, 10, 20),
+        facts: bool = False,
+        progress: Callable[[int, int], None] | None = None,
     ) -> Evaluation:
-        """How much of the evidence recall finds, on a folder of conversations in the LoCoMo format."""
+        """How much of the evidence recall finds among the first `k` hits, on a folder of conversations."""
     async def query(
         self, cypher: str, parameters: dict[str, Any] | None = None, *, write: bool = False
     ) -> list[dict[str, Any]]:

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from memorygraph.languages.agentscript.syntax import Field
     from memorygraph.limits import RunLimits
     from memorygraph.memory.chat import Chat
+    from memorygraph.memory.datasets import DatasetName
     from memorygraph.memory.entities import Entities
     from memorygraph.memory.evaluation import Evaluation
     from memorygraph.memory.recall import Kind, Recalled, Recaller
@@ -386,12 +387,19 @@ class MemoryGraph:
         return Recaller(self.scope)
 
     def evaluate(
-        self, folder: str | Path, *, facts: bool = False, progress: Callable[[int, int], None] | None = None
+        self,
+        folder: str | Path,
+        *,
+        format: DatasetName = "locomo",  # noqa: A002 - the name of the option
+        k: Sequence[int] = (5, 10, 20),
+        facts: bool = False,
+        progress: Callable[[int, int], None] | None = None,
     ) -> Evaluation:
-        """How much of the evidence recall finds, on a folder of conversations in the LoCoMo format.
+        """How much of the evidence recall finds among the first `k` hits, on a folder of conversations.
 
         They are stored in namespaces of their own, which are deleted again; with `facts`, what speakers said is stored
-        as one-sentence facts too. Neither answers nor evidence is read before all questions are ranked.
+        as one-sentence facts too. Neither answers nor evidence is read before all questions are ranked. The formats
+        are those of the data sets LoCoMo and BEAM, as `memorygraph.memory.datasets` describes them.
 
         Raises:
             MemoryGraphError: the folder has no conversations, or a file holds no conversation.
@@ -400,7 +408,15 @@ class MemoryGraph:
         from memorygraph.memory.evaluation import evaluate_recall
 
         embedder = self._recaller.embedder
-        return evaluate_recall(self.connection, Path(folder), facts=facts, embedder=embedder, progress=progress)
+        return evaluate_recall(
+            self.connection,
+            Path(folder),
+            dataset=format,
+            depths=k,
+            facts=facts,
+            embedder=embedder,
+            progress=progress,
+        )
 
     def query(
         self, cypher: str, parameters: dict[str, Any] | None = None, *, write: bool = False

@@ -20,7 +20,7 @@ from memorygraph.compiler.pete.goals import RuleGoals
 from memorygraph.llm.completion import ToolCall, read_document
 from memorygraph.llm.structured import documents
 from memorygraph.mcp_server.http import read_tokens
-from memorygraph.memory.evaluation import read_documents
+from memorygraph.memory.datasets import LOCOMO
 from memorygraph.memory.local import LocalEmbedder
 from memorygraph.memory.pages import PageStart
 from memorygraph.memory.transfer import parse_item
@@ -100,7 +100,7 @@ DOORS: dict[str, Callable[[Path], Any]] = {
     "stored rule": lambda _: RuleGoals.from_json(LISTS),
     "tokens of a server": lambda folder: read_tokens(write(folder, "tokens", OBJECTS)),
     "line of an import": lambda _: parse_item(OBJECTS),
-    "conversation of an evaluation": lambda folder: list(read_documents([write(folder, "c.json", LISTS)])),
+    "conversation of an evaluation": lambda folder: list(LOCOMO.documents(write(folder, "c.json", LISTS).parent)),
     "model in a folder": embedder,
     "input of a program": lambda _: parse_json_argument(LISTS, "--input"),
     "parameter of a query": lambda _: parameter(f"a={LISTS}")[1][:3],

@@ -25,6 +25,19 @@ Type a message; what the model remembers of it is shown below its answer.
   :help       this               :quit      the end, also Ctrl-D"""
 
 
+class Depths(click.ParamType[tuple[int, ...]]):
+    """Numbers of hits with commas between them."""
+
+    name = "K,K"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, ...]:
+        """The numbers, in their order."""
+        numbers = [part.strip() for part in value.split(",")]
+        if not all(number.isdecimal() and int(number) > 0 for number in numbers):
+            self.fail(f"{value!r} is not a list of numbers such as 5,10,20", param, ctx)
+        return tuple(sorted({int(number) for number in numbers}))
+
+
 @click.command("recall")
 @click.argument("text")
 @click.option("--budget", default="2k", metavar="2k|500t", help="Characters or tokens to show.")
@@ -57,12 +70,17 @@ def recall_command(
 
 @click.command("evaluate")
 @click.argument("folder", metavar="DIR")
+@click.option(
+    "--format", type=click.Choice(["locomo", "beam"]), default="locomo", help="Of which data set.", show_default=True
+)
+@click.option("--k", type=Depths(), default="5,10,20", help="How many hits count.", show_default=True, metavar="K,K")
 @click.option("--facts", is_flag=True, help="Store the speakers' facts as well.")
 @report_from_graph
-def evaluate_command(graph: MemoryGraph, *, folder: str, facts: bool) -> None:
-    """Measure recall: how much of the evidence is among the first 5, 10 and 20 hits.
+def evaluate_command(graph: MemoryGraph, *, folder: str, k: tuple[int, ...], **options: Any) -> None:
+    """Measure recall: how much of the evidence is among the first 5, 10 and 20 hits, and how long a recall takes.
 
-    DIR holds conversations in the LoCoMo format, one JSON file each.
+    DIR holds conversations with questions that name their evidence, as LoCoMo (one JSON file each) or BEAM (numbered
+    folders) publish them.
     """
     with output.progress_bar("asking") as bar:
 
@@ -70,13 +88,19 @@ def evaluate_command(graph: MemoryGraph, *, folder: str, facts: bool) -> None:
             bar.total(total)
             bar.advance(1)
 
-        found = graph.evaluate(folder, facts=facts, progress=heard)
+        found = graph.evaluate(folder, k=k, progress=heard, **options)
     if output.wants_json():
         output.print_json(found.as_dict())
         return
     figures = {"all": found.total, **{f"category {name}": of for name, of in found.categories.items()}}
-    rows = [(name, *map(str, of.as_dict().values())) for name, of in figures.items()]
-    output.print_table(("questions", "count", "recall@5", "recall@10", "recall@20"), rows)
+    rows = [
+        (name, str(of.questions), *(f"{share:.1f}" for share in of.recall.values())) for name, of in figures.items()
+    ]
+    output.print_table(("questions", "count", *(f"recall@{depth}" for depth in k)), rows)
+    complete = ", ".join(f"{share:.1f} % at {depth}" for depth, share in found.total.complete.items())
+    output.say(f"all of the evidence was found for {complete}")
+    times = f"{found.p50_ms:.0f} ms in the median, {found.p95_ms:.0f} ms at the 95th percentile"
+    output.say(f"a recall took {times}, with {found.messages} messages stored")
 
 
 # What the commands take that ask a model.

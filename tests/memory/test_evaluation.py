@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +15,20 @@ import pytest
 from memorygraph import EmbeddedServer, MemoryGraph
 from memorygraph.errors import MemoryGraphError
 from memorygraph.graph.connection import Connection
-from memorygraph.memory import evaluation
-from memorygraph.memory.evaluation import evaluate_recall, evidence_of, facts_of, questions_of, turns_of
+from memorygraph.memory.datasets import (
+    BEAM,
+    LOCOMO,
+    evidence_of,
+    evidence_of_chat,
+    facts_of,
+    questions_of,
+    turns_of,
+    turns_of_chat,
+)
+from memorygraph.memory.evaluation import Evaluator, evaluate_recall
 
 CONVERSATIONS = Path(__file__).parent / "conversations"
+CHATS = Path(__file__).parent / "chats"
 
 
 def document() -> dict[str, Any]:
@@ -24,20 +36,12 @@ def document() -> dict[str, Any]:
     return loaded
 
 
-def rankings(connection: Connection, folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+def rankings(connection: Connection, folder: Path) -> list[list[str]]:
     """What is ranked for each question, as turns."""
-    seen: list[list[str]] = []
-    ranked = evaluation.rank_turns
-
-    def kept(*args: Any, **options: Any) -> Any:
-        for ranking in ranked(*args, **options):
-            seen.append(ranking)
-            yield ranking
-
-    with monkeypatch.context() as patched:
-        patched.setattr(evaluation, "rank_turns", kept)
-        evaluate_recall(connection, folder, facts=True)
-    return seen
+    evaluator = Evaluator(connection, LOCOMO, facts=True)
+    with ExitStack() as stack:
+        stored = [stack.enter_context(evaluator.store(each)) for each in evaluator.dataset.documents(folder)]
+        return [list(ranking.turns) for each in stored for ranking in evaluator.rank_turns(each)]
 
 
 def assert_figures(connection: Connection, leeway: float) -> None:
@@ -75,9 +79,7 @@ def test_the_figures_are_exact_where_nothing_else_is_stored(tmp_path: Path) -> N
 
 
 @pytest.mark.alone  # how rare a word is depends on what other tests store meanwhile
-def test_answers_and_evidence_change_no_ranking(
-    connection: Connection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_answers_and_evidence_change_no_ranking(connection: Connection, tmp_path: Path) -> None:
     scrambled = document()
     chance = random.Random(7)
     for item in scrambled["qa"]:
@@ -85,28 +87,23 @@ def test_answers_and_evidence_change_no_ranking(
         item["evidence"] = [f"D{chance.randint(1, 3)}:{chance.randint(1, 14)}"]
         item["category"] = chance.randint(1, 5)
     (tmp_path / "friends.json").write_text(json.dumps(scrambled), "utf-8")
-    before = rankings(connection, CONVERSATIONS, monkeypatch)
-    assert rankings(connection, tmp_path, monkeypatch) == before
+    before = rankings(connection, CONVERSATIONS)
+    assert rankings(connection, tmp_path) == before
     assert len(before) == 16
     assert max(map(len, before)) <= 20
 
 
-def test_evidence_is_read_after_all_of_its_questions_were_ranked(
-    connection: Connection, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_evidence_is_read_after_all_of_its_questions_were_ranked(connection: Connection) -> None:
     events: list[str] = []
-    monkeypatch.setattr(evaluation, "read_documents", lambda _: [document()])
-    read = evaluation.evidence_of
 
-    def seen(value: Any) -> Any:
+    def noted(value: Any) -> Any:
         events.append("evidence")
-        return read(value)
+        return evidence_of(value)
 
-    monkeypatch.setattr(evaluation, "evidence_of", seen)
-    evaluate_recall(
-        connection, CONVERSATIONS, facts=False, progress=lambda done, total: events.append(f"{done}/{total}")
-    )
-    assert events == [*(f"{number}/16" for number in range(1, 17)), "evidence"]
+    watched = replace(LOCOMO, evidence=noted)
+    Evaluator(connection, watched).run(CONVERSATIONS, lambda done, total: events.append(f"{done}/{total}"))
+    # Before the first question, the format of the file is checked.
+    assert events[events.index("1/16") :] == [*(f"{number}/16" for number in range(1, 17)), "evidence"]
 
 
 @pytest.mark.alone
@@ -128,7 +125,7 @@ def test_both_layouts_of_a_conversation_say_the_same() -> None:
     for read in readers:
         assert read(flat) == read(nested)
     assert len(turns_of(flat)) == 42
-    assert turns_of(flat)[0].at.isoformat() == "2024-03-03T09:12:00+00:00"
+    assert str(turns_of(flat)[0].at) == "2024-03-03 09:12:00+00:00"
     assert facts_of(flat)[6][1] == ("D2:2", "D2:4")
 
 
@@ -140,6 +137,50 @@ def test_a_file_that_is_no_conversation_is_named(connection: Connection, tmp_pat
     (tmp_path / "one.json").write_text(content, "utf-8")
     with pytest.raises(MemoryGraphError, match=r"one\.json|no conversation with questions"):
         evaluate_recall(connection, tmp_path, facts=False)
+
+
+def test_a_chat_of_beam_has_roles_and_days_and_no_marks() -> None:
+    [chat] = BEAM.documents(CHATS)
+    turns = turns_of_chat(chat)
+    assert [(turn.id, turn.role) for turn in turns[:3]] == [("0", "user"), ("1", "assistant"), ("2", "user")]
+    assert turns[0].text == "I want to learn to bake bread. Always give me weights in grams."
+    assert {turn.at.date().isoformat() for turn in turns if turn.at} == {"2024-03-15", "2024-04-02"}
+    assert [(each.category, sorted(each.turns)) for each in evidence_of_chat(chat)] == [
+        ("abstention", []),
+        ("contradiction_resolution", ["2", "6"]),
+        ("information_extraction", ["4"]),
+    ]
+
+
+def test_a_folder_of_beam_is_measured_by_kind_for_chosen_numbers_of_hits(connection: Connection) -> None:
+    found = evaluate_recall(connection, CHATS, dataset="beam", depths=(1, 3), facts=False).as_dict()
+    assert found["questions"] == 2
+    assert found["messages"] == 8
+    assert list(found["categories"]) == ["contradiction_resolution", "information_extraction"]
+    assert found["categories"]["information_extraction"] == {
+        "questions": 1,
+        "recall_at_1": 100.0,
+        "recall_at_3": 100.0,
+        "complete_at_1": 100.0,
+        "complete_at_3": 100.0,
+    }
+    assert found["complete_at_1"] == 50.0
+    assert 0 < found["p50_ms"] <= found["p95_ms"]
+
+
+def test_a_chat_without_its_questions_is_named(connection: Connection, tmp_path: Path) -> None:
+    (tmp_path / "7").mkdir()
+    with pytest.raises(MemoryGraphError, match=r"/7` is not a conversation in the BEAM format.*chat\.json"):
+        evaluate_recall(connection, tmp_path, dataset="beam", facts=False)
+    with pytest.raises(MemoryGraphError, match=r"needs numbered folders with chat\.json in the BEAM format"):
+        evaluate_recall(connection, tmp_path / "7", dataset="beam", facts=False)
+
+
+def test_a_turn_has_the_role_that_it_names_or_that_its_speaker_has() -> None:
+    changed = document()
+    changed["session_1"][0] |= {"speaker": "assistant"}
+    changed["session_1"][1] |= {"role": "system"}
+    assert [turn.role for turn in turns_of(changed)[:3]] == ["assistant", "system", "user"]
 
 
 def test_evidence_that_several_turns_share_one_string_is_read() -> None:
