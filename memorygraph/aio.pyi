@@ -148,6 +148,7 @@ class AsyncMemoryGraph:
         conversation: str | None = None,
         kinds: Sequence[Kind] = ("node", "message"),
         steps: bool = True,
+        roles: bool = True,
     ) -> Recalled:
         """What a text brings to mind: nodes and messages by their words, and what stands beside them, best first."""
     async def evaluate(

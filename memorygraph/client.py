@@ -366,19 +366,23 @@ class MemoryGraph:
         conversation: str | None = None,
         kinds: Sequence[Kind] = ("node", "message"),
         steps: bool = True,
+        roles: bool = True,
     ) -> Recalled:
         """What a text brings to mind: nodes and messages by their words, and what stands beside them, best first.
 
         With MEMORYGRAPH_EMBEDDING_MODEL set, by their meaning too. As a text it is what a prompt gets: each hit with
         its source, within the budget. `at` is when it is asked, for what it says of time; `conversation` leaves only
         that one's messages, and `kinds` only nodes or messages; without `steps` there is only what fits by itself.
+        With `roles`, what the user said counts more than what an assistant said.
 
         Raises:
             MemoryGraphError: the budget is invalid.
             ModelError: the embedding model failed.
         """
         of = Budget.parse(budget) if isinstance(budget, str) else budget
-        return self._recaller(text, budget=of, limit=limit, at=at, conversation=conversation, kinds=kinds, steps=steps)
+        return self._recaller(
+            text, budget=of, limit=limit, at=at, conversation=conversation, kinds=kinds, steps=steps, roles=roles
+        )
 
     @cached_property
     def _recaller(self) -> Recaller:

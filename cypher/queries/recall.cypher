@@ -4,18 +4,21 @@
 // All that one recall needs, ranked. Four lists are fused, messages and nodes by words and by vectors: the entry at
 // place p of one adds 1 / (constant + p) to what it names. From there a part of the score goes one step on: along
 // EDGE by the weight of the edge, from a node to the message that it was learnt from (SOURCE), and along NEXT to the
-// messages one and two places before and behind. Everything found on the way adds up, and only of what
+// messages one and two places before and behind; where an assistant speaks, only from its message to what it was asked.
+// By words, a message counts as much as its role does. Everything found on the way adds up, and only of what
 // comes out first is it asked what it is, and whose: sorted by the score alone, the rest is never read. Without a vector its two
 // lists are empty; `constant` and the weights are explained in memorygraph.memory.recall. Of a message that was said in
 // other conversations too, the first one is named. Parameters: namespace, message_terms, node_terms (Lucene queries
-// made by memorygraph.memory.words), vectors (none, or one), model, depth, constant, least, near, far, edge, learnt,
+// made by memorygraph.memory.words), vectors (none, or one), model, depth, message_depth, roles (a weight for each
+// that counts more or less), asked (null where roles do not count), constant, least, near, far, edge, learnt,
 // fan, kinds, conversation, limit, owners (how many are named of an observation).
 CYPHER 25
 CALL db.index.fulltext.awaitEventuallyConsistentIndexRefresh()
 CALL () {
   CALL () {
-    CALL db.index.fulltext.queryNodes('message_text', $message_terms, {limit: $depth}) YIELD node, score
+    CALL db.index.fulltext.queryNodes('message_text', $message_terms, {limit: $message_depth}) YIELD node, score
     WHERE score > 0 AND node.namespace = $namespace
+    WITH node, score * coalesce($roles[node.role], 1.0) AS score
     WITH node ORDER BY score DESC, node.said_at DESC, node.id
     RETURN collect(node) AS list, 'fulltext' AS source
     UNION ALL
@@ -48,18 +51,23 @@ CALL (hit, score, sources) {
   WHERE found <> hit
   WITH found, step, score LIMIT $fan
   RETURN found,
-         score * CASE WHEN step:NEXT THEN $near
+         score * CASE WHEN step:NEXT AND ($asked IS NULL OR NOT 'assistant' IN [hit.role, found.role]) THEN $near
+                      WHEN step:NEXT AND hit.role = 'assistant' AND found.role = 'user' AND endNode(step) = hit
+                        THEN $asked
+                      WHEN step:NEXT THEN 0.0
                       WHEN step:SOURCE AND found:Message THEN $learnt
                       ELSE $edge * coalesce(step.weight, 1.0) END AS part,
          null AS ways, step
   UNION ALL
   WITH hit, score WHERE score >= $least AND hit:Message
-  MATCH (hit)-[:NEXT]->()-[:NEXT]->(found)
+  MATCH (hit)-[:NEXT]->(between)-[:NEXT]->(found)
+  WHERE $asked IS NULL OR NOT 'assistant' IN [hit.role, between.role, found.role]
   WITH found, score LIMIT $fan
   RETURN found, score * $far AS part, null AS ways, null AS step
   UNION ALL
   WITH hit, score WHERE score >= $least AND hit:Message
-  MATCH (hit)<-[:NEXT]-()<-[:NEXT]-(found)
+  MATCH (hit)<-[:NEXT]-(between)<-[:NEXT]-(found)
+  WHERE $asked IS NULL OR NOT 'assistant' IN [hit.role, between.role, found.role]
   RETURN found, score * $far AS part, null AS ways, null AS step
 }
 WITH found, sum(part) AS score, collect(ways) AS ways, collect(step) AS steps

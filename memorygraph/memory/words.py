@@ -50,6 +50,10 @@ _RELATIVE = {
     "this year": ("year", 0),
     "last year": ("year", 1),
 }
+_TOLD = "(?:say|said|tell|told|suggest|recommend|advise|mention|propose)"
+_ASKS_ASSISTANT = re.compile(
+    rf"\b(?:did|have|had) you (?:\w+ )?{_TOLD}|\byour (?:answer|advice|suggestion)", re.IGNORECASE
+)
 _SAID = re.compile(rf"\b({'|'.join(_RELATIVE)})\b", re.IGNORECASE)
 
 
@@ -60,6 +64,15 @@ def words_of(text: str) -> list[str]:
     once = {word.casefold(): word[:MAX_TERM_CHARACTERS] for word in reversed(found) if word}
     terms = list(reversed(once.values()))
     return ([term for term in terms if term.casefold() not in JOINING] or terms)[:MAX_TERMS]
+
+
+def asks_assistant(text: str) -> bool:
+    """Whether a question is about what the assistant said.
+
+    >>> asks_assistant("Which book did you recommend to me?"), asks_assistant("Can you tell me what I planned?")
+    (True, False)
+    """
+    return _ASKS_ASSISTANT.search(text) is not None
 
 
 def words_query(words: Sequence[str], phrases: Sequence[str], tokens: Sequence[str], fields: Mapping[str, int]) -> str:

@@ -27,6 +27,8 @@ _VALUES: dict[str, Any] = {
     "seconds": 1,
     "fan": 1,
     "owners": 1,
+    "message_depth": 1,
+    "roles": {},
     "constant": 2,
     "depth": 1,
     "vectors": [],
@@ -37,7 +39,7 @@ _VALUES: dict[str, Any] = {
     "most": 1,
     "expected": {},
     "recalled": [],
-    **dict.fromkeys(("least", "near", "far", "edge", "learnt"), 0.1),
+    **dict.fromkeys(("least", "near", "far", "edge", "learnt", "asked"), 0.1),
     **{name: list[str]() for name in ("entities", "observations", "relations")},
 }
 _OF_NO_NAMESPACE = {

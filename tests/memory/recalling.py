@@ -8,13 +8,16 @@ from datetime import datetime
 from memorygraph import MemoryGraph
 from memorygraph.graph.search import namespace_token
 from memorygraph.library import CYPHER
+from memorygraph.memory.datasets import ROLES
 from memorygraph.messages.indexing import date_messages, index_messages
 
 
 def say(graph: MemoryGraph, conversation: str, *turns: tuple[str, str], at: datetime | None = None) -> list[str]:
-    """Store turns of a speaker and a text, make them findable, and return the ids of all of the conversation."""
+    """Store turns of a speaker or a role and a text, make them findable, and return the ids of all there are."""
     history = graph.messages(conversation)
-    history.extend({"role": "user", "name": speaker, "content": text} for speaker, text in turns)
+    for speaker, text in turns:
+        who = {"role": speaker} if speaker in ROLES else {"role": "user", "name": speaker}
+        history.append({**who, "content": text})
     ids = [entry.id for entry in history.entries()]
     index_messages(graph.scope)
     if at is not None:

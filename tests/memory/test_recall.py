@@ -372,3 +372,32 @@ def test_the_heaviest_edge_names_the_verb() -> None:
 def test_a_message_is_indexed_with_its_speaker_and_its_day() -> None:
     message = Message.of({"role": "user", "name": "Ada", "content": "Hello"})
     assert indexed_text(message, date(2026, 5, 8)) == "Ada (8 May 2026): Hello"
+
+
+ADVICE = [
+    ("user", "I want to bake bread with my old oven."),
+    ("assistant", "To bake good bread, know your oven: an oven for bread has to be hot when the bread goes in."),
+    ("user", "Which flour shall I buy?"),
+    ("assistant", "For bread, flour with much protein; I would suggest rye flour beside it."),
+]
+
+
+def test_what_the_user_said_counts_more_than_what_an_assistant_makes_of_it(graph: MemoryGraph) -> None:
+    ids = say(graph, "advice", *ADVICE)
+    assert [hit.id for hit in ask(graph, "How do I bake bread in my oven?").hits][:2] == [ids[0], ids[1]]
+    assert ask(graph, "How do I bake bread in my oven?", roles=False).hits[0].id == ids[1]
+    assert ask(graph, "Did you suggest rye flour for bread?", steps=False).hits[0].id == ids[3]
+
+
+def test_an_assistant_leads_to_what_it_was_asked_and_nowhere_else(graph: MemoryGraph) -> None:
+    ids = say(graph, "advice", *ADVICE)
+    assert sources_by_id(ask(graph, "protein")) == {ids[3]: "fulltext", ids[2]: "neighbour"}
+    assert sources_by_id(ask(graph, "protein", roles=False)) == {
+        ids[3]: "fulltext",
+        ids[2]: "neighbour",
+        ids[1]: "neighbour",
+    }
+
+
+def sources_by_id(recalled: Recalled) -> dict[str, str]:
+    return {hit.id: hit.source for hit in recalled.hits}
