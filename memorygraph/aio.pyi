@@ -129,11 +129,13 @@ class AsyncMemoryGraph:
     ) -> list[Query]:
         """The Cypher that `load` would run for this script on what is stored now."""
     async def node(self, identifier: str) -> Node:
-        """The node with this id."""
+        """The node with this id, or at this address, `memory:N`."""
+    async def address(self, identifier: str) -> str:
+        """The address `memory:N` by which PETE names the node with this id; it gets one if it has none yet."""
     async def edge(self, identifier: str) -> Edge:
         """The edge with this id."""
     async def element(self, identifier: str) -> Node | Edge:
-        """The node or the edge with this id."""
+        """The node or the edge with this id, or the node at this address, `memory:N`."""
     async def neighbours(self, identifier: str, depth: int = 1) -> list[Neighbour]:
         """The nodes at most `depth` edges away from a node, in or out, nearest first."""
     async def search(self, text: str, limit: int = 10) -> list[Hit]:

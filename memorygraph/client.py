@@ -315,12 +315,31 @@ class MemoryGraph:
         return LANGUAGES[script.language].compile(self.scope, script)
 
     def node(self, identifier: str) -> Node:
-        """The node with this id.
+        """The node with this id, or at this address, `memory:N`.
+
+        Raises:
+            NotFoundError: there is no such node.
+        """
+        return self._require(self._find_node(identifier), "node", identifier)
+
+    def address(self, identifier: str) -> str:
+        """The address `memory:N` by which PETE names the node with this id; it gets one if it has none yet.
+
+        An address is that of one node for good: it stays when the node changes, or is deleted and brought back by an
+        undo, and no other node of the namespace ever gets it.
+
+        Example::
+
+            mg.load('Node(node_id="ada", name="Ada", data="");')
+            mg.address("ada")  # "memory:1", which PETE can write
+            mg.node("memory:1").name  # "Ada"
 
         Raises:
             NotFoundError: there is no node of this id.
         """
-        return self._require(elements.find_node(self.scope, identifier), "node", identifier)
+        from memorygraph.runtime.pete.addresses import assign_address
+
+        return f"memory:{self._require(assign_address(self.scope, identifier), 'node', identifier)}"
 
     def edge(self, identifier: str) -> Edge:
         """The edge with this id.
@@ -331,12 +350,12 @@ class MemoryGraph:
         return self._require(elements.find_edge(self.scope, identifier), "edge", identifier)
 
     def element(self, identifier: str) -> Node | Edge:
-        """The node or the edge with this id.
+        """The node or the edge with this id, or the node at this address, `memory:N`.
 
         Raises:
             NotFoundError: there is neither.
         """
-        node = elements.find_node(self.scope, identifier)
+        node = self._find_node(identifier)
         return node or self._require(elements.find_edge(self.scope, identifier), "node or edge", identifier)
 
     def neighbours(self, identifier: str, depth: int = 1) -> list[Neighbour]:
@@ -670,6 +689,16 @@ class MemoryGraph:
         drop_graphs(dropped)
         drop_conversations(dropped)
         return drop_namespace(dropped)
+
+    def _find_node(self, identifier: str) -> Node | None:
+        found = elements.find_node(self.scope, identifier)
+        if found is not None or not identifier.startswith("memory:"):
+            return found
+        from memorygraph.runtime.pete.addresses import find_addressed, parse_address
+
+        address = parse_address(identifier)
+        addressed = [] if address is None else find_addressed(self.scope.read, [address])
+        return next((Node(node.id, node.name, node.data) for node in addressed), None)
 
     def _require(self, found: Found | None, kind: str, identifier: str) -> Found:
         if found is None:

@@ -228,7 +228,7 @@ RETURN {nodes_created: count(node)} AS counts;
 
 // name: revert-nodes
 // Nodes that a revision changed become what they were before it; of a context of PETE this is only what ContextScript
-// says of it, because its log has gone on. Parameters: namespace, until (the revision), ids.
+// says of it, because its log has gone on. An address stays, whenever it was given. Parameters: namespace, until (the revision), ids.
 MATCH (namespace:Namespace {name: $namespace})
 WITH namespace.revision AS revision
 UNWIND $ids AS id
@@ -241,7 +241,7 @@ SET former = kept {.*, of: 'node', since: coalesce(kept.since, 0), until: revisi
              labels: [label IN labels(node) WHERE label <> 'Node'], embedding: null, embedding_model: null}
 SET node = CASE WHEN node:Context THEN kept {.*, name: wanted.name, data: wanted.data} ELSE properties(wanted) END,
     node.since = revision, node.of = null, node.until = null, node.labels = null, node.itself = null,
-    node.embedding = null, node.embedding_model = null
+    node.memory = kept.memory, node.embedding = null, node.embedding_model = null
 RETURN {nodes_updated: count(node)} AS counts;
 
 // name: restore-edges

@@ -11,6 +11,9 @@
 //                                                             (subject, object, part; their lemma is "")
 //   (:Node:Rule {rule, head_lemma})                             a rule
 //
+// The address memory:N of a node is its `memory`. What PETE makes has it from the beginning, and the id memory-N; any other
+// node gets it when it is first named by it. Without one, the id memory-N is an address, too, unless a node has that N.
+//
 // `head` and `tail` of a context and the `text` of its entries, in their order, are the text of the log.
 
 // name: find-root
@@ -65,6 +68,31 @@ RETURN collect(DISTINCT entry.faculty) AS faculties;
 MATCH (namespace:Namespace {name: $namespace})
 RETURN coalesce(namespace.memory, 0) AS last;
 
+// name: lock-addresses
+// Take the write lock of the namespace, under which addresses are given out. Parameters: namespace.
+MERGE (namespace:Namespace {name: $namespace})
+  ON CREATE SET namespace.revision = 0, namespace.created_at = datetime()
+SET namespace.memory = coalesce(namespace.memory, 0);
+
+// name: addresses-of
+// These nodes with their addresses; null where none was given out yet. Parameters: namespace, ids.
+UNWIND $ids AS id
+MATCH (node:Node {namespace: $namespace, id: id})
+USING INDEX SEEK node:Node(namespace, id)
+WITH node, CASE WHEN node.memory IS NULL AND node.id =~ "memory-(0|[1-9][0-9]{0,17})"
+           THEN toInteger(substring(node.id, 7)) END AS number
+OPTIONAL MATCH (other:Node {namespace: $namespace, memory: number})
+USING INDEX SEEK other:Node(namespace, memory)
+RETURN node.id AS id, node.name AS name, coalesce(node.memory, CASE WHEN other IS NULL THEN number END) AS address;
+
+// name: assign-addresses
+// Nodes get addresses; this is no change of what they say, and no history tells of it. Parameters: namespace,
+// rows [{id, address}].
+UNWIND $rows AS row
+MATCH (node:Node {namespace: $namespace, id: row.id})
+USING INDEX SEEK node:Node(namespace, id)
+SET node.memory = row.address;
+
 // name: taken-ids
 // Which of these ids belong to a node or an edge already. Parameters: namespace, ids.
 UNWIND $ids AS id
@@ -88,8 +116,8 @@ MATCH (node:Node {namespace: $namespace, concept: key})
 RETURN key, node.id AS id, node.name AS name;
 
 // name: find-names
-// Nodes whose name is a text, or has its words: some of these may be just that. What PETE made is found by its
-// concept, or has no text. Parameters: namespace, rows [{key, names, terms}].
+// Nodes whose name is a text, or has its words: some of these may be just that. What PETE made, whose id is its
+// address, is found by its concept, or has no text. Parameters: namespace, rows [{key, names, terms}].
 UNWIND $rows AS row
 CALL (row) {
   UNWIND row.names AS name
@@ -101,16 +129,25 @@ CALL (row) {
   RETURN node
 }
 WITH row, node
-WHERE node.id IS NOT NULL AND node.memory IS NULL AND NOT node:Value AND NOT node:Statement AND NOT node:Rule
+WHERE node.id IS NOT NULL AND coalesce(node.id <> "memory-" + toString(node.memory), true) AND NOT node:Value AND NOT node:Statement AND NOT node:Rule
 RETURN row.key AS key, node.id AS id, node.name AS name
 ORDER BY id;
 
 // name: find-addresses
-// The nodes with these ids. Parameters: namespace, ids.
-UNWIND $ids AS id
-MATCH (node:Node {namespace: $namespace, id: id})
-USING INDEX SEEK node:Node(namespace, id)
-RETURN node.id AS id, node.name AS name, node:Context AS context;
+// The nodes at these addresses; the first of several at one is meant. Parameters: namespace, addresses.
+UNWIND $addresses AS address
+CALL (address) {
+  MATCH (node:Node {namespace: $namespace, memory: address})
+  USING INDEX SEEK node:Node(namespace, memory)
+  RETURN node
+  UNION ALL
+  MATCH (node:Node {namespace: $namespace, id: "memory-" + toString(address)})
+  USING INDEX SEEK node:Node(namespace, id)
+  WHERE node.memory IS NULL
+  RETURN node
+}
+RETURN address, node.id AS id, node.name AS name, node.data AS data, node:Context AS context
+ORDER BY address, node.memory IS NULL;
 
 // name: add-nodes
 // Concepts, values, abstractions and rules. Parameters: namespace, namespace_token,

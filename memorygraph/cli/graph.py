@@ -86,13 +86,19 @@ def query_command(
 @at_option
 @report_from_graph
 def show_command(graph: MemoryGraph, *, identifier: str, moment: int | datetime | None) -> None:
-    """Show the node or the edge with this id, as it is or as it was."""
+    """Show the node or the edge with this id, as it is or as it was, and by which address PETE names a node.
+
+    ID can be an address, too: memory:N. A node that has no address yet gets one.
+    """
     element = (graph if moment is None else as_of(graph, moment)).element(identifier)
     kind = type(element).__name__.lower()
+    values = element.as_dict()
+    if moment is None and kind == "node":
+        values["address"] = graph.address(element.id)
     if output.wants_json():
-        output.print_json({"kind": kind, **element.as_dict()})
+        output.print_json({"kind": kind, **values})
     else:
-        output.print_table((kind, ""), list(element.as_dict().items()))
+        output.print_table((kind, ""), list(values.items()))
 
 
 @click.command("neighbours")

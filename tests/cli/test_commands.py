@@ -74,6 +74,9 @@ def test_the_example_loads_and_can_be_read_back() -> None:
     assert (report["statements"], report["nodes_created"], report["edges_created"]) == (53, 22, 31)
     assert (report["language"], report["errors"], report["warnings"]) == ("contextscript", [], [])
     assert document("show", "hamilton")["name"] == "Margaret Hamilton"
+    assert document("show", "hamilton")["address"] == "memory:1"
+    assert document("show", "memory:1")["id"] == "hamilton"
+    assert "address" not in document("show", "e21")
     assert document("show", "e21")["verb"] == "programmed"
     assert {n["id"] for n in document("neighbours", "agc")} == {"alarm-1202", "columbia", "eagle", "hamilton"}
     assert "hamilton" in {n["id"] for n in document("neighbours", "eagle", "--depth", "2")}

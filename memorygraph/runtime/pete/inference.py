@@ -21,6 +21,7 @@ from memorygraph.runtime.pete.rules import MAX_RULES, Clause, Environment, Knowl
 MAX_FACTS = 100_000
 # Each answer of a goal goes to each partial proof that waits for it: this bounds how often, for each goal allowed.
 STEPS_PER_GOAL = 100
+MAX_SHOWN_ANSWERS = 10  # of one question, in a log
 
 Place: TypeAlias = tuple["GoalTable", Pair]  # where an answer is kept
 
@@ -56,6 +57,24 @@ class Answers:
     answers: tuple[GoalAnswer, ...]
     complete: bool
     reason: str | None
+
+    @property
+    def shown(self) -> tuple[GoalAnswer, ...]:
+        """The answers that a log shows; the proof is that of the first."""
+        return self.answers[:MAX_SHOWN_ANSWERS]
+
+    @property
+    def shown_nodes(self) -> list[str]:
+        """The nodes that the shown answers and the proof name, each once."""
+        named = dict.fromkeys(node for answer in self.shown for node in answer.bindings.values())
+        waiting, seen = [answer.proof for answer in self.shown[:1]], set[int]()
+        while waiting:
+            proof = waiting.pop()
+            if id(proof) not in seen:
+                seen.add(id(proof))
+                named.update(dict.fromkeys(term.node for term in (proof.goal.subject, proof.goal.object) if term.node))
+                waiting += reversed(proof.because)
+        return list(named)
 
 
 @dataclass(eq=False)
@@ -323,8 +342,10 @@ class ProofSearch:
         return [made[self.root, pair] for pair in pairs]
 
 
-def explain_proof(proof: Proof) -> list[str]:
+def explain_proof(proof: Proof, names: Mapping[str, str] | None = None) -> list[str]:
     r"""Write a proof as indented lines: what holds, and below it why. Each derivation is shown once.
+
+    `names` replace those of the nodes.
 
     >>> ends = Term("leo"), Term("meat")
     >>> likes = Proof(Goal(ends[0], "like", ends[1]), "edge-1", None, (), "leo likes meat")
@@ -338,12 +359,13 @@ def explain_proof(proof: Proof) -> list[str]:
     rest = [(proof, "")]
     while rest:
         proof, indent = rest.pop()
+        text = proof.text if names is None else proof.goal.text(names)
         if proof.rule is None:
-            lines.append(f"{indent}{proof.text} (fact)")
+            lines.append(f"{indent}{text} (fact)")
         elif proof.goal in shown:
-            lines.append(f"{indent}{proof.text} (as above)")
+            lines.append(f"{indent}{text} (as above)")
         else:
             shown.add(proof.goal)
-            lines.append(f'{indent}{proof.text}, by the rule "{proof.by or proof.rule}", because')
+            lines.append(f'{indent}{text}, by the rule "{proof.by or proof.rule}", because')
             rest += [(reason, indent + "  ") for reason in reversed(proof.because)]
     return lines

@@ -23,6 +23,7 @@ from memorygraph.languages.engine.findings import Finding
 from memorygraph.languages.pete.continuation import ContinuationReader
 from memorygraph.languages.pete.syntax import Command, Feedback, Opening, PeteProgram, Piece, Value
 from memorygraph.query import Query
+from memorygraph.runtime.pete.addresses import AddressBook, find_addressed
 from memorygraph.runtime.pete.faculties import Faculties
 from memorygraph.runtime.pete.inference import Answers, ask
 from memorygraph.runtime.pete.log import Frame, LogEntry
@@ -77,6 +78,7 @@ class LogAppender:
     ) -> None:
         self._transaction = transaction
         self._namespace = transaction.namespace
+        self._addresses = AddressBook(transaction)
         self._known = Known()
         self._answered = answered
         self._live = live
@@ -112,7 +114,7 @@ class LogAppender:
         self.flush()
         found = ask(self._transaction.run, question.goal)
         nodes = sorted({node for answer in found.answers for node in answer.bindings.values()})
-        rows = self._transaction.run("pete/find-addresses", ids=nodes) if nodes else []
+        rows = self._transaction.run("pete/addresses-of", ids=nodes) if nodes else []
         names = {row["id"]: row["name"] for row in rows}
         for variable in question.goal.variables:
             bound = dict.fromkeys(answer.bindings[variable] for answer in found.answers)
@@ -121,7 +123,14 @@ class LogAppender:
                 message = f"nothing is known that answers this; `&{variable}` means nothing now"
                 self.compiler.warnings.append(Finding(message, "no-answer", question.span))
         if self._answered is not None and question.shown:
-            self.compiler.add(self._answered(found, names))
+            shown = self._addresses.assign(found.shown_nodes, self.take_addresses)
+            labels = {row["id"]: f"memory:{row['address']} {row['name'] or ''}".rstrip() for row in shown}
+            self.compiler.add(self._answered(found, labels))
+
+    def take_addresses(self, count: int) -> list[int]:
+        """Take the next free addresses, for nodes that were there before."""
+        self._known.free += self._addresses.reserve(count)
+        return [self.compiler.nodes.new_address() for _ in range(count)]
 
     def flush(self) -> None:
         """Write what the compiler has ready."""
@@ -144,12 +153,11 @@ class LogAppender:
             known.concepts[row["key"]] = Bound(row["id"], row["name"])
         missing = [key for key in keys if key not in known.concepts]
         self.look_up_names({key: needs.concepts[key] for key in missing})
-        addresses = sorted(needs.addresses)
-        found = self._transaction.run("pete/find-addresses", ids=[id_of(address) for address in addresses])
-        for row in found:
-            known.addresses[int(row["id"].rpartition("-")[2])] = Bound(row["id"], row["name"])
-        known.contexts = {int(row["id"].rpartition("-")[2]) for row in found if row["context"]}
-        known.free[:] = self.find_free(needs.new)
+        for node in find_addressed(self._transaction.run, sorted(needs.addresses)):
+            known.addresses[node.address] = Bound(node.id, node.name)
+            if node.is_context:
+                known.contexts.add(node.address)
+        known.free[:] = self._addresses.reserve(needs.new)
 
     def look_up_names(self, wanted: dict[str, str]) -> None:
         """Look up nodes that no log has made, by their names."""
@@ -163,18 +171,6 @@ class LogAppender:
         for row in self._transaction.run("pete/find-names", rows=rows):
             if key_of(row["name"] or "") == row["key"]:
                 self._known.concepts.setdefault(row["key"], Bound(row["id"], row["name"]))
-
-    def find_free(self, count: int) -> list[int]:
-        """Find addresses that nothing has, not even a node that another language gave such an id."""
-        rows = self._transaction.run("pete/last-address")
-        first, free = (int(rows[0]["last"]) if rows else 0) + 1, list[int]()
-        while len(free) < count:
-            batch = range(first, first + count - len(free))
-            rows = self._transaction.run("pete/taken-ids", ids=[id_of(number) for number in batch])
-            taken = {row["id"] for row in rows}
-            free += [number for number in batch if id_of(number) not in taken]
-            first = batch.stop
-        return free
 
 
 @dataclass(frozen=True)

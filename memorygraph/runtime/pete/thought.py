@@ -21,6 +21,7 @@ from memorygraph.languages.pete.syntax import Opening, Piece, SensorReport
 from memorygraph.limits import budget_of_run
 from memorygraph.llm.model import grammar_field
 from memorygraph.llm.uris import open_model
+from memorygraph.runtime.pete.addresses import find_addressed, parse_address
 from memorygraph.runtime.pete.faculties import Faculties, Faculty, PythonFaculty, describe_failure, to_log_data
 from memorygraph.runtime.pete.log import Frame, LogEntry
 from memorygraph.runtime.pete.store import LogStore, read_command
@@ -32,7 +33,6 @@ ATTEMPTS = 3
 VIEWS = "view"  # the faculty with which the model asks for what is out of its view
 
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
-ADDRESS = re.compile(r"memory:([0-9]+)")
 
 
 @dataclass(frozen=True)
@@ -69,8 +69,7 @@ class Thought:
         self._name, self._model = name, model
         self._faculties = Faculties()
         self._sensors: dict[str, Callable[[], Any]] = {}
-        address = ADDRESS.fullmatch(name)
-        self._address = int(address[1]) if address else None
+        self._address = parse_address(name)
         if self._address is None:
             require_name(name, "a context is", ", or by its address, memory:N")
         else:
@@ -246,7 +245,10 @@ class Thought:
         return Faculties({VIEWS: views, **self._faculties.by_name})
 
     def _unfold(self, address: int) -> dict[str, Any]:
-        """Show the whole text of a context."""
+        """Show the whole text of a context, or what another node says."""
+        for node in find_addressed(self._store.namespace.read, [address]):
+            if not node.is_context:
+                return {"name": node.name, "data": node.data}
         log = self._store.log_of(address)
         if log == self.log:
             return {"ok": True}

@@ -26,7 +26,6 @@ from memorygraph.runtime.pete.store import LogStore, UnfitPiece, make_feedback
 from memorygraph.runtime.pete.views import View
 
 ANSWERED_ELSEWHERE = "another process has answered the command meanwhile, and that answer stands in the log"
-MAX_ANSWERS = 10  # of one question that are shown in the log
 
 RULES = """\
 You are the mind of an agent. Its running thought is a log in the language PETE, and you write what comes next in it. \
@@ -40,7 +39,8 @@ A log is made of contexts, `context name(&a, &b) { … }`, and in each context o
 &travis likes &heat.                     a fact: argument, predicate, argument, full stop
 &travis doesn't like &heat.              what is not so: doesn't, don't, not, !
 &I knows that &travis likes &heat.       `that …` speaks of something without saying that it is so
-_who likes &heat?                        a question: the system answers it, and binds &who
+_who likes &heat?                        a question: the system answers it, and binds &who; answers and their proof
+                                         name nodes by their addresses, as memory:42
 _a likes _b if _b cools _a and _a is 3.  a rule, with variables
 @[time: 12:30]                           a note on this context
 tl;dr /* what came of it */              the result of this context; write it before the closing }
@@ -158,9 +158,9 @@ class TurnTaker:
         pieces = begin_line(reply.pieces, depth)
         feedback: dict[str, Any] = {}
 
-        def answer_question(found: Answers, names: Mapping[str, str]) -> Piece:
+        def answer_question(found: Answers, labels: Mapping[str, str]) -> Piece:
             nonlocal feedback
-            feedback = shorten_answers(found, names)
+            feedback = shorten_answers(found, labels)
             return make_feedback(feedback)
 
         try:
@@ -193,28 +193,20 @@ class TurnTaker:
         return replace(turn, written=written, command=name, feedback=answered.feedback, warnings=warnings)
 
 
-def shorten_answers(found: Answers, names: Mapping[str, str]) -> dict[str, Any]:
-    """Make the feedback to a question: its first answers, and the proof of the first."""
+def shorten_answers(found: Answers, labels: Mapping[str, str]) -> dict[str, Any]:
+    """Make the feedback to a question: its first answers, and the proof of the first.
+
+    `labels` are the addresses and names of the nodes in it.
+    """
     if not found.answers:
         return {"answer": "unknown"} | ({} if found.complete else {"because": found.reason})
     first = found.answers[0]
     shown: dict[str, Any] = {"answer": "yes"}
     if first.bindings:
-        shown = {
-            "answers": [
-                {name: name_node(node, names) for name, node in answer.bindings.items()}
-                for answer in found.answers[:MAX_ANSWERS]
-            ]
-        }
-    if len(found.answers) > MAX_ANSWERS:
-        shown["more"] = len(found.answers) - MAX_ANSWERS
-    return shown | {"proof": explain_proof(first.proof)}
-
-
-def name_node(node: str, names: Mapping[str, str]) -> str:
-    """The name of a node in feedback, with its address if it has one."""
-    address = node.removeprefix("memory-")
-    return f"memory:{address} {names[node]}" if address.isdigit() and address != node else names[node]
+        shown = {"answers": [{name: labels[node] for name, node in answer.bindings.items()} for answer in found.shown]}
+    if len(found.answers) > len(found.shown):
+        shown["more"] = len(found.answers) - len(found.shown)
+    return shown | {"proof": explain_proof(first.proof, labels)}
 
 
 def begin_line(pieces: Sequence[Piece], depth: int) -> tuple[Piece, ...]:
