@@ -254,7 +254,8 @@ def run_agent(case: Case, fixture: Fixture) -> Found:
     """The prompts, the trace and the value of an AgentScript program; without an agent, it is the body of one.
 
     `prompt` is the user's message of each call, `system` that of the first, `kinds` the events in order, `items` the
-    last prompt's context (source, sizes, strategy, text), `unused` what is not in it; in `error` the folder is FOLDER.
+    last prompt's context (source, sizes, strategy, text), `views` which of them show a view of a value, `unused` what
+    is not in it; in `error` the folder is FOLDER.
     """
     text = case.section("program")
     folder: Path = fixture("tmp_path")
@@ -289,6 +290,9 @@ def run_agent(case: Case, fixture: Fixture) -> Found:
         "prompt": lambda: [messages[-1]["content"] for messages in requests],
         "kinds": lambda: " ".join(event["kind"] for event in events),
         "items": lambda: "\n".join(map(show_item, contexts[-1]["items"])),
+        "views": lambda: "\n".join(
+            f"{item['source']}: {item['view']}" for item in contexts[-1]["items"] if "view" in item
+        ),
         "unused": lambda: "\n".join(f"{unused['source']}: {unused['reason']}" for unused in contexts[-1]["unused"]),
     }
 

@@ -42,6 +42,8 @@ def summarize_generate(data: dict[str, Any]) -> str:
     for item in data["context"]["items"]:
         sizes = f"{item['clippedSize']} of {item['originalSize']}" if item["clipped"] else f"{item['originalSize']}"
         lines.append(f"    [{item['index']}] {item['source']}: {sizes} {shorten_value(item['text'])}")
+        if "view" in item:
+            lines.append(f"        {item['view']}")
     lines += [f"    not included: {unused['source']}: {unused['reason']}" for unused in data["context"]["unused"]]
     return "\n".join(lines)
 

@@ -19,21 +19,26 @@ from memorygraph.limits import spend
 
 @dataclass(frozen=True)
 class ContextSource:
-    """A value for a prompt, with its label and its budget."""
+    """A value for a prompt, with its label and its budget; `view` says what the value is a view of, if it is one."""
 
     label: str
     value: Any
     budget: Budget | None = None
+    view: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class ContextItem(Clipped):
-    """One item of a context, after clipping. `origins` are the nodes of the graph that its value is from."""
+    """One item of a context, after clipping.
+
+    `origins` are the nodes of the graph that its value is from, `view` says what the value is a view of, if it is one.
+    """
 
     index: int
     source: str
     budget: Budget | None
     origins: tuple[str, ...] = ()
+    view: str | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """Return the item as a trace shows it."""
@@ -48,6 +53,7 @@ class ContextItem(Clipped):
             "clippedSize": self.clipped_size,
             "strategy": self.strategy,
             "origins": list(self.origins),
+            **({"view": self.view} if self.view else {}),
         }
 
 
@@ -83,7 +89,11 @@ def build_items(sources: Iterable[ContextSource]) -> tuple[ContextItem, ...]:
         clipped = clip(source.value, source.budget)
         spend(size=len(clipped.text))
         label, origins = one_line(source.label), origins_of(clipped.value)
-        items.append(ContextItem(**vars(clipped), index=index, source=label, budget=source.budget, origins=origins))
+        items.append(
+            ContextItem(
+                **vars(clipped), index=index, source=label, budget=source.budget, origins=origins, view=source.view
+            )
+        )
     return tuple(items)
 
 

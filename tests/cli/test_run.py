@@ -113,6 +113,14 @@ def test_a_pretty_trace_is_shown_as_it_happens(script: str, endpoint: Endpoint) 
     assert "\x1b" not in shown
 
 
+def test_a_pretty_trace_says_where_a_summary_is_a_copy(tmp_path: Path, endpoint: Endpoint) -> None:
+    text = PROGRAM.replace("use input.question", "seen = [input.question]\n use seen.summary")
+    (tmp_path / "seen.as").write_text(text)
+    with endpoint('{"text": "A"}'):
+        finished = memorygraph("run", str(tmp_path / "seen.as"), *INPUT, "--trace", "pretty")
+    assert "JSON-safe copy of the list; no model summarized it" in finished.stderr
+
+
 def test_quiet_prints_the_value_only(script: str) -> None:
     finished = memorygraph("run", script, *INPUT, "--mock", "--quiet")
     assert (json.loads(finished.stdout), finished.stderr) == ({"text": ""}, "")

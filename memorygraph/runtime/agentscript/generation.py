@@ -22,11 +22,14 @@ from memorygraph.llm import structured
 from memorygraph.llm.completion import Completion, WireMessage
 from memorygraph.llm.structured import ReplyError, ShapeField, ShapeMismatch, mock_reply, schema_of
 from memorygraph.runtime.agentscript.scope import BlockScope, DeclaredSource
-from memorygraph.runtime.agentscript.values import ModelValue, describe_value, require_data
+from memorygraph.runtime.agentscript.values import ModelValue, describe_value, has_summary, require_data
 from memorygraph.runtime.models import RunModels
 from memorygraph.runtime.permissions import Permissions, with_service
 from memorygraph.runtime.runs import Trace
 from memorygraph.runtime.values import ValueProblem
+
+SUMMARY_VIEW = "JSON-safe copy of the list; no model summarized it"
+"""What the trace says of an item that shows the `.summary` of a list."""
 
 Evaluate = Callable[[syntax.Expression, BlockScope], Any]
 
@@ -212,14 +215,7 @@ def build_generation(
     identity = {name: require_data(scope.config(name), f"be the {name}") for name in ("role", "description")}
     instruction = require_data(evaluate(options["input"], scope), "be an instruction") if "input" in options else ""
     visible = scope.visible()
-    items = build_items(
-        ContextSource(
-            print_expression(declared.use.value),
-            require_data(evaluate(declared.use.value, declared.scope), "come into a prompt"),
-            budget_of(declared.use),
-        )
-        for declared in visible
-    )
+    items = build_items(resolve_source(declared, evaluate) for declared in visible)
     limit = options.get("limit")
     agent = scope.call.agent
     return GenerationRecord(
@@ -240,6 +236,13 @@ def build_generation(
         at=datetime.now(UTC).isoformat(),
         identity=identity,
     )
+
+
+def resolve_source(declared: DeclaredSource, evaluate: Evaluate) -> ContextSource:
+    """Evaluate a declared source in its scope, and note where a list stands for its summary."""
+    value = require_data(evaluate(declared.use.value, declared.scope), "come into a prompt")
+    view = SUMMARY_VIEW if has_summary(value) else None
+    return ContextSource(print_expression(declared.use.value), value, budget_of(declared.use), view)
 
 
 def literal_option(options: dict[str, syntax.Expression], name: str, default: Any) -> Any:

@@ -119,6 +119,7 @@ def item_row(item: ContextItem) -> dict[str, Any]:
         "clipped_size": item.clipped_size,
         "strategy": item.strategy,
         "origins": list(item.origins),
+        **({"view": item.view} if item.view else {}),
     }
     text = json.dumps(properties, sort_keys=True)
     identity = hashlib.sha256(text.encode()).hexdigest()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -58,6 +58,13 @@ class MethodValue(Capability):
     kind = "method"
 
 
+class SummaryList(list[Any]):
+    """What `.summary` of a list is: a copy of it that JSON can say. No model has summarized anything.
+
+    It stays one where it is assigned or handed on, so that a trace can tell it from the list itself.
+    """
+
+
 def describe_value(value: Any) -> str:
     """A value as messages name it: a capability by its name, data by its type."""
     return f"the {value.kind} `{value.name}`" if isinstance(value, Capability) else describe_type(value)
@@ -85,15 +92,23 @@ def are_equal(left: Any, right: Any) -> bool:
 
 def find_capability(value: Any) -> Capability | None:
     """The first capability in a value, at any depth."""
+    return next((part for part in walk_parts(value) if isinstance(part, Capability)), None)
+
+
+def has_summary(value: Any) -> bool:
+    """Whether a value is the `.summary` of a list, or holds one at any depth."""
+    return any(isinstance(part, SummaryList) for part in walk_parts(value))
+
+
+def walk_parts(value: Any) -> Iterator[Any]:
+    """Yield a value and all its parts, each list and object once."""
     waiting, seen = [value], set()
     while waiting:
         part = waiting.pop()
-        if isinstance(part, Capability):
-            return part
+        yield part
         if isinstance(part, (list, dict)) and id(part) not in seen:
             seen.add(id(part))
             waiting.extend(part.values() if isinstance(part, dict) else part)
-    return None
 
 
 def require_data(value: Any, use: str) -> Any:
@@ -116,7 +131,7 @@ def get_member(value: Any, name: str) -> Any:
         if name == "length":
             return len(value)
         if name == "summary":
-            return copy_value(require_data(value, "be summarized"))
+            return SummaryList(copy_value(require_data(value, "be summarized")))
         if name == "add":
             return MethodValue("add")
         raise ValueProblem(f"a list has `length`, `summary` and `add`, and no `{name}`", "missing-field")
