@@ -63,6 +63,15 @@ class _LazyGroup(click.Group):
         command: click.Command = getattr(module, f"{cmd_name}_command")
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command; a word that is none gets the commands that it resembles."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.NoSuchCommand as error:
+            raise click.NoSuchCommand(error.command_name, possibilities=_COMMANDS, ctx=ctx) from None
+
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; an error ends in a message and its exit code, never in a traceback."""
         try:

@@ -47,6 +47,8 @@ def limit_options(command: Callable[..., None]) -> Callable[..., None]:
     return work(seconds(megabytes(command)))
 
 
+DRAWN = "`graph` draws Convo-Lang files (.convo), in which a line `> node NAME` begins each node"
+
 REPL_HELP = """\
 Type statements, expressions, imports or agents; an open brace goes on in the next line.
   model M         the model of the session, an imported llm; `role "…"` and `description "…"` likewise
@@ -281,11 +283,17 @@ def forget_programs_command(graph: MemoryGraph, *, name: str) -> None:
 @click.pass_obj
 def graph_command(settings: Settings, *, file: str, format_: str, run_: str | None, target: str | None) -> None:
     """Draw the node graph of a Convo-Lang file, with the path of a run on it when one is given."""
+    from memorygraph.compiler.convo import graph_of
     from memorygraph.runtime.convo.picture import draw
 
+    language = next((each for each in LANGUAGES.values() if each.extension == Path(file).suffix.lower()), None)
+    if language is not None and language.name != "convo":
+        raise MemoryGraphError(f"{file} is no node graph: by its extension it is {language.name}; {DRAWN}")
     program = parse(read_script(file), "convo", file=file)
     if program.problems:
         raise ScriptError(list(program.problems))
+    if not graph_of(program.conversation).nodes:
+        raise MemoryGraphError(f"{file} is no node graph: it has no nodes; {DRAWN}")
     path: list[str] = []
     exited = False
     if run_ is not None:

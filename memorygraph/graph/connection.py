@@ -30,6 +30,7 @@ from memorygraph.errors import (
     MemoryGraphError,
     QueryError,
     RestartNeededError,
+    printable,
 )
 from memorygraph.graph.driver_internals import UnprovenServer, bound_answer, bound_connections, connect, pipeline_begin
 from memorygraph.hosts import is_local_only
@@ -49,6 +50,9 @@ MAX_DEADLOCK_PAUSE_SECONDS = 0.25
 
 # Our errors say it already; without a handler the driver's messages would reach the user's terminal.
 logging.getLogger("neo4j").addHandler(logging.NullHandler())
+
+SCHEMES = ("bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc")
+BOLT_PORT = 7687
 
 ENCRYPTED = {"bolt": "bolt+s", "neo4j": "neo4j+s", "http": "https"}
 """Of each scheme without encryption the one with it."""
@@ -199,6 +203,30 @@ def warn_if_readable(uri: str) -> None:
             )
 
 
+def require_bolt(uri: str) -> None:
+    """Refuse an address that is not one of Neo4j's drivers, such as that of Neo4j Browser.
+
+    >>> require_bolt("http://localhost:7474")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    memorygraph.errors.ConnectionError: the Neo4j address begins with `http://`, and ... use bolt://localhost:7687, ...
+    """
+    scheme, separator, rest = uri.partition("://")
+    if separator and scheme.lower() in SCHEMES:
+        return
+    found = f"begins with `{printable(scheme)}://`" if separator else "has no scheme"
+    place = ""
+    with suppress(ValueError):  # of a malformed host
+        place = urlsplit(f"//{rest if separator else uri}").hostname or ""
+    host = printable(f"[{place}]" if ":" in place else place or "HOST")
+    s = "+s" if scheme.lower() == "https" else ""
+    encryption = "" if s else ", and +s with either for encryption"
+    raise ConnectionError(
+        f"the Neo4j address {found}, and memorygraph speaks Bolt: use bolt{s}://{host}:{BOLT_PORT}, or neo4j{s}:// for "
+        f"a cluster{encryption} (--uri, or NEO4J_URI). HTTP is the way of Neo4j Browser; Bolt "
+        f"has a port of its own, {BOLT_PORT} where it was not changed"
+    )
+
+
 class Connection:
     """A Neo4j database, shared by any number of threads."""
 
@@ -214,6 +242,7 @@ class Connection:
         """Connect to a server; with the file of a certificate, only to the one that has the key for it."""
         self.uri = uri
         self.database = database
+        require_bolt(uri)
         warn_if_readable(uri)
         pinned = {"encrypted": True, "trusted_certificates": neo4j.TrustCustomCAs(str(certificate))}
         options = {

@@ -174,6 +174,33 @@ def test_no_server_is_exit_code_3_and_says_what_to_do(monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize(
+    ("uri", "instead"),
+    [
+        ("http://db.example:7474", "use bolt://db.example:7687, or neo4j://"),
+        ("https://db.example/browser", "use bolt+s://db.example:7687, or neo4j+s://"),
+        ("localhost:7687", "use bolt://localhost:7687"),
+        ("http://ada:secret@[::1]:7474", "use bolt://[::1]:7687"),
+        ("postgres://", "use bolt://HOST:7687"),
+    ],
+)
+def test_an_address_that_is_not_of_bolt_is_refused_in_words(uri: str, instead: str) -> None:
+    finished = memorygraph("--uri", uri, "namespaces", "list")
+    assert (finished.returncode, finished.stdout) == (3, "")
+    assert finished.stderr.startswith("memorygraph: the Neo4j address ")
+    assert instead in finished.stderr
+    assert "secret" not in finished.stderr
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"), [(["laod", "x.ctx"], "load"), (["neighbors", "a"], "neighbours"), (["messages", "lst"], "list")]
+)
+def test_a_mistyped_command_gets_did_you_mean(typed: list[str], meant: str) -> None:
+    finished = memorygraph(*typed)
+    assert finished.returncode == 2
+    assert f"Did you mean '{meant}'?" in finished.stderr
+
+
+@pytest.mark.parametrize(
     "arguments",
     [
         ("load",),

@@ -105,3 +105,16 @@ def test_a_model_that_fails_is_exit_code_4(script: str, monkeypatch: pytest.Monk
     [run] = document("query", "MATCH (r:Run {namespace: $namespace}) RETURN r.status AS status, r.error AS error")
     assert run["status"] == "failed"
     assert "cannot be reached" in json.dumps(run["error"])
+
+
+def test_graph_of_a_program_that_is_no_node_graph_says_so(tmp_path: Path) -> None:
+    for name, text, why in (
+        ("talk.convo", "> user\nHello", "it has no nodes"),
+        ("world.ctx", 'Node(node_id="a", name="A", data="");', "by its extension it is contextscript"),
+        ("answer.as", "main agent { main func(input) { return input } }", "by its extension it is agentscript"),
+    ):
+        (tmp_path / name).write_text(text)
+        finished = memorygraph("graph", str(tmp_path / name))
+        assert (finished.returncode, finished.stdout) == (1, "")
+        assert f"{name} is no node graph: {why}; `graph` draws Convo-Lang files" in finished.stderr
+        assert "`> node NAME`" in document("graph", str(tmp_path / name), code=1)["errors"][0]["message"]

@@ -124,7 +124,7 @@ def hint_by_expected(expected: tuple[str, ...], before: str, found: str) -> str:
         hint = f"only a main {before} needs no name"
     elif before in {"model", "role", "description"} and found == "=":
         hint = f"`{before}` is a setting, and no variable can have this name"
-    elif "import" in wanted and found == "func":
+    elif found == "func" and ("import" in wanted or (before == "main" and wanted == {"agent"})):
         hint = "a func stands in an agent: main agent { main func(input) { … } }"
     elif "import" in wanted and found not in {"import", "agent", "main"} and found[0].isalpha():
         hint = "there is no code outside of agents: main agent { main func(input) { … } }"
