@@ -15,6 +15,7 @@ from functools import cached_property, partial, wraps
 from typing import Any, Self
 
 from memorygraph.client import MemoryGraph
+from memorygraph.errors import Problem
 from memorygraph.limits import RunBudget
 
 PAGE_ROWS = 1000
@@ -83,6 +84,11 @@ class AsyncMemoryGraph(Offloaded):
     async def connect(cls, *args: Any, **options: Any) -> Self:
         """Connect as `MemoryGraph.connect` does."""
         return cls(await asyncio.to_thread(MemoryGraph.connect, *args, **options))
+
+    @staticmethod
+    async def check(*args: Any, **options: Any) -> list[Problem]:
+        """Check as `MemoryGraph.check` does; it needs no connection."""
+        return await asyncio.to_thread(MemoryGraph.check, *args, **options)
 
     async def __aenter__(self) -> Self:
         return self

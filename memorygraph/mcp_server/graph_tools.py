@@ -41,10 +41,16 @@ def load_contextscript(
     return ToolAnswer.of(report.as_dict())
 
 
-@tool("Check ContextScript")
-def check_contextscript(graph: MemoryGraph, *, program: ContextScriptText, strict: Strict = False) -> ToolAnswer:
-    """Find what is wrong in a ContextScript program, without storing it: line, column and message of each error."""
-    problems = graph.check(program, strict=strict)
+@tool("Check ContextScript", needs_graph=False)
+def check_contextscript(*, program: ContextScriptText, strict: Strict = False) -> ToolAnswer:
+    """Find what is wrong in a ContextScript program, without storing it: line, column and message of each error.
+
+    The memory is not asked: an id that the program does not declare may be stored, and is no error here. What
+    load_contextscript with dry_run says is exact.
+    """
+    from memorygraph.client import MemoryGraph
+
+    problems = MemoryGraph.check(program, strict=strict)
     return ToolAnswer.of({"errors": [problem.as_dict() for problem in problems]})
 
 

@@ -112,6 +112,8 @@ class _Handlers:
         CALLER.set(sendable("".join(filter(str.isprintable, name)))[:MAX_CALLER].strip())
 
         def work() -> tuple[str, types.CallToolResult]:
+            if not tool.needs_graph:
+                return "", tool.call(None, params.arguments or {})
             try:
                 graph = self._graph_of(ctx)
             except MemoryGraphError as error:

@@ -68,7 +68,7 @@ class ToolAnswer:
 
 @dataclass(frozen=True)
 class Tool:
-    """A tool: what clients see of it, and `run`, which is called with the graph and the checked arguments."""
+    """A tool: what clients see of it, and `run`, which is called with the graph, if it needs it, and the arguments."""
 
     name: str
     title: str
@@ -81,6 +81,7 @@ class Tool:
     idempotent: bool = True
     open_world: bool = False
     runs: bool = False  # a program, which takes one of the few places for those
+    needs_graph: bool = True  # otherwise it is called without one, also where no database can be reached
 
     @cached_property
     def described(self) -> Described:
@@ -100,13 +101,14 @@ class Tool:
             ),
         )
 
-    def call(self, graph: MemoryGraph, arguments: dict[str, Any]) -> CallToolResult:
+    def call(self, graph: MemoryGraph | None, arguments: dict[str, Any]) -> CallToolResult:
         """Run the tool; whatever goes wrong is an answer too."""
         if nests_deeper(arguments):
             return failure(f"the arguments nest more than {MAX_JSON_DEPTH} levels deep; send them flatter")
         try:
             given = self.arguments.model_validate(arguments)
-            answer = self.run(graph, **{name: getattr(given, name) for name in self.arguments.model_fields})
+            values = {name: getattr(given, name) for name in self.arguments.model_fields}
+            answer = self.run(graph, **values) if self.needs_graph else self.run(**values)
         except ValidationError as error:
             return failure(f"the arguments do not fit: {explain_validation_error(error)}")
         except MemoryGraphError as error:
@@ -130,7 +132,7 @@ def tool(
     """Make a tool of a function: its name is that of the tool, and its docstring is what clients read.
 
     Its parameters after the graph are the tool's arguments, besides those of `base`. `hints` are the fields `writes`,
-    `destructive`, `idempotent`, `open_world` and `runs` of a tool.
+    `destructive`, `idempotent`, `open_world`, `runs` and `needs_graph` of a tool.
     """
 
     def register(run: Callable[..., ToolAnswer]) -> Tool:

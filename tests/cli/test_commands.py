@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import re
@@ -15,6 +16,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
+from memorygraph import AsyncMemoryGraph, MemoryGraph
 from memorygraph.cli import cli
 from tests.conftest import EXAMPLES
 from tests.examples import profile
@@ -159,6 +161,19 @@ def test_check_needs_no_database(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NEO4J_URI", "bolt://127.0.0.1:1")
     assert document("check", str(EXAMPLES / "apollo11.ctx")) == {"errors": []}
     assert memorygraph("check", "-", stdin="Node(").returncode == 1
+
+
+def test_check_starts_no_database(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("NEO4J_URI")
+    monkeypatch.setenv("MEMORYGRAPH_HOME", str(tmp_path / "home"))
+    for example in EXAMPLES.iterdir():
+        if example.suffix != ".json":
+            assert document("check", str(example)) == {"errors": []}
+    unknown = 'Edge(edge_id="e", from_node="a", to_node="b", verb="knows", weight=1);'
+    assert document("check", "-", stdin=unknown) == {"errors": []}
+    assert [problem.code for problem in MemoryGraph.check("Node(node_id=a);")] == ["wrong-type"]
+    assert [problem.code for problem in asyncio.run(AsyncMemoryGraph.check("Node(node_id=a);"))] == ["wrong-type"]
+    assert not (tmp_path / "home").exists()
 
 
 def test_a_bad_script_is_said_before_a_server_is_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -185,6 +185,17 @@ def test_a_client_is_greeted_before_neo4j_is_there_and_told_why_it_is_not() -> N
     run(work)
 
 
+def test_check_contextscript_needs_no_database() -> None:
+    async def work() -> None:
+        async with started_in(_environment(NEO4J_URI="bolt://127.0.0.1:1"), "nowhere") as client:
+            wrong = await client.call_tool("check_contextscript", {"program": "Node(node_id=ada);"})
+            assert [error["column"] for error in wrong.structured_content["errors"]] == [14]
+            unknown = {"program": 'Edge(edge_id="e", from_node="a", to_node="b", verb="knows", weight=1);'}
+            assert (await client.call_tool("check_contextscript", unknown)).structured_content == {"errors": []}
+
+    run(work)
+
+
 def _say(stream: IO[bytes], message: dict[str, Any]) -> None:
     stream.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
     stream.flush()
