@@ -237,10 +237,10 @@ class MemoryGraph:
 
         `input` is a JSON value. The program's files lie in `folder`, and it reads no other; its tools do nothing
         unless their scheme is in `allow_tools`, or their host in `allow_hosts`; nor is a model asked at a host that
-        the program names. `model` is asked in place of the models that the program names, and with `mock` none is;
-        with `allow_models` no other than these. With `own_memory` its memories are this namespace, and neither files
-        nor other namespaces. `listener` hears each event of the trace as it
-        happens, `ask` is asked for what the input lacks. A node graph (`language="convo"`) can `resume` the run of
+        the program names. `model` is asked in place of the models that the program names, and with `mock` none is:
+        every answer is the smallest of its shape. With `allow_models` no other than these are asked. With `own_memory`
+        its memories are this namespace, and neither files nor other namespaces. `listener` hears each event of the
+        trace as it happens, `ask` is asked for what the input lacks. A node graph (`language="convo"`) can `resume` the run of
         this id, or the `last` one, that was broken off: it repeats no completed call of a model or a function.
         `max_steps` is the number of generations or nodes, and `limits` bounds the work, the seconds and the bytes.
 

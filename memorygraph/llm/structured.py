@@ -76,30 +76,6 @@ def schema_of(fields: Sequence[ShapeField]) -> dict[str, Any]:
     }
 
 
-def mock_value(schema: Mapping[str, Any]) -> Any:
-    """Return the smallest value of a JSON Schema, without a model: empty texts, true, and one item of a known type.
-
-    >>> mock_value(schema_of([ShapeField("text", "string"), ShapeField("ok", "boolean")]))
-    {'text': '', 'ok': True}
-    """
-    if "enum" in schema:
-        return schema["enum"][0] if schema["enum"] else None
-    kind = schema.get("type")
-    if kind == "object":
-        properties = schema.get("properties", {})
-        return {name: mock_value(properties.get(name, {})) for name in schema.get("required", ())}
-    if kind == "array":
-        return [mock_value(schema["items"])] if "items" in schema else []
-    empty: dict[Any, Any] = {"string": "", "number": 0, "integer": 0, "boolean": True, "null": None}
-    return empty.get(kind, {})
-
-
-def mock_reply(fields: Sequence[ShapeField]) -> dict[str, Any]:
-    """Return an answer of the shape without a model."""
-    reply: dict[str, Any] = mock_value(schema_of(fields))
-    return reply
-
-
 def fit_shape(value: Any, fields: Sequence[ShapeField]) -> dict[str, Any]:
     """Return a model's value as an object of the shape, in its order; numbers and booleans may be strings."""
     if not isinstance(value, dict):

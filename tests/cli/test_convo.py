@@ -33,6 +33,28 @@ Judges the text
 > goto judge
 """
 
+ROUTES = """
+@to auto first second
+> node ask
+    > user
+    Ask something
+
+@to second if the answer is polite
+@exit
+> node first
+    @json = map(text: string parts: array(number))
+    > user
+    Answer {{input}}
+
+> node second
+    > user
+    Sum up {{input}}
+
+> nodeEnd
+
+> goto ask
+"""
+
 pytestmark = pytest.mark.usefixtures("environment")
 
 
@@ -92,9 +114,22 @@ def test_what_is_wrong_is_said_with_its_place(tmp_path: Path) -> None:
 
 
 def test_what_a_graph_does_not_have_is_refused(script: str) -> None:
-    finished = memorygraph("run", script, "--mock", "--input", "x")
+    finished = memorygraph("run", script, "--agent", "A", "--input", "x")
     assert finished.returncode == 1
-    assert "without --mock" in finished.stderr
+    assert "without --agent" in finished.stderr
+
+
+def test_run_of_a_node_graph_takes_mock(script: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("OPENAI_BASE_URL", "OPENAI_API_KEY", "MEMORYGRAPH_MODEL"):
+        monkeypatch.delenv(name, raising=False)
+    result = document("run", script, "--mock", "--input", "x")
+    assert [(step["node"], step["output"]) for step in result["steps"]] == [("judge", "good"), ("praise", "Thanks: ")]
+    assert result["value"] == "Thanks: "
+    assert document("messages", "show", result["conversation"])
+    assert memorygraph("run", script, "--input", "x").returncode == 4, "without --mock a model is needed"
+    (tmp_path / "routes.convo").write_text(ROUTES)
+    steps = document("run", str(tmp_path / "routes.convo"), "--mock")["steps"]
+    assert [step["node"] for step in steps] == ["ask", "first", "second"]
 
 
 def test_a_model_that_fails_is_exit_code_4(script: str, monkeypatch: pytest.MonkeyPatch) -> None:

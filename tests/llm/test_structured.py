@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 
 from memorygraph.context.labels import reads_as_label
 from memorygraph.errors import ModelError
+from memorygraph.llm.mock import mock_value
 from memorygraph.llm.model import OpenAIModel
 from memorygraph.llm.structured import (
     ShapeField,
     ShapeMismatch,
     UnparsableReply,
     documents,
-    mock_reply,
     read_reply,
     repair_input,
     schema_format,
@@ -71,7 +71,7 @@ def test_a_schema_can_be_changed_without_changing_the_next() -> None:
 
 
 def test_an_endpoint_accepts_what_is_sent() -> None:
-    reply = mock_reply(ALL)
+    reply = mock_value(schema_of(ALL))
     with ScriptedModel([json.dumps(reply)]) as server, OpenAIModel("m", server.base_url, api_key="") as model:
         said = model.complete(HI, response_format=schema_format(schema_of(ALL))).content
         sent = server.requests[0].json["response_format"]
@@ -83,11 +83,13 @@ def test_an_endpoint_accepts_what_is_sent() -> None:
 
 
 def test_the_mock_fills_the_shape() -> None:
-    assert mock_reply(ALL) == {"text": "", "n": 0, "ok": True, "any": {}, "items": [], "tags": [""]}
-    items = {kind: mock_reply(_one("list", kind))["x"] for kind in ("string", "number", "boolean", "json", "list")}
+    assert mock_value(schema_of(ALL)) == {"text": "", "n": 0, "ok": True, "any": {}, "items": [], "tags": [""]}
+    items = {
+        kind: mock_value(schema_of(_one("list", kind)))["x"] for kind in ("string", "number", "boolean", "json", "list")
+    }
     assert items == {"string": [""], "number": [0], "boolean": [True], "json": [{}], "list": [[]]}
     for kind, value in items.items():
-        assert read_reply(json.dumps(mock_reply(_one("list", kind))), _one("list", kind)) == {"x": value}
+        assert read_reply(json.dumps(mock_value(schema_of(_one("list", kind)))), _one("list", kind)) == {"x": value}
 
 
 # Where the JSON stands in an answer.

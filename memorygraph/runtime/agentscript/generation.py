@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -20,7 +19,8 @@ from memorygraph.languages.agentscript.printing import print_expression
 from memorygraph.limits import call_apart, spend_on_keeping
 from memorygraph.llm import structured
 from memorygraph.llm.completion import Completion, WireMessage
-from memorygraph.llm.structured import ReplyError, ShapeField, ShapeMismatch, mock_reply, schema_of
+from memorygraph.llm.mock import mock_completion
+from memorygraph.llm.structured import ReplyError, ShapeField, ShapeMismatch, schema_of
 from memorygraph.runtime.agentscript.scope import BlockScope, DeclaredSource
 from memorygraph.runtime.agentscript.values import ModelValue, describe_value, has_summary, require_data
 from memorygraph.runtime.models import RunModels
@@ -49,13 +49,10 @@ class Models:
         self, model: ModelValue, messages: Sequence[WireMessage], fields: Sequence[ShapeField], max_tokens: int | None
     ) -> Completion:
         """Ask a model for an object with these fields."""
-        wanted = structured.schema_format(schema_of(fields))
+        schema = schema_of(fields)
+        wanted = structured.schema_format(schema)
         if self._mock:
-            # Shaped as an endpoint's answer, so that it is recorded like one.
-            answer = json.dumps(mock_reply(fields))
-            choice = {"index": 0, "message": {"role": "assistant", "content": answer}, "finish_reason": "stop"}
-            parameters = {"model": "mock", "response_format": wanted}
-            return Completion(answer, model="mock", parameters=parameters, raw={"model": "mock", "choices": [choice]})
+            return mock_completion(schema, {"response_format": wanted})
         asked = self._models.find(self._models.chosen or model.uri)
         return call_apart(lambda: asked.complete(messages, response_format=wanted, max_tokens=max_tokens))
 

@@ -16,6 +16,7 @@ from memorygraph.errors import ScriptError
 from memorygraph.languages import convo, parse
 from memorygraph.limits import RunLimits, budget_of_run, call_apart, spend_on_keeping, unlimited
 from memorygraph.llm.completion import Completion
+from memorygraph.llm.mock import mock_completion
 from memorygraph.runtime.convo.branch import Branch
 from memorygraph.runtime.convo.prompts import summary_request
 from memorygraph.runtime.convo.scene import Scene, Surroundings
@@ -102,6 +103,7 @@ class RunOptions(TypedDict, total=False):
     summary: bool
     limits: RunLimits | None
     file: str | None  # the name of the source in errors
+    mock: bool  # no model is asked: every answer is the smallest of its shape
 
 
 @dataclass
@@ -119,6 +121,7 @@ class Engine:
     summary: bool = False
     limits: RunLimits | None = None
     file: str | None = None
+    mock: bool = False
 
     def __post_init__(self) -> None:
         if self.program.problems:
@@ -219,16 +222,23 @@ class Engine:
             self.steps_taken += 1
 
     def ask(
-        self, step: ConvoStep, key: str, purpose: CallPurpose, messages: list[dict[str, Any]], options: dict[str, Any]
+        self,
+        step: ConvoStep,
+        key: str,
+        purpose: CallPurpose,
+        messages: list[dict[str, Any]],
+        options: dict[str, Any],
+        schema: Mapping[str, Any] | None = None,
     ) -> Completion:
-        """Ask a model; a call that a resumed step holds is not made again."""
+        """Ask a model; a call that a resumed step holds is not made again. A mock answers in JSON of the `schema`."""
         known = next((call for call in step.calls if call.key == key), None)
         if known is not None:
             return known.completion
         self.require_running()
         with self.budget.active():  # also in the threads that judge routes
             spend_on_keeping(messages)
-            completion = (self.asker or self.own_asker).complete(messages, **options)
+            asker = self.asker or self.own_asker
+            completion = mock_completion(schema, options) if self.mock else asker.complete(messages, **options)
             spend_on_keeping(completion.raw)
         call = ModelCall(key, purpose, messages, options, completion)
         self.tell("called", step, call, before=lambda: step.calls.append(call))

@@ -19,7 +19,7 @@ from memorygraph.languages.convo import syntax
 from memorygraph.limits import Cancelled
 from memorygraph.llm.structured import ReplyError
 from memorygraph.runtime.convo.evaluator import Evaluator
-from memorygraph.runtime.convo.prompts import JSON_MODE, ask_for_json, read_typed_reply
+from memorygraph.runtime.convo.prompts import JSON_MODE, ask_for_json, read_typed_reply, reply_schema
 from memorygraph.runtime.convo.scene import DEPTH
 from memorygraph.runtime.convo.steps import ConvoStep, FunctionFailure, GraphFailure, ToolUse
 from memorygraph.runtime.convo.transcript import TranscriptEntry, record_result, wire_messages
@@ -76,7 +76,8 @@ class Inference:
         if reply_type is not None:
             messages = ask_for_json(messages, reply_type.schema)
             options["response_format"] = JSON_MODE
-        completion = self.branch.engine.ask(step, "inference", "inference", messages, options)
+        wanted = None if reply_type is None else reply_schema(reply_type.schema)
+        completion = self.branch.engine.ask(step, "inference", "inference", messages, options, wanted)
         if completion.tool_calls:
             call = completion.tool_calls[0]
             if call.name not in tools:

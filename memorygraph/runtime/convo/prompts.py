@@ -53,10 +53,13 @@ def ask_for_json(messages: Sequence[Mapping[str, Any]], schema: Mapping[str, Any
 
 def reply_instruction(schema: Mapping[str, Any]) -> str:
     """Ask for a reply in JSON; a value that is not an object is asked for inside of one."""
-    if schema and schema.get("type") != "object":
-        schema = object_with(WRAPPER_KEY, schema)
-    wanted = json.dumps(schema, indent=4, ensure_ascii=False)
+    wanted = json.dumps(reply_schema(schema), indent=4, ensure_ascii=False)
     return f"<response-format>\nReply only with JSON that conforms to this JSON Schema:\n{wanted}\n</response-format>"
+
+
+def reply_schema(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The schema of the whole reply: that of an object."""
+    return object_with(WRAPPER_KEY, schema) if schema and schema.get("type") != "object" else schema
 
 
 def read_typed_reply(reply: str, type_: ConvoType) -> Any:

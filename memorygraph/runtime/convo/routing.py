@@ -8,14 +8,21 @@ seeds/convo-node-graphs.txt.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from memorygraph.compiler.convo import AUTO, NEXT, GraphNode, Route, tag_of
 from memorygraph.languages.convo.syntax import Template
-from memorygraph.runtime.convo.prompts import JSON_MODE, choice_prompt, judge_prompt, read_object
+from memorygraph.runtime.convo.prompts import (
+    JSON_MODE,
+    JUDGEMENT,
+    choice_prompt,
+    judge_prompt,
+    object_with,
+    read_object,
+)
 from memorygraph.runtime.convo.steps import ConvoStep, GraphFailure
 from memorygraph.runtime.convo.values import render_value, truthy
 
@@ -79,7 +86,7 @@ class Crossing:
             return {}
 
         def ask(index: int) -> bool:
-            reply = self.ask(f"route {index}", prompts[index], routes[index].model)
+            reply = self.ask(f"route {index}", prompts[index], routes[index].model, JUDGEMENT)
             return read_object(reply).get("isTrue") is True
 
         with ThreadPoolExecutor(min(len(prompts), MAX_CALLS_AT_ONCE), "memorygraph-route") as pool:
@@ -91,11 +98,11 @@ class Crossing:
                 break
         return held
 
-    def ask(self, key: str, prompt: str, model: str | None) -> str:
-        """Ask a model with one message; several threads call this at once."""
+    def ask(self, key: str, prompt: str, model: str | None, schema: Mapping[str, Any]) -> str:
+        """Ask a model with one message for JSON of a schema; several threads call this at once."""
         options = {"response_format": JSON_MODE, **({"model": model} if model else {})}
         messages = [{"role": "user", "content": prompt}]
-        return self.branch.engine.ask(self.step, key, "routing", messages, options).content or ""
+        return self.branch.engine.ask(self.step, key, "routing", messages, options, schema).content or ""
 
     def candidates(self, route: Route) -> list[str]:
         """The nodes among which an `auto` route chooses."""
@@ -112,7 +119,8 @@ class Crossing:
             return (route, candidates[0]) if candidates else None
         nodes = {id_: self.branch.scene.describe(id_) for id_ in candidates}
         prompt = choice_prompt(nodes, render_value(self.step.input), render_value(self.step.output))
-        chosen = read_object(self.ask(f"auto {index}", prompt, route.model)).get("nodeId")
+        choice = object_with("nodeId", {"enum": candidates})
+        chosen = read_object(self.ask(f"auto {index}", prompt, route.model, choice)).get("nodeId")
         if chosen not in candidates:
             shown = json.dumps(chosen, ensure_ascii=False)
             raise GraphFailure(

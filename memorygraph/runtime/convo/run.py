@@ -22,8 +22,8 @@ LAST = "last"  # to go on with the latest interrupted run of the program
 
 def run_graph(graph: GraphClient, program: ConvoProgram, request: RunRequest) -> RunResult:
     """Run the graph of a conversation; the input is added to it as a message of the user."""
-    if request.mock or request.agent or request.function:
-        raise MemoryGraphError("a node graph is run without --mock, --agent and --function")
+    if request.agent or request.function:
+        raise MemoryGraphError("a node graph is run without --agent and --function")
     if program.problems:
         raise ScriptError(list(program.problems))
     stored = None if request.resume is None else find_resumable(graph.scope, program.source, request.resume)
@@ -37,6 +37,7 @@ def run_graph(graph: GraphClient, program: ConvoProgram, request: RunRequest) ->
         max_steps=request.max_steps,
         resume=store.resumed,
         limits=request.limits,
+        mock=request.mock,
     )
     result = engine.run()
     failure = result.failure
