@@ -218,9 +218,9 @@ class AsyncMemoryGraph:
     async def thoughts(self) -> list[LogInfo]:
         """The outermost context of every thought, by name."""
     async def namespaces(self) -> list[NamespaceInfo]:
-        """Every namespace of the database, with its revision and the number of its nodes and edges."""
-    async def drop_namespace(self, name: str) -> NamespaceInfo:
-        """Delete a namespace with its graph and its conversations; returns what it held."""
+        """Every namespace of the database, with its revision and how much it holds."""
+    async def drop_namespace(self, name: str, *, dry_run: bool = False) -> NamespaceInfo:
+        """Delete a namespace with its graph, its history, conversations, programs and runs; returns what it held."""
 
 class AsyncEntities:
     """`Entities` for asyncio."""

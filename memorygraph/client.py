@@ -23,7 +23,14 @@ from memorygraph.graph.cypher_limits import check_nesting
 from memorygraph.graph.elements import Edge, Hit, Neighbour, Node
 from memorygraph.graph.history import Change, Revision, Snapshot, history_of, list_revisions, purge, snapshot
 from memorygraph.graph.loads import Loader, LoadReport, Provenance
-from memorygraph.graph.namespace import Namespace, NamespaceInfo, drop_namespace, list_namespaces
+from memorygraph.graph.namespace import (
+    Namespace,
+    NamespaceInfo,
+    begin_drop,
+    drop_namespace,
+    find_namespace,
+    list_namespaces,
+)
 from memorygraph.graph.readonly import check_reads_only
 from memorygraph.graph.schema import apply_schema
 from memorygraph.graph.undo import undo_revision
@@ -240,8 +247,8 @@ class MemoryGraph:
         the program names. `model` is asked in place of the models that the program names, and with `mock` none is:
         every answer is the smallest of its shape. With `allow_models` no other than these are asked. With `own_memory`
         its memories are this namespace, and neither files nor other namespaces. `listener` hears each event of the
-        trace as it happens, `ask` is asked for what the input lacks. A node graph (`language="convo"`) can `resume` the run of
-        this id, or the `last` one, that was broken off: it repeats no completed call of a model or a function.
+        trace as it happens, `ask` is asked for what the input lacks. A node graph (`language="convo"`) can `resume` the
+        run of this id, or the `last` one, that was broken off: it repeats no completed call of a model or a function.
         `max_steps` is the number of generations or nodes, and `limits` bounds the work, the seconds and the bytes.
 
         Raises:
@@ -672,11 +679,14 @@ class MemoryGraph:
         return LogStore(self.scope).logs()
 
     def namespaces(self) -> list[NamespaceInfo]:
-        """Every namespace of the database, with its revision and the number of its nodes and edges."""
+        """Every namespace of the database, with its revision and how much it holds."""
         return list_namespaces(self.connection)
 
-    def drop_namespace(self, name: str) -> NamespaceInfo:
-        """Delete a namespace with its graph and its conversations; returns what it held.
+    def drop_namespace(self, name: str, *, dry_run: bool = False) -> NamespaceInfo:
+        """Delete a namespace with its graph, its history, conversations, programs and runs; returns what it held.
+
+        A large one takes several transactions. A drop that was interrupted is finished by dropping again; until then
+        the namespace is listed as `dropping`. A dry run only returns what would go.
 
         Raises:
             NotFoundError: there is no such namespace.
@@ -685,10 +695,15 @@ class MemoryGraph:
         from memorygraph.runtime.runs import drop_runs
 
         dropped = Namespace(self.connection, name)
+        held = find_namespace(dropped)
+        if dry_run:
+            return held
+        begin_drop(dropped)
         drop_runs(dropped)
         drop_graphs(dropped)
         drop_conversations(dropped)
-        return drop_namespace(dropped)
+        drop_namespace(dropped)
+        return held
 
     def _find_node(self, identifier: str) -> Node | None:
         found = elements.find_node(self.scope, identifier)

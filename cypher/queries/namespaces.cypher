@@ -1,3 +1,9 @@
+// name: begin-drop
+// Mark a namespace as one whose drop has begun: it is gone when the last transaction of the drop is committed.
+// Parameters: namespace.
+MATCH (namespace:Namespace {name: $namespace})
+SET namespace.dropping = true;
+
 // name: drop-namespace-elements
 // Delete some of a namespace's nodes with all that hangs on them, under the namespace's write lock; run until
 // none is left. Parameters: namespace, limit.

@@ -66,7 +66,13 @@ MATCH (namespace:Namespace)
 WHERE $name IS NULL OR namespace.name = $name
 RETURN namespace.name AS name, namespace.revision AS revision,
        COUNT { MATCH (node:Node {namespace: namespace.name}) WHERE node.id IS NOT NULL } AS nodes,
-       COUNT { MATCH ()-[edge:EDGE {namespace: namespace.name}]->() WHERE edge.id IS NOT NULL } AS edges
+       COUNT { MATCH ()-[edge:EDGE {namespace: namespace.name}]->() WHERE edge.id IS NOT NULL } AS edges,
+       COUNT { MATCH (c:Conversation {namespace: namespace.name}) WHERE c.name IS NOT NULL } AS conversations,
+       COUNT { MATCH (message:Message {namespace: namespace.name}) WHERE message.id IS NOT NULL } AS messages,
+       COUNT { MATCH (program:Program {namespace: namespace.name}) WHERE program.name IS NOT NULL } AS programs,
+       COUNT { MATCH (run:Run {namespace: namespace.name}) WHERE run.id IS NOT NULL } AS runs,
+       COUNT { MATCH (former:Former {namespace: namespace.name}) WHERE former.until IS NOT NULL } AS former,
+       coalesce(namespace.dropping, false) AS dropping
 ORDER BY name;
 
 // name: revision

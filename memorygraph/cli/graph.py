@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,10 @@ from memorygraph.json_text import parse_json
 if TYPE_CHECKING:
     from memorygraph.client import MemoryGraph
     from memorygraph.graph.history import Change, Revision, Snapshot
+    from memorygraph.graph.namespace import NamespaceInfo
+
+
+COUNTED = ("nodes", "edges", "conversations", "messages", "programs", "runs")
 
 
 class Moment(click.ParamType[int | datetime]):
@@ -167,21 +172,43 @@ def namespaces_command() -> None:
 @report_from_graph
 def list_namespaces_command(graph: MemoryGraph) -> None:
     """Show every namespace, its revision, and how much it holds."""
-    output.print_list(graph.namespaces(), ("namespace", "revision", "nodes", "edges"))
+    found = graph.namespaces()
+    columns = ("namespace", "revision", *COUNTED)
+    output.print_list(found, columns, lambda n: (n.name, n.revision, *(getattr(n, count) for count in COUNTED)))
+    for namespace in found:
+        if namespace.dropping:
+            output.say(f"the drop of {namespace.name} was interrupted; {finish_drop(namespace.name)} finishes it")
 
 
 @namespaces_command.command("drop")
 @click.argument("name")
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@output.json_option
-@click.pass_obj
-def drop_namespaces_command(settings: Settings, *, name: str, yes: bool) -> None:
-    """Delete a namespace and all it holds."""
-    if not yes:
+@click.option("--dry-run", is_flag=True, help="Say what would be deleted, and delete nothing.")
+@report_from_graph
+def drop_namespaces_command(graph: MemoryGraph, *, name: str, yes: bool, dry_run: bool) -> None:
+    """Delete a namespace and all it holds: graph, history, conversations, programs and runs.
+
+    What it holds is said before. A large one takes several transactions; a drop that was interrupted is finished by
+    the same command.
+    """
+    held = describe_namespace(graph.drop_namespace(name, dry_run=True))
+    output.say(f"namespace {name} holds {held}")
+    if not yes and not dry_run:
         click.confirm(f"Delete namespace {name} and everything in it?", abort=True, err=True)
-    with settings.connect() as graph:
-        dropped = graph.drop_namespace(name)
-    output.print_done(dropped.as_dict(), f"dropped {name}: {dropped.nodes} nodes, {dropped.edges} edges")
+    dropped = graph.drop_namespace(name, dry_run=dry_run)
+    done = "a dry run: nothing was deleted" if dry_run else f"dropped {name}: {describe_namespace(dropped)}"
+    output.print_done(dropped.as_dict(), done)
+
+
+def finish_drop(name: str) -> str:
+    """The command that finishes a drop."""
+    return f"`memorygraph namespaces drop {shlex.quote(name)} --yes`"
+
+
+def describe_namespace(held: NamespaceInfo) -> str:
+    """How much a namespace holds: `2 nodes, 1 edge, 0 conversations, …`."""
+    counts = [output.count_of(getattr(held, name), name.removesuffix("s")) for name in COUNTED]
+    return ", ".join([*counts, output.count_of(held.former, "former state")])
 
 
 @click.command("history")

@@ -99,12 +99,22 @@ class NamespaceTransaction:
 
 @dataclass(frozen=True)
 class NamespaceInfo:
-    """A namespace: the number of its last load, and how much it holds."""
+    """A namespace: the number of its last load, and how much it holds.
+
+    `former` counts the former states of nodes and edges in its history. `dropping` says that a drop was begun, and that
+    what is left of the namespace waits for the next drop.
+    """
 
     name: str
     revision: int
     nodes: int
     edges: int
+    conversations: int = 0
+    messages: int = 0
+    programs: int = 0
+    runs: int = 0
+    former: int = 0
+    dropping: bool = False
 
     def as_dict(self) -> dict[str, Any]:
         """The value as `--json` prints it."""
@@ -116,11 +126,25 @@ def list_namespaces(connection: Connection) -> list[NamespaceInfo]:
     return [NamespaceInfo(**row) for row in connection.read(CYPHER["read/namespaces"](name=None))]
 
 
-def drop_namespace(namespace: Namespace) -> NamespaceInfo:
-    """Delete a namespace with its nodes, edges, loads and history, and return what it held."""
+def find_namespace(namespace: Namespace) -> NamespaceInfo:
+    """Find out how much a namespace holds.
+
+    Raises:
+        NotFoundError: there is no such namespace.
+    """
     found = namespace.connection.read(CYPHER["read/namespaces"](name=namespace.name))
     if not found:
         raise NotFoundError(f"no namespace `{namespace}`; `memorygraph namespaces list` shows them all")
+    return NamespaceInfo(**found[0])
+
+
+def begin_drop(namespace: Namespace) -> None:
+    """Mark a namespace as one that is being deleted, in several transactions, and goes with the last of them."""
+    namespace.write(lambda transaction: transaction.run("namespaces/begin-drop"))
+
+
+def drop_namespace(namespace: Namespace) -> None:
+    """Delete a namespace with its nodes, edges, loads and history."""
 
     def work(transaction: NamespaceTransaction) -> int:
         elements = transaction.run("namespaces/drop-namespace-elements", limit=NODES_PER_TRANSACTION)
@@ -132,7 +156,6 @@ def drop_namespace(namespace: Namespace) -> NamespaceInfo:
     # Several transactions; a drop that was interrupted is finished by dropping again.
     while namespace.write(work):
         pass
-    return NamespaceInfo(**found[0])
 
 
 def forget_former(transaction: NamespaceTransaction, before: int | None = None) -> int:

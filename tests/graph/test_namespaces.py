@@ -1,0 +1,84 @@
+"""Namespaces as a whole: what is counted of them, and how all of one goes."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from memorygraph import MemoryGraph, NotFoundError
+from memorygraph.graph.namespace import NamespaceInfo, begin_drop
+from memorygraph.memory.values import Entity
+from memorygraph.messages.neo4j_storage import drop_conversations
+from tests.cli.test_commands import document, memorygraph
+from tests.conftest import EXAMPLES
+
+AGENT = 'import llm M from "openai://m"\nmain agent A { model M main func(input) { return 1 } }'
+CONVO = "> user\nHi\n> node a\n  > f(x: string) -> (add(x '!'))\n> goto a"
+LEFT = "MATCH (n) WHERE n.namespace = $namespace OR n:Namespace AND n.name = $namespace RETURN labels(n) AS labels"
+
+
+def fill(graph: MemoryGraph) -> None:
+    """Store something of every part."""
+    graph.load('Node(node_id="a", name="A", data="");Node(node_id="b", name="B", data="");')
+    graph.load('Edge(edge_id="e", from_node="a", to_node="b", verb="knows", weight=1);')
+    graph.load('Node(node_id="b", name="Bee", data=""); del(id="e");')
+    graph.load_file(EXAMPLES / "lab.pete")
+    graph.load(CONVO, language="convo", file="hi.convo")
+    graph.load(AGENT, language="agentscript", file="one.as")
+    graph.run(CONVO, language="convo")
+    graph.run(AGENT)
+    graph.entities.create([Entity(name="Ada", entity_type="person", observations=["wrote programs"])])
+    graph.messages("talk").extend([{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}])
+
+
+def info_of(graph: MemoryGraph) -> NamespaceInfo:
+    """The namespace as it is listed."""
+    return next(info for info in graph.namespaces() if info.name == graph.namespace)
+
+
+def test_namespaces_list_counts_conversations_too(graph: MemoryGraph) -> None:
+    graph.messages("talk").extend([{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}])
+    graph.messages("more").append({"role": "user", "content": "Hi there"})
+    held = info_of(graph)
+    assert (held.nodes, held.edges, held.conversations, held.messages) == (0, 0, 2, 3)
+
+
+def test_a_drop_leaves_nothing_of_any_part(graph: MemoryGraph) -> None:
+    fill(graph)
+    held = graph.drop_namespace(graph.namespace, dry_run=True)
+    assert held == info_of(graph)
+    assert min(held.nodes, held.edges, held.conversations, held.messages, held.programs, held.runs, held.former) > 0
+    assert graph.drop_namespace(graph.namespace) == held
+    assert graph.query(LEFT) == []
+    with pytest.raises(NotFoundError, match="namespaces list"):
+        graph.drop_namespace(graph.namespace)
+
+
+@pytest.mark.usefixtures("environment")
+def test_a_drop_that_was_interrupted_is_listed_and_finished_by_dropping_again(graph: MemoryGraph) -> None:
+    fill(graph)
+    begin_drop(graph.scope)
+    drop_conversations(graph.scope)
+    half = info_of(graph)
+    assert (half.dropping, half.conversations, half.nodes > 0) == (True, 0, True)
+    assert f"namespaces drop {graph.namespace} --yes` finishes it" in memorygraph("namespaces", "list").stderr
+    assert graph.drop_namespace(graph.namespace) == half
+    assert graph.query(LEFT) == []
+
+
+def test_drop_says_before_and_after_what_goes(environment: str) -> None:
+    load = ("load", "-")
+    document(*load, stdin='Node(node_id="a", name="A", data="");Node(node_id="b", name="B", data="");')
+    finished = memorygraph("namespaces", "drop", environment, stdin="n\n")
+    assert finished.returncode == 1
+    assert finished.stderr.startswith(f"namespace {environment} holds 2 nodes, 0 edges, 0 conversations, 0 messages, ")
+    dry: dict[str, Any] = document("namespaces", "drop", environment, "--dry-run")
+    assert (dry["nodes"], dry["runs"], dry["dropping"]) == (2, 0, False)
+    finished = memorygraph("namespaces", "drop", environment, "--yes")
+    assert finished.stderr.splitlines()[1].startswith(f"dropped {environment}: 2 nodes, 0 edges, 0 conversations, ")
+    document(*load, stdin='Node(node_id="a", name="A", data="");')
+    finished = memorygraph("namespaces", "drop", environment, "--yes", "--json")
+    assert "holds 1 node, 0 edges" in finished.stderr
+    assert json.loads(finished.stdout)["nodes"] == 1
