@@ -13,6 +13,7 @@ from memorygraph.errors import MemoryGraphError
 from memorygraph.memory.prompts import read_chat_answer, read_program_answer
 from memorygraph.memory.remember import NotWrittenError
 from memorygraph.scripted.replies import Failure, Reply, Request
+from memorygraph.server.browser import saved_queries
 from tests.memory.endpoints import Endpoint, asked, endpoint_of, fenced
 
 ADA = 'Node(node_id="ada", name="Ada Lovelace", data="Wrote the first program.");'
@@ -308,3 +309,16 @@ def test_two_at_a_time_lose_nothing(graph: MemoryGraph, endpoint: Endpoint) -> N
             thread.join()
     assert ids(graph) == {f"n{i}" for i in range(6)}
     assert [load["revision"] for load in loads(graph)] == [1, 2, 3, 4, 5, 6]
+
+
+def test_learnt_from_shows_what_remember_learnt(graph: MemoryGraph, endpoint: Endpoint) -> None:
+    graph.load('Node(node_id="tea", name="Tea", data="");')
+    likes = TEA.partition("\n")[2]
+    with endpoint(fenced(ADA), fenced(likes)):
+        first, second = graph.remember("Ada wrote the first program."), graph.remember("Ada Lovelace likes tea.")
+    rows = graph.connection.read(saved_queries()["learnt-from"].block(namespace=graph.namespace))
+    learnt = {(row["node"]["id"], row["edge"] and row["edge"]["id"], row["message"]["id"]) for row in rows}
+    assert learnt == {("ada", None, first.message), ("ada", "likes", second.message)}
+    graph.undo(second.report.revision)
+    rows = graph.connection.read(saved_queries()["learnt-from"].block(namespace=graph.namespace))
+    assert [row["node"]["id"] for row in rows] == ["ada"]
