@@ -33,6 +33,13 @@ NEXT_STEP = (
     "Behind a mirror, name it under [repositories] in the settings file of jgo (~/.config/jgo.conf)."
 )
 
+CERTIFICATE_VARIABLES = ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")  # as requests reads them, the first first
+CERTIFICATE_STEP = (
+    "In a network that opens TLS with a certificate of its own, let REQUESTS_CA_BUNDLE name the file (PEM) that holds "
+    "it, such as /etc/ssl/certs/ca-certificates.crt where the system trusts it; HTTPS_PROXY names a proxy. "
+    "SSL_CERT_FILE is not read here."
+)
+
 
 def download(wanted: list[Artifact], folder: Path, progress: DownloadProgress | None, read_timeout_s: int) -> None:
     """Fetch artifacts into a folder; the caller makes sure that only one process does so at a time."""
@@ -59,6 +66,24 @@ def download(wanted: list[Artifact], folder: Path, progress: DownloadProgress | 
     finally:
         shutil.rmtree(staging, ignore_errors=True)
     flush_folder(folder)
+
+
+def certificate_advice(error: OSError) -> str:
+    """Say what to do where a failure is one of certificates, which no other attempt can mend; else nothing.
+
+    jgo fetches with requests, which reads these variables, and not SSL_CERT_FILE.
+    """
+    given = next(((name, os.environ[name]) for name in CERTIFICATE_VARIABLES if os.environ.get(name)), None)
+    # requests checks the file of the variable itself, and raises an OSError without a number.
+    if given and not Path(given[1]).exists():
+        return f"{given[0]} names {given[1]}, which is not there. {CERTIFICATE_STEP}"
+    if "CERTIFICATE_VERIFY_FAILED" not in str(error):  # OpenSSL's own word, which every wrapper repeats
+        return ""
+    trusted = f"one of those that {given[0]} names" if given else "the certificates that come with Python's requests"
+    return (
+        f"the certificate of the server, or of a proxy on the way, is not signed by {trusted}. {CERTIFICATE_STEP} "
+        f"{NEXT_STEP}"
+    )
 
 
 def repositories() -> dict[str, str]:
@@ -148,6 +173,8 @@ class ArtifactSource:
         except OSError as error:
             if error.errno in LOCAL_ERRORS:
                 raise
+            if advice := certificate_advice(error):
+                raise DownloadError(f"cannot download {artifact.coordinate}: {advice}") from error
             # The text of a network error is a chain of object names; its kind says enough.
             raise _FailedAttemptError(f"the connection failed ({type(error).__name__})") from error
         except (RuntimeError, ValueError) as error:

@@ -7,11 +7,12 @@ import hashlib
 import os
 import random
 import shutil
+import ssl
 import threading
 import time
 import zipfile
 from collections import defaultdict
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,7 @@ import pytest
 from memorygraph.errors import DownloadError
 from memorygraph.server import downloads
 from memorygraph.server.artifacts import Lock, not_genuine, read_lock
+from memorygraph.server.certificate import make_certificate
 from memorygraph.server.installation import install
 from tests.examples import amount
 
@@ -82,10 +84,9 @@ class Repository:
         handler.wfile.write(content)
 
 
-@pytest.fixture
-def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Repository]:
-    """A package server that jgo is told to use by its own settings file."""
-    served = Repository(tmp_path)
+@contextmanager
+def serve(served: Repository, monkeypatch: pytest.MonkeyPatch, tls: ssl.SSLContext | None = None) -> Iterator[None]:
+    """Serve a repository, over TLS where it has a certificate, and tell jgo to use it by its own settings file."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -99,16 +100,27 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Repo
 
     http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     http.daemon_threads = True
+    if tls is not None:
+        http.socket = tls.wrap_socket(http.socket, server_side=True)
     threading.Thread(target=http.serve_forever, args=(0.02,), daemon=True).start()
-    settings = tmp_path / "jgo.conf"
-    settings.write_text(f"[repositories]\ncentral = http://127.0.0.1:{http.server_port}\n", "utf-8")
+    settings = served.folder / "jgo.conf"
+    scheme = "http" if tls is None else "https"
+    settings.write_text(f"[repositories]\ncentral = {scheme}://127.0.0.1:{http.server_port}\n", "utf-8")
     monkeypatch.setenv("JGO_CONFIG_FILE", str(settings))
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    yield served
+    yield
     served.released.set()
     http.shutdown()
     http.server_close()
     gc.collect()  # while the warnings about jgo's connections are still ignored
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Repository]:
+    """A package server."""
+    served = Repository(tmp_path)
+    with serve(served, monkeypatch):
+        yield served
 
 
 class Counter:
@@ -314,3 +326,26 @@ def test_a_folder_that_cannot_be_written_is_named(repository: Repository, tmp_pa
     with pytest.raises(DownloadError, match="MEMORYGRAPH_HOME"):
         install(tmp_path / "file" / "neo4j", lock=repository.lock)
     assert repository.requests == []
+
+
+def test_a_tls_failure_of_the_download_names_the_certificate_variables(
+    tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key, certificate = make_certificate()
+    (tmp_path / "ca.pem").write_text(certificate, "utf-8")
+    (tmp_path / "both.pem").write_text(key + certificate, "utf-8")
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(tmp_path / "both.pem")
+    for name in downloads.CERTIFICATE_VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+    served = Repository(tmp_path)
+    with serve(served, monkeypatch, tls):
+        with pytest.raises(DownloadError, match=r"not signed by .* requests.*REQUESTS_CA_BUNDLE.*HTTPS_PROXY"):
+            install(folder, lock=served.lock)
+        assert served.requests == []
+        monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(tmp_path / "absent.pem"))
+        with pytest.raises(DownloadError, match=r"REQUESTS_CA_BUNDLE names .*absent.pem, which is not there"):
+            install(folder, lock=served.lock)
+        monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(tmp_path / "ca.pem"))
+        assert len(install(folder, lock=served.lock)) == 5
+    assert only_genuine_files_in(folder, served.lock)
