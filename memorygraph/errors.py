@@ -7,6 +7,7 @@ The tree (the exit code of the command line in brackets)::
      │    ├── ProgramError [1]    a program stopped while it ran
      │    ├── FunctionFailure [1] a function that a step called cannot be executed (runtime.convo)
      │    └── NotWrittenError [1] a model wrote no good program (memory.remember)
+     ├── Interrupted [130]        the user has stopped a command (cli.stopping)
      ├── Cancelled [143]         what a run was a part of has ended, or the process was told to end (limits)
      ├── LimitExceeded [1]       a run has used up its work, its time or its bytes (limits)
      ├── PoolFull [1]             a client of the memory server has too many calls waiting (mcp_server.pools)
@@ -200,3 +201,20 @@ class ModelError(MemoryGraphError):
     def __init__(self, message: str, brief: str | None = None) -> None:
         super().__init__(message)
         self.brief = message if brief is None else brief
+
+
+def find_interrupt(error: BaseException | None) -> KeyboardInterrupt | None:
+    """Find the Ctrl-C that an error is, or that it came of: what is cut off in the middle can fail in any way.
+
+    >>> try:
+    ...     try:
+    ...         raise KeyboardInterrupt
+    ...     finally:
+    ...         bytes(-1)
+    ... except ValueError as error:
+    ...     find_interrupt(error)
+    KeyboardInterrupt()
+    """
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return error

@@ -12,7 +12,8 @@ import click
 
 from memorygraph.cli import output
 from memorygraph.cli.settings import Settings
-from memorygraph.errors import MemoryGraphError
+from memorygraph.cli.stopping import Interrupted
+from memorygraph.errors import MemoryGraphError, find_interrupt
 
 # Where each command lives. It is imported only when it is called, so that `--help` stays quick.
 _COMMANDS = {
@@ -76,11 +77,19 @@ class _LazyGroup(click.Group):
         """Run the command; an error ends in a message and its exit code, never in a traceback."""
         try:
             return super().invoke(ctx)
-        except MemoryGraphError as error:
-            output.say_error(error)
-            if ctx.meta.get(output.AS_JSON):
-                output.print_json({"errors": output.error_records(error)})
-            ctx.exit(error.exit_code)
+        except (click.exceptions.Exit, click.ClickException, click.Abort, BrokenPipeError):
+            raise
+        except (Exception, KeyboardInterrupt) as error:
+            if not isinstance(error, Interrupted) and find_interrupt(error):
+                failure: MemoryGraphError = Interrupted("stopped")
+            elif isinstance(error, MemoryGraphError):
+                failure = error
+            else:
+                raise
+        output.say_error(failure)
+        if ctx.meta.get(output.AS_JSON):
+            output.print_json({"errors": output.error_records(failure)})
+        raise click.exceptions.Exit(failure.exit_code)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         with formatter.section("Commands"):
@@ -99,7 +108,7 @@ def cli(ctx: click.Context, /, **options: str | None) -> None:
     """A knowledge graph as memory for language-model agents, kept in Neo4j.
 
     Exit codes: 0 done, 1 the script or the request is invalid or refused and nothing was changed, 2 wrong
-    usage, 3 Neo4j cannot be reached or started, 4 the model endpoint failed.
+    usage, 3 Neo4j cannot be reached or started, 4 the model endpoint failed, 130 stopped by Ctrl-C.
     """
     ctx.obj = Settings(**options)
 

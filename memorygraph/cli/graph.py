@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from memorygraph.cli import output
-from memorygraph.cli.settings import Settings, pass_graph, report_from_graph
+from memorygraph.cli.settings import Settings, report_from_graph
+from memorygraph.cli.stopping import NOTHING_PRINTED, explaining_stop
 from memorygraph.json_text import parse_json
 
 if TYPE_CHECKING:
@@ -146,10 +147,10 @@ def search_command(graph: MemoryGraph, *, text: str, limit: int) -> None:
     type=click.Choice(["contextscript", "jsonl", "graphml", "server-memory"]),
 )
 @at_option
-@pass_graph
-def export_command(graph: MemoryGraph, *, form: str, moment: int | datetime | None) -> None:
+@click.pass_obj
+def export_command(settings: Settings, *, form: str, moment: int | datetime | None) -> None:
     """Print the whole namespace, as it is or as it was; as ContextScript it loads back to the same graph."""
-    with output.whole_output() as file:
+    with explaining_stop(lambda _: NOTHING_PRINTED), settings.connect() as graph, output.whole_output() as file:
         (graph if moment is None else as_of(graph, moment)).export_to(file, form)
 
 

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
 from memorygraph.cli import output
 from memorygraph.cli.server import embedded_server
 from memorygraph.cli.settings import Settings, combine
+from memorygraph.cli.stopping import AGAIN, explaining_stop
 from memorygraph.errors import ScriptError
 from memorygraph.languages import LANGUAGES, Script, language_of, parse
 from memorygraph.scripts import STANDARD_INPUT, read_script
 
 if TYPE_CHECKING:
     from memorygraph.client import MemoryGraph
+    from memorygraph.graph.history import Revision
     from memorygraph.graph.loads import LoadReport
     from memorygraph.query import Query
 
@@ -63,31 +66,82 @@ def load_command(
         raise click.UsageError("--batch cannot be combined with --dry-run or --show-cypher")
     if restart and batch is None:
         raise click.UsageError("--restart goes with --batch")
-    if batch is not None:
-        reports = []
-        with settings.connect() as graph:
-            for file in files:
-                name = language_name(file, language)
-                with output.progress_bar(f"storing {Path(file).name}") as bar:
-                    load = partial(graph.load_file, file, name, strict=strict, batch=batch, restart=restart)
-                    reports.append(load(progress=bar.advance))
-            print_reports(settings, graph, reports)
-        return
-    # Errors that need no database are reported before one is started.
-    scripts = [parse_file(file, language, strict=strict) for file in files]
-    for script in scripts:
-        if script.problems:
-            raise ScriptError(MemoryGraph.check(script))
-    with settings.connect() as graph:
-        if show_cypher:
-            print_queries([query for script in scripts for query in graph.compile(script)])
+    with explaining_stop(lambda _: f"nothing is stored; {AGAIN}"):
+        if batch is not None:
+            names = [(file, language_name(file, language)) for file in files]
+            with settings.connect() as graph:
+                store_file = partial(graph.load_file, strict=strict, batch=batch, restart=restart)
+                loads = [PlannedLoad(file, partial(store_file, file, name)) for file, name in names]
+                reports = store_all(graph, loads, batched=True)
+                print_reports(settings, graph, reports)
             return
-        reports = []
+        # Errors that need no database are reported before one is started.
+        scripts = [parse_file(file, language, strict=strict) for file in files]
         for script in scripts:
-            with output.progress_bar(f"storing {Path(script.source.file or '').name}") as bar:
-                bar.total(len(script.statements))
-                reports.append(graph.load(script, dry_run=dry_run, progress=bar.advance))
-        print_reports(settings, graph, reports, dry_run=dry_run)
+            if script.problems:
+                raise ScriptError(MemoryGraph.check(script))
+        with settings.connect() as graph:
+            if show_cypher:
+                print_queries([query for script in scripts for query in graph.compile(script)])
+                return
+            store = partial(graph.load, dry_run=dry_run)
+            loads = [PlannedLoad(str(s.source.file), partial(store, s), len(s.statements)) for s in scripts]
+            reports = store_all(graph, loads)
+            print_reports(settings, graph, reports, dry_run=dry_run)
+
+
+class PlannedLoad(NamedTuple):
+    """A file to be stored, what stores it, and the number of its statements, where that is known before."""
+
+    file: str
+    store: Callable[..., LoadReport]
+    statements: int | None = None
+
+
+def store_all(graph: MemoryGraph, loads: Sequence[PlannedLoad], *, batched: bool = False) -> list[LoadReport]:
+    """Store files one after the other, each with a bar; stopped by Ctrl-C, say what is stored."""
+    reports: list[LoadReport] = []
+    done = 0
+
+    def explain(_: KeyboardInterrupt) -> str:
+        file = loads[len(reports)].file
+        # Of a whole file only its record tells whether it was committed before the command was stopped.
+        stored = done if batched else int(any(newer.file == file for newer in newer_loads(graph, before)))
+        return explain_stopped_load(loads, reports, stored, batched=batched)
+
+    def advance(number: int) -> None:
+        nonlocal done
+        done += number
+        bar.advance(number)
+
+    for load in loads:
+        before, done = max((newest.revision for newest in graph.revisions(1)), default=0), 0
+        with explaining_stop(explain), output.progress_bar(f"storing {Path(load.file).name}") as bar:
+            if load.statements is not None:
+                bar.total(load.statements)
+            reports.append(load.store(progress=advance))
+    return reports
+
+
+def newer_loads(graph: MemoryGraph, before: int) -> list[Revision]:
+    """The loads after a revision, as far as they are few."""
+    return [revision for revision in graph.revisions(100) if revision.revision > before]
+
+
+def explain_stopped_load(
+    loads: Sequence[PlannedLoad], reports: Sequence[LoadReport], stored: int, *, batched: bool
+) -> str:
+    """What of several files is stored, and how to go on; of the file after the reports it is `stored` statements."""
+    file = loads[len(reports)].file
+    said = [f"{report.file} is stored (revision {report.revision})" for report in reports]
+    if stored and batched:
+        said.append(f"of {file} the batches up to statement {stored} are stored")
+    else:
+        said.append(f"{file} is stored" if stored else f"nothing of {file} is stored")
+    if rest := len(loads) - len(reports) - 1:
+        said.append(f"nor of {output.count_of(rest, 'file')} after it")
+    how = "to go on from there" if stored and batched else "what is stored already stays as it is"
+    return f"{', '.join(said)}; {AGAIN}{' ' if stored and batched else ': '}{how}"
 
 
 @click.command("check")

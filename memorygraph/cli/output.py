@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 import click
 
+from memorygraph.cli.stopping import AGAIN, NOTHING_PRINTED, explaining_stop
 from memorygraph.errors import MemoryGraphError, ProgramError, ScriptError
 
 if TYPE_CHECKING:
@@ -181,10 +182,12 @@ def whole_output() -> Iterator[TextIO]:
     import tempfile
 
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="surrogatepass", newline="") as file:
-        yield file
-        file.seek(0)
-        while piece := file.read(PIECE_CHARACTERS):
-            print_text(piece, nl=False)
+        with explaining_stop(lambda _: NOTHING_PRINTED):
+            yield file
+            file.seek(0)
+        with explaining_stop(lambda _: f"what was printed is cut off: throw it away, and {AGAIN}"):
+            while piece := file.read(PIECE_CHARACTERS):
+                print_text(piece, nl=False)
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:

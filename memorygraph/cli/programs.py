@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,7 @@ import click
 
 from memorygraph.cli import output
 from memorygraph.cli.settings import Settings, pass_graph, report_from_graph
+from memorygraph.cli.stopping import AGAIN, explaining_stop
 from memorygraph.cli.trace import TraceOutput, print_event
 from memorygraph.ending import ending_on_sigterm
 from memorygraph.errors import MemoryGraphError, ScriptError
@@ -116,6 +118,7 @@ def run_command(
     # A program finds its files beside it, and a stored one finds none.
     program_folder = TemporaryDirectory() if stored else nullcontext(Path(file).parent)
     with (
+        explaining_stop(partial(explain_stopped_run, file)),
         TraceOutput(trace, shown=language.shows_steps and for_people and not quiet) as events,
         settings.connect() as graph,
         program_folder as folder,
@@ -132,6 +135,19 @@ def run_command(
     if not quiet:
         steps = output.count_of(len(result.steps), language.step_noun)
         output.say(f"{steps}; run {result.run}, conversation {result.conversation}")
+
+
+def explain_stopped_run(file: str, stop: KeyboardInterrupt) -> str:
+    """What of a run is stored, and how to go on."""
+    from memorygraph.runtime.runs import RunInterrupted
+
+    if not isinstance(stop, RunInterrupted):
+        return f"the run of {file} had not begun, and nothing is stored; {AGAIN}"
+    noun = "node" if stop.resumable else "generation"
+    kept = f"run {stop.run} of {file} is stored, with {output.count_of(stop.done, noun)} that it has completed"
+    if stop.resumable:
+        return f"{kept}. To go on from there, {AGAIN} with `--resume {stop.run}`"
+    return f"{kept}. A run of this language begins anew: {AGAIN}"
 
 
 def ask_for_field(field: Field) -> Any:

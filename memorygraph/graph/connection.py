@@ -30,9 +30,17 @@ from memorygraph.errors import (
     MemoryGraphError,
     QueryError,
     RestartNeededError,
+    find_interrupt,
     printable,
 )
-from memorygraph.graph.driver_internals import UnprovenServer, bound_answer, bound_connections, connect, pipeline_begin
+from memorygraph.graph.driver_internals import (
+    UnprovenServer,
+    bound_answer,
+    bound_connections,
+    close_when_stopped,
+    connect,
+    pipeline_begin,
+)
 from memorygraph.hosts import is_local_only
 from memorygraph.query import Query
 
@@ -153,6 +161,13 @@ def _values_checked() -> Iterator[None]:
         yield
     except (ValueError, TypeError, OverflowError) as error:  # of the driver, which encodes the parameters
         raise QueryError(f"a parameter has a value that Neo4j cannot hold: {error}") from error
+
+
+def raise_interrupt(error: Exception) -> None:
+    """Raise the Ctrl-C that an error of the driver came of: what the user has stopped is not tried again."""
+    stop = find_interrupt(error)
+    if stop is not None:
+        raise stop
 
 
 class Abandon(Exception):  # noqa: N818 - control flow, not an error
@@ -325,6 +340,7 @@ class Connection:
                 try:
                     return once()
                 except exceptions.IncompleteCommit as error:
+                    raise_interrupt(error)
                     is_last = time.monotonic() > deadline
                     if unknown and (is_last or not repeatable):
                         raise ConnectionError(unknown) from error
@@ -332,6 +348,7 @@ class Connection:
                         raise
                     longest = MAX_PAUSE_SECONDS
                 except (exceptions.Neo4jError, exceptions.DriverError) as error:
+                    raise_interrupt(error)
                     if time.monotonic() > deadline or not error.is_retryable() or "OutOfMemoryError" in code_of(error):
                         raise
                     longest = MAX_DEADLOCK_PAUSE_SECONDS if "Deadlock" in code_of(error) else MAX_PAUSE_SECONDS
@@ -360,7 +377,8 @@ class Connection:
             with pipeline_begin(session):
                 transaction = session.begin_transaction(timeout=seconds)
             is_read = access == neo4j.READ_ACCESS
-            with transaction, bound_answer(transaction, seconds + ANSWER_SECONDS) if is_read else nullcontext():
+            bound = bound_answer(transaction, seconds + ANSWER_SECONDS) if is_read else nullcontext()
+            with transaction, close_when_stopped(transaction), bound:
                 yield transaction
 
     def define(self, query: Query) -> None:

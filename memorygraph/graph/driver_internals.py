@@ -74,6 +74,18 @@ def bound_answer(connected: neo4j.Session | neo4j.Transaction, seconds: float) -
         socket.set_read_deadline(None)
 
 
+@contextmanager
+def close_when_stopped(transaction: neo4j.Transaction) -> Iterator[None]:
+    """Close the connection at once when the user stops the program; a rollback would wait for what still runs there."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        kill = getattr(getattr(transaction, "_connection", None), "kill", None)
+        if kill is not None:
+            kill()
+        raise
+
+
 def pipeline_begin(session: neo4j.Session) -> AbstractContextManager[Any]:
     """Let a transaction begin together with its first query, as in the driver's own `execute_query`."""
     pipelined: AbstractContextManager[Any] = getattr(session, "_pipelined_begin", nullcontext())

@@ -71,6 +71,19 @@ class RunResult:
         return {each.name: copy_value(getattr(self, each.name)) for each in fields(self)}
 
 
+class RunInterrupted(KeyboardInterrupt):
+    """The user has stopped a run. Its record is stored: `run` is its id, and `done` says how much of it that holds.
+
+    A `resumable` run goes on with `resume=run`.
+    """
+
+    def __init__(self, run: str, done: int, *, resumable: bool) -> None:
+        super().__init__(f"the run {run} was stopped")
+        self.run = run
+        self.done = done
+        self.resumable = resumable
+
+
 class Trace:
     """Events in the order of execution; those of a called agent are inside its own event."""
 

@@ -20,7 +20,7 @@ from memorygraph.runtime.agentscript.store import AgentRunStore
 from memorygraph.runtime.agentscript.units import Unit, UnitLoader
 from memorygraph.runtime.agentscript.values import FunctionValue, describe_value, require_data
 from memorygraph.runtime.memories import GraphClient
-from memorygraph.runtime.runs import RunRequest, RunResult, Trace
+from memorygraph.runtime.runs import RunInterrupted, RunRequest, RunResult, Trace
 from memorygraph.runtime.values import ValueProblem
 
 
@@ -82,6 +82,10 @@ def run_unit(graph: GraphClient, unit: Unit, models: Models, request: RunRequest
     except MemoryGraphError as error:
         end["error"] = str(error)
         raise
+    except KeyboardInterrupt as error:
+        end["error"] = "the user has stopped it"
+        done = sum(step["result"] is not None for step in steps)
+        raise RunInterrupted(store.id, done, resumable=False) from error
     finally:
         store.end(end)
     return RunResult(value, trace.events, steps, store.conversation, store.id)

@@ -15,7 +15,7 @@ from memorygraph.runtime.convo.store import ConvoRunStore, StoredConvoRun, find_
 from memorygraph.runtime.convo.values import to_plain
 from memorygraph.runtime.imports import redact_uri
 from memorygraph.runtime.memories import GraphClient
-from memorygraph.runtime.runs import Event, RunRequest, RunResult
+from memorygraph.runtime.runs import Event, RunInterrupted, RunRequest, RunResult
 
 LAST = "last"  # to go on with the latest interrupted run of the program
 
@@ -39,7 +39,14 @@ def run_graph(graph: GraphClient, program: ConvoProgram, request: RunRequest) ->
         limits=request.limits,
         mock=request.mock,
     )
-    result = engine.run()
+    try:
+        result = engine.run()
+    except KeyboardInterrupt as error:
+        if engine.main is None:  # nothing of it is stored
+            raise
+        store.flush()
+        done = [step for step in all_steps(engine.main.result()) if step.completed]
+        raise RunInterrupted(store.id, len(done), resumable=True) from error
     failure = result.failure
     if failure is not None:
         raise (ProgramError(failure.problems) if isinstance(failure, ScriptError) else failure) from failure

@@ -163,6 +163,10 @@ class ConvoRunStore(RunListener):
         self._writer.close()
         self._journal.close(remove=not self._writer.failed)
 
+    def flush(self) -> None:
+        """Wait until everything is written that has happened so far."""
+        self._writer.wait()
+
     def keep(self, step: ConvoStep) -> None:
         """Store the state of a step: in the journal now, and in Neo4j soon, where the latest state counts."""
         key = (step.branch, step.index)

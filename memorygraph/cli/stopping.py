@@ -1,0 +1,33 @@
+"""A command that the user stops with Ctrl-C: it says what was done by then, and how to go on."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from memorygraph.ending import ENDED_BY_SIGNAL
+from memorygraph.errors import MemoryGraphError, find_interrupt
+
+AGAIN = "run the same command again"
+NOTHING_PRINTED = f"nothing was printed, and nothing has changed; {AGAIN}"
+
+
+class Interrupted(MemoryGraphError):  # noqa: N818 - the name says it
+    """The user has stopped a command; the message says what it had done."""
+
+    exit_code = ENDED_BY_SIGNAL + signal.SIGINT
+
+
+@contextmanager
+def explaining_stop(explain: Callable[[KeyboardInterrupt], str]) -> Iterator[None]:
+    """Have Ctrl-C during the block end the command with an explanation of what was done."""
+    try:
+        yield
+    except Interrupted:
+        raise
+    except (Exception, KeyboardInterrupt) as error:
+        stop = find_interrupt(error)
+        if stop is None:
+            raise
+        raise Interrupted(f"stopped: {explain(stop)}") from stop

@@ -1,0 +1,193 @@
+"""Ctrl-C, as a terminal sends it: a command says what was stored, and how to go on. The exit code is 130."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import pytest
+
+from memorygraph import MemoryGraph
+from memorygraph.graph.connection import Connection
+from memorygraph.query import Query
+from memorygraph.scripted.replies import Request
+from tests.cli.test_commands import document
+from tests.runtime.convo.model import scripted
+
+pytestmark = [
+    pytest.mark.usefixtures("environment"),
+    pytest.mark.skipif(sys.platform == "win32", reason="a terminal of Windows sends no signal"),
+]
+
+GRAPH = "@to b\n> node a\n> user\nFirst\n> node b\n> user\nSecond\n> nodeEnd\n> user\nx\n> goto a"
+AGENT = """
+import llm M from "openai://m"
+main agent A {
+  model M role "R" description "D"
+  main func(input) {
+    a = generate({ input: "First" }) { return { text string } }
+    return generate({ input: "Second" }) { return { text string } }
+  }
+}
+"""
+
+
+def stop(*arguments: str, when: Callable[[], object]) -> subprocess.CompletedProcess[str]:
+    """Run a command in a process of its own, and send it an interrupt as soon as `when` is true."""
+    command = [sys.executable, "-m", "memorygraph", *arguments]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        until = time.monotonic() + 60
+        while not when():
+            assert process.poll() is None, process.communicate()
+            assert time.monotonic() < until
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        stdout, stderr = process.communicate(timeout=60)
+    assert "Traceback" not in stderr, stderr
+    assert "Aborted" not in stderr
+    return subprocess.CompletedProcess(command, process.returncode, stdout, stderr)
+
+
+@contextmanager
+def locked(connection: Connection, namespace: str) -> Iterator[None]:
+    """Hold the write lock of a namespace, so that each write waits."""
+    with connection._driver.session() as session, session.begin_transaction() as transaction:
+        transaction.run("MERGE (n:Namespace {name: $name}) SET n.held = true", name=namespace).consume()
+        yield
+        transaction.rollback()
+
+
+def waiting(connection: Connection) -> Callable[[], bool]:
+    """Whether a query of another client waits for a lock."""
+    query = Query("SHOW TRANSACTIONS YIELD status WHERE status STARTS WITH 'Blocked' RETURN count(*) AS waiting", {})
+    return lambda: connection.read(query)[0]["waiting"] > 0
+
+
+def nodes(first: int, last: int) -> str:
+    return "\n".join(f'Node(node_id="n{i}", name="N{i}", data="");' for i in range(first, last))
+
+
+def test_load_stopped_by_ctrl_c_says_what_was_stored_and_how_to_go_on(
+    tmp_path: Path, connection: Connection, environment: str
+) -> None:
+    (tmp_path / "one.ctx").write_text(nodes(0, 1))
+    (tmp_path / "two.ctx").write_text(nodes(1, 2))
+    document("load", str(tmp_path / "one.ctx"))
+    with locked(connection, environment):
+        stopped = stop("load", str(tmp_path / "two.ctx"), str(tmp_path / "one.ctx"), when=waiting(connection))
+    assert (stopped.returncode, stopped.stdout) == (130, "")
+    assert stopped.stderr.strip().splitlines()[-1] == (
+        f"memorygraph: stopped: nothing of {tmp_path}/two.ctx is stored, nor of 1 file after it; "
+        "run the same command again: what is stored already stays as it is"
+    )
+    assert [n["id"] for n in document("query", "MATCH (n:Node {namespace: $namespace}) RETURN n.id AS id")] == ["n0"]
+
+
+def test_load_in_batches_stopped_by_ctrl_c_goes_on_from_there(
+    tmp_path: Path, connection: Connection, environment: str
+) -> None:
+    path = tmp_path / "many.ctx"
+    path.write_text(nodes(0, 4000))
+    graph = MemoryGraph(connection, environment)
+    stopped = stop("load", str(path), "--batch", "10", when=lambda: len(graph.revisions(30)) == 30)
+    assert stopped.returncode == 130
+    found = re.search(
+        r"the batches up to statement (\d+) are stored; run the same command again to go on", stopped.stderr
+    )
+    assert found is not None, stopped.stderr
+    report = document("load", str(path), "--batch", "1000")
+    assert int(found[1]) <= report["resumed_after"] <= int(found[1]) + 10
+    assert report["resumed_after"] + report["nodes_created"] == 4000
+
+
+def test_export_stopped_by_ctrl_c_before_it_prints_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        monkeypatch.setenv("NEO4J_URI", f"bolt://127.0.0.1:{silent.getsockname()[1]}")
+        silent.settimeout(0.01)
+        stopped = stop("export", when=lambda: has_client(silent))
+    assert (stopped.returncode, stopped.stdout) == (130, "")
+    assert "stopped: nothing was printed, and nothing has changed; run the same command again" in stopped.stderr
+
+
+def has_client(silent: socket.socket) -> bool:
+    """Whether somebody has connected, who now waits for an answer."""
+    with suppress(TimeoutError):
+        clients.append(silent.accept()[0])
+    return bool(clients)
+
+
+clients: list[socket.socket] = []
+
+
+def test_export_stopped_by_ctrl_c_while_it_prints_says_that_the_rest_is_missing(
+    connection: Connection, environment: str
+) -> None:
+    MemoryGraph(connection, environment).load(nodes(0, 5000))
+    command = [sys.executable, "-m", "memorygraph", "export"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.read(10) == b"Node(node_"  # and no more: the pipe is full
+        time.sleep(0.2)
+        process.send_signal(signal.SIGINT)
+        _, stderr = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert b"stopped: what was printed is cut off: throw it away, and run the same command again" in stderr
+
+
+@contextmanager
+def second_call_hangs(answer: str) -> Iterator[threading.Event]:
+    """A model that answers once, and then lets its caller wait; the event is set when it does."""
+    asked, end = threading.Event(), threading.Event()
+
+    def reply(request: Request) -> str:
+        if "Second" in json.dumps(request.json):
+            asked.set()
+            end.wait(60)
+        return answer
+
+    with scripted(reply):
+        try:
+            yield asked
+        finally:
+            end.set()
+
+
+def test_run_of_a_node_graph_stopped_by_ctrl_c_goes_on_without_asking_again(tmp_path: Path) -> None:
+    path = str(tmp_path / "two.convo")
+    Path(path).write_text(GRAPH)
+    with second_call_hangs("one") as asked:
+        stopped = stop("run", path, when=asked.is_set)
+    assert (stopped.returncode, stopped.stdout) == (130, "")
+    found = re.search(
+        r"run (\w+) of .*two.convo is stored, with 1 node that it has completed.*--resume (\w+)", stopped.stderr
+    )
+    assert found is not None, stopped.stderr
+    assert found[1] == found[2]
+    with scripted(["two"]) as model:
+        assert document("run", path, "--resume", found[1])["value"] == "two"
+        assert len(model.requests) == 1
+
+
+def test_run_of_agentscript_stopped_by_ctrl_c_says_what_is_kept(tmp_path: Path) -> None:
+    (tmp_path / "two.as").write_text(AGENT)
+    with second_call_hangs('{"text": "one"}') as asked:
+        stopped = stop("run", str(tmp_path / "two.as"), "--json", when=asked.is_set)
+    assert stopped.returncode == 130
+    [error] = json.loads(stopped.stdout)["errors"]
+    assert error["code"] == "interrupted"
+    run = re.search(r"run (\w+) of .*two.as is stored, with 1 generation that it has completed", error["message"])
+    assert run is not None, error
+    [kept] = document(
+        "query",
+        "MATCH (r:Run {namespace: $namespace}) RETURN r.id AS id, r.status AS status, r.error AS error",
+    )
+    assert kept == {"id": run[1], "status": "failed", "error": "the user has stopped it"}
