@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import click
 
 from memorygraph.cli import output
-from memorygraph.cli.settings import pass_graph, report_from_graph
+from memorygraph.cli.settings import report_from_graph
 from memorygraph.errors import NotFoundError
+from memorygraph.json_text import parse_json
 
 if TYPE_CHECKING:
     from memorygraph.client import MemoryGraph
@@ -100,17 +101,22 @@ time_type = click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"])
 @click.option("--model", metavar="NAME", help="Only answers of this model.")
 @click.option("--since", type=time_type, metavar="TIME", help="Only answers stored then or later (UTC).")
 @click.option("--until", type=time_type, metavar="TIME", help="Only answers stored before then (UTC).")
-@pass_graph
+@report_from_graph
 def export_messages_command(
     graph: MemoryGraph, *, name: str, form: str, model: str | None, since: datetime | None, until: datetime | None
 ) -> None:
     """Print on-policy training data as JSON lines: each sampled answer once, after what it was sampled from.
 
-    What was left out is counted on stderr.
+    What was left out is counted on stderr. With --json one document has the lines as `samples`, and the counts.
     """
     first, last = (time and time.replace(tzinfo=UTC) for time in (since, until))
     data = require_conversation(graph, name).training_data(model=model, since=first, until=last)
-    output.print_text(data.jsonl(form), nl=False)
+    lines = data.jsonl(form)
+    if output.wants_json():
+        samples = [parse_json(line) for line in lines.split("\n") if line]
+        output.print_json({"samples": samples, "answers": data.answers, "left_out": dict(data.left_out)})
+        return
+    output.print_text(lines, nl=False)
     left = ", ".join(f"{count} {reason}" for reason, count in data.left_out.items())
     output.say(f"{data.answers} answers in {len(data)} samples; left out: {left or 'none'}")
 

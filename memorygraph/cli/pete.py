@@ -11,7 +11,7 @@ import click
 
 from memorygraph.cli import output
 from memorygraph.cli.programs import allow_host_option, allow_tool_option, parse_json_argument, split_pair
-from memorygraph.cli.settings import combine, pass_graph, report_from_graph
+from memorygraph.cli.settings import combine, report_from_graph
 from memorygraph.ending import ending_on_sigterm
 from memorygraph.errors import MemoryGraphError, ModelError
 
@@ -92,11 +92,12 @@ def unfold_pete_command(graph: MemoryGraph, *, name: str, addresses: tuple[str, 
 @click.argument("name")
 @click.argument("sensor")
 @click.argument("value", metavar="JSON")
-@pass_graph
+@report_from_graph
 def sense_pete_command(graph: MemoryGraph, *, name: str, sensor: str, value: str) -> None:
     """Let a sensor report into the innermost open context; the log begins if there is no log yet."""
-    graph.pete(name).sense(sensor, parse_json_argument(value, "the report"))
-    output.say(f"reported to {name}")
+    report = parse_json_argument(value, "the report")
+    graph.pete(name).sense(sensor, report)
+    output.print_done({"context": name, "sensor": sensor, "value": report}, f"reported to {name}")
 
 
 # What the commands take that let a model think.
@@ -145,11 +146,16 @@ def run_pete_command(graph: MemoryGraph, /, *, max_steps: int, **options: Any) -
     default="log",
     help="What it describes: a whole log, or what a model may write next.",
 )
+@output.json_option
 def grammar_pete_command(root: str) -> None:
     """Print the grammar of PETE as GBNF, for endpoints that hold a model to one."""
     from memorygraph.languages.pete import gbnf
 
-    click.echo(gbnf.grammar("continuation" if root == "continuation" else "log"), nl=False)
+    grammar = gbnf.grammar("continuation" if root == "continuation" else "log")
+    if output.wants_json():
+        output.print_json({"root": root, "grammar": grammar})
+    else:
+        click.echo(grammar, nl=False)
 
 
 def continue_thought(

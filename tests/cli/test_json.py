@@ -1,0 +1,123 @@
+"""`--json` on every command that reports: one JSON document on stdout and nothing else, of errors too."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+from memorygraph import MemoryGraph
+from memorygraph.cli import cli
+from tests.cli.test_commands import document, memorygraph
+
+pytestmark = pytest.mark.usefixtures("environment")
+
+DATA_IN_A_FORMAT_OF_ITS_OWN = {"export"}
+"""Its output is no report: `--format jsonl` is JSON."""
+TALKING = {"repl", "serve"}
+"""They end when the user or the client wants, and what they print until then is a conversation."""
+
+ARGUMENTS = {
+    "up": "",
+    "down": "",
+    "status": "",
+    "doctor": "",
+    "backup": "{folder}/graph.backup",
+    "restore": "{folder}/graph.backup",
+    "browser": "--queries",
+    "load": "{folder}/world.ctx",
+    "check": "{folder}/world.ctx",
+    "run": "{folder}/one.as",
+    "programs list": "",
+    "programs show": "one",
+    "programs forget": "one",
+    "graph": "{folder}/one.convo",
+    "query": "RETURN|1|AS|n",
+    "show": "a",
+    "neighbours": "a",
+    "search": "A",
+    "recall": "A",
+    "history": "a",
+    "revisions": "",
+    "undo": "1 --dry-run",
+    "purge": "--yes",
+    "import": "{folder}/none.jsonl",
+    "adopt": "",
+    "messages list": "",
+    "messages show": "talk",
+    "messages versions": "talk",
+    "messages diff": "talk 1 1",
+    "messages verify": "talk",
+    "messages export": "talk",
+    "pete list": "",
+    "pete show": "main",
+    "pete fold": "main",
+    "pete unfold": "main",
+    "pete sense": "main thermometer {{}}",
+    "pete step": "main",
+    "pete run": "main",
+    "pete grammar": "",
+    "remember": "Ada",
+    "chat": "",
+    "evaluate": "{folder}/none",
+    "delete": "a",
+    "namespaces list": "",
+    "namespaces drop": "{namespace} --dry-run",
+}
+
+
+def commands(
+    command: click.Command, path: tuple[str, ...], context: click.Context
+) -> Iterator[tuple[str, click.Command]]:
+    """Every command that is no group, by its words."""
+    if not isinstance(command, click.Group):
+        yield " ".join(path), command
+        return
+    for name in command.list_commands(context):
+        found = command.get_command(context, name)
+        assert found is not None
+        yield from commands(found, (*path, name), context)
+
+
+ALL = dict(commands(cli, (), click.Context(cli)))
+
+
+def test_every_command_that_reports_has_json() -> None:
+    without = {name for name, command in ALL.items() if all(option.name != "as_json" for option in command.params)}
+    assert without == DATA_IN_A_FORMAT_OF_ITS_OWN | TALKING
+
+
+def test_the_examples_are_of_every_command() -> None:
+    assert ARGUMENTS.keys() == ALL.keys() - DATA_IN_A_FORMAT_OF_ITS_OWN - TALKING
+
+
+@pytest.fixture
+def folder(tmp_path: Path, environment: str, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of scripts that are stored, beside a conversation; no model is named, and no server can be started."""
+    for name in ("OPENAI_BASE_URL", "OPENAI_API_KEY", "MEMORYGRAPH_MODEL", "MEMORYGRAPH_EMBEDDING_MODEL"):
+        monkeypatch.delenv(name, raising=False)
+    (tmp_path / "world.ctx").write_text('Node(node_id="a", name="A", data="");')
+    (tmp_path / "one.as").write_text("main agent A { main func(input) { return 1 } }")
+    (tmp_path / "one.convo").write_text("> user\nHi\n> node a\n  > f(x: string) -> (add(x '!'))\n> goto a")
+    for name in ("world.ctx", "one.as"):
+        document("load", str(tmp_path / name))
+    with MemoryGraph.connect(namespace=environment) as graph:
+        graph.messages("talk").append({"role": "user", "content": "Hi"})
+        graph.pete("main").sense("clock", {"hour": 12})
+    (tmp_path / "home").write_text("no folder")
+    monkeypatch.setenv("MEMORYGRAPH_HOME", str(tmp_path / "home"))
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", ARGUMENTS)
+def test_with_json_a_command_prints_one_document(name: str, folder: Path, environment: str) -> None:
+    filled = ARGUMENTS[name].format(folder=folder, namespace=environment)
+    arguments = [word.replace("|", " ") for word in filled.split()]
+    finished = memorygraph(*name.split(), *arguments, "--json")
+    printed = json.loads(finished.stdout)
+    assert finished.stdout.count("\n") == 1
+    if finished.returncode and name != "doctor":
+        assert printed["errors"], finished.stderr
