@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from memorygraph.runtime.pete.store import LogInfo
     from memorygraph.runtime.pete.thought import Thought
     from memorygraph.runtime.programs import ProgramInfo, StoredProgram
-    from memorygraph.runtime.runs import Listener, RunResult
+    from memorygraph.runtime.runs import Listener, RunInfo, RunResult, StoredRun
 
 MAX_NAMESPACE = 200
 MAX_NEIGHBOURS = 20
@@ -231,6 +231,7 @@ class MemoryGraph:
         ask: Callable[[Field], Any] | None = None,
         resume: str | None = None,
         limits: RunLimits | None = None,
+        summary: bool = False,
     ) -> RunResult:
         """Run a program and keep the record of the run: what each call of a model saw, and what it answered.
 
@@ -242,6 +243,7 @@ class MemoryGraph:
         happens, `ask` is asked for what the input lacks. A node graph (`language="convo"`) can `resume` the run of
         this id, or the `last` one, that was broken off: it repeats no completed call of a model or a function.
         `max_steps` is the number of generations or nodes, and `limits` bounds the work, the seconds and the bytes.
+        With `summary` the run of a node graph ends with a model's summary of it for people, `.summary`.
 
         Raises:
             ScriptError: the program is wrong, or something in it cannot be done.
@@ -254,7 +256,19 @@ class MemoryGraph:
         program = _script(source, language)
         allowed = Permissions.of(allow_tools, allow_hosts, allow_models, own_memory=own_memory)
         request = RunRequest(
-            input, model, Path(folder), agent, function, allowed, max_steps, mock, listener, ask, resume, limits
+            input,
+            model,
+            Path(folder),
+            agent,
+            function,
+            allowed,
+            max_steps,
+            mock,
+            listener,
+            ask,
+            resume,
+            limits,
+            summary,
         )
         result: RunResult = LANGUAGES[program.language].run(self, program, request)
         return result
@@ -277,6 +291,32 @@ class MemoryGraph:
         """
         program = parse(read_script(path), language_of(path, language).name, file=str(path))
         return self.run(program, input, model, folder=Path(path).parent, **options)
+
+    def runs(self, limit: int = 100) -> list[RunInfo]:
+        """The latest stored runs of programs, the newest first.
+
+        Example::
+
+            for run in mg.runs():
+                print(run.id, run.language, run.program, run.status)
+        """
+        from memorygraph.runtime.stored_runs import list_runs
+
+        if limit < 1:
+            raise MemoryGraphError(f"at least one run is asked for, and this is {limit}")
+        return list_runs(self.scope, limit)
+
+    def stored_run(self, id: str) -> StoredRun:  # noqa: A002 - the name users type
+        """A stored run, of whatever language: its value, its steps and its trace as `run` gave them.
+
+        Its `.transcript` is what was said in it; for a node graph that is Convo.
+
+        Raises:
+            NotFoundError: there is no run of this id.
+        """
+        from memorygraph.runtime.stored_runs import find_stored_run
+
+        return find_stored_run(self.scope, id)
 
     def programs(self) -> list[ProgramInfo]:
         """The stored programs, by name: what `load` has stored of AgentScript and node graphs."""

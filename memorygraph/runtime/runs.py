@@ -46,6 +46,7 @@ class RunRequest:
     ask: Callable[[Field], Any] | None = None
     resume: str | None = None
     limits: RunLimits | None = None
+    summary: bool = False
 
     def __post_init__(self) -> None:
         if nests_deeper(self.input):
@@ -57,7 +58,8 @@ class RunResult:
     """The value that a run returned, and the record of how it came about.
 
     `steps` are its generations, or the nodes that it visited, in short; `conversation` keeps the messages of all of
-    them, and `run` is the id under which the record of the run is stored.
+    them, and `run` is the id under which the record of the run is stored. `summary` is that of a node graph, for which
+    the run was asked.
     """
 
     value: Any
@@ -65,10 +67,55 @@ class RunResult:
     steps: list[dict[str, Any]]
     conversation: str
     run: str
+    summary: str | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """The result as `--json` prints it."""
         return {each.name: copy_value(getattr(self, each.name)) for each in fields(self)}
+
+
+@dataclass(frozen=True)
+class RunInfo:
+    """A stored run: its id, its language and program, when it began and ended, and whether it is `done` or `failed`.
+
+    A run that is `running` still runs, or was killed. `program` is the name of its file, or the first characters of the
+    hash of its source.
+    """
+
+    id: str
+    language: str
+    program: str
+    status: str
+    at: str
+    ended_at: str | None
+    conversation: str | None
+
+    def as_dict(self) -> dict[str, Any]:
+        """The run as `--json` prints it."""
+        return {each.name: copy_value(getattr(self, each.name)) for each in fields(self)}
+
+
+@dataclass(frozen=True)
+class RunDetails:
+    """What the language of a run makes of its record: its steps, its trace, and its transcript as text."""
+
+    steps: list[dict[str, Any]]
+    trace: list[Event]
+    transcript: str
+
+
+@dataclass(frozen=True)
+class StoredRun(RunInfo):
+    """A stored run with all that is known of it; `steps` and `trace` are as in its `RunResult`."""
+
+    input: Any
+    value: Any
+    error: str | None
+    model: str | None
+    summary: str | None
+    steps: list[dict[str, Any]]
+    trace: list[Event]
+    transcript: str
 
 
 class Trace:
@@ -158,6 +205,11 @@ def drop_runs(namespace: Namespace) -> None:
 def stored_properties(properties: dict[str, Any]) -> dict[str, Any]:
     """Properties as Neo4j keeps them: what it has no type for becomes JSON text, and half characters are replaced."""
     return {name: stored_property(value) for name, value in properties.items()}
+
+
+def typed_property(name: str, value: Any) -> dict[str, Any]:
+    """A property with a second one, `NAME_json`: whether it is JSON text, which a text could look like."""
+    return {name: value, f"{name}_json": not isinstance(value, (str, bool, int, float, type(None)))}
 
 
 def stored_property(value: Any) -> Any:

@@ -19,7 +19,14 @@ from memorygraph.llm.completion import Completion
 from memorygraph.runtime.convo.branch import Branch
 from memorygraph.runtime.convo.prompts import summary_request
 from memorygraph.runtime.convo.scene import Scene, Surroundings
-from memorygraph.runtime.convo.steps import CallPurpose, ConvoGraphResult, ConvoStep, GraphFailure, ModelCall
+from memorygraph.runtime.convo.steps import (
+    CallPurpose,
+    ConvoGraphResult,
+    ConvoStep,
+    GraphFailure,
+    ModelCall,
+    summary_messages,
+)
 from memorygraph.runtime.convo.transcript import TranscriptEntry, wire_messages
 from memorygraph.runtime.convo.values import render_value
 from memorygraph.runtime.models import RunModels
@@ -72,6 +79,9 @@ class RunListener:
 
     def started(self, graph: NodeGraph) -> None:
         """A run begins."""
+
+    def conversation_read(self, messages: list[TranscriptEntry]) -> None:
+        """The messages before the first step are known: those outside of the nodes, and the input."""
 
     def step_started(self, step: ConvoStep) -> None:
         """A step begins: its messages are known, and no model has been asked yet."""
@@ -157,6 +167,7 @@ class Engine:
             told = self.surroundings
             with self.budget.active():
                 start = told.find_start(resumed=bool(self.known_steps))
+            self.tell("conversation_read", [*told.around, *(entry for group in told.groups for entry in group)])
             self.main = Branch(self, told.scene, told.around, told.groups, start.node, start.input)
         return self.main
 
@@ -193,7 +204,7 @@ class Engine:
         messages = wire_messages([*self.surroundings.around, *told])
         completion = self.ask(main.steps[-1], "summary", "summary", messages, {})
         result.summary = completion.content or ""
-        result.messages += [*told, TranscriptEntry("assistant", result.summary), TranscriptEntry("user")]
+        result.messages += summary_messages(told, result.summary)
 
     def stop(self) -> None:
         """Stop the run before its next call or step; safe from any thread."""

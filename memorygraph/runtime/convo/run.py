@@ -10,12 +10,14 @@ from memorygraph.errors import ConflictError, MemoryGraphError, ProgramError, Sc
 from memorygraph.graph.namespace import Namespace
 from memorygraph.languages.convo.syntax import ConvoProgram
 from memorygraph.runtime.convo.engine import Engine
-from memorygraph.runtime.convo.steps import ConvoGraphResult, ConvoStep
+from memorygraph.runtime.convo.prompts import HIDDEN
+from memorygraph.runtime.convo.steps import ConvoGraphResult, ConvoStep, messages_of_steps, summary_messages
 from memorygraph.runtime.convo.store import ConvoRunStore, StoredConvoRun, find_interrupted_run, find_run
+from memorygraph.runtime.convo.transcript import TranscriptEntry, transcript_text
 from memorygraph.runtime.convo.values import to_plain
 from memorygraph.runtime.imports import redact_uri
 from memorygraph.runtime.memories import GraphClient
-from memorygraph.runtime.runs import Event, RunRequest, RunResult
+from memorygraph.runtime.runs import Event, RunDetails, RunRequest, RunResult
 
 LAST = "last"  # to go on with the latest interrupted run of the program
 
@@ -37,6 +39,7 @@ def run_graph(graph: GraphClient, program: ConvoProgram, request: RunRequest) ->
         max_steps=request.max_steps,
         resume=store.resumed,
         limits=request.limits,
+        summary=request.summary,
     )
     result = engine.run()
     failure = result.failure
@@ -44,7 +47,29 @@ def run_graph(graph: GraphClient, program: ConvoProgram, request: RunRequest) ->
         raise (ProgramError(failure.problems) if isinstance(failure, ScriptError) else failure) from failure
     steps = all_steps(result)
     events, summaries = [step_event(step) for step in steps], [step_summary(step) for step in steps]
-    return RunResult(to_plain(result.value), events, summaries, store.conversation, store.id)
+    return RunResult(to_plain(result.value), events, summaries, store.conversation, store.id, result.summary)
+
+
+def read_run(namespace: Namespace, id_: str) -> RunDetails:
+    """Read what was stored of a run of a graph; its transcript is Convo, each fork after a comment."""
+    steps = find_run(namespace, id_).steps
+    branches: dict[str, list[ConvoStep]] = {"": []}
+    for step in steps:
+        branches.setdefault(step.branch, []).append(step)
+    texts = []
+    for branch, own in branches.items():
+        own.sort(key=lambda step: step.index)
+        text = transcript_text([*messages_of_steps(own), *read_summary(own)])
+        texts.append(f"// branch {branch}\n{text}" if branch else text)
+    return RunDetails([step_summary(step) for step in steps], [step_event(step) for step in steps], "\n".join(texts))
+
+
+def read_summary(steps: list[ConvoStep]) -> list[TranscriptEntry]:
+    """The messages of the summary among the calls of the steps, if there was one."""
+    for call in (call for step in steps for call in step.calls if call.purpose == "summary"):
+        request = [TranscriptEntry(said["role"], said["content"], HIDDEN) for said in call.messages[-2:]]
+        return summary_messages(request, call.completion.content or "")
+    return []
 
 
 def find_resumable(namespace: Namespace, source: Source, resume: str) -> StoredConvoRun:
@@ -68,6 +93,7 @@ def open_store(
         "program": program.source.text,
         "program_hash": program_id(program.source),
         "input": json.dumps(given, ensure_ascii=False) if given is not None else None,
+        "input_json": given is not None,
         "model": request.model and redact_uri(request.model),
     }
 
