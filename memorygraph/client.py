@@ -52,6 +52,8 @@ if TYPE_CHECKING:
     from memorygraph.memory.evaluation import Evaluation
     from memorygraph.memory.recall import Kind, Recalled, Recaller
     from memorygraph.memory.remember import Remembered
+    from memorygraph.runtime.convo.controller import ConvoGraphController
+    from memorygraph.runtime.convo.engine import RunListener
     from memorygraph.runtime.pete.store import LogInfo
     from memorygraph.runtime.pete.thought import Thought
     from memorygraph.runtime.programs import ProgramInfo, StoredProgram
@@ -291,6 +293,56 @@ class MemoryGraph:
         """
         program = parse(read_script(path), language_of(path, language).name, file=str(path))
         return self.run(program, input, model, folder=Path(path).parent, **options)
+
+    def convo(
+        self,
+        source: str | Script,
+        input: Any = None,  # noqa: A002 - the name users type
+        model: str | None = None,
+        *,
+        allow_hosts: Iterable[str] = (),
+        allow_models: Iterable[str] | None = None,
+        max_steps: int = 100,
+        listener: RunListener | None = None,
+        resume: str | None = None,
+        limits: RunLimits | None = None,
+        summary: bool = False,
+        file: str | None = None,
+    ) -> ConvoGraphController:
+        """A controller of a node graph whose run is stored here, as `run` stores it.
+
+        Its `run` runs the graph, its `steps` give each step, and its `conversation` takes one at each `complete`; the
+        result says as which `run` and in which `conversation` it is stored. The options are those of `run`;
+        `listener` hears of the events that it overrides. `convo_graph`, `execute_convo_graph` and `Conversation`
+        store their runs with `graph=mg`.
+
+        Example::
+
+            for step in mg.convo(text, input="A review").steps():
+                print(step.node, step.output)
+
+        Raises:
+            ScriptError: the source is wrong.
+            ConflictError, NotFoundError: the run to resume is done, of another program, or not there.
+        """
+        from memorygraph.runtime.convo.controller import ConvoGraphController
+        from memorygraph.runtime.permissions import Permissions
+
+        program: Any = _script(source, "convo", file=file)
+        if program.language != "convo":
+            raise MemoryGraphError(f"a controller runs a node graph, and this is a program in {program.language}")
+        return ConvoGraphController(
+            program,
+            graph=self,
+            input=input,
+            model=model,
+            permissions=Permissions.of((), allow_hosts, allow_models),
+            max_steps=max_steps,
+            listener=listener,
+            resume=resume or (),
+            limits=limits,
+            summary=summary,
+        )
 
     def runs(self, limit: int = 100) -> list[RunInfo]:
         """The latest stored runs of programs, the newest first.

@@ -161,16 +161,19 @@ class RunWriter:
         self._work: SimpleQueue[Work | None] = SimpleQueue()
         self._problem: Exception | None = None
         self._thread = Thread(target=self.work, name="memorygraph-writer", daemon=True)
-        self._thread.start()
+        self._begun = False
 
     def put(self, work: Work) -> None:
         """Have a piece of work done after those before it."""
         self._work.put(work)
+        if not self._begun:  # a run that is prepared may never begin
+            self._begun = True
+            self._thread.start()
 
     def wait(self) -> None:
         """Wait until everything is done that was put here before."""
         done = ThreadEvent()
-        self._work.put(done.set)
+        self.put(done.set)
         done.wait()
 
     @property
@@ -181,7 +184,8 @@ class RunWriter:
     def close(self) -> None:
         """Wait until everything is done, and warn of the first failure, which never breaks the run."""
         self._work.put(None)
-        self._thread.join()
+        if self._begun:
+            self._thread.join()
         if self._problem is not None:
             message = f"{self._what} could not be stored whole ({self._problem})"
             warnings.warn(message, RecordWarning, stacklevel=3)

@@ -8,7 +8,6 @@ each one does.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -54,7 +53,6 @@ class ConvoRunStore(RunListener):
     namespace: Namespace
     program: ConvoProgram
     properties: dict[str, Any] = field(default_factory=dict)
-    told: Callable[[ConvoStep], None] = lambda _step: None  # called with each step that is complete
     id: str = field(default_factory=lambda: uuid4().hex)
     resumed: list[ConvoStep] = field(default_factory=list)  # the steps of the run before it was interrupted
 
@@ -101,7 +99,6 @@ class ConvoRunStore(RunListener):
         """Store a complete step, with its route."""
         self.keep(step)
         self.keep_messages(step)
-        self.told(step)
 
     def ended(self, result: ConvoGraphResult) -> None:
         """Write how the run ended, and wait until everything is written."""

@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from memorygraph import MemoryGraph, MemoryGraphError, NotFoundError
+from memorygraph import (
+    Conversation,
+    ConvoGraphController,
+    MemoryGraph,
+    MemoryGraphError,
+    NotFoundError,
+    convo_graph,
+    execute_convo_graph,
+)
+from memorygraph.languages import parse
 from memorygraph.runtime.runs import RunResult
 from memorygraph.scripted.replies import Failure, Request
 from tests.runtime.convo.model import scripted
@@ -139,3 +149,73 @@ def test_a_text_that_looks_like_json_stays_a_text(graph: MemoryGraph) -> None:
         result = graph.run("> node a\n> user\nHi\n> nodeEnd\n> goto a", '{"a": 1}', language="convo")
     stored = graph.stored_run(result.run)
     assert (stored.value, stored.input) == ("[1]", '{"a": 1}')
+
+
+TWO = "> user\nHello\n@to b\n> node a\n> user\nA {{input}}\n> node b\n> user\nB {{input}}\n> nodeEnd\n> goto a"
+ALL = ["Hello", "A Hello", "one", "B one", "two"]
+
+
+def complete_all(conversation: Conversation) -> None:
+    """Take all steps of a conversation."""
+    while not conversation.complete().exited:
+        pass
+
+
+WAYS: dict[str, Callable[[MemoryGraph], object]] = {
+    "mg.run": lambda graph: graph.run(TWO, language="convo"),
+    "mg.convo": lambda graph: graph.convo(TWO).run(),
+    "mg.convo, step by step": lambda graph: list(graph.convo(TWO).steps()),
+    "mg.convo, as a conversation": lambda graph: complete_all(graph.convo(TWO).conversation),
+    "convo_graph": lambda graph: convo_graph(TWO.replace("Hello", "${text}"), {"graph": graph}, text="Hello"),
+    "execute_convo_graph": lambda graph: execute_convo_graph(TWO, graph=graph),
+    "ConvoGraphController": lambda graph: ConvoGraphController(TWO, graph=graph).run(),
+    "Conversation": lambda graph: complete_all(Conversation(TWO, graph=graph, summary=False)),
+}
+
+
+@pytest.mark.parametrize("way", WAYS.values(), ids=list(WAYS))
+def test_every_way_of_running_a_graph_keeps_the_run(graph: MemoryGraph, way: Callable[[MemoryGraph], object]) -> None:
+    with scripted(["one", "two"]):
+        way(graph)
+    [info] = graph.runs()
+    stored = graph.stored_run(info.id)
+    assert (stored.status, stored.value, [step["node"] for step in stored.steps]) == ("done", "two", ["a", "b"])
+    assert [message["content"] for message in graph.messages(str(stored.conversation))] == ALL
+
+
+def test_a_bound_result_says_under_what_it_is_stored(graph: MemoryGraph) -> None:
+    with scripted(["one", "two"]):
+        result = execute_convo_graph(TWO, graph=graph)
+    assert [(info.id, info.conversation) for info in graph.runs()] == [(result.run, result.conversation)]
+    with scripted(["one", "two"]):
+        assert execute_convo_graph(TWO).run is None
+    assert len(graph.runs()) == 1
+
+
+def test_a_controller_takes_the_steps_that_its_conversation_has_left(graph: MemoryGraph) -> None:
+    controller = graph.convo(TWO)
+    with scripted(["one", "two"]):
+        assert controller.conversation.complete().value == "one"
+        result = controller.run()
+    assert (result.value, controller.state, controller.conversation.result) == ("two", "stopped", result)
+    with pytest.raises(MemoryGraphError, match="has been left already"):
+        controller.conversation.complete()
+
+
+def test_a_bound_controller_goes_on_with_a_stored_run(graph: MemoryGraph) -> None:
+    with scripted(["one", Failure(401, "no")]):
+        failed = graph.convo(TWO).run()
+    assert (failed.success, graph.runs()[0].status) == (False, "failed")
+    with scripted(["two"]):
+        result = graph.convo(TWO, resume="last").run()
+    assert (result.value, result.run) == ("two", failed.run)
+    with pytest.raises(MemoryGraphError, match="give its graph"):
+        execute_convo_graph(TWO, resume=str(failed.run))
+
+
+def test_a_controller_that_is_never_run_keeps_nothing(graph: MemoryGraph) -> None:
+    graph.convo(TWO)
+    Conversation(TWO, graph=graph).dispose()
+    assert graph.runs() == []
+    with pytest.raises(MemoryGraphError, match="runs a node graph"):
+        graph.convo(parse("main agent A { main func() { return 1 } }", "agentscript"))
