@@ -78,7 +78,7 @@ def test_what_a_called_agent_said_stands_inside_its_call(agents: str) -> None:
     with scripted(['{"said": "Yes"}']):
         result = document("run", agents, "--input", "{}")
     transcript = memorygraph("runs", "show", result["run"], "--transcript").stdout
-    assert "> call Helper.__main[{}]\n" in transcript
+    assert "> call Helper[{}]\n" in transcript
     assert '    > assistant\n    {"said": "Yes"}\n' in transcript
     assert '> result\n{"said":"Yes"}\n' in transcript.replace('": "', '":"')
     shown = document("runs", "show", result["run"])

@@ -10,6 +10,7 @@ from typing import Any
 from memorygraph.context.rendering import compact
 from memorygraph.graph.namespace import Namespace
 from memorygraph.json_text import UnreadableRecord, parse_stored_json
+from memorygraph.runtime.agentscript.conversation import function_name
 from memorygraph.runtime.runs import Event, RunDetails
 
 
@@ -49,13 +50,14 @@ def transcript_parts(events: list[Event]) -> Iterator[str]:
         match event["kind"]:
             case "generate":
                 context = data["context"]
-                yield f"# {context['agentName']}.{context['functionName']}\n"
+                asked = {"agent": context["agentName"], "function": context["functionName"]}
+                yield f"# {function_name(asked, '.')}\n"
                 yield f"> system\n{context['system']}\n"
                 yield f"> user\n{context['finalUserMessage']}\n"
                 answer = f"failed: {data['error']}" if data.get("error") else json.dumps(data["result"])
                 yield f"> assistant\n{answer}\n"
             case "agent":
-                yield f"> call {data['agent']}.{data['function']}{compact(data['args'])}\n"
+                yield f"> call {function_name(data, '.')}{compact(data['args'])}\n"
                 yield indent("\n".join(transcript_parts(data["trace"])), "    ")
                 yield f"> result\n{compact(data['result'])}\n"
             case "tool" | "memory":
