@@ -28,10 +28,12 @@ from memorygraph.messages.graph import MessageGraph
 from memorygraph.messages.neo4j_storage import ConversationInfo
 from memorygraph.messages.record import Client
 from memorygraph.query import Query
+from memorygraph.runtime.convo.controller import ConvoGraphController
+from memorygraph.runtime.convo.engine import RunListener
 from memorygraph.runtime.pete.store import LogInfo
 from memorygraph.runtime.pete.thought import Thought
 from memorygraph.runtime.programs import ProgramInfo, StoredProgram
-from memorygraph.runtime.runs import Listener, RunResult
+from memorygraph.runtime.runs import Listener, RunInfo, RunResult, StoredRun
 from memorygraph.server.embedded import EmbeddedServer
 
 Progress = Callable[[int], None]
@@ -106,6 +108,7 @@ class AsyncMemoryGraph:
         ask: Callable[[Field], Any] | None = None,
         resume: str | None = None,
         limits: RunLimits | None = None,
+        summary: bool = False,
     ) -> RunResult:
         """Run a program and keep the record of the run: what each call of a model saw, and what it answered."""
     async def run_file(
@@ -118,6 +121,26 @@ class AsyncMemoryGraph:
         **options: Any,
     ) -> RunResult:
         """Run a program file, from its own folder; the options are those of `run`."""
+    async def convo(
+        self,
+        source: str | Script,
+        input: Any = None,
+        model: str | None = None,
+        *,
+        allow_hosts: Iterable[str] = (),
+        allow_models: Iterable[str] | None = None,
+        max_steps: int = 100,
+        listener: RunListener | None = None,
+        resume: str | None = None,
+        limits: RunLimits | None = None,
+        summary: bool = False,
+        file: str | None = None,
+    ) -> ConvoGraphController:
+        """A controller of a node graph whose run is stored here, as `run` stores it."""
+    async def runs(self, limit: int = 100) -> list[RunInfo]:
+        """The latest stored runs of programs, the newest first."""
+    async def stored_run(self, id: str) -> StoredRun:
+        """A stored run, of whatever language: its value, its steps and its trace as `run` gave them."""
     async def programs(self) -> list[ProgramInfo]:
         """The stored programs, by name: what `load` has stored of AgentScript and node graphs."""
     async def program(self, name: str) -> StoredProgram:

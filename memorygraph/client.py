@@ -60,10 +60,12 @@ if TYPE_CHECKING:
     from memorygraph.memory.evaluation import Evaluation
     from memorygraph.memory.recall import Kind, Recalled, Recaller
     from memorygraph.memory.remember import Remembered
+    from memorygraph.runtime.convo.controller import ConvoGraphController
+    from memorygraph.runtime.convo.engine import RunListener
     from memorygraph.runtime.pete.store import LogInfo
     from memorygraph.runtime.pete.thought import Thought
     from memorygraph.runtime.programs import ProgramInfo, StoredProgram
-    from memorygraph.runtime.runs import Listener, RunResult
+    from memorygraph.runtime.runs import Listener, RunInfo, RunResult, StoredRun
 
 MAX_NAMESPACE = 200
 MAX_NEIGHBOURS = 20
@@ -239,6 +241,7 @@ class MemoryGraph:
         ask: Callable[[Field], Any] | None = None,
         resume: str | None = None,
         limits: RunLimits | None = None,
+        summary: bool = False,
     ) -> RunResult:
         """Run a program and keep the record of the run: what each call of a model saw, and what it answered.
 
@@ -250,6 +253,7 @@ class MemoryGraph:
         trace as it happens, `ask` is asked for what the input lacks. A node graph (`language="convo"`) can `resume` the
         run of this id, or the `last` one, that was broken off: it repeats no completed call of a model or a function.
         `max_steps` is the number of generations or nodes, and `limits` bounds the work, the seconds and the bytes.
+        With `summary` the run of a node graph ends with a model's summary of it for people, `.summary`.
 
         Raises:
             ScriptError: the program is wrong, or something in it cannot be done.
@@ -262,7 +266,19 @@ class MemoryGraph:
         program = _script(source, language)
         allowed = Permissions.of(allow_tools, allow_hosts, allow_models, own_memory=own_memory)
         request = RunRequest(
-            input, model, Path(folder), agent, function, allowed, max_steps, mock, listener, ask, resume, limits
+            input,
+            model,
+            Path(folder),
+            agent,
+            function,
+            allowed,
+            max_steps,
+            mock,
+            listener,
+            ask,
+            resume,
+            limits,
+            summary,
         )
         result: RunResult = LANGUAGES[program.language].run(self, program, request)
         return result
@@ -285,6 +301,82 @@ class MemoryGraph:
         """
         program = parse(read_script(path), language_of(path, language).name, file=str(path))
         return self.run(program, input, model, folder=Path(path).parent, **options)
+
+    def convo(
+        self,
+        source: str | Script,
+        input: Any = None,  # noqa: A002 - the name users type
+        model: str | None = None,
+        *,
+        allow_hosts: Iterable[str] = (),
+        allow_models: Iterable[str] | None = None,
+        max_steps: int = 100,
+        listener: RunListener | None = None,
+        resume: str | None = None,
+        limits: RunLimits | None = None,
+        summary: bool = False,
+        file: str | None = None,
+    ) -> ConvoGraphController:
+        """A controller of a node graph whose run is stored here, as `run` stores it.
+
+        Its `run` runs the graph, its `steps` give each step, and its `conversation` takes one at each `complete`; the
+        result says as which `run` and in which `conversation` it is stored. The options are those of `run`;
+        `listener` hears of the events that it overrides. `convo_graph`, `execute_convo_graph` and `Conversation`
+        store their runs with `graph=mg`.
+
+        Example::
+
+            for step in mg.convo(text, input="A review").steps():
+                print(step.node, step.output)
+
+        Raises:
+            ScriptError: the source is wrong.
+            ConflictError, NotFoundError: the run to resume is done, of another program, or not there.
+        """
+        from memorygraph.runtime.convo.controller import ConvoGraphController
+        from memorygraph.runtime.permissions import Permissions
+
+        program: Any = _script(source, "convo", file=file)
+        if program.language != "convo":
+            raise MemoryGraphError(f"a controller runs a node graph, and this is a program in {program.language}")
+        return ConvoGraphController(
+            program,
+            graph=self,
+            input=input,
+            model=model,
+            permissions=Permissions.of((), allow_hosts, allow_models),
+            max_steps=max_steps,
+            listener=listener,
+            resume=resume or (),
+            limits=limits,
+            summary=summary,
+        )
+
+    def runs(self, limit: int = 100) -> list[RunInfo]:
+        """The latest stored runs of programs, the newest first.
+
+        Example::
+
+            for run in mg.runs():
+                print(run.id, run.language, run.program, run.status)
+        """
+        from memorygraph.runtime.stored_runs import list_runs
+
+        if limit < 1:
+            raise MemoryGraphError(f"at least one run is asked for, and this is {limit}")
+        return list_runs(self.scope, limit)
+
+    def stored_run(self, id: str) -> StoredRun:  # noqa: A002 - the name users type
+        """A stored run, of whatever language: its value, its steps and its trace as `run` gave them.
+
+        Its `.transcript` is what was said in it; for a node graph that is Convo.
+
+        Raises:
+            NotFoundError: there is no run of this id.
+        """
+        from memorygraph.runtime.stored_runs import find_stored_run
+
+        return find_stored_run(self.scope, id)
 
     def programs(self) -> list[ProgramInfo]:
         """The stored programs, by name: what `load` has stored of AgentScript and node graphs."""

@@ -30,7 +30,7 @@ from memorygraph.messages.recorder import Spool
 from memorygraph.messages.storage import StoredMessage
 from memorygraph.runtime.agentscript.units import read_data
 from memorygraph.runtime.convo.inference import read_arguments
-from memorygraph.runtime.convo.store import Journal
+from memorygraph.runtime.convo.journal import Journal
 from memorygraph.runtime.memories import open_memory
 from memorygraph.runtime.memories.graph import PREFIX, read_envelope
 from memorygraph.runtime.permissions import Permissions

@@ -28,6 +28,16 @@ OPTIONAL MATCH (step)-[answered:ANSWERED]->(message:Message)
 RETURN run, of, graph, has, step, then, next, at, node, answered, message
 ORDER BY has.order;
 
+// name: what-was-said-at-the-nodes
+// All that was said in a run, in order, with the steps and the nodes where it was said. Parameters: namespace, id (of
+// the run).
+MATCH (run:Run {namespace: $namespace, id: $id})-[has:STEP]->(step:Step)-[said:SAID]->(message:Message)
+OPTIONAL MATCH (step)-[at:AT]->(node:GraphNode)
+OPTIONAL MATCH (message)-[next:NEXT]->(following:Message)
+WHERE EXISTS { (following)<-[:SAID]-(:Step) }
+RETURN run, has, step, at, node, said, message, next, following
+ORDER BY has.order, said.order;
+
 // name: visits-of-a-node
 // Every step that visited a node of a graph, whatever the run. Parameters: namespace, graph (its name), node (its name).
 MATCH (graph:Graph {namespace: $namespace})

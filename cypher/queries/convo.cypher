@@ -4,6 +4,7 @@
 //   (:GraphNode)-[:ROUTE {order, kind, condition}]->(:GraphNode)    the way out of the graph leads to an :Exit
 //   (:Run)-[:OF]->(:Graph), (:Run)-[:STEP {order}]->(:Step {namespace, id, node, input, output, route, why})
 //   (:Step)-[:THEN]->(:Step), (:Step)-[:AT]->(:GraphNode), (:Step)-[:ANSWERED]->(:Message)
+//   (:Step)-[:SAID {order}]->(:Message)                             its messages in the conversation of the run
 
 // name: write-graph
 // A definition, unless it is there; what is returned counts the nodes and routes that were written. Parameters: namespace, id,
@@ -65,6 +66,20 @@ CALL (run) {
   MATCH (conversation:Conversation {namespace: $namespace, name: $conversation})
   MERGE (run)-[:KEPT]->(conversation)
 };
+
+// name: join-messages
+// What was said in a step, as messages of the one conversation of the run. Parameters: namespace, run, step,
+// conversation, messages (their ids, in order).
+MATCH (run:Run {namespace: $namespace, id: $run})
+CALL (run) {
+  MATCH (conversation:Conversation {namespace: $namespace, name: $conversation})
+  MERGE (run)-[:KEPT]->(conversation)
+}
+MATCH (step:Step {namespace: $namespace, id: $step})
+UNWIND range(0, size($messages) - 1) AS place
+MATCH (message:Message {namespace: $namespace, id: $messages[place]})
+USING INDEX SEEK message:Message(namespace, id)
+MERGE (step)-[:SAID {order: place}]->(message);
 
 // name: broken-run
 // The latest run of a program that has not come to its end. Parameters: namespace, graph (the id of its definition).

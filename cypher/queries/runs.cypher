@@ -49,6 +49,38 @@ CALL (run) {
 MATCH (run:Run {namespace: $namespace, id: $id})
 SET run += $properties, run.ended_at = coalesce(run.ended_at, datetime());
 
+// name: runs
+// The latest runs; of properties that none has yet the server would warn. Parameters: namespace, limit.
+MATCH (run:Run {namespace: $namespace})
+WHERE run.id IS NOT NULL
+WITH run ORDER BY run.started_at DESC, run.id LIMIT $limit
+OPTIONAL MATCH (run)-[:KEPT]->(conversation:Conversation)
+WITH run, conversation, properties(run) AS known
+RETURN {id: known.id, file: known.file, program_hash: known.program_hash, agent: known.agent, status: known.status} AS run,
+       run.language AS language,
+       toString(run.started_at) AS at, toString(run.ended_at) AS ended_at, conversation.name AS conversation
+ORDER BY known.started_at DESC, known.id;
+
+// name: run
+// One run with all of its properties but the source of its program and its trace. Parameters: namespace, id.
+MATCH (run:Run {namespace: $namespace, id: $id})
+OPTIONAL MATCH (run)-[:KEPT]->(conversation:Conversation)
+RETURN run {.*, program: null, trace: null} AS run,
+       run.language AS language, toString(run.started_at) AS at, toString(run.ended_at) AS ended_at,
+       conversation.name AS conversation;
+
+// name: generations
+// The trace of a run, and its generations in order with the sources of their context. Parameters: namespace, id.
+MATCH (run:Run {namespace: $namespace, id: $id})
+RETURN properties(run).trace AS trace, COLLECT {
+  MATCH (run)-[generated:GENERATED]->(generation:Generation)
+  RETURN generation {.*, sources: COLLECT {
+                       MATCH (generation)-[used:USED]->(item:ContextItem)
+                       RETURN item.source ORDER BY used.index
+                     }}
+  ORDER BY generated.order
+} AS generations;
+
 // name: drop-runs
 // Delete some of a namespace's runs with what they saw; run until nothing is left. Parameters: namespace, limit.
 CALL () {

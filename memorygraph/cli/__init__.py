@@ -27,6 +27,7 @@ _COMMANDS = {
     "load": ("load", "store scripts in the graph"),
     "check": ("load", "find what is wrong in scripts, without a database"),
     "run": ("programs", "run a program"),
+    "runs": ("runs", "list or show stored runs"),
     "programs": ("programs", "list, show or forget stored programs"),
     "graph": ("programs", "draw a node graph"),
     "repl": ("programs", "try AgentScript line by line"),

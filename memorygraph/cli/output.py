@@ -190,6 +190,9 @@ def whole_output() -> Iterator[TextIO]:
                 print_text(piece, nl=False)
 
 
+UNCUT_COLUMNS = {"run"}  # what is typed into other commands
+
+
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     """A table on stdout. Text is shown as it is: nothing in it is markup."""
     from rich.box import SIMPLE_HEAD
@@ -197,7 +200,9 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(*columns, box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for column in columns:
+        table.add_column(column, no_wrap=column in UNCUT_COLUMNS)
     for row in rows:
         cells = ("" if value is None else value if isinstance(value, str) else to_json(value) for value in row)
         table.add_row(*(Text(plain(cell)) for cell in cells))

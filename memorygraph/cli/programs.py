@@ -74,6 +74,7 @@ Type statements, expressions, imports or agents; an open brace goes on in the ne
 @click.option(
     "--resume", metavar="RUN|last", help="Go on with this run of a node graph, or the `last` that was broken off."
 )
+@click.option("--summary", is_flag=True, help="Let a model sum up the run of a node graph, and print that too.")
 @click.option("--stored", is_flag=True, help="FILE is the name of a program that `load` has stored.")
 @click.option("--check", is_flag=True, help="Only find what is wrong in the program; run nothing.")
 @click.option("--quiet", is_flag=True, help="Print the value and nothing else.")
@@ -132,6 +133,8 @@ def run_command(
         output.print_json({**result.as_dict(), "trace": shown, "errors": []})
         return
     output.print_text(result.value if isinstance(result.value, str) else output.to_json(result.value, indent=2))
+    if result.summary is not None:
+        output.print_text(f"\n{result.summary}")
     if not quiet:
         steps = output.count_of(len(result.steps), language.step_noun)
         output.say(f"{steps}; run {result.run}, conversation {result.conversation}")

@@ -48,6 +48,7 @@ class Language:
     checker: str | None = None  # a script to its problems, where there are more than those of its text
     batch_reader: str | None = None  # (stream, size, file, strict) to programs
     runner: str | None = None  # (graph, program, RunRequest) to a RunResult
+    run_reader: str | None = None  # (namespace, id) to the RunDetails of a stored run
     text_input: bool = False  # the input of a run may be plain text instead of JSON
     shows_steps: bool = False  # people see each step of a run as it happens
     step_noun: str = "step"  # what the steps of a run are called
@@ -76,6 +77,12 @@ class Language:
             raise MemoryGraphError("such a script is stored, and not run: memorygraph load FILE")
         return resolve_name(self.runner)(graph, program, request)
 
+    def read_run(self, namespace: Any, id_: str) -> Any:
+        """What this language makes of the record of a run, as RunDetails."""
+        if self.run_reader is None:
+            raise MemoryGraphError(f"runs of {self.name} are not stored")
+        return resolve_name(self.run_reader)(namespace, id_)
+
 
 LANGUAGES: dict[str, Language] = {
     language.name: language
@@ -94,6 +101,7 @@ LANGUAGES: dict[str, Language] = {
             reader="memorygraph.languages.agentscript.reading:read_agentscript",
             store="memorygraph.runtime.programs:ProgramStore",
             runner="memorygraph.runtime.agentscript.run:run_agentscript",
+            run_reader="memorygraph.runtime.agentscript.stored_run:read_run",
             step_noun="generation",
         ),
         Language(
@@ -102,6 +110,7 @@ LANGUAGES: dict[str, Language] = {
             reader="memorygraph.languages.convo.reading:read_convo",
             store="memorygraph.runtime.programs:ProgramStore",
             runner="memorygraph.runtime.convo.run:run_graph",
+            run_reader="memorygraph.runtime.convo.run:read_run",
             text_input=True,
             shows_steps=True,
         ),

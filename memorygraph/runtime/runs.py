@@ -46,6 +46,7 @@ class RunRequest:
     ask: Callable[[Field], Any] | None = None
     resume: str | None = None
     limits: RunLimits | None = None
+    summary: bool = False
 
     def __post_init__(self) -> None:
         if nests_deeper(self.input):
@@ -57,7 +58,8 @@ class RunResult:
     """The value that a run returned, and the record of how it came about.
 
     `steps` are its generations, or the nodes that it visited, in short; `conversation` keeps the messages of all of
-    them, and `run` is the id under which the record of the run is stored.
+    them, and `run` is the id under which the record of the run is stored. `summary` is that of a node graph, for which
+    the run was asked.
     """
 
     value: Any
@@ -65,6 +67,7 @@ class RunResult:
     steps: list[dict[str, Any]]
     conversation: str
     run: str
+    summary: str | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """The result as `--json` prints it."""
@@ -82,6 +85,50 @@ class RunInterrupted(KeyboardInterrupt):
         self.run = run
         self.done = done
         self.resumable = resumable
+
+
+@dataclass(frozen=True)
+class RunInfo:
+    """A stored run: its id, its language and program, when it began and ended, and whether it is `done` or `failed`.
+
+    A run that is `running` still runs, or was killed. `program` is the name of its file, or the first characters of the
+    hash of its source.
+    """
+
+    id: str
+    language: str
+    program: str
+    status: str
+    at: str
+    ended_at: str | None
+    conversation: str | None
+
+    def as_dict(self) -> dict[str, Any]:
+        """The run as `--json` prints it."""
+        return {each.name: copy_value(getattr(self, each.name)) for each in fields(self)}
+
+
+@dataclass(frozen=True)
+class RunDetails:
+    """What the language of a run makes of its record: its steps, its trace, and its transcript as text."""
+
+    steps: list[dict[str, Any]]
+    trace: list[Event]
+    transcript: str
+
+
+@dataclass(frozen=True)
+class StoredRun(RunInfo):
+    """A stored run with all that is known of it; `steps` and `trace` are as in its `RunResult`."""
+
+    input: Any
+    value: Any
+    error: str | None
+    model: str | None
+    summary: str | None
+    steps: list[dict[str, Any]]
+    trace: list[Event]
+    transcript: str
 
 
 class Trace:
@@ -127,16 +174,19 @@ class RunWriter:
         self._work: SimpleQueue[Work | None] = SimpleQueue()
         self._problem: Exception | None = None
         self._thread = Thread(target=self.work, name="memorygraph-writer", daemon=True)
-        self._thread.start()
+        self._begun = False
 
     def put(self, work: Work) -> None:
         """Have a piece of work done after those before it."""
         self._work.put(work)
+        if not self._begun:  # a run that is prepared may never begin
+            self._begun = True
+            self._thread.start()
 
     def wait(self) -> None:
         """Wait until everything is done that was put here before."""
         done = ThreadEvent()
-        self._work.put(done.set)
+        self.put(done.set)
         done.wait()
 
     @property
@@ -147,7 +197,8 @@ class RunWriter:
     def close(self) -> None:
         """Wait until everything is done, and warn of the first failure, which never breaks the run."""
         self._work.put(None)
-        self._thread.join()
+        if self._begun:
+            self._thread.join()
         if self._problem is not None:
             message = f"{self._what} could not be stored whole ({self._problem})"
             warnings.warn(message, RecordWarning, stacklevel=3)
@@ -171,6 +222,11 @@ def drop_runs(namespace: Namespace) -> None:
 def stored_properties(properties: dict[str, Any]) -> dict[str, Any]:
     """Properties as Neo4j keeps them: what it has no type for becomes JSON text, and half characters are replaced."""
     return {name: stored_property(value) for name, value in properties.items()}
+
+
+def typed_property(name: str, value: Any) -> dict[str, Any]:
+    """A property with a second one, `NAME_json`: whether it is JSON text, which a text could look like."""
+    return {name: value, f"{name}_json": not isinstance(value, (str, bool, int, float, type(None)))}
 
 
 def stored_property(value: Any) -> Any:

@@ -20,7 +20,7 @@ from memorygraph import MemoryGraph
 from memorygraph.errors import ConnectionError
 from memorygraph.graph.connection import Connection
 from memorygraph.messages.recorder import Spool
-from memorygraph.runtime.convo.store import Journal
+from memorygraph.runtime.convo.journal import Journal
 from memorygraph.server import admin_tool, launch, settings
 from memorygraph.server import process as server_process
 from memorygraph.server.backup import backup

@@ -20,7 +20,7 @@ from memorygraph.runtime.agentscript.store import AgentRunStore
 from memorygraph.runtime.agentscript.units import Unit, UnitLoader
 from memorygraph.runtime.agentscript.values import FunctionValue, describe_value, require_data
 from memorygraph.runtime.memories import GraphClient
-from memorygraph.runtime.runs import RunInterrupted, RunRequest, RunResult, Trace
+from memorygraph.runtime.runs import RunInterrupted, RunRequest, RunResult, Trace, typed_property
 from memorygraph.runtime.values import ValueProblem
 
 
@@ -34,6 +34,8 @@ def run_agentscript(graph: GraphClient, program: AgentScriptProgram, request: Ru
     """
     if request.resume:
         raise MemoryGraphError("only the run of a node graph can be resumed")
+    if request.summary:
+        raise MemoryGraphError("only the run of a node graph ends with a summary; run it without --summary")
     folder, file = request.folder.resolve(), program.source.file
     loader, models = (
         UnitLoader(folder, request.permissions, graph),
@@ -60,7 +62,7 @@ def run_unit(graph: GraphClient, unit: Unit, models: Models, request: RunRequest
             "program_hash": hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest(),
             "agent": function.agent.name,
             "function": function.name,
-            "input": given,
+            **typed_property("input", given),
         }
     )
     steps: list[dict[str, Any]] = []
@@ -75,7 +77,7 @@ def run_unit(graph: GraphClient, unit: Unit, models: Models, request: RunRequest
     try:
         with budget.active():
             value = copy_result(interpreter.call(function, arguments), function)
-        end = {"status": "done", "value": value, "trace": trace.events}
+        end = {"status": "done", **typed_property("value", value), "trace": trace.events}
     except ScriptError as error:
         end["error"] = str(error)
         raise ProgramError(error.problems) from error

@@ -15,11 +15,13 @@ from uuid import uuid4
 from memorygraph.context.prompt import ContextItem
 from memorygraph.graph.namespace import Namespace
 from memorygraph.llm.completion import answers_of, call_of
-from memorygraph.messages.calls import RecordedCall
+from memorygraph.messages.calls import Exchange, RecordedCall, exchange_of
+from memorygraph.messages.neo4j_storage import Neo4jStorage
 from memorygraph.messages.recorder import Recorder
 from memorygraph.query import Query
+from memorygraph.runtime.agentscript.conversation import build_conversation
 from memorygraph.runtime.agentscript.generation import GenerationRecord
-from memorygraph.runtime.runs import RunWriter, stored_properties
+from memorygraph.runtime.runs import Event, RunWriter, stored_properties
 
 
 @dataclass(eq=False)
@@ -35,6 +37,7 @@ class AgentRunStore:
         self._writer = RunWriter(f"the run {self.id}")
         self._order = 0
         self._written: set[str] = set()
+        self._generations: list[list[Exchange]] = []
 
     def begin(self, properties: dict[str, Any]) -> None:
         """Write that the run begins, before anything of it happens."""
@@ -47,14 +50,24 @@ class AgentRunStore:
             call_of(self.namespace.name, self.conversation, attempt.messages, attempt.completion, attempt.at)
             for attempt in record.attempts
         ]
+        self._generations.append([exchange_of(call) for call in calls])
         spooled = [(call, self._recorder.spool_call(call)) for call in calls]  # the writer may come to them late
         self._writer.put(lambda: self.write_generation(order, record, spooled))
 
     def end(self, properties: dict[str, Any]) -> None:
         """Have the end written, and wait until everything is."""
+        events = properties["trace"]
+        self._writer.put(lambda: self.write_conversation(events))
         query = self.namespace.query("runs/end-run", id=self.id, properties=stored_properties(properties))
         self._writer.put(lambda: self.write(query))
         self._writer.close()
+
+    def write_conversation(self, events: list[Event]) -> None:
+        """Write what the first agent said, with the conversations of the agents that it called inside their calls."""
+        conversation = build_conversation(events, iter(self._generations))
+        if entries := conversation.entries():
+            storage = Neo4jStorage(self.namespace, self.conversation, recalled=False)
+            storage.add_path(entries, conversation.attachments(deep=True))
 
     def write(self, query: Query) -> None:
         """Run a query in a transaction of its own."""

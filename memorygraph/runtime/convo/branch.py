@@ -14,7 +14,14 @@ from memorygraph.compiler.convo import GraphNode
 from memorygraph.runtime.convo.inference import Inference
 from memorygraph.runtime.convo.routing import Crossing
 from memorygraph.runtime.convo.scene import Scene, Visit
-from memorygraph.runtime.convo.steps import ConvoGraphResult, ConvoStep, GraphFailure, ModelCall, TakenRoute
+from memorygraph.runtime.convo.steps import (
+    ConvoGraphResult,
+    ConvoStep,
+    GraphFailure,
+    ModelCall,
+    TakenRoute,
+    messages_of_steps,
+)
 from memorygraph.runtime.convo.transcript import TranscriptEntry
 from memorygraph.runtime.convo.values import UNDEFINED, copy_deeply
 
@@ -33,12 +40,18 @@ class Branch:
     node: str | None  # of the next step; None after the last
     given: Any  # the input of the next step
     id: str = ""
+    begins_at: str = ""  # the first node of a fork
     exited: bool = False
     steps: list[ConvoStep] = field(default_factory=list)
-    messages: list[TranscriptEntry] = field(default_factory=list)
     forks: list[Branch] = field(default_factory=list)
     failure: Exception | None = None
     thread: Thread | None = None
+
+    @property
+    def messages(self) -> list[TranscriptEntry]:
+        """What the branch added to the transcript; a fork begins with where it went."""
+        entered = [TranscriptEntry("goto", self.begins_at)] if self.begins_at else []
+        return [*entered, *messages_of_steps(self.steps)]
 
     def run(self) -> None:
         """Run until the graph exits."""
@@ -77,7 +90,6 @@ class Branch:
                 self.perform(node, step)
         except Exception as error:
             step.error = str(error)
-            self.messages += step.messages
             raise
         self.go_on(step)
         return step
@@ -125,19 +137,14 @@ class Branch:
         """Go where a completed step leads, and begin its forks."""
         route = step.route or TakenRoute(None, "")
         self.groups.append(step.messages)
-        self.messages += step.messages
         for number, target in enumerate(route.forks, start=1):
             id_ = f"{self.id}/{step.index}.{number}".lstrip("/")
             given = copy_deeply(step.output)
-            fork = Branch(self.engine, self.scene.copy(), self.around, list(self.groups), target, given, id_)
-            fork.messages = [TranscriptEntry("goto", target)]
+            fork = Branch(self.engine, self.scene.copy(), self.around, list(self.groups), target, given, id_, target)
             fork.thread = Thread(target=fork.run_apart, name=f"memorygraph-fork-{id_}", daemon=True)
             fork.thread.start()
             self.forks.append(fork)
         self.node, self.given, self.exited = route.target, step.output, route.target is None
-        self.messages.append(
-            TranscriptEntry("exitGraph") if self.exited else TranscriptEntry("goto", str(route.target))
-        )
 
     def join(self) -> None:
         """Wait until the branches that forked from here, and from those, have ended."""
@@ -158,7 +165,7 @@ class Branch:
             success=True,
             value=None if output is UNDEFINED else output,
             steps=self.steps,
-            messages=list(self.messages),
+            messages=self.messages,
             exited=self.exited,
             forks=[fork.result() for fork in self.forks],
         )

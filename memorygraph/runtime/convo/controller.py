@@ -7,22 +7,21 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property
 from queue import SimpleQueue
 from threading import Barrier, BrokenBarrierError, Thread
-from typing import Any, Literal, Unpack, get_args
+from typing import Any, Literal, Unpack
 
 from memorygraph.errors import MemoryGraphError, ScriptError, Span
 from memorygraph.languages import parse
 from memorygraph.languages.convo import syntax
-from memorygraph.runtime.convo.engine import Engine, RunListener, RunOptions
+from memorygraph.runtime.convo.engine import EVENTS, Engine, EventName, ListenerGroup, RunListener, RunOptions
+from memorygraph.runtime.convo.run import open_engine
 from memorygraph.runtime.convo.steps import ConvoGraphResult, ConvoStep, GraphFailure
 from memorygraph.runtime.convo.transcript import transcript_text
 from memorygraph.runtime.convo.values import render_value
 
 State = Literal["ready", "running", "stopped"]
-EventName = Literal["started", "step_started", "called", "tool_called", "step_completed", "ended"]
-EVENTS = get_args(EventName)
 
 PLACEHOLDER = re.compile(r"\$\{\s*([A-Za-z_]\w*)\s*\}")
 
@@ -30,7 +29,7 @@ PLACEHOLDER = re.compile(r"\$\{\s*([A-Za-z_]\w*)\s*\}")
 def convo_graph(source: str, options: RunOptions | None = None, /, **values: Any) -> Any:
     r"""Run the graph in a source; give its output, or None where it failed. `${name}` stands for a value.
 
-    A value is data wherever it stands: nothing in it is read as Convo.
+    A value is data wherever it stands: nothing in it is read as Convo. With `{"graph": mg}` the run is stored.
 
     >>> convo_graph("> user\n${text}\n> node a\n  > f(x: string) -> (add(x '!'))\n> goto a", text="Hi")
     'Hi!'
@@ -38,12 +37,13 @@ def convo_graph(source: str, options: RunOptions | None = None, /, **values: Any
     Raises:
         ScriptError: the source is wrong, or has a placeholder without a value.
     """
-    given = options or {}
-    return Engine(fill_placeholders(parse(source, "convo", file=given.get("file")), values), **given).run().value
+    given = options or RunOptions()
+    program = parse(source, "convo", file=given.get("file"))
+    return open_engine(fill_placeholders(program, values), given, definition=program).run().value
 
 
 def execute_convo_graph(source: str, **options: Unpack[RunOptions]) -> ConvoGraphResult:
-    r"""Run the graph in a source; an error is part of the result.
+    r"""Run the graph in a source; an error is part of the result. With `graph=mg` the run is stored.
 
     >>> execute_convo_graph("> user\n3\n> node a\n  > double(x: number) -> (mul(x 2))\n> goto a").value
     6
@@ -51,14 +51,14 @@ def execute_convo_graph(source: str, **options: Unpack[RunOptions]) -> ConvoGrap
     Raises:
         ScriptError: the source is wrong.
     """
-    return Engine.of(source, **options).run()
+    return open_engine(parse(source, "convo", file=options.get("file")), options).run()
 
 
 class ConvoGraphController(AbstractContextManager["ConvoGraphController"]):
     r"""Runs a graph, and tells any number of listeners of its events, in their order.
 
     The state is `ready`, then `running`, then `stopped`. A listener that raises fails the run; `dispose` ends it
-    before its next call.
+    before its next call. `mg.convo(source)` is one whose run is stored in the graph, as with `graph=mg`.
 
     >>> visited = []
     >>> controller = ConvoGraphController("> user\n3\n> node a\n  > double(x: number) -> (mul(x 2))\n> goto a")
@@ -70,15 +70,31 @@ class ConvoGraphController(AbstractContextManager["ConvoGraphController"]):
         ScriptError: the source is wrong.
     """
 
-    def __init__(self, source: str, **options: Unpack[RunOptions]) -> None:
+    def __init__(self, source: str | syntax.ConvoProgram, **options: Unpack[RunOptions]) -> None:
         given = options.get("listener")
-        self._listeners: list[RunListener] = [given] if given else []
-        relay = RunListener()
-        for event in EVENTS:
-            setattr(relay, event, partial(self.tell, event))
-        self._engine = Engine.of(source, **{**options, "listener": relay})
-        self.state: State = "ready"
-        self.result: ConvoGraphResult | None = None
+        self._group = ListenerGroup(*([given] if given else []))
+        self._engine = open_engine(read_program(source, options), {**options, "listener": self._group})
+        self._running = False
+
+    @property
+    def state(self) -> State:
+        """Whether the run is `ready`, `running` or `stopped`."""
+        return "stopped" if self.result is not None else "running" if self._running else "ready"
+
+    @property
+    def result(self) -> ConvoGraphResult | None:
+        """The result of the run, once it has ended."""
+        return self._engine.result
+
+    @cached_property
+    def conversation(self) -> Conversation:
+        r"""The same run, one step at each `complete`; `run` takes the steps that are left.
+
+        >>> controller = ConvoGraphController("> user\n3\n> node a\n  > double(x: number) -> (mul(x 2))\n> goto a")
+        >>> controller.conversation.complete().value, controller.state
+        (6, 'stopped')
+        """
+        return Conversation(self._engine)
 
     def __exit__(self, *_error: object) -> None:
         self.dispose()
@@ -91,7 +107,7 @@ class ConvoGraphController(AbstractContextManager["ConvoGraphController"]):
 
     def subscribe(self, listener: RunListener) -> None:
         """Add a listener, which hears of each event after the earlier ones."""
-        self._listeners.append(listener)
+        self._group.listeners.append(listener)
 
     def on(self, event: EventName, callback: Callable[..., None]) -> None:
         """Call a function at each event of a name.
@@ -103,7 +119,7 @@ class ConvoGraphController(AbstractContextManager["ConvoGraphController"]):
             raise MemoryGraphError(f"there is no event `{event}`; there are {', '.join(EVENTS)}")
         listener = RunListener()
         setattr(listener, event, callback)
-        self._listeners.append(listener)
+        self._group.listeners.append(listener)
 
     def run(self) -> ConvoGraphResult:
         """Run the graph to its end; a second call gives the same result.
@@ -113,9 +129,8 @@ class ConvoGraphController(AbstractContextManager["ConvoGraphController"]):
         """
         if self.result is None:
             self.require_idle()
-            self.state = "running"
-            self.result = self._engine.run()
-            self.state = "stopped"
+            self._running = True
+            return self._engine.run()
         return self.result
 
     def steps(self) -> Iterator[ConvoStep]:
@@ -164,10 +179,10 @@ class ConvoGraphController(AbstractContextManager["ConvoGraphController"]):
         if self.state == "ready":
             self.run()
 
-    def tell(self, event: str, *about: Any) -> None:
-        """Tell the listeners of an event."""
-        for listener in list(self._listeners):
-            getattr(listener, event)(*about)
+
+def read_program(source: str | syntax.ConvoProgram, options: RunOptions) -> syntax.ConvoProgram:
+    """The program in a source, unless it is one already."""
+    return parse(source, "convo", file=options.get("file")) if isinstance(source, str) else source
 
 
 def fill_placeholders(program: syntax.ConvoProgram, values: Mapping[str, Any]) -> syntax.ConvoProgram:
@@ -225,9 +240,11 @@ class Conversation(AbstractContextManager["Conversation"]):
         ScriptError: the source is wrong.
     """
 
-    def __init__(self, source: str, **options: Unpack[RunOptions]) -> None:
-        self._engine = Engine.of(source, **{"summary": True, **options})
-        self._result: ConvoGraphResult | None = None
+    def __init__(self, source: str | Engine, **options: Unpack[RunOptions]) -> None:
+        if isinstance(source, str):
+            given: RunOptions = {"summary": True, **options}
+            source = open_engine(parse(source, "convo", file=options.get("file")), given)
+        self._engine = source
 
     def complete(self) -> ConvoCompletion:
         """Take the next step.
@@ -235,39 +252,39 @@ class Conversation(AbstractContextManager["Conversation"]):
         Raises:
             MemoryGraphError: the step failed, or the graph has been left already. `result` has what was done.
         """
-        if self._result is not None:
+        if self._engine.result is not None:
             raise GraphFailure("the graph has been left already", "no-goto")
         try:
             branch = self._engine.begin()
             step = branch.take_step()
         except Exception as error:
-            self._result = self._engine.end(error)
+            self._engine.end(error)
             raise
-        if branch.exited:
-            self._result = self._engine.end()
-            if self._result.failure is not None:
-                raise self._result.failure
-        summary = self._result.summary if self._result else None
+        result = self._engine.end() if branch.exited else None
+        if result is not None and result.failure is not None:
+            raise result.failure
+        summary = result.summary if result else None
         message = render_value(step.output) if summary is None else summary
         return ConvoCompletion(step, message, step.output, branch.node, branch.exited)
 
     @property
     def result(self) -> ConvoGraphResult:
         """The result of the graph; one that failed as long as it has not been left."""
-        return self._result or ConvoGraphResult(success=False, error="the graph has not been left", code="unfinished")
+        unfinished = ConvoGraphResult(success=False, error="the graph has not been left", code="unfinished")
+        return self._engine.result or unfinished
 
     @property
     def text(self) -> str:
         """The messages that the completions have added to the conversation, as Convo."""
-        if self._result is not None:
-            return self._result.text
+        if self._engine.result is not None:
+            return self._engine.result.text
         return transcript_text(self._engine.main.messages) if self._engine.main else ""
 
     def dispose(self) -> None:
         """Stop the branches that still run, and close the connections."""
         self._engine.stop()
-        if self._result is None:
-            self._result = self._engine.end()
+        if self._engine.result is None:
+            self._engine.end()
 
     def __exit__(self, *_error: object) -> None:
         self.dispose()

@@ -8,21 +8,30 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from threading import Event, Lock, RLock
-from typing import Any, Protocol, TypedDict
+from typing import Any, Literal, Protocol, TypedDict, get_args
 
 from memorygraph.compiler.convo import NodeGraph, graph_of
 from memorygraph.errors import ScriptError
-from memorygraph.languages import convo, parse
+from memorygraph.languages import convo
 from memorygraph.limits import RunLimits, budget_of_run, call_apart, spend_on_keeping, unlimited
 from memorygraph.llm.completion import Completion
 from memorygraph.llm.mock import mock_completion
 from memorygraph.runtime.convo.branch import Branch
 from memorygraph.runtime.convo.prompts import summary_request
 from memorygraph.runtime.convo.scene import Scene, Surroundings
-from memorygraph.runtime.convo.steps import CallPurpose, ConvoGraphResult, ConvoStep, GraphFailure, ModelCall
+from memorygraph.runtime.convo.steps import (
+    CallPurpose,
+    ConvoGraphResult,
+    ConvoStep,
+    GraphFailure,
+    ModelCall,
+    summary_messages,
+)
 from memorygraph.runtime.convo.transcript import TranscriptEntry, wire_messages
 from memorygraph.runtime.convo.values import render_value
+from memorygraph.runtime.memories import GraphClient
 from memorygraph.runtime.models import RunModels
 from memorygraph.runtime.permissions import Permissions
 
@@ -74,6 +83,9 @@ class RunListener:
     def started(self, graph: NodeGraph) -> None:
         """A run begins."""
 
+    def conversation_read(self, messages: list[TranscriptEntry]) -> None:
+        """The messages before the first step are known: those outside of the nodes, and the input."""
+
     def step_started(self, step: ConvoStep) -> None:
         """A step begins: its messages are known, and no model has been asked yet."""
 
@@ -86,8 +98,31 @@ class RunListener:
     def step_completed(self, step: ConvoStep) -> None:
         """A step is done, and its route is chosen."""
 
+    def interrupted(self) -> None:
+        """The user has stopped the run, which can go on later."""
+
     def ended(self, result: ConvoGraphResult) -> None:
         """The run has ended, with success or not. A step that failed is the last of the result's steps."""
+
+
+EventName = Literal[
+    "started", "conversation_read", "step_started", "called", "tool_called", "step_completed", "interrupted", "ended"
+]
+EVENTS = get_args(EventName)
+
+
+class ListenerGroup(RunListener):
+    """Tells several listeners of each event, one after the other."""
+
+    def __init__(self, *listeners: RunListener) -> None:
+        self.listeners = list(listeners)
+        for event in EVENTS:
+            setattr(self, event, partial(self.tell, event))
+
+    def tell(self, event: str, *about: Any) -> None:
+        """Tell all of an event; one that is added meanwhile hears of the next."""
+        for listener in list(self.listeners):
+            getattr(listener, event)(*about)
 
 
 class RunOptions(TypedDict, total=False):
@@ -99,7 +134,8 @@ class RunOptions(TypedDict, total=False):
     listener: RunListener | None
     permissions: Permissions
     max_steps: int
-    resume: Iterable[ConvoStep]  # the steps of an interrupted run
+    graph: GraphClient | None  # where the run is stored, as `MemoryGraph.run` stores it
+    resume: Iterable[ConvoStep] | str  # the steps of an interrupted run, or the id of a stored one, or `last`
     summary: bool
     limits: RunLimits | None
     file: str | None  # the name of the source in errors
@@ -122,6 +158,8 @@ class Engine:
     limits: RunLimits | None = None
     file: str | None = None
     mock: bool = False
+    run_id: str | None = None  # under which it is stored
+    conversation: str | None = None
 
     def __post_init__(self) -> None:
         if self.program.problems:
@@ -130,16 +168,12 @@ class Engine:
         self.budget = budget_of_run(self.limits)
         self.surroundings = Surroundings(Scene(self.program, self.graph, self.permissions), self.input)
         self.main: Branch | None = None
+        self.result: ConvoGraphResult | None = None
         self.known_steps = {(step.branch, step.index): step for step in self.resume}
         self.steps_taken = 0
         self.own_asker = ModelAsker(self.model, self.permissions)
         self.stopping = Event()
         self.telling, self.counting = RLock(), Lock()
-
-    @classmethod
-    def of(cls, source: str, **options: Any) -> Engine:
-        """Prepare a run of the graph in a source."""
-        return cls(parse(source, "convo", file=options.get("file")), **options)
 
     def run(self) -> ConvoGraphResult:
         """Run the graph to its end. An error is part of the result, and not raised."""
@@ -160,6 +194,7 @@ class Engine:
             told = self.surroundings
             with self.budget.active():
                 start = told.find_start(resumed=bool(self.known_steps))
+            self.tell("conversation_read", [*told.around, *(entry for group in told.groups for entry in group)])
             self.main = Branch(self, told.scene, told.around, told.groups, start.node, start.input)
         return self.main
 
@@ -181,12 +216,14 @@ class Engine:
                 error = failure
         if error is not None:
             result.fail(error)
+        result.run, result.conversation = self.run_id, self.conversation
         try:
             self.tell("ended", result)
         except GraphFailure as failure:
             result.fail(failure)
         finally:
             self.own_asker.close()
+        self.result = result
         return result
 
     def summarize(self, main: Branch, result: ConvoGraphResult) -> None:
@@ -196,7 +233,7 @@ class Engine:
         messages = wire_messages([*self.surroundings.around, *told])
         completion = self.ask(main.steps[-1], "summary", "summary", messages, {})
         result.summary = completion.content or ""
-        result.messages += [*told, TranscriptEntry("assistant", result.summary), TranscriptEntry("user")]
+        result.messages += summary_messages(told, result.summary)
 
     def stop(self) -> None:
         """Stop the run before its next call or step; safe from any thread."""

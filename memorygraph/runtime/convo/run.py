@@ -9,13 +9,15 @@ from memorygraph.compiler.identity import program_id
 from memorygraph.errors import ConflictError, MemoryGraphError, ProgramError, ScriptError, Source
 from memorygraph.graph.namespace import Namespace
 from memorygraph.languages.convo.syntax import ConvoProgram
-from memorygraph.runtime.convo.engine import Engine
-from memorygraph.runtime.convo.steps import ConvoGraphResult, ConvoStep
+from memorygraph.runtime.convo.engine import Engine, ListenerGroup, RunListener, RunOptions
+from memorygraph.runtime.convo.prompts import HIDDEN
+from memorygraph.runtime.convo.steps import ConvoGraphResult, ConvoStep, messages_of_steps, summary_messages
 from memorygraph.runtime.convo.store import ConvoRunStore, StoredConvoRun, find_interrupted_run, find_run
+from memorygraph.runtime.convo.transcript import TranscriptEntry, transcript_text
 from memorygraph.runtime.convo.values import to_plain
 from memorygraph.runtime.imports import redact_uri
 from memorygraph.runtime.memories import GraphClient
-from memorygraph.runtime.runs import Event, RunInterrupted, RunRequest, RunResult
+from memorygraph.runtime.runs import Event, Listener, RunDetails, RunInterrupted, RunRequest, RunResult
 
 LAST = "last"  # to go on with the latest interrupted run of the program
 
@@ -24,35 +26,92 @@ def run_graph(graph: GraphClient, program: ConvoProgram, request: RunRequest) ->
     """Run the graph of a conversation; the input is added to it as a message of the user."""
     if request.agent or request.function:
         raise MemoryGraphError("a node graph is run without --agent and --function")
-    if program.problems:
-        raise ScriptError(list(program.problems))
-    stored = None if request.resume is None else find_resumable(graph.scope, program.source, request.resume)
-    store = open_store(graph.scope, program, request, stored)
-    engine = Engine(
+    engine = open_engine(
         program,
-        model=request.model,
-        input=stored.input if stored else request.input,
-        listener=store,
-        permissions=request.permissions,
-        max_steps=request.max_steps,
-        resume=store.resumed,
-        limits=request.limits,
-        mock=request.mock,
+        {
+            "graph": graph,
+            "model": request.model,
+            "input": request.input,
+            "listener": EventTeller(request.listener) if request.listener else None,
+            "permissions": request.permissions,
+            "max_steps": request.max_steps,
+            "resume": request.resume or (),
+            "limits": request.limits,
+            "summary": request.summary,
+            "mock": request.mock,
+        },
     )
     try:
         result = engine.run()
     except KeyboardInterrupt as error:
         if engine.main is None:  # nothing of it is stored
             raise
-        store.flush()
+        engine.tell("interrupted")
         done = [step for step in all_steps(engine.main.result()) if step.completed]
-        raise RunInterrupted(store.id, len(done), resumable=True) from error
+        raise RunInterrupted(str(engine.run_id), len(done), resumable=True) from error
     failure = result.failure
     if failure is not None:
         raise (ProgramError(failure.problems) if isinstance(failure, ScriptError) else failure) from failure
     steps = all_steps(result)
     events, summaries = [step_event(step) for step in steps], [step_summary(step) for step in steps]
-    return RunResult(to_plain(result.value), events, summaries, store.conversation, store.id)
+    conversation, run = str(result.conversation), str(result.run)
+    return RunResult(to_plain(result.value), events, summaries, conversation, run, result.summary)
+
+
+class EventTeller(RunListener):
+    """Tells the listener of any run of each complete step."""
+
+    def __init__(self, listener: Listener) -> None:
+        self._listener = listener
+
+    def step_completed(self, step: ConvoStep) -> None:
+        """Tell it as an event of the trace."""
+        self._listener(step_event(step), 0)
+
+
+def open_engine(program: ConvoProgram, options: RunOptions, definition: ConvoProgram | None = None) -> Engine:
+    """Prepare a run of a program, which is stored where the options name a graph.
+
+    `definition` is the program that is stored, where the one that runs was filled in.
+    """
+    given: dict[str, Any] = dict(options)
+    graph: GraphClient | None = given.pop("graph", None)
+    resume = given.get("resume")
+    if graph is None:
+        if isinstance(resume, str):
+            raise MemoryGraphError("only a stored run can be resumed by its id; give its graph, as mg.convo does")
+        return Engine(program, **given)
+    if program.problems:
+        raise ScriptError(list(program.problems))
+    stored = find_resumable(graph.scope, program.source, resume) if isinstance(resume, str) else None
+    store = open_store(graph.scope, definition or program, given, stored)
+    listener = given.get("listener")
+    given["listener"] = ListenerGroup(store, *([listener] if listener else []))
+    if stored is not None:
+        given |= {"input": stored.input, "resume": store.resumed}
+    return Engine(program, **given, run_id=store.id, conversation=store.conversation)
+
+
+def read_run(namespace: Namespace, id_: str) -> RunDetails:
+    """Read what was stored of a run of a graph; its transcript is Convo, each fork after a comment."""
+    steps = find_run(namespace, id_).steps
+    branches: dict[str, list[ConvoStep]] = {"": []}
+    for step in steps:
+        branches.setdefault(step.branch, []).append(step)
+    texts = []
+    for branch, own in branches.items():
+        own.sort(key=lambda step: step.index)
+        text = transcript_text([*messages_of_steps(own), *read_summary(own)])
+        texts.append(f"// branch {branch}\n{text}" if branch else text)
+    return RunDetails([step_summary(step) for step in steps], [step_event(step) for step in steps], "\n".join(texts))
+
+
+def read_summary(steps: list[ConvoStep]) -> list[TranscriptEntry]:
+    """The messages of the summary among the calls of the steps, if there was one."""
+    for call in (call for step in steps for call in step.calls if call.purpose == "summary"):
+        request = [TranscriptEntry(said["role"], said["content"], HIDDEN) for said in call.messages[-2:]]
+        return summary_messages(request, call.completion.content or "")
+    return []
 
 
 def find_resumable(namespace: Namespace, source: Source, resume: str) -> StoredConvoRun:
@@ -66,26 +125,22 @@ def find_resumable(namespace: Namespace, source: Source, resume: str) -> StoredC
 
 
 def open_store(
-    namespace: Namespace, program: ConvoProgram, request: RunRequest, stored: StoredConvoRun | None
+    namespace: Namespace, program: ConvoProgram, options: dict[str, Any], stored: StoredConvoRun | None
 ) -> ConvoRunStore:
     """Open the store of a new run, or of the one to go on with."""
-    given, listener = request.input, request.listener
+    given, model = options.get("input"), options.get("model")
     properties = {
         "language": "convo",
         "file": program.source.file,
         "program": program.source.text,
         "program_hash": program_id(program.source),
         "input": json.dumps(given, ensure_ascii=False) if given is not None else None,
-        "model": request.model and redact_uri(request.model),
+        "input_json": given is not None,
+        "model": model and redact_uri(model),
     }
-
-    def tell(step: ConvoStep) -> None:
-        if listener is not None:
-            listener(step_event(step), 0)
-
     if stored is None:
-        return ConvoRunStore(namespace, program, properties, tell)
-    return ConvoRunStore(namespace, program, properties, tell, stored.id, stored.steps)
+        return ConvoRunStore(namespace, program, properties)
+    return ConvoRunStore(namespace, program, properties, stored.id, stored.steps)
 
 
 def all_steps(result: ConvoGraphResult) -> list[ConvoStep]:

@@ -5,7 +5,7 @@ An interrupted step holds the calls that were complete, so that a resumed run re
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -119,13 +119,56 @@ class ConvoStep(RunRecord):
         )
 
 
+@dataclass(frozen=True)
+class Fork:
+    """Where a branch began: the branch that it forked from, and the index of the step there."""
+
+    parent: str
+    index: int
+
+
+def fork_of(branch: str) -> Fork | None:
+    """Read where a branch began from its id, `PARENT/INDEX.NUMBER`; the first branch began nowhere.
+
+    >>> fork_of("0.1/2.1"), fork_of("")
+    (Fork(parent='0.1', index=2), None)
+    """
+    parent, _, last = branch.rpartition("/")
+    return Fork(parent, int(last.partition(".")[0])) if last else None
+
+
+def messages_of_steps(steps: Iterable[ConvoStep]) -> list[TranscriptEntry]:
+    """The messages that the steps of a branch add to the transcript: their own, and where each of them led.
+
+    >>> step = ConvoStep(0, "a", messages=[TranscriptEntry("user", "Hi")], route=TakenRoute(None, "@exit"))
+    >>> print(transcript_text(messages_of_steps([step])), end="")
+    > user
+    Hi
+    <BLANKLINE>
+    > exitGraph
+    """
+    entries: list[TranscriptEntry] = []
+    for step in steps:
+        entries += step.messages
+        if step.route is not None and step.error is None:
+            target = step.route.target
+            entries.append(TranscriptEntry("exitGraph") if target is None else TranscriptEntry("goto", target))
+    return entries
+
+
+def summary_messages(request: Iterable[TranscriptEntry], summary: str) -> list[TranscriptEntry]:
+    """The messages that the summary of a run adds to the transcript."""
+    return [*request, TranscriptEntry("assistant", summary), TranscriptEntry("user")]
+
+
 @dataclass
 class ConvoGraphResult(RunRecord):
     """The result of a run of a graph: the output of its last step, with the steps and the messages.
 
     `messages` are what the run added to the conversation; `text` is the same as Convo. `exited` says that the run
     left the graph by a route. `forks` are the results of the other branches. `error` and its `code` say why the run
-    failed, and `failure` is the error itself.
+    failed, and `failure` is the error itself. `run` and `conversation` are the id and the conversation under which a
+    run that is bound to a graph is stored.
     """
 
     success: bool
@@ -137,6 +180,8 @@ class ConvoGraphResult(RunRecord):
     exited: bool = False
     forks: list[ConvoGraphResult] = field(default_factory=list)
     summary: str | None = None
+    run: str | None = None
+    conversation: str | None = None
     failure: Exception | None = field(default=None, repr=False, compare=False)
 
     def fail(self, error: Exception) -> None:

@@ -8,12 +8,9 @@ each one does.
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -21,11 +18,9 @@ from memorygraph.compiler.convo import EXIT, NodeGraph, compile_graph
 from memorygraph.compiler.identity import program_id
 from memorygraph.errors import MemoryGraphError, NotFoundError, Source
 from memorygraph.graph.namespace import Namespace
-from memorygraph.home import own_folder
 from memorygraph.json_text import (
     MAX_JSON_DEPTH,
     MAX_STORED_JSON_DEPTH,
-    UnreadableRecord,
     check_json_depth,
     parse_stored_json,
 )
@@ -33,71 +28,22 @@ from memorygraph.languages.convo.syntax import ConvoProgram
 from memorygraph.llm.completion import answers_of, call_of
 from memorygraph.messages.recorder import Recorder
 from memorygraph.query import Query
+from memorygraph.runtime.convo.conversation import RunConversation
 from memorygraph.runtime.convo.engine import RunListener
-from memorygraph.runtime.convo.steps import ConvoGraphResult, ConvoStep, GraphFailure, ModelCall
+from memorygraph.runtime.convo.journal import Journal
+from memorygraph.runtime.convo.steps import (
+    ConvoGraphResult,
+    ConvoStep,
+    GraphFailure,
+    ModelCall,
+    fork_of,
+    messages_of_steps,
+)
+from memorygraph.runtime.convo.transcript import TranscriptEntry
 from memorygraph.runtime.convo.values import to_plain
-from memorygraph.runtime.runs import RunWriter, stored_properties
+from memorygraph.runtime.runs import RunWriter, stored_properties, typed_property
 
 DELETED_AT_ONCE = 5000
-
-
-class Journal:
-    """The steps of one run as a file of this machine, until all of them are in Neo4j.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     journal = Journal("r1", Path(folder))
-    ...     written = [journal.append(f'{{"index": 0, "output": {output}}}') for output in ("null", '"done"')]
-    ...     written, [state["output"] for state in journal.read()]
-    ([True, True], [None, 'done'])
-    """
-
-    def __init__(self, run: str, folder: Path | None = None) -> None:
-        self.path = (folder or own_folder("runs")) / f"{run}.jsonl"
-        self._descriptor: int | None = None
-        self._writable = True
-
-    def append(self, line: str) -> bool:
-        """Append a line of JSON; False where the folder or the disk does not take it, nor any line after it.
-
-        It is in the file when this returns True, though a loss of power can still take it.
-        """
-        if not self._writable:
-            return False
-        text = line.encode("ascii") + b"\n"
-        try:
-            if self._descriptor is None:
-                self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-                self._descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
-                # After a line that the end of a process cut off, ours is a line of its own.
-                if os.lseek(self._descriptor, 0, os.SEEK_END):
-                    os.lseek(self._descriptor, -1, os.SEEK_END)
-                    text = text if os.read(self._descriptor, 1) == b"\n" else b"\n" + text
-            data = memoryview(text)
-            while data:
-                data = data[os.write(self._descriptor, data) :]
-        except OSError:  # a home that is read-only, or a disk that is full
-            self._writable = False
-        return self._writable
-
-    def read(self) -> Iterator[dict[str, Any]]:
-        """Read what was written, in order, without the lines that the end of a process cut off."""
-        try:
-            lines = self.path.read_bytes().split(b"\n")
-        except (FileNotFoundError, NotADirectoryError):
-            return
-        for line in lines[:-1]:
-            with suppress(UnreadableRecord):
-                yield parse_stored_json(line)
-
-    def close(self, *, remove: bool) -> None:
-        """Close the file, and remove it once everything in it is stored."""
-        if self._descriptor is not None:
-            os.close(self._descriptor)
-            self._descriptor = None
-        if remove:
-            with suppress(OSError):  # where it could not be written, it cannot be looked for either
-                self.path.unlink(missing_ok=True)
 
 
 @dataclass(eq=False)
@@ -107,7 +53,6 @@ class ConvoRunStore(RunListener):
     namespace: Namespace
     program: ConvoProgram
     properties: dict[str, Any] = field(default_factory=dict)
-    told: Callable[[ConvoStep], None] = lambda _step: None  # called with each step that is complete
     id: str = field(default_factory=lambda: uuid4().hex)
     resumed: list[ConvoStep] = field(default_factory=list)  # the steps of the run before it was interrupted
 
@@ -117,6 +62,7 @@ class ConvoRunStore(RunListener):
         self._journal = Journal(self.id)
         self._writer = RunWriter(f"the run {self.id}")
         self._recorder = Recorder(self.namespace, self.conversation)
+        self._said = RunConversation(self.namespace, self.id, self.conversation)
         self._orders = {(step.branch, step.index): order for order, step in enumerate(self.resumed)}
         self._answers: dict[tuple[str, int], list[str]] = {}
         self._latest: dict[tuple[str, int], Query] = {}
@@ -128,6 +74,13 @@ class ConvoRunStore(RunListener):
         self.write(compile_graph(self.program, self.namespace.name), begin, join)
         for step in self.resumed:
             self.keep(step)
+
+    def conversation_read(self, messages: list[TranscriptEntry]) -> None:
+        """Store what was said before the first step, and in the steps before the run was interrupted."""
+        self._said.begin(messages)
+        for step in self.resumed:
+            if step.completed:
+                self.keep_messages(step)
 
     def called(self, step: ConvoStep, call: ModelCall) -> None:
         """Store a step with a call of a model, and record the call."""
@@ -145,16 +98,22 @@ class ConvoRunStore(RunListener):
     def step_completed(self, step: ConvoStep) -> None:
         """Store a complete step, with its route."""
         self.keep(step)
-        self.told(step)
+        self.keep_messages(step)
 
     def ended(self, result: ConvoGraphResult) -> None:
         """Write how the run ended, and wait until everything is written."""
         if not result.success and result.steps:
             with suppress(GraphFailure):  # a step that cannot be written is why the run failed
                 self.keep(result.steps[-1])
+                if not result.steps[-1].completed:
+                    self.keep_messages(result.steps[-1])
+        # After those of the steps come the messages of the summary.
+        summed_up = result.messages[len(messages_of_steps(result.steps)) :]
+        self._writer.put(lambda: self._said.end(summed_up))
         end = {
             "status": "done" if result.success else "failed",
-            "value": to_plain(result.value),
+            **typed_property("value", to_plain(result.value)),
+            "summary": result.summary,
             "error": result.error,
             "code": result.code,
         }
@@ -163,7 +122,7 @@ class ConvoRunStore(RunListener):
         self._writer.close()
         self._journal.close(remove=not self._writer.failed)
 
-    def flush(self) -> None:
+    def interrupted(self) -> None:
         """Wait until everything is written that has happened so far."""
         self._writer.wait()
 
@@ -183,6 +142,11 @@ class ConvoRunStore(RunListener):
         if not journaled:
             self._writer.wait()
 
+    def keep_messages(self, step: ConvoStep) -> None:
+        """Store what was said in a step, as a part of the one conversation of the run."""
+        id_, branch, index, messages = self.step_id(step.branch, step.index), step.branch, step.index, step.messages
+        self._writer.put(lambda: self._said.add(id_, branch, index, messages))
+
     def write(self, *queries: Query) -> None:
         """Run queries in one transaction."""
         self.namespace.write(lambda transaction: [transaction.run(query) for query in queries])
@@ -192,9 +156,9 @@ class ConvoRunStore(RunListener):
         key = (step.branch, step.index)
         order = self._orders.setdefault(key, len(self._orders))
         route = step.route
-        # The first step of a fork follows one of the branch it left; the fork's id is `PARENT/INDEX.NUMBER`.
-        parent, _, fork = step.branch.rpartition("/")
-        branch_before = parent if fork and int(fork.partition(".")[0]) == step.index - 1 else step.branch
+        # The first step of a fork follows one of the branch it left.
+        fork = fork_of(step.branch)
+        branch_before = fork.parent if fork and fork.index == step.index - 1 else step.branch
         properties = {
             "node": step.node,
             "branch": step.branch,

@@ -106,13 +106,13 @@ def transcript_text(entries: Iterable[TranscriptEntry]) -> str:
     return text + "\n" if text else ""
 
 
-def wire_messages(entries: Iterable[TranscriptEntry]) -> list[dict[str, Any]]:
-    """Convert a part of a transcript to the messages that a model is sent."""
+def wire_messages(entries: Iterable[TranscriptEntry], place: int = 0) -> list[dict[str, Any]]:
+    """Convert a part of a transcript, which begins at a place, to the messages that a model is sent."""
     messages: list[dict[str, Any]] = []
     open_call = ""
     for entry in entries:
         if entry.role == "call":
-            open_call = entry.id or f"call_{len(messages)}"
+            open_call = entry.id or f"call_{place + len(messages)}"
             call = ToolCall(entry.name, json.dumps(entry.arguments or {}, ensure_ascii=False), open_call)
             messages.append({"role": "assistant", "content": None, "tool_calls": [call.as_dict()]})
         elif entry.role == "result" and open_call:

@@ -19,7 +19,7 @@ from memorygraph import ConflictError, MemoryGraph, NotFoundError, ScriptError
 from memorygraph.graph.connection import Connection
 from memorygraph.library import NamedQuery, cypher_folder, read_blocks
 from memorygraph.messages.recorder import Recorder
-from memorygraph.runtime.convo.store import Journal
+from memorygraph.runtime.convo.journal import Journal
 from memorygraph.scripted.replies import Request
 from tests.conftest import EXAMPLES, empty_namespace
 from tests.runtime.convo.model import scripted, tool
@@ -96,7 +96,9 @@ def test_a_run_is_a_chain_of_steps_with_their_messages(graph: MemoryGraph, shop:
     ]
     assert [row["answers"] for row in rows] == [1, 1, 1]
     assert result.conversation is not None
-    assert graph.messages(result.conversation)[-1]["tool_calls"][0]["function"]["name"] == "sendReward"
+    messages = graph.messages(result.conversation)
+    assert messages[-2]["tool_calls"][0]["function"]["name"] == "sendReward"
+    assert (messages[-1]["role"], messages[-1]["content"]) == ("tool", "Reward sent")
 
 
 def test_loading_stores_the_definition_once(graph: MemoryGraph) -> None:

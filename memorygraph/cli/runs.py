@@ -1,0 +1,61 @@
+"""The commands on stored runs: `runs list show`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from memorygraph.cli import output
+from memorygraph.cli.settings import report_from_graph
+from memorygraph.cli.trace import shorten_value
+
+if TYPE_CHECKING:
+    from memorygraph.client import MemoryGraph
+
+
+@click.group("runs")
+def runs_command() -> None:
+    """List or show stored runs of programs."""
+
+
+@runs_command.command("list")
+@click.option("--limit", type=click.IntRange(min=1), default=100, metavar="N", help="At most this many.")
+@report_from_graph
+def list_runs_command(graph: MemoryGraph, *, limit: int) -> None:
+    """Show the latest runs, the newest first."""
+    columns = ("began at", "run", "language", "program", "status")
+    output.print_list(
+        graph.runs(limit),
+        columns,
+        lambda run: (run.at[:16].replace("T", " "), run.id, run.language, run.program, run.status),
+        if_empty="no runs are stored here",
+    )
+
+
+@runs_command.command("show")
+@click.argument("run", metavar="RUN")
+@click.option("--transcript", is_flag=True, help="Print what was said in it, and nothing else.")
+@report_from_graph
+def show_runs_command(graph: MemoryGraph, *, run: str, transcript: bool) -> None:
+    """Show a run: what it was given and gave, and its steps."""
+    stored = graph.stored_run(run)
+    if transcript:
+        if output.wants_json():
+            output.print_json({"id": stored.id, "transcript": stored.transcript})
+        else:
+            output.print_text(stored.transcript, nl=not stored.transcript.endswith("\n"))
+        return
+    if output.wants_json():
+        output.print_json(stored.as_dict())
+        return
+    facts = [(name, value) for name, value in stored.as_dict().items() if name not in {"steps", "trace", "transcript"}]
+    output.print_table(("", ""), [(name, show_value(value)) for name, value in facts if value is not None])
+    if stored.steps:
+        columns = tuple(stored.steps[0])
+        output.print_table(columns, [tuple(show_value(step[name]) for name in columns) for step in stored.steps])
+
+
+def show_value(value: Any) -> str:
+    """A value on one line; empty where there is none."""
+    return "" if value is None else shorten_value(value)

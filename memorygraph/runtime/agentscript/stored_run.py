@@ -1,0 +1,67 @@
+"""A stored run of AgentScript: its generations, its trace, and what was said in it as text."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from textwrap import indent
+from typing import Any
+
+from memorygraph.context.rendering import compact
+from memorygraph.graph.namespace import Namespace
+from memorygraph.json_text import UnreadableRecord, parse_stored_json
+from memorygraph.runtime.agentscript.conversation import function_name
+from memorygraph.runtime.runs import Event, RunDetails
+
+
+def read_run(namespace: Namespace, id_: str) -> RunDetails:
+    """Read what was stored of a run; one that was killed has its generations, and no calls of agents around them."""
+    [row] = namespace.read("runs/generations", id=id_)
+    generations = [{**each, "result": read_result(each.get("result"))} for each in row["generations"]]
+    kept = ("agent", "function", "instruction", "sources", "attempts", "ok", "result")
+    steps = [{name: each.get(name) for name in kept} for each in generations]
+    trace = parse_stored_json(row["trace"]) if row["trace"] else [generation_event(each) for each in generations]
+    return RunDetails(steps, trace, "\n".join(transcript_parts(trace)))
+
+
+def read_result(stored: str | None) -> Any:
+    """The object that a generation gave; a text that is none is left as it is."""
+    try:
+        return None if stored is None else parse_stored_json(stored)
+    except UnreadableRecord:
+        return stored
+
+
+def generation_event(generation: dict[str, Any]) -> Event:
+    """A stored generation as an event, as far as a trace shows it in a transcript."""
+    context = {
+        "agentName": generation.get("agent"),
+        "functionName": generation.get("function"),
+        "system": generation.get("system"),
+        "finalUserMessage": generation.get("instruction"),
+    }
+    return {"kind": "generate", "data": {**generation, "context": context}}
+
+
+def transcript_parts(events: list[Event]) -> Iterator[str]:
+    """What was said, part by part: prompts, answers and results of calls; those of a called agent are indented."""
+    for event in events:
+        data = event["data"]
+        match event["kind"]:
+            case "generate":
+                context = data["context"]
+                asked = {"agent": context["agentName"], "function": context["functionName"]}
+                yield f"# {function_name(asked, '.')}\n"
+                yield f"> system\n{context['system']}\n"
+                yield f"> user\n{context['finalUserMessage']}\n"
+                answer = f"failed: {data['error']}" if data.get("error") else json.dumps(data["result"])
+                yield f"> assistant\n{answer}\n"
+            case "agent":
+                yield f"> call {function_name(data, '.')}{compact(data['args'])}\n"
+                yield indent("\n".join(transcript_parts(data["trace"])), "    ")
+                yield f"> result\n{compact(data['result'])}\n"
+            case "tool" | "memory":
+                name = data.get("tool") or data.get("memory")
+                method = data.get("method") or data.get("operation")
+                yield f"> call {name}.{method}{compact(data['args'])}\n"
+                yield f"> result\n{compact(data['result']) if data['ok'] else 'failed: ' + data['error']}\n"
