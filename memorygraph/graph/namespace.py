@@ -67,10 +67,10 @@ class Namespace:
         return self.connection.read_with(lambda opened: work(NamespaceTransaction(opened, self)), seconds=seconds)
 
     def stream(
-        self, query: str | Query, /, *, seconds: float = READ_SECONDS, **parameters: Any
+        self, query: str | Query, /, *, seconds: float = READ_SECONDS, typed: bool = False, **parameters: Any
     ) -> Generator[dict[str, Any], None, None]:
         """Yield the rows of a query that only reads as they arrive. See `Connection.stream`."""
-        return self.connection.stream(self.query(query, **parameters), seconds=seconds)
+        return self.connection.stream(self.query(query, **parameters), seconds=seconds, typed=typed)
 
     def write(
         self, work: Callable[[NamespaceTransaction], Result], *, seconds: float = WRITE_SECONDS, repeatable: bool = True
