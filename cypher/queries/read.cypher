@@ -80,10 +80,12 @@ RETURN namespace.revision AS revision;
 RETURN 'types of entities' AS what,
        COUNT {
          MATCH (node:Node {namespace: $namespace})
+         USING INDEX SEEK node:Node(namespace, id)
          WHERE node.id IS NOT NULL AND node.kind IS NOT NULL
        } AS count,
        COLLECT {
          MATCH (node:Node {namespace: $namespace})
+         USING INDEX SEEK node:Node(namespace, id)
          WHERE node.id IS NOT NULL AND node.kind IS NOT NULL
          RETURN node.id ORDER BY node.namespace, node.id LIMIT $limit
        } AS examples
@@ -91,10 +93,12 @@ UNION ALL
 RETURN 'observations as such: they come back as nodes, joined by `observed`' AS what,
        COUNT {
          MATCH (node:Node {namespace: $namespace})
+         USING INDEX SEEK node:Node(namespace, id)
          WHERE node.id IS NOT NULL AND node:Observation
        } AS count,
        COLLECT {
          MATCH (node:Node {namespace: $namespace})
+         USING INDEX SEEK node:Node(namespace, id)
          WHERE node.id IS NOT NULL AND node:Observation
          RETURN node.id ORDER BY node.namespace, node.id LIMIT $limit
        } AS examples
@@ -102,10 +106,12 @@ UNION ALL
 RETURN 'logs of PETE: their contexts come back as bare nodes' AS what,
        COUNT {
          MATCH (node:Node {namespace: $namespace})
+         USING INDEX SEEK node:Node(namespace, id)
          WHERE node.id IS NOT NULL AND node:Context
        } AS count,
        COLLECT {
          MATCH (node:Node {namespace: $namespace})
+         USING INDEX SEEK node:Node(namespace, id)
          WHERE node.id IS NOT NULL AND node:Context
          RETURN node.id ORDER BY node.namespace, node.id LIMIT $limit
        } AS examples
@@ -113,10 +119,12 @@ UNION ALL
 RETURN 'statements, rules and values of PETE: they come back as bare nodes' AS what,
        COUNT {
          MATCH (node:Node {namespace: $namespace})
+         USING INDEX SEEK node:Node(namespace, id)
          WHERE node.id IS NOT NULL AND (node:Statement OR node:Rule OR node:Value)
        } AS count,
        COLLECT {
          MATCH (node:Node {namespace: $namespace})
+         USING INDEX SEEK node:Node(namespace, id)
          WHERE node.id IS NOT NULL AND (node:Statement OR node:Rule OR node:Value)
          RETURN node.id ORDER BY node.namespace, node.id LIMIT $limit
        } AS examples
@@ -124,10 +132,12 @@ UNION ALL
 RETURN 'concepts of PETE: they come back without their addresses' AS what,
        COUNT {
          MATCH (node:Node {namespace: $namespace})
+         USING INDEX SEEK node:Node(namespace, id)
          WHERE node.id IS NOT NULL AND node.concept IS NOT NULL
        } AS count,
        COLLECT {
          MATCH (node:Node {namespace: $namespace})
+         USING INDEX SEEK node:Node(namespace, id)
          WHERE node.id IS NOT NULL AND node.concept IS NOT NULL
          RETURN node.id ORDER BY node.namespace, node.id LIMIT $limit
        } AS examples
@@ -145,7 +155,7 @@ RETURN 'conversations' AS what,
        COLLECT {
          MATCH (part:Conversation {namespace: $namespace})
          WHERE part.name IS NOT NULL
-         RETURN part.name ORDER BY part.name LIMIT $limit
+         RETURN part.name ORDER BY part.namespace, part.name LIMIT $limit
        } AS examples
 UNION ALL
 RETURN 'messages' AS what,
