@@ -397,7 +397,7 @@ def test_an_export_is_of_one_moment(graph: MemoryGraph, monkeypatch: pytest.Monk
     bundle = exported(graph)
     monkeypatch.undo()
     assert bundle == exported(graph)
-    changes = count()  # type: ignore[assignment]
+    changes = count()
     monkeypatch.setattr(type(graph.scope), "stream", changed)
     with pytest.raises(MemoryGraphError, match="changed during each of 5 exports"):
         exported(graph)
