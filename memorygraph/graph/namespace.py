@@ -125,6 +125,9 @@ def drop_namespace(namespace: Namespace) -> NamespaceInfo:
     def work(transaction: NamespaceTransaction) -> int:
         elements = transaction.run("namespaces/drop-namespace-elements", limit=NODES_PER_TRANSACTION)
         deleted = sum(row["nodes_deleted"] for row in elements) or forget_former(transaction)
+        if not deleted:
+            [row] = transaction.run("namespaces/drop-namespace-entries", limit=NODES_PER_TRANSACTION)
+            deleted = row["deleted"]
         if not deleted:  # the transaction holds the namespace's lock: nothing is left
             transaction.run("namespaces/drop-namespace-records")
         return deleted

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -18,6 +19,7 @@ from hypothesis import strategies as st
 from memorygraph import ConflictError, MemoryGraph, MemoryGraphError, NotFoundError, ScriptError
 from memorygraph.graph import bundle_imports, bundles
 from memorygraph.graph.connection import Connection
+from memorygraph.library import CYPHER
 from memorygraph.memory.values import Entity, ObservationDeletion, Observations, Relation
 from memorygraph.query import Query
 from memorygraph.scripted.scripted_model import ScriptedModel
@@ -90,6 +92,17 @@ def imported(graph: MemoryGraph, bundle: str, tmp_path: Path) -> MemoryGraph:
     (tmp_path / "bundle.jsonl").write_text(bundle, "utf-8", newline="")
     other.import_bundle(tmp_path / "bundle.jsonl")
     return other
+
+
+def test_every_label_that_the_schema_knows_is_a_kind_of_a_bundle() -> None:
+    labels = {
+        label
+        for _, commands in CYPHER.migrations()
+        for command in commands
+        for label in re.findall(r"FOR \(\w+:(\w+)\)", command.text)
+    }
+    on_nodes = {"Context", "Entity", "Rule"}  # further labels of a Node
+    assert labels - on_nodes == bundles.KINDS.keys()
 
 
 def test_every_type_of_a_property_comes_back(graph: MemoryGraph, tmp_path: Path) -> None:
@@ -348,6 +361,42 @@ def test_an_interrupted_import_goes_on_and_nothing_else_may_come_between(
     assert interruptions > 1
     assert report.resumed_after > 2
     assert elements(twin) == elements(graph)
+
+
+def test_an_interrupted_import_can_be_dropped_at_any_place(
+    graph: MemoryGraph, twin: MemoryGraph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph.load(WORLD)
+    _think(graph, 1)
+    _think(graph, 2)
+    graph.load('del(id="memory-1");')
+    graph.messages("c").append({"role": "user", "content": "hi"})
+    path = _written(tmp_path / "bundle", exported(graph))
+    monkeypatch.setattr(bundle_imports, "LINES_PER_BATCH", 40)
+    times = 2
+    while True:
+        try:
+            twin.import_bundle(path, progress=InterruptAfter(times))
+            break
+        except KeyboardInterrupt:
+            times += 1
+            twin.drop_namespace(twin.namespace)
+            assert elements(twin) == Counter()
+    assert times > 3
+    assert elements(twin) == elements(graph)
+
+
+def test_a_bundle_of_an_earlier_schema_is_brought_up_to_date(
+    graph: MemoryGraph, twin: MemoryGraph, tmp_path: Path
+) -> None:
+    graph.load(WORLD)
+    graph.entities.create([Entity(name="Ada", entity_type="person", observations=["likes tea"])])
+    graph.query("MATCH (n:Node {namespace: $namespace, id: 'Ada'}) DETACH DELETE n", write=True)  # as 0016 left it
+    earlier = io.StringIO()
+    bundles.write_bundle(graph.scope, ["0001_nodes_and_edges", "0016_lemmas"], earlier.write)
+    twin.import_bundle(_written(tmp_path / "bundle", earlier.getvalue()))
+    assert [revision.language for revision in twin.revisions(1)] == ["leftovers"]
+    assert {row["id"] for row in twin.query("MATCH (n:Node {namespace: $namespace}) RETURN n.id AS id")} == {"a", "b"}
 
 
 class InterruptAfter:
