@@ -8,9 +8,11 @@ from typing import Any, Self, TextIO
 from memorygraph.budget import Budget
 from memorygraph.client import MemoryGraph
 from memorygraph.errors import Problem
+from memorygraph.graph.bundles import BundleReport
 from memorygraph.graph.connection import READ_SECONDS, Connection
 from memorygraph.graph.elements import Edge, Hit, Neighbour, Node
 from memorygraph.graph.history import Change, Revision, Snapshot
+from memorygraph.graph.left_out import LeftOut
 from memorygraph.graph.loads import LoadReport, Provenance
 from memorygraph.graph.namespace import NamespaceInfo
 from memorygraph.languages import Script
@@ -197,9 +199,13 @@ class AsyncMemoryGraph:
     async def delete(self, identifier: str) -> LoadReport:
         """Delete a node with its edges and what is its alone, as its observations, or an edge."""
     async def export(self, format: str = "contextscript") -> str:
-        """The whole namespace as `contextscript`, which loads back to the same graph, `jsonl` or `graphml`."""
-    async def export_to(self, file: TextIO, format: str = "contextscript") -> None:
-        """Write the whole namespace into an empty file, holding no more than a page of it in memory."""
+        """The namespace as `contextscript`, `jsonl` or `graphml`: its nodes and edges; or as a `bundle`: all of it."""
+    async def export_to(self, file: TextIO, format: str = "contextscript") -> LeftOut:
+        """Write the namespace into an empty file, holding no more than a page of it in memory."""
+    async def export_bundle(self, path: str | Path) -> BundleReport:
+        """Write the whole namespace into a file, which `import_bundle` makes the same namespace of."""
+    async def import_bundle(self, path: str | Path, *, progress: Progress | None = None) -> BundleReport:
+        """Store a bundle in this namespace, which has to be empty, or to have an interrupted import of the same bundle."""
     async def history(self, identifier: str) -> list[Change]:
         """All that happened to a node or an edge, the oldest first: what it was before and after, by whose load, when."""
     async def revisions(self, limit: int = 20) -> list[Revision]:

@@ -16,12 +16,15 @@ from typing import TYPE_CHECKING, Any, Self, TextIO, TypeVar
 
 from memorygraph.budget import Budget
 from memorygraph.errors import MemoryGraphError, NotFoundError, Problem, RestartNeededError, Source
-from memorygraph.graph import elements, exports
+from memorygraph.graph import bundles, elements, exports
 from memorygraph.graph.batches import load_batches
+from memorygraph.graph.bundle_imports import import_bundle
+from memorygraph.graph.bundles import BundleReport
 from memorygraph.graph.connection import READ_SECONDS, Connection
 from memorygraph.graph.cypher_limits import check_nesting
 from memorygraph.graph.elements import Edge, Hit, Neighbour, Node
 from memorygraph.graph.history import Change, Revision, Snapshot, history_of, list_revisions, purge, snapshot
+from memorygraph.graph.left_out import LeftOut
 from memorygraph.graph.loads import Loader, LoadReport, Provenance
 from memorygraph.graph.namespace import (
     Namespace,
@@ -46,7 +49,7 @@ from memorygraph.messages.neo4j_storage import (
 from memorygraph.messages.record import Client, record
 from memorygraph.messages.recorder import Recorder
 from memorygraph.query import Query
-from memorygraph.scripts import open_script, read_script
+from memorygraph.scripts import open_script, read_script, replaced_file
 from memorygraph.server.embedded import EmbeddedServer
 
 if TYPE_CHECKING:
@@ -582,29 +585,65 @@ class MemoryGraph:
         return self._loader.load(ContextScriptProgram(Source(""), (Deletion(id=identifier),)))
 
     def export(self, format: str = "contextscript") -> str:  # noqa: A002 - the name users type
-        """The whole namespace as `contextscript`, which loads back to the same graph, `jsonl` or `graphml`.
+        """The namespace as `contextscript`, `jsonl` or `graphml`: its nodes and edges; or as a `bundle`: all of it.
 
-        `server-memory` is the file of the reference MCP memory server. `export_to` writes a graph of any size.
+        `server-memory` is the file of the reference MCP memory server. `export_to` writes a graph of any size, and says
+        what the format could not say.
         """
         text = io.StringIO()
         self.export_to(text, format)
         return text.getvalue()
 
-    def export_to(self, file: TextIO, format: str = "contextscript") -> None:  # noqa: A002 - the name users type
-        """Write the whole namespace into an empty file, holding no more than a page of it in memory.
+    def export_to(self, file: TextIO, format: str = "contextscript") -> LeftOut:  # noqa: A002 - the name users type
+        """Write the namespace into an empty file, holding no more than a page of it in memory.
 
-        Where a load is committed meanwhile, the file is emptied and written anew, so that it is of one moment.
+        Returns what is not in the file: what the format cannot say, and what else the namespace holds.
 
         Raises:
             NotFoundError: there is no such format.
-            MemoryGraphError: an element cannot be written in this format, or writers never paused.
+            MemoryGraphError: the namespace changed during the export, repeatedly.
         """
+        if format == "bundle":
+            return bundles.export_bundle(self.scope, file).left_out
         if format == "server-memory":
             from memorygraph.memory.transfer import export_server_memory
 
             file.writelines(export_server_memory(self.scope))
-        else:
-            exports.export(self.scope, file, format)
+            return LeftOut()
+        return exports.export(self.scope, file, format)
+
+    def export_bundle(self, path: str | Path) -> BundleReport:
+        """Write the whole namespace into a file, which `import_bundle` makes the same namespace of.
+
+        A file that is there is replaced when the export is complete.
+
+        Example::
+
+            mg.export_bundle("people.jsonl")
+            MemoryGraph.connect(namespace="copy").import_bundle("people.jsonl")
+
+        Raises:
+            MemoryGraphError: the namespace changed during the export, repeatedly, or the file cannot be written.
+        """
+        try:
+            with replaced_file(path) as file:
+                return bundles.export_bundle(self.scope, file)
+        except OSError as error:
+            raise MemoryGraphError(f"cannot write {path}: {error.strerror}") from None
+
+    def import_bundle(self, path: str | Path, *, progress: Progress | None = None) -> BundleReport:
+        """Store a bundle in this namespace, which has to be empty, or to have an interrupted import of the same bundle.
+
+        The file is checked as a whole before anything is stored. `progress` is told the number of its lines, batch by
+        batch.
+
+        Raises:
+            NotFoundError: there is no such file.
+            ScriptError: the file is no bundle, or was changed or cut; nothing was stored.
+            ConflictError: the namespace is not empty, or was written to during the import.
+        """
+        with open_script(path) as file:
+            return import_bundle(self.scope, file, str(path), progress)
 
     def history(self, identifier: str) -> list[Change]:
         """All that happened to a node or an edge, the oldest first: what it was before and after, by whose load, when.

@@ -23,6 +23,24 @@ CALL (nodes) {
 FOREACH (node IN nodes | DETACH DELETE node)
 RETURN nodes_deleted, edges_deleted;
 
+// name: drop-namespace-entries
+// Delete some of the statements of PETE that no context has: an import that was interrupted leaves them. Parameters:
+// namespace, limit.
+CALL () {
+  MATCH (entry:Entry {namespace: $namespace})
+  USING INDEX entry:Entry(namespace, id)
+  WHERE entry.id IS NOT NULL
+  RETURN entry
+  UNION ALL
+  MATCH (entry:FormerEntry {namespace: $namespace})
+  USING INDEX entry:FormerEntry(namespace, id)
+  WHERE entry.id IS NOT NULL
+  RETURN entry
+}
+WITH entry LIMIT $limit
+DETACH DELETE entry
+RETURN count(entry) AS deleted;
+
 // name: drop-namespace-records
 // Delete the namespace itself, its loads and its checkpoints. Parameters: namespace.
 MATCH (namespace:Namespace {name: $namespace})

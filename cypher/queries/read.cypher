@@ -79,3 +79,103 @@ ORDER BY name;
 // The number of a namespace's last load. Parameters: namespace.
 MATCH (namespace:Namespace {name: $namespace})
 RETURN namespace.revision AS revision;
+
+// name: beyond-nodes-and-edges
+// What a namespace holds beside the ids, texts, verbs and weights of its nodes and edges: how much, and the first of it.
+// Parameters: namespace, limit (of the examples).
+RETURN 'types of entities' AS what,
+       COUNT {
+         MATCH (node:Node {namespace: $namespace})
+         USING INDEX SEEK node:Node(namespace, id)
+         WHERE node.id IS NOT NULL AND node.kind IS NOT NULL
+       } AS count,
+       COLLECT {
+         MATCH (node:Node {namespace: $namespace})
+         USING INDEX SEEK node:Node(namespace, id)
+         WHERE node.id IS NOT NULL AND node.kind IS NOT NULL
+         RETURN node.id ORDER BY node.namespace, node.id LIMIT $limit
+       } AS examples
+UNION ALL
+RETURN 'observations as such: they come back as nodes, joined by `observed`' AS what,
+       COUNT {
+         MATCH (node:Node {namespace: $namespace})
+         USING INDEX SEEK node:Node(namespace, id)
+         WHERE node.id IS NOT NULL AND node:Observation
+       } AS count,
+       COLLECT {
+         MATCH (node:Node {namespace: $namespace})
+         USING INDEX SEEK node:Node(namespace, id)
+         WHERE node.id IS NOT NULL AND node:Observation
+         RETURN node.id ORDER BY node.namespace, node.id LIMIT $limit
+       } AS examples
+UNION ALL
+RETURN 'logs of PETE: their contexts come back as bare nodes' AS what,
+       COUNT {
+         MATCH (node:Node {namespace: $namespace})
+         USING INDEX SEEK node:Node(namespace, id)
+         WHERE node.id IS NOT NULL AND node:Context
+       } AS count,
+       COLLECT {
+         MATCH (node:Node {namespace: $namespace})
+         USING INDEX SEEK node:Node(namespace, id)
+         WHERE node.id IS NOT NULL AND node:Context
+         RETURN node.id ORDER BY node.namespace, node.id LIMIT $limit
+       } AS examples
+UNION ALL
+RETURN 'statements, rules and values of PETE: they come back as bare nodes' AS what,
+       COUNT {
+         MATCH (node:Node {namespace: $namespace})
+         USING INDEX SEEK node:Node(namespace, id)
+         WHERE node.id IS NOT NULL AND (node:Statement OR node:Rule OR node:Value)
+       } AS count,
+       COLLECT {
+         MATCH (node:Node {namespace: $namespace})
+         USING INDEX SEEK node:Node(namespace, id)
+         WHERE node.id IS NOT NULL AND (node:Statement OR node:Rule OR node:Value)
+         RETURN node.id ORDER BY node.namespace, node.id LIMIT $limit
+       } AS examples
+UNION ALL
+RETURN 'concepts of PETE: they come back without their addresses' AS what,
+       COUNT {
+         MATCH (node:Node {namespace: $namespace})
+         USING INDEX SEEK node:Node(namespace, id)
+         WHERE node.id IS NOT NULL AND node.concept IS NOT NULL
+       } AS count,
+       COLLECT {
+         MATCH (node:Node {namespace: $namespace})
+         USING INDEX SEEK node:Node(namespace, id)
+         WHERE node.id IS NOT NULL AND node.concept IS NOT NULL
+         RETURN node.id ORDER BY node.namespace, node.id LIMIT $limit
+       } AS examples
+UNION ALL
+RETURN 'facts of PETE: they come back as bare edges' AS what,
+       COUNT { MATCH ()-[edge:EDGE {namespace: $namespace}]->() WHERE edge.lemma IS NOT NULL } AS count,
+       COLLECT {
+         MATCH ()-[edge:EDGE {namespace: $namespace}]->()
+         WHERE edge.lemma IS NOT NULL
+         RETURN edge.id ORDER BY edge.namespace, edge.lemma LIMIT $limit
+       } AS examples
+UNION ALL
+RETURN 'conversations' AS what,
+       COUNT { MATCH (part:Conversation {namespace: $namespace}) WHERE part.name IS NOT NULL } AS count,
+       COLLECT {
+         MATCH (part:Conversation {namespace: $namespace})
+         WHERE part.name IS NOT NULL
+         RETURN part.name ORDER BY part.namespace, part.name LIMIT $limit
+       } AS examples
+UNION ALL
+RETURN 'messages' AS what,
+       COUNT { MATCH (part:Message {namespace: $namespace}) WHERE part.id IS NOT NULL } AS count,
+       [] AS examples
+UNION ALL
+RETURN 'runs' AS what,
+       COUNT { MATCH (part:Run {namespace: $namespace}) WHERE part.id IS NOT NULL } AS count,
+       [] AS examples
+UNION ALL
+RETURN 'programs' AS what,
+       COUNT { MATCH (part:Program {namespace: $namespace}) WHERE part.id IS NOT NULL } AS count,
+       [] AS examples
+UNION ALL
+RETURN 'node graphs' AS what,
+       COUNT { MATCH (part:Graph {namespace: $namespace}) WHERE part.id IS NOT NULL } AS count,
+       [] AS examples;

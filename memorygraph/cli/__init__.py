@@ -41,7 +41,7 @@ _COMMANDS = {
     "revisions": ("graph", "list the loads of the namespace"),
     "undo": ("graph", "take back what a load did"),
     "purge": ("graph", "forget what was deleted or changed"),
-    "import": ("serve", "bring along the memory of the reference MCP server"),
+    "import": ("serve", "bring along a bundle, or the memory of the reference MCP server"),
     "adopt": ("serve", "bring along what mcp-neo4j-memory keeps here"),
     "serve": ("serve", "serve the memory to MCP clients"),
     "messages": ("messages", "read conversations and their versions"),

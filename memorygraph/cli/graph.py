@@ -144,14 +144,27 @@ def search_command(graph: MemoryGraph, *, text: str, limit: int) -> None:
     "--format",
     "form",
     default="contextscript",
-    type=click.Choice(["contextscript", "jsonl", "graphml", "server-memory"]),
+    type=click.Choice(["contextscript", "bundle", "jsonl", "graphml", "server-memory"]),
 )
+@click.option("--strict", is_flag=True, help="Exit with 1 where the export is not the whole namespace.")
 @at_option
-@click.pass_obj
-def export_command(settings: Settings, *, form: str, moment: int | datetime | None) -> None:
-    """Print the whole namespace, as it is or as it was; as ContextScript it loads back to the same graph."""
-    with explaining_stop(lambda _: NOTHING_PRINTED), settings.connect() as graph, output.whole_output() as file:
-        (graph if moment is None else as_of(graph, moment)).export_to(file, form)
+@click.pass_context
+def export_command(ctx: click.Context, *, form: str, strict: bool, moment: int | datetime | None) -> None:
+    """Print the namespace, as it is or as it was; a bundle is all of it, and is imported to the same namespace.
+
+    ContextScript has the nodes and edges. What an export could not say is listed on stderr.
+    """
+    if form == "bundle" and moment is not None:
+        raise click.UsageError("a bundle has the whole history: --at goes with the other formats")
+    stopped = explaining_stop(lambda _: NOTHING_PRINTED)
+    with stopped, ctx.obj.connect() as graph, output.whole_output() as file:
+        left_out = (graph if moment is None else as_of(graph, moment)).export_to(file, form)
+    if left_out:
+        more = "" if form == "bundle" else "; --format bundle has all of a namespace"
+        output.say(f"not in this export{more}:")
+        for line in left_out.lines():
+            output.say(f"  {line}")
+        ctx.exit(1 if strict else 0)
 
 
 @click.command("delete")

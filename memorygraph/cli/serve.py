@@ -74,11 +74,22 @@ def serve_command(
 
 @click.command("import")
 @click.argument("file")
-@click.option("--format", "form", type=click.Choice(["server-memory"]), default="server-memory")
+@click.option("--format", "form", type=click.Choice(["server-memory", "bundle"]), default="server-memory")
 @report_from_graph
-def import_command(graph: MemoryGraph, *, file: str, form: str) -> None:  # noqa: ARG001 - there is one format
-    """Bring along the memory of the reference MCP memory server: its JSONL file, in one transaction."""
-    print_import(graph.import_memory(file))
+def import_command(graph: MemoryGraph, *, file: str, form: str) -> None:
+    """Bring along a bundle of `export`, or the memory of the reference MCP memory server: its JSONL file.
+
+    A bundle goes into an empty namespace, of any name; an interrupted import goes on when it is run again. A memory
+    joins what is there, in one transaction.
+    """
+    if form == "server-memory":
+        print_import(graph.import_memory(file))
+        return
+    with output.progress_bar("importing") as bar:
+        report = graph.import_bundle(file, progress=bar.advance)
+    resumed = f"; {report.resumed_after} lines were stored before" if report.resumed_after else ""
+    message = f"imported {report.nodes} nodes, {report.relationships} relationships into {report.namespace}{resumed}"
+    output.print_done({**report.as_dict(), "errors": []}, message)
 
 
 @click.command("adopt")

@@ -187,11 +187,11 @@ class Transaction:
         """Run a query to its end and return its rows."""
         return list(self.rows(query))
 
-    def rows(self, query: Query) -> Iterator[dict[str, Any]]:
-        """Run a query and yield its rows as they arrive."""
+    def rows(self, query: Query, *, typed: bool = False) -> Iterator[dict[str, Any]]:
+        """Run a query and yield its rows as they arrive; `typed` leaves the values as the driver has them."""
         with _values_checked():
             result = self._transaction.run(query.text, dict(query.parameters))
-        yield from _rows(result)
+        yield from map(dict, result) if typed else _rows(result)
 
 
 def _rows(result: neo4j.Result) -> Iterator[dict[str, Any]]:
@@ -307,13 +307,16 @@ class Connection:
         """Run a unit of work that only reads in one transaction, again after a transient failure."""
         return self._retry(lambda: self._run_once(work, neo4j.READ_ACCESS, seconds))
 
-    def stream(self, query: Query, *, seconds: float = READ_SECONDS) -> Generator[dict[str, Any], None, None]:
+    def stream(
+        self, query: Query, *, seconds: float = READ_SECONDS, typed: bool = False
+    ) -> Generator[dict[str, Any], None, None]:
         """Yield the rows of a query that only reads as they arrive, holding no more than a page of them in memory.
 
-        It is not retried when the connection breaks: some of its rows were already yielded.
+        `typed` leaves the values as the driver has them: points and durations stay what they are. It is not retried
+        when the connection breaks: some of its rows were already yielded.
         """
         with _translated(), self._transaction(neo4j.READ_ACCESS, seconds) as transaction:
-            yield from Transaction(transaction).rows(query)
+            yield from Transaction(transaction).rows(query, typed=typed)
 
     def write(
         self, work: Callable[[Transaction], Result], *, seconds: float = WRITE_SECONDS, repeatable: bool = True

@@ -1,17 +1,18 @@
-"""A namespace as text: ContextScript, which loads back to the same graph, JSON lines, or GraphML."""
+"""A namespace's nodes and edges as text: ContextScript, JSON lines, or GraphML; what they can't say is counted."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
-from typing import TextIO, TypeVar
+from typing import Any, TextIO, TypeVar
 from xml.etree import ElementTree
 
 from pydantic import ValidationError
 
 from memorygraph.errors import MemoryGraphError, NotFoundError
 from memorygraph.graph.elements import Edge, Node
+from memorygraph.graph.left_out import MAX_EXAMPLES, LeftOut
 from memorygraph.graph.namespace import Namespace
 from memorygraph.languages.contextscript import EdgeDeclaration, NodeDeclaration, print_statement
 
@@ -27,21 +28,30 @@ _GRAPHML_KEYS = (
 )
 
 
-def export(namespace: Namespace, file: TextIO, form: str = "contextscript") -> None:
-    """Write a namespace into an empty file, as of one moment, in the order of the ids."""
+def export(namespace: Namespace, file: TextIO, form: str = "contextscript") -> LeftOut:
+    """Write a namespace's nodes and edges into an empty file, as of one moment, in the order of the ids.
+
+    Returns what the format could not say, and what else the namespace holds.
+    """
+    left_out = LeftOut()
 
     def write() -> None:
         with (
             closing(namespace.stream("read/all-nodes", seconds=ALL_SECONDS)) as nodes,
             closing(namespace.stream("read/all-edges", seconds=ALL_SECONDS)) as edges,
         ):
-            file.writelines(format_elements(form, (Node(**row) for row in nodes), (Edge(**row) for row in edges)))
+            elements = (Node(**row) for row in nodes), (Edge(**row) for row in edges)
+            file.writelines(format_elements(form, *elements, left_out))
+        for row in namespace.read("read/beyond-nodes-and-edges", limit=MAX_EXAMPLES, seconds=ALL_SECONDS):
+            left_out.add_counted(row["what"], row["count"], row["examples"])
 
     def empty() -> None:
         file.seek(0)
         file.truncate()
+        left_out.clear()
 
     read_at_rest(namespace, write, empty)
+    return left_out
 
 
 def read_at_rest(namespace: Namespace, read: Callable[[], Result], reset: Callable[[], None] = lambda: None) -> Result:
@@ -55,39 +65,49 @@ def read_at_rest(namespace: Namespace, read: Callable[[], Result], reset: Callab
     raise MemoryGraphError(f"namespace `{namespace}` changed during each of {MAX_TRIES} exports; try again later")
 
 
-def format_elements(form: str, nodes: Iterator[Node], edges: Iterator[Edge]) -> Iterator[str]:
-    """Format nodes and edges, piece by piece."""
+def format_elements(form: str, nodes: Iterator[Node], edges: Iterator[Edge], left_out: LeftOut) -> Iterator[str]:
+    """Format nodes and edges, piece by piece; `left_out` is told what the format cannot say."""
     if form not in FORMATS:
         raise NotFoundError(f"no export format {form!r}; there are {', '.join(FORMATS)}")
-    return FORMATS[form](nodes, edges)
+    return FORMATS[form](nodes, edges, left_out)
 
 
-def _contextscript(nodes: Iterator[Node], edges: Iterator[Edge]) -> Iterator[str]:
+def _contextscript(nodes: Iterator[Node], edges: Iterator[Edge], left_out: LeftOut) -> Iterator[str]:
+    missing: set[str] = set()
     for node in nodes:
-        yield _declare(NodeDeclaration, node, node_id=node.id, name=node.name or "", data=node.data or "")
+        arguments: dict[str, Any] = {"node_id": node.id, "name": node.name or "", "data": node.data or ""}
+        line, wrong = _declare(NodeDeclaration, arguments)
+        if wrong is not None:
+            missing.add(node.id)
+            left_out.add(f"nodes whose {wrong} is none of ContextScript", node.id)
+        yield line
     for edge in edges:
-        ends = {"from_node": edge.from_node, "to_node": edge.to_node}
-        yield _declare(EdgeDeclaration, edge, edge_id=edge.id, **ends, verb=edge.verb, weight=edge.weight)
+        arguments = {"edge_id": edge.id, "from_node": edge.from_node, "to_node": edge.to_node}
+        line, wrong = _declare(EdgeDeclaration, {**arguments, "verb": edge.verb, "weight": edge.weight})
+        if wrong is not None:
+            value = f" ({getattr(edge, wrong)})" if wrong in ("verb", "weight") else ""
+            left_out.add(f"edges whose {wrong} is none of ContextScript", f"{edge.id}{value}")
+        elif missing & {edge.from_node, edge.to_node}:
+            left_out.add("edges at nodes that are left out", edge.id)
+        else:
+            yield line
 
 
-def _declare(statement: type[NodeDeclaration | EdgeDeclaration], element: Node | Edge, **arguments: str | float) -> str:
+def _declare(statement: type[NodeDeclaration | EdgeDeclaration], arguments: dict[str, Any]) -> tuple[str, str | None]:
+    """Return the line that declares an element; or the argument of a value that ContextScript does not have."""
     try:
-        return print_statement(statement.model_validate(arguments)) + "\n"
+        return print_statement(statement.model_validate(arguments)) + "\n", None
     except ValidationError as error:
-        argument = str(error.errors()[0]["loc"][0])
-        raise MemoryGraphError(
-            f"`{element.id}` has the {argument} {arguments[argument]!r}, which cannot be said in ContextScript; "
-            "export it with --format jsonl"
-        ) from None
+        return "", {"node_id": "id", "edge_id": "id"}.get(name := str(error.errors()[0]["loc"][0]), name)
 
 
-def _jsonl(nodes: Iterator[Node], edges: Iterator[Edge]) -> Iterator[str]:
+def _jsonl(nodes: Iterator[Node], edges: Iterator[Edge], _left_out: LeftOut) -> Iterator[str]:
     for kind, elements in (("node", nodes), ("edge", edges)):
         for element in elements:
             yield json.dumps({"type": kind, **element.as_dict()}, ensure_ascii=False) + "\n"
 
 
-def _graphml(nodes: Iterator[Node], edges: Iterator[Edge]) -> Iterator[str]:
+def _graphml(nodes: Iterator[Node], edges: Iterator[Edge], _left_out: LeftOut) -> Iterator[str]:
     yield '<?xml version="1.0" encoding="utf-8"?>\n<graphml xmlns="http://graphml.graphdrawing.org/xmlns">\n'
     for kind, name, type_ in _GRAPHML_KEYS:
         yield _xml("key", {"id": name, "for": kind, "attr.name": name, "attr.type": type_})

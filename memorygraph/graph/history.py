@@ -16,6 +16,7 @@ from typing import Any, Literal, TextIO, TypeVar
 from memorygraph.errors import MemoryGraphError, NotFoundError
 from memorygraph.graph.elements import Edge, Node
 from memorygraph.graph.exports import format_elements
+from memorygraph.graph.left_out import LeftOut
 from memorygraph.graph.namespace import Namespace, forget_former
 from memorygraph.graph.writes import COUNTS
 
@@ -194,16 +195,21 @@ class Snapshot:
         return self._elements(Edge, "history/edges-since", "history/former-edges")
 
     def export(self, format: str = "contextscript") -> str:  # noqa: A002 - the name users type
-        """The whole namespace as it was, in any format of an export; as ContextScript it loads to the same graph.
+        """The nodes and edges as they were, in any format of an export but a bundle, which has all of the history.
 
         Raises:
             NotFoundError: there is no such format, or the history that far back was purged.
         """
-        return "".join(format_elements(format, self.nodes(), self.edges()))
+        return "".join(format_elements(format, self.nodes(), self.edges(), LeftOut()))
 
-    def export_to(self, file: TextIO, format: str = "contextscript") -> None:  # noqa: A002 - the name users type
-        """Write the whole namespace as it was into a file, holding no more than a page of it in memory."""
-        file.writelines(format_elements(format, self.nodes(), self.edges()))
+    def export_to(self, file: TextIO, format: str = "contextscript") -> LeftOut:  # noqa: A002 - the name users type
+        """Write the nodes and edges as they were into a file, holding no more than a page of them in memory.
+
+        Returns which of them the format could not say.
+        """
+        left_out = LeftOut()
+        file.writelines(format_elements(format, self.nodes(), self.edges(), left_out))
+        return left_out
 
     def _element_of(self, kind: type[Element], identifier: str, other: str) -> Element:
         found = self.element(identifier)

@@ -67,10 +67,10 @@ class Namespace:
         return self.connection.read_with(lambda opened: work(NamespaceTransaction(opened, self)), seconds=seconds)
 
     def stream(
-        self, query: str | Query, /, *, seconds: float = READ_SECONDS, **parameters: Any
+        self, query: str | Query, /, *, seconds: float = READ_SECONDS, typed: bool = False, **parameters: Any
     ) -> Generator[dict[str, Any], None, None]:
         """Yield the rows of a query that only reads as they arrive. See `Connection.stream`."""
-        return self.connection.stream(self.query(query, **parameters), seconds=seconds)
+        return self.connection.stream(self.query(query, **parameters), seconds=seconds, typed=typed)
 
     def write(
         self, work: Callable[[NamespaceTransaction], Result], *, seconds: float = WRITE_SECONDS, repeatable: bool = True
@@ -149,6 +149,9 @@ def drop_namespace(namespace: Namespace) -> None:
     def work(transaction: NamespaceTransaction) -> int:
         elements = transaction.run("namespaces/drop-namespace-elements", limit=NODES_PER_TRANSACTION)
         deleted = sum(row["nodes_deleted"] for row in elements) or forget_former(transaction)
+        if not deleted:
+            [row] = transaction.run("namespaces/drop-namespace-entries", limit=NODES_PER_TRANSACTION)
+            deleted = row["deleted"]
         if not deleted:  # the transaction holds the namespace's lock: nothing is left
             transaction.run("namespaces/drop-namespace-records")
         return deleted

@@ -21,6 +21,12 @@ def namespace_token(namespace: str) -> str:
     return str(int.from_bytes(blake2b(namespace.encode(), digest_size=8).digest()))
 
 
+def conversation_token(namespace: str, conversation: str) -> str:
+    """The word that stands for a conversation in the full-text index, as `namespace_token` does for a namespace."""
+    named = f"{len(namespace)} {namespace} {conversation}".encode("utf-8", "surrogatepass")
+    return str(int.from_bytes(blake2b(named, digest_size=8, person=b"conversation").digest()))
+
+
 def lucene_query(text: str, namespace: str) -> str | None:
     """Make a query for nodes of one namespace that match any word of a text; None without a word.
 

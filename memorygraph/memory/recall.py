@@ -22,9 +22,10 @@ from memorygraph.context.origins import StoredText
 from memorygraph.context.prompt import ContextItem, ContextSource, build_items
 from memorygraph.context.tokens import count_tokens
 from memorygraph.graph.namespace import Namespace
+from memorygraph.graph.search import conversation_token
 from memorygraph.memory.vectors import Embedder, configured_embedder, embed_missing
 from memorygraph.memory.words import asks_assistant, times_meant, words_of, words_query
-from memorygraph.messages.indexing import conversation_token, index_messages
+from memorygraph.messages.indexing import index_messages
 from memorygraph.messages.message import Message
 from memorygraph.query import Query
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime
-from hashlib import blake2b
 
 from memorygraph.graph.namespace import Namespace
+from memorygraph.graph.search import conversation_token
 from memorygraph.messages.message import Message
 
 MAX_ROWS_PER_QUERY = 1000
@@ -30,12 +30,6 @@ def indexed_text(message: Message, at: date) -> str:
     """The text by which a message is found: speaker, day and content."""
     # On LoCoMo, the speaker and the day gain eight points of evidence over the content alone.
     return f"{message.name or message.role} ({day_text(at)}): {message.text}"
-
-
-def conversation_token(namespace: str, conversation: str) -> str:
-    """The word that stands for a conversation in the full-text index, as `namespace_token` does for a namespace."""
-    named = f"{len(namespace)} {namespace} {conversation}".encode("utf-8", "surrogatepass")
-    return str(int.from_bytes(blake2b(named, digest_size=8, person=b"conversation").digest()))
 
 
 def index_messages(namespace: Namespace) -> int:

@@ -16,9 +16,10 @@ from typing import Any
 from memorygraph.errors import ConflictError, MemoryGraphError, NotFoundError
 from memorygraph.graph.connection import Abandon
 from memorygraph.graph.namespace import Namespace, NamespaceTransaction
+from memorygraph.graph.search import conversation_token
 from memorygraph.json_text import parse_stored_json
 from memorygraph.messages.history import Attachment, MessageEntry, Version, VersionChange, seal
-from memorygraph.messages.indexing import conversation_token, indexed_text
+from memorygraph.messages.indexing import indexed_text
 from memorygraph.messages.message import ROOT, Message, chain
 from memorygraph.messages.storage import StoredMessage, conflict_error
 

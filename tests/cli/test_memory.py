@@ -9,6 +9,7 @@ import pytest
 
 from memorygraph import MemoryGraph
 from tests.cli.test_commands import document, memorygraph
+from tests.shared_neo4j import new_namespace
 
 pytestmark = pytest.mark.usefixtures("environment")
 
@@ -58,6 +59,43 @@ def test_a_bad_line_of_such_a_file_is_named_and_nothing_is_stored(tmp_path: Path
     errors = document("import", str(file), code=1)["errors"]
     assert [(error["file"], error["line"]) for error in errors] == [(str(file), 2)]
     assert memorygraph("export", "--format", "server-memory").stdout == ""
+
+
+def test_a_bundle_goes_out_and_comes_in_under_another_name(tmp_path: Path) -> None:
+    file, other = tmp_path / "memory.jsonl", new_namespace()
+    file.write_text("\n".join(json.dumps(line) for line in LINES), "utf-8")
+    document("import", str(file))
+    bundle = memorygraph("export", "--format", "bundle", "--strict")
+    assert (bundle.returncode, bundle.stderr) == (0, "")
+    file.write_text(bundle.stdout, "utf-8")
+    report = document("-n", other, "import", "--format", "bundle", str(file))
+    assert (report["namespace"], report["errors"], report["left_out"]) == (other, [], {})
+    again = memorygraph("-n", other, "export", "--format", "bundle").stdout
+    assert again.splitlines()[1:] == bundle.stdout.splitlines()[1:]
+    refused = memorygraph("import", "--format", "bundle", str(file))
+    assert (refused.returncode, "is not empty" in refused.stderr) == (1, True)
+    file.write_text(bundle.stdout[:-20], "utf-8")
+    [error] = document("-n", new_namespace(), "import", "--format", "bundle", str(file), code=1)["errors"]
+    assert (error["code"], error["line"]) == ("cut-bundle", len(bundle.stdout.splitlines()))
+    assert memorygraph("export", "--format", "bundle", "--at", "1").returncode == 2
+
+
+def test_what_contextscript_cannot_say_is_listed_and_strict_fails(tmp_path: Path) -> None:
+    file = tmp_path / "memory.jsonl"
+    file.write_text("\n".join(json.dumps(line) for line in LINES), "utf-8")
+    document("import", str(file))
+    exported = memorygraph("export")
+    assert exported.returncode == 0
+    assert "not in this export; --format bundle has all of a namespace:" in exported.stderr
+    assert "types of entities: " in exported.stderr
+    strict = memorygraph("export", "--strict")
+    assert (strict.returncode, strict.stdout, strict.stderr) == (1, exported.stdout, exported.stderr)
+    world = tmp_path / "world.ctx"
+    world.write_text(exported.stdout, "utf-8")
+    other = new_namespace()
+    document("-n", other, "load", str(world))
+    plain = memorygraph("-n", other, "export", "--strict")
+    assert (plain.returncode, plain.stdout, plain.stderr) == (0, exported.stdout, "")
 
 
 def test_what_is_not_there_cannot_be_adopted() -> None:

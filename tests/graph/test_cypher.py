@@ -38,6 +38,7 @@ _VALUES: dict[str, Any] = {
     "present": None,
     "most": 1,
     "expected": {},
+    "ends": {},
     "recalled": [],
     **dict.fromkeys(("least", "near", "far", "edge", "learnt", "asked"), 0.1),
     **{name: list[str]() for name in ("entities", "observations", "relations")},
@@ -47,6 +48,7 @@ _OF_NO_NAMESPACE = {
     "schema/applied-migrations",
     "entities/neo4j-memory-entities",
     "entities/neo4j-memory-relations",
+    "bundles/strangers",  # looks for what no index knows
 }
 
 

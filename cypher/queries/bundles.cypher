@@ -1,0 +1,299 @@
+// A namespace as a bundle, completely and back (graph/bundles.py). Whatever has a `namespace` and one of the labels below
+// belongs to it; nothing is shared between namespaces. Elements come in the order of their keys, which is that of an index.
+
+// name: in-order
+// All nodes of one kind, in the order of their keys. Parameters: namespace, kind.
+CYPHER 25
+WHEN $kind = 'Namespace' THEN {
+  MATCH (node:Namespace {name: $namespace})
+  RETURN node
+}
+WHEN $kind = 'Load' THEN {
+  MATCH (node:Load {namespace: $namespace})
+  USING INDEX node:Load(namespace, id)
+  WHERE node.id IS NOT NULL
+  RETURN node ORDER BY node.namespace, node.id
+}
+WHEN $kind = 'Checkpoint' THEN {
+  MATCH (node:Checkpoint {namespace: $namespace})
+  USING INDEX node:Checkpoint(namespace, program)
+  WHERE node.program IS NOT NULL
+  RETURN node ORDER BY node.namespace, node.program
+}
+WHEN $kind = 'Node' THEN {
+  MATCH (node:Node {namespace: $namespace})
+  USING INDEX node:Node(namespace, id)
+  WHERE node.id IS NOT NULL
+  RETURN node ORDER BY node.namespace, node.id
+}
+WHEN $kind = 'Entry' THEN {
+  MATCH (node:Entry {namespace: $namespace})
+  USING INDEX node:Entry(namespace, id)
+  WHERE node.id IS NOT NULL
+  RETURN node ORDER BY node.namespace, node.id
+}
+WHEN $kind = 'Former' THEN {
+  MATCH (node:Former {namespace: $namespace})
+  USING INDEX node:Former(namespace, id, until)
+  WHERE node.id IS NOT NULL AND node.until IS NOT NULL
+  RETURN node ORDER BY node.namespace, node.id, node.until
+}
+WHEN $kind = 'FormerEntry' THEN {
+  MATCH (node:FormerEntry {namespace: $namespace})
+  USING INDEX node:FormerEntry(namespace, id)
+  WHERE node.id IS NOT NULL
+  RETURN node ORDER BY node.namespace, node.id
+}
+WHEN $kind = 'Conversation' THEN {
+  MATCH (node:Conversation {namespace: $namespace})
+  USING INDEX node:Conversation(namespace, name)
+  WHERE node.name IS NOT NULL
+  RETURN node ORDER BY node.namespace, node.name
+}
+WHEN $kind = 'Version' THEN {
+  MATCH (node:Version {namespace: $namespace})
+  USING INDEX node:Version(namespace, id)
+  WHERE node.id IS NOT NULL
+  RETURN node ORDER BY node.namespace, node.id
+}
+WHEN $kind = 'Message' THEN {
+  MATCH (node:Message {namespace: $namespace})
+  USING INDEX node:Message(namespace, id)
+  WHERE node.id IS NOT NULL
+  RETURN node ORDER BY node.namespace, node.id
+}
+WHEN $kind = 'Metadata' THEN {
+  MATCH (node:Metadata {namespace: $namespace})
+  USING INDEX node:Metadata(namespace, id)
+  WHERE node.id IS NOT NULL
+  RETURN node ORDER BY node.namespace, node.id
+}
+WHEN $kind = 'Run' THEN {
+  MATCH (node:Run {namespace: $namespace})
+  USING INDEX node:Run(namespace, id)
+  WHERE node.id IS NOT NULL
+  RETURN node ORDER BY node.namespace, node.id
+}
+WHEN $kind = 'Generation' THEN {
+  MATCH (node:Generation {namespace: $namespace})
+  USING INDEX node:Generation(namespace, id)
+  WHERE node.id IS NOT NULL
+  RETURN node ORDER BY node.namespace, node.id
+}
+WHEN $kind = 'ContextItem' THEN {
+  MATCH (node:ContextItem {namespace: $namespace})
+  USING INDEX node:ContextItem(namespace, id)
+  WHERE node.id IS NOT NULL
+  RETURN node ORDER BY node.namespace, node.id
+}
+WHEN $kind = 'Graph' THEN {
+  MATCH (node:Graph {namespace: $namespace})
+  USING INDEX node:Graph(namespace, id)
+  WHERE node.id IS NOT NULL
+  RETURN node ORDER BY node.namespace, node.id
+}
+WHEN $kind = 'GraphNode' THEN {
+  MATCH (node:GraphNode {namespace: $namespace})
+  USING INDEX node:GraphNode(namespace, id)
+  WHERE node.id IS NOT NULL
+  RETURN node ORDER BY node.namespace, node.id
+}
+WHEN $kind = 'Step' THEN {
+  MATCH (node:Step {namespace: $namespace})
+  USING INDEX node:Step(namespace, id)
+  WHERE node.id IS NOT NULL
+  RETURN node ORDER BY node.namespace, node.id
+}
+WHEN $kind = 'Program' THEN {
+  MATCH (node:Program {namespace: $namespace})
+  USING INDEX node:Program(namespace, id)
+  WHERE node.id IS NOT NULL
+  RETURN node ORDER BY node.namespace, node.id
+}
+ELSE {
+  MATCH (node:Namespace)
+  WHERE false
+  RETURN node
+};
+
+// name: nodes
+// All nodes of one kind, with everything that they have. `times` are its points in time as texts: the driver makes no
+// difference between the offset Z and the zone UTC. Parameters: namespace, kind.
+CYPHER 25
+CALL () {
+  RETURN null AS node // include: bundles/in-order
+}
+RETURN labels(node) AS labels, properties(node) AS properties,
+       [key IN keys(node) WHERE valueType(node[key]) CONTAINS 'ZONED DATETIME' |
+        [key, CASE WHEN valueType(node[key]) STARTS WITH 'LIST' THEN [time IN node[key] | toString(time)]
+              ELSE toString(node[key]) END]] AS times;
+
+// name: relationships
+// All relationships that begin at nodes of one kind, but for the edges below. Parameters: namespace, kind.
+CYPHER 25
+CALL () {
+  RETURN null AS node // include: bundles/in-order
+}
+MATCH (node)-[relationship]->(end)
+WHERE NOT (relationship:EDGE AND relationship.namespace = $namespace AND relationship.id IS NOT NULL)
+RETURN elementId(node) AS element, type(relationship) AS type, properties(relationship) AS properties,
+       [key IN keys(relationship) WHERE valueType(relationship[key]) CONTAINS 'ZONED DATETIME' |
+        [key, CASE WHEN valueType(relationship[key]) STARTS WITH 'LIST' THEN [time IN relationship[key] | toString(time)]
+              ELSE toString(relationship[key]) END]] AS times,
+       labels(node) AS source_labels, node {.namespace, .id, .name, .until, .program} AS source,
+       labels(end) AS target_labels, end {.namespace, .id, .name, .until, .program} AS target;
+
+// name: edges
+// All edges, in the order of their ids. Parameters: namespace.
+MATCH (node)-[relationship:EDGE {namespace: $namespace}]->(end)
+USING INDEX relationship:EDGE(namespace, id)
+WHERE relationship.id IS NOT NULL
+RETURN properties(relationship) AS properties,
+       [key IN keys(relationship) WHERE valueType(relationship[key]) CONTAINS 'ZONED DATETIME' |
+        [key, CASE WHEN valueType(relationship[key]) STARTS WITH 'LIST' THEN [time IN relationship[key] | toString(time)]
+              ELSE toString(relationship[key]) END]] AS times,
+       labels(node) AS source_labels, node {.namespace, .id, .name, .until, .program} AS source,
+       labels(end) AS target_labels, end {.namespace, .id, .name, .until, .program} AS target
+ORDER BY relationship.namespace, relationship.id;
+
+// name: strangers
+// Nodes that name this namespace and that memorygraph cannot address: without a key, or of other labels. Every node of
+// the database is looked at. Parameters: namespace.
+MATCH (node)
+WHERE node.namespace = $namespace
+  AND NOT (node:Node|Load|Entry|FormerEntry|Version|Message|Metadata|Run|Generation|ContextItem|Graph|GraphNode|Step|Program
+           AND node.id IS NOT NULL)
+  AND NOT (node:Former AND node.id IS NOT NULL AND node.until IS NOT NULL)
+  AND NOT (node:Conversation AND node.name IS NOT NULL)
+  AND NOT (node:Checkpoint AND node.program IS NOT NULL)
+RETURN labels(node) AS labels, count(*) AS count
+ORDER BY labels;
+
+// name: any-node
+// Whether there is a node of one kind. Parameters: namespace, kind.
+CYPHER 25
+CALL () {
+  RETURN null AS node // include: bundles/in-order
+}
+WITH node LIMIT 1
+RETURN count(node) AS count;
+
+// name: begin-import
+// Take the write lock of the namespace until the commit, and find out how much of a bundle is stored there: null, if the
+// import has not begun. Parameters: namespace, program (the checkpoint's, made of the hash of the bundle).
+MERGE (namespace:Namespace {name: $namespace})
+SET namespace.revision = coalesce(namespace.revision, 0)
+WITH namespace
+OPTIONAL MATCH (checkpoint:Checkpoint {namespace: $namespace, program: $program})
+RETURN checkpoint.statements AS stored;
+
+// name: set-namespace
+// What the namespace itself has. Parameters: namespace, properties.
+MATCH (namespace:Namespace {name: $namespace})
+SET namespace = $properties;
+
+// name: create-nodes
+// Parameters: namespace, rows [{labels, properties}].
+UNWIND $rows AS row
+CREATE (node)
+SET node = row.properties, node.namespace = $namespace, node:$(row.labels);
+
+// name: find-ends
+// Which nodes have these keys. Parameters: namespace, ends (of each kind a list of keys).
+UNWIND $ends.Load AS key
+MATCH (node:Load {namespace: $namespace, id: key[0]})
+USING INDEX SEEK node:Load(namespace, id)
+RETURN 'Load' AS kind, key, elementId(node) AS element
+UNION ALL
+UNWIND $ends.Checkpoint AS key
+MATCH (node:Checkpoint {namespace: $namespace, program: key[0]})
+USING INDEX SEEK node:Checkpoint(namespace, program)
+RETURN 'Checkpoint' AS kind, key, elementId(node) AS element
+UNION ALL
+UNWIND $ends.Node AS key
+MATCH (node:Node {namespace: $namespace, id: key[0]})
+USING INDEX SEEK node:Node(namespace, id)
+RETURN 'Node' AS kind, key, elementId(node) AS element
+UNION ALL
+UNWIND $ends.Entry AS key
+MATCH (node:Entry {namespace: $namespace, id: key[0]})
+USING INDEX SEEK node:Entry(namespace, id)
+RETURN 'Entry' AS kind, key, elementId(node) AS element
+UNION ALL
+UNWIND $ends.Former AS key
+MATCH (node:Former {namespace: $namespace, id: key[0], until: key[1]})
+USING INDEX SEEK node:Former(namespace, id, until)
+RETURN 'Former' AS kind, key, elementId(node) AS element
+UNION ALL
+UNWIND $ends.FormerEntry AS key
+MATCH (node:FormerEntry {namespace: $namespace, id: key[0]})
+USING INDEX SEEK node:FormerEntry(namespace, id)
+RETURN 'FormerEntry' AS kind, key, elementId(node) AS element
+UNION ALL
+UNWIND $ends.Conversation AS key
+MATCH (node:Conversation {namespace: $namespace, name: key[0]})
+USING INDEX SEEK node:Conversation(namespace, name)
+RETURN 'Conversation' AS kind, key, elementId(node) AS element
+UNION ALL
+UNWIND $ends.Version AS key
+MATCH (node:Version {namespace: $namespace, id: key[0]})
+USING INDEX SEEK node:Version(namespace, id)
+RETURN 'Version' AS kind, key, elementId(node) AS element
+UNION ALL
+UNWIND $ends.Message AS key
+MATCH (node:Message {namespace: $namespace, id: key[0]})
+USING INDEX SEEK node:Message(namespace, id)
+RETURN 'Message' AS kind, key, elementId(node) AS element
+UNION ALL
+UNWIND $ends.Metadata AS key
+MATCH (node:Metadata {namespace: $namespace, id: key[0]})
+USING INDEX SEEK node:Metadata(namespace, id)
+RETURN 'Metadata' AS kind, key, elementId(node) AS element
+UNION ALL
+UNWIND $ends.Run AS key
+MATCH (node:Run {namespace: $namespace, id: key[0]})
+USING INDEX SEEK node:Run(namespace, id)
+RETURN 'Run' AS kind, key, elementId(node) AS element
+UNION ALL
+UNWIND $ends.Generation AS key
+MATCH (node:Generation {namespace: $namespace, id: key[0]})
+USING INDEX SEEK node:Generation(namespace, id)
+RETURN 'Generation' AS kind, key, elementId(node) AS element
+UNION ALL
+UNWIND $ends.ContextItem AS key
+MATCH (node:ContextItem {namespace: $namespace, id: key[0]})
+USING INDEX SEEK node:ContextItem(namespace, id)
+RETURN 'ContextItem' AS kind, key, elementId(node) AS element
+UNION ALL
+UNWIND $ends.Graph AS key
+MATCH (node:Graph {namespace: $namespace, id: key[0]})
+USING INDEX SEEK node:Graph(namespace, id)
+RETURN 'Graph' AS kind, key, elementId(node) AS element
+UNION ALL
+UNWIND $ends.GraphNode AS key
+MATCH (node:GraphNode {namespace: $namespace, id: key[0]})
+USING INDEX SEEK node:GraphNode(namespace, id)
+RETURN 'GraphNode' AS kind, key, elementId(node) AS element
+UNION ALL
+UNWIND $ends.Step AS key
+MATCH (node:Step {namespace: $namespace, id: key[0]})
+USING INDEX SEEK node:Step(namespace, id)
+RETURN 'Step' AS kind, key, elementId(node) AS element
+UNION ALL
+UNWIND $ends.Program AS key
+MATCH (node:Program {namespace: $namespace, id: key[0]})
+USING INDEX SEEK node:Program(namespace, id)
+RETURN 'Program' AS kind, key, elementId(node) AS element;
+
+// name: create-relationships
+// Parameters: namespace, rows [{source, target (elements, as find-ends returns them), type, properties}].
+UNWIND $rows AS row
+MATCH (source) WHERE elementId(source) = row.source AND source.namespace = $namespace
+MATCH (target) WHERE elementId(target) = row.target AND target.namespace = $namespace
+CREATE (source)-[relationship:$(row.type)]->(target)
+SET relationship = row.properties;
+
+// name: forget-namespace
+// A bundle of a namespace that was never written to leaves no trace. Parameters: namespace.
+MATCH (namespace:Namespace {name: $namespace})
+DELETE namespace;

@@ -1,0 +1,167 @@
+"""Importing a bundle: checked as a whole, then stored in batches, each with a checkpoint from which a rerun goes on."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any, TextIO
+
+from memorygraph.errors import ConflictError, MemoryGraphError
+from memorygraph.graph.bundles import (
+    IMPORT_PREFIX,
+    KINDS,
+    BundleNode,
+    BundleReader,
+    BundleRelationship,
+    BundleReport,
+    Key,
+    write_bundle,
+)
+from memorygraph.graph.exports import ALL_SECONDS
+from memorygraph.graph.namespace import Namespace, NamespaceTransaction
+from memorygraph.graph.schema import DATA_MIGRATIONS
+
+LINES_PER_BATCH = 2000
+CHARACTERS_PER_BATCH = 4_000_000  # of the values, before the batch is closed
+
+Batch = list[BundleNode | BundleRelationship]
+
+
+def import_bundle(
+    namespace: Namespace, file: TextIO, name: str, progress: Callable[[int], None] | None = None
+) -> BundleReport:
+    """Store a bundle in an empty namespace, or go on with an interrupted import of the same bundle.
+
+    The whole file is checked before anything is stored. `progress` is told the number of lines stored. At the end the
+    namespace is read, and compared with the bundle.
+
+    Raises:
+        ScriptError: the file is no bundle, or was changed or cut; nothing was stored.
+        ConflictError: the namespace is not empty, or was written to during the import.
+    """
+    started = time.monotonic()
+    reader = BundleReader(namespace, file, name)
+    has_namespace = False
+    for _, element in reader.read():
+        has_namespace = has_namespace or (isinstance(element, BundleNode) and element.key.kind == "Namespace")
+    report = reader.report
+    program = IMPORT_PREFIX + report.sha256
+    done = namespace.write(lambda transaction: begin_import(transaction, program))
+    report = replace(report, resumed_after=done)
+    if progress is not None:
+        progress(done)
+    for start, batch in read_batches(reader, done):
+        namespace.write(_Part(program, start, batch).write, seconds=ALL_SECONDS)
+        if progress is not None:
+            progress(len(batch))
+    if reader.report.sha256 != report.sha256:
+        raise ConflictError(f"{name} was changed during the import; import the unchanged file again to go on")
+    namespace.write(lambda transaction: end_import(transaction, program, keep=has_namespace))
+    migrations = [migrate for name, migrate in DATA_MIGRATIONS.items() if name not in reader.schema]
+    # What an older memorygraph exported is brought up to date, and so is no longer equal to its bundle.
+    for migrate in migrations:
+        migrate(namespace)
+    if not migrations and write_bundle(namespace, reader.schema, len).sha256 != report.sha256:
+        raise ConflictError(
+            f"namespace `{namespace}` was written to during the import, and is not what the bundle says; drop the "
+            "namespace, and import the bundle while nothing else writes to it"
+        )
+    return replace(report, elapsed_s=round(time.monotonic() - started, 4))
+
+
+def begin_import(transaction: NamespaceTransaction, program: str) -> int:
+    """Begin an import, or return how many lines an earlier one has stored."""
+    [row] = transaction.run("bundles/begin-import", program=program)
+    if row["stored"] is not None:
+        return int(row["stored"])
+    for kind in KINDS:
+        if kind != "Namespace" and transaction.run("bundles/any-node", kind=kind)[0]["count"]:
+            namespace = transaction.namespace
+            raise ConflictError(
+                f"namespace `{namespace}` is not empty, and a bundle is imported into an empty one: name another with "
+                f"--namespace, or drop this one (`memorygraph namespaces drop {namespace}`)"
+            )
+    transaction.run("load/save-checkpoint", program=program, former="", statements=0)
+    return 0
+
+
+def end_import(transaction: NamespaceTransaction, program: str, *, keep: bool) -> None:
+    """End an import: its checkpoint goes, and so does the namespace of which the bundle has nothing."""
+    transaction.run("load/forget-checkpoint", program=program)
+    if not keep:
+        transaction.run("bundles/forget-namespace")
+
+
+def read_batches(reader: BundleReader, done: int) -> Iterator[tuple[int, Batch]]:
+    """Yield the elements after the first `done` in batches, each with where it starts."""
+    batch: Batch = []
+    start, size = done, 0
+    for index, (_, element) in enumerate(reader.read()):
+        if index < done:
+            continue
+        if len(batch) >= LINES_PER_BATCH or size >= CHARACTERS_PER_BATCH:
+            yield start, batch
+            start, size, batch = index, 0, []
+        batch.append(element)
+        size += sum(len(value) for value in element.properties.values() if isinstance(value, (str, bytes, list)))
+    if batch:
+        yield start, batch
+
+
+class _Part:
+    """The transaction of one batch: it does nothing where it was committed before."""
+
+    def __init__(self, program: str, start: int, batch: Batch) -> None:
+        self.program = program
+        self.start = start
+        self.batch = batch
+
+    def write(self, transaction: NamespaceTransaction) -> None:
+        """Store the batch, and remember it."""
+        [row] = transaction.run("bundles/begin-import", program=self.program)
+        after = self.start + len(self.batch)
+        if row["stored"] == after:
+            return
+        if row["stored"] != self.start:
+            raise ConflictError(
+                f"another process imports into namespace `{transaction.namespace}`, or has dropped it; "
+                "run the import again when it has ended"
+            )
+        create_nodes(transaction, [each for each in self.batch if isinstance(each, BundleNode)])
+        create_relationships(transaction, [each for each in self.batch if isinstance(each, BundleRelationship)])
+        transaction.run("load/save-checkpoint", program=self.program, former="", statements=after)
+
+
+def create_nodes(transaction: NamespaceTransaction, nodes: Sequence[BundleNode]) -> None:
+    """Create nodes; the namespace itself is there, and gets what it has."""
+    rows = []
+    for node in nodes:
+        if node.key.kind == "Namespace":
+            transaction.run("bundles/set-namespace", properties=node.properties)
+        else:
+            rows.append({"labels": node.labels, "properties": node.properties})
+    if rows:
+        transaction.run("bundles/create-nodes", rows=rows)
+
+
+def create_relationships(transaction: NamespaceTransaction, relationships: Sequence[BundleRelationship]) -> None:
+    """Create relationships between nodes that are there."""
+    if not relationships:
+        return
+    keys: dict[str, set[tuple[Any, ...]]] = defaultdict(set)
+    for relationship in relationships:
+        for end in (relationship.source, relationship.target):
+            keys[end.kind].add(end.values)
+    wanted = {kind: sorted(map(list, keys[kind]), key=repr) for kind in KINDS}
+    found = transaction.run("bundles/find-ends", ends=wanted)
+    elements = {Key(row["kind"], tuple(row["key"])): row["element"] for row in found}
+    rows = []
+    for relationship in relationships:
+        for end in (relationship.source, relationship.target):
+            if end not in elements:
+                raise MemoryGraphError(f"the bundle has a relationship {relationship.type} at {end}, and no such node")
+        ends = {"source": elements[relationship.source], "target": elements[relationship.target]}
+        rows.append({**ends, "type": relationship.type, "properties": relationship.properties})
+    transaction.run("bundles/create-relationships", rows=rows)

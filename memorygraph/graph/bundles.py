@@ -1,0 +1,410 @@
+"""Bundles: a namespace completely, as one file of JSON lines. docs/bundle.md describes the format.
+
+The lines come in one order only, that of their keys, and each line has a hash of all lines up to it. So two namespaces
+are equal when the hashes of their last lines are.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from hashlib import sha256
+from itertools import groupby
+from operator import itemgetter
+from typing import Any, NamedTuple, TextIO
+
+from memorygraph.errors import MAX_SHOWN_LINE, MemoryGraphError, Problem, ScriptError, printable
+from memorygraph.graph.exports import ALL_SECONDS, MAX_TRIES
+from memorygraph.graph.left_out import LeftOut
+from memorygraph.graph.namespace import Namespace
+from memorygraph.graph.search import conversation_token
+from memorygraph.graph.typed_json import decode_value, encode_datetime, encode_value
+from memorygraph.json_text import parse_stored_json
+from memorygraph.library import CYPHER
+
+FORMAT = "memorygraph-bundle"
+VERSION = 1
+HASH_DIGITS = 16  # of the hash on a line; the last line has all 64
+IMPORT_PREFIX = "bundle-"
+"""How the program of a checkpoint begins that says how far an import came."""
+
+KINDS: Mapping[str, tuple[str, ...]] = {
+    "Namespace": (),
+    "Load": ("id",),
+    "Checkpoint": ("program",),
+    "Node": ("id",),
+    "Entry": ("id",),
+    "Former": ("id", "until"),
+    "FormerEntry": ("id",),
+    "Conversation": ("name",),
+    "Version": ("id",),
+    "Message": ("id",),
+    "Metadata": ("id",),
+    "Run": ("id",),
+    "Generation": ("id",),
+    "ContextItem": ("id",),
+    "Graph": ("id",),
+    "GraphNode": ("id",),
+    "Step": ("id",),
+    "Program": ("id",),
+}
+"""The kinds of nodes in the order in which a bundle has them, each with the properties by which it is found."""
+
+_OWN = {"type": "namespace"}
+_SEARCH_WORDS = "tokens"
+
+
+class Key(NamedTuple):
+    """The address of a node in its namespace: its kind, and the values of the properties in `KINDS`."""
+
+    kind: str
+    values: tuple[Any, ...]
+
+
+class BundleNode(NamedTuple):
+    """A node as a line of a bundle says it."""
+
+    key: Key
+    labels: Sequence[str]
+    properties: Mapping[str, Any]
+
+
+class BundleRelationship(NamedTuple):
+    """A relationship as a line of a bundle says it."""
+
+    type: str
+    source: Key
+    target: Key
+    properties: Mapping[str, Any]
+
+
+@dataclass
+class BundleReport:
+    """What a bundle holds: how many nodes and relationships, its hash, and what was left out of it.
+
+    `resumed_after` is the number of lines that an earlier, interrupted import had stored already.
+    """
+
+    namespace: str
+    nodes: int = 0
+    relationships: int = 0
+    sha256: str = ""
+    left_out: LeftOut = field(default_factory=LeftOut)
+    resumed_after: int = 0
+    elapsed_s: float = 0.0
+
+    def as_dict(self) -> dict[str, Any]:
+        """The report as `--json` prints it."""
+        return {**vars(self), "left_out": self.left_out.as_dict()}
+
+
+def export_bundle(namespace: Namespace, file: TextIO) -> BundleReport:
+    """Write a namespace into an empty file, as of one moment.
+
+    It is read a second time: where both readings say the same, all of it was so when the second one began. A namespace
+    that is written to meanwhile is read again.
+
+    Raises:
+        MemoryGraphError: the namespace changed during each of `MAX_TRIES` exports, or an import into it is unfinished.
+    """
+    schema = applied_schema(namespace)
+    for _ in range(MAX_TRIES):
+        report = write_bundle(namespace, schema, file.write)
+        if write_bundle(namespace, schema, len).sha256 == report.sha256:
+            return report
+        file.seek(0)
+        file.truncate()
+    raise MemoryGraphError(f"namespace `{namespace}` changed during each of {MAX_TRIES} exports; try again later")
+
+
+def applied_schema(namespace: Namespace) -> list[str]:
+    """Return the names of the migrations that the database has seen."""
+    [row] = namespace.connection.read(CYPHER["schema/applied-migrations"]())
+    return sorted(row["names"])
+
+
+def write_bundle(namespace: Namespace, schema: Sequence[str], write: Callable[[str], object]) -> BundleReport:
+    """Read a namespace once, and write its bundle, line by line."""
+    report = BundleReport(namespace.name)
+    chain = HashChain()
+    header = {"format": FORMAT, "version": VERSION, "schema": list(schema)}
+    write(chain.line(to_line(header), to_line({**header, "namespace": namespace.name})))
+    for kind in KINDS:
+        for line in node_lines(namespace, kind):
+            write(chain.line(line))
+            report.nodes += 1
+    for line in relationship_lines(namespace, report.left_out):
+        write(chain.line(line))
+        report.relationships += 1
+    for row in namespace.read("bundles/strangers", seconds=ALL_SECONDS):
+        report.left_out.add("nodes without a key", ":".join(row["labels"]), count=row["count"])
+    last = to_line({"end": {"nodes": report.nodes, "relationships": report.relationships}})
+    report.sha256 = chain.extend(last)
+    write(f'{last[:-1]},"sha256":"{report.sha256}"}}\n')
+    return report
+
+
+class HashChain:
+    """A hash of all lines up to each of them."""
+
+    def __init__(self) -> None:
+        self._hash = sha256()
+
+    def extend(self, line: str) -> str:
+        """Add a line, and return the hash of everything up to it."""
+        self._hash.update(line.encode("utf-8", "surrogateescape") + b"\n")
+        return self._hash.hexdigest()
+
+    def line(self, line: str, shown: str | None = None) -> str:
+        """Return a line with its hash, or another one with the hash of the first."""
+        return f'{(shown or line)[:-1]},"hash":"{self.extend(line)[:HASH_DIGITS]}"}}\n'
+
+
+def to_line(document: Mapping[str, Any]) -> str:
+    """Return the one text of a JSON document."""
+    return json.dumps(document, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+
+
+def node_lines(namespace: Namespace, kind: str) -> Iterator[str]:
+    """Yield the lines of the nodes of one kind."""
+    with closing(namespace.stream("bundles/nodes", kind=kind, seconds=ALL_SECONDS, typed=True)) as rows:
+        for row in rows:
+            # A node of two kinds comes with the first one.
+            if (key := key_of(namespace, row["labels"], row["properties"])) is None or key.kind != kind:
+                continue
+            if kind == "Checkpoint" and str(key.values[0]).startswith(IMPORT_PREFIX):
+                raise MemoryGraphError(
+                    f"an import into namespace `{namespace}` was interrupted: run it again to go on, or drop the "
+                    "namespace"
+                )
+            properties = encode_properties(namespace, row["properties"], row["times"])
+            if kind == "Namespace":
+                properties["name"] = _OWN
+            yield to_line({"node": encode_key(key), "labels": sorted(row["labels"]), "properties": properties})
+
+
+def relationship_lines(namespace: Namespace, left_out: LeftOut) -> Iterator[str]:
+    """Yield the lines of the relationships: the edges by their ids, then what begins at each node."""
+    with closing(namespace.stream("bundles/edges", seconds=ALL_SECONDS, typed=True)) as rows:
+        for row in rows:
+            yield from _relationship_line(namespace, {**row, "type": "EDGE"}, left_out)
+    for kind in KINDS:
+        with closing(namespace.stream("bundles/relationships", kind=kind, seconds=ALL_SECONDS, typed=True)) as rows:
+            for _, group in groupby(rows, key=itemgetter("element")):
+                lines = (line for row in group for line in _relationship_line(namespace, row, left_out, kind))
+                yield from sorted(lines)
+
+
+def _relationship_line(
+    namespace: Namespace, row: Mapping[str, Any], left_out: LeftOut, kind: str | None = None
+) -> Iterable[str]:
+    source = key_of(namespace, row["source_labels"], row["source"])
+    target = key_of(namespace, row["target_labels"], row["target"])
+    owner = row["properties"].get("namespace", namespace.name) if row["type"] == "EDGE" else namespace.name
+    if source is None or target is None or "Namespace" in (source.kind, target.kind) or owner != namespace.name:
+        left_out.add("relationships that leave the namespace, or end at a node without a key", row["type"])
+    elif kind in (None, source.kind):
+        yield to_line(
+            {
+                "relationship": row["type"],
+                "from": encode_key(source),
+                "to": encode_key(target),
+                "properties": encode_properties(namespace, row["properties"], row["times"]),
+            }
+        )
+
+
+def key_of(namespace: Namespace, labels: Sequence[str], properties: Mapping[str, Any]) -> Key | None:
+    """Return the key of a node by its first kind, or None where it has none or is of another namespace."""
+    if "Namespace" in labels and properties.get("name") == namespace.name:
+        return Key("Namespace", ())
+    if properties.get("namespace") != namespace.name:
+        return None
+    for kind, names in KINDS.items():
+        if names and kind in labels and all(properties.get(name) is not None for name in names):
+            return Key(kind, tuple(properties[name] for name in names))
+    return None
+
+
+def encode_key(key: Key) -> list[Any]:
+    """Return a key as JSON: `["Node", "ada"]`."""
+    return [key.kind, *map(encode_value, key.values)]
+
+
+def decode_key(value: Any) -> Key:
+    """Return the key that `encode_key` made JSON of; anything else is a `ValueError`."""
+    if not isinstance(value, list) or not value or len(value) != 1 + len(KINDS.get(str(value[0]), ())):
+        raise ValueError(f"not the key of a node: {value!r:.100}")
+    if value[0] not in KINDS:
+        raise ValueError(f"no kind of nodes: {value[0]!r:.100}")
+    return Key(value[0], tuple(map(decode_value, value[1:])))
+
+
+def encode_properties(
+    namespace: Namespace, properties: Mapping[str, Any], times: Iterable[Sequence[Any]]
+) -> dict[str, Any]:
+    """Return properties as JSON in which nothing depends on the name of the namespace."""
+    encoded: dict[str, Any] = {
+        key: [*map(encode_datetime, text)] if isinstance(text, list) else encode_datetime(text) for key, text in times
+    }
+    for key, value in properties.items():
+        if key == "namespace" and value == namespace.name:
+            encoded[key] = _OWN
+        elif key == "namespace_token" and isinstance(value, str):
+            encoded[key] = {
+                "type": _SEARCH_WORDS,
+                "value": _name_tokens(namespace, value, properties.get("conversations")),
+            }
+        elif key not in encoded:
+            encoded[key] = encode_value(value)
+    return encoded
+
+
+def _name_tokens(namespace: Namespace, tokens: str, conversations: Any) -> list[Any]:
+    """Return what each word stands for: the namespace (null), a conversation of it, or nothing known (a list)."""
+    known: dict[str, str | None] = {}
+    for name in conversations if isinstance(conversations, list) else ():
+        known[conversation_token(namespace.name, name)] = name
+    known[namespace.token] = None
+    return [known.get(word, [word]) for word in tokens.split(" ")]
+
+
+def decode_properties(namespace: Namespace, properties: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the properties in a namespace that JSON of a bundle stands for; a `ValueError` says what is wrong."""
+    decoded = {}
+    for key, value in properties.items():
+        if value == _OWN:
+            decoded[key] = namespace.name
+        elif isinstance(value, dict) and value.get("type") == _SEARCH_WORDS:
+            decoded[key] = " ".join(_make_token(namespace, name) for name in value["value"])
+        else:
+            decoded[key] = decode_value(value)
+    return decoded
+
+
+def _make_token(namespace: Namespace, name: str | list[str] | None) -> str:
+    if name is None:
+        return namespace.token
+    return name[0] if isinstance(name, list) else conversation_token(namespace.name, name)
+
+
+class BundleReader:
+    """The lines of a bundle, checked one by one against their hashes.
+
+    `read` yields the number of each line and its element; at its end `report` has the counts and the hash. The file is
+    read from its beginning each time, and a line of it at a time is in memory.
+    """
+
+    def __init__(self, namespace: Namespace, file: TextIO, name: str) -> None:
+        self.namespace = namespace
+        self.file = file
+        self.name = name
+        self.schema: list[str] = []
+        self.report = BundleReport(namespace.name)
+
+    def read(self) -> Iterator[tuple[int, BundleNode | BundleRelationship]]:
+        """Yield each element with the number of its line.
+
+        Raises:
+            ScriptError: the file is no bundle, or was changed or cut; it says where.
+        """
+        self.file.seek(0)
+        self.report = BundleReport(self.namespace.name)
+        chain = HashChain()
+        number = 0
+        for number, text in enumerate(self.file, start=1):
+            if self.report.sha256:
+                raise self._error(number, text, "changed-bundle", "nothing follows the closing line of a bundle")
+            document = self._parse(number, text)
+            if number == 1:
+                self._check_header(text, document, chain)
+            elif "end" in document:
+                self._check_end(number, text, chain)
+            else:
+                line = text[: -len(_hash_suffix(document))]
+                if text != chain.line(line + "}"):
+                    raise self._changed(number, text)
+                yield number, self._element(number, text, document)
+        if not self.report.sha256:
+            message = "the bundle has no closing line: it was cut, or its export is not done; export it again"
+            raise self._error(number + 1, "", "cut-bundle", message)
+
+    def _parse(self, number: int, text: str) -> dict[str, Any]:
+        if not text.endswith("\n") and number > 1:
+            raise self._error(number, text, "cut-bundle", "the bundle ends inside this line; export it again")
+        try:
+            document = parse_stored_json(text)
+        except ValueError:
+            document = None
+        if not isinstance(document, dict):
+            if number == 1:
+                raise self._no_bundle(text)
+            raise self._changed(number, text)
+        return document
+
+    def _check_header(self, text: str, document: dict[str, Any], chain: HashChain) -> None:
+        if document.get("format") != FORMAT:
+            raise self._no_bundle(text)
+        if document.get("version") != VERSION:
+            message = f"this is version {document.get('version')!r} of the format, and this memorygraph reads {VERSION}"
+            raise self._error(1, text, "not-a-bundle", message)
+        header = {key: value for key, value in document.items() if key not in ("hash", "namespace")}
+        if chain.extend(to_line(header))[:HASH_DIGITS] != document.get("hash"):
+            raise self._changed(1, text)
+        self.schema = document["schema"]
+        known = {name for name, _ in CYPHER.migrations()}
+        if newer := [name for name in self.schema if name not in known]:
+            message = f"the bundle is of a later memorygraph, with the schema {newer[-1]}; update this one"
+            raise self._error(1, text, "not-a-bundle", message)
+
+    def _check_end(self, number: int, text: str, chain: HashChain) -> None:
+        counts = {"nodes": self.report.nodes, "relationships": self.report.relationships}
+        last = to_line({"end": counts})
+        digest = chain.extend(last)
+        if text != f'{last[:-1]},"sha256":"{digest}"}}\n':
+            raise self._changed(number, text)
+        self.report.sha256 = digest
+
+    def _element(self, number: int, text: str, document: dict[str, Any]) -> BundleNode | BundleRelationship:
+        try:
+            properties = decode_properties(self.namespace, document["properties"])
+            if "node" in document:
+                self.report.nodes += 1
+                return self._node(BundleNode(decode_key(document["node"]), document["labels"], properties))
+            self.report.relationships += 1
+            ends = decode_key(document["from"]), decode_key(document["to"])
+            return self._relationship(BundleRelationship(document["relationship"], *ends, properties))
+        except (KeyError, TypeError, AttributeError) as error:
+            raise self._error(number, text, "invalid-value", "neither a node nor a relationship") from error
+        except ValueError as error:
+            raise self._error(number, text, "invalid-value", str(error)) from error
+
+    def _node(self, node: BundleNode) -> BundleNode:
+        """Check that a node is one of this namespace: whoever made the file, no other is written to."""
+        foreign = {"Migration", "Namespace"} & {*node.labels} - {node.key.kind}
+        if foreign or key_of(self.namespace, node.labels, node.properties) != node.key:
+            raise ValueError(f"the labels and properties are not those of {encode_key(node.key)!r:.100}")
+        return node
+
+    def _relationship(self, relationship: BundleRelationship) -> BundleRelationship:
+        if relationship.properties.get("namespace", self.namespace.name) != self.namespace.name:
+            raise ValueError("a relationship of another namespace")
+        return relationship
+
+    def _no_bundle(self, text: str) -> ScriptError:
+        message = f"not a bundle: its first line is an object with the `format` {FORMAT}"
+        return self._error(1, text, "not-a-bundle", message)
+
+    def _changed(self, number: int, text: str) -> ScriptError:
+        message = "this line, or the order of those before it, is not as it was exported; nothing was imported"
+        return self._error(number, text, "changed-bundle", message)
+
+    def _error(self, number: int, text: str, code: str, message: str) -> ScriptError:
+        shown = printable(text[:MAX_SHOWN_LINE].rstrip("\n"))
+        return ScriptError([Problem(printable(message), code, self.name, number, 1, max(1, len(shown)), shown)])
+
+
+def _hash_suffix(document: Mapping[str, Any]) -> str:
+    return f',"hash":"{document.get("hash")}"}}\n'

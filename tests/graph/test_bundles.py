@@ -1,0 +1,497 @@
+"""Bundles: what is exported and imported is equal, element by element, whatever any part has stored."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from memorygraph import ConflictError, MemoryGraph, MemoryGraphError, NotFoundError, ScriptError
+from memorygraph.graph import bundle_imports, bundles
+from memorygraph.graph.connection import Connection
+from memorygraph.library import CYPHER
+from memorygraph.memory.values import Entity, ObservationDeletion, Observations, Relation
+from memorygraph.query import Query
+from memorygraph.scripted.scripted_model import ScriptedModel
+from tests.conftest import empty_namespace
+from tests.examples import examples
+from tests.memory.endpoints import fenced
+
+WORLD = (
+    'Node(node_id="a", name="A", data="tea"); Node(node_id="b", name="B", data=""); '
+    'Edge(edge_id="e", from_node="a", to_node="b", verb="likes", weight=0.5);'
+)
+TYPED = """
+MATCH (node:Node {namespace: $namespace, id: 'a'})
+SET node.point = point({latitude: 1.5, longitude: 2}), node.solid = point({x: 1, y: 2, z: 3}),
+    node.points = [point({x: 1, y: 2})], node.day = date('1815-12-10'), node.days = [date('1815-12-10')],
+    node.length = duration('P1Y2M3DT4.5S'), node.back = duration('-P3DT0.000000001S'),
+    node.moment = datetime('2026-10-25T02:30:00.123456789+01:00[Europe/Berlin]'),
+    node.moments = [datetime('2026-01-01T00:00Z'), datetime('2026-01-01T00:00-03:30')],
+    node.zulu = datetime('2026-01-01T00:00Z'), node.utc = datetime('2026-01-01T00:00Z[UTC]'),
+    node.local = localdatetime('2026-01-01T00:00:00.5'), node.clock = time('01:02:03Z'),
+    node.wall = localtime('01:02:03.000000004'), node.nan = 0.0 / 0.0, node.infinite = -1.0 / 0.0,
+    node.whole = 1, node.decimal = 1.0, node.minus = -0.0, node.large = 9223372036854775807, node.truth = true,
+    node.text = 'line\\u2028end\\r\\n\\u0000', node.list = [1.0, 2.0], node.none = [], node.bytes = $bytes
+CREATE (node)-[:FRIEND {since: date('2020-01-01'), namespace: $namespace}]->(node)
+"""
+# What an export does not read: each element as Neo4j itself prints its values, without what names the namespace.
+ELEMENTS = """
+CYPHER 25
+MATCH (node) WHERE node.namespace = $namespace OR (node:Namespace AND node.name = $namespace)
+RETURN 'node' AS what, labels(node) AS labels, properties(node) AS properties,
+       {} AS source, {} AS target,
+       [key IN keys(node) | [key, valueType(node[key]), toStringOrNull(node[key])]] AS types
+UNION ALL
+MATCH (source)-[one]->(target) WHERE source.namespace = $namespace
+RETURN 'relationship' AS what, [type(one)] AS labels, properties(one) AS properties,
+       source {.id, .name, .until, .program, labels: labels(source)} AS source,
+       target {.id, .name, .until, .program, labels: labels(target)} AS target,
+       [key IN keys(one) | [key, valueType(one[key]), toStringOrNull(one[key])]] AS types
+"""
+
+
+def elements(graph: MemoryGraph) -> Counter[str]:
+    """All that Neo4j has of a namespace, each element as a text."""
+    rows = graph.connection.stream(Query(ELEMENTS, {"namespace": graph.namespace}), typed=True)
+    return Counter(_text(row, graph.namespace) for row in rows)
+
+
+def _text(row: dict[str, Any], namespace: str) -> str:
+    own = {"namespace", "namespace_token"} | ({"name"} if "Namespace" in row["labels"] else set())
+    kept = {key: value for key, value in row["properties"].items() if key not in own}
+    types = [each for each in row["types"] if each[0] not in own]
+    assert row["properties"].get("namespace", namespace) == namespace
+    ends = [sorted((key, str(value)) for key, value in row[end].items()) for end in ("source", "target")]
+    return repr([row["what"], sorted(row["labels"]), sorted(kept.items()), sorted(types, key=repr), ends])
+
+
+def exported(graph: MemoryGraph) -> str:
+    return graph.export("bundle")
+
+
+def without_name(bundle: str) -> str:
+    """A bundle without the name in its header."""
+    header, _, rest = bundle.partition("\n")
+    return json.dumps({key: value for key, value in json.loads(header).items() if key != "namespace"}) + rest
+
+
+def imported(graph: MemoryGraph, bundle: str, tmp_path: Path) -> MemoryGraph:
+    """Another namespace with a bundle."""
+    other = empty_namespace(graph.connection)
+    (tmp_path / "bundle.jsonl").write_text(bundle, "utf-8", newline="")
+    other.import_bundle(tmp_path / "bundle.jsonl")
+    return other
+
+
+def test_every_label_that_the_schema_knows_is_a_kind_of_a_bundle() -> None:
+    labels = {
+        label
+        for _, commands in CYPHER.migrations()
+        for command in commands
+        for label in re.findall(r"FOR \(\w+:(\w+)\)", command.text)
+    }
+    on_nodes = {"Context", "Entity", "Rule"}  # further labels of a Node
+    assert labels - on_nodes == bundles.KINDS.keys()
+
+
+def test_every_type_of_a_property_comes_back(graph: MemoryGraph, tmp_path: Path) -> None:
+    graph.load(WORLD)
+    graph.query(TYPED, {"bytes": b"\x00\xff"}, write=True)
+    other = imported(graph, exported(graph), tmp_path)
+    assert elements(other) == elements(graph)
+    assert without_name(exported(other)) == without_name(exported(graph))
+
+
+AGENT = """
+import llm M from "openai://m"
+import memory Known from "neo4j://"
+main agent Answerer {
+  model M role "A helper" description "Answers"
+  main func(input) {
+    use Known.recall(input) < 2k
+    return generate({ input: "Answer" }) { return { text string } }
+  }
+}
+"""
+CONVO = "> node a\n> user\nHi\n> nodeEnd\n> goto a"
+IDS = ("a", "b", "c")
+WORDS = st.sampled_from(["tea", "bread", 'a "quoted"\n text', "Ä 𝄞", ""])
+Operation = Callable[[MemoryGraph, list[str]], object]
+
+
+def _remember(graph: MemoryGraph, replies: list[str], text: str) -> None:
+    replies[:] = [fenced(f'Node(node_id="r", name="{text}", data="");')]
+    graph.remember("Something was said.")
+
+
+def _run_agent(graph: MemoryGraph, replies: list[str], text: str) -> None:
+    replies[:] = [json.dumps({"text": text})]
+    graph.run(AGENT, text)
+
+
+def _run_convo(graph: MemoryGraph, replies: list[str], text: str) -> None:
+    replies[:] = [text or "-"]
+    graph.run(CONVO, None, "m", language="convo")
+
+
+def _think(graph: MemoryGraph, number: int) -> None:
+    name = f"main{number}"
+    graph.load(
+        f"context {name}() {{ &a = /* tea {number} */ &b = /* bread */ &a likes &b. &b doesn't like &a. "
+        "&a knows that &b likes &a. _x cools _y if _y likes _x. context inner(&a) { // deep\n @[x: 1] } }",
+        language="pete",
+    )
+
+
+def _undo(graph: MemoryGraph) -> None:
+    graph.undo(graph.revisions(1)[0].revision)
+
+
+def _edit(graph: MemoryGraph, index: int, text: str) -> None:
+    history = graph.messages("c")
+    if not len(history):
+        history.append({"role": "user", "content": "hi"})
+        history.append({"role": "assistant", "content": "ho"})
+    history[index % len(history)]["content"] = text
+
+
+OPERATIONS: st.SearchStrategy[Operation] = st.one_of(
+    st.just(lambda graph, _: graph.load(WORLD)),
+    st.builds(
+        lambda id_, text: lambda graph, _: graph.load(f'Node(node_id={json.dumps(id_)}, name="N", data={text!r});'),
+        st.sampled_from(IDS),
+        st.sampled_from(["x", "y"]),
+    ),
+    st.builds(lambda id_: lambda graph, _: graph.delete(id_), st.sampled_from([*IDS, "Ada", "memory-1", "e"])),
+    st.just(lambda graph, _: _undo(graph)),
+    st.just(lambda graph, _: graph.purge()),
+    st.builds(
+        lambda name, text: (
+            lambda graph, _: graph.entities.create(
+                [Entity(name=name, entity_type="person", observations=[text or "-"])]
+            )
+        ),
+        st.sampled_from(["Ada", "Bob"]),
+        WORDS,
+    ),
+    st.just(lambda graph, _: graph.entities.relate([Relation(source="Ada", target="Bob", relation_type="knows well")])),
+    st.builds(
+        lambda text: lambda graph, _: graph.entities.observe([Observations(entity_name="Ada", contents=[text])]), WORDS
+    ),
+    st.just(
+        lambda graph, _: graph.entities.delete_observations(
+            [ObservationDeletion(entity_name="Ada", observations=["tea"])]
+        )
+    ),
+    st.builds(lambda number: lambda graph, _: _think(graph, number), st.integers(1, 2)),
+    st.builds(lambda index, text: lambda graph, _: _edit(graph, index, text), st.integers(0, 3), WORDS),
+    st.builds(lambda text: lambda graph, _: graph.messages("c").append({"role": "user", "content": text}), WORDS),
+    st.builds(lambda text: lambda graph, replies: _run_agent(graph, replies, text), WORDS),
+    st.builds(lambda text: lambda graph, replies: _run_convo(graph, replies, text), WORDS),
+    st.just(lambda graph, _: graph.load(CONVO, language="convo", file="g.convo")),
+    st.builds(lambda text: lambda graph, replies: _remember(graph, replies, text), st.sampled_from(["Tea", "Coffee"])),
+    st.just(lambda graph, _: graph.recall("tea", budget="1k")),
+)
+
+
+@pytest.fixture(scope="module")
+def replies() -> Iterator[list[str]]:
+    """What the scripted model of this module answers next."""
+    held: list[str] = ["-"]
+    with ScriptedModel(lambda _: held[0]) as model, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("OPENAI_BASE_URL", model.base_url)
+        patch.setenv("OPENAI_API_KEY", "k")
+        patch.setenv("MEMORYGRAPH_MODEL", "m")
+        yield held
+
+
+@settings(
+    max_examples=examples(60),
+    deadline=None,
+    print_blob=True,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+@given(st.lists(OPERATIONS, min_size=1, max_size=10))
+def test_whatever_was_done_is_exported_and_imported_element_by_element(
+    connection: Connection, replies: list[str], tmp_path: Path, operations: list[Operation]
+) -> None:
+    graph = empty_namespace(connection)
+    for operate in operations:
+        with suppress(MemoryGraphError, IndexError):  # there may be nothing to delete or to undo
+            operate(graph, replies)
+    bundle = exported(graph)
+    other = imported(graph, bundle, tmp_path)
+    assert elements(other) == elements(graph)
+    assert without_name(exported(other)) == without_name(bundle)
+
+
+def test_the_parts_of_the_property_work_and_are_found_in_the_import(
+    graph: MemoryGraph, replies: list[str], tmp_path: Path
+) -> None:
+    graph.load(WORLD)
+    graph.load('Node(node_id="a", data="coffee");')
+    graph.entities.create([Entity(name="Ada", entity_type="person", observations=["likes tea"])])
+    _think(graph, 1)
+    _think(graph, 2)
+    graph.load('del(id="memory-1");')
+    _edit(graph, 0, "hello tea")
+    _run_agent(graph, replies, "tea")
+    _run_convo(graph, replies, "tea")
+    _remember(graph, replies, "Tea")
+    other = imported(graph, exported(graph), tmp_path)
+    labels = Counter(line.split("'")[3] for line in elements(graph))
+    assert {"Former", "FormerEntry", "Entry", "Message", "Version", "Run", "Generation", "Step", "Load"} <= {*labels}
+    for read in (
+        lambda mg: [hit.id for hit in mg.search("tea")],
+        lambda mg: str(mg.recall("tea", budget="2k")),
+        lambda mg: str(mg.pete("main2").render()),
+        lambda mg: [dict(message) for message in mg.messages("c")],
+        lambda mg: mg.entities.read_graph(),
+        lambda mg: [(each.action, each.before, each.after) for each in mg.history("a")],
+        lambda mg: mg.at(1).export(),
+        lambda mg: mg.conversations(),
+    ):
+        assert read(other) == read(graph)
+    for each in (graph, other):
+        each.undo(2)
+    assert elements(other).keys() - elements(graph).keys() != set()  # each undo has a record of its own
+    assert other.node("a") == graph.node("a")
+
+
+@pytest.fixture
+def bundle(graph: MemoryGraph) -> str:
+    graph.load(WORLD)
+    graph.load('Node(node_id="a", data="coffee");')
+    return exported(graph)
+
+
+@pytest.mark.parametrize("line", range(1, 9))
+def test_a_changed_line_is_refused_with_its_number_and_stores_nothing(
+    bundle: str, graph: MemoryGraph, tmp_path: Path, line: int
+) -> None:
+    lines = bundle.splitlines(keepends=True)
+    place = lines[line - 1].index(":") + 3
+    lines[line - 1] = lines[line - 1][:place] + "~" + lines[line - 1][place + 1 :]
+    other = _refused(graph, "".join(lines), tmp_path, line)
+    assert elements(other) == Counter()
+
+
+def test_a_cut_bundle_is_refused_with_its_line_and_stores_nothing(
+    bundle: str, graph: MemoryGraph, tmp_path: Path
+) -> None:
+    lines = bundle.splitlines(keepends=True)
+    for kept in range(1, len(lines)):
+        other = _refused(graph, "".join(lines[:kept]), tmp_path, kept + 1)
+        assert elements(other) == Counter()
+    _refused(graph, bundle[:-10], tmp_path, len(lines))
+    _refused(graph, "".join(lines[:3] + lines[4:]), tmp_path, 4)
+    _refused(graph, bundle + lines[2], tmp_path, len(lines) + 1)
+    _refused(graph, WORLD, tmp_path, 1)
+    _refused(graph, "", tmp_path, 1)
+
+
+def _refused(graph: MemoryGraph, text: str, tmp_path: Path, line: int) -> MemoryGraph:
+    with pytest.raises(ScriptError) as caught:
+        imported(graph, text, tmp_path)
+    [problem] = caught.value.problems
+    assert problem.line == line
+    assert problem.code in {"changed-bundle", "cut-bundle", "not-a-bundle"}
+    return empty_namespace(graph.connection)
+
+
+def test_a_bundle_of_a_later_schema_or_version_is_refused(bundle: str, graph: MemoryGraph, tmp_path: Path) -> None:
+    later = io.StringIO()
+    bundles.write_bundle(graph.scope, ["0001_nodes_and_edges", "9999_later"], later.write)
+    with pytest.raises(ScriptError, match="9999_later; update"):
+        imported(graph, later.getvalue(), tmp_path)
+    with pytest.raises(ScriptError, match="version 2 of the format, and this memorygraph reads 1"):
+        imported(graph, bundle.replace('"version":1', '"version":2', 1), tmp_path)
+
+
+def test_a_namespace_that_is_not_empty_is_left_as_it_is(
+    bundle: str, graph: MemoryGraph, twin: MemoryGraph, tmp_path: Path
+) -> None:
+    (tmp_path / "bundle").write_text(bundle)
+    twin.messages("c").append({"role": "user", "content": "hi"})
+    before = elements(twin)
+    with pytest.raises(ConflictError, match=r"is not empty.*--namespace"):
+        twin.import_bundle(tmp_path / "bundle")
+    with pytest.raises(ConflictError, match="is not empty"):
+        graph.import_bundle(tmp_path / "bundle")
+    assert elements(twin) == before
+    with pytest.raises(NotFoundError):
+        twin.import_bundle(tmp_path / "nothing")
+
+
+def test_a_bundle_of_nothing_is_imported_to_nothing(graph: MemoryGraph, tmp_path: Path) -> None:
+    other = imported(graph, exported(graph), tmp_path)
+    assert elements(other) == Counter()
+
+
+def test_an_interrupted_import_goes_on_and_nothing_else_may_come_between(
+    bundle: str, graph: MemoryGraph, twin: MemoryGraph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "bundle").write_text(bundle)
+    monkeypatch.setattr(bundle_imports, "LINES_PER_BATCH", 2)
+    another = empty_namespace(graph.connection)
+    another.load(WORLD)
+    other = _written(tmp_path / "other", exported(another))
+    interruptions = 0
+    while True:
+        try:
+            report = twin.import_bundle(tmp_path / "bundle", progress=InterruptAfter(2))
+            break
+        except KeyboardInterrupt:
+            interruptions += 1
+            with pytest.raises(MemoryGraphError, match="was interrupted: run it again"):
+                twin.export("bundle")
+            with pytest.raises(ConflictError, match="is not empty"):
+                twin.import_bundle(other)
+    assert interruptions > 1
+    assert report.resumed_after > 2
+    assert elements(twin) == elements(graph)
+
+
+def test_an_interrupted_import_can_be_dropped_at_any_place(
+    graph: MemoryGraph, twin: MemoryGraph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph.load(WORLD)
+    _think(graph, 1)
+    _think(graph, 2)
+    graph.load('del(id="memory-1");')
+    graph.messages("c").append({"role": "user", "content": "hi"})
+    path = _written(tmp_path / "bundle", exported(graph))
+    monkeypatch.setattr(bundle_imports, "LINES_PER_BATCH", 40)
+    times = 2
+    while True:
+        try:
+            twin.import_bundle(path, progress=InterruptAfter(times))
+            break
+        except KeyboardInterrupt:
+            times += 1
+            twin.drop_namespace(twin.namespace)
+            assert elements(twin) == Counter()
+    assert times > 3
+    assert elements(twin) == elements(graph)
+
+
+def test_a_bundle_of_an_earlier_schema_is_brought_up_to_date(
+    graph: MemoryGraph, twin: MemoryGraph, tmp_path: Path
+) -> None:
+    graph.load(WORLD)
+    graph.entities.create([Entity(name="Ada", entity_type="person", observations=["likes tea"])])
+    graph.query("MATCH (n:Node {namespace: $namespace, id: 'Ada'}) DETACH DELETE n", write=True)  # as 0016 left it
+    earlier = io.StringIO()
+    bundles.write_bundle(graph.scope, ["0001_nodes_and_edges", "0016_lemmas"], earlier.write)
+    twin.import_bundle(_written(tmp_path / "bundle", earlier.getvalue()))
+    assert [revision.language for revision in twin.revisions(1)] == ["leftovers"]
+    assert {row["id"] for row in twin.query("MATCH (n:Node {namespace: $namespace}) RETURN n.id AS id")} == {"a", "b"}
+
+
+class InterruptAfter:
+    """Progress that presses Ctrl-C when it is told something for the last time of these."""
+
+    def __init__(self, times: int) -> None:
+        self.times = times
+
+    def __call__(self, _: int) -> None:
+        self.times -= 1
+        if not self.times:
+            raise KeyboardInterrupt
+
+
+def _written(path: Path, text: str) -> Path:
+    path.write_text(text)
+    return path
+
+
+def test_who_writes_during_an_import_makes_it_fail(
+    bundle: str, twin: MemoryGraph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bundle_imports, "LINES_PER_BATCH", 2)
+    path = _written(tmp_path / "bundle", bundle)
+    written = iter([True])
+
+    def write(_: int) -> None:
+        if next(written, False):
+            twin.messages("c").append({"role": "user", "content": "hi"})
+
+    with pytest.raises(ConflictError, match="was written to during the import"):
+        twin.import_bundle(path, progress=write)
+
+
+def test_an_export_is_of_one_moment(graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch) -> None:
+    graph.load(WORLD)
+    history = graph.messages("c")
+    stream = type(graph.scope).stream
+    changes = iter(range(2))
+
+    def changed(namespace: Any, query: str, /, **parameters: Any) -> Any:
+        if parameters.get("kind") == "Run" and query == "bundles/nodes" and next(changes, None) is not None:
+            history.append({"role": "user", "content": "hi"})  # behind what was read already; no revision tells
+        return stream(namespace, query, **parameters)
+
+    monkeypatch.setattr(type(graph.scope), "stream", changed)
+    bundle = exported(graph)
+    monkeypatch.undo()
+    assert bundle == exported(graph)
+    changes = count()
+    monkeypatch.setattr(type(graph.scope), "stream", changed)
+    with pytest.raises(MemoryGraphError, match="changed during each of 5 exports"):
+        exported(graph)
+
+
+def test_a_bundle_says_what_has_no_address(graph: MemoryGraph, twin: MemoryGraph) -> None:
+    graph.load(WORLD)
+    twin.load(WORLD)
+    graph.query(
+        "MATCH (a:Node {namespace: $namespace, id: 'a'}), (b:Node {namespace: $other, id: 'b'}) "
+        "CREATE (a)-[:SEES]->(b) CREATE (:Person {namespace: $namespace})",
+        {"other": twin.namespace},
+        write=True,
+    )
+    left_out = graph.export_to(io.StringIO(), "bundle")
+    assert left_out.lines() == [
+        "relationships that leave the namespace, or end at a node without a key: 1 (`SEES`)",
+        "nodes without a key: 1 (`Person`)",
+    ]
+
+
+def test_a_bundle_that_somebody_made_writes_to_no_other_namespace(
+    graph: MemoryGraph, twin: MemoryGraph, tmp_path: Path
+) -> None:
+    for document in (
+        {"node": ["Node", "x"], "labels": ["Node"], "properties": {"namespace": twin.namespace, "id": "x"}},
+        {"node": ["Namespace"], "labels": ["Namespace"], "properties": {"name": twin.namespace}},
+        {"node": ["Node", "x"], "labels": ["Node", "Migration"], "properties": {"namespace": "", "id": "x"}},
+        {"relationship": "EDGE", "from": ["Node", "x"], "to": ["Node", "x"], "properties": {"namespace": "other"}},
+        {"node": ["Thing", "x"], "labels": ["Thing"], "properties": {}},
+        {"node": ["Node", "x"], "labels": ["Node"], "properties": {"id": {"type": "date", "value": "soon"}}},
+    ):
+        chain = bundles.HashChain()
+        header = {"format": bundles.FORMAT, "version": 1, "schema": ["0001_nodes_and_edges"]}
+        lines = [chain.line(bundles.to_line(each)) for each in (header, document)]
+        with pytest.raises(ScriptError) as caught:
+            imported(graph, "".join(lines), tmp_path)
+        assert [(each.line, each.code) for each in caught.value.problems] == [(2, "invalid-value")]
+
+
+def test_the_file_of_an_export_is_whole_or_not_there(graph: MemoryGraph, tmp_path: Path) -> None:
+    graph.load(WORLD)
+    report = graph.export_bundle(tmp_path / "bundle")
+    assert (tmp_path / "bundle").read_text() == exported(graph)
+    assert report.as_dict()["sha256"] in exported(graph).splitlines()[-1]
+    with pytest.raises(MemoryGraphError, match="cannot write"):
+        graph.export_bundle(tmp_path / "nowhere" / "bundle")
+    assert [path.name for path in tmp_path.iterdir()] == ["bundle"]
