@@ -23,6 +23,7 @@ from memorygraph.graph.cypher_limits import check_nesting
 from memorygraph.graph.elements import Edge, Hit, Neighbour, Node
 from memorygraph.graph.history import Change, Revision, Snapshot, history_of, list_revisions, purge, snapshot
 from memorygraph.graph.loads import Loader, LoadReport, Provenance
+from memorygraph.graph.invariants import BrokenInvariant, Mended, find_broken, mend
 from memorygraph.graph.namespace import Namespace, NamespaceInfo, drop_namespace, list_namespaces
 from memorygraph.graph.readonly import check_reads_only
 from memorygraph.graph.schema import apply_schema
@@ -510,6 +511,17 @@ class MemoryGraph:
         Returns how many former states were forgotten. The present stays, and so do the records of the loads.
         """
         return purge(self.scope, before)
+
+    def broken_invariants(self, *, everywhere: bool = False) -> list[BrokenInvariant]:
+        """The rules of every stored graph that do not hold here, or anywhere in the database, with what breaks each.
+
+        Memorygraph itself breaks none; raw Cypher can, and earlier versions left some broken.
+        """
+        return list(find_broken(self.connection, None if everywhere else self.namespace))
+
+    def mend(self, *, everywhere: bool = False) -> Mended:
+        """Remove what earlier versions left behind, in revisions that can be undone, and have searches find all nodes."""
+        return mend(self.connection, None if everywhere else self.namespace)
 
     def import_memory(self, path: str | Path) -> LoadReport:
         """Bring along the memory of the reference MCP memory server: its JSONL file, in one transaction.
