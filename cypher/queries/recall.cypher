@@ -7,9 +7,9 @@
 // messages one and two places before and behind. Everything found on the way adds up, and only of what
 // comes out first is it asked what it is: sorted by the score alone, the rest is never read. Without a vector its two
 // lists are empty; `constant` and the weights are explained in memorygraph.memory.recall. Of a message that was said in
-// other conversations too, the first one is named. Parameters: namespace, message_terms, node_terms (Lucene queries
-// made by memorygraph.memory.words), vectors (none, or one), model, depth, constant, least, near, far, edge, learnt,
-// fan, kinds, conversation, limit.
+// other conversations too, the first one is named. What raw Cypher has stored as a weight, and is none, counts as 1.0.
+// Parameters: namespace, message_terms, node_terms (Lucene queries made by memorygraph.memory.words), vectors (none, or
+// one), model, depth, constant, least, near, far, edge, learnt, fan, kinds, conversation, limit.
 CYPHER 25
 CALL db.index.fulltext.awaitEventuallyConsistentIndexRefresh()
 CALL () {
@@ -50,7 +50,8 @@ CALL (hit, score, sources) {
   RETURN found,
          score * CASE WHEN step:NEXT THEN $near
                       WHEN step:SOURCE AND found:Message THEN $learnt
-                      ELSE $edge * coalesce(step.weight, 1.0) END AS part,
+                      WHEN 0.0 <= toFloatOrNull(step.weight) <= 1.0 THEN $edge * toFloat(step.weight)
+                      ELSE $edge END AS part,
          null AS ways, step
   UNION ALL
   WITH hit, score WHERE score >= $least AND hit:Message
@@ -70,7 +71,8 @@ WHERE score > 0 AND found.namespace = $namespace AND any(kind IN $kinds WHERE ki
 ORDER BY score DESC, found.said_at DESC, found.id
 LIMIT $limit
 RETURN found.id AS id, found:Message AS is_message, score, head(ways) AS ways,
-       [step IN steps WHERE NOT step:NEXT | {verb: step.verb, weight: coalesce(step.weight, 1.0)}] AS edges,
+       [step IN steps WHERE NOT step:NEXT | {verb: step.verb,
+         weight: CASE WHEN 0.0 <= toFloatOrNull(step.weight) <= 1.0 THEN toFloat(step.weight) ELSE 1.0 END}] AS edges,
        found.name AS name, found.data AS data, found.body AS body,
        head(found.conversations) AS conversation, toString(found.said_at) AS at;
 

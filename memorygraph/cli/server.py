@@ -124,7 +124,9 @@ def examine_stored(settings: Settings, *, fix: bool) -> bool:
             output.say(f"removed {report.nodes_deleted} leftovers of namespace {report.namespace}: {undo}")
         output.say(f"a search finds {mended.indexed} more nodes")
     for each in broken:
-        output.print_text(f"{each.name}: {each.rule}, and {each.count} {'does' if each.count == 1 else 'do'} not hold to it")
+        output.print_text(
+            f"{each.name}: {each.rule}, and {each.count} {'does' if each.count == 1 else 'do'} not hold to it"
+        )
         for example in each.examples:
             output.print_text(f"    {example}")
         if each.count > len(each.examples):

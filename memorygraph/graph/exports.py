@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 from pydantic import ValidationError
 
 from memorygraph.errors import MemoryGraphError, NotFoundError
-from memorygraph.graph.elements import Edge, Node
+from memorygraph.graph.elements import Edge, Node, as_text
 from memorygraph.graph.namespace import Namespace
 from memorygraph.languages.contextscript import EdgeDeclaration, NodeDeclaration, print_statement
 
@@ -84,7 +84,7 @@ def _declare(statement: type[NodeDeclaration | EdgeDeclaration], element: Node |
 def _jsonl(nodes: Iterator[Node], edges: Iterator[Edge]) -> Iterator[str]:
     for kind, elements in (("node", nodes), ("edge", edges)):
         for element in elements:
-            yield json.dumps({"type": kind, **element.as_dict()}, ensure_ascii=False) + "\n"
+            yield json.dumps({"type": kind, **element.as_dict()}, ensure_ascii=False, default=str) + "\n"
 
 
 def _graphml(nodes: Iterator[Node], edges: Iterator[Edge]) -> Iterator[str]:
@@ -102,7 +102,8 @@ def _graphml(nodes: Iterator[Node], edges: Iterator[Edge]) -> Iterator[str]:
 
 def _xml(kind: str, attributes: dict[str, str], data: Mapping[str, str] | None = None) -> str:
     element = ElementTree.Element(kind, attributes)
-    for name, value in (data or {}).items():
+    for name, stored in (data or {}).items():
+        value = as_text(stored)
         # XML 1.0 has no other control characters; a carriage return would come back as a line feed.
         if not all(c in "\t\n" or (c >= " " and c not in "\ufffe\uffff") for c in value):
             raise MemoryGraphError(

@@ -1,7 +1,7 @@
 """Invariants: what holds of every stored graph, found where raw Cypher or an earlier version has broken it.
 
-The rules themselves are queries (`cypher/queries/invariants.cypher`). Community Edition has no constraints for them; what
-it has constraints for is not looked for.
+The rules themselves are queries (`cypher/queries/invariants.cypher`). Community Edition has no constraints for them;
+what it has one for is not examined.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class BrokenInvariant:
 
 @dataclass(frozen=True)
 class Mended:
-    """What was mended: the loads that removed leftovers, each of which can be undone, and how many nodes were indexed."""
+    """What was mended: the loads that removed leftovers, which can be undone, and how many nodes were indexed."""
 
     removed: tuple[LoadReport, ...]
     indexed: int
@@ -106,7 +106,9 @@ class Mended:
 
 def by_hand(query: str) -> str:
     """Say which Cypher mends something by hand, with the names of its parameters."""
-    return f"run in Neo4j Browser, with its elementId as $element: {' '.join(CYPHER[f'invariants/{query}'].text.split())}"
+    return (
+        f"run in Neo4j Browser, with its elementId as $element: {' '.join(CYPHER[f'invariants/{query}'].text.split())}"
+    )
 
 
 def list_invariants() -> tuple[Invariant, ...]:
@@ -130,7 +132,9 @@ def list_invariants() -> tuple[Invariant, ...]:
             "load anything into it, such as an empty script: that makes the record",
         ),
         Invariant("leftovers", "what belongs to a node alone is gone with it", "run it with --fix"),
-        Invariant("future", "no element is of a revision that its namespace has not reached", by_hand("reach-revision")),
+        Invariant(
+            "future", "no element is of a revision that its namespace has not reached", by_hand("reach-revision")
+        ),
         Invariant("history", "a former state is one of a node or an edge, from a revision to a later one", remove),
         Invariant("entries", "a statement of a log stands in a context", remove),
         Invariant("messages", "a message has an id and a body, and follows at most one other", remove),

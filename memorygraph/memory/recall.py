@@ -19,6 +19,7 @@ from memorygraph.budget import Budget
 from memorygraph.context.origins import StoredText
 from memorygraph.context.prompt import ContextItem, ContextSource, build_items
 from memorygraph.context.tokens import count_tokens
+from memorygraph.graph.elements import as_text
 from memorygraph.graph.namespace import Namespace
 from memorygraph.memory.vectors import Embedder, configured_embedder, embed_missing
 from memorygraph.memory.words import times_meant, words_of, words_query
@@ -93,7 +94,7 @@ class RecallHit:
         verb = heaviest_verb(row["edges"]) if source == "edge" else None
         found = {"id": row["id"], "score": row["score"], "source": source, "verb": verb}
         if not row["is_message"]:
-            return cls(kind="node", text=row["data"] or "", name=row["name"], **found)
+            return cls(kind="node", text=as_text(row["data"]), name=as_text(row["name"]), **found)
         message = Message(row["body"])
         place = {"conversation": row["conversation"], "at": row["at"]}
         return cls(kind="message", text=message.text, name=message.name, role=message.role, **place, **found)

@@ -10,6 +10,7 @@ from click.testing import CliRunner
 
 from memorygraph import MemoryGraph
 from memorygraph.cli import cli
+from memorygraph.errors import ScriptError
 from memorygraph.graph.invariants import MAX_EXAMPLES, list_invariants
 from memorygraph.memory.values import Entity
 
@@ -144,7 +145,9 @@ def test_nothing_that_memorygraph_stores_breaks_an_invariant(graph: MemoryGraph)
     graph.load(TWO_NODES + 'Edge(edge_id="e", from_node="a", to_node="b", verb="likes", weight=1.0);')
     graph.load('Edge(edge_id="e", weight=0.5); Node(node_id="a", name="AA");')
     graph.entities.create([Entity(name="Ada", entity_type="person", observations=["likes tea", "is kind"])])
-    graph.load("context main(&anna, &carl) {\n  &bread = /* bread */\n  &carl says that &anna likes &bread.\n}\n", "pete")
+    graph.load(
+        "context main(&anna, &carl) {\n  &bread = /* bread */\n  &carl says that &anna likes &bread.\n}\n", "pete"
+    )
     history = graph.messages("talk")
     history.append({"role": "user", "content": "Hi"})
     history.append({"role": "assistant", "content": "Hello"})
@@ -156,7 +159,9 @@ def test_nothing_that_memorygraph_stores_breaks_an_invariant(graph: MemoryGraph)
 
 
 def test_every_invariant_has_a_case_that_breaks_it() -> None:
-    assert {code for _, code, _ in SPOILED.values()} | {"unknown-namespace"} == {each.name for each in list_invariants()}
+    assert {code for _, code, _ in SPOILED.values()} | {"unknown-namespace"} == {
+        each.name for each in list_invariants()
+    }
 
 
 def test_nodes_of_a_namespace_without_a_record_are_found(graph: MemoryGraph) -> None:
@@ -200,3 +205,89 @@ def test_the_command_names_what_is_broken_mends_what_it_can_and_tells_by_its_exi
     graph.undo(report["revision"])
     assert codes(graph) == {"leftovers": ["o"]}
     assert CliRunner().invoke(cli, ["doctor", "--fix"]).exit_code == 2
+
+
+BOTH = "an edge with the id of a node"
+
+
+@pytest.mark.usefixtures("environment")
+@pytest.mark.parametrize(
+    "statement",
+    [
+        'del(id="a");',
+        'Node(node_id="a", name="AA");',
+        'Edge(edge_id="a", weight=0.5);',
+        'Edge(edge_id="new", from_node="a", to_node="b", verb="v", weight=1.0);',
+        'Edge(edge_id="new", from_node="b", to_node="a", verb="v", weight=1.0); del(id="a");',
+    ],
+)
+def test_a_statement_about_an_id_of_two_things_is_refused_and_both_are_named(
+    graph: MemoryGraph, statement: str
+) -> None:
+    spoil(graph, BOTH)
+    before = graph.query("MATCH (n {namespace: $namespace}) OPTIONAL MATCH (n)-[e]->() RETURN n, e ORDER BY n.id")
+    with pytest.raises(ScriptError, match=r"the node `a` and the edge from `a` to `b`") as caught:
+        graph.load(statement)
+    assert {problem.code for problem in caught.value.problems} == {"ambiguous-id"}
+    after = graph.query("MATCH (n {namespace: $namespace}) OPTIONAL MATCH (n)-[e]->() RETURN n, e ORDER BY n.id")
+    assert after == before
+
+
+@pytest.mark.usefixtures("environment")
+@pytest.mark.parametrize("command", ["delete", "show"])
+def test_a_command_on_an_id_of_two_things_names_both_and_changes_nothing(graph: MemoryGraph, command: str) -> None:
+    spoil(graph, BOTH)
+    done = CliRunner().invoke(cli, ["--namespace", graph.namespace, command, "a"])
+    assert done.exit_code == 1
+    assert 'the node "A" and the edge `a` v `b`' in done.output
+    assert (graph.node("a").name, graph.edge("a").verb) == ("A", "v")
+    assert graph.revisions(1)[0].revision == 1
+
+
+def test_an_id_of_two_things_is_mended_as_the_doctor_says(graph: MemoryGraph) -> None:
+    spoil(graph, BOTH)
+    [broken] = graph.broken_invariants()
+    mending = broken.mend.partition(": ")[2]
+    values = {"element": broken.examples[0].element, "namespace": graph.namespace, "id": "other"}
+    graph.query(mending, values, write=True)
+    assert codes(graph) == {}
+    graph.delete("a")
+    assert graph.query("MATCH (n:Node {namespace: $namespace}) RETURN n.id AS id") == [{"id": "b"}]
+
+
+READS: dict[str, list[str]] = {
+    "show": ["show", "a"],
+    "show the bad one": ["show", "{id}"],
+    "search": ["search", "A tea C likes"],
+    "recall": ["recall", "A tea C likes"],
+    "neighbours": ["neighbours", "a", "--depth", "3"],
+    "history": ["history", "{id}"],
+    "namespaces": ["namespaces", "list"],
+    "revisions": ["revisions"],
+    "jsonl": ["export", "--format", "jsonl"],
+    "graphml": ["export", "--format", "graphml"],
+    "server-memory": ["export", "--format", "server-memory"],
+}
+
+
+OTHER_PARTS = {"entries", "messages", "versions", "conversations", "edge-ends", "history"}
+"""What is neither a node nor an edge of the namespace, so that its id shows nothing."""
+
+
+@pytest.mark.usefixtures("environment")
+@spoiled
+def test_no_read_falls_over_one_bad_element(graph: MemoryGraph, way: str) -> None:
+    code, identifier = spoil(graph, way)
+    fell = {}
+    for read, arguments in READS.items():
+        if "{id}" in arguments and (identifier is None or way == BOTH or code in OTHER_PARTS):
+            continue
+        if way == BOTH and read == "show":
+            continue
+        line = [part.format(id=identifier) for part in arguments]
+        done = CliRunner().invoke(cli, ["--namespace", graph.namespace, *line])
+        if done.exit_code:
+            fell[read] = done.output[-300:], repr(done.exception)
+    assert fell == {}
+    found = [*graph.entities.search("tea").entities, *graph.entities.read_graph().entities]
+    assert {entity.name for entity in found} >= {"A", "B"}
