@@ -181,7 +181,7 @@ class AsyncMemoryGraph:
     async def broken_invariants(self, *, everywhere: bool = False) -> list[BrokenInvariant]:
         """The rules of every stored graph that do not hold here, or anywhere in the database, with what breaks each."""
     async def mend(self, *, everywhere: bool = False) -> Mended:
-        """Remove what earlier versions left behind, in revisions that can be undone, and have searches find all nodes."""
+        """Remove what earlier versions left, in revisions that can be undone, and have searches find all nodes."""
     async def import_memory(self, path: str | Path) -> LoadReport:
         """Bring along the memory of the reference MCP memory server: its JSONL file, in one transaction."""
     async def adopt_memory(self) -> LoadReport:
