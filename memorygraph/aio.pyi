@@ -12,6 +12,7 @@ from memorygraph.graph.bundles import BundleReport
 from memorygraph.graph.connection import READ_SECONDS, Connection
 from memorygraph.graph.elements import Edge, Hit, Neighbour, Node
 from memorygraph.graph.history import Change, Revision, Snapshot
+from memorygraph.graph.invariants import BrokenInvariant, Mended
 from memorygraph.graph.left_out import LeftOut
 from memorygraph.graph.loads import LoadReport, Provenance
 from memorygraph.graph.namespace import NamespaceInfo
@@ -216,6 +217,10 @@ class AsyncMemoryGraph:
         """The graph as it was at a revision, or at a time; a time without a zone is local."""
     async def purge(self, before: int | None = None) -> int:
         """Forget what was deleted or changed: all of it, or what was so before a revision."""
+    async def broken_invariants(self, *, everywhere: bool = False) -> list[BrokenInvariant]:
+        """The rules of every stored graph that do not hold here, or anywhere in the database, with what breaks each."""
+    async def mend(self, *, everywhere: bool = False) -> Mended:
+        """Remove what earlier versions left, in revisions that can be undone, and have searches find all nodes."""
     async def import_memory(self, path: str | Path) -> LoadReport:
         """Bring along the memory of the reference MCP memory server: its JSONL file, in one transaction."""
     async def adopt_memory(self) -> LoadReport:

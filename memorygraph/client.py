@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TextIO, TypeVar
 
 from memorygraph.budget import Budget
-from memorygraph.errors import MemoryGraphError, NotFoundError, Problem, RestartNeededError, Source
+from memorygraph.compiler import describe_ambiguity
+from memorygraph.errors import ConflictError, MemoryGraphError, NotFoundError, Problem, RestartNeededError, Source
 from memorygraph.graph import bundles, elements, exports
 from memorygraph.graph.batches import load_batches
 from memorygraph.graph.bundle_imports import import_bundle
@@ -24,6 +25,7 @@ from memorygraph.graph.connection import READ_SECONDS, Connection
 from memorygraph.graph.cypher_limits import check_nesting
 from memorygraph.graph.elements import Edge, Hit, Neighbour, Node
 from memorygraph.graph.history import Change, Revision, Snapshot, history_of, list_revisions, purge, snapshot
+from memorygraph.graph.invariants import BrokenInvariant, Mended, find_broken, mend
 from memorygraph.graph.left_out import LeftOut
 from memorygraph.graph.loads import Loader, LoadReport, Provenance
 from memorygraph.graph.namespace import (
@@ -456,9 +458,13 @@ class MemoryGraph:
 
         Raises:
             NotFoundError: there is neither.
+            ConflictError: there are both, which raw Cypher can make.
         """
-        node = self._find_node(identifier)
-        return node or self._require(elements.find_edge(self.scope, identifier), "node or edge", identifier)
+        node, edge = self._find_node(identifier), elements.find_edge(self.scope, identifier)
+        if node and edge:
+            named, joined = f'"{node.name}"', f"`{edge.from_node}` {edge.verb} `{edge.to_node}`"
+            raise ConflictError(describe_ambiguity(identifier, named, joined))
+        return node or self._require(edge, "node or edge", identifier)
 
     def neighbours(self, identifier: str, depth: int = 1) -> list[Neighbour]:
         """The nodes at most `depth` edges away from a node, in or out, nearest first.
@@ -580,6 +586,7 @@ class MemoryGraph:
 
         Raises:
             NotFoundError: there is no such id.
+            ConflictError: a node and an edge have this id, which raw Cypher can make.
         """
         self.element(identifier)
         return self._loader.load(ContextScriptProgram(Source(""), (Deletion(id=identifier),)))
@@ -687,6 +694,17 @@ class MemoryGraph:
         Returns how many former states were forgotten. The present stays, and so do the records of the loads.
         """
         return purge(self.scope, before)
+
+    def broken_invariants(self, *, everywhere: bool = False) -> list[BrokenInvariant]:
+        """The rules of every stored graph that do not hold here, or anywhere in the database, with what breaks each.
+
+        Memorygraph itself breaks none; raw Cypher can, and earlier versions left some broken.
+        """
+        return list(find_broken(self.connection, None if everywhere else self.namespace))
+
+    def mend(self, *, everywhere: bool = False) -> Mended:
+        """Remove what earlier versions left, in revisions that can be undone, and have searches find all nodes."""
+        return mend(self.connection, None if everywhere else self.namespace)
 
     def import_memory(self, path: str | Path) -> LoadReport:
         """Bring along the memory of the reference MCP memory server: its JSONL file, in one transaction.

@@ -103,6 +103,22 @@ FOREACH (_ IN CASE WHEN coalesce(edge.since, 0) < revision THEN [1] ELSE [] END 
 DELETE edge
 RETURN {edges_deleted: count(edge)} AS counts;
 
+// name: delete-unobserved
+// Of the nodes that deleted edges led to, the observations that nothing is joined to any more. It is asked at the end of a
+// program, which may have given them to another entity. Parameters: namespace, ids.
+MATCH (namespace:Namespace {name: $namespace})
+WITH namespace.revision AS revision
+UNWIND $ids AS id
+MATCH (node:Node {namespace: $namespace, id: id})
+USING INDEX SEEK node:Node(namespace, id)
+WHERE node:Observation AND coalesce(node.since, 0) < revision
+  AND NOT EXISTS { (node)-[:EDGE]-() } AND NOT EXISTS { (node)-[:SOURCE]->() }
+WITH node, revision, [label IN labels(node) WHERE label <> 'Node'] AS labels
+REMOVE node:$(labels(node))
+SET node:Former, node.of = 'node', node.since = coalesce(node.since, 0), node.until = revision, node.labels = labels,
+    node.itself = true
+RETURN {nodes_deleted: count(node)} AS counts;
+
 // name: find-going
 // What goes with nodes that are deleted, each with the id that takes it along:
 //

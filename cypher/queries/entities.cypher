@@ -334,7 +334,7 @@ RETURN [node IN nodes | node.id] AS ids, entities, relations;
 MATCH (node:Node {namespace: $namespace})
 WHERE node.id IS NOT NULL AND any(
   said IN [node.name, node.data, node.kind, CASE WHEN node.name = '' AND NOT node:Observation THEN node.id END]
-  WHERE toLower(said) CONTAINS toLower($text)
+  WHERE toLower(toStringOrNull(said)) CONTAINS toLower($text)
 )
 CALL (node) {
   WITH node
@@ -343,7 +343,7 @@ CALL (node) {
   UNION ALL
   WITH node
   MATCH (entity:Node)-[:EDGE {verb: 'observed'}]->(node)
-  WHERE (node:Observation OR node.name = '') AND toLower(node.data) CONTAINS toLower($text)
+  WHERE (node:Observation OR node.name = '') AND toLower(toStringOrNull(node.data)) CONTAINS toLower($text)
   RETURN entity
 }
 WITH DISTINCT entity.id AS id, coalesce(entity.arrival, 4611686018427387904) AS arrival
@@ -356,8 +356,8 @@ RETURN collect(id) AS ids;
 CALL db.index.fulltext.awaitEventuallyConsistentIndexRefresh()
 CALL db.index.fulltext.queryNodes('entity_text', $parts) YIELD node
 WITH node
-WHERE node.namespace = $namespace AND (toLower(node.name) CONTAINS toLower($text)
-  OR toLower(node.data) CONTAINS toLower($text) OR toLower(node.kind) CONTAINS toLower($text))
+WHERE node.namespace = $namespace AND (toLower(toStringOrNull(node.name)) CONTAINS toLower($text)
+  OR toLower(toStringOrNull(node.data)) CONTAINS toLower($text) OR toLower(toStringOrNull(node.kind)) CONTAINS toLower($text))
 CALL (node) {
   WITH node
   WHERE NOT node:Observation AND (node.name <> '' OR NOT EXISTS { (node)<-[:EDGE {verb: 'observed'}]-(:Node) })
@@ -365,7 +365,7 @@ CALL (node) {
   UNION ALL
   WITH node
   MATCH (entity:Node)-[:EDGE {verb: 'observed'}]->(node)
-  WHERE (node:Observation OR node.name = '') AND toLower(node.data) CONTAINS toLower($text)
+  WHERE (node:Observation OR node.name = '') AND toLower(toStringOrNull(node.data)) CONTAINS toLower($text)
   RETURN entity
 }
 WITH DISTINCT entity.id AS id, coalesce(entity.arrival, 4611686018427387904) AS arrival

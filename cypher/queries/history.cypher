@@ -299,14 +299,15 @@ RETURN forgotten;
 
 // name: leftovers
 // What belonged to a node alone that is gone: observations of nothing, and statements of PETE that lack what they speak
-// of. Parameters: namespace.
+// of. What was learnt from a message belongs to that. Parameters: namespace.
 MATCH (node:Node {namespace: $namespace})
 USING INDEX SEEK node:Node(namespace, id)
 WHERE node.id IS NOT NULL AND node:Observation AND NOT EXISTS { (node)-[:EDGE]-() }
-RETURN node.id AS id
+  AND NOT EXISTS { (node)-[:SOURCE]->() }
+RETURN node.id AS id, elementId(node) AS element, 'an observation of nothing' AS what
 UNION ALL
 MATCH (node:Node {namespace: $namespace})
 USING INDEX SEEK node:Node(namespace, id)
 WHERE node.id IS NOT NULL AND node:Statement
   AND COUNT { (node)-[:EDGE {lemma: ''}]->(:Node) } < coalesce(size(node.conjunctions) + 1, 2)
-RETURN node.id AS id;
+RETURN node.id AS id, elementId(node) AS element, 'a statement that lacks what it speaks of' AS what;

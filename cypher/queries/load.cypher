@@ -50,9 +50,9 @@ RETURN nodes, edges;
 // The first node that carries each of these names, whatever the case: for "did you mean". Parameters:
 // namespace, names (in lower case).
 MATCH (node:Node {namespace: $namespace})
-WHERE node.id IS NOT NULL AND toLower(node.name) IN $names
+WHERE node.id IS NOT NULL AND toLower(toStringOrNull(node.name)) IN $names
 WITH node ORDER BY node.id
-RETURN toLower(node.name) AS wanted, head(collect([node.id, node.name])) AS found;
+RETURN toLower(toStringOrNull(node.name)) AS wanted, head(collect([node.id, node.name])) AS found;
 
 // name: record-load
 // Close a load: leave its record, which also proves that it was committed. Parameters: namespace, load, record (a map:

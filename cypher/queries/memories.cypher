@@ -7,7 +7,7 @@
 // Parameters: namespace, prefix, before, text, limit.
 MATCH (node:Node {namespace: $namespace})
 WHERE node.id STARTS WITH $prefix AND node.id < $before
-  AND (toLower(node.name) CONTAINS toLower($text) OR toLower(node.data) CONTAINS toLower($text))
+  AND (toLower(toStringOrNull(node.name)) CONTAINS toLower($text) OR toLower(toStringOrNull(node.data)) CONTAINS toLower($text))
 RETURN node.id AS id, node.name AS name, node.data AS data
 ORDER BY node.namespace DESC, id DESC
 LIMIT $limit;
@@ -17,7 +17,7 @@ LIMIT $limit;
 // `text` is as for records. Parameters: namespace, prefix, after, text, limit.
 MATCH (node:Node {namespace: $namespace})
 WHERE node.id > $after AND NOT node.id STARTS WITH $prefix
-  AND (toLower(node.name) CONTAINS toLower($text) OR toLower(node.data) CONTAINS toLower($text))
+  AND (toLower(toStringOrNull(node.name)) CONTAINS toLower($text) OR toLower(toStringOrNull(node.data)) CONTAINS toLower($text))
 RETURN node.id AS id, node.name AS name, node.data AS data
 ORDER BY node.namespace, id
 LIMIT $limit;

@@ -8,10 +8,11 @@
 // By words, a message counts as much as its role does. Everything found on the way adds up, and only of what
 // comes out first is it asked what it is, and whose: sorted by the score alone, the rest is never read. Without a vector its two
 // lists are empty; `constant` and the weights are explained in memorygraph.memory.recall. Of a message that was said in
-// other conversations too, the first one is named. Parameters: namespace, message_terms, node_terms (Lucene queries
-// made by memorygraph.memory.words), vectors (none, or one), model, depth, message_depth, roles (a weight for each
-// that counts more or less), asked (null where roles do not count), constant, least, near, far, edge, learnt,
-// fan, kinds, conversation, limit, owners (how many are named of an observation).
+// other conversations too, the first one is named. What raw Cypher has stored as a weight, and is none, counts as 1.0.
+// Parameters: namespace, message_terms, node_terms (Lucene queries made by memorygraph.memory.words), vectors (none, or
+// one), model, depth, message_depth, roles (a weight for each that counts more or less), asked (null where roles do not
+// count), constant, least, near, far, edge, learnt, fan, kinds, conversation, limit, owners (how many are named of an
+// observation).
 CYPHER 25
 CALL db.index.fulltext.awaitEventuallyConsistentIndexRefresh()
 CALL () {
@@ -56,7 +57,8 @@ CALL (hit, score, sources) {
                         THEN $asked
                       WHEN step:NEXT THEN 0.0
                       WHEN step:SOURCE AND found:Message THEN $learnt
-                      ELSE $edge * coalesce(step.weight, 1.0) END AS part,
+                      WHEN 0.0 <= toFloatOrNull(step.weight) <= 1.0 THEN $edge * toFloat(step.weight)
+                      ELSE $edge END AS part,
          null AS ways, step
   UNION ALL
   WITH hit, score WHERE score >= $least AND hit:Message
@@ -79,14 +81,15 @@ ORDER BY score DESC, found.said_at DESC, found.id
 LIMIT $limit
 RETURN found.id AS id, found:Message AS is_message, score, head(ways) AS ways,
        [step IN steps WHERE NOT step:NEXT | {
-         verb: step.verb, weight: coalesce(step.weight, 1.0),
-         source: coalesce(nullIf(startNode(step).name, ''), startNode(step).id),
-         target: coalesce(nullIf(endNode(step).name, ''), endNode(step).id)
+         verb: step.verb,
+         weight: CASE WHEN 0.0 <= toFloatOrNull(step.weight) <= 1.0 THEN toFloat(step.weight) ELSE 1.0 END,
+         source: coalesce(nullIf(toStringOrNull(startNode(step).name), ''), startNode(step).id),
+         target: coalesce(nullIf(toStringOrNull(endNode(step).name), ''), endNode(step).id)
        }] AS edges,
        COLLECT {
          MATCH (owner:Node)-[edge:EDGE {verb: 'observed'}]->(found)
          WHERE found.name = ''
-         RETURN coalesce(nullIf(owner.name, ''), owner.id)
+         RETURN coalesce(nullIf(toStringOrNull(owner.name), ''), owner.id)
          ORDER BY edge.place, owner.id
          LIMIT $owners
        } AS owners,

@@ -57,14 +57,25 @@ def status_command() -> None:
 
 
 @click.command("doctor")
+@click.option("--graph", "graph", is_flag=True, help="Examine what is stored, and not the set-up.")
+@click.option("--fix", is_flag=True, help="With --graph: remove leftovers, and have searches find all nodes.")
 @output.json_option
 @click.pass_context
-def doctor_command(context: click.Context) -> None:
+def doctor_command(context: click.Context, *, graph: bool, fix: bool) -> None:
     """Examine the whole set-up, and say the next step for what is wrong.
 
     Ends with exit code 3 when something keeps Neo4j from running, and with 4 when only the model endpoint fails. What
     it prints holds no secret, and is good to have in a report of a problem.
+
+    With --graph it examines what is stored, in all namespaces or in that of -n, for what raw Cypher or earlier versions
+    have broken, says how each is mended, and ends with exit code 1 if there is any.
     """
+    if fix and not graph:
+        raise click.UsageError("--fix goes with --graph")
+    if graph:
+        if not examine_stored(context.obj, fix=fix):
+            context.exit(MemoryGraphError.exit_code)
+        return
     from memorygraph.client import login
     from memorygraph.memory.doctor import examine_models
     from memorygraph.server.doctor import Database, examine
@@ -95,6 +106,35 @@ def doctor_command(context: click.Context) -> None:
         context.exit(ConnectionError.exit_code)
     if not all(finding.ok for finding in models):
         context.exit(ModelError.exit_code)
+
+
+def examine_stored(settings: Settings, *, fix: bool) -> bool:
+    """Print which rules of every stored graph are broken, and return whether there are none."""
+    everywhere = not (settings.namespace or os.environ.get("MEMORYGRAPH_NAMESPACE"))
+    with settings.connect() as graph:
+        mended = graph.mend(everywhere=everywhere) if fix else None
+        broken = graph.broken_invariants(everywhere=everywhere)
+    if output.wants_json():
+        document = {"ok": not broken, "findings": [each.as_dict() for each in broken]}
+        output.print_json(document if mended is None else {**document, "mended": mended.as_dict()})
+        return not broken
+    if mended is not None:
+        for report in mended.removed:
+            undo = f"`memorygraph -n {report.namespace} undo {report.revision}` brings them back"
+            output.say(f"removed {report.nodes_deleted} leftovers of namespace {report.namespace}: {undo}")
+        output.say(f"a search finds {mended.indexed} more nodes")
+    for each in broken:
+        output.print_text(
+            f"{each.name}: {each.rule}, and {each.count} {'does' if each.count == 1 else 'do'} not hold to it"
+        )
+        for example in each.examples:
+            output.print_text(f"    {example}")
+        if each.count > len(each.examples):
+            output.print_text(f"    and {each.count - len(each.examples)} more")
+        output.print_text(f"    -> {each.mend}")
+    if not broken:
+        output.print_text("every rule of the graph holds")
+    return not broken
 
 
 @click.command("browser")

@@ -1,7 +1,7 @@
 """ContextScript: statements to batches of parameterized Cypher, nodes before edges.
 
 A declaration of a known id is an update. A deletion takes a node's edges along and frees the ids: what stands before
-it is written before it.
+it is written before it. At the end, observations go that are no longer joined to anything.
 """
 
 from __future__ import annotations
@@ -118,6 +118,14 @@ class _Batch:
                 yield CYPHER[f"contextscript/{name}"](namespace=namespace, ids=part)
 
 
+def describe_ambiguity(identifier: str, node: str, edge: str) -> str:
+    """Say that an id is that of a node and of an edge, with both named, and how that is mended."""
+    return (
+        f"`{identifier}` is the id of two things in the stored graph, the node {node} and the edge {edge}, and nothing "
+        "says which of them is meant; `memorygraph doctor --graph` says how one gets another id"
+    )
+
+
 def _changes(changes: Mapping[str, dict[str, Any]]) -> list[dict[str, Any]]:
     return [{"id": identifier, "set": given} for identifier, given in changes.items() if given]
 
@@ -152,12 +160,18 @@ class _Compiler:
         self._symbols = SymbolTable(program, stored)
         self._batch = _Batch()
         self._queries: list[Query] = []
+        self._declared_nodes: set[str] = set()
+        self._abandoned: dict[str, None] = {}  # nodes that edges led to which are gone, or lead elsewhere
         self._problems: list[Problem] = []
         self._warnings: list[Problem] = []
         self._unknown: set[str] = set()
 
     def finish(self) -> Compiled:
         self._close_batch()
+        if not self._problems:
+            abandoned = [node for node in self._abandoned if node not in self._declared_nodes]
+            for part in _parts(abandoned):
+                self._queries.append(CYPHER["contextscript/delete-unobserved"](namespace=self._namespace, ids=part))
         problems = sorted((*self._program.problems, *self._problems), key=lambda p: (p.line, p.column))
         return Compiled(tuple(self._queries), tuple(problems), tuple(self._warnings), frozenset(self._unknown))
 
@@ -170,6 +184,9 @@ class _Compiler:
     def node_declaration(self, statement: syntax.NodeDeclaration) -> None:
         symbol = self._declared_here(statement.node_id)
         given = _given(name=statement.name, data=statement.data)
+        if symbol.kind is Kind.BOTH:
+            self._report_both(statement, "node_id", symbol)
+            return
         if symbol.kind is Kind.EDGE:
             self._conflict(statement, "node_id", symbol)
             return
@@ -180,11 +197,15 @@ class _Compiler:
             self._batch.new_nodes[statement.node_id].update(given)
         else:
             self._batch.changed_nodes.setdefault(statement.node_id, {}).update(given)
+        self._declared_nodes.add(statement.node_id)
         self._symbols.declare_node(statement)
 
     @add.register
     def edge_declaration(self, statement: syntax.EdgeDeclaration) -> None:
         former = self._declared_here(statement.edge_id)
+        if former.kind is Kind.BOTH:
+            self._report_both(statement, "edge_id", former)
+            return
         if former.kind is Kind.NODE:
             self._conflict(statement, "edge_id", former)
             return
@@ -206,6 +227,8 @@ class _Compiler:
             return
         change = self._batch.changed_edges.setdefault(edge, _EdgeChange(former.from_node, former.to_node))
         change.moved |= (symbol.from_node, symbol.to_node) != (former.from_node, former.to_node)
+        if former.to_node != symbol.to_node:
+            self._abandon(former.to_node)
         change.from_node, change.to_node = symbol.from_node, symbol.to_node
         change.set.update(given)
 
@@ -215,11 +238,19 @@ class _Compiler:
         if symbol.kind is Kind.ABSENT:
             self._delete_absent(statement, symbol)
             return
+        if symbol.kind is Kind.BOTH:
+            self._report_both(statement, "id", symbol)
+            return
         if symbol.kind is Kind.EDGE:
             self._batch.deleted_edges.append(statement.id)
+            self._abandon(symbol.to_node)
         elif symbol.kind is Kind.NODE:
             self._batch.deleted_nodes.append(statement.id)
         self._symbols.delete(statement)
+
+    def _abandon(self, node: str | None) -> None:
+        if node is not None:
+            self._abandoned[node] = None
 
     def _delete_absent(self, statement: syntax.Deletion, symbol: Symbol) -> None:
         if symbol.deleted_by is None:
@@ -252,6 +283,8 @@ class _Compiler:
             where = self._symbols.place(symbol)
             message = f"`{identifier}` is an edge, declared {where}; `{argument}` takes the id of a node"
             self._report(message, "kind-conflict", statement, argument)
+        elif symbol.kind is Kind.BOTH:
+            self._report_both(statement, argument, symbol)
         elif symbol.kind is Kind.ABSENT:
             message = f"`{identifier}` is no known node"
             if symbol.deleted_by is not None:
@@ -273,6 +306,11 @@ class _Compiler:
         known = f"`{getattr(statement, argument)}` is already the id of {kind}, declared {self._symbols.place(symbol)}"
         message = f"{known}; choose another id for this {wanted}"
         self._report(message, "kind-conflict", statement, argument)
+
+    def _report_both(self, statement: syntax.GraphStatement, argument: str, symbol: Symbol) -> None:
+        identifier = getattr(statement, argument)
+        message = describe_ambiguity(identifier, f"`{identifier}`", f"from `{symbol.from_node}` to `{symbol.to_node}`")
+        self._report(message, "ambiguous-id", statement, argument)
 
     def _suggest(self, identifier: str) -> str:
         """Say what may have been meant by an unknown id, if a problem with it is still shown."""

@@ -28,10 +28,11 @@ class Stored:
 
 
 class Kind(Enum):
-    """What an id stands for."""
+    """What an id stands for. `BOTH` refuses every statement, because none says which of the two is meant."""
 
     NODE = "node"
     EDGE = "edge"
+    BOTH = "both"  # raw Cypher can make an edge with the id of a node
     ABSENT = "absent"
     UNKNOWN = "unknown"
 
@@ -63,7 +64,8 @@ class SymbolTable:
         if stored is not None:
             self._symbols = {node: Symbol(Kind.NODE) for node in stored.nodes}
             for edge, (from_node, to_node) in stored.edges.items():
-                self._put_edge(edge, Symbol(Kind.EDGE, None, from_node, to_node))
+                kind = Kind.BOTH if edge in stored.nodes else Kind.EDGE
+                self._put_edge(edge, Symbol(kind, None, from_node, to_node))
 
     def __getitem__(self, identifier: str) -> Symbol:
         symbol = self._symbols.get(identifier)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -61,6 +62,17 @@ class Hit:
     def as_dict(self) -> dict[str, Any]:
         """The value as `--json` prints it."""
         return {**self.node.as_dict(), "score": self.score, "source": self.source}
+
+
+def as_text(value: Any) -> str:
+    """A stored name or text as text: raw Cypher can store a number or a list as well, or nothing.
+
+    >>> as_text("tea"), as_text(None), as_text(["tea", 7])
+    ('tea', '', '["tea", 7]')
+    """
+    if value is None or isinstance(value, str):
+        return value or ""
+    return json.dumps(value, ensure_ascii=False, default=str)
 
 
 def find_node(namespace: Namespace, identifier: str) -> Node | None:

@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 from pydantic import ValidationError
 
 from memorygraph.errors import MemoryGraphError, NotFoundError
-from memorygraph.graph.elements import Edge, Node
+from memorygraph.graph.elements import Edge, Node, as_text
 from memorygraph.graph.left_out import MAX_EXAMPLES, LeftOut
 from memorygraph.graph.namespace import Namespace
 from memorygraph.languages.contextscript import EdgeDeclaration, NodeDeclaration, print_statement
@@ -104,7 +104,7 @@ def _declare(statement: type[NodeDeclaration | EdgeDeclaration], arguments: dict
 def _jsonl(nodes: Iterator[Node], edges: Iterator[Edge], _left_out: LeftOut) -> Iterator[str]:
     for kind, elements in (("node", nodes), ("edge", edges)):
         for element in elements:
-            yield json.dumps({"type": kind, **element.as_dict()}, ensure_ascii=False) + "\n"
+            yield json.dumps({"type": kind, **element.as_dict()}, ensure_ascii=False, default=str) + "\n"
 
 
 def _graphml(nodes: Iterator[Node], edges: Iterator[Edge], _left_out: LeftOut) -> Iterator[str]:
@@ -122,7 +122,8 @@ def _graphml(nodes: Iterator[Node], edges: Iterator[Edge], _left_out: LeftOut) -
 
 def _xml(kind: str, attributes: dict[str, str], data: Mapping[str, str] | None = None) -> str:
     element = ElementTree.Element(kind, attributes)
-    for name, value in (data or {}).items():
+    for name, stored in (data or {}).items():
+        value = as_text(stored)
         # XML 1.0 has no other control characters; a carriage return would come back as a line feed.
         if not all(c in "\t\n" or (c >= " " and c not in "\ufffe\uffff") for c in value):
             raise MemoryGraphError(

@@ -18,6 +18,7 @@ from typing import Any
 from memorygraph.context.tokens import count_tokens, cut_tokens
 from memorygraph.errors import MemoryGraphError
 from memorygraph.graph.connection import READ_SECONDS
+from memorygraph.graph.elements import as_text
 from memorygraph.graph.namespace import Namespace
 from memorygraph.graph.search import lucene_query
 from memorygraph.json_text import parse_json
@@ -295,7 +296,11 @@ class PageFilling:
             if names_only:
                 self.hidden += len(observations)
                 observations = []
-            entity = Entity.model_construct(name=row["name"], entity_type=row["entity_type"], observations=observations)
+            entity = Entity.model_construct(
+                name=as_text(row["name"]),
+                entity_type=as_text(row["entity_type"]),
+                observations=list(map(as_text, observations)),
+            )
             if not self._budget.take(entity.as_dict(), 4):
                 return place if self.entities else self.add_part(entity, place)
             self.entities.append(entity)
@@ -319,7 +324,8 @@ class PageFilling:
     def add_relations(self, rows: list[dict[str, Any]]) -> PageStart | None:
         """Add relations as long as they fit; returns the start of the next page, if one is left."""
         for row in rows:
-            relation = Relation.model_construct(**{name: row[name] for name in ("source", "target", "relation_type")})
+            source, target, kind = (as_text(row[name]) for name in ("source", "target", "relation_type"))
+            relation = Relation.model_construct(source=source, target=target, relation_type=kind)
             if not self._budget.take(relation.as_dict(), 4):
                 return PageStart(relations=True, arrival=row["arrival"], id=row["id"])
             self.relations.append(relation)

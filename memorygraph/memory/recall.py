@@ -21,6 +21,7 @@ from memorygraph.context.labels import one_line
 from memorygraph.context.origins import StoredText
 from memorygraph.context.prompt import ContextItem, ContextSource, build_items
 from memorygraph.context.tokens import count_tokens
+from memorygraph.graph.elements import as_text
 from memorygraph.graph.namespace import Namespace
 from memorygraph.graph.search import conversation_token
 from memorygraph.memory.vectors import Embedder, configured_embedder, embed_missing
@@ -124,7 +125,8 @@ class RecallHit:
         found = {"id": row["id"], "score": row["score"], "source": source, "verb": verb}
         if not row["is_message"]:
             about, relations = tuple(row["owners"]), say_relations(row["edges"])
-            return cls(kind="node", text=row["data"] or "", name=row["name"], about=about, relations=relations, **found)
+            name, data = as_text(row["name"]), as_text(row["data"])
+            return cls(kind="node", text=data, name=name, about=about, relations=relations, **found)
         message = Message(row["body"])
         place = {"conversation": row["conversation"], "at": row["at"]}
         return cls(kind="message", text=message.text, name=message.name, role=message.role, **place, **found)
@@ -262,7 +264,7 @@ def heaviest_verb(edges: Sequence[Mapping[str, Any]]) -> str | None:
 def say_relations(edges: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
     """Say the heaviest edges as sentences; whose an observation is, is said by `about`."""
     related = [edge for edge in edges if edge["verb"] not in {None, OBSERVED}]
-    related.sort(key=lambda edge: (-edge["weight"], edge["verb"]))
+    related.sort(key=lambda edge: (-edge["weight"], str(edge["verb"])))
     sentences = (one_line(f"{edge['source']} {edge['verb']} {edge['target']}") for edge in related)
     return tuple(islice(dict.fromkeys(sentences), RELATIONS))
 

@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeAlias
 from memorygraph.budget import Budget
 from memorygraph.context.prompt import ContextItem
 from memorygraph.errors import Problem
-from memorygraph.graph.elements import Edge, Node
+from memorygraph.graph.elements import Edge, Node, as_text
 from memorygraph.graph.namespace import Namespace, RunQuery
 from memorygraph.languages.contextscript import (
     ContextScriptProgram,
@@ -239,7 +239,7 @@ def read_edges(namespace: Namespace, nodes: Sequence[str]) -> dict[str, list[Edg
 def print_element(element: Element) -> str:
     """A node or an edge as ContextScript declares it."""
     if isinstance(element, Node):  # not validated: a model reads it, and no parser
-        name, data = element.name or "", element.data or ""
+        name, data = as_text(element.name), as_text(element.data)
         return print_statement(NodeDeclaration.model_construct(node_id=element.id, name=name, data=data))
     fields = {name: getattr(element, name) for name in ("from_node", "to_node", "verb", "weight")}
     return print_statement(EdgeDeclaration.model_construct(edge_id=element.id, **fields))

@@ -15,7 +15,7 @@ from memorygraph.graph.leftovers import find_leftovers, remove_leftovers
 from memorygraph.languages import parse
 from memorygraph.languages.contextscript import ContextScriptProgram
 from memorygraph.memory.shown import read_stored
-from memorygraph.memory.values import Entity, Observations
+from memorygraph.memory.values import Entity, ObservationDeletion, Observations
 
 THOUGHT = """context main(&anna, &carl) {
   &bread = /* bread */
@@ -97,6 +97,59 @@ def test_an_observation_that_something_else_shares_stays_until_both_are_gone(gra
     graph.undo(graph.revisions(1)[0].revision)
     graph.load('del(id="Ada"); del(id="Bob");')
     assert contents(graph) == {}
+
+
+def edge_to(graph: MemoryGraph, observation: str) -> dict[str, str]:
+    [row] = graph.query(
+        "MATCH ({namespace: $namespace})-[e:EDGE]->(o:Observation {data: $data}) RETURN e.id AS edge, o.id AS id",
+        {"data": observation},
+    )
+    return row
+
+
+def delete_edge_by_command(graph: MemoryGraph, edge: str) -> None:
+    done = CliRunner().invoke(cli, ["--namespace", graph.namespace, "delete", edge])
+    assert done.exit_code == 0, done.output
+
+
+EDGE_WAYS: dict[str, Callable[[MemoryGraph, str], object]] = {
+    "statement": lambda graph, edge: graph.load(f'del(id="{edge}");'),
+    "client": lambda graph, edge: graph.delete(edge),
+    "command": delete_edge_by_command,
+    "moved away": lambda graph, edge: graph.load(f'Edge(edge_id="{edge}", to_node="Bob");'),
+    "observation": lambda graph, _edge: graph.entities.delete_observations(
+        [ObservationDeletion(entity_name="Ada", observations=["likes tea"])]
+    ),
+}
+
+
+@pytest.mark.usefixtures("environment")
+@pytest.mark.parametrize("way", EDGE_WAYS)
+def test_an_observation_goes_with_its_last_edge_and_comes_back(graph: MemoryGraph, way: str) -> None:
+    remember_ada(graph)
+    before = contents(graph)
+    tea = edge_to(graph, "likes tea")
+    EDGE_WAYS[way](graph, tea["edge"])
+    assert {*before} - {*contents(graph)} == {tea["id"]} | ({tea["edge"]} if way != "moved away" else set())
+    assert [hit.content for hit in graph.recall("tea").hits if hit.id == tea["id"]] == []
+    graph.undo(graph.revisions(1)[0].revision)
+    assert contents(graph) == before
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        'del(id="{edge}"); Edge(edge_id="other", from_node="Bob", to_node="{id}", verb="observed", weight=1.0);',
+        'Edge(edge_id="other", from_node="Bob", to_node="{id}", verb="observed", weight=1.0); del(id="{edge}");',
+        'Edge(edge_id="{edge}", from_node="Bob");',
+        'del(id="{edge}"); Node(node_id="{id}", name="kept");',
+    ],
+)
+def test_an_observation_stays_that_the_program_gives_to_another_or_declares(graph: MemoryGraph, program: str) -> None:
+    remember_ada(graph)
+    tea = edge_to(graph, "likes tea")
+    graph.load(program.format(**tea))
+    assert tea["id"] in contents(graph)
 
 
 def test_what_speaks_of_a_deleted_concept_goes_with_it_and_comes_back(graph: MemoryGraph) -> None:

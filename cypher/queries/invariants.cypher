@@ -1,0 +1,201 @@
+// What holds of every stored graph, as queries for what breaks it: memorygraph can break none of this, raw Cypher can
+// (Community Edition has no constraint for the existence, the type or the range of a property, nor one for nodes and
+// relationships together). Each block is one invariant; memorygraph.graph.invariants says what is expected and how it is
+// mended. Each is one scan, or one scan with an index seek for each row: its time is bounded by the size of the graph,
+// and its memory by nothing that grows, because its rows stream.
+//
+// Every block returns `kind`, `namespace`, `id`, `element` (Neo4j's own id of it) and `found` (the values that are
+// wrong). Parameters: namespace, or null for all of them; what has no namespace is only found with null.
+
+// name: node-key
+// A node has a namespace and an id, both text. Parameters: namespace.
+MATCH (node:Node)
+WHERE ($namespace IS NULL OR node.namespace = $namespace)
+  AND NOT (node.namespace IS :: STRING NOT NULL AND node.id IS :: STRING NOT NULL)
+RETURN 'node' AS kind, node.namespace AS namespace, node.id AS id, elementId(node) AS element,
+       {namespace: node.namespace, id: node.id} AS found;
+
+// name: node-values
+// The name and the data of a node are text. Parameters: namespace.
+MATCH (node:Node)
+WHERE ($namespace IS NULL OR node.namespace = $namespace)
+  AND NOT (node.name IS :: STRING NOT NULL AND node.data IS :: STRING NOT NULL)
+RETURN 'node' AS kind, node.namespace AS namespace, node.id AS id, elementId(node) AS element,
+       {name: node.name, data: node.data} AS found;
+
+// name: node-search
+// A node is found by a search, because it has the word of its namespace. Parameters: namespace, tokens (those words, by
+// the names of the namespaces).
+MATCH (node:Node)
+WHERE ($namespace IS NULL OR node.namespace = $namespace)
+  AND node.namespace IS :: STRING NOT NULL AND $tokens[node.namespace] IS NOT NULL
+  AND coalesce(node.namespace_token <> $tokens[node.namespace], true)
+RETURN 'node' AS kind, node.namespace AS namespace, node.id AS id, elementId(node) AS element,
+       {namespace_token: node.namespace_token} AS found;
+
+// name: edge-key
+// An edge has a namespace and an id, both text. Parameters: namespace.
+MATCH ()-[edge:EDGE]->()
+WHERE ($namespace IS NULL OR edge.namespace = $namespace)
+  AND NOT (edge.namespace IS :: STRING NOT NULL AND edge.id IS :: STRING NOT NULL)
+RETURN 'edge' AS kind, edge.namespace AS namespace, edge.id AS id, elementId(edge) AS element,
+       {namespace: edge.namespace, id: edge.id} AS found;
+
+// name: edge-verb
+// The verb of an edge is text. Parameters: namespace.
+MATCH ()-[edge:EDGE]->()
+WHERE ($namespace IS NULL OR edge.namespace = $namespace)
+  AND NOT coalesce(edge.verb IS :: STRING NOT NULL AND edge.verb <> '', false)
+RETURN 'edge' AS kind, edge.namespace AS namespace, edge.id AS id, elementId(edge) AS element,
+       {verb: edge.verb} AS found;
+
+// name: edge-weight
+// The weight of an edge is a number from 0.0 to 1.0. Parameters: namespace.
+MATCH ()-[edge:EDGE]->()
+WHERE ($namespace IS NULL OR edge.namespace = $namespace)
+  AND NOT CASE WHEN edge.weight IS :: FLOAT NOT NULL OR edge.weight IS :: INTEGER NOT NULL
+          THEN 0.0 <= edge.weight <= 1.0 ELSE false END
+RETURN 'edge' AS kind, edge.namespace AS namespace, edge.id AS id, elementId(edge) AS element,
+       {weight: edge.weight} AS found;
+
+// name: edge-ends
+// Both ends of an edge are nodes of its namespace. Parameters: namespace.
+MATCH (from_node)-[edge:EDGE]->(to_node)
+WHERE ($namespace IS NULL OR $namespace IN [edge.namespace, from_node.namespace, to_node.namespace])
+  AND NOT coalesce(from_node:Node AND to_node:Node AND from_node.namespace = edge.namespace
+                   AND to_node.namespace = edge.namespace, false)
+RETURN 'edge' AS kind, edge.namespace AS namespace, edge.id AS id, elementId(edge) AS element,
+       {from_node: from_node.id, to_node: to_node.id, from_namespace: from_node.namespace,
+        to_namespace: to_node.namespace} AS found;
+
+// name: shared-id
+// An id belongs to a node or to an edge. Parameters: namespace.
+MATCH (node:Node)
+WHERE ($namespace IS NULL OR node.namespace = $namespace) AND node.id IS NOT NULL AND node.namespace IS NOT NULL
+CALL (node) {
+  MATCH (from_node)-[edge:EDGE {namespace: node.namespace, id: node.id}]->(to_node)
+  USING INDEX SEEK edge:EDGE(namespace, id)
+  RETURN edge, from_node.id AS from_id, to_node.id AS to_id
+}
+RETURN 'edge' AS kind, node.namespace AS namespace, node.id AS id, elementId(edge) AS element,
+       {name: node.name, from_node: from_id, verb: edge.verb, to_node: to_id} AS found;
+
+// name: unknown-namespace
+// What is in a namespace is in one that has a record, by which it is listed and locked. Parameters: namespace.
+MATCH (node:Node)
+WHERE ($namespace IS NULL OR node.namespace = $namespace) AND node.namespace IS :: STRING NOT NULL
+WITH node.namespace AS name, count(*) AS nodes, min(node.id) AS id
+WHERE NOT EXISTS { (:Namespace {name: name}) }
+RETURN 'namespace' AS kind, name AS namespace, id, null AS element, {nodes: nodes} AS found;
+
+// name: future
+// No element is of a revision that its namespace has not reached. Parameters: namespace.
+MATCH (namespace:Namespace)
+WHERE $namespace IS NULL OR namespace.name = $namespace
+CALL (namespace) {
+  MATCH (node:Node {namespace: namespace.name})
+  WHERE node.id IS NOT NULL AND node.since > namespace.revision
+  RETURN 'node' AS kind, node.id AS id, elementId(node) AS element, node.since AS since
+  UNION ALL
+  MATCH ()-[edge:EDGE {namespace: namespace.name}]->()
+  WHERE edge.id IS NOT NULL AND edge.since > namespace.revision
+  RETURN 'edge' AS kind, edge.id AS id, elementId(edge) AS element, edge.since AS since
+}
+RETURN kind, namespace.name AS namespace, id, element, {since: since, revision: namespace.revision} AS found;
+
+// name: history
+// A former state is one of a node or an edge with an id, and was so from a revision to a later one that its namespace
+// has reached; what an edge led to is known. Parameters: namespace.
+MATCH (former:Former)
+WHERE $namespace IS NULL OR former.namespace = $namespace
+OPTIONAL MATCH (namespace:Namespace {name: former.namespace})
+WITH former, namespace
+WHERE NOT coalesce(former.id IS :: STRING NOT NULL AND former.of IN ['node', 'edge'] AND former.since < former.until
+                   AND former.until <= namespace.revision
+                   AND (former.of = 'node' OR former.from_node IS NOT NULL AND former.to_node IS NOT NULL), false)
+RETURN 'history record' AS kind, former.namespace AS namespace, former.id AS id, elementId(former) AS element,
+       former {.of, .since, .until, revision: namespace.revision} AS found;
+
+// name: entries
+// A statement of a log stands in a context, or, where that is deleted, in its former state. Parameters: namespace.
+MATCH (entry:Entry|FormerEntry)
+WHERE ($namespace IS NULL OR entry.namespace = $namespace)
+  AND CASE WHEN entry:Entry THEN NOT EXISTS { (entry)<-[:STATES]-(:Context) }
+      ELSE NOT EXISTS { (entry)<-[:STATES]-(:Former) } END
+RETURN 'log entry' AS kind, entry.namespace AS namespace, entry.id AS id, elementId(entry) AS element,
+       entry {.log, .context, .index} AS found;
+
+// name: messages
+// A message has an id and a body, follows at most one other, and both are of one namespace. Parameters: namespace.
+MATCH (message:Message)
+WHERE ($namespace IS NULL OR message.namespace = $namespace)
+  AND NOT (message.namespace IS :: STRING NOT NULL AND message.id IS :: STRING NOT NULL
+           AND message.body IS :: STRING NOT NULL
+           AND COUNT { (message)<-[:NEXT]-() } <= 1
+           AND NOT EXISTS { (message)<-[:NEXT]-(parent) WHERE coalesce(parent.namespace <> message.namespace, true) })
+RETURN 'message' AS kind, message.namespace AS namespace, message.id AS id, elementId(message) AS element,
+       {after: COUNT { (message)<-[:NEXT]-() }, role: message.role} AS found;
+
+// name: versions
+// A version belongs to one conversation of its namespace, and leads to one message where it has any. Parameters:
+// namespace.
+MATCH (version:Version)
+WHERE ($namespace IS NULL OR version.namespace = $namespace)
+  AND NOT (COUNT { (version)<-[:VERSION]-(:Conversation {namespace: version.namespace}) } = 1
+           AND COUNT { (version)-[:TIP]->(:Message {namespace: version.namespace}) }
+               = CASE WHEN version.length > 0 THEN 1 ELSE 0 END)
+RETURN 'version' AS kind, version.namespace AS namespace, version.id AS id, elementId(version) AS element,
+       {number: version.number, length: version.length, tips: COUNT { (version)-[:TIP]->() },
+        conversations: COUNT { (version)<-[:VERSION]-() }} AS found;
+
+// name: conversations
+// A conversation has a name and one last version, which is one of its own. Parameters: namespace.
+MATCH (conversation:Conversation)
+WHERE ($namespace IS NULL OR conversation.namespace = $namespace)
+  AND NOT (conversation.namespace IS :: STRING NOT NULL AND conversation.name IS :: STRING NOT NULL
+           AND COUNT { (conversation)-[:HEAD]->() } = 1
+           AND EXISTS { (conversation)-[:HEAD]->(:Version)<-[:VERSION]-(conversation) })
+RETURN 'conversation' AS kind, conversation.namespace AS namespace, conversation.name AS id,
+       elementId(conversation) AS element, {heads: COUNT { (conversation)-[:HEAD]->() }} AS found;
+
+
+// name: namespace-names
+// The names of all namespaces. Parameters: none.
+MATCH (namespace:Namespace)
+RETURN namespace.name AS name
+ORDER BY name;
+
+// name: index-nodes
+// Give nodes the word of their namespace, so that a search finds them. Parameters: namespace, namespace_token, limit.
+MATCH (node:Node {namespace: $namespace})
+WHERE node.id IS NOT NULL AND coalesce(node.namespace_token <> $namespace_token, true)
+WITH node LIMIT $limit
+SET node.namespace_token = $namespace_token
+RETURN count(node) AS indexed;
+
+// name: set-node-id
+// How a node without a namespace or an id is mended by hand. Parameters: element, namespace, id.
+MATCH (node) WHERE elementId(node) = $element
+SET node.namespace = $namespace, node.id = $id;
+
+// name: set-edge-id
+// How an edge without a namespace or an id, or with that of a node, is mended by hand. Parameters: element, namespace,
+// id.
+MATCH ()-[edge:EDGE]->() WHERE elementId(edge) = $element
+SET edge.namespace = $namespace, edge.id = $id;
+
+// name: remove-edge
+// How an edge that should not be there is removed by hand. Parameters: element.
+MATCH ()-[edge:EDGE]->() WHERE elementId(edge) = $element
+DELETE edge;
+
+// name: remove-record
+// How a record that should not be there is removed by hand. Parameters: element.
+MATCH (record) WHERE elementId(record) = $element
+DETACH DELETE record;
+
+// name: reach-revision
+// How a namespace is mended by hand that something is from the future of. Parameters: namespace, revision (the highest
+// that was found).
+MATCH (namespace:Namespace {name: $namespace})
+SET namespace.revision = $revision;

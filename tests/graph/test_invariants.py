@@ -1,0 +1,293 @@
+"""What raw Cypher breaks is found, named and mended, and no read falls over it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from memorygraph import MemoryGraph
+from memorygraph.cli import cli
+from memorygraph.errors import ScriptError
+from memorygraph.graph.invariants import MAX_EXAMPLES, list_invariants
+from memorygraph.memory.values import Entity
+
+TWO_NODES = 'Node(node_id="a", name="A", data="tea"); Node(node_id="b", name="B", data="tea");'
+EDGE = "MATCH (a:Node {namespace: $namespace, id: 'a'}), (b:Node {namespace: $namespace, id: 'b'}) CREATE (a)-[:EDGE"
+TOKEN = "MATCH (n:Node {namespace: $namespace, id: 'a'}) CREATE (:Node {namespace: $namespace, namespace_token: "
+SPOILED: dict[str, tuple[str, str, str | None]] = {
+    "an edge with the id of a node": (
+        EDGE + " {namespace: $namespace, id: 'a', verb: 'v', weight: 1.0}]->(b)",
+        "shared-id",
+        "a",
+    ),
+    "a weight of 7.5": (
+        EDGE + " {namespace: $namespace, id: 'e', verb: 'v', weight: 7.5}]->(b)",
+        "edge-weight",
+        "e",
+    ),
+    "a weight below 0": (EDGE + " {namespace: $namespace, id: 'e', verb: 'v', weight: -0.5}]->(b)", "edge-weight", "e"),
+    "a weight that is no number": (
+        EDGE + " {namespace: $namespace, id: 'e', verb: 'v', weight: 'much'}]->(b)",
+        "edge-weight",
+        "e",
+    ),
+    "a weight that is NaN": (
+        EDGE + " {namespace: $namespace, id: 'e', verb: 'v', weight: 0.0 / 0.0}]->(b)",
+        "edge-weight",
+        "e",
+    ),
+    "no weight": (EDGE + " {namespace: $namespace, id: 'e', verb: 'v'}]->(b)", "edge-weight", "e"),
+    "no verb": (EDGE + " {namespace: $namespace, id: 'e', weight: 1.0}]->(b)", "edge-verb", "e"),
+    "a verb that is a number": (
+        EDGE + " {namespace: $namespace, id: 'e', verb: 5, weight: 1.0}]->(b)",
+        "edge-verb",
+        "e",
+    ),
+    "an edge without an id": (EDGE + " {namespace: $namespace, verb: 'v', weight: 1.0}]->(b)", "edge-key", None),
+    "an edge without a namespace": (EDGE + " {id: 'e', verb: 'v', weight: 1.0}]->(b)", "edge-ends", "e"),
+    "an edge out of its namespace": (
+        "MATCH (a:Node {namespace: $namespace, id: 'a'}) CREATE (c:Node {namespace: $namespace + '-other', id: 'c', "
+        "name: 'C', data: ''}) CREATE (a)-[:EDGE {namespace: $namespace, id: 'e', verb: 'v', weight: 1.0}]->(c)",
+        "edge-ends",
+        "e",
+    ),
+    "an edge to what is no node": (
+        "MATCH (a:Node {namespace: $namespace, id: 'a'}) CREATE (a)-[:EDGE {namespace: $namespace, id: 'e', "
+        "verb: 'v', weight: 1.0}]->(:Thing {namespace: $namespace, id: 'c'})",
+        "edge-ends",
+        "e",
+    ),
+    "no name": (TOKEN + "n.namespace_token, id: 'c', data: 'tea'})", "node-values", "c"),
+    "a name that is a number": (TOKEN + "n.namespace_token, id: 'c', name: 7, data: 'tea'})", "node-values", "c"),
+    "data that is a list": (
+        TOKEN + "n.namespace_token, id: 'c', name: 'C', data: ['tea']})",
+        "node-values",
+        "c",
+    ),
+    "a node without an id": (TOKEN + "n.namespace_token, name: 'C', data: 'tea'})", "node-key", None),
+    "an id that is a number": (TOKEN + "n.namespace_token, id: 7, name: 'C', data: 'tea'})", "node-key", None),
+    "a node that no search finds": (TOKEN + "'', id: 'c', name: 'C', data: 'tea'})", "node-search", "c"),
+    "an element of the future": (
+        "MATCH (n:Node {namespace: $namespace, id: 'a'}) SET n.since = 99",
+        "future",
+        "a",
+    ),
+    "a former state of nothing": (
+        "CREATE (:Former {namespace: $namespace, id: 'gone', of: 'edge', since: 0, until: 1})",
+        "history",
+        "gone",
+    ),
+    "a statement of no context": ("CREATE (:Entry {namespace: $namespace, id: '1/1'})", "entries", "1/1"),
+    "a message after two": (
+        "CREATE (m:Message {namespace: $namespace, id: 'm', body: '{}'}) CREATE (:Message {namespace: $namespace, "
+        "id: 'k', body: '{}'})-[:NEXT]->(m)<-[:NEXT]-(:Message {namespace: $namespace, id: 'l', body: '{}'})",
+        "messages",
+        "m",
+    ),
+    "a version of no conversation": (
+        "CREATE (:Version {namespace: $namespace, id: 'v', length: 1})",
+        "versions",
+        "v",
+    ),
+    "a conversation without a version": (
+        "CREATE (:Conversation {namespace: $namespace, name: 'talk'})",
+        "conversations",
+        "talk",
+    ),
+    "an observation of nothing": (
+        TOKEN + "n.namespace_token, id: 'o', name: '', data: 'likes tea'}) WITH 1 AS one "
+        "MATCH (o {namespace: $namespace, id: 'o'}) SET o:Observation",
+        "leftovers",
+        "o",
+    ),
+}
+"""What raw Cypher does, the invariant that it breaks, and the id of what breaks it."""
+
+spoiled = pytest.mark.parametrize("way", SPOILED)
+
+
+@pytest.fixture
+def environment(server: tuple[str, tuple[str, str] | None], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commands use the Neo4j of the tests."""
+    uri, auth = server
+    monkeypatch.setenv("NEO4J_URI", uri)
+    for name, value in zip(("NEO4J_USERNAME", "NEO4J_PASSWORD"), auth or (), strict=False):
+        monkeypatch.setenv(name, value)
+
+
+def spoil(graph: MemoryGraph, way: str) -> tuple[str, str | None]:
+    cypher, code, identifier = SPOILED[way]
+    graph.load(TWO_NODES)
+    graph.query(cypher, write=True)
+    return code, identifier
+
+
+def codes(graph: MemoryGraph) -> dict[str, list[Any]]:
+    return {broken.name: [each.id for each in broken.examples] for broken in graph.broken_invariants()}
+
+
+@spoiled
+def test_what_raw_cypher_breaks_is_found_with_its_id_and_how_to_mend_it(graph: MemoryGraph, way: str) -> None:
+    code, identifier = spoil(graph, way)
+    [broken] = [each for each in graph.broken_invariants() if each.name == code]
+    assert broken.count == 1
+    assert broken.mend
+    [example] = broken.examples
+    assert example.namespace in (graph.namespace, None)
+    assert identifier in (example.id, None)
+    assert example.element is not None
+
+
+def test_nothing_that_memorygraph_stores_breaks_an_invariant(graph: MemoryGraph) -> None:
+    graph.load(TWO_NODES + 'Edge(edge_id="e", from_node="a", to_node="b", verb="likes", weight=1.0);')
+    graph.load('Edge(edge_id="e", weight=0.5); Node(node_id="a", name="AA");')
+    graph.entities.create([Entity(name="Ada", entity_type="person", observations=["likes tea", "is kind"])])
+    graph.load(
+        "context main(&anna, &carl) {\n  &bread = /* bread */\n  &carl says that &anna likes &bread.\n}\n", "pete"
+    )
+    history = graph.messages("talk")
+    history.append({"role": "user", "content": "Hi"})
+    history.append({"role": "assistant", "content": "Hello"})
+    history[0]["content"] = "Hey"
+    graph.load('del(id="a"); del(id="Ada");')
+    graph.undo(graph.revisions(1)[0].revision)
+    graph.load('del(id="a");')
+    assert codes(graph) == {}
+
+
+def test_every_invariant_has_a_case_that_breaks_it() -> None:
+    assert {code for _, code, _ in SPOILED.values()} | {"unknown-namespace"} == {
+        each.name for each in list_invariants()
+    }
+
+
+def test_nodes_of_a_namespace_without_a_record_are_found(graph: MemoryGraph) -> None:
+    graph.query("CREATE (:Node {namespace: $namespace, id: 'a', name: '', data: ''})", write=True)
+    assert codes(graph)["unknown-namespace"] == ["a"]
+    graph.load("")
+    assert "unknown-namespace" not in codes(graph)
+
+
+def test_what_has_no_namespace_is_found_in_the_whole_database(graph: MemoryGraph) -> None:
+    graph.query("CREATE (:Node {id: $namespace, name: '', data: ''})", write=True)
+    try:
+        found = [each for each in graph.broken_invariants(everywhere=True) if each.name == "node-key"]
+        assert any(example.id == graph.namespace for each in found for example in each.examples)
+    finally:
+        graph.query("MATCH (n:Node) WHERE n.id = $namespace AND n.namespace IS NULL DELETE n", write=True)
+
+
+def test_many_violations_are_all_counted_and_a_few_are_named(graph: MemoryGraph) -> None:
+    graph.query("UNWIND range(1, 2500) AS i CREATE (:Node {namespace: $namespace, id: 'n' + i, data: ''})", write=True)
+    [broken] = [each for each in graph.broken_invariants() if each.name == "node-values"]
+    assert (broken.count, len(broken.examples)) == (2500, MAX_EXAMPLES)
+
+
+@pytest.mark.usefixtures("environment")
+def test_the_command_names_what_is_broken_mends_what_it_can_and_tells_by_its_exit_code(graph: MemoryGraph) -> None:
+    spoil(graph, "an observation of nothing")
+    graph.query("MATCH (n:Node {namespace: $namespace, id: 'b'}) SET n.namespace_token = null", write=True)
+    of = ["--namespace", graph.namespace, "doctor", "--graph"]
+    done = CliRunner().invoke(cli, of)
+    assert done.exit_code == 1
+    assert f'node "o" of namespace "{graph.namespace}": what = "an observation of nothing"' in done.stdout
+    assert "-> run it with --fix" in done.stdout
+    assert graph.search("B") == []
+    mended = CliRunner().invoke(cli, [*of, "--fix", "--json"])
+    assert mended.exit_code == 0, mended.output
+    document = json.loads(mended.stdout)
+    assert (document["ok"], document["findings"], document["mended"]["indexed"]) == (True, [], 1)
+    [report] = document["mended"]["removed"]
+    assert [hit.id for hit in graph.search("B")] == ["b"]
+    graph.undo(report["revision"])
+    assert codes(graph) == {"leftovers": ["o"]}
+    assert CliRunner().invoke(cli, ["doctor", "--fix"]).exit_code == 2
+
+
+BOTH = "an edge with the id of a node"
+
+
+@pytest.mark.usefixtures("environment")
+@pytest.mark.parametrize(
+    "statement",
+    [
+        'del(id="a");',
+        'Node(node_id="a", name="AA");',
+        'Edge(edge_id="a", weight=0.5);',
+        'Edge(edge_id="new", from_node="a", to_node="b", verb="v", weight=1.0);',
+        'Edge(edge_id="new", from_node="b", to_node="a", verb="v", weight=1.0); del(id="a");',
+    ],
+)
+def test_a_statement_about_an_id_of_two_things_is_refused_and_both_are_named(
+    graph: MemoryGraph, statement: str
+) -> None:
+    spoil(graph, BOTH)
+    before = graph.query("MATCH (n {namespace: $namespace}) OPTIONAL MATCH (n)-[e]->() RETURN n, e ORDER BY n.id")
+    with pytest.raises(ScriptError, match=r"the node `a` and the edge from `a` to `b`") as caught:
+        graph.load(statement)
+    assert {problem.code for problem in caught.value.problems} == {"ambiguous-id"}
+    after = graph.query("MATCH (n {namespace: $namespace}) OPTIONAL MATCH (n)-[e]->() RETURN n, e ORDER BY n.id")
+    assert after == before
+
+
+@pytest.mark.usefixtures("environment")
+@pytest.mark.parametrize("command", ["delete", "show"])
+def test_a_command_on_an_id_of_two_things_names_both_and_changes_nothing(graph: MemoryGraph, command: str) -> None:
+    spoil(graph, BOTH)
+    done = CliRunner().invoke(cli, ["--namespace", graph.namespace, command, "a"])
+    assert done.exit_code == 1
+    assert 'the node "A" and the edge `a` v `b`' in done.output
+    assert (graph.node("a").name, graph.edge("a").verb) == ("A", "v")
+    assert graph.revisions(1)[0].revision == 1
+
+
+def test_an_id_of_two_things_is_mended_as_the_doctor_says(graph: MemoryGraph) -> None:
+    spoil(graph, BOTH)
+    [broken] = graph.broken_invariants()
+    mending = broken.mend.partition(": ")[2]
+    values = {"element": broken.examples[0].element, "namespace": graph.namespace, "id": "other"}
+    graph.query(mending, values, write=True)
+    assert codes(graph) == {}
+    graph.delete("a")
+    assert graph.query("MATCH (n:Node {namespace: $namespace}) RETURN n.id AS id") == [{"id": "b"}]
+
+
+READS: dict[str, list[str]] = {
+    "show": ["show", "a"],
+    "show the bad one": ["show", "{id}"],
+    "search": ["search", "A tea C likes"],
+    "recall": ["recall", "A tea C likes"],
+    "neighbours": ["neighbours", "a", "--depth", "3"],
+    "history": ["history", "{id}"],
+    "namespaces": ["namespaces", "list"],
+    "revisions": ["revisions"],
+    "jsonl": ["export", "--format", "jsonl"],
+    "graphml": ["export", "--format", "graphml"],
+    "server-memory": ["export", "--format", "server-memory"],
+}
+
+
+OTHER_PARTS = {"entries", "messages", "versions", "conversations", "edge-ends", "history"}
+"""What is neither a node nor an edge of the namespace, so that its id shows nothing."""
+
+
+@pytest.mark.usefixtures("environment")
+@spoiled
+def test_no_read_falls_over_one_bad_element(graph: MemoryGraph, way: str) -> None:
+    code, identifier = spoil(graph, way)
+    fell = {}
+    for read, arguments in READS.items():
+        if "{id}" in arguments and (identifier is None or way == BOTH or code in OTHER_PARTS):
+            continue
+        if way == BOTH and read == "show":
+            continue
+        line = [part.format(id=identifier) for part in arguments]
+        done = CliRunner().invoke(cli, ["--namespace", graph.namespace, *line])
+        if done.exit_code:
+            fell[read] = done.output[-300:], repr(done.exception)
+    assert fell == {}
+    found = [*graph.entities.search("tea").entities, *graph.entities.read_graph().entities]
+    assert {entity.name for entity in found} >= {"A", "B"}
