@@ -106,13 +106,15 @@ def export_messages_command(
 ) -> None:
     """Print on-policy training data as JSON lines: each sampled answer once, after what it was sampled from.
 
-    What was left out is counted on stderr.
+    Every line is valid for fine-tuning. What was left out, such as what has no form there, is counted on stderr.
     """
     first, last = (time and time.replace(tzinfo=UTC) for time in (since, until))
     data = require_conversation(graph, name).training_data(model=model, since=first, until=last)
     output.print_text(data.jsonl(form), nl=False)
     left = ", ".join(f"{count} {reason}" for reason, count in data.left_out.items())
     output.say(f"{data.answers} answers in {len(data)} samples; left out: {left or 'none'}")
+    for kind, count in data.omitted.items():
+        output.say(f"without {count} parts that fine-tuning has no form for: {kind}")
 
 
 def require_conversation(graph: MemoryGraph, name: str) -> MessageGraph:
