@@ -1,4 +1,4 @@
-"""The commands that read conversations: `messages list show versions diff verify export`."""
+"""The commands that read conversations: `messages list show versions diff verify cost export`."""
 
 from __future__ import annotations
 
@@ -89,6 +89,22 @@ def verify_messages_command(graph: MemoryGraph, *, name: str) -> None:
         output.print_json(found.as_dict())
     output.say(str(found.fault) if found.fault else f"sound: {found.messages} messages in {found.versions} versions")
     click.get_current_context().exit(0 if found.ok else 1)
+
+
+@messages_command.command("cost")
+@click.option(
+    "--prices",
+    type=click.Path(exists=True, dir_okay=False),
+    metavar="FILE",
+    help="Prices of a million tokens, as TOML or JSON: [gpt-5-mini] input = 0.25, output = 2.0, cached_input = 0.025.",
+)
+@report_from_graph
+def cost_messages_command(graph: MemoryGraph, *, prices: str | None) -> None:
+    """Show what the recorded answers of each model cost: calls, tokens, seconds, and money with `--prices`."""
+    output.print_list(
+        graph.costs(prices),
+        ("model", "calls", "tokens in", "cached", "tokens out", "seconds", "without tokens", "cost"),
+    )
 
 
 time_type = click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"])
