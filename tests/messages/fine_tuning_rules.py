@@ -1,7 +1,7 @@
 """The published rules of OpenAI's fine-tuning of chat models, as a validator that shares no code with the export.
 
 From the schema `FineTuneChatRequestInput` of the API's OpenAPI document (messages, parts, tools, weights), and the
-guides to fine-tuning: at most 10 pictures in a line, by http or as data, in messages of the user only; the model's answer
+guides to fine-tuning: at most 10 pictures in a line, by http or as data, of the user only; the model's answer
 last; each tool call followed by its result, unless it is the last message.
 """
 

@@ -9,10 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
 from memorygraph import MemoryGraph, MemoryGraphError
-from memorygraph.cli import main
 from memorygraph.graph import answers
 from memorygraph.graph.answers import migrate_answers
 from memorygraph.graph.connection import Connection
@@ -21,6 +19,7 @@ from memorygraph.messages.costs import list_costs
 from memorygraph.messages.graph import MessageGraph
 from memorygraph.messages.recorder import Recorder
 from memorygraph.query import Query
+from tests.cli.test_commands import document
 from tests.messages.test_browser import SAVED
 from tests.messages.test_recorder import call_of
 
@@ -136,17 +135,16 @@ def test_cost_is_money_where_prices_are_given(recorded: Namespace, tmp_path: Pat
         assert [(cost.model, cost.calls, cost.cost) for cost in list_costs(recorded, prices)] == expected
 
 
-def test_the_command_and_the_client_show_the_cost(recorded: Namespace, tmp_path: Path) -> None:
+def test_the_command_and_the_client_show_the_cost(environment: str, recorded: Namespace, tmp_path: Path) -> None:
     prices = tmp_path / "prices.json"
     prices.write_text(json.dumps(PRICES))
-    result = CliRunner().invoke(main, ["--json", "-n", recorded.name, "messages", "cost", "--prices", str(prices)])
-    shown = json.loads(result.stdout)
+    shown = document("-n", recorded.name, "messages", "cost", "--prices", str(prices))
     assert [(row["model"], row["cost"], row["cached_tokens"]) for row in shown] == [
         ("m", 0.75, 50_000),
         ("m-2026-01-01", 3.0, 0),
     ]
-    with MemoryGraph.connect(driver=recorded.connection.driver, namespace=recorded.name) as graph:
-        assert [cost.as_dict() for cost in graph.costs(PRICES)] == shown
+    graph = MemoryGraph(recorded.connection, recorded.name)
+    assert [cost.as_dict() for cost in graph.costs(PRICES)] == shown
 
 
 @pytest.mark.parametrize(
