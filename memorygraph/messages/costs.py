@@ -96,5 +96,6 @@ def cost_of(row: Mapping[str, Any], price: Mapping[str, float] | None) -> float 
     if price is None:
         return None
     cached = row["cached_tokens"]
-    paid = (row["input_tokens"] - cached) * price["input"] + cached * price.get("cached_input", price["input"])
-    return round((paid + row["output_tokens"] * price["output"]) / PER_TOKENS, 6)
+    paid: float = (row["input_tokens"] - cached) * price["input"] + cached * price.get("cached_input", price["input"])
+    paid += row["output_tokens"] * price["output"]
+    return round(paid / PER_TOKENS, 6)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Any
 
 from memorygraph.messages.message import Message
@@ -163,7 +163,7 @@ def _form_of_call(call: Mapping[str, Any]) -> dict[str, Any]:
     return {"id": call["id"], "type": "function", "function": function}
 
 
-def _content_form(content: Any, allowed: Iterable[str]) -> str | list[dict[str, Any]]:
+def _content_form(content: Any, allowed: Set[str]) -> str | list[dict[str, Any]]:
     if isinstance(content, str):
         return content
     if not content:
@@ -171,13 +171,15 @@ def _content_form(content: Any, allowed: Iterable[str]) -> str | list[dict[str, 
     return [_part_form(part, allowed) for part in content]
 
 
-def _part_form(part: Mapping[str, Any], allowed: Iterable[str]) -> dict[str, Any]:
-    kind = part.get("type")
-    if kind not in allowed:
+def _part_form(part: Mapping[str, Any], allowed: Set[str]) -> dict[str, Any]:
+    kind: Any = part.get("type")
+    if not isinstance(kind, str) or kind not in allowed:
         raise NoFormError(f"part `{kind}`")
     if kind in _PICTURES:
         given = part.get("image_url")
-        picture = dict(given) if isinstance(given, Mapping) else {"url": given, "detail": part.get("detail")}
+        picture: dict[str, Any] = (
+            dict(given) if isinstance(given, Mapping) else {"url": given, "detail": part.get("detail")}
+        )
         if not isinstance(picture.get("url"), str) or not _PICTURE_URL.match(picture["url"]):
             raise NoFormError("picture without an address")
         detail = {"detail": picture["detail"]} if picture.get("detail") in _DETAILS else {}
