@@ -301,9 +301,9 @@ ORDER BY metadata.at;
 // Metadata as it was stored, a page by id. Parameters: namespace, after, limit.
 MATCH (metadata:Metadata {namespace: $namespace})
 WHERE metadata.id > $after
+WITH metadata ORDER BY metadata.namespace, metadata.id LIMIT $limit
 RETURN metadata.id AS id, metadata.body AS body
-ORDER BY metadata.id
-LIMIT $limit;
+ORDER BY metadata.namespace, id;
 
 // name: set-metadata
 // Add what answers cost to the Metadata beside them. Parameters: namespace, rows [{id, properties}].
