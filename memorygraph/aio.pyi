@@ -27,6 +27,7 @@ from memorygraph.memory.pages import EntityGraph
 from memorygraph.memory.recall import Kind, Recalled
 from memorygraph.memory.remember import Remembered
 from memorygraph.memory.values import AddedObservations, Entity, ObservationDeletion, Observations, Relation
+from memorygraph.messages.costs import ModelCost, Prices
 from memorygraph.messages.graph import MessageGraph
 from memorygraph.messages.neo4j_storage import ConversationInfo
 from memorygraph.messages.record import Client
@@ -231,6 +232,8 @@ class AsyncMemoryGraph:
         """A conversation as a list of messages, kept in Neo4j; its first message creates it."""
     async def conversations(self) -> list[ConversationInfo]:
         """Every conversation of the namespace, by name."""
+    async def costs(self, prices: Prices | str | Path | None = None) -> list[ModelCost]:
+        """What the recorded answers of each model used: calls, tokens, seconds, and money where it has a price."""
     async def record(self, client: Client, conversation: str = "recorded") -> Client:
         """A copy of an `openai` client, synchronous or not, whose every call is stored in a conversation."""
     async def pete(self, name: str, model: str | None = None) -> Thought:

@@ -41,6 +41,7 @@ from memorygraph.graph.schema import apply_schema
 from memorygraph.graph.undo import undo_revision
 from memorygraph.languages import LANGUAGES, Script, language_of, parse, parse_batches
 from memorygraph.languages.contextscript import ContextScriptProgram, Deletion
+from memorygraph.messages.costs import ModelCost, Prices, list_costs
 from memorygraph.messages.graph import MessageGraph
 from memorygraph.messages.neo4j_storage import (
     ConversationInfo,
@@ -749,6 +750,17 @@ class MemoryGraph:
     def conversations(self) -> list[ConversationInfo]:
         """Every conversation of the namespace, by name."""
         return list_stored_conversations(self.scope)
+
+    def costs(self, prices: Prices | str | Path | None = None) -> list[ModelCost]:
+        """What the recorded answers of each model used: calls, tokens, seconds, and money where it has a price.
+
+        `prices` are those of a million tokens, `{"gpt-5-mini": {"input": 0.25, "output": 2.0, "cached_input": 0.025}}`,
+        or a TOML or JSON file of them.
+
+        Raises:
+            MemoryGraphError: the prices cannot be read.
+        """
+        return list_costs(self.scope, prices)
 
     def record(self, client: Client, conversation: str = "recorded") -> Client:
         """A copy of an `openai` client, synchronous or not, whose every call is stored in a conversation.

@@ -60,3 +60,31 @@ MATCH (tip)<-[:NEXT*0..]-(response:Message)-[has:HAS]->(metadata:Metadata)-[cont
 MATCH inside = (last)<-[:NEXT*0..]-(first:Message)
 WHERE NOT EXISTS { (first)<-[:NEXT]-(:Message) }
 RETURN DISTINCT response, has, metadata, contains, inside;
+
+// name: cost-by-model
+// The calls, tokens and seconds of each model; a call with several answers counts once. With prices, in money:
+// `memorygraph messages cost --prices FILE`. Parameters: namespace.
+MATCH (metadata:Metadata {namespace: $namespace})
+WHERE metadata.id IS NOT NULL AND metadata.model IS NOT NULL
+      AND (metadata.latency_s IS NOT NULL OR metadata.output_tokens IS NOT NULL)
+WITH metadata.model AS model, coalesce(metadata.call, metadata.id) AS call, max(metadata.input_tokens) AS given,
+     max(metadata.output_tokens) AS answered, max(metadata.latency_s) AS seconds
+RETURN model, count(*) AS calls, sum(given) AS input_tokens, sum(answered) AS output_tokens,
+       round(sum(seconds), 3) AS latency_s, round(avg(seconds), 3) AS latency_s_of_a_call
+ORDER BY output_tokens DESC;
+
+// name: answers-cut-off
+// The answers that ended before the model was done, by a limit of tokens, by a filter, or because the stream broke; of a
+// broken stream the message is the last one of its prompt. Parameters: namespace.
+MATCH (message:Message {namespace: $namespace})-[has:HAS]->(metadata:Metadata)
+WHERE message.id IS NOT NULL
+      AND (metadata.finish_reason IN ['length', 'max_output_tokens', 'content_filter'] OR metadata.finished = false)
+RETURN message, has, metadata
+LIMIT 300;
+
+// name: temperature-of-training-data
+// At which temperatures the answers were sampled that training data is made of, by model. Parameters: namespace.
+MATCH (message:Message {namespace: $namespace})-[:HAS]->(metadata:Metadata)
+WHERE message.id IS NOT NULL AND message.sampled AND message.role = 'assistant'
+RETURN metadata.temperature AS temperature, metadata.model AS model, count(DISTINCT message) AS answers
+ORDER BY temperature, model;

@@ -274,13 +274,15 @@ RETURN head(stored) AS stored, holds, version.id AS id, version.number AS number
 
 // name: attach
 // Keep metadata beside messages, with the conversation of a subagent inside it; a `response` can be found by the
-// endpoint's id of it. Parameters: namespace, rows [{id, message, body, model, length, subgraph, response}].
+// endpoint's id of it. Parameters: namespace, rows [{id, message, body, model, length, properties, subgraph,
+// response}]; `properties` are what its answer cost.
 UNWIND $rows AS row
 MATCH (message:Message {namespace: $namespace, id: row.message})
 USING INDEX SEEK message:Message(namespace, id)
 MERGE (metadata:Metadata {namespace: $namespace, id: row.id})
   ON CREATE SET metadata.body = row.body, metadata.model = row.model, metadata.length = row.length,
                 metadata.at = datetime()
+SET metadata += row.properties
 SET metadata.response = coalesce(row.response, metadata.response)
 MERGE (message)-[:HAS]->(metadata)
 WITH row, metadata
@@ -294,6 +296,34 @@ UNWIND $ids AS id
 MATCH (message:Message {namespace: $namespace, id: id})-[:HAS]->(metadata:Metadata)
 RETURN message.id AS message, metadata.body AS body, toString(metadata.at) AS at
 ORDER BY metadata.at;
+
+// name: metadata-page
+// Metadata as it was stored, a page by id. Parameters: namespace, after, limit.
+MATCH (metadata:Metadata {namespace: $namespace})
+WHERE metadata.id > $after
+WITH metadata ORDER BY metadata.namespace, metadata.id LIMIT $limit
+RETURN metadata.id AS id, metadata.body AS body
+ORDER BY metadata.namespace, id;
+
+// name: set-metadata
+// Add what answers cost to the Metadata beside them. Parameters: namespace, rows [{id, properties}].
+UNWIND $rows AS row
+MATCH (metadata:Metadata {namespace: $namespace, id: row.id})
+USING INDEX SEEK metadata:Metadata(namespace, id)
+SET metadata += row.properties;
+
+// name: costs
+// The calls, tokens and seconds of each model. Several answers of one call share its tokens, so a call counts once; the
+// `unmeasured` came without tokens. Parameters: namespace.
+MATCH (metadata:Metadata {namespace: $namespace})
+WHERE metadata.id IS NOT NULL AND metadata.model IS NOT NULL
+      AND (metadata.latency_s IS NOT NULL OR metadata.output_tokens IS NOT NULL)
+WITH metadata.model AS model, coalesce(metadata.call, metadata.id) AS call, max(metadata.input_tokens) AS given,
+     max(metadata.cached_tokens) AS cached, max(metadata.output_tokens) AS answered, max(metadata.latency_s) AS seconds
+RETURN model, count(*) AS calls, sum(given) AS input_tokens, sum(cached) AS cached_tokens,
+       sum(answered) AS output_tokens, round(sum(seconds), 3) AS latency_s,
+       sum(CASE WHEN answered IS NULL THEN 1 ELSE 0 END) AS unmeasured
+ORDER BY model;
 
 // name: drop-conversations
 // Delete some of the conversations, messages and metadata of a namespace; run until nothing is left.

@@ -1,4 +1,4 @@
-"""The commands that read conversations: `messages list show versions diff verify export`."""
+"""The commands that read conversations: `messages list show versions diff verify cost export`."""
 
 from __future__ import annotations
 
@@ -92,6 +92,22 @@ def verify_messages_command(graph: MemoryGraph, *, name: str) -> None:
     click.get_current_context().exit(0 if found.ok else 1)
 
 
+@messages_command.command("cost")
+@click.option(
+    "--prices",
+    type=click.Path(exists=True, dir_okay=False),
+    metavar="FILE",
+    help="Prices of a million tokens, as TOML or JSON: [gpt-5-mini] input = 0.25, output = 2.0, cached_input = 0.025.",
+)
+@report_from_graph
+def cost_messages_command(graph: MemoryGraph, *, prices: str | None) -> None:
+    """Show what the recorded answers of each model cost: calls, tokens, seconds, and money with `--prices`."""
+    output.print_list(
+        graph.costs(prices),
+        ("model", "calls", "tokens in", "cached", "tokens out", "seconds", "without tokens", "cost"),
+    )
+
+
 time_type = click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"])
 
 
@@ -107,18 +123,22 @@ def export_messages_command(
 ) -> None:
     """Print on-policy training data as JSON lines: each sampled answer once, after what it was sampled from.
 
-    What was left out is counted on stderr. With --json one document has the lines as `samples`, and the counts.
+    Every line is valid for fine-tuning. What was left out, such as what has no form there, is counted on stderr. With
+    --json one document has the lines as `samples`, and the counts.
     """
     first, last = (time and time.replace(tzinfo=UTC) for time in (since, until))
     data = require_conversation(graph, name).training_data(model=model, since=first, until=last)
     lines = data.jsonl(form)
     if output.wants_json():
         samples = [parse_json(line) for line in lines.split("\n") if line]
-        output.print_json({"samples": samples, "answers": data.answers, "left_out": dict(data.left_out)})
+        counts = {"answers": data.answers, "left_out": dict(data.left_out), "omitted": dict(data.omitted)}
+        output.print_json({"samples": samples, **counts})
         return
     output.print_text(lines, nl=False)
     left = ", ".join(f"{count} {reason}" for reason, count in data.left_out.items())
     output.say(f"{data.answers} answers in {len(data)} samples; left out: {left or 'none'}")
+    for kind, count in data.omitted.items():
+        output.say(f"without {count} parts that fine-tuning has no form for: {kind}")
 
 
 def require_conversation(graph: MemoryGraph, name: str) -> MessageGraph:

@@ -16,6 +16,7 @@ from typing import Any, Self
 from filelock import FileLock, Timeout
 
 from memorygraph.errors import MemoryGraphError
+from memorygraph.graph.answers import migrate_answers
 from memorygraph.graph.connection import Connection
 from memorygraph.graph.leftovers import remove_leftovers
 from memorygraph.graph.namespace import Namespace
@@ -187,5 +188,6 @@ def _current_lemma(lemma: str, surface: str, negated: bool) -> str:  # noqa: FBT
 DATA_MIGRATIONS: Mapping[str, Callable[[Namespace], object]] = {
     "0016_lemmas": migrate_lemmas,
     "0017_leftovers": remove_leftovers,
+    "0018_answers": migrate_answers,
 }
 """What a migration does with the data of each namespace, in Python; each is idempotent."""

@@ -8,26 +8,30 @@ the parts are hashed apart, and never joined.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from hashlib import sha256
 from typing import Any
 
-from memorygraph.json_text import MAX_JSON_DEPTH, check_json_depth, parse_stored_json
+from memorygraph.json_text import MAX_JSON_DEPTH, check_json_depth, parse_json, parse_stored_json
 
 ROOT = ""  # the parent id of a first message
 ATTACHED_KEYS = ("metadata", "subgraph")  # kept beside a message, and no part of its identity
 # A domain keeps the hash of a message apart from all other hashes; changing it would change every stored id.
 _DOMAIN = b"memorygraph message 1"
 _ENCODER = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+_BLANK = re.compile(r"[ \t\n\r]")
+_TEXT_OR_BLANKS = re.compile(r'("(?:[^"\\]|\\.)*")|[ \t\n\r]+')
 _KEYS = ("role", "content", "name", "tool_calls", "tool_call_id")
 
 
 class Message:
     """One message: a role, a content as text or as a list of parts, and whatever keys it came with.
 
-    A key whose value is None is left out, because clients and servers disagree on writing it. Two messages
-    are equal if their canonical JSON is.
+    A key whose value is None is left out, because clients and servers disagree on writing it, and so is white space
+    in the arguments of tool calls (messages that earlier versions stored keep theirs, and their ids). Two messages are
+    equal if their canonical JSON is.
 
     >>> message = Message.of({"role": "user", "content": "Hi", "name": None})
     >>> message.body
@@ -59,6 +63,7 @@ class Message:
             check_mappings("content", content, "a text or a list of parts, each a dict")
         if "tool_calls" in fields:
             check_mappings("tool_calls", fields["tool_calls"], "a list of calls, each a dict")
+            fields["tool_calls"] = list(map(strip_arguments, fields["tool_calls"]))
         for key in ("name", "tool_call_id"):
             if not isinstance(fields.get(key, ""), str):
                 raise TypeError(f"the {key} of a message is a text, and this is {fields[key]!r}")
@@ -158,6 +163,23 @@ def canonical_json(value: Any) -> str:
     except (json.JSONDecodeError, RecursionError) as error:
         raise ValueError(f"a message is nested more than {MAX_JSON_DEPTH} levels deep") from error
     return text
+
+
+def strip_arguments(call: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A tool call whose arguments have no white space between their tokens: programs write the same ones differently.
+
+    Arguments that are not JSON stay as they are, and so do the order of the keys and every text.
+    """
+    function = call.get("function")
+    arguments = function.get("arguments") if isinstance(function, Mapping) else None
+    if not isinstance(arguments, str) or not _BLANK.search(arguments):
+        return call
+    try:
+        parse_json(arguments)
+    except (ValueError, RecursionError):
+        return call
+    stripped = _TEXT_OR_BLANKS.sub(lambda match: match[1] or "", arguments)
+    return {**call, "function": {**as_mapping(function), "arguments": stripped}}
 
 
 def as_mapping(value: Any) -> Mapping[str, Any]:

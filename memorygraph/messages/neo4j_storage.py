@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from memorygraph.errors import ConflictError, MemoryGraphError, NotFoundError
+from memorygraph.graph.answers import answer_properties
 from memorygraph.graph.connection import Abandon
 from memorygraph.graph.namespace import Namespace, NamespaceTransaction
 from memorygraph.graph.search import conversation_token
@@ -256,6 +257,7 @@ class Neo4jStorage:
                     "body": attachment.body,
                     "model": attachment.metadata.get("model"),
                     "length": attachment.metadata.get("length"),
+                    "properties": answer_properties(attachment.metadata),
                     "subgraph": attachment.subgraph,
                     "response": response,
                 }

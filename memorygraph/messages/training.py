@@ -16,6 +16,7 @@ from typing import Any
 
 from memorygraph.errors import NotFoundError
 from memorygraph.json_text import parse_stored_json
+from memorygraph.messages.fine_tuning import LineCheck, NoFormError, count_omitted, form_of_message, form_of_tools
 from memorygraph.messages.history import Attachment, MessageEntry
 from memorygraph.messages.message import canonical_json
 from memorygraph.messages.storage import Storage
@@ -51,7 +52,7 @@ class Sample:
 
     def openai(self) -> dict[str, Any]:
         """The sample in OpenAI's fine-tuning format: weight 1 for the answers to train on, 0 for the others."""
-        messages = [entry.message.as_dict() for entry in self.path]
+        messages = [form_of_message(entry.message) for entry in self.path]
         for entry, message in zip(self.path, messages, strict=True):
             if entry.message.is_assistant:
                 message["weight"] = int(entry.id in self.trained)
@@ -61,8 +62,8 @@ class Sample:
         """The sample as one prompt and completion for each answer to train on."""
         for index, entry in enumerate(self.path):
             if entry.id in self.trained:
-                prompt = [before.message.as_dict() for before in self.path[:index]]
-                yield {"prompt": prompt, "completion": [entry.message.as_dict()], **self.offered()}
+                prompt = [form_of_message(before.message) for before in self.path[:index]]
+                yield {"prompt": prompt, "completion": [form_of_message(entry.message)], **self.offered()}
 
     def offered(self) -> dict[str, Any]:
         """The key of the tools, where there are any."""
@@ -73,11 +74,19 @@ class Sample:
 class TrainingData:
     """Samples that train on each selected answer once; `left_out` counts the other answers by reason.
 
+    Every line is valid by the published rules of fine-tuning. An answer is left out where it, a message before it, or a
+    tool that was offered has no form there. `omitted` counts the parts that the lines do without, such as `reasoning`.
     Iterating gives the samples in OpenAI's fine-tuning format.
     """
 
     samples: tuple[Sample, ...]
     left_out: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def omitted(self) -> Mapping[str, int]:
+        """How many parts of messages are left out of the lines, by their kind."""
+        entries = {entry.id: entry.message for sample in self.samples for entry in sample.path}
+        return dict(count_omitted(entries.values()))
 
     @property
     def answers(self) -> int:
@@ -109,17 +118,32 @@ def training_data(storage: Storage, wanted: AnswerFilter | None = None) -> Train
     answers = {
         entry.id: (index, path) for path in paths for index, entry in enumerate(path) if entry.message.is_assistant
     }
+    unusable = find_unusable(paths)
     left_out: Counter[str] = Counter()
     tools: dict[str, str] = {}
     for id_, (index, path) in answers.items():
         beside = attachments.get(id_, ())
-        reason = "off-policy" if path[index].off_policy else wanted.refuse(beside)
+        reason = "off-policy" if path[index].off_policy else wanted.refuse(beside) or unusable.get(id_)
         if reason is None:
             offered = ((attachment.metadata.get("parameters") or {}).get("tools") for attachment in beside)
-            tools[id_] = canonical_json(next(filter(None, offered), []))
-        else:
+            try:
+                tools[id_] = canonical_json(form_of_tools(next(filter(None, offered), [])))
+            except NoFormError as error:
+                reason = str(error)
+        if reason is not None:
             left_out[reason] += 1
     return TrainingData(tuple(cover_answers({id_: answers[id_] for id_ in tools}, tools)), dict(left_out))
+
+
+def find_unusable(paths: Iterable[tuple[MessageEntry, ...]]) -> dict[str, str]:
+    """The messages that no line may end with, by their ids, each with the reason."""
+    reasons: dict[str, str] = {}
+    for path in paths:
+        check = LineCheck()
+        for entry in path:
+            if reason := check.add(entry.message):
+                reasons[entry.id] = reason
+    return reasons
 
 
 def cover_answers(

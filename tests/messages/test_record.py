@@ -23,6 +23,7 @@ from memorygraph.messages.recorder import Recorder
 from memorygraph.messages.training import TrainingData, training_data
 from memorygraph.scripted.replies import CutStream, Failure, Replies, Reply, Request, ScriptedAnswer
 from memorygraph.scripted.scripted_model import ScriptedModel
+from tests.messages.fine_tuning_rules import faults_of_lines
 
 KEY = "sk-canary-7f3a9c"
 HI: Any = [{"role": "system", "content": "Be brief"}, {"role": "user", "content": "Hi"}]
@@ -151,6 +152,7 @@ def check_one_answer(world: World, api: str) -> None:
     assert metadata["created"] > 1_000_000_000
     assert metadata["response"]["id"] == metadata["response_id"]
     assert len(world.training()) == 1
+    assert faults_of_lines(world.training().jsonl()) == []
 
 
 @pytest.mark.parametrize("call", WAYS)

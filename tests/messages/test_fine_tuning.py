@@ -1,0 +1,171 @@
+"""Every recorded shape becomes lines that fine-tuning takes, or is left out, counted and named."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from memorygraph.messages.calls import exchange_of
+from memorygraph.messages.fine_tuning import NoFormError, form_of_message, form_of_tools
+from memorygraph.messages.graph import MessageGraph
+from memorygraph.messages.message import Message
+from tests.messages.fine_tuning_rules import faults_of_lines
+from tests.messages.test_recorder import call_of
+
+HI: Any = {"role": "user", "content": "Hi"}
+HELLO: Any = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Hello"}]}
+PICTURE = "https://example.org/a.png"
+CALL = {"id": "c", "type": "function", "function": {"name": "clock", "arguments": '{"zone":"utc"}'}}
+THOUGHT = {"type": "reasoning", "id": "r", "summary": [{"type": "summary_text", "text": "hm"}]}
+FLAT_TOOL = {"type": "function", "name": "clock", "parameters": {"type": "object"}, "strict": None}
+FLAT_CALL = {"type": "function_call", "id": "f", "call_id": "c", "name": "clock", "arguments": '{"zone": "utc"}'}
+FLAT_RESULT = {"type": "function_call_output", "call_id": "c", "output": "12:34"}
+
+
+def history_of(api: str, request: dict[str, Any], answer: Any) -> MessageGraph:
+    """The conversation that a recorded call leaves."""
+    response = {"choices": [{"message": answer}]} if api == "chat" else {"status": "completed", "output": answer}
+    call = call_of("n", api=api, request={"model": "m", **request}, response=response)
+    exchange = exchange_of(call)
+    history = MessageGraph()
+    [given] = exchange.answers
+    history.add_path([*exchange.prompt, *given.messages], metadata=given.metadata)
+    return history
+
+
+VALID: dict[str, tuple[str, dict[str, Any], Any]] = {
+    "chat": ("chat", {"messages": [HI]}, {"content": "Hello"}),
+    "developer": ("chat", {"messages": [{"role": "developer", "content": "Be brief"}, HI]}, {"content": "Hello"}),
+    "parsed": ("chat", {"messages": [HI]}, {"content": "{}", "parsed": {}, "annotations": []}),
+    "tool call": ("chat", {"messages": [HI], "tools": form_of_tools([FLAT_TOOL])}, {"tool_calls": [CALL]}),
+    "refusal": ("chat", {"messages": [HI]}, {"content": None, "refusal": "No."}),
+    "reasoning": ("chat", {"messages": [HI]}, {"content": "Hello", "reasoning_content": "hm"}),
+    "picture": (
+        "chat",
+        {"messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": PICTURE}}]}]},
+        {"content": "a cat"},
+    ),
+    "responses": ("responses", {"input": "Hi", "instructions": "Be brief"}, [HELLO]),
+    "responses tools": (
+        "responses",
+        {"input": [HI, THOUGHT, FLAT_CALL, FLAT_RESULT], "tools": [FLAT_TOOL]},
+        [THOUGHT, HELLO],
+    ),
+    "responses tool call": ("responses", {"input": "Hi", "tools": [FLAT_TOOL]}, [THOUGHT, FLAT_CALL]),
+    "responses picture": (
+        "responses",
+        {
+            "input": [
+                {
+                    "role": "user",
+                    "content": [
+                        {"type": "input_text", "text": "What is it?"},
+                        {"type": "input_image", "image_url": PICTURE, "detail": "low"},
+                    ],
+                }
+            ]
+        },
+        [HELLO],
+    ),
+    "responses refusal": (
+        "responses",
+        {"input": "Hi"},
+        [{"type": "message", "role": "assistant", "content": [{"type": "refusal", "refusal": "No."}]}],
+    ),
+}
+
+
+@pytest.mark.parametrize("shape", VALID)
+def test_every_recorded_shape_exports_to_valid_lines(shape: str) -> None:
+    data = history_of(*VALID[shape]).training_data()
+    assert data.answers == 1
+    assert set(data.left_out) <= {"off-policy"}  # an answer that came with the request
+    assert faults_of_lines(data.jsonl()) == []
+    assert ("reasoning" in data.omitted) == (shape in {"reasoning", "responses tools", "responses tool call"})
+
+
+def test_tools_pictures_and_reasoning_of_the_responses_format_have_the_form_of_the_chat_format() -> None:
+    [line] = history_of(*VALID["responses picture"]).training_data()
+    assert line["messages"][0]["content"] == [
+        {"type": "text", "text": "What is it?"},
+        {"type": "image_url", "image_url": {"url": PICTURE, "detail": "low"}},
+    ]
+    [line] = history_of(*VALID["responses tools"]).training_data()
+    function = {"name": "clock", "parameters": {"type": "object"}}
+    assert line["tools"] == [{"type": "function", "function": function}]
+    assert line["messages"][1:] == [
+        {"role": "assistant", "tool_calls": [CALL], "weight": 0},
+        {"role": "tool", "tool_call_id": "c", "content": "12:34"},
+        {"role": "assistant", "content": [{"type": "text", "text": "Hello"}], "weight": 1},
+    ]
+
+
+INVALID: dict[str, tuple[str, dict[str, Any], Any]] = {
+    "part `input_file`": (
+        "responses",
+        {"input": [{"role": "user", "content": [{"type": "input_file", "file_id": "f"}]}]},
+        [HELLO],
+    ),
+    "picture without an address": (
+        "responses",
+        {"input": [{"role": "user", "content": [{"type": "input_image", "file_id": "f"}]}]},
+        [HELLO],
+    ),
+    "part `web_search_call`": ("responses", {"input": "Hi"}, [{"type": "web_search_call", "id": "w"}, HELLO]),
+    "tool `web_search`": ("responses", {"input": "Hi", "tools": [{"type": "web_search"}]}, [HELLO]),
+    "answer without a text": ("responses", {"input": "Hi"}, [THOUGHT]),
+    "audio": ("chat", {"messages": [HI]}, {"audio": {"id": "a"}}),
+    "tool result without its call": ("responses", {"input": [HI, FLAT_RESULT]}, [HELLO]),
+    "tool call without a result": ("responses", {"input": [FLAT_CALL, HI]}, [HELLO]),
+    "role `function`": ("chat", {"messages": [{"role": "function", "name": "f", "content": "1"}]}, {"content": "a"}),
+    "text beside a refusal": ("chat", {"messages": [HI]}, {"content": "Well", "refusal": "No."}),
+    "more than 10 pictures": (
+        "chat",
+        {"messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": PICTURE}}] * 11}]},
+        {"content": "cats"},
+    ),
+}
+
+
+@pytest.mark.parametrize("reason", INVALID)
+def test_what_has_no_valid_form_is_left_out_counted_and_named(reason: str) -> None:
+    data = history_of(*INVALID[reason]).training_data()
+    assert (data.answers, data.left_out[reason], data.jsonl()) == (0, 1, "")
+
+
+def test_the_answers_before_a_message_without_a_form_are_trained_on() -> None:
+    history = MessageGraph([HI, {"role": "assistant", "content": "Hello"}])
+    history.append({"role": "user", "content": [{"type": "input_file", "file_id": "f"}]})
+    history.append({"role": "assistant", "content": "a file"})
+    data = history.training_data()
+    assert (data.answers, data.left_out) == (1, {"part `input_file`": 1})
+    assert faults_of_lines(data.jsonl()) == []
+
+
+def test_the_validator_finds_what_earlier_exports_had() -> None:
+    flat = {"messages": [HI, {"role": "assistant", "content": [THOUGHT]}], "tools": [FLAT_TOOL]}
+    assert len(faults_of_lines(json.dumps(flat))) == 3
+
+
+def test_arguments_that_differ_in_white_space_only_are_the_same_message() -> None:
+    def called(arguments: str) -> Message:
+        return Message.of({"role": "assistant", "tool_calls": [{"function": {"name": "f", "arguments": arguments}}]})
+
+    assert called('{"a": [1, 2],\n "b": "x  \\" y"}') == called('{"a":[1,2],"b":"x  \\" y"}')
+    assert called('{"b":1,"a":2}') != called('{"a":2,"b":1}')
+    assert called('{"a": "x y"}') != called('{"a": "xy"}')
+    assert called('{"a": ') != called('{"a":')
+
+    history = MessageGraph([HI, {"role": "assistant", "tool_calls": [CALL]}])
+    spaced = {**CALL, "function": {"name": "clock", "arguments": '{"zone": "utc"}'}}
+    history[1] = {"role": "assistant", "tool_calls": [spaced]}
+    assert (len(history.versions()), history.training_data().left_out) == (1, {})
+
+
+def test_a_tool_name_that_the_api_refuses_is_named() -> None:
+    with pytest.raises(NoFormError, match=r"tool name `a b`"):
+        form_of_tools([{"type": "function", "name": "a b"}])
+    with pytest.raises(NoFormError, match="part `thing`"):
+        form_of_message(Message.of({"role": "system", "content": [{"type": "thing"}]}))
