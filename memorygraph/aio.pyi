@@ -13,8 +13,8 @@ from memorygraph.graph.connection import READ_SECONDS, Connection
 from memorygraph.graph.elements import Edge, Hit, Neighbour, Node
 from memorygraph.graph.history import Change, Revision, Snapshot
 from memorygraph.graph.invariants import BrokenInvariant, Mended
-from memorygraph.graph.left_out import LeftOut
 from memorygraph.graph.loads import LoadReport, Provenance
+from memorygraph.graph.losses import Losses
 from memorygraph.graph.namespace import NamespaceInfo
 from memorygraph.languages import Script
 from memorygraph.languages.agentscript.syntax import Field
@@ -202,7 +202,7 @@ class AsyncMemoryGraph:
         """Delete a node with its edges and what is its alone, as its observations, or an edge."""
     async def export(self, format: str = "contextscript") -> str:
         """The namespace as `contextscript`, `jsonl` or `graphml`: its nodes and edges; or as a `bundle`: all of it."""
-    async def export_to(self, file: TextIO, format: str = "contextscript") -> LeftOut:
+    async def export_to(self, file: TextIO, format: str = "contextscript") -> Losses:
         """Write the namespace into an empty file, holding no more than a page of it in memory."""
     async def export_bundle(self, path: str | Path) -> BundleReport:
         """Write the whole namespace into a file, which `import_bundle` makes the same namespace of."""

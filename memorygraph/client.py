@@ -26,8 +26,8 @@ from memorygraph.graph.cypher_limits import check_nesting
 from memorygraph.graph.elements import Edge, Hit, Neighbour, Node
 from memorygraph.graph.history import Change, Revision, Snapshot, history_of, list_revisions, purge, snapshot
 from memorygraph.graph.invariants import BrokenInvariant, Mended, find_broken, mend
-from memorygraph.graph.left_out import LeftOut
 from memorygraph.graph.loads import Loader, LoadReport, Provenance
+from memorygraph.graph.losses import Losses
 from memorygraph.graph.namespace import (
     Namespace,
     NamespaceInfo,
@@ -602,7 +602,7 @@ class MemoryGraph:
         self.export_to(text, format)
         return text.getvalue()
 
-    def export_to(self, file: TextIO, format: str = "contextscript") -> LeftOut:  # noqa: A002 - the name users type
+    def export_to(self, file: TextIO, format: str = "contextscript") -> Losses:  # noqa: A002 - the name users type
         """Write the namespace into an empty file, holding no more than a page of it in memory.
 
         Returns what is not in the file: what the format cannot say, and what else the namespace holds.
@@ -617,7 +617,7 @@ class MemoryGraph:
             from memorygraph.memory.transfer import export_server_memory
 
             file.writelines(export_server_memory(self.scope))
-            return LeftOut()
+            return Losses()
         return exports.export(self.scope, file, format)
 
     def export_bundle(self, path: str | Path) -> BundleReport:

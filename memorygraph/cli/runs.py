@@ -50,12 +50,12 @@ def show_runs_command(graph: MemoryGraph, *, run: str, transcript: bool) -> None
         output.print_json(stored.as_dict())
         return
     facts = [(name, value) for name, value in stored.as_dict().items() if name not in {"steps", "trace", "transcript"}]
-    output.print_table(("", ""), [(name, show_value(value)) for name, value in facts if value is not None])
+    output.print_table(("", ""), [(name, cell_of(value)) for name, value in facts if value is not None])
     if stored.steps:
         columns = tuple(stored.steps[0])
-        output.print_table(columns, [tuple(show_value(step[name]) for name in columns) for step in stored.steps])
+        output.print_table(columns, [tuple(cell_of(step[name]) for name in columns) for step in stored.steps])
 
 
-def show_value(value: Any) -> str:
+def cell_of(value: Any) -> str:
     """A value on one line; empty where there is none."""
     return "" if value is None else shorten_value(value)

@@ -16,7 +16,7 @@ from memorygraph.graph.bundles import (
     BundleReader,
     BundleRelationship,
     BundleReport,
-    Key,
+    NodeKey,
     write_bundle,
 )
 from memorygraph.graph.exports import ALL_SECONDS
@@ -52,7 +52,7 @@ def import_bundle(
     report = replace(report, resumed_after=done)
     if progress is not None:
         progress(done)
-    for start, batch in read_batches(reader, done):
+    for start, batch in read_bundle_batches(reader, done):
         namespace.write(_Part(program, start, batch).write, seconds=ALL_SECONDS)
         if progress is not None:
             progress(len(batch))
@@ -94,7 +94,7 @@ def end_import(transaction: NamespaceTransaction, program: str, *, keep: bool) -
         transaction.run("bundles/forget-namespace")
 
 
-def read_batches(reader: BundleReader, done: int) -> Iterator[tuple[int, Batch]]:
+def read_bundle_batches(reader: BundleReader, done: int) -> Iterator[tuple[int, Batch]]:
     """Yield the elements after the first `done` in batches, each with where it starts."""
     batch: Batch = []
     start, size = done, 0
@@ -156,7 +156,7 @@ def create_relationships(transaction: NamespaceTransaction, relationships: Seque
             keys[end.kind].add(end.values)
     wanted = {kind: sorted(map(list, keys[kind]), key=repr) for kind in KINDS}
     found = transaction.run("bundles/find-ends", ends=wanted)
-    elements = {Key(row["kind"], tuple(row["key"])): row["element"] for row in found}
+    elements = {NodeKey(row["kind"], tuple(row["key"])): row["element"] for row in found}
     rows = []
     for relationship in relationships:
         for end in (relationship.source, relationship.target):

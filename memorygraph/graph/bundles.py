@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, TextIO
 
 from memorygraph.errors import MAX_SHOWN_LINE, MemoryGraphError, Problem, ScriptError, printable
 from memorygraph.graph.exports import ALL_SECONDS, MAX_TRIES
-from memorygraph.graph.left_out import LeftOut
+from memorygraph.graph.losses import Losses
 from memorygraph.graph.namespace import Namespace
 from memorygraph.graph.search import conversation_token
 from memorygraph.graph.typed_json import decode_value, encode_datetime, encode_value
@@ -56,7 +56,7 @@ _OWN = {"type": "namespace"}
 _SEARCH_WORDS = "tokens"
 
 
-class Key(NamedTuple):
+class NodeKey(NamedTuple):
     """The address of a node in its namespace: its kind, and the values of the properties in `KINDS`."""
 
     kind: str
@@ -66,7 +66,7 @@ class Key(NamedTuple):
 class BundleNode(NamedTuple):
     """A node as a line of a bundle says it."""
 
-    key: Key
+    key: NodeKey
     labels: Sequence[str]
     properties: Mapping[str, Any]
 
@@ -75,8 +75,8 @@ class BundleRelationship(NamedTuple):
     """A relationship as a line of a bundle says it."""
 
     type: str
-    source: Key
-    target: Key
+    source: NodeKey
+    target: NodeKey
     properties: Mapping[str, Any]
 
 
@@ -91,7 +91,7 @@ class BundleReport:
     nodes: int = 0
     relationships: int = 0
     sha256: str = ""
-    left_out: LeftOut = field(default_factory=LeftOut)
+    left_out: Losses = field(default_factory=Losses)
     resumed_after: int = 0
     elapsed_s: float = 0.0
 
@@ -172,7 +172,7 @@ def node_lines(namespace: Namespace, kind: str) -> Iterator[str]:
     with closing(namespace.stream("bundles/nodes", kind=kind, seconds=ALL_SECONDS, typed=True)) as rows:
         for row in rows:
             # A node of two kinds comes with the first one.
-            if (key := key_of(namespace, row["labels"], row["properties"])) is None or key.kind != kind:
+            if (key := node_key_of(namespace, row["labels"], row["properties"])) is None or key.kind != kind:
                 continue
             if kind == "Checkpoint" and str(key.values[0]).startswith(IMPORT_PREFIX):
                 raise MemoryGraphError(
@@ -185,7 +185,7 @@ def node_lines(namespace: Namespace, kind: str) -> Iterator[str]:
             yield to_line({"node": encode_key(key), "labels": sorted(row["labels"]), "properties": properties})
 
 
-def relationship_lines(namespace: Namespace, left_out: LeftOut) -> Iterator[str]:
+def relationship_lines(namespace: Namespace, left_out: Losses) -> Iterator[str]:
     """Yield the lines of the relationships: the edges by their ids, then what begins at each node."""
     with closing(namespace.stream("bundles/edges", seconds=ALL_SECONDS, typed=True)) as rows:
         for row in rows:
@@ -198,10 +198,10 @@ def relationship_lines(namespace: Namespace, left_out: LeftOut) -> Iterator[str]
 
 
 def _relationship_line(
-    namespace: Namespace, row: Mapping[str, Any], left_out: LeftOut, kind: str | None = None
+    namespace: Namespace, row: Mapping[str, Any], left_out: Losses, kind: str | None = None
 ) -> Iterable[str]:
-    source = key_of(namespace, row["source_labels"], row["source"])
-    target = key_of(namespace, row["target_labels"], row["target"])
+    source = node_key_of(namespace, row["source_labels"], row["source"])
+    target = node_key_of(namespace, row["target_labels"], row["target"])
     owner = row["properties"].get("namespace", namespace.name) if row["type"] == "EDGE" else namespace.name
     if source is None or target is None or "Namespace" in (source.kind, target.kind) or owner != namespace.name:
         left_out.add("relationships that leave the namespace, or end at a node without a key", row["type"])
@@ -216,30 +216,30 @@ def _relationship_line(
         )
 
 
-def key_of(namespace: Namespace, labels: Sequence[str], properties: Mapping[str, Any]) -> Key | None:
+def node_key_of(namespace: Namespace, labels: Sequence[str], properties: Mapping[str, Any]) -> NodeKey | None:
     """Return the key of a node by its first kind, or None where it has none or is of another namespace."""
     if "Namespace" in labels and properties.get("name") == namespace.name:
-        return Key("Namespace", ())
+        return NodeKey("Namespace", ())
     if properties.get("namespace") != namespace.name:
         return None
     for kind, names in KINDS.items():
         if names and kind in labels and all(properties.get(name) is not None for name in names):
-            return Key(kind, tuple(properties[name] for name in names))
+            return NodeKey(kind, tuple(properties[name] for name in names))
     return None
 
 
-def encode_key(key: Key) -> list[Any]:
+def encode_key(key: NodeKey) -> list[Any]:
     """Return a key as JSON: `["Node", "ada"]`."""
     return [key.kind, *map(encode_value, key.values)]
 
 
-def decode_key(value: Any) -> Key:
+def decode_key(value: Any) -> NodeKey:
     """Return the key that `encode_key` made JSON of; anything else is a `ValueError`."""
     if not isinstance(value, list) or not value or len(value) != 1 + len(KINDS.get(str(value[0]), ())):
         raise ValueError(f"not the key of a node: {value!r:.100}")
     if value[0] not in KINDS:
         raise ValueError(f"no kind of nodes: {value[0]!r:.100}")
-    return Key(value[0], tuple(map(decode_value, value[1:])))
+    return NodeKey(value[0], tuple(map(decode_value, value[1:])))
 
 
 def encode_properties(
@@ -384,7 +384,7 @@ class BundleReader:
     def _node(self, node: BundleNode) -> BundleNode:
         """Check that a node is one of this namespace: whoever made the file, no other is written to."""
         foreign = {"Migration", "Namespace"} & {*node.labels} - {node.key.kind}
-        if foreign or key_of(self.namespace, node.labels, node.properties) != node.key:
+        if foreign or node_key_of(self.namespace, node.labels, node.properties) != node.key:
             raise ValueError(f"the labels and properties are not those of {encode_key(node.key)!r:.100}")
         return node
 

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from memorygraph.errors import MemoryGraphError, NotFoundError
 from memorygraph.graph.elements import Edge, Node, as_text
-from memorygraph.graph.left_out import MAX_EXAMPLES, LeftOut
+from memorygraph.graph.losses import MAX_EXAMPLES, Losses
 from memorygraph.graph.namespace import Namespace
 from memorygraph.languages.contextscript import EdgeDeclaration, NodeDeclaration, print_statement
 
@@ -28,12 +28,12 @@ _GRAPHML_KEYS = (
 )
 
 
-def export(namespace: Namespace, file: TextIO, form: str = "contextscript") -> LeftOut:
+def export(namespace: Namespace, file: TextIO, form: str = "contextscript") -> Losses:
     """Write a namespace's nodes and edges into an empty file, as of one moment, in the order of the ids.
 
     Returns what the format could not say, and what else the namespace holds.
     """
-    left_out = LeftOut()
+    left_out = Losses()
 
     def write() -> None:
         with (
@@ -65,14 +65,14 @@ def read_at_rest(namespace: Namespace, read: Callable[[], Result], reset: Callab
     raise MemoryGraphError(f"namespace `{namespace}` changed during each of {MAX_TRIES} exports; try again later")
 
 
-def format_elements(form: str, nodes: Iterator[Node], edges: Iterator[Edge], left_out: LeftOut) -> Iterator[str]:
+def format_elements(form: str, nodes: Iterator[Node], edges: Iterator[Edge], left_out: Losses) -> Iterator[str]:
     """Format nodes and edges, piece by piece; `left_out` is told what the format cannot say."""
     if form not in FORMATS:
         raise NotFoundError(f"no export format {form!r}; there are {', '.join(FORMATS)}")
     return FORMATS[form](nodes, edges, left_out)
 
 
-def _contextscript(nodes: Iterator[Node], edges: Iterator[Edge], left_out: LeftOut) -> Iterator[str]:
+def _contextscript(nodes: Iterator[Node], edges: Iterator[Edge], left_out: Losses) -> Iterator[str]:
     missing: set[str] = set()
     for node in nodes:
         arguments: dict[str, Any] = {"node_id": node.id, "name": node.name or "", "data": node.data or ""}
@@ -101,13 +101,13 @@ def _declare(statement: type[NodeDeclaration | EdgeDeclaration], arguments: dict
         return "", {"node_id": "id", "edge_id": "id"}.get(name := str(error.errors()[0]["loc"][0]), name)
 
 
-def _jsonl(nodes: Iterator[Node], edges: Iterator[Edge], _left_out: LeftOut) -> Iterator[str]:
+def _jsonl(nodes: Iterator[Node], edges: Iterator[Edge], _left_out: Losses) -> Iterator[str]:
     for kind, elements in (("node", nodes), ("edge", edges)):
         for element in elements:
             yield json.dumps({"type": kind, **element.as_dict()}, ensure_ascii=False, default=str) + "\n"
 
 
-def _graphml(nodes: Iterator[Node], edges: Iterator[Edge], _left_out: LeftOut) -> Iterator[str]:
+def _graphml(nodes: Iterator[Node], edges: Iterator[Edge], _left_out: Losses) -> Iterator[str]:
     yield '<?xml version="1.0" encoding="utf-8"?>\n<graphml xmlns="http://graphml.graphdrawing.org/xmlns">\n'
     for kind, name, type_ in _GRAPHML_KEYS:
         yield _xml("key", {"id": name, "for": kind, "attr.name": name, "attr.type": type_})

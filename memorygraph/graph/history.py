@@ -16,7 +16,7 @@ from typing import Any, Literal, TextIO, TypeVar
 from memorygraph.errors import MemoryGraphError, NotFoundError
 from memorygraph.graph.elements import Edge, Node
 from memorygraph.graph.exports import format_elements
-from memorygraph.graph.left_out import LeftOut
+from memorygraph.graph.losses import Losses
 from memorygraph.graph.namespace import Namespace, forget_former
 from memorygraph.graph.writes import COUNTS
 
@@ -200,14 +200,14 @@ class Snapshot:
         Raises:
             NotFoundError: there is no such format, or the history that far back was purged.
         """
-        return "".join(format_elements(format, self.nodes(), self.edges(), LeftOut()))
+        return "".join(format_elements(format, self.nodes(), self.edges(), Losses()))
 
-    def export_to(self, file: TextIO, format: str = "contextscript") -> LeftOut:  # noqa: A002 - the name users type
+    def export_to(self, file: TextIO, format: str = "contextscript") -> Losses:  # noqa: A002 - the name users type
         """Write the nodes and edges as they were into a file, holding no more than a page of them in memory.
 
         Returns which of them the format could not say.
         """
-        left_out = LeftOut()
+        left_out = Losses()
         file.writelines(format_elements(format, self.nodes(), self.edges(), left_out))
         return left_out
 

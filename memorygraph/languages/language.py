@@ -110,7 +110,7 @@ LANGUAGES: dict[str, Language] = {
             reader="memorygraph.languages.convo.reading:read_convo",
             store="memorygraph.runtime.programs:ProgramStore",
             runner="memorygraph.runtime.convo.run:run_graph",
-            run_reader="memorygraph.runtime.convo.run:read_run",
+            run_reader="memorygraph.runtime.convo.run:read_graph_run",
             text_input=True,
             shows_steps=True,
         ),

@@ -96,7 +96,7 @@ class StoredConversation:
 
 
 @dataclass(frozen=True)
-class Evaluator:
+class RecallEvaluator:
     """Measures recall on conversations of one format."""
 
     connection: Connection
@@ -206,7 +206,7 @@ def evaluate_recall(
 
     `progress` is called with the number of questions done, and of all. All that is stored for it is deleted again.
     """
-    return Evaluator(connection, DATASETS[dataset], depths, facts, embedder).run(folder, progress)
+    return RecallEvaluator(connection, DATASETS[dataset], depths, facts, embedder).run(folder, progress)
 
 
 def mean_figures(judged: Sequence[JudgedRanking], depths: Sequence[int]) -> RecallFigures:

@@ -25,7 +25,7 @@ from memorygraph.memory.datasets import (
     turns_of,
     turns_of_chat,
 )
-from memorygraph.memory.evaluation import Evaluator, evaluate_recall
+from memorygraph.memory.evaluation import RecallEvaluator, evaluate_recall
 
 CONVERSATIONS = Path(__file__).parent / "conversations"
 CHATS = Path(__file__).parent / "chats"
@@ -38,7 +38,7 @@ def document() -> dict[str, Any]:
 
 def rankings(connection: Connection, folder: Path) -> list[list[str]]:
     """What is ranked for each question, as turns."""
-    evaluator = Evaluator(connection, LOCOMO, facts=True)
+    evaluator = RecallEvaluator(connection, LOCOMO, facts=True)
     with ExitStack() as stack:
         stored = [stack.enter_context(evaluator.store(each)) for each in evaluator.dataset.documents(folder)]
         return [list(ranking.turns) for each in stored for ranking in evaluator.rank_turns(each)]
@@ -101,7 +101,7 @@ def test_evidence_is_read_after_all_of_its_questions_were_ranked(connection: Con
         return evidence_of(value)
 
     watched = replace(LOCOMO, evidence=noted)
-    Evaluator(connection, watched).run(CONVERSATIONS, lambda done, total: events.append(f"{done}/{total}"))
+    RecallEvaluator(connection, watched).run(CONVERSATIONS, lambda done, total: events.append(f"{done}/{total}"))
     # Before the first question, the format of the file is checked.
     assert events[events.index("1/16") :] == [*(f"{number}/16" for number in range(1, 17)), "evidence"]
 

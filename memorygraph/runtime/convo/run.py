@@ -92,7 +92,7 @@ def open_engine(program: ConvoProgram, options: RunOptions, definition: ConvoPro
     return Engine(program, **given, run_id=store.id, conversation=store.conversation)
 
 
-def read_run(namespace: Namespace, id_: str) -> RunDetails:
+def read_graph_run(namespace: Namespace, id_: str) -> RunDetails:
     """Read what was stored of a run of a graph; its transcript is Convo, each fork after a comment."""
     steps = find_run(namespace, id_).steps
     branches: dict[str, list[ConvoStep]] = {"": []}

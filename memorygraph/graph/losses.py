@@ -9,10 +9,10 @@ MAX_EXAMPLES = 20
 
 
 @dataclass
-class LeftOut:
+class Losses:
     r"""What an export left out, by what is lost; it takes the same memory however much that is.
 
-    >>> left_out = LeftOut()
+    >>> left_out = Losses()
     >>> left_out.add("the type of entities", "ada")
     >>> left_out.add("conversations", count=2)
     >>> print(*left_out.lines(), sep="\n")
