@@ -32,6 +32,18 @@ _TWO_STEPS = (
 
 _CONVO = "> node first\n > do\n  add(1 1)\n> nodeEnd\n> user\nHi\n> goto first\n"
 
+_TALK = "> node first\n> user\nSay hi.\n> nodeEnd\n> goto first\n"
+
+_METADATA = {
+    "model": "m",
+    "call": "c",
+    "temperature": 1.0,
+    "finish_reason": "stop",
+    "finished": True,
+    "usage": {"prompt_tokens": 2, "completion_tokens": 1, "prompt_tokens_details": {"cached_tokens": 0}},
+    "latency_s": 0.1,
+}
+
 _LOG = """
 context names(&a) {
   @[time: 12:30]
@@ -63,7 +75,13 @@ def store_every_name(connection: Connection) -> None:
     _store_log(MemoryGraph(connection, "names-of-pete"))
     _store_thought(MemoryGraph(connection, "names-of-thought"))
     _store_history(MemoryGraph(connection, "names-of-history"))
+    _drop(MemoryGraph(connection, "names-of-what-is-gone"))
     store_names(MemoryGraph(connection, "names-of-memory"))
+
+
+def _drop(graph: MemoryGraph) -> None:
+    graph.load(_GRAPH)
+    graph.drop_namespace(graph.namespace)
 
 
 def _store_programs(graph: MemoryGraph) -> None:
@@ -72,11 +90,12 @@ def _store_programs(graph: MemoryGraph) -> None:
     graph.connection.write(lambda transaction: transaction.run(CYPHER["load/save-checkpoint"](**checkpoint)))
     history = graph.messages("names")
     history.append({"role": "user", "content": "u"})
-    history.append({"role": "assistant", "content": "a"}, metadata={"model": "m"}, subgraph=[history[0]])
+    history.append({"role": "assistant", "content": "a"}, metadata=_METADATA, subgraph=[history[0]])
     history[0]["content"] = "v"
     graph.run(_PROGRAM, mock=True)
     graph.run(_CONVO, language="convo")
     graph.run(_TWO_STEPS, language="convo")
+    graph.run(_TALK, language="convo", mock=True)
     graph.load("main agent { main func() { return 1 } }", "agentscript", file="one.as")
     graph.load(_CONVO, "convo", file="two.convo")
 

@@ -135,7 +135,7 @@ CALL () {
   RETURN null AS node // include: bundles/in-order
 }
 MATCH (node)-[relationship]->(end)
-WHERE NOT (relationship:EDGE AND relationship.namespace = $namespace AND relationship.id IS NOT NULL)
+WHERE NOT (type(relationship) = "EDGE" AND relationship.namespace = $namespace AND relationship.id IS NOT NULL)
 RETURN elementId(node) AS element, type(relationship) AS type, properties(relationship) AS properties,
        [key IN keys(relationship) WHERE valueType(relationship[key]) CONTAINS 'ZONED DATETIME' |
         [key, CASE WHEN valueType(relationship[key]) STARTS WITH 'LIST' THEN [time IN relationship[key] | toString(time)]

@@ -96,7 +96,7 @@ class RecallHit:
     def label(self) -> str:
         """The label of the hit in a prompt."""
         if self.kind == "node":
-            return "node" if _MADE_ID.fullmatch(self.id) else f"node {self.id}"
+            return "node" if _MADE_ID.fullmatch(str(self.id)) else f"node {self.id}"
         speaker = f"{self.name or self.role}" + (f" on {self.at[:10]}" if self.at else "")
         return f"message of {speaker}" + (f" in {self.conversation}" if self.conversation else "")
 

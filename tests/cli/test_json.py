@@ -34,6 +34,8 @@ ARGUMENTS = {
     "programs list": "",
     "programs show": "one",
     "programs forget": "one",
+    "runs list": "",
+    "runs show": "{run}",
     "graph": "{folder}/one.convo",
     "query": "RETURN|1|AS|n",
     "show": "a",
@@ -52,6 +54,7 @@ ARGUMENTS = {
     "messages diff": "talk 1 1",
     "messages verify": "talk",
     "messages export": "talk",
+    "messages cost": "",
     "pete list": "",
     "pete show": "main",
     "pete fold": "main",
@@ -104,6 +107,7 @@ def folder(tmp_path: Path, environment: str, monkeypatch: pytest.MonkeyPatch) ->
     (tmp_path / "one.convo").write_text("> user\nHi\n> node a\n  > f(x: string) -> (add(x '!'))\n> goto a")
     for name in ("world.ctx", "one.as"):
         document("load", str(tmp_path / name))
+    document("run", str(tmp_path / "one.as"))
     with MemoryGraph.connect(namespace=environment) as graph:
         graph.messages("talk").append({"role": "user", "content": "Hi"})
         graph.pete("main").sense("clock", {"hour": 12})
@@ -114,7 +118,8 @@ def folder(tmp_path: Path, environment: str, monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.mark.parametrize("name", ARGUMENTS)
 def test_with_json_a_command_prints_one_document(name: str, folder: Path, environment: str) -> None:
-    filled = ARGUMENTS[name].format(folder=folder, namespace=environment)
+    [run] = document("runs", "list")
+    filled = ARGUMENTS[name].format(folder=folder, namespace=environment, run=run["id"])
     arguments = [word.replace("|", " ") for word in filled.split()]
     finished = memorygraph(*name.split(), *arguments, "--json")
     printed = json.loads(finished.stdout)
