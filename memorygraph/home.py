@@ -51,7 +51,7 @@ def refuse_foreign(path: Path, trusted: Collection[int] = ()) -> None:
         return
     try:
         status = path.stat()
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return
     if status.st_uid not in {os.geteuid(), *trusted}:
         raise ConnectionError(

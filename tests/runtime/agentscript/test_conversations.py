@@ -54,7 +54,7 @@ def test_each_call_of_an_agent_holds_the_conversation_of_that_agent(graph: Memor
     messages = graph.messages(result.conversation)
     assert roles(messages) == ["system", "user", "assistant", "assistant", "tool"]
     assert messages[2]["content"] == ANSWERS[0]
-    assert messages[3]["tool_calls"][0]["function"] == {"name": "Helper", "arguments": '{"args": ["P"]}'}
+    assert messages[3]["tool_calls"][0]["function"] == {"name": "Helper", "arguments": '{"args":["P"]}'}
     assert json.loads(messages[4]["content"]) == {"said": "S"}
     [row] = graph.query(INSIDE, {"run": result.run})
     assert (row["length"], row["last"]) == (5, ANSWERS[2])
