@@ -215,6 +215,10 @@ def find_interrupt(error: BaseException | None) -> KeyboardInterrupt | None:
     ...     find_interrupt(error)
     KeyboardInterrupt()
     """
-    while error is not None and not isinstance(error, KeyboardInterrupt):
+    seen: set[int] = set()  # an error can be its own cause
+    while error is not None and id(error) not in seen:
+        if isinstance(error, KeyboardInterrupt):
+            return error
+        seen.add(id(error))
         error = error.__cause__ or error.__context__
-    return error
+    return None

@@ -20,6 +20,9 @@ MAX_TRIES = 5
 ALL_SECONDS = 3600.0  # a whole graph may be large, and its reader slow
 Result = TypeVar("Result")
 
+UNSAYABLE = {"shared-id": "edges with the id of a node", "edge-ends": "edges that leave the namespace"}
+"""The invariants without which no script can declare an edge, and what is said of those that break them."""
+
 _GRAPHML_KEYS = (
     ("node", "name", "string"),
     ("node", "data", "string"),
@@ -36,12 +39,20 @@ def export(namespace: Namespace, file: TextIO, form: str = "contextscript") -> L
     left_out = Losses()
 
     def write() -> None:
+        unsayable = find_unsayable(namespace) if form == "contextscript" else {}
+
+        def sayable(rows: Iterator[dict[str, Any]]) -> Iterator[Edge]:
+            for edge in (Edge(**row) for row in rows):
+                if reason := unsayable.get(edge.id):
+                    left_out.add(reason, edge.id)
+                else:
+                    yield edge
+
         with (
             closing(namespace.stream("read/all-nodes", seconds=ALL_SECONDS)) as nodes,
             closing(namespace.stream("read/all-edges", seconds=ALL_SECONDS)) as edges,
         ):
-            elements = (Node(**row) for row in nodes), (Edge(**row) for row in edges)
-            file.writelines(format_elements(form, *elements, left_out))
+            file.writelines(format_elements(form, (Node(**row) for row in nodes), sayable(edges), left_out))
         for row in namespace.read("read/beyond-nodes-and-edges", limit=MAX_EXAMPLES, seconds=ALL_SECONDS):
             left_out.add_counted(row["what"], row["count"], row["examples"])
 
@@ -52,6 +63,15 @@ def export(namespace: Namespace, file: TextIO, form: str = "contextscript") -> L
 
     read_at_rest(namespace, write, empty)
     return left_out
+
+
+def find_unsayable(namespace: Namespace) -> dict[str, str]:
+    """Find the edges that no script can declare, as raw Cypher can make them, and say why."""
+    found: dict[str, str] = {}
+    for name, reason in UNSAYABLE.items():
+        with closing(namespace.stream(f"invariants/{name}", seconds=ALL_SECONDS)) as rows:
+            found |= {row["id"]: reason for row in rows if row["namespace"] == namespace.name}
+    return found
 
 
 def read_at_rest(namespace: Namespace, read: Callable[[], Result], reset: Callable[[], None] = lambda: None) -> Result:
@@ -84,6 +104,8 @@ def _contextscript(nodes: Iterator[Node], edges: Iterator[Edge], left_out: Losse
     for edge in edges:
         arguments = {"edge_id": edge.id, "from_node": edge.from_node, "to_node": edge.to_node}
         line, wrong = _declare(EdgeDeclaration, {**arguments, "verb": edge.verb, "weight": edge.weight})
+        # What is not given is no error of a declaration, but one of a new edge.
+        wrong = wrong or next((name for name in ("verb", "weight") if getattr(edge, name) is None), None)
         if wrong is not None:
             value = f" ({getattr(edge, wrong)})" if wrong in ("verb", "weight") else ""
             left_out.add(f"edges whose {wrong} is none of ContextScript", f"{edge.id}{value}")

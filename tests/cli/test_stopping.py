@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from memorygraph import MemoryGraph
+from memorygraph.errors import find_interrupt
 from memorygraph.graph.connection import Connection
 from memorygraph.query import Query
 from memorygraph.scripted.replies import Request
@@ -191,3 +192,9 @@ def test_run_of_agentscript_stopped_by_ctrl_c_says_what_is_kept(tmp_path: Path) 
         "MATCH (r:Run {namespace: $namespace}) RETURN r.id AS id, r.status AS status, r.error AS error",
     )
     assert kept == {"id": run[1], "status": "failed", "error": "the user has stopped it"}
+
+
+def test_an_error_that_is_its_own_cause_is_no_interrupt() -> None:
+    error = ValueError("of itself")
+    error.__cause__ = error
+    assert find_interrupt(error) is None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from io import StringIO
 from typing import Any
 
 import pytest
@@ -291,3 +292,16 @@ def test_no_read_falls_over_one_bad_element(graph: MemoryGraph, way: str) -> Non
     assert fell == {}
     found = [*graph.entities.search("tea").entities, *graph.entities.read_graph().entities]
     assert {entity.name for entity in found} >= {"A", "B"}
+
+
+@spoiled
+def test_an_export_loads_back_without_what_no_script_can_declare(
+    graph: MemoryGraph, twin: MemoryGraph, way: str
+) -> None:
+    code, identifier = spoil(graph, way)
+    file = StringIO()
+    left_out = graph.export_to(file)
+    twin.load(file.getvalue())
+    assert {node.id for node in (twin.node("a"), twin.node("b"))} == {"a", "b"}
+    if code in {"shared-id", "edge-weight", "edge-verb", "node-values"} and way != "no name":
+        assert [identifier] == [example.partition(" ")[0] for each in left_out.examples.values() for example in each]

@@ -50,8 +50,10 @@ def run_graph(graph: GraphClient, program: ConvoProgram, request: RunRequest) ->
         done = [step for step in all_steps(engine.main.result()) if step.completed]
         raise RunInterrupted(str(engine.run_id), len(done), resumable=True) from error
     failure = result.failure
+    if isinstance(failure, ScriptError):
+        raise ProgramError(failure.problems) from failure
     if failure is not None:
-        raise (ProgramError(failure.problems) if isinstance(failure, ScriptError) else failure) from failure
+        raise failure
     steps = all_steps(result)
     events, summaries = [step_event(step) for step in steps], [step_summary(step) for step in steps]
     conversation, run = str(result.conversation), str(result.run)
