@@ -317,7 +317,7 @@ SET metadata += row.properties;
 // `unmeasured` came without tokens. Parameters: namespace.
 MATCH (metadata:Metadata {namespace: $namespace})
 WHERE metadata.id IS NOT NULL AND metadata.model IS NOT NULL
-      AND (metadata.latency_s IS NOT NULL OR metadata.output_tokens IS NOT NULL)
+      AND coalesce(metadata.latency_s, metadata.output_tokens) IS NOT NULL
 WITH metadata.model AS model, coalesce(metadata.call, metadata.id) AS call, max(metadata.input_tokens) AS given,
      max(metadata.cached_tokens) AS cached, max(metadata.output_tokens) AS answered, max(metadata.latency_s) AS seconds
 RETURN model, count(*) AS calls, sum(given) AS input_tokens, sum(cached) AS cached_tokens,

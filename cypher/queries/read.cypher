@@ -126,12 +126,12 @@ RETURN 'statements, rules and values of PETE: they come back as bare nodes' AS w
        COUNT {
          MATCH (node:Node {namespace: $namespace})
          USING INDEX SEEK node:Node(namespace, id)
-         WHERE node.id IS NOT NULL AND (node:Statement OR node:Rule OR node:Value)
+         WHERE node.id IS NOT NULL AND any(label IN labels(node) WHERE label IN ['Statement', 'Rule', 'Value'])
        } AS count,
        COLLECT {
          MATCH (node:Node {namespace: $namespace})
          USING INDEX SEEK node:Node(namespace, id)
-         WHERE node.id IS NOT NULL AND (node:Statement OR node:Rule OR node:Value)
+         WHERE node.id IS NOT NULL AND any(label IN labels(node) WHERE label IN ['Statement', 'Rule', 'Value'])
          RETURN node.id ORDER BY node.namespace, node.id LIMIT $limit
        } AS examples
 UNION ALL
