@@ -182,6 +182,18 @@ MATCH (message:Message {namespace: $namespace, id: id})
 USING INDEX SEEK message:Message(namespace, id)
 MERGE (node)-[:SOURCE]->(message);
 
+// name: count-without-vector
+// How many messages and nodes have no vector of a model yet. Parameters: namespace, model.
+RETURN COUNT {
+         MATCH (message:Message {namespace: $namespace})
+         WHERE message.id > '' AND message.said IS NOT NULL
+           AND (message.embedding_model IS NULL OR message.embedding_model <> $model)
+       } + COUNT {
+         MATCH (node:Node {namespace: $namespace})
+         WHERE node.id > '' AND (node.embedding_model IS NULL OR node.embedding_model <> $model)
+           AND (node.name <> '' OR node.data <> '')
+       } AS texts;
+
 // name: messages-without-vector
 // Messages that have no vector of a model yet, and what they say. Parameters: namespace, model, after, limit.
 MATCH (message:Message {namespace: $namespace})
