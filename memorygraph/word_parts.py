@@ -8,6 +8,7 @@ without vowel signs, articles and endings. So is a word in Latin letters to whic
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
@@ -29,23 +30,25 @@ _ARABIC_FORMS = r"\ufb50-\ufdff\ufe70-\ufefc"
 STORED_SCRIPTS = rf"(?s).*[{_KATAKANA}{_HANGUL}{_STACKED}{_ARABIC}{_ARABIC_FORMS}].*"
 """A pattern, in Cypher too, for texts that have parts to be stored."""
 
-_SCRIPT = regex.compile(
+_SCRIPT = re.compile(
     rf"(?P<han>[{_HAN}]+)|(?P<katakana>[{_KATAKANA}]+)|(?P<hangul>[{_HANGUL}]+)|(?P<stacked>[{_STACKED}]+)"
     rf"|(?P<arabic>[{_ARABIC}{_ARABIC_FORMS}]+)"
 )
 _LETTERS = ("hangul", "arabic")
-_STORED = regex.compile(f"[{_KATAKANA}{_HANGUL}{_STACKED}{_ARABIC}{_ARABIC_FORMS}]")
-_WORD = regex.compile(r"[\w\p{M}]+")
+_STORED = re.compile(f"[{_KATAKANA}{_HANGUL}{_STACKED}{_ARABIC}{_ARABIC_FORMS}]")
+_WORD = re.compile(rf"[\w{_STACKED}{_ARABIC}]+")  # with the marks of these scripts, which are no letters
 _IDEOGRAPH = regex.compile(r"\p{Han}")
-_SIGN = regex.compile(r"\X")
+_STACK = regex.compile(r"\P{M}\p{M}*|\p{M}+")
+
+_STACKED_SIGN = re.compile(f"[{_STACKED}]")
 
 # What Korean joins to a noun; the longest come first.
-_PARTICLES = regex.compile(
+_PARTICLES = re.compile(
     "(?:에게서|한테서|으로|에서|에게|한테|까지|부터|처럼|보다|이랑|하고|마다|조차|밖에|을|를|이|가|은|는|에|의|도|로|와|과|만|랑)$"
 )
 # The rules of the light stemmer `light10` (Larkey, Ballesteros and Connell, 2002), as Lucene has them.
 _ARABIC_SAME = str.maketrans("أإآٱىةکی", "اااايهكي", "ـ")
-_ARABIC_MARKS = regex.compile(r"[\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed]")
+_ARABIC_MARKS = re.compile(r"[\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed]")
 _ARABIC_PREFIXES = ("وال", "بال", "كال", "فال", "ال", "لل", "و")
 _ARABIC_ENDINGS = ("ها", "ان", "ات", "ون", "ين", "يه", "ه", "ي")  # noqa: RUF001
 
@@ -163,8 +166,8 @@ def pairs_of(text: str) -> list[str]:
     >>> pairs_of("喫茶店"), pairs_of("茶")
     (['喫茶', '茶店'], ['茶'])
     """
-    signs = _SIGN.findall(text)
-    return [first + second for first, second in pairwise(signs)] or signs
+    signs = _STACK.findall(text) if _STACKED_SIGN.search(text) else text
+    return [first + second for first, second in pairwise(signs)] or [*signs]
 
 
 def stem_arabic(word: str) -> str:

@@ -18,9 +18,24 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-WORDS = (
-    ["the", "memory", "graph", "keeps", "every", "conversation", "of", "people", "about", "projects", "recipes", "travel", "budgets", "and", "small", "steps"]
-)
+WORDS = [
+    "the",
+    "memory",
+    "graph",
+    "keeps",
+    "every",
+    "conversation",
+    "of",
+    "people",
+    "about",
+    "projects",
+    "recipes",
+    "travel",
+    "budgets",
+    "and",
+    "small",
+    "steps",
+]
 
 
 def work(folder: Path) -> None:
