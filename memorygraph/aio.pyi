@@ -180,6 +180,8 @@ class AsyncMemoryGraph:
         roles: bool = True,
     ) -> Recalled:
         """What a text brings to mind: nodes and messages by their words, and what stands beside them, best first."""
+    async def embed(self, progress: Callable[[int, int], None] | None = None) -> int:
+        """Give vectors to messages and nodes that lack them, as `recall` does before it asks; returns how many."""
     async def evaluate(
         self,
         folder: str | Path,

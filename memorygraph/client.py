@@ -512,6 +512,17 @@ class MemoryGraph:
             text, budget=of, limit=limit, at=at, conversation=conversation, kinds=kinds, steps=steps, roles=roles
         )
 
+    def embed(self, progress: Callable[[int, int], None] | None = None) -> int:
+        """Give vectors to messages and nodes that lack them, as `recall` does before it asks; returns how many.
+
+        Without MEMORYGRAPH_EMBEDDING_MODEL there is nothing to do. `progress` is told how many have theirs, and of how
+        many. What is done stays: interrupted, it goes on from there when it is called again.
+
+        Raises:
+            ModelError: the embedding model failed.
+        """
+        return self._recaller.embed(progress)
+
     @cached_property
     def _recaller(self) -> Recaller:
         from memorygraph.memory.recall import Recaller

@@ -11,17 +11,19 @@
 // is not copied: it becomes the Former (`itself`), so that whatever else hangs on it comes back with it.
 
 // name: create-nodes
-// Parameters: namespace, namespace_token, rows [{id, name, data}].
+// Parameters: namespace, namespace_token, rows [{id, name, data, parts}]; `parts` are those of words in the texts that
+// the full-text index does not split (memorygraph.word_parts), as properties.
 MATCH (namespace:Namespace {name: $namespace})
 WITH namespace.revision AS revision
 UNWIND $rows AS row
 CREATE (node:Node {namespace: $namespace, id: row.id, name: row.name, data: row.data,
+                   name_parts: row.parts.name_parts, data_parts: row.parts.data_parts,
                    namespace_token: $namespace_token, since: revision})
 RETURN {nodes_created: count(node)} AS counts;
 
 // name: change-nodes
 // The given arguments replace, the others stay. Vectors of the former text go.
-// Parameters: namespace, rows [{id, set: {name, data}}].
+// Parameters: namespace, rows [{id, set: {name, data}, parts}].
 MATCH (namespace:Namespace {name: $namespace})
 WITH namespace.revision AS revision
 UNWIND $rows AS row
@@ -33,7 +35,9 @@ FOREACH (_ IN CASE WHEN coalesce(node.since, 0) < revision THEN [1] ELSE [] END 
   SET former = node {.*, of: 'node', since: coalesce(node.since, 0), until: revision,
                labels: [label IN labels(node) WHERE label <> 'Node'], embedding: null, embedding_model: null}
 )
-SET node += row.set, node.since = revision, node.embedding = null, node.embedding_model = null
+SET node += row.set, node.since = revision, node.embedding = null, node.embedding_model = null,
+    node.name_parts = CASE WHEN row.set.name IS NULL THEN node.name_parts ELSE row.parts.name_parts END,
+    node.data_parts = CASE WHEN row.set.data IS NULL THEN node.data_parts ELSE row.parts.data_parts END
 RETURN {nodes_updated: count(node)} AS counts;
 
 // name: create-edges

@@ -52,8 +52,8 @@ RETURN revision, applied, named + called AS found, nodes + edges AS taken;
 // an entity, an observation or a relation. `stored` are the indexes of the observations and relations that are new, and
 // `clashes` those of what cannot be stored under its id, because what was stored under it has been changed since. The
 // index of a row is its place in the write; `most` is how many places each revision has. Parameters: namespace,
-// namespace_token, load, record, most, entities [{id, name, kind, index}],
-// observations [{id, edge, entity, data, index}], relations [{id, source, target, verb, index}].
+// namespace_token, load, record, most, entities [{id, name, kind, index, name_parts}],
+// observations [{id, edge, entity, data, index, data_parts}], relations [{id, source, target, verb, index}].
 MATCH (namespace:Namespace {name: $namespace})
 WITH namespace.revision AS revision, namespace.revision * $most AS start
 CALL (revision, start) {
@@ -63,7 +63,7 @@ CALL (revision, start) {
     MATCH (node:Node {namespace: $namespace, id: row.id})
     USING INDEX SEEK node:Node(namespace, id)
   }
-  CREATE (:Node:Entity {namespace: $namespace, id: row.id, name: row.name, data: '', kind: row.kind,
+  CREATE (:Node:Entity {namespace: $namespace, id: row.id, name: row.name, data: '', kind: row.kind, name_parts: row.name_parts,
                         arrival: start + row.index, namespace_token: $namespace_token, since: revision})
   RETURN count(*) AS entities
 }
@@ -79,7 +79,7 @@ CALL (revision, start) {
   FOREACH (_ IN CASE WHEN known THEN [] ELSE [row] END |
     CREATE (entity)-[:EDGE {namespace: $namespace, id: row.edge, verb: 'observed', weight: 1.0,
                             place: start + row.index, since: revision}]->
-           (:Node:Observation {namespace: $namespace, id: row.id, name: '', data: row.data,
+           (:Node:Observation {namespace: $namespace, id: row.id, name: '', data: row.data, data_parts: row.data_parts,
                                namespace_token: $namespace_token, since: revision})
   )
   RETURN collect(CASE WHEN NOT known THEN row.index END) AS created, collect(CASE WHEN known THEN row END) AS known

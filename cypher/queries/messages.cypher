@@ -80,12 +80,12 @@ RETURN [message IN nodes(path) | [message.id, message.body, message.role, messag
 // name: write-messages
 // Messages that follow one another, as far as they are not there yet. A message that was sampled once stays
 // sampled; `sampled` are those. Parameters: namespace, conversations, namespace_token, and rows [{id, parent, sampled,
-// seal, body, role, content, said}]; `said` and `conversations` are null where recall shall not find them.
+// seal, body, role, content, said, said_parts}]; `said` and `conversations` are null where recall shall not find them.
 UNWIND $rows AS row
 MERGE (message:Message {namespace: $namespace, id: row.id})
   ON CREATE SET message.body = row.body, message.role = row.role, message.content = row.content,
                 message.sampled = row.sampled, message.seal = row.seal, message.created_at = datetime(),
-                message.said = row.said, message.said_at = datetime(), message.conversations = $conversations,
+                message.said = row.said, message.said_parts = row.said_parts, message.said_at = datetime(), message.conversations = $conversations,
                 message.namespace_token = $namespace_token
   ON MATCH SET message.seal = CASE WHEN row.sampled THEN row.seal ELSE message.seal END,
                message.sampled = message.sampled OR row.sampled
@@ -109,7 +109,7 @@ SET message.sampled = true, message.seal = row.seal;
 // its tip has moved, or the message is stored already: change-version goes on from there. The message remembers
 // the operation, by which change-version knows what was applied already. Parameters: namespace, name, operation,
 // version, length, conversations, namespace_token, and the row as above: id, parent (the tip), sampled, seal, body,
-// role, content, said.
+// role, content, said, said_parts.
 MATCH (conversation:Conversation {namespace: $namespace, name: $name})
 SET conversation.operation = 0
 WITH conversation
@@ -118,7 +118,7 @@ WHERE NOT EXISTS { MATCH (:Message {namespace: $namespace, id: $id}) }
 DELETE pointer
 CREATE (tip)-[:NEXT]->(message:Message {namespace: $namespace, id: $id, body: $body, role: $role,
                                         content: $content, sampled: $sampled, seal: $seal,
-                                        created_at: datetime(), operation: $operation, said: $said,
+                                        created_at: datetime(), operation: $operation, said: $said, said_parts: $said_parts,
                                         said_at: datetime(), conversations: $conversations,
                                         namespace_token: $namespace_token})<-[:TIP]-(version)
 SET version.length = $length
@@ -145,7 +145,7 @@ CALL (fits) {
   MERGE (message:Message {namespace: $namespace, id: row.id})
     ON CREATE SET message.body = row.body, message.role = row.role, message.content = row.content,
                   message.sampled = row.sampled, message.seal = row.seal, message.created_at = datetime(),
-                message.said = row.said, message.said_at = datetime(), message.conversations = $conversations,
+                message.said = row.said, message.said_parts = row.said_parts, message.said_at = datetime(), message.conversations = $conversations,
                 message.namespace_token = $namespace_token
     ON MATCH SET message.seal = CASE WHEN row.sampled THEN row.seal ELSE message.seal END,
                  message.sampled = message.sampled OR row.sampled

@@ -122,29 +122,77 @@ RETURN id, message.body AS body, message.created_at AS at;
 // name: index-messages
 // What each message says, as recall finds it; it is written anew where it was said at a time that is now known
 // (`dated`). A message that several conversations have is found in each. Parameters: namespace, namespace_token,
-// conversation, conversation_token, dated, rows [{id, said, at}].
+// conversation, conversation_token, dated, rows [{id, said, said_parts, at}].
 UNWIND $rows AS row
 MATCH (message:Message {namespace: $namespace, id: row.id})
 USING INDEX SEEK message:Message(namespace, id)
 WITH message, row, coalesce(message.conversations, []) AS conversations,
      coalesce(message.namespace_token, $namespace_token) AS tokens
-SET message.said = CASE WHEN $dated OR message.said IS NULL THEN row.said ELSE message.said END,
+SET message.said_parts = CASE WHEN $dated OR message.said IS NULL THEN row.said_parts ELSE message.said_parts END,
+    message.said = CASE WHEN $dated OR message.said IS NULL THEN row.said ELSE message.said END,
     message.said_at = CASE WHEN $dated OR message.said_at IS NULL THEN row.at ELSE message.said_at END,
     message.conversations = conversations + CASE WHEN $conversation IN conversations THEN [] ELSE [$conversation] END,
     message.namespace_token = tokens + CASE WHEN $conversation IN conversations THEN '' ELSE ' ' + $conversation_token END
 RETURN count(message) AS indexed;
 
+// name: nodes-without-parts
+// Nodes with words that are found by their parts, which are not stored yet, in the order of their ids. Parameters:
+// namespace, scripts (a pattern for texts with such words), after, limit.
+MATCH (node:Node {namespace: $namespace})
+WHERE node.id > $after AND coalesce(node.name_parts, node.data_parts) IS NULL
+  AND any(text IN [node.name, node.data] WHERE toStringOrNull(text) =~ $scripts)
+RETURN node.id AS id, node.name AS name, node.data AS data
+ORDER BY node.namespace, id
+LIMIT $limit;
+
+// name: messages-without-parts
+// The same of messages. Parameters: namespace, scripts, after, limit.
+MATCH (message:Message {namespace: $namespace})
+WHERE message.id > $after AND message.said_parts IS NULL AND message.said =~ $scripts
+RETURN message.id AS id, message.said AS said
+ORDER BY message.namespace, id
+LIMIT $limit;
+
+// name: add-node-parts
+// A node that has changed since it was read has its parts already. Parameters: namespace, rows [{id, name, data, parts}].
+UNWIND $rows AS row
+MATCH (node:Node {namespace: $namespace, id: row.id})
+USING INDEX SEEK node:Node(namespace, id)
+WHERE node.name = row.name AND node.data = row.data
+SET node += row.parts;
+
+// name: add-message-parts
+// Parameters: namespace, rows [{id, said, parts}].
+UNWIND $rows AS row
+MATCH (message:Message {namespace: $namespace, id: row.id})
+USING INDEX SEEK message:Message(namespace, id)
+WHERE message.said = row.said
+SET message += row.parts;
+
 // name: learn
 // Nodes for what was said, each joined to the messages that it was learnt from. Parameters: namespace,
-// namespace_token, rows [{id, data, messages}].
+// namespace_token, rows [{id, data, data_parts, messages}].
 UNWIND $rows AS row
 MERGE (node:Node {namespace: $namespace, id: row.id})
-  ON CREATE SET node:Observation, node.name = '', node.data = row.data, node.namespace_token = $namespace_token
+  ON CREATE SET node:Observation, node.name = '', node.data = row.data, node.data_parts = row.data_parts,
+                node.namespace_token = $namespace_token
 WITH node, row
 UNWIND row.messages AS id
 MATCH (message:Message {namespace: $namespace, id: id})
 USING INDEX SEEK message:Message(namespace, id)
 MERGE (node)-[:SOURCE]->(message);
+
+// name: count-without-vector
+// How many messages and nodes have no vector of a model yet. Parameters: namespace, model.
+RETURN COUNT {
+         MATCH (message:Message {namespace: $namespace})
+         WHERE message.id > '' AND message.said IS NOT NULL
+           AND (message.embedding_model IS NULL OR message.embedding_model <> $model)
+       } + COUNT {
+         MATCH (node:Node {namespace: $namespace})
+         WHERE node.id > '' AND (node.embedding_model IS NULL OR node.embedding_model <> $model)
+           AND (node.name <> '' OR node.data <> '')
+       } AS texts;
 
 // name: messages-without-vector
 // Messages that have no vector of a model yet, and what they say. Parameters: namespace, model, after, limit.

@@ -48,6 +48,7 @@ _COMMANDS = {
     "pete": ("pete", "let a model think, and read its thoughts"),
     "remember": ("memory", "let a model write down what a text says"),
     "chat": ("memory", "talk with a model that has a memory"),
+    "embed": ("memory", "give vectors to what lacks them"),
     "evaluate": ("memory", "measure recall on conversations"),
     "delete": ("graph", "delete a node or an edge"),
     "namespaces": ("graph", "list or drop namespaces"),

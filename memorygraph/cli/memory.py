@@ -1,4 +1,4 @@
-"""The commands that recall, and let a model write into the memory: `recall evaluate remember chat`."""
+"""The commands that recall, and let a model write into the memory: `recall embed evaluate remember chat`."""
 
 from __future__ import annotations
 
@@ -67,6 +67,29 @@ def recall_command(
         output.print_text(str(found))
     else:
         output.say("nothing comes to mind")
+
+
+@click.command("embed")
+@report_from_graph
+def embed_command(graph: MemoryGraph) -> None:
+    """Give vectors to messages and nodes that lack them, by the model that MEMORYGRAPH_EMBEDDING_MODEL names.
+
+    `recall` does so by itself; for a large archive this shows how far it is. Interrupted, it goes on the next time.
+    """
+    with output.progress_bar("embedding") as bar:
+        shown = 0
+
+        def heard(done: int, total: int) -> None:
+            nonlocal shown
+            bar.total(total)
+            bar.advance(done - shown)
+            shown = done
+
+        count = graph.embed(heard)
+    if output.wants_json():
+        output.print_json({"embedded": count})
+    else:
+        output.say(f"{count} new vectors")
 
 
 @click.command("evaluate")

@@ -16,6 +16,7 @@ from memorygraph.errors import MAX_PROBLEMS, Problem
 from memorygraph.languages.contextscript import syntax
 from memorygraph.library import CYPHER
 from memorygraph.query import Query
+from memorygraph.word_parts import parts_of_properties
 
 ROWS_PER_BATCH = 10_000
 CHARACTERS_PER_BATCH = 8_000_000
@@ -104,8 +105,8 @@ class _Batch:
             if change.moved
         ]
         for name, rows in (
-            ("create-nodes", [*self.new_nodes.values()]),
-            ("change-nodes", _changes(self.changed_nodes)),
+            ("create-nodes", [row | _parts_of(row) for row in self.new_nodes.values()]),
+            ("change-nodes", [row | _parts_of(row["set"]) for row in _changes(self.changed_nodes)]),
             ("create-edges", [*self.new_edges.values()]),
             ("change-edges", _changes(stay)),
             ("move-edges", moves),
@@ -128,6 +129,11 @@ def describe_ambiguity(identifier: str, node: str, edge: str) -> str:
 
 def _changes(changes: Mapping[str, dict[str, Any]]) -> list[dict[str, Any]]:
     return [{"id": identifier, "set": given} for identifier, given in changes.items() if given]
+
+
+def _parts_of(texts: Mapping[str, Any]) -> dict[str, dict[str, str]]:
+    parts = parts_of_properties({name: texts.get(name) for name in ("name", "data")})
+    return {"parts": parts} if parts else {}
 
 
 def _parts(rows: Sequence[Any]) -> Iterator[list[Any]]:

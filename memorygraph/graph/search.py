@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
 from hashlib import blake2b
+
+import regex
+
+from memorygraph.word_parts import PARTS, Terms, segments_of
 
 MAX_TERMS = 64
 MAX_TERM = 255
+SIGN_WEIGHT = 0.2  # of a Chinese sign alone; two that follow each other are a word
 
-_TERM = re.compile(r"\w+|[^\w\s]+")
+# A word keeps the marks on its letters.
+_TERM = regex.compile(r"[\w\p{M}]+|[^\w\s\p{M}]+")
 _SPECIAL = re.compile(r'(["\\])')
 
 
@@ -33,13 +40,23 @@ def lucene_query(text: str, namespace: str) -> str | None:
     >>> lucene_query("   ", "default") is None
     True
     """
-    terms = list(dict.fromkeys(match[:MAX_TERM] for match in _TERM.findall(text)))[:MAX_TERMS]
+    words = [segment.text for match in _TERM.findall(text) for segment in segments_of(match[:MAX_TERM])]
+    terms = list(dict.fromkeys(words))[:MAX_TERMS]
     if not terms:
         return None
-    # Quoted, so that nothing in them is an operator. A match in the name counts twice, the namespace adds no score.
-    quoted = ['"' + _SPECIAL.sub(r"\\\1", term) + '"' for term in terms]
-    words = " ".join(f"name:{term}^2 data:{term}" for term in quoted)
-    return f'+namespace_token:"{namespace_token(namespace)}"^0 +({words})'
+    # A match in the name counts twice, the namespace adds no score.
+    clauses = " ".join(any_of(Terms.of(terms), {"name": 2, "data": 1}))
+    return f'+namespace_token:"{namespace_token(namespace)}"^0 +({clauses})'
+
+
+def any_of(terms: Terms, fields: Mapping[str, int]) -> Iterator[str]:
+    """The clauses that look for terms in fields of these weights, and in the parts stored beside them."""
+    for ending, share, wanted in (("", 1, terms.text), (PARTS, 1, terms.parts), ("", SIGN_WEIGHT, terms.signs)):
+        for term in wanted:
+            quoted = _SPECIAL.sub(r"\\\1", term)  # and quoted, so that nothing in it is an operator
+            for field, weight in fields.items():
+                boost = "" if weight * share == 1 else f"^{weight * share:g}"
+                yield f'{field}{ending}:"{quoted}"{boost}'
 
 
 def name_query(text: str, namespace: str) -> str:

@@ -42,9 +42,10 @@ def examine_embedding() -> Sequence[Diagnosis]:
         step = f"set {variable}, to have `recall` find by meaning too"
         return [Diagnosis(name, ok=True, detail="none is configured: `recall` finds by words", next_step=step)]
     if isinstance(embedder, LocalEmbedder):
-        missing = [package for package in ("numpy", "tokenizers") if find_spec(package) is None]
+        missing = [package for package in embedder.packages if find_spec(package) is None]
         if missing:
-            step = "run `pip install 'memorygraph[local]'`"
+            extra = "onnx" if "onnxruntime" in missing else "local"
+            step = f"run `pip install 'memorygraph[{extra}]'`"
             return [Diagnosis(name, ok=False, detail=f"it needs {' and '.join(missing)}", next_step=step)]
         return [Diagnosis(name, ok=True, detail=f"{embedder.name}, on this machine, {embedder.dimensions} numbers")]
     with OpenAIModel() as model:

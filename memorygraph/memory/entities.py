@@ -38,6 +38,7 @@ from memorygraph.memory.writes import (
     hashed_id,
     with_other_ids,
 )
+from memorygraph.word_parts import parts_of_properties
 
 MAX_MISSING = 20  # names in one error
 MAX_PLANNED_ROWS = 100  # rows; for more, the round trip is a small part, and they may have to be sent twice
@@ -102,7 +103,8 @@ class EntityPlan:
             raise MemoryGraphError(f"the ids that an entity with name {name} can have belong to others")
         self.ids[name] = identifier
         self._used.add(identifier)
-        self.rows.entities.append({"id": identifier, "name": name, "kind": kind, "index": index})
+        parts = parts_of_properties({"name": name})
+        self.rows.entities.append({"id": identifier, "name": name, "kind": kind, "index": index, **parts})
         return True
 
     def observe(self, name: str, text: str, number: int = 0) -> int:
@@ -110,7 +112,8 @@ class EntityPlan:
         index = self.next_index()
         parts: tuple[str | int, ...] = (self.ids[name], text, *self.number_parts(index, number))
         ids = {"id": hashed_id("observation", *parts), "edge": hashed_id("observed", *parts)}
-        self.rows.observations.append({**ids, "entity": self.ids[name], "data": text, "index": index})
+        said = {"data": text, **parts_of_properties({"data": text})}
+        self.rows.observations.append({**ids, "entity": self.ids[name], "index": index, **said})
         return index
 
     def relate(self, relation: Relation) -> int:

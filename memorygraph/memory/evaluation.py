@@ -25,6 +25,7 @@ from memorygraph.memory.vectors import Embedder, embed_missing
 from memorygraph.messages.graph import MessageGraph
 from memorygraph.messages.indexing import date_messages
 from memorygraph.messages.neo4j_storage import Neo4jStorage, drop_conversations
+from memorygraph.word_parts import parts_of_properties
 
 DEPTHS = (5, 10, 20)
 CONVERSATION = "conversation"
@@ -153,7 +154,12 @@ class RecallEvaluator:
     def store_facts(self, namespace: Namespace, document: Any, messages: Mapping[str, str]) -> None:
         """Store the facts that come with a conversation, each joined to the messages that it was learnt from."""
         rows = [
-            {"id": f"fact-{i}", "data": text, "messages": [messages[id_] for id_ in learnt_from if id_ in messages]}
+            {
+                "id": f"fact-{i}",
+                "data": text,
+                "messages": [messages[id_] for id_ in learnt_from if id_ in messages],
+                **parts_of_properties({"data": text}),
+            }
             for i, (text, learnt_from) in enumerate(self.dataset.facts(document))
         ]
         namespace.write(lambda transaction: transaction.run("recall/learn", namespace_token=namespace.token, rows=rows))

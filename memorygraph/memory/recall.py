@@ -8,7 +8,7 @@ another namespace is found, or takes the place of one.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -24,7 +24,7 @@ from memorygraph.context.tokens import count_tokens
 from memorygraph.graph.elements import as_text
 from memorygraph.graph.namespace import Namespace
 from memorygraph.graph.search import conversation_token
-from memorygraph.memory.vectors import Embedder, configured_embedder, embed_missing
+from memorygraph.memory.vectors import Embedder, configured_embedder, embed_missing, embed_question
 from memorygraph.memory.words import asks_assistant, times_meant, words_of, words_query
 from memorygraph.messages.indexing import index_messages
 from memorygraph.messages.message import Message
@@ -223,7 +223,7 @@ def recall_query(
         "recall/recall",
         message_terms=words_query(words, times_meant(text, at), tokens, {"said": 1}),
         node_terms=words_query(words, (), [namespace.token], {"name": 2, "data": 1}),  # the name counts twice
-        vectors=[] if embedder is None else embedder.embed([_HALF_PAIR.sub("\ufffd", text)]),
+        vectors=[] if embedder is None else embed_question(embedder, _HALF_PAIR.sub("\ufffd", text)),
         model=None if embedder is None else embedder.name,
         kinds=[LABELS[kind] for kind in kinds],
         conversation=conversation,
@@ -281,16 +281,22 @@ class Recaller:
         """The embedder that MEMORYGRAPH_EMBEDDING_MODEL names, if it is set."""
         return configured_embedder()
 
+    def embed(self, progress: Callable[[int, int], None] | None = None) -> int:
+        """Give vectors to what lacks them, and return how many those were; 0 without an embedder."""
+        self._index()
+        return 0 if self.embedder is None else embed_missing(self._namespace, self.embedder, progress)
+
     def __call__(self, text: str, *, budget: Budget | None, at: datetime | None, **options: Any) -> Recalled:
         """Recall by a text; `at` is by default now. Without an embedder this is one query."""
+        self.embed()
+        at = at or datetime.now(UTC)
+        return recall_hits(self._namespace, text, budget=budget, embedder=self.embedder, at=at, **options)
+
+    def _index(self) -> None:
         # Messages of an earlier release lack the index; what is stored from now on is indexed as it is stored.
         if not self._indexed:
             index_messages(self._namespace)
             self._indexed = True
-        if self.embedder is not None:
-            embed_missing(self._namespace, self.embedder)
-        at = at or datetime.now(UTC)
-        return recall_hits(self._namespace, text, budget=budget, embedder=self.embedder, at=at, **options)
 
 
 class Passage(NamedTuple):

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from memorygraph.graph.namespace import Namespace
 from memorygraph.llm.model import OpenAIModel
@@ -28,6 +28,14 @@ class Embedder(Protocol):
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
         """A vector for each text, in their order."""
+
+
+@runtime_checkable
+class QuestionEmbedder(Protocol):
+    """An embedder that makes other vectors of questions than of what answers them."""
+
+    def embed_questions(self, texts: Sequence[str]) -> list[list[float]]:
+        """A vector for each question, in their order."""
 
 
 class ModelEmbedder:
@@ -62,9 +70,23 @@ def configured_embedder() -> Embedder | None:
     return ModelEmbedder(OpenAIModel())
 
 
-def embed_missing(namespace: Namespace, embedder: Embedder) -> int:
-    """Give a vector of this embedder to each message and node of a namespace that lacks one; returns how many."""
+def embed_question(embedder: Embedder, text: str) -> list[list[float]]:
+    """The vector of a question, in a list that is empty where no word of it is known."""
+    embed = embedder.embed_questions if isinstance(embedder, QuestionEmbedder) else embedder.embed
+    return [vector for vector in embed([text]) if any(vector)]
+
+
+def embed_missing(namespace: Namespace, embedder: Embedder, progress: Callable[[int, int], None] | None = None) -> int:
+    """Give a vector of this embedder to each message and node of a namespace that lacks one; returns how many.
+
+    `progress` is told page by page how many have one now, and how many lacked it.
+    """
     done = 0
+    total = 0
+    if progress is not None:
+        [row] = namespace.read("recall/count-without-vector", model=embedder.name)
+        total = row["texts"]
+        progress(0, total)
     for kind in ("messages", "nodes"):
         # What is stored before the embedder fails is kept: run again, it goes on from there.
         for rows in texts_without_vector(namespace, embedder, kind):
@@ -74,6 +96,8 @@ def embed_missing(namespace: Namespace, embedder: Embedder) -> int:
             query = namespace.query(f"recall/embed-{kind}", model=embedder.name, rows=rows)
             namespace.write(lambda transaction, query=query: transaction.run(query))  # type: ignore[misc]
             done += len(rows)
+            if progress is not None:
+                progress(done, max(done, total))
     return done
 
 

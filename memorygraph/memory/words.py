@@ -13,15 +13,18 @@ from contextlib import suppress
 from datetime import date, datetime, timedelta
 from itertools import pairwise
 
+import regex
+
+from memorygraph.graph.search import any_of
 from memorygraph.messages.indexing import MONTHS, day_text
+from memorygraph.word_parts import Terms, segments_of
 
 MAX_TERMS = 64
 MAX_TERM_CHARACTERS = 255
 
-# A word with its inner apostrophes, or signs that are not letters, such as an emoji.
-_TERM = re.compile(r"\w+(?:['\u2019]\w+)*|[^\w\s\x00-\x7f\ud800-\udfff]+")
+# A word with its marks and its inner apostrophes, or signs that are not letters, such as an emoji.
+_TERM = regex.compile(r"(?!\p{M})[\w\p{M}]+(?:['\u2019][\w\p{M}]+)*|(?:[^\w\s\x00-\x7f\ud800-\udfff]|\p{M})+")
 _POSSESSIVE = re.compile(r"['\u2019]s?$")
-_SPECIAL = re.compile(r'(["\\])')
 _JOINING_WORDS = """
 a about an and are as at be been being but by can could did do does done for from had has have having he her him his
 how i if in into is it its just me might must my no not of on or our shall she should so than that the their them
@@ -59,7 +62,8 @@ _SAID = re.compile(rf"\b({'|'.join(_RELATIVE)})\b", re.IGNORECASE)
 
 def words_of(text: str) -> list[str]:
     """The words of a text without joining ones, each once; all of its words if it has no others."""
-    found = [_POSSESSIVE.sub("", term) for term in _TERM.findall(text)]
+    terms = [_POSSESSIVE.sub("", term) for term in _TERM.findall(text)]
+    found = [segment.text for term in terms for segment in segments_of(term)]
     # Reversed twice, so that the first spelling of a word counts.
     once = {word.casefold(): word[:MAX_TERM_CHARACTERS] for word in reversed(found) if word}
     terms = list(reversed(once.values()))
@@ -77,14 +81,12 @@ def asks_assistant(text: str) -> bool:
 
 def words_query(words: Sequence[str], phrases: Sequence[str], tokens: Sequence[str], fields: Mapping[str, int]) -> str:
     """A Lucene query for any of the words in these fields, in documents with all of the tokens."""
+    found = Terms.of(words)
     # Neighbours count once more where they are neighbours in a hit, too: `support group`.
-    pairs = [f"{first} {second}" for first, second in pairwise(words)]
-    # Quoted, a word holds no operator. The tokens add nothing to the score: what only they match has a score of zero.
-    quoted = ['"' + _SPECIAL.sub(r"\\\1", part) + '"' for part in (*words, *pairs, *phrases)]
+    pairs = [f"{first} {second}" for first, second in pairwise(words) if {first, second} <= {*found.text}]
+    # The tokens add nothing to the score: what only they match has a score of zero.
     required = [f'+namespace_token:"{token}"^0' for token in tokens]
-    boosts = {field: "" if weight == 1 else f"^{weight}" for field, weight in fields.items()}
-    wanted = [f"{field}:{part}{boost}" for part in quoted for field, boost in boosts.items()]
-    return " ".join([*required, *wanted])
+    return " ".join([*required, *any_of(Terms([*found.text, *pairs, *phrases], found.parts, found.signs), fields)])
 
 
 def times_meant(text: str, at: datetime | None) -> list[str]:

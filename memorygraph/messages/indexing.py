@@ -12,6 +12,7 @@ from datetime import date, datetime
 from memorygraph.graph.namespace import Namespace
 from memorygraph.graph.search import conversation_token
 from memorygraph.messages.message import Message
+from memorygraph.word_parts import parts_of_properties
 
 MAX_ROWS_PER_QUERY = 1000
 MAX_TIPS_PER_QUERY = 100
@@ -53,7 +54,8 @@ def write_index(namespace: Namespace, conversation: str, ids: Sequence[str], tim
         rows = []
         for stored in namespace.read("recall/bodies", ids=list(ids[start : start + MAX_ROWS_PER_QUERY])):
             at = times.get(stored["id"]) or stored["at"].to_native()
-            rows.append({"id": stored["id"], "said": indexed_text(Message(stored["body"]), at), "at": at})
+            said = {"said": indexed_text(Message(stored["body"]), at)}
+            rows.append({"id": stored["id"], "at": at, **said, **parts_of_properties(said)})
         query = namespace.query(
             "recall/index-messages",
             namespace_token=namespace.token,

@@ -23,6 +23,7 @@ from memorygraph.messages.history import Attachment, MessageEntry, Version, Vers
 from memorygraph.messages.indexing import indexed_text
 from memorygraph.messages.message import ROOT, Message, chain
 from memorygraph.messages.storage import StoredMessage, conflict_error
+from memorygraph.word_parts import stored_parts
 
 # A longer change has several queries, in one transaction.
 MAX_ROWS_PER_QUERY = 5000
@@ -270,6 +271,7 @@ class Neo4jStorage:
         today = datetime.now(UTC).date()
         rows = []
         for entry in entries:
+            said = indexed_text(entry.message, today) if self.recalled else None
             rows.append(
                 {
                     "id": entry.id,
@@ -277,7 +279,8 @@ class Neo4jStorage:
                     "body": entry.message.body,
                     "role": entry.message.role,
                     "content": entry.message.text,
-                    "said": indexed_text(entry.message, today) if self.recalled else None,
+                    "said": said,
+                    "said_parts": stored_parts(said),
                     "sampled": entry.sampled,
                     "seal": seal(entry.id, sampled=entry.sampled),
                 }

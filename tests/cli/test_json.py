@@ -65,6 +65,7 @@ ARGUMENTS = {
     "pete grammar": "",
     "remember": "Ada",
     "chat": "",
+    "embed": "",
     "evaluate": "{folder}/none",
     "delete": "a",
     "namespaces list": "",

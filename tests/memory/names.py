@@ -9,8 +9,11 @@ from tests.memory.recalling import learn, say
 
 _FOREIGN = "MERGE (:Memory {name: '', type: '', observations: []})"
 
+_PARTS = "CREATE (a:Node {name_parts: '', data_parts: ''}) DELETE a"
+
 _RECALLED = (
-    "CREATE (a:Message {said: '', said_at: datetime(), conversations: [''], namespace_token: '', embedding_model: ''}) "
+    "CREATE (a:Message {said: '', said_parts: '', said_at: datetime(), conversations: [''], namespace_token: '', "
+    "embedding_model: ''}) "
     "CREATE (a)-[:SOURCE]->(a) DETACH DELETE a"
 )
 
@@ -22,6 +25,7 @@ def store_names(graph: MemoryGraph) -> None:
     Entities(graph.scope).relate([Relation(source="names", target="names", relation_type="r")])
     graph.query(_FOREIGN, write=True)
     graph.query("MATCH (node:Memory {name: ''}) DELETE node", write=True)
+    graph.query(_PARTS, write=True)
     graph.query(_RECALLED, write=True)
     [first, *_] = say(graph, "names-of-recall", ("Ada", "Hello"))
     learn(graph, [("fact", "Ada says hello.", [first])])

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from memorygraph import MemoryGraph
 from memorygraph.errors import ModelError
-from memorygraph.memory.local import LocalEmbedder, gelu, read_safetensors
+from memorygraph.memory.local import LocalEmbedder
+from memorygraph.memory.local.encoders import gelu
+from memorygraph.memory.local.model_files import read_safetensors
+from memorygraph.memory.vectors import embed_missing, embed_question
 
 numpy = pytest.importorskip("numpy")
 tokenizers = pytest.importorskip("tokenizers")
@@ -70,7 +75,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def reference(folder: Path, tokens: list[int]) -> list[float]:
+def hidden_states(folder: Path, tokens: list[int]) -> list[Any]:
     """The same sums, one number after the other."""
     weights = {name: values.astype(float) for name, values in read_safetensors(folder / "model.safetensors").items()}
 
@@ -99,6 +104,12 @@ def reference(folder: Path, tokens: list[int]) -> list[float]:
             inner = [n * (1 + math.erf(n / math.sqrt(2))) / 2 for n in dense(f"{at}.intermediate.dense", y)]
             following.append(norm(f"{at}.output.LayerNorm", y + dense(f"{at}.output.dense", numpy.array(inner))))
         hidden = following
+    return hidden
+
+
+def reference(folder: Path, tokens: list[int]) -> list[float]:
+    """The vector of a text: the mean of those of its tokens, of length 1."""
+    hidden = hidden_states(folder, tokens)
     mean = sum(hidden) / len(hidden)
     return list(mean / math.sqrt(mean @ mean))
 
@@ -123,7 +134,7 @@ def test_any_text_has_a_vector(folder: Path) -> None:
 def test_gelu_is_the_exact_one() -> None:
     values = numpy.linspace(-6, 6, 101, dtype=numpy.float32)
     exact = [float(x) * (1 + math.erf(float(x) / math.sqrt(2))) / 2 for x in values]
-    assert gelu(values) == pytest.approx(exact, abs=1e-6)
+    assert gelu(values[None, :])[0] == pytest.approx(exact, abs=1e-6)
 
 
 @pytest.mark.parametrize("content", [b"", b"\xff" * 64, (2).to_bytes(8, "little") + b"[]", (4).to_bytes(8, "little")])
@@ -140,3 +151,243 @@ def test_another_kind_of_model_is_refused(folder: Path) -> None:
     (folder / "config.json").unlink()
     with pytest.raises(ModelError, match=r"it lacks config\.json"):
         LocalEmbedder(folder)
+
+
+def write(file: Path, value: Any) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps(value), "utf-8")
+
+
+def describe(folder: Path, *steps: str, **pooling: Any) -> None:
+    """Write the files by which a model says what its steps are, and how it pools."""
+    kinds = {"Transformer": "", "Pooling": "1_Pooling", "Normalize": "2_Normalize", "Dense": "2_Dense"}
+    modules = [{"type": f"sentence_transformers.models.{step}", "path": kinds[step]} for step in steps]
+    write(folder / "modules.json", modules)
+    write(folder / "1_Pooling" / "config.json", pooling)
+
+
+@pytest.mark.parametrize(
+    ("way", "expected"),
+    [
+        ("cls_token", lambda states: states[0]),
+        ("max_tokens", lambda states: numpy.max(states, axis=0)),
+        ("mean_tokens", lambda states: numpy.mean(states, axis=0)),
+        ("mean_sqrt_len_tokens", lambda states: numpy.sum(states, axis=0) / math.sqrt(len(states))),
+        ("weightedmean_tokens", lambda states: numpy.average(states, axis=0, weights=range(1, len(states) + 1))),
+        ("lasttoken", lambda states: states[-1]),
+    ],
+)
+def test_a_model_pools_and_scales_as_its_files_say(folder: Path, way: str, expected: Any) -> None:
+    describe(folder, "Transformer", "Pooling", **{f"pooling_mode_{way}": True})
+    vector = expected(hidden_states(folder, [2, 4, 5, 3]))
+    [found] = LocalEmbedder(folder).embed(["ada wrote"])
+    assert found == pytest.approx(list(vector), abs=1e-5)
+    describe(folder, "Transformer", "Pooling", "Normalize", **{f"pooling_mode_{way}": True})
+    [found] = LocalEmbedder(folder).embed(["ada wrote"])
+    assert found == pytest.approx(list(vector / numpy.linalg.norm(vector)), abs=1e-5)
+
+
+def test_several_ways_of_pooling_are_joined(folder: Path) -> None:
+    describe(folder, "Transformer", "Pooling", pooling_mode_mean_tokens=True, pooling_mode_cls_token=True)
+    embedder = LocalEmbedder(folder)
+    states = hidden_states(folder, [2, 8, 3])
+    assert embedder.dimensions == 2 * SIZE
+    assert embedder.embed(["violin"])[0] == pytest.approx([*states[0], *(sum(states) / 3)], abs=1e-5)
+
+
+def test_questions_and_passages_have_their_prefixes(folder: Path) -> None:
+    prompts = {"query": "a violin ", "passage": "wrote "}
+    write(folder / "config_sentence_transformers.json", {"prompts": prompts})
+    embedder = LocalEmbedder(folder)
+    assert embedder.embed(["ada"])[0] == pytest.approx(reference(folder, [2, 5, 4, 3]), abs=1e-5)
+    assert embed_question(embedder, "ada")[0] == pytest.approx(reference(folder, [2, 6, 8, 4, 3]), abs=1e-5)
+    describe(folder, "Transformer", "Pooling", pooling_mode_mean_tokens=True, include_prompt=False)
+    states = hidden_states(folder, [2, 6, 8, 4, 3])[3:]
+    assert LocalEmbedder(folder).embed_questions(["ada"])[0] == pytest.approx(list(sum(states) / 2), abs=1e-5)
+
+
+def test_a_default_prefix_is_that_of_both(folder: Path) -> None:
+    said = {"prompts": {"any": "wrote "}, "default_prompt_name": "any"}
+    write(folder / "config_sentence_transformers.json", said)
+    embedder = LocalEmbedder(folder)
+    assert embedder.embed(["ada"]) == embedder.embed_questions(["ada"])
+    assert embedder.embed(["ada"])[0] == pytest.approx(reference(folder, [2, 5, 4, 3]), abs=1e-5)
+
+
+def test_the_longest_input_is_that_of_the_model(folder: Path) -> None:
+    write(folder / "sentence_bert_config.json", {"max_seq_length": 4})
+    assert LocalEmbedder(folder).embed(["ada wrote a program"])[0] == pytest.approx(
+        reference(folder, [2, 4, 5, 3]), abs=1e-5
+    )
+    (folder / "sentence_bert_config.json").unlink()
+    write(folder / "tokenizer_config.json", {"model_max_length": 10**30})
+    assert LocalEmbedder(folder).settings.max_tokens == 512  # it has no more positions
+
+
+def test_vectors_of_other_settings_have_another_name(folder: Path) -> None:
+    usual = LocalEmbedder(folder).name
+    describe(folder, "Transformer", "Pooling", "Normalize", pooling_mode_mean_tokens=True)
+    assert LocalEmbedder(folder).name == usual == f"local:{folder.name}"
+    write(folder / "sentence_bert_config.json", {"max_seq_length": 128})
+    assert LocalEmbedder(folder).name.startswith(f"{usual}-")
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "said"),
+    [
+        (
+            "modules.json",
+            [{"type": "sentence_transformers.models.Dense", "path": "2_Dense"}],
+            "cannot be read here: Dense",
+        ),
+        ("modules.json", {}, "no list of JSON objects"),
+        ("1_Pooling/config.json", {"pooling_mode": "sum"}, "pools by 'sum'"),
+        ("sentence_bert_config.json", {"max_seq_length": "long"}, "'long' as its longest input"),
+        ("config_sentence_transformers.json", [], "no JSON object"),
+    ],
+)
+def test_settings_that_cannot_be_read_are_an_error(folder: Path, file: str, content: Any, said: str) -> None:
+    write(folder / file, content)
+    with pytest.raises(ModelError, match=said):
+        LocalEmbedder(folder)
+
+
+def test_many_texts_on_all_cores_have_the_vectors_of_each_alone(folder: Path) -> None:
+    embedder = LocalEmbedder(folder)
+    texts = [" ".join(["ada", "wrote", "a", "program"][: 1 + i % 4] * (1 + i * 7 % 90)) for i in range(60)]
+    for text, vector in zip(texts, embedder.embed(texts), strict=True):
+        assert vector == pytest.approx(embedder.embed([text])[0], abs=1e-5)
+
+
+STATIC_TEXTS = ["Ada wrote a program", "violin", "ada nonsense wrote", "a " * 600]
+
+
+@pytest.mark.parametrize("normalize", [True, False])
+@pytest.mark.parametrize("more", ["nothing", "weights", "mapping"])
+@pytest.mark.parametrize("kind", ["float32", "float16"])
+def test_a_static_model_has_the_vectors_of_model2vec(
+    folder: Path, tmp_path: Path, normalize: bool, more: str, kind: str
+) -> None:
+    model2vec = pytest.importorskip("model2vec")
+    tokenizer = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
+    chance = numpy.random.default_rng(2)
+    options: dict[str, Any] = {}
+    if more == "weights":
+        options["weights"] = chance.random(len(WORDS))
+    if more == "mapping":
+        options["token_mapping"] = numpy.array([0, 1, 2, 3, 0, 1, 2, 3, 3])
+    rows = 4 if more == "mapping" else len(WORDS)
+    model = model2vec.StaticModel(
+        chance.normal(size=(rows, SIZE)).astype(kind), tokenizer, normalize=normalize, config={}, **options
+    )
+    model.save_pretrained(tmp_path / "static")
+    embedder = LocalEmbedder(tmp_path / "static")
+    assert embedder.dimensions == SIZE
+    for found, expected in zip(embedder.embed(STATIC_TEXTS), model.encode(STATIC_TEXTS), strict=True):
+        assert found == pytest.approx(expected.tolist(), abs=2e-3 if kind == "float16" else 1e-5)
+    assert embedder.embed_questions(["nonsense"]) == [[0.0] * SIZE]
+    assert embed_question(embedder, "nonsense") == []
+
+
+@pytest.mark.parametrize("part", ["", "0_StaticEmbedding"])
+def test_a_static_embedding_of_sentence_transformers_is_read(folder: Path, tmp_path: Path, part: str) -> None:
+    place = tmp_path / "static" / part
+    values = numpy.random.default_rng(3).normal(size=(len(WORDS), SIZE)).astype("<f4")
+    entry = {"dtype": "F32", "shape": values.shape, "data_offsets": [0, values.nbytes]}
+    header = json.dumps({"embedding.weight": entry}).encode()
+    write(
+        tmp_path / "static" / "modules.json", [{"type": "sentence_transformers.models.StaticEmbedding", "path": part}]
+    )
+    place.mkdir(exist_ok=True)
+    (place / "model.safetensors").write_bytes(len(header).to_bytes(8, "little") + header + values.tobytes())
+    (place / "tokenizer.json").write_bytes((folder / "tokenizer.json").read_bytes())
+    [vector] = LocalEmbedder(tmp_path / "static").embed(["ada nonsense wrote"])
+    assert vector == pytest.approx(values[[4, 1, 5]].mean(axis=0).tolist(), abs=1e-6)  # unknown words count, too
+
+
+def onnx_model(*, pooled: bool) -> bytes:
+    """A model that gives each token its row of a matrix, or the sum of the rows of a text."""
+    onnx = pytest.importorskip("onnx")
+    helper, floats, whole = onnx.helper, onnx.TensorProto.FLOAT, onnx.TensorProto.INT64
+    rows = numpy.random.default_rng(4).normal(size=(len(WORDS), SIZE)).astype(numpy.float32)
+    nodes = [helper.make_node("Gather", ["rows", "input_ids"], ["last_hidden_state"])]
+    shape: list[Any] = ["batch", "length", SIZE]
+    if pooled:
+        nodes.append(helper.make_node("ReduceSum", ["last_hidden_state", "axes"], ["sentence"], keepdims=0))
+        shape = ["batch", SIZE]
+    answer = helper.make_tensor_value_info("sentence" if pooled else "last_hidden_state", floats, shape)
+    given = [
+        helper.make_tensor_value_info(name, whole, ["batch", "length"]) for name in ("input_ids", "attention_mask")
+    ]
+    constants = [onnx.numpy_helper.from_array(rows, "rows"), onnx.numpy_helper.from_array(numpy.array([1]), "axes")]
+    graph = helper.make_graph(nodes, "tiny", given, [answer], constants[: 2 if pooled else 1])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+    return bytes(model.SerializeToString())
+
+
+@pytest.mark.parametrize("file", ["model.onnx", "onnx/model.onnx"])
+def test_a_model_in_the_onnx_format_is_pooled_without_its_padding(folder: Path, file: str) -> None:
+    pytest.importorskip("onnxruntime")
+    (folder / "model.safetensors").unlink()
+    write(folder / "config.json", {"model_type": "mpnet", "hidden_size": SIZE})
+    (folder / file).parent.mkdir(exist_ok=True)
+    (folder / file).write_bytes(onnx_model(pooled=False))
+    embedder = LocalEmbedder(folder)
+    assert embedder.dimensions == SIZE
+    rows = numpy.random.default_rng(4).normal(size=(len(WORDS), SIZE)).astype(numpy.float32)
+    for tokens, vector in zip(
+        ([2, 4, 3], [2, 4, 5, 6, 7, 3]), embedder.embed(["ada", "ada wrote a program"]), strict=True
+    ):
+        mean = rows[tokens].mean(axis=0)
+        assert vector == pytest.approx((mean / numpy.linalg.norm(mean)).tolist(), abs=1e-5)
+
+
+def test_a_model_in_the_onnx_format_may_pool_by_itself(folder: Path) -> None:
+    pytest.importorskip("onnxruntime")
+    (folder / "model.safetensors").unlink()
+    describe(folder, "Transformer", "Pooling", pooling_mode_cls_token=True)
+    (folder / "model.onnx").write_bytes(onnx_model(pooled=True))
+    rows = numpy.random.default_rng(4).normal(size=(len(WORDS), SIZE)).astype(numpy.float32)
+    assert LocalEmbedder(folder).embed(["ada"])[0] == pytest.approx(rows[[2, 4, 3]].sum(axis=0).tolist(), abs=1e-5)
+
+
+def test_a_broken_onnx_model_is_an_error(folder: Path) -> None:
+    pytest.importorskip("onnxruntime")
+    (folder / "model.safetensors").unlink()
+    (folder / "model.onnx").write_bytes(b"no model")
+    with pytest.raises(ModelError, match="not a model in the ONNX format"):
+        LocalEmbedder(folder).embed(["ada"])
+
+
+class StoppedError(Exception):
+    """The process ends half way."""
+
+
+class Stopping:
+    """An embedder that stops after some pages."""
+
+    name = "stopping"
+    dimensions = 2
+
+    def __init__(self, pages: int) -> None:
+        self.pages = pages
+        self.texts: list[str] = []
+
+    def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        if len(self.texts) >= self.pages * 256:
+            raise StoppedError
+        self.texts += texts
+        return [[1.0, 2.0] for _ in texts]
+
+
+def test_embedding_an_archive_goes_on_where_it_stopped_and_says_how_far_it_is(graph: MemoryGraph) -> None:
+    graph.load("\n".join(f'Node(node_id="n{i}", name="word {i}", data="");' for i in range(600)))
+    stopped, resumed = Stopping(1), Stopping(9)
+    heard: list[tuple[int, int]] = []
+    with pytest.raises(StoppedError):
+        embed_missing(graph.scope, stopped, lambda done, total: heard.append((done, total)))
+    assert heard == [(0, 600), (256, 600)]
+    heard.clear()
+    assert embed_missing(graph.scope, resumed, lambda done, total: heard.append((done, total))) == 344
+    assert heard == [(0, 344), (256, 344), (344, 344)]
+    assert len({*stopped.texts, *resumed.texts}) == 600

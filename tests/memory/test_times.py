@@ -62,5 +62,6 @@ def test_words_that_only_join_are_left_out(text: str, words: list[str]) -> None:
 
 def test_a_query_has_words_and_pairs_and_times_after_the_tokens() -> None:
     assert words_query(["red", "car"], ["1 May 2023"], ["7"], {"said": 1}) == (
-        '+namespace_token:"7"^0 said:"red" said:"car" said:"red car" said:"1 May 2023"'
+        '+namespace_token:"7"^0 said:"red" said:"car" said:"red car" said:"1 May 2023" '
+        'said_parts:"red" said_parts:"car"'
     )

@@ -25,6 +25,7 @@ from memorygraph.errors import Span
 from memorygraph.languages.pete import syntax
 from memorygraph.languages.pete.lemmas import spellings
 from memorygraph.query import Query
+from memorygraph.word_parts import parts_of_properties
 
 _FIELD = re.compile(r"([A-Za-z][A-Za-z0-9_]{0,99})\s*:\s*(.*)", re.DOTALL)
 _REPORT = re.compile(r"\s*([A-Za-z][A-Za-z0-9_]*)\s*(.*)", re.DOTALL)
@@ -96,6 +97,7 @@ class Compiler:
         properties: dict[str, Any] = {
             "memory": frame.address,
             "name": item.name,
+            **parts_of_properties({"name": item.name}),
             "head": self._text,
             "refs": [ref.name for ref in item.refs],
             "size": 0,
@@ -129,7 +131,7 @@ class Compiler:
         changes = {}
         match item:
             case syntax.Tldr(text):  # the last one abbreviates the context
-                changes = {"tldr": text.concept, "data": text.concept}
+                changes = {"tldr": text.concept, "data": text.concept, **parts_of_properties({"data": text.concept})}
             case syntax.Annotation(text) if field := _FIELD.fullmatch(text):
                 changes = {f"field_{field[1]}": field[2]}
             case syntax.SensorReport(text) if report := _REPORT.fullmatch(text):

@@ -14,6 +14,7 @@ from memorygraph.languages.engine.findings import Finding
 from memorygraph.languages.pete import syntax
 from memorygraph.library import CYPHER
 from memorygraph.query import Query
+from memorygraph.word_parts import parts_of_properties
 
 ROWS_PER_BATCH = 10_000
 MAX_NAME = 200
@@ -59,6 +60,7 @@ class PeteRows:
     def add_node(self, identifier: str, labels: Sequence[str] = (), **properties: Any) -> None:
         """A node that is made unless it is there."""
         shown = {"data": "", **properties, "name": clipped(properties["name"])}
+        shown |= parts_of_properties({"name": shown["name"], "data": shown["data"]})
         self.nodes.setdefault(identifier, {"id": identifier, "labels": list(labels), "properties": shown})
 
     def add_edge(self, verb: str, from_node: str, to_node: str, identifier: str, **properties: Any) -> None:

@@ -1,0 +1,14 @@
+// Words in scripts that the English analyzer does not split are found by their parts, which are stored beside the text
+// as properties of their own (memorygraph.word_parts): a text without such words has none, and takes no more room. What
+// is stored without them gets them from graph/schema.py.
+DROP INDEX node_text IF EXISTS;
+
+CREATE FULLTEXT INDEX node_text IF NOT EXISTS
+FOR (node:Node) ON EACH [node.name, node.data, node.namespace_token, node.name_parts, node.data_parts]
+OPTIONS {indexConfig: {`fulltext.analyzer`: 'english'}};
+
+DROP INDEX message_text IF EXISTS;
+
+CREATE FULLTEXT INDEX message_text IF NOT EXISTS
+FOR (message:Message) ON EACH [message.said, message.namespace_token, message.said_parts]
+OPTIONS {indexConfig: {`fulltext.analyzer`: 'english', `fulltext.eventually_consistent`: true}};

@@ -1,0 +1,181 @@
+"""Texts in other scripts are found by their parts: in messages, nodes and entities, and in what was stored before.
+
+Each file of `scripts` has texts, and questions about them that use other words around the key ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memorygraph import MemoryGraph
+from memorygraph.graph.schema import DATA_MIGRATIONS
+from memorygraph.graph.search import lucene_query
+from memorygraph.memory.values import Entity
+from memorygraph.memory.words import words_of
+from memorygraph.word_parts import MAX_PAIRS, Terms, pairs_of, segments_of, stem_arabic, stored_parts
+from tests.memory.recalling import say
+
+FOLDER = Path(__file__).parent / "scripts"
+LANGUAGES = ("arabic", "chinese", "japanese", "korean", "thai")
+WITHOUT_PARTS = (
+    "MATCH (found:Node|Message {namespace: $namespace}) "
+    "SET found.said_parts = null, found.name_parts = null, found.data_parts = null"
+)
+PARTS = (
+    "MATCH (found:Node|Message {namespace: $namespace}) WHERE coalesce(found.said, found.data, found.name) <> '' "
+    "RETURN found.id AS id, found.said_parts AS said, found.name_parts AS name, found.data_parts AS data ORDER BY id"
+)
+
+
+class Examples(NamedTuple):
+    """Texts in a language by their names, and questions with the name of the text that answers each."""
+
+    texts: dict[str, str]
+    questions: list[tuple[str, str]]
+
+
+def read_examples(language: str) -> Examples:
+    found, name = Examples({}, []), ""
+    for line in (FOLDER / f"{language}.txt").read_text("utf-8").splitlines():
+        first, rest = line.split(maxsplit=1)
+        if first == "?":
+            found.questions.append((rest, name))
+        else:
+            name = first.removesuffix(":")
+            found.texts[name] = rest
+    return found
+
+
+def store(graph: MemoryGraph, language: str) -> Examples:
+    """Store texts of a language as messages of two speakers, and as observations of entities."""
+    found = read_examples(language)
+    say(graph, language, *((("Ada", "Ben")[i % 2], text) for i, text in enumerate(found.texts.values())))
+    graph.entities.create(
+        [
+            Entity(name=f"{language} {name}", entity_type="note", observations=[text])
+            for name, text in found.texts.items()
+        ]
+    )
+    return found
+
+
+def recall_at_5(found: Examples, ask: Callable[[str], list[str]], wanted: Callable[[str], str]) -> float:
+    """Of 100 questions, how many have what answers them among the first five."""
+    right = sum(wanted(name) in ask(question)[:5] for question, name in found.questions)
+    return 100 * right / len(found.questions)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_questions_find_their_texts_among_the_first_five(graph: MemoryGraph, language: str) -> None:
+    found = store(graph, language)
+    assert len(found.questions) == 30
+    ways: dict[str, tuple[Callable[[str], list[str]], Callable[[str], str]]] = {
+        "messages": (
+            lambda text: [hit.text for hit in graph.recall(text, limit=5, kinds=["message"]).hits],
+            found.texts.__getitem__,
+        ),
+        "search": (lambda text: [hit.node.data for hit in graph.search(text, limit=5)], found.texts.__getitem__),
+        "entities": (
+            lambda text: [entity.name for entity in graph.entities.search(text).entities],
+            lambda name: f"{language} {name}",
+        ),
+    }
+    figures = {way: recall_at_5(found, ask, wanted) for way, (ask, wanted) in ways.items()}
+    assert figures["messages"] >= 93
+    assert figures["entities"] >= 90
+    assert figures["search"] >= 86
+
+
+@pytest.mark.parametrize(
+    ("stored", "asked"),
+    [
+        ("東京タワー", "タワー"),
+        ("アイスコーヒー", "コーヒー"),
+        ("ｱｲｽｺｰﾋｰ", "コーヒー"),
+        ("서울식물원", "식물원이"),
+        ("หอศิลป์กรุงเทพ", "กรุงเทพ"),
+        ("المكتبة الوطنية", "مكتبات"),
+        ("مَدِينَة", "المدينة"),
+        ("Docker를", "docker"),
+        ("东京Tower", "tower"),
+        ("हिन्दी की किताब", "हिन्दी"),
+    ],
+)
+def test_a_name_is_found_by_a_part_of_it(graph: MemoryGraph, stored: str, asked: str) -> None:
+    graph.load(f'Node(node_id="a", name="{stored}", data="x"); Node(node_id="b", name="other", data="y");')
+    assert [hit.id for hit in graph.search(asked)] == ["a"]
+    assert [hit.id for hit in graph.recall(asked).hits] == ["a"]
+    assert [entity.name for entity in graph.entities.search(f"{asked} zebra").entities] == [stored]
+
+
+def test_a_node_that_says_something_else_is_found_by_that(graph: MemoryGraph) -> None:
+    graph.load('Node(node_id="a", name="서울식물원", data="카페라떼");')
+    graph.load('Node(node_id="a", data="아이스커피");')
+    assert [[hit.id for hit in graph.search(word)] for word in ("라떼", "커피", "식물원")] == [[], ["a"], ["a"]]
+    loaded = graph.load('Node(node_id="a", name="garden", data="tea");')
+    assert [[hit.id for hit in graph.search(word)] for word in ("커피", "식물원", "tea")] == [[], [], ["a"]]
+    graph.undo(loaded.revision)
+    assert [[hit.id for hit in graph.search(word)] for word in ("커피", "식물원", "tea")] == [["a"], ["a"], []]
+
+
+def test_what_was_stored_without_parts_gets_them_and_the_rest_none(graph: MemoryGraph) -> None:
+    store(graph, "korean")
+    store(graph, "chinese")
+    graph.load('Node(node_id="latin", name="tea", data="Ada likes tea");')
+    before = graph.query(PARTS)
+    graph.query(WITHOUT_PARTS, write=True)
+    migrate = DATA_MIGRATIONS["0024_word_parts"]
+    # As if it had been stopped half way: what has its parts is not written again.
+    graph.query(
+        "MATCH (n:Node {namespace: $namespace}) WHERE n.data STARTS WITH '우리' SET n.data_parts = 'kept'", write=True
+    )
+    assert migrate(graph.scope) == 59
+    assert migrate(graph.scope) == 0
+    after = graph.query(PARTS)
+    assert [row for row in after if row["data"] != "kept"] == [
+        row for row, now in zip(before, after, strict=True) if now["data"] != "kept"
+    ]
+    assert sum(row["data"] == "kept" for row in after) == 1
+
+
+def test_english_texts_have_no_parts_and_are_searched_as_before() -> None:
+    assert stored_parts("Ada's café, naïve, 5 °C 😀") is None
+    assert Terms.of(["tea", "café"]).text == ["tea", "café"]
+
+
+@pytest.mark.parametrize("sign", ["漢", "カ", "한", "ก", "س", "ก\u0e49", "x漢カ한กس"])
+def test_a_long_text_in_any_script_is_a_question(graph: MemoryGraph, sign: str) -> None:
+    graph.load('Node(node_id="a", name="漢カ", data="한กا");')
+    text = "".join(chr(ord(sign[0]) + i % 40) + sign for i in range(3000))
+    assert len(Terms.of(words_of(text)).parts) <= 2 * MAX_PAIRS
+    assert isinstance(graph.recall(text).hits, tuple)
+    assert isinstance(graph.search(text), list)
+    assert isinstance(graph.entities.search(text).entities, list)
+
+
+@given(st.text())
+def test_any_text_has_its_parts(text: str) -> None:
+    assert "".join(segment.text for word in text.split() for segment in segments_of(word)) or not text.split()
+    parts = stored_parts(text)
+    assert parts is None or parts.split()
+    assert lucene_query(text, "default") is None or text.strip()
+
+
+@given(st.text("กขค้ี่าแ漢字かな", min_size=1))
+def test_pairs_of_signs_are_the_whole_text(text: str) -> None:
+    pairs = pairs_of(text)
+    assert pairs[0] == text[: len(pairs[0])]
+    assert pairs[-1] == text[-len(pairs[-1]) :]
+    assert all(pair in text for pair in pairs)
+
+
+@given(st.text("ابتثجحخدذرزسشصضطظعغفقكلمنهويةى", min_size=1))
+def test_a_stem_of_arabic_is_never_empty(word: str) -> None:
+    assert stem_arabic(word)
+    assert len(stem_arabic(word)) <= len(word)
