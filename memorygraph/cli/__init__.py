@@ -50,6 +50,8 @@ _COMMANDS = {
     "chat": ("memory", "talk with a model that has a memory"),
     "evaluate": ("memory", "measure recall on conversations"),
     "delete": ("graph", "delete a node or an edge"),
+    "duplicates": ("graph", "find entities that are likely one"),
+    "merge": ("graph", "join two entities that are one"),
     "namespaces": ("graph", "list or drop namespaces"),
 }
 
