@@ -21,8 +21,10 @@ from memorygraph.languages.agentscript.syntax import Field
 from memorygraph.limits import RunLimits
 from memorygraph.memory.chat import Chat
 from memorygraph.memory.datasets import DatasetName
+from memorygraph.memory.duplicates import Duplicates
 from memorygraph.memory.entities import CreatedEntities, CreatedRelations, Entities
 from memorygraph.memory.evaluation import Evaluation
+from memorygraph.memory.merging import MergeReport
 from memorygraph.memory.pages import EntityGraph
 from memorygraph.memory.recall import Kind, Recalled
 from memorygraph.memory.remember import Remembered
@@ -156,7 +158,7 @@ class AsyncMemoryGraph:
     ) -> list[Query]:
         """The Cypher that `load` would run for this script on what is stored now."""
     async def node(self, identifier: str) -> Node:
-        """The node with this id, or at this address, `memory:N`."""
+        """The node with this id, or at this address, `memory:N`; of a node that was merged, the one that it is now."""
     async def address(self, identifier: str) -> str:
         """The address `memory:N` by which PETE names the node with this id; it gets one if it has none yet."""
     async def edge(self, identifier: str) -> Edge:
@@ -202,6 +204,14 @@ class AsyncMemoryGraph:
         """The rows of a Cypher query that only reads, as they come: no more than a page of them is held in memory."""
     async def delete(self, identifier: str) -> LoadReport:
         """Delete a node with its edges and what is its alone, as its observations, or an edge."""
+    async def duplicates(self, limit: int = 100) -> list[Duplicates]:
+        """Entities that are likely one, the likeliest first: by their names, by one edit, and by equal neighbours."""
+    async def merge(
+        self, merged: str, into: str, *, dry_run: bool = False, provenance: Provenance | None = None
+    ) -> MergeReport:
+        """Join an entity with another one, in one load that `undo` takes back."""
+    async def aliases(self, identifier: str) -> list[str]:
+        """What a node is called beside its name: the names of the entities that were merged into it."""
     async def export(self, format: str = "contextscript") -> str:
         """The namespace as `contextscript`, `jsonl` or `graphml`: its nodes and edges; or as a `bundle`: all of it."""
     async def export_to(self, file: TextIO, format: str = "contextscript") -> Losses:
@@ -266,7 +276,7 @@ class AsyncEntities:
 
     async def attributed_to(self, provenance: Provenance | None) -> Entities:
         """The same entities, with writes whose records name another author."""
-    async def create(self, entities: Sequence[Entity]) -> CreatedEntities:
+    async def create(self, entities: Sequence[Entity], *, distinguish_case: bool = False) -> CreatedEntities:
         """Create entities; the observations of one that exists are added to it."""
     async def relate(self, relations: Sequence[Relation]) -> CreatedRelations:
         """Create relations between entities that exist; a `NotFoundError` names missing ends, and nothing is stored."""
@@ -278,6 +288,8 @@ class AsyncEntities:
         """Delete observations by their texts; missing ones are ignored. Returns the counts."""
     async def delete_relations(self, relations: Sequence[Relation]) -> dict[str, int]:
         """Delete relations; missing ones are ignored. Returns the counts."""
+    async def aliases(self, names: Iterable[str]) -> dict[str, str]:
+        """Those of these names that are aliases, each with the name of the entity that it stands for."""
     async def read_graph(
         self, *, max_tokens: int | None = None, cursor: str | None = None, names_only: bool = False
     ) -> EntityGraph:
@@ -290,7 +302,7 @@ class AsyncEntities:
         cursor: str | None = None,
         names_only: bool = False,
     ) -> EntityGraph:
-        """The entities of these names, and the relations that begin or end at one of them."""
+        """The entities of these names or aliases, and the relations that begin or end at one of them."""
     async def search(
         self, text: str, *, max_tokens: int | None = None, cursor: str | None = None, names_only: bool = False
     ) -> EntityGraph:

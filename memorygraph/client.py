@@ -18,6 +18,7 @@ from memorygraph.budget import Budget
 from memorygraph.compiler import describe_ambiguity
 from memorygraph.errors import ConflictError, MemoryGraphError, NotFoundError, Problem, RestartNeededError, Source
 from memorygraph.graph import bundles, elements, exports
+from memorygraph.graph.aliases import find_merged
 from memorygraph.graph.batches import load_batches
 from memorygraph.graph.bundle_imports import import_bundle
 from memorygraph.graph.bundles import BundleReport
@@ -62,8 +63,10 @@ if TYPE_CHECKING:
     from memorygraph.limits import RunLimits
     from memorygraph.memory.chat import Chat
     from memorygraph.memory.datasets import DatasetName
+    from memorygraph.memory.duplicates import Duplicates
     from memorygraph.memory.entities import Entities
     from memorygraph.memory.evaluation import Evaluation
+    from memorygraph.memory.merging import MergeReport
     from memorygraph.memory.recall import Kind, Recalled, Recaller
     from memorygraph.memory.remember import Remembered
     from memorygraph.runtime.convo.controller import ConvoGraphController
@@ -420,7 +423,7 @@ class MemoryGraph:
         return LANGUAGES[script.language].compile(self.scope, script)
 
     def node(self, identifier: str) -> Node:
-        """The node with this id, or at this address, `memory:N`.
+        """The node with this id, or at this address, `memory:N`; of a node that was merged, the one that it is now.
 
         Raises:
             NotFoundError: there is no such node.
@@ -476,8 +479,8 @@ class MemoryGraph:
         if not 1 <= depth <= MAX_NEIGHBOURS:
             raise MemoryGraphError(f"a depth lies between 1 and {MAX_NEIGHBOURS}, and this is {depth}")
         found = elements.find_neighbours(self.scope, identifier, depth)
-        if not found:
-            self.node(identifier)
+        if not found and (node := self.node(identifier)).id != identifier:
+            found = elements.find_neighbours(self.scope, node.id, depth)
         return found
 
     def search(self, text: str, limit: int = 10) -> list[Hit]:
@@ -600,8 +603,60 @@ class MemoryGraph:
             NotFoundError: there is no such id.
             ConflictError: a node and an edge have this id, which raw Cypher can make.
         """
-        self.element(identifier)
-        return self._loader.load(ContextScriptProgram(Source(""), (Deletion(id=identifier),)))
+        deleted = self.element(identifier)
+        return self._loader.load(ContextScriptProgram(Source(""), (Deletion(id=deleted.id),)))
+
+    def duplicates(self, limit: int = 100) -> list[Duplicates]:
+        """Entities that are likely one, the likeliest first: by their names, by one edit, and by equal neighbours.
+
+        Nothing is changed: `merge` joins two of them. Time and memory grow with the number of entities and edges, and
+        never with their pairs.
+
+        Example::
+
+            for found in mg.duplicates():
+                keep, *others = found.entities
+                print(found.reason, [mg.merge(other.id, into=keep.id) for other in others])
+        """
+        from memorygraph.memory.duplicates import list_duplicates
+
+        if limit < 1:
+            raise MemoryGraphError(f"at least one is asked for, and this is {limit}")
+        return list_duplicates(self.scope, limit)
+
+    def merge(
+        self, merged: str, into: str, *, dry_run: bool = False, provenance: Provenance | None = None
+    ) -> MergeReport:
+        """Join an entity with another one, in one load that `undo` takes back.
+
+        Both are named by an id, an address `memory:N`, a name that is no other's, or an alias. The second keeps its
+        name and id, and gets the edges, the observations and the messages of the first, whose name, id and address are
+        its aliases then. A dry run does everything and rolls back.
+
+        Example::
+
+            mg.merge("ada_2", into="ada")
+            mg.node("ada_2").id  # "ada"
+
+        Raises:
+            NotFoundError: there is no such entity.
+            ConflictError: they are one already, a name is that of several, or one is no entity.
+        """
+        from memorygraph.memory.merging import merge_into
+
+        def find(text: str) -> str:
+            node = self._find_node(text) if text.startswith("memory:") else None
+            return node.id if node else text
+
+        return merge_into(self.scope, find(merged), find(into), dry_run=dry_run, provenance=provenance)
+
+    def aliases(self, identifier: str) -> list[str]:
+        """What a node is called beside its name: the names of the entities that were merged into it.
+
+        Raises:
+            NotFoundError: there is no such node.
+        """
+        return elements.list_aliases(self.scope, self.node(identifier).id)
 
     def export(self, format: str = "contextscript") -> str:  # noqa: A002 - the name users type
         """The namespace as `contextscript`, `jsonl` or `graphml`: its nodes and edges; or as a `bundle`: all of it.
@@ -879,13 +934,13 @@ class MemoryGraph:
 
     def _find_node(self, identifier: str) -> Node | None:
         found = elements.find_node(self.scope, identifier)
-        if found is not None or not identifier.startswith("memory:"):
-            return found
-        from memorygraph.runtime.pete.addresses import find_addressed, parse_address
+        if found is None and identifier.startswith("memory:"):
+            from memorygraph.runtime.pete.addresses import find_addressed, parse_address
 
-        address = parse_address(identifier)
-        addressed = [] if address is None else find_addressed(self.scope.read, [address])
-        return next((Node(node.id, node.name, node.data) for node in addressed), None)
+            address = parse_address(identifier)
+            addressed = [] if address is None else find_addressed(self.scope.read, [address])
+            found = next((Node(node.id, node.name, node.data) for node in addressed), None)
+        return found or find_merged(self.scope, identifier)
 
     def _require(self, found: Found | None, kind: str, identifier: str) -> Found:
         if found is None:

@@ -109,6 +109,7 @@ CODES = {
     "param-shadows-import": "a parameter has the name of an import",
     "program-too-large": "a program is longer than its language allows",
     "redefined-builtin": "a function is defined under the name of a built-in (a warning)",
+    "same-name": "a model declares a second node with the name of another, in any case",
     "several-blocks": "a model's answer has more than one program",
     "several-tldr": "a context has more than one `tl;dr`",
     "syntax": "the text does not follow the grammar",

@@ -11,8 +11,10 @@
 
 // name: begin
 // Open a write: take the write lock of the namespace until the commit, count its next revision, and find the
-// entities of these names, and which of these ids are taken by a node or an edge. `applied` is the write itself if it
-// was committed before and only its acknowledgement was lost. Parameters: namespace, load, names, ids.
+// entities of these names, and which of these ids are taken by a node or an edge. Where no entity has a name, the entity
+// that it is an alias of is found. `alike` are the entities whose names differ in case only from what is spelled, and is no
+// name of an entity. `applied` is the write itself if it was committed before and only its acknowledgement was lost.
+// Parameters: namespace, load, names, ids, spelled [{name, spellings, terms}] (see merges/nodes-called).
 MERGE (namespace:Namespace {name: $namespace})
   ON CREATE SET namespace.revision = 0, namespace.created_at = datetime()
 SET namespace.revision = namespace.revision + 1
@@ -34,6 +36,43 @@ CALL () {
   RETURN collect({name: name, id: node.id, arrival: node.arrival}) AS called
 }
 CALL () {
+  UNWIND $names AS name
+  CALL (name) {
+    MATCH (alias:Alias {namespace: $namespace, name: name})
+    USING INDEX SEEK alias:Alias(namespace, name)
+    RETURN alias
+    UNION
+    MATCH (alias:Alias {namespace: $namespace, node: name})
+    USING INDEX SEEK alias:Alias(namespace, node)
+    RETURN alias
+  }
+  MATCH (alias)-[link:ALIAS_OF]->(node:Node)
+  WITH name, node, link.merged AS merged ORDER BY merged DESC
+  WITH name, head(collect(node)) AS node
+  RETURN collect({name: name, id: node.id, arrival: node.arrival,
+                  entity: CASE WHEN node.name = '' THEN node.id ELSE node.name END}) AS aliased
+}
+WITH revision, applied, named + called AS exact, aliased
+WITH revision, applied,
+     exact + [entity IN aliased WHERE none(other IN exact WHERE other.name = entity.name)] AS found
+CALL (found) {
+  UNWIND $spelled AS row
+  WITH row WHERE none(entity IN found WHERE entity.name = row.name)
+  CALL (row) {
+    UNWIND row.spellings AS spelling
+    MATCH (node:Node {namespace: $namespace, name: spelling})
+    USING INDEX SEEK node:Node(namespace, name)
+    RETURN node
+    UNION
+    CALL db.index.fulltext.queryNodes('node_text', row.terms, {limit: 20}) YIELD node
+    WHERE node.namespace = $namespace
+    RETURN node
+  }
+  WITH row, node
+  WHERE NOT node:Observation AND node.id IS NOT NULL AND toLower(toStringOrNull(node.name)) = toLower(row.name)
+  RETURN collect({name: row.name, id: node.id, arrival: node.arrival, entity: node.name}) AS alike
+}
+CALL () {
   UNWIND $ids AS id
   MATCH (node:Node {namespace: $namespace, id: id})
   USING INDEX SEEK node:Node(namespace, id)
@@ -45,7 +84,7 @@ CALL () {
   USING INDEX SEEK edge:EDGE(namespace, id)
   RETURN collect(id) AS edges
 }
-RETURN revision, applied, named + called AS found, nodes + edges AS taken;
+RETURN revision, applied, found, alike, nodes + edges AS taken;
 
 // name: write
 // Store a part of a write that is open, and, with its `record`, close it. What is there already stays as it is, be it
@@ -129,13 +168,13 @@ RETURN observed + related AS stored, changed + moved AS clashes;
 // name: begin-and-write
 // A write in one round trip: begin it, and store all of it, if each name is that of one entity, which has the expected
 // id, or of none, and it is to be created under an id that nothing has. Otherwise `stored` is null, and the write has
-// only begun. Parameters: those of begin and of write (namespace, namespace_token, load, names, ids, record, most,
+// only begun. Parameters: those of begin and of write (namespace, namespace_token, load, names, ids, spelled, record, most,
 // entities, observations, relations), expected (a map of the names to their ids).
 CYPHER 25
-RETURN 1 AS revision, null AS applied, [] AS found, [] AS taken // include: entities/begin
+RETURN 1 AS revision, null AS applied, [] AS found, [] AS alike, [] AS taken // include: entities/begin
 NEXT
-CALL (applied, found, taken) {
-  WHEN applied IS NULL
+CALL (applied, found, alike, taken) {
+  WHEN applied IS NULL AND alike = []
     AND all(entity IN found WHERE entity.id = $expected[entity.name])
     AND size(found) + size([row IN $entities WHERE NOT row.id IN taken]) = size(keys($expected))
   THEN {
@@ -145,7 +184,7 @@ CALL (applied, found, taken) {
     RETURN null AS stored, null AS clashes
   }
 }
-RETURN revision, applied, found, taken, stored, clashes;
+RETURN revision, applied, found, alike, taken, stored, clashes;
 
 // name: places
 // When the edges of these ids were stored. Parameters: namespace, ids.
@@ -278,6 +317,16 @@ CALL () {
     USING INDEX SEEK node:Node(namespace, id)
     WHERE node.name = '' AND NOT EXISTS { (node)<-[:EDGE {verb: 'observed'}]-(:Node) }
     RETURN node
+    UNION ALL
+    MATCH (alias:Alias {namespace: $namespace, name: name})-[:ALIAS_OF]->(node:Node)
+    USING INDEX SEEK alias:Alias(namespace, name)
+    WHERE NOT EXISTS { (:Node {namespace: $namespace, name: name}) }
+    RETURN node
+    UNION ALL
+    MATCH (alias:Alias {namespace: $namespace, node: name})-[:ALIAS_OF]->(node:Node)
+    USING INDEX SEEK alias:Alias(namespace, node)
+    WHERE NOT EXISTS { (:Node {namespace: $namespace, name: name}) }
+    RETURN node
   }
   WITH DISTINCT node
   WHERE NOT node:Observation
@@ -328,14 +377,23 @@ CALL (nodes) {
 RETURN [node IN nodes | node.id] AS ids, entities, relations;
 
 // name: ids-containing
-// The entities whose name, type or observations contain a text, whatever the case, in the order in which they came;
+// The entities whose name, alias, type or observations contain a text, whatever the case, in the order in which they came;
 // every text of the namespace is looked at, once: of alternatives with OR, each may be planned as a walk of its own.
 // Parameters: namespace, text.
-MATCH (node:Node {namespace: $namespace})
-WHERE node.id IS NOT NULL AND any(
-  said IN [node.name, node.data, node.kind, CASE WHEN node.name = '' AND NOT node:Observation THEN node.id END]
-  WHERE toLower(toStringOrNull(said)) CONTAINS toLower($text)
-)
+CALL () {
+  MATCH (node:Node {namespace: $namespace})
+  WHERE node.id IS NOT NULL AND any(
+    said IN [node.name, node.data, node.kind, CASE WHEN node.name = '' AND NOT node:Observation THEN node.id END]
+    WHERE toLower(toStringOrNull(said)) CONTAINS toLower($text)
+  )
+  RETURN node
+  UNION ALL
+  MATCH (alias:Alias {namespace: $namespace})
+  USING INDEX alias:Alias(namespace, name)
+  WHERE alias.name IS NOT NULL AND toLower(alias.name) CONTAINS toLower($text)
+  MATCH (alias)-[:ALIAS_OF]->(node:Node)
+  RETURN node
+}
 CALL (node) {
   WITH node
   WHERE NOT node:Observation AND (node.name <> '' OR NOT EXISTS { (node)<-[:EDGE {verb: 'observed'}]-(:Node) })
@@ -354,10 +412,20 @@ RETURN collect(id) AS ids;
 // The same, where the words of the text lead to what may contain it. Parameters: namespace, text, parts (a Lucene query
 // made by memorygraph.memory.pages).
 CALL db.index.fulltext.awaitEventuallyConsistentIndexRefresh()
-CALL db.index.fulltext.queryNodes('entity_text', $parts) YIELD node
-WITH node
-WHERE node.namespace = $namespace AND (toLower(toStringOrNull(node.name)) CONTAINS toLower($text)
-  OR toLower(toStringOrNull(node.data)) CONTAINS toLower($text) OR toLower(toStringOrNull(node.kind)) CONTAINS toLower($text))
+CALL () {
+  CALL db.index.fulltext.queryNodes('entity_text', $parts) YIELD node
+  WITH node
+  WHERE node.namespace = $namespace AND (toLower(toStringOrNull(node.name)) CONTAINS toLower($text)
+    OR toLower(toStringOrNull(node.data)) CONTAINS toLower($text)
+    OR toLower(toStringOrNull(node.kind)) CONTAINS toLower($text))
+  RETURN node
+  UNION ALL
+  MATCH (alias:Alias {namespace: $namespace})
+  USING INDEX alias:Alias(namespace, name)
+  WHERE alias.name IS NOT NULL AND toLower(alias.name) CONTAINS toLower($text)
+  MATCH (alias)-[:ALIAS_OF]->(node:Node)
+  RETURN node
+}
 CALL (node) {
   WITH node
   WHERE NOT node:Observation AND (node.name <> '' OR NOT EXISTS { (node)<-[:EDGE {verb: 'observed'}]-(:Node) })
@@ -373,10 +441,18 @@ ORDER BY arrival, id
 RETURN collect(id) AS ids;
 
 // name: ids-with-words
-// The entities that words lead to, in their own text or in that of their observations, best first. Parameters:
+// The entities that words lead to, in their own text, their aliases or their observations, best first. Parameters:
 // namespace, terms (a Lucene query made by memorygraph.graph.search), limit.
-CALL db.index.fulltext.queryNodes('node_text', $terms) YIELD node AS hit, score
-WHERE score > 0 AND hit.namespace = $namespace
+CALL () {
+  CALL db.index.fulltext.queryNodes('node_text', $terms) YIELD node AS hit, score
+  WHERE score > 0 AND hit.namespace = $namespace
+  RETURN hit, score
+  UNION ALL
+  CALL db.index.fulltext.queryNodes('alias_text', $terms) YIELD node AS alias, score
+  WHERE score > 0 AND alias.namespace = $namespace
+  MATCH (alias)-[:ALIAS_OF]->(hit:Node)
+  RETURN hit, score
+}
 WITH hit, score ORDER BY score DESC, hit.id LIMIT $limit
 CALL (hit) {
   WITH hit

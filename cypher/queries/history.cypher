@@ -286,8 +286,8 @@ MATCH (load:Load {namespace: $namespace, revision: namespace.revision})
 SET load.undoes = $revision;
 
 // name: forget
-// Forget some of what was before a revision, under the namespace's write lock; run until none is left. The history
-// then goes back to that revision. Parameters: namespace, before, limit.
+// Forget some of what was before a revision, under the namespace's write lock; run until none is left. Aliases go with the
+// last node that they stood for. The history then goes back to that revision. Parameters: namespace, before, limit.
 MATCH (namespace:Namespace {name: $namespace})
 SET namespace.purged = reduce(first = coalesce(namespace.purged, 0), before IN
       [CASE WHEN $before < namespace.revision THEN $before ELSE namespace.revision END] |
@@ -299,8 +299,15 @@ WITH former LIMIT $limit
 OPTIONAL MATCH (former)-[:STATES]->(entry:FormerEntry)
 WITH collect(DISTINCT former) AS formers, collect(entry) AS entries
 FOREACH (entry IN entries | DETACH DELETE entry)
-WITH formers, size(formers) AS forgotten
+WITH formers, size(formers) AS forgotten,
+     COLLECT { UNWIND formers AS former MATCH (former)<-[:ALIAS_OF]-(alias:Alias) RETURN DISTINCT alias } AS aliases
 FOREACH (former IN formers | DETACH DELETE former)
+WITH forgotten, aliases
+CALL (aliases) {
+  UNWIND aliases AS alias
+  WITH alias WHERE NOT EXISTS { (alias)-[:ALIAS_OF]->() }
+  DELETE alias
+}
 RETURN forgotten;
 
 // name: leftovers

@@ -189,6 +189,17 @@ SET edge.namespace = $namespace, edge.id = $id;
 MATCH ()-[edge:EDGE]->() WHERE elementId(edge) = $element
 DELETE edge;
 
+// name: aliases
+// An alias has a name, and stands for a node, or for one that is deleted and can come back. Parameters: namespace.
+MATCH (alias:Alias)
+WHERE ($namespace IS NULL OR alias.namespace = $namespace)
+  AND NOT (alias.name IS :: STRING NOT NULL AND EXISTS {
+    MATCH (alias)-[:ALIAS_OF]->(node)
+    WHERE node.namespace = alias.namespace AND any(label IN labels(node) WHERE label IN ['Node', 'Former'])
+  })
+RETURN 'alias' AS kind, alias.namespace AS namespace, alias.id AS id, elementId(alias) AS element,
+       {name: alias.name} AS found;
+
 // name: remove-record
 // How a record that should not be there is removed by hand. Parameters: element.
 MATCH (record) WHERE elementId(record) = $element

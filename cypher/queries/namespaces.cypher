@@ -24,8 +24,8 @@ FOREACH (node IN nodes | DETACH DELETE node)
 RETURN nodes_deleted, edges_deleted;
 
 // name: drop-namespace-entries
-// Delete some of the statements of PETE that no context has: an import that was interrupted leaves them. Parameters:
-// namespace, limit.
+// Delete some of the statements of PETE that no context has: an import that was interrupted leaves them; and of the
+// aliases. Parameters: namespace, limit.
 CALL () {
   MATCH (entry:Entry {namespace: $namespace})
   USING INDEX entry:Entry(namespace, id)
@@ -34,6 +34,11 @@ CALL () {
   UNION ALL
   MATCH (entry:FormerEntry {namespace: $namespace})
   USING INDEX entry:FormerEntry(namespace, id)
+  WHERE entry.id IS NOT NULL
+  RETURN entry
+  UNION ALL
+  MATCH (entry:Alias {namespace: $namespace})
+  USING INDEX entry:Alias(namespace, id)
   WHERE entry.id IS NOT NULL
   RETURN entry
 }

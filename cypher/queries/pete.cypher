@@ -110,31 +110,44 @@ SET namespace.memory = $last
 RETURN {nodes_created: 0 * count(*)} AS counts;
 
 // name: find-concepts
-// The nodes that stand for these texts. Parameters: namespace, keys (texts in the one form).
+// The nodes that stand for these texts, or that were merged with one that did. Parameters: namespace, keys (texts in the one form).
 UNWIND $keys AS key
-MATCH (node:Node {namespace: $namespace, concept: key})
+CALL (key) {
+  MATCH (node:Node {namespace: $namespace, concept: key})
+  RETURN node
+  UNION ALL
+  MATCH (alias:Alias {namespace: $namespace, concept: key})-[:ALIAS_OF]->(node:Node)
+  USING INDEX SEEK alias:Alias(namespace, concept)
+  WHERE NOT EXISTS { (:Node {namespace: $namespace, concept: key}) }
+  RETURN node
+}
 RETURN key, node.id AS id, node.name AS name;
 
 // name: find-names
-// Nodes whose name is a text, or has its words: some of these may be just that. What PETE made, whose id is its
+// Nodes whose name or alias is a text, or whose name has its words: some of these may be just that (`called`). What PETE made, whose id is its
 // address, is found by its concept, or has no text. Parameters: namespace, rows [{key, names, terms}].
 UNWIND $rows AS row
 CALL (row) {
   UNWIND row.names AS name
   MATCH (node:Node {namespace: $namespace, name: name})
-  RETURN node
+  RETURN node, node.name AS called, false AS alias
   UNION
   CALL db.index.fulltext.queryNodes("node_text", row.terms, {limit: 20}) YIELD node
   WHERE node.namespace = $namespace
-  RETURN node
+  RETURN node, node.name AS called, false AS alias
+  UNION
+  UNWIND row.names AS name
+  MATCH (other:Alias {namespace: $namespace, name: name})-[:ALIAS_OF]->(node:Node)
+  USING INDEX SEEK other:Alias(namespace, name)
+  RETURN node, name AS called, true AS alias
 }
-WITH row, node
+WITH row, node, called, alias
 WHERE node.id IS NOT NULL AND coalesce(node.id <> "memory-" + toString(node.memory), true) AND NOT node:Value AND NOT node:Statement AND NOT node:Rule
-RETURN row.key AS key, node.id AS id, node.name AS name
-ORDER BY id;
+RETURN row.key AS key, node.id AS id, node.name AS name, called
+ORDER BY alias, id;
 
 // name: find-addresses
-// The nodes at these addresses; the first of several at one is meant. Parameters: namespace, addresses.
+// The nodes at these addresses, or that were merged with one; the first of several at one is meant. Parameters: namespace, addresses.
 UNWIND $addresses AS address
 CALL (address) {
   MATCH (node:Node {namespace: $namespace, memory: address})
@@ -144,6 +157,11 @@ CALL (address) {
   MATCH (node:Node {namespace: $namespace, id: "memory-" + toString(address)})
   USING INDEX SEEK node:Node(namespace, id)
   WHERE node.memory IS NULL
+  RETURN node
+  UNION ALL
+  MATCH (alias:Alias {namespace: $namespace, memory: address})-[:ALIAS_OF]->(node:Node)
+  USING INDEX SEEK alias:Alias(namespace, memory)
+  WHERE NOT EXISTS { (:Node {namespace: $namespace, memory: address}) }
   RETURN node
 }
 RETURN address, node.id AS id, node.name AS name, node.data AS data, node:Context AS context

@@ -38,10 +38,22 @@ RETURN step, edge.id AS id, startNode(edge).id AS from_node, endNode(edge).id AS
 ORDER BY step, id, other_id;
 
 // name: search-nodes
-// Full text in one namespace, best first. The score of a node that only the namespace matched is zero.
+// Full text in one namespace, best first, of nodes and of their aliases. The score of a node that only the namespace
+// matched is zero.
 // Parameters: namespace, terms (a Lucene query made by memorygraph.graph.search), limit.
-CALL db.index.fulltext.queryNodes('node_text', $terms) YIELD node, score
-WHERE score > 0 AND node.namespace = $namespace
+CALL () {
+  CALL db.index.fulltext.queryNodes('node_text', $terms) YIELD node, score
+  WHERE score > 0 AND node.namespace = $namespace
+  WITH node, score ORDER BY score DESC, node.id LIMIT $limit
+  RETURN node, score
+  UNION ALL
+  CALL db.index.fulltext.queryNodes('alias_text', $terms) YIELD node AS alias, score
+  WHERE score > 0 AND alias.namespace = $namespace
+  MATCH (alias)-[:ALIAS_OF]->(node:Node)
+  WITH node, score ORDER BY score DESC, node.id LIMIT $limit
+  RETURN node, score
+}
+WITH node, max(score) AS score
 RETURN node.id AS id, node.name AS name, node.data AS data, score
 ORDER BY score DESC, id
 LIMIT $limit;
@@ -154,6 +166,14 @@ RETURN 'facts of PETE: they come back as bare edges' AS what,
          MATCH ()-[edge:EDGE {namespace: $namespace}]->()
          WHERE edge.lemma IS NOT NULL
          RETURN edge.id ORDER BY edge.namespace, edge.lemma LIMIT $limit
+       } AS examples
+UNION ALL
+RETURN 'aliases: what merged entities were called' AS what,
+       COUNT { MATCH (part:Alias {namespace: $namespace}) WHERE part.id IS NOT NULL } AS count,
+       COLLECT {
+         MATCH (part:Alias {namespace: $namespace})
+         WHERE part.name IS NOT NULL
+         RETURN part.name ORDER BY part.namespace, part.name LIMIT $limit
        } AS examples
 UNION ALL
 RETURN 'conversations' AS what,

@@ -1,7 +1,8 @@
 // What recall asks, and what it needs to be stored beforehand.
 
 // name: recall
-// All that one recall needs, ranked. Four lists are fused, messages and nodes by words and by vectors: the entry at
+// All that one recall needs, ranked. Five lists are fused, messages and nodes by words and by vectors, and nodes by what
+// they are called beside their names (Alias): the entry at
 // place p of one adds 1 / (constant + p) to what it names. From there a part of the score goes one step on: along
 // EDGE by the weight of the edge, from a node to the message that it was learnt from (SOURCE), and along NEXT to the
 // messages one and two places before and behind; where an assistant speaks, only from its message to what it was asked.
@@ -25,6 +26,13 @@ CALL () {
     UNION ALL
     CALL db.index.fulltext.queryNodes('node_text', $node_terms, {limit: $depth}) YIELD node, score
     WHERE score > 0 AND node.namespace = $namespace
+    WITH node ORDER BY score DESC, node.id
+    RETURN collect(node) AS list, 'fulltext' AS source
+    UNION ALL
+    CALL db.index.fulltext.queryNodes('alias_text', $node_terms, {limit: $depth}) YIELD node AS alias, score
+    WHERE score > 0 AND alias.namespace = $namespace
+    MATCH (alias)-[:ALIAS_OF]->(node:Node)
+    WITH node, max(score) AS score
     WITH node ORDER BY score DESC, node.id
     RETURN collect(node) AS list, 'fulltext' AS source
     UNION ALL

@@ -51,6 +51,8 @@ _COMMANDS = {
     "embed": ("memory", "give vectors to what lacks them"),
     "evaluate": ("memory", "measure recall on conversations"),
     "delete": ("graph", "delete a node or an edge"),
+    "duplicates": ("graph", "find entities that are likely one"),
+    "merge": ("graph", "join two entities that are one"),
     "namespaces": ("graph", "list or drop namespaces"),
 }
 

@@ -19,6 +19,14 @@ if TYPE_CHECKING:
     from memorygraph.graph.namespace import NamespaceInfo
 
 
+MERGE_COUNTS = (
+    "edges_moved",
+    "edges_joined",
+    "loops_removed",
+    "observations_moved",
+    "observations_joined",
+    "messages",
+)
 COUNTED = ("nodes", "edges", "conversations", "messages", "programs", "runs")
 
 
@@ -175,6 +183,55 @@ def delete_command(graph: MemoryGraph, *, identifier: str) -> None:
     report = graph.delete(identifier)
     message = f"deleted: {report.nodes_deleted} nodes, {report.edges_deleted} edges"
     output.print_done({**report.as_dict(), "errors": []}, message)
+
+
+@click.command("duplicates")
+@click.option("--limit", default=100, type=click.IntRange(1, 100_000), metavar="N", help="The most to show.")
+@report_from_graph
+def duplicates_command(graph: MemoryGraph, *, limit: int) -> None:
+    """Find entities that are likely one: by their names, by one edit in a long name, and by equal neighbours.
+
+    Nothing is changed. The first of each has the most edges; `memorygraph merge ID INTO_ID` joins another with it.
+    """
+    found = graph.duplicates(limit)
+    if output.wants_json():
+        output.print_json([each.as_dict() for each in found])
+        return
+    rows = [
+        (each.reason if first else "", entity.id, entity.name, entity.kind, entity.edges)
+        for each in found
+        for first, entity in ((entity is each.entities[0], entity) for entity in each.entities)
+    ]
+    output.print_table(("why", "id", "name", "type", "edges"), rows)
+    if not found:
+        output.say("no entities look like one")
+
+
+@click.command("merge")
+@click.argument("merged", metavar="ID")
+@click.argument("into", metavar="INTO_ID")
+@click.option("--dry-run", is_flag=True, help="Do everything, report it, and roll back.")
+@report_from_graph
+def merge_command(graph: MemoryGraph, *, merged: str, into: str, dry_run: bool) -> None:
+    """Join the entity ID with INTO_ID, which gets its edges, observations and messages, and its name as an alias.
+
+    An ID can be an address (memory:N), a name that only one entity has, or an alias. `memorygraph undo` takes it back.
+    """
+    done = graph.merge(merged, into, dry_run=dry_run)
+    values = done.as_dict()
+    if output.wants_json():
+        output.print_json({**values, "errors": []})
+        return
+    shown = [(name.replace("_", " "), values[name]) for name in MERGE_COUNTS]
+    output.print_table(("", ""), [*shown, ("aliases", ", ".join(done.aliases))])
+    if dry_run:
+        output.say("a dry run: nothing was changed")
+        return
+    revision = done.report.revision
+    output.say(
+        f"{done.merged.id} is {done.into.id} ({done.into.label}) now; revision {revision} of namespace "
+        f"{done.report.namespace}, which `memorygraph undo {revision}` takes back"
+    )
 
 
 @click.group("namespaces")

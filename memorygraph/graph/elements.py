@@ -87,6 +87,11 @@ def find_edge(namespace: Namespace, identifier: str) -> Edge | None:
     return Edge(**rows[0]) if rows else None
 
 
+def list_aliases(namespace: Namespace, identifier: str) -> list[str]:
+    """List what a node is called beside its name, each once."""
+    return list(dict.fromkeys(row["name"] for row in namespace.read("merges/aliases-of", ids=[identifier])))
+
+
 def search(namespace: Namespace, text: str, limit: int) -> list[Hit]:
     """Find the nodes whose name or data hold words of the text, best first; any text is a valid search."""
     terms = lucene_query(text, namespace.name)

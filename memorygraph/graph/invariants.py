@@ -136,6 +136,7 @@ def list_invariants() -> tuple[Invariant, ...]:
             "future", "no element is of a revision that its namespace has not reached", by_hand("reach-revision")
         ),
         Invariant("history", "a former state is one of a node or an edge, from a revision to a later one", remove),
+        Invariant("aliases", "an alias has a name, and stands for a node, which may be deleted", remove),
         Invariant("entries", "a statement of a log stands in a context", remove),
         Invariant("messages", "a message has an id and a body, and follows at most one other", remove),
         Invariant("versions", "a version is of one conversation, and leads to one message where it has any", remove),

@@ -12,6 +12,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from memorygraph.compiler import Compiled, Stored, compile_program, mentioned
@@ -73,10 +74,11 @@ def build_load_record(
 
 
 class WriteResult(NamedTuple):
-    """What a load changed, by the names of the report, and its warnings."""
+    """What a load changed, by the names of the report, its warnings, and what else its record says."""
 
     counts: Mapping[str, int]
     warnings: tuple[Problem, ...] = ()
+    about: Mapping[str, Any] = MappingProxyType({})
 
 
 class OneTrip(NamedTuple):
@@ -165,8 +167,8 @@ class Loader:
             counts: Mapping[str, int] | None = opened.found.get("counts")
             warnings: tuple[Problem, ...] = ()
             if counts is None:
-                counts, warnings = write(opened.transaction, find_stored(opened.found))
-                opened.record({**record, **counts})
+                counts, warnings, about = write(opened.transaction, find_stored(opened.found))
+                opened.record({**record, **counts, **about})
             elif progress is not None:
                 progress(1)
             report = self.report({**record, **counts, "id": opened.load, "revision": opened.revision}, warnings)

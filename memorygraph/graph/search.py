@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from hashlib import blake2b
+from typing import Any
 
 import regex
 
@@ -67,3 +68,13 @@ def name_query(text: str, namespace: str) -> str:
     """
     words = _SPECIAL.sub(r"\\\1", text[:MAX_TERM])
     return f'+namespace_token:"{namespace_token(namespace)}"^0 +name:"{words}"'
+
+
+def spellings_row(name: str, namespace: str) -> dict[str, Any]:
+    """What finds the nodes whose names differ from one in case only: usual spellings, and a query for any other.
+
+    >>> spellings_row("ada King", "default")["spellings"]
+    ['ADA KING', 'Ada King', 'ada King', 'ada king']
+    """
+    spellings = sorted({name, name.lower(), name.upper(), name.title(), name[:1].upper() + name[1:]})
+    return {"name": name, "spellings": spellings, "terms": name_query(name, namespace)}

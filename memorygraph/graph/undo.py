@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from memorygraph.compiler import Stored
 from memorygraph.errors import ConflictError, NotFoundError
+from memorygraph.graph.aliases import MERGED_KEY, MergeLinks
 from memorygraph.graph.history import find_revision
 from memorygraph.graph.loads import Loader, LoadReport, Provenance, WriteResult
 from memorygraph.graph.namespace import Namespace, NamespaceTransaction, Rows
@@ -21,6 +22,7 @@ from memorygraph.graph.writes import run_counted
 
 LANGUAGE = "undo"
 MAX_NAMED = 20
+_LINKED, _UNLINKED = MERGED_KEY, "parted"  # of the record of a load
 
 # These have a history of their own, from which their records can't be taken out.
 _NOT_UNDONE = {
@@ -62,7 +64,16 @@ def undo_revision(
     """Take back what a revision did, by a new load; a ConflictError says which later revisions need it."""
 
     def write(transaction: NamespaceTransaction, _stored: Stored) -> WriteResult:
-        return WriteResult(_Undo(transaction, revision).run())
+        [row] = transaction.run("history/load", revision=revision)
+        linked, unlinked = (MergeLinks.parse(row["load"].get(key)) for key in (_LINKED, _UNLINKED))
+        undo = _Undo(transaction, revision, linked or unlinked)
+        undo.check_merge()
+        if linked is not None:
+            linked.unlink(transaction, revision)
+        counts = undo.run()
+        if unlinked is not None:  # what undid a merge is undone
+            unlinked.link(transaction)
+        return WriteResult(counts, about={_UNLINKED: linked and linked.ids, _LINKED: unlinked and unlinked.ids})
 
     language = find_revision(namespace, revision).language
     if language in _NOT_UNDONE:
@@ -77,6 +88,18 @@ class _Undo:
 
     transaction: NamespaceTransaction
     revision: int
+    merge: MergeLinks | None = None  # what the revision merged, or parted again
+
+    def check_merge(self) -> None:
+        """Refuse where the entity is gone that another was merged into."""
+        if self.merge is None:
+            return
+        [stored] = self.transaction.run("load/stored-elements", ids=[self.merge.into])
+        if not stored["nodes"]:
+            raise ConflictError(
+                f"revision {self.revision} can't be undone: node `{self.merge.into}` has been deleted or merged since; "
+                "undo that first"
+            )
 
     def run(self) -> dict[str, int]:
         """Take the revision back, and return what was changed, by the names of the report."""

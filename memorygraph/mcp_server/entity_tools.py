@@ -23,7 +23,7 @@ from memorygraph.memory.values import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from memorygraph.client import MemoryGraph
 
@@ -33,6 +33,9 @@ SearchQuery = Annotated[
 ]
 RetrievedNames = Annotated[list[str], Field(description="An array of entity names to retrieve")]
 DeletedNames = Annotated[list[str], Field(alias="entityNames", description="An array of entity names to delete")]
+DistinguishCase = Annotated[
+    bool, Field(alias="distinguishCase", description="Create a name that another entity has in another case, too")
+]
 DeletedRelations = Annotated[list[Relation], Field(description="An array of relations to delete")]
 
 
@@ -85,10 +88,11 @@ class PageAnswer(BaseModel):
 
     left_out: LeftOut = Field(default=LeftOut(), serialization_alias="leftOut")
     cursor: str = Field(default="", description="What the next call takes to go on")
+    aliases: dict[str, str] = Field(default={}, description="The names asked for that are aliases, with their entities")
 
 
 class GraphAnswer(PageAnswer):
-    """Entities and relations; `leftOut` and `cursor` are there when there are more."""
+    """Entities and relations; `leftOut` and `cursor` are there when there are more, `aliases` for names that are."""
 
     entities: list[Entity]
     relations: list[Relation]
@@ -118,13 +122,19 @@ class Neo4jGraphAnswer(PageAnswer):
 
 
 @tool("Create Entities", EntitiesAnswer, writes=True)
-def create_entities(graph: MemoryGraph, *, entities: list[Entity]) -> ToolAnswer:
+def create_entities(
+    graph: MemoryGraph, *, entities: list[Entity], distinguish_case: DistinguishCase = False
+) -> ToolAnswer:
     """Create multiple new entities in the knowledge graph.
 
     What is said of an entity that exists is added to it; nothing is overwritten.
     """
-    created, outcomes = graph.entities.attributed_to(provenance()).create(entities)
-    return answer_with_array("entities", created, outcomes if len(created) < len(entities) else ())
+    writer = graph.entities.attributed_to(provenance())
+    created, outcomes = writer.create(entities, distinguish_case=distinguish_case)
+    meant = {each.name: each.did_you_mean for each in outcomes if each.did_you_mean}
+    aliases = explain_aliases({each.name: each.alias_of for each in outcomes if each.alias_of})
+    note = " ".join([*map(explain_other_case, meant.items()), aliases]).strip()
+    return answer_with_array("entities", created, outcomes if len(created) < len(entities) else (), note)
 
 
 @tool("Create Relations", RelationsAnswer, writes=True)
@@ -134,41 +144,59 @@ def create_relations(graph: MemoryGraph, *, relations: list[Relation]) -> ToolAn
     Relations should be in active voice, and both entities must exist.
     """
     created, outcomes = graph.entities.attributed_to(provenance()).relate(relations)
-    return answer_with_array("relations", created, outcomes if len(created) < len(relations) else ())
+    aliases = {alias: name for outcome in outcomes for alias, name in (outcome.aliases or {}).items()}
+    told = outcomes if len(created) < len(relations) or aliases else ()
+    return answer_with_array("relations", created, told, explain_aliases(aliases))
 
 
 @tool("Add Observations", ObservationsAnswer, writes=True)
 def add_observations(graph: MemoryGraph, *, observations: list[Observations]) -> ToolAnswer:
     """Add new observations to existing entities in the knowledge graph."""
-    return answer_with_array("results", graph.entities.attributed_to(provenance()).observe(observations))
+    added = graph.entities.attributed_to(provenance()).observe(observations)
+    aliases = {each.entity_name: each.alias_of for each in added if each.alias_of}
+    return answer_with_array("results", added, note=explain_aliases(aliases))
 
 
-def answer_with_array(name: str, values: Iterable[Any], outcomes: Iterable[Any] = ()) -> ToolAnswer:
-    """Answer with values whose text is the bare array, as the reference server's is."""
+def answer_with_array(name: str, values: Iterable[Any], outcomes: Iterable[Any] = (), note: str = "") -> ToolAnswer:
+    """Answer with values whose text is the bare array, as the reference server's is; a note is a text of its own."""
     shown = [value.as_dict() for value in values]
     said = [outcome.as_dict() for outcome in outcomes]
-    return ToolAnswer(as_json(shown), {name: shown, **({"outcomes": said} if said else {})})
+    return ToolAnswer(as_json(shown), {name: shown, **({"outcomes": said} if said else {})}, note)
+
+
+def explain_aliases(aliases: Mapping[str, str]) -> str:
+    """Say which entities were meant by aliases."""
+    return " ".join(f'"{alias}" is an alias of "{name}".' for alias, name in aliases.items())
+
+
+def explain_other_case(name: tuple[str, str]) -> str:
+    """Say which entity has a name that was to be created, in another case."""
+    wanted, stored = name
+    return f'"{wanted}" was not created, did you mean "{stored}"? What was said of it is stored there.'
 
 
 @tool("Delete Entities", DoneAnswer, writes=True, destructive=True)
 def delete_entities(graph: MemoryGraph, *, entity_names: DeletedNames) -> ToolAnswer:
     """Delete multiple entities and their associated relations from the knowledge graph."""
+    aliases = graph.entities.aliases(entity_names)
     graph.entities.attributed_to(provenance()).delete(entity_names)
-    return ToolAnswer.of_done("Entities deleted successfully")
+    return ToolAnswer.of_done("Entities deleted successfully", explain_aliases(aliases))
 
 
 @tool("Delete Observations", DoneAnswer, writes=True, destructive=True)
 def delete_observations(graph: MemoryGraph, *, deletions: list[ObservationDeletion]) -> ToolAnswer:
     """Delete specific observations from entities in the knowledge graph."""
+    aliases = graph.entities.aliases([each.entity_name for each in deletions])
     graph.entities.attributed_to(provenance()).delete_observations(deletions)
-    return ToolAnswer.of_done("Observations deleted successfully")
+    return ToolAnswer.of_done("Observations deleted successfully", explain_aliases(aliases))
 
 
 @tool("Delete Relations", DoneAnswer, writes=True, destructive=True)
 def delete_relations(graph: MemoryGraph, *, relations: DeletedRelations) -> ToolAnswer:
     """Delete multiple relations from the knowledge graph."""
+    aliases = graph.entities.aliases([name for each in relations for name in (each.source, each.target)])
     graph.entities.attributed_to(provenance()).delete_relations(relations)
-    return ToolAnswer.of_done("Relations deleted successfully")
+    return ToolAnswer.of_done("Relations deleted successfully", explain_aliases(aliases))
 
 
 @tool("Read Graph", GraphAnswer, base=PageArguments)

@@ -124,6 +124,35 @@ def undo(
     return ToolAnswer.of(graph.undo(revision, dry_run=dry_run, provenance=provenance()).as_dict())
 
 
+@tool("Find Duplicates")
+def find_duplicates(
+    graph: MemoryGraph,
+    *,
+    max_tokens: AnswerTokens = DEFAULT_TOKENS,
+    limit: Annotated[int, Field(ge=1, le=1000, description="The most that are found")] = 50,
+) -> ToolAnswer:
+    """Entities that are likely one, the likeliest first, each with its name and id: merge_entities joins two.
+
+    Nothing is changed. The first of each has the most edges.
+    """
+    return ToolAnswer.of(keep_fitting("duplicates", graph.duplicates(limit), max_tokens))
+
+
+@tool("Merge Entities", writes=True, destructive=True, idempotent=False)
+def merge_entities(
+    graph: MemoryGraph,
+    *,
+    entity: Annotated[str, Field(min_length=1, description="The entity that goes: its name or its id")],
+    into: Annotated[str, Field(min_length=1, description="The entity that gets all it has: its name or its id")],
+    dry_run: DryRun = False,
+) -> ToolAnswer:
+    """Join two entities that are one: the second gets what is known of the first, and its name as an alias.
+
+    The answer names the revision, which undo takes back.
+    """
+    return ToolAnswer.of(graph.merge(entity, into, dry_run=dry_run, provenance=provenance()).as_dict())
+
+
 @tool("List Conversations")
 def list_conversations(graph: MemoryGraph, *, max_tokens: AnswerTokens = DEFAULT_TOKENS) -> ToolAnswer:
     """The conversations that are kept, with their versions and lengths."""

@@ -50,10 +50,14 @@ AnswerTokens = Annotated[int, Field(ge=MIN_TOKENS, le=MAX_TOKENS, description="T
 
 @dataclass(frozen=True)
 class ToolAnswer:
-    """What a tool answers: a text for the model, and the same as values for programs."""
+    """What a tool answers: a text for the model, and the same as values for programs.
+
+    A `note` is another text beside the first, for what the form of an answer has no place for.
+    """
 
     text: str
     values: dict[str, Any] | None = None
+    note: str = ""
 
     @classmethod
     def of(cls, values: dict[str, Any]) -> ToolAnswer:
@@ -61,9 +65,9 @@ class ToolAnswer:
         return cls(as_json(values), values)
 
     @classmethod
-    def of_done(cls, message: str) -> ToolAnswer:
+    def of_done(cls, message: str, note: str = "") -> ToolAnswer:
         """An answer that says only that something was done."""
-        return cls(message, {"success": True, "message": message})
+        return cls(message, {"success": True, "message": " ".join(filter(None, [message, note]))}, note)
 
 
 @dataclass(frozen=True)
@@ -117,7 +121,9 @@ class Tool:
             logger.exception("the tool %s failed", self.name)
             return failure(f"an error of memorygraph itself, which its log explains: {type(error).__name__}")
         return CallToolResult(
-            content=[TextContent(type="text", text=sendable(answer.text))],
+            content=[
+                TextContent(type="text", text=sendable(text)) for text in (answer.text, *filter(None, [answer.note]))
+            ],
             structured_content=answer.values if answer.values is None else sendable_values(answer.values),
         )
 

@@ -31,6 +31,7 @@ from memorygraph.memory.writes import (
     EntityWrite,
     Found,
     Ids,
+    LikeNamed,
     MemoryRows,
     PlannedWrite,
     Writer,
@@ -80,6 +81,7 @@ class EntityPlan:
         self._used = set(opened.taken)
         self._indexes = count()
         self._related: set[tuple[str, str, str]] = set()
+        self.aliases = opened.aliases
 
     def next_index(self) -> int:
         """The index of the next entity, observation or relation."""
@@ -98,6 +100,9 @@ class EntityPlan:
         index = self.next_index()
         if name in self.ids:
             return self._opened.arrivals.get(self.ids[name]) == self._opened.place(index)
+        if like := self._opened.alike.get(name):
+            self.ids[name] = like.id
+            return False
         identifier = next((each for each in entity_ids(name) if each not in self._used), None)
         if identifier is None:
             raise MemoryGraphError(f"the ids that an entity with name {name} can have belong to others")
@@ -106,6 +111,11 @@ class EntityPlan:
         parts = parts_of_properties({"name": name})
         self.rows.entities.append({"id": identifier, "name": name, "kind": kind, "index": index, **parts})
         return True
+
+    def did_you_mean(self, name: str) -> str | None:
+        """The entity whose name differs from one in case only, if there is one and nothing has the name itself."""
+        like = self._opened.alike.get(name)
+        return like.name if like and self.ids.get(name) == like.id else None
 
     def observe(self, name: str, text: str, number: int = 0) -> int:
         """Plan an observation of an entity, and return its index; `number` tells those of the same text apart."""
@@ -134,9 +144,15 @@ class EntityPlan:
     def require(self, names: Iterable[str]) -> None:
         """Refuse names that no entity has; the `NotFoundError` says which."""
         if missing := self.missing(names):
-            told = "; ".join(f"Entity with name {name} not found" for name in missing[:MAX_MISSING])
+            told = "; ".join(
+                f"Entity with name {name} not found{self._suggest(name)}" for name in missing[:MAX_MISSING]
+            )
             more = len(missing) - MAX_MISSING
             raise NotFoundError(f"{told}; and {more} more" if more > 0 else told)
+
+    def _suggest(self, name: str) -> str:
+        like = self._opened.alike.get(name)
+        return f", did you mean {like.name}?" if like else ""
 
 
 # Plans a write, and returns the function that reports what was stored.
@@ -144,14 +160,31 @@ PlanBuilder: TypeAlias = Callable[[EntityPlan], Callable[[StoredWrite], Result]]
 
 
 def store_plan(
-    writer: Writer, names: Iterable[str], build: PlanBuilder[Result], *, statements: int, file: str | None = None
+    writer: Writer,
+    names: Iterable[str],
+    build: PlanBuilder[Result],
+    *,
+    statements: int,
+    file: str | None = None,
+    spelled: Iterable[str] = (),
 ) -> Result:
-    """Store what `build` plans, in one write, and return the report that it makes of the stored write."""
+    """Store what `build` plans, in one write, and return the report that it makes of the stored write.
+
+    Of names that are `spelled` as no entity's is, the plan is told which entities have them in another case.
+    """
     ids = {name: entity_ids(name) for name in names}
     about = {"statements": statements, "file": file}
+    spelled = list(dict.fromkeys(spelled))
+    many = (
+        spelled if len(spelled) > MAX_PLANNED_ROWS else []
+    )  # found by one walk over all names, and not each by itself
 
     def run(salts: Mapping[int, int]) -> Result:
         def work(transaction: NamespaceTransaction, opened: EntityWrite, load: str) -> Result:
+            if many:
+                opened = replace(
+                    opened, alike=find_alike(transaction, [name for name in many if name not in opened.ids])
+                )
             plan = EntityPlan(opened, salts)
             report = build(plan)
             if opened.applied:
@@ -162,9 +195,17 @@ def store_plan(
                 raise Abandon(report(StoredWrite()))
             return report(StoredWrite(new, opened.revision, load))
 
-        return writer.run(ids, chain(*ids.values()), work, plan_unseen(ids, salts, build), about)
+        planned = plan_unseen(ids, salts, build)
+        return writer.run(ids, chain(*ids.values()), work, planned, about, [] if many else spelled)
 
     return with_other_ids(run)
+
+
+def find_alike(transaction: NamespaceTransaction, names: Sequence[str]) -> dict[str, LikeNamed]:
+    """Find the entities that have these names in another case; every name of the namespace is looked at, once."""
+    rows = transaction.run("load/nodes-named", names=sorted({name.lower() for name in names})) if names else ()
+    found = {row["wanted"]: LikeNamed(*row["found"]) for row in rows}
+    return {name: found[name.lower()] for name in names if name.lower() in found}
 
 
 def plan_unseen(ids: Ids, salts: Mapping[int, int], build: PlanBuilder[Any]) -> PlannedWrite | None:
@@ -199,13 +240,22 @@ class Entities:
         """The same entities, with writes whose records name another author."""
         return replace(self, provenance=provenance)
 
-    def create(self, entities: Sequence[Entity]) -> CreatedEntities:
-        """Create entities; the observations of one that exists are added to it."""
+    def create(self, entities: Sequence[Entity], *, distinguish_case: bool = False) -> CreatedEntities:
+        """Create entities; the observations of one that exists are added to it.
+
+        A name stands for the entity that has it in another case, too, unless `distinguish_case` is true: no second one
+        is created, and its outcome says which entity was meant.
+        """
         types: dict[str, str] = {}
         texts: dict[str, dict[str, None]] = {}
+        first_spelling: dict[str, str] = {}
+        meant: dict[str, str] = {}  # of names in the request that differ in case only, the first
         for entity in entities:
-            types.setdefault(entity.name, entity.entity_type)
-            texts.setdefault(entity.name, {}).update(dict.fromkeys(entity.observations))
+            name = entity.name
+            if not distinguish_case and name != (name := first_spelling.setdefault(name.lower(), name)):
+                meant[entity.name] = name
+            types.setdefault(name, entity.entity_type)
+            texts.setdefault(name, {}).update(dict.fromkeys(entity.observations))
 
         def build(plan: EntityPlan) -> Callable[[StoredWrite], CreatedEntities]:
             new = {name: plan.add_entity(name, kind) for name, kind in types.items()}
@@ -216,14 +266,20 @@ class Entities:
                 for name, kind in types.items():
                     added = [text for index, text in given[name] if index in stored.indexes]
                     word = "created" if new[name] else "merged" if added else "unchanged"
-                    outcomes.append(EntityOutcome(name=name, outcome=word, added_observations=added))
+                    other = {"alias_of": plan.aliases.get(name), "did_you_mean": plan.did_you_mean(name)}
+                    outcomes.append(EntityOutcome(name=name, outcome=word, added_observations=added, **other))
                     if new[name]:
                         created.append(Entity(name=name, entity_type=kind, observations=added))
+                for name, first in meant.items():
+                    told = plan.aliases.get(first) or plan.did_you_mean(first) or first
+                    outcome = EntityOutcome(name=name, outcome="merged", added_observations=[], did_you_mean=told)
+                    outcomes.append(outcome)
                 return CreatedEntities(created, outcomes)
 
             return report
 
-        return store_plan(self._writer, types, build, statements=len(entities))
+        spelled = () if distinguish_case else [*types]
+        return store_plan(self._writer, types, build, statements=len(entities), spelled=spelled)
 
     def relate(self, relations: Sequence[Relation]) -> CreatedRelations:
         """Create relations between entities that exist; a `NotFoundError` names missing ends, and nothing is stored."""
@@ -240,12 +296,16 @@ class Entities:
                     if new:
                         created.append(relation)
                     word = "created" if new else "exists"
-                    outcomes.append(RelationOutcome.model_validate({**relation.as_dict(), "outcome": word}))
+                    aliases = {
+                        name: plan.aliases[name] for name in (relation.source, relation.target) if name in plan.aliases
+                    }
+                    told = {**relation.as_dict(), "outcome": word, "aliases": aliases or None}
+                    outcomes.append(RelationOutcome.model_validate(told))
                 return CreatedRelations(created, outcomes)
 
             return report
 
-        return store_plan(self._writer, names, build, statements=len(relations))
+        return store_plan(self._writer, names, build, statements=len(relations), spelled=names)
 
     def observe(self, observations: Sequence[Observations]) -> list[AddedObservations]:
         """Add observations to entities that exist; returns the new ones, in the order of the request.
@@ -266,11 +326,14 @@ class Entities:
             def report(stored: StoredWrite) -> list[AddedObservations]:
                 new = ([text for index, text in texts if index in stored.indexes] for texts in given)
                 pairs = zip(names, new, strict=True)
-                return [AddedObservations(entity_name=name, added_observations=texts) for name, texts in pairs]
+                return [
+                    AddedObservations(entity_name=name, added_observations=texts, alias_of=plan.aliases.get(name))
+                    for name, texts in pairs
+                ]
 
             return report
 
-        return store_plan(self._writer, names, build, statements=len(observations))
+        return store_plan(self._writer, names, build, statements=len(observations), spelled=names)
 
     def delete(self, names: Sequence[str]) -> dict[str, int]:
         """Delete entities with their observations and relations; missing ones are ignored. Returns the counts."""
@@ -309,6 +372,11 @@ class Entities:
 
         return self._writer.delete(names, find, len(relations))
 
+    def aliases(self, names: Iterable[str]) -> dict[str, str]:
+        """Those of these names that are aliases, each with the name of the entity that it stands for."""
+        rows = self.namespace.read("merges/entities-of-aliases", names=list(dict.fromkeys(filter(None, names))))
+        return {row["alias"]: row["entity"] for row in rows}
+
     def read_graph(
         self, *, max_tokens: int | None = None, cursor: str | None = None, names_only: bool = False
     ) -> EntityGraph:
@@ -323,8 +391,11 @@ class Entities:
         cursor: str | None = None,
         names_only: bool = False,
     ) -> EntityGraph:
-        """The entities of these names, and the relations that begin or end at one of them."""
-        return PageRequest(self.namespace, max_tokens, cursor, names_only=names_only).open_names(names)
+        """The entities of these names or aliases, and the relations that begin or end at one of them."""
+        page = PageRequest(self.namespace, max_tokens, cursor, names_only=names_only).open_names(names)
+        named = {entity.name for entity in page.entities}
+        others = [name for name in names if name not in named]
+        return replace(page, aliases=self.aliases(others)) if others else page
 
     def search(
         self, text: str, *, max_tokens: int | None = None, cursor: str | None = None, names_only: bool = False

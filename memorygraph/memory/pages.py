@@ -46,12 +46,16 @@ def as_json(value: Any) -> str:
 
 @dataclass(frozen=True)
 class EntityGraph:
-    """Entities and relations. `left_out` counts what a page left out, and `cursor` is for the next page."""
+    """Entities and relations. `left_out` counts what a page left out, and `cursor` is for the next page.
+
+    `aliases` are the names that were asked for and are aliases, each with the name of its entity.
+    """
 
     entities: list[Entity]
     relations: list[Relation]
     left_out: dict[str, Any] = field(default_factory=dict)
     cursor: str | None = None
+    aliases: dict[str, str] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
         """The graph as JSON, in the words of the reference server."""
@@ -63,6 +67,8 @@ class EntityGraph:
             whole["leftOut"] = self.left_out
         if self.cursor:
             whole["cursor"] = self.cursor
+        if self.aliases:
+            whole["aliases"] = self.aliases
         return whole
 
 

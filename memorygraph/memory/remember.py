@@ -34,7 +34,7 @@ from memorygraph.memory.prompts import (
     read_program_answer,
 )
 from memorygraph.memory.recall import RecallHit, number_items
-from memorygraph.memory.shown import NOT_RECALLED, ShownMemory, Wish, read_stored, show_memory
+from memorygraph.memory.shown import REFUSED, ShownMemory, Wish, find_alike_nodes, read_stored, show_memory
 from memorygraph.memory.vectors import Embedder
 from memorygraph.messages.calls import without_secrets
 from memorygraph.messages.recorder import Recorder
@@ -271,9 +271,10 @@ class ProgramWriter:
         def check(transaction: NamespaceTransaction) -> list[Problem]:
             nonlocal wrote
             stored = read_stored(transaction.run, program, shown.recalled)
+            stored = replace(stored, alike=find_alike_nodes(transaction, program, stored.elements))
             problems, wrote = shown.find_problems(program, stored), shown.own_ids(program, stored)
             refused.clear()  # of a transaction that was tried before
-            refused.update((wish, problem) for wish, problem in problems.items() if problem.code == NOT_RECALLED)
+            refused.update((wish, problem) for wish, problem in problems.items() if problem.code in REFUSED)
             return list(problems.values())
 
         try:

@@ -15,7 +15,8 @@ from memorygraph.budget import Budget
 from memorygraph.context.prompt import ContextItem
 from memorygraph.errors import Problem
 from memorygraph.graph.elements import Edge, Node, as_text
-from memorygraph.graph.namespace import Namespace, RunQuery
+from memorygraph.graph.namespace import Namespace, NamespaceTransaction, RunQuery
+from memorygraph.graph.search import spellings_row
 from memorygraph.languages.contextscript import (
     ContextScriptProgram,
     Deletion,
@@ -31,7 +32,9 @@ Element: TypeAlias = Node | Edge
 
 CORRECTION_BUDGET = Budget.parse("20k")  # for what is stored under the ids of a program that is sent back
 MAX_EDGES_PER_NODE = 8
-NOT_RECALLED, NOT_SEEN = "not-shown", "not-seen"  # codes of problems
+NOT_RECALLED, NOT_SEEN, SAME_NAME = "not-shown", "not-seen", "same-name"  # codes of problems
+REFUSED = frozenset({NOT_RECALLED, SAME_NAME})
+"""The codes of what a model may not do, and may propose."""
 
 
 class Wish(NamedTuple):
@@ -56,10 +59,14 @@ class LostElements(NamedTuple):
 
 @dataclass(frozen=True)
 class StoredElements:
-    """What is stored now of the ids of a program, and what its deletions take along, by the id of the node."""
+    """What is stored now of the ids of a program, and what its deletions take along, by the id of the node.
+
+    `alike` are the nodes whose names new nodes have, in any case, by the ids of the new ones.
+    """
 
     elements: Mapping[str, Element]
     lost: Mapping[str, LostElements]
+    alike: Mapping[str, Node] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -96,8 +103,15 @@ class ShownMemory:
         """Say what is wrong with a change or a deletion, and its code."""
         id_ = wish_of(statement).id
         element = stored.elements.get(id_)
-        if element is None or repeats(statement, element):
-            return None
+        like = stored.alike.get(id_) if element is None and isinstance(statement, NodeDeclaration) else None
+        if like is not None:
+            return _explain_same_name(id_, like), SAME_NAME
+        return None if element is None or repeats(statement, element) else self._find_refusal(statement, stored)
+
+    def _find_refusal(self, statement: GraphStatement, stored: StoredElements) -> tuple[str, str] | None:
+        """Say why the model may not change or delete what is stored, and the code."""
+        id_ = wish_of(statement).id
+        element = stored.elements[id_]
         kind = "a node" if isinstance(element, Node) else "an edge"
         if id_ not in self.recalled and isinstance(statement, Deletion):
             return (
@@ -163,6 +177,11 @@ NOTHING_LOST = LostElements()
 _BEYOND = "leave this statement out, or write it once more to propose it to the user"
 
 
+def _explain_same_name(identifier: str, like: Node) -> str:
+    text = f"`{identifier}` would be a second node called {like.name}, did you mean `{like.id}`?"
+    return f"{text} Use that id, or a name that tells the two apart; {_BEYOND}"
+
+
 def show_memory(
     namespace: Namespace,
     text: str,
@@ -211,6 +230,26 @@ def read_stored(run: RunQuery, program: ContextScriptProgram, recalled: Collecti
         lost[row["id"]] = LostElements(row["recalled"], row["others"], row["example"])
     ids = {wish.id for wish in wishes}.union(*(each.recalled for each in lost.values()))
     return StoredElements(read_elements(run, ids), lost)
+
+
+def find_alike_nodes(
+    transaction: NamespaceTransaction, program: ContextScriptProgram, elements: Mapping[str, Element]
+) -> dict[str, Node]:
+    """Find the nodes whose names the new nodes of a program have, in any case: stored, or declared before in it."""
+    declared = [each for each in program.statements if isinstance(each, NodeDeclaration) and each.name]
+    names = dict.fromkeys(str(each.name) for each in declared if each.node_id not in elements)
+    deleted = {statement.id for statement in program.statements if isinstance(statement, Deletion)}
+    called: dict[str, Node] = {}
+    rows = [spellings_row(name, transaction.namespace.name) for name in names]
+    for row in transaction.run("merges/nodes-called", rows=rows) if rows else ():
+        if row["id"] not in deleted:
+            called.setdefault(row["name"].lower(), Node(row["id"], row["name"], ""))
+    alike: dict[str, Node] = {}
+    for each in declared:
+        node = called.setdefault(str(each.name).lower(), Node(each.node_id, str(each.name), ""))
+        if node.id != each.node_id:
+            alike[each.node_id] = node
+    return alike
 
 
 def read_elements(run: RunQuery, ids: Collection[str]) -> dict[str, Element]:

@@ -23,8 +23,8 @@ class EntityValue(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore", serialize_by_alias=True, populate_by_name=True)
 
     def as_dict(self) -> dict[str, Any]:
-        """The value as JSON, in the words of the reference server."""
-        return self.model_dump(by_alias=True)
+        """The value as JSON, in the words of the reference server, without what there is nothing to say of."""
+        return self.model_dump(by_alias=True, exclude_none=True)
 
 
 class Entity(EntityValue):
@@ -88,24 +88,35 @@ class ObservationDeletion(EntityValue):
 
 
 class AddedObservations(EntityValue):
-    """The observations of a request that are new."""
+    """The observations of a request that are new; `alias_of` is the entity that has them, if it was named otherwise."""
 
     entity_name: str = Field(alias="entityName")
     added_observations: list[str] = Field(alias="addedObservations")
+    alias_of: str | None = Field(default=None, alias="aliasOf")
 
 
 class EntityOutcome(EntityValue):
-    """The outcome for one entity of a request: `created`, `merged` into one that exists, or `unchanged`."""
+    """The outcome for one entity of a request: `created`, `merged` into one that exists, or `unchanged`.
+
+    `alias_of` is the entity that the name is an alias of. `did_you_mean` is one whose name differs in case only: it got
+    the observations, and no second entity was created.
+    """
 
     name: str
     outcome: str
     added_observations: list[str] = Field(alias="addedObservations")
+    alias_of: str | None = Field(default=None, alias="aliasOf")
+    did_you_mean: str | None = Field(default=None, alias="didYouMean")
 
 
 class RelationOutcome(EntityValue):
-    """The outcome for one relation of a request: `created`, or it `exists` already."""
+    """The outcome for one relation of a request: `created`, or it `exists` already.
+
+    `aliases` are the names in it that are aliases, each with the entity that it stands for.
+    """
 
     source: str = Field(alias="from")
     target: str = Field(alias="to")
     relation_type: str = Field(alias="relationType")
     outcome: str
+    aliases: dict[str, str] | None = None

@@ -13,12 +13,13 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from memorygraph.errors import ConflictError
 from memorygraph.graph.connection import Abandon
 from memorygraph.graph.loads import Provenance, build_load_record
 from memorygraph.graph.namespace import Namespace, NamespaceTransaction
+from memorygraph.graph.search import spellings_row
 from memorygraph.graph.writes import COUNTS, NOTHING, OpenWrite, run_counted, write_revision
 from memorygraph.languages.contextscript import is_identifier
 from memorygraph.query import Query
@@ -46,6 +47,13 @@ def entity_ids(name: str) -> tuple[str, ...]:
     return (name, hashed) if is_identifier(name) and len(name) <= 200 else (hashed,)
 
 
+class LikeNamed(NamedTuple):
+    """An entity whose name differs from another in case only."""
+
+    id: str
+    name: str
+
+
 @dataclass(frozen=True)
 class EntityWrite:
     """A write that holds the lock: its revision, the entities of the names it asked for, and the ids that are taken."""
@@ -54,6 +62,10 @@ class EntityWrite:
     applied: Mapping[str, Any] | None = None  # its own record, if only the acknowledgement of its commit was lost
     ids: Ids = field(default_factory=dict)
     arrivals: Mapping[str, int] = field(default_factory=dict)
+    aliases: Mapping[str, str] = field(
+        default_factory=dict
+    )  # what an entity is called, by the alias that was asked for
+    alike: Mapping[str, LikeNamed] = field(default_factory=dict)  # by the names that nothing has
     taken: frozenset[str] = frozenset()
     written: Mapping[str, list[int]] | None = None  # what the planned write stored when this one began
 
@@ -105,10 +117,15 @@ class Writer:
         work: Callable[[NamespaceTransaction, EntityWrite, str], Result],
         planned: PlannedWrite | None = None,
         about: Mapping[str, Any] | None = None,
+        spelled: Iterable[str] = (),
     ) -> Result:
-        """Run one write: open it, and let `work` do the rest with the transaction, what was found, and its id."""
+        """Run one write: open it, and let `work` do the rest with the transaction, what was found, and its id.
+
+        Of names that are `spelled` as no entity's is, those that have them in another case are found.
+        """
         # Nothing is called "": a node without a name is called by its id.
         asked: dict[str, Any] = {"names": list(dict.fromkeys(filter(None, names))), "ids": list(dict.fromkeys(ids))}
+        asked["spelled"] = [spellings_row(name, self.namespace.name) for name in dict.fromkeys(spelled)]
         begin = "entities/begin"
         if planned:  # it is stored when the write begins, if the server finds what it expects
             begin = "entities/begin-and-write"
@@ -211,8 +228,15 @@ def _opened(write: OpenWrite) -> EntityWrite:
     for found in sorted(row["found"], key=lambda found: (found["arrival"] is None, found["id"])):
         ids.setdefault(found["name"], []).append(found["id"])
     arrivals = {found["id"]: found["arrival"] or 0 for found in row["found"]}
+    aliases = {found["name"]: found["entity"] for found in row["found"] if "entity" in found}
+    alike = {found["name"]: LikeNamed(found["id"], found["entity"]) for found in sorted(row["alike"], key=_by_arrival)}
     written = row if row.get("stored") is not None else None
-    return EntityWrite(write.revision, write.applied, ids, arrivals, frozenset(row["taken"]), written)
+    return EntityWrite(write.revision, write.applied, ids, arrivals, aliases, alike, frozenset(row["taken"]), written)
+
+
+def _by_arrival(found: Mapping[str, Any]) -> tuple[bool, int, str]:
+    """The order in which the last entity is the one that a name stands for: the one that came first."""
+    return found["arrival"] is not None, -(found["arrival"] or 0), found["id"]
 
 
 def _new(written: Mapping[str, list[int]]) -> frozenset[int]:

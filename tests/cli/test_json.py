@@ -68,6 +68,8 @@ ARGUMENTS = {
     "embed": "",
     "evaluate": "{folder}/none",
     "delete": "a",
+    "duplicates": "",
+    "merge": "a b",
     "namespaces list": "",
     "namespaces drop": "{namespace} --dry-run",
 }
@@ -103,7 +105,7 @@ def folder(tmp_path: Path, environment: str, monkeypatch: pytest.MonkeyPatch) ->
     """A folder of scripts that are stored, beside a conversation; no model is named, and no server can be started."""
     for name in ("OPENAI_BASE_URL", "OPENAI_API_KEY", "MEMORYGRAPH_MODEL", "MEMORYGRAPH_EMBEDDING_MODEL"):
         monkeypatch.delenv(name, raising=False)
-    (tmp_path / "world.ctx").write_text('Node(node_id="a", name="A", data="");')
+    (tmp_path / "world.ctx").write_text('Node(node_id="a", name="A", data=""); Node(node_id="b", name="B", data="");')
     (tmp_path / "one.as").write_text("main agent A { main func(input) { return 1 } }")
     (tmp_path / "one.convo").write_text("> user\nHi\n> node a\n  > f(x: string) -> (add(x '!'))\n> goto a")
     for name in ("world.ctx", "one.as"):

@@ -16,6 +16,8 @@ _VALUES: dict[str, Any] = {
     "rows": [],
     "ids": ["a"],
     "names": ["a"],
+    "pairs": [["a", "b"]],
+    "spelled": [{"name": "a", "spellings": ["a"], "terms": "a"}],
     "record": {},
     "properties": {},
     "items": [],

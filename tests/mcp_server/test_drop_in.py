@@ -90,6 +90,7 @@ def test_every_tool_says_all_four_hints_and_has_schemas(graph: MemoryGraph, serv
         "delete_observations",
         "delete_relations",
         "load_contextscript",
+        "merge_entities",
         "undo",
     }
     assert not any("cypher" in name for name in tools)

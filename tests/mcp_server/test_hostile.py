@@ -123,6 +123,8 @@ TOOL_NAMES = [
     "history",
     "revisions",
     "undo",
+    "find_duplicates",
+    "merge_entities",
     "list_conversations",
     "show_conversation",
     "conversation_versions",

@@ -23,6 +23,9 @@ def store_names(graph: MemoryGraph) -> None:
     entity = Entity(name="names", entity_type="t", observations=["o"])
     Entities(graph.scope).create([entity])
     Entities(graph.scope).relate([Relation(source="names", target="names", relation_type="r")])
+    if not graph.aliases("names"):
+        Entities(graph.scope).create([Entity(name="merged", entity_type="t", observations=["o"])])
+        graph.merge("merged", into="names")
     graph.query(_FOREIGN, write=True)
     graph.query("MATCH (node:Memory {name: ''}) DELETE node", write=True)
     graph.query(_PARTS, write=True)

@@ -178,6 +178,23 @@ def test_an_id_that_is_taken_goes_back_with_what_it_stands_for(graph: MemoryGrap
     assert (graph.node("ada").name, graph.node("lovelace").name) == ("A dog", "Ada Lovelace")
 
 
+def test_a_second_node_of_one_name_goes_back_with_the_first_and_is_then_only_proposed(
+    graph: MemoryGraph, endpoint: Endpoint
+) -> None:
+    graph.load(ADA)
+    second = 'Node(node_id="lovelace", name="ada LOVELACE", data="Likes tea.");'
+    with endpoint(fenced(second), fenced('Node(node_id="tea", name="Tea", data="");')) as model:
+        remembered = graph.remember("Lovelace likes tea.")
+    assert [problem.code for problem in remembered.problems] == ["same-name"]
+    assert "did you mean `ada`?" in asked(model)[-1]["content"]
+    assert graph.node("tea").name == "Tea"
+    with endpoint(*[fenced(second)] * 2):
+        insisted = graph.remember("Lovelace likes tea.")
+    assert (insisted.stored, insisted.proposed) == (False, second + "\n")
+    with pytest.raises(NotFoundError):
+        graph.node("lovelace")
+
+
 def test_what_is_longer_than_the_budget_can_be_changed(graph: MemoryGraph, endpoint: Endpoint) -> None:
     graph.load(f'Node(node_id="ada", name="Ada", data="{"long " * 600}end");')
     with endpoint(*[fenced('Node(node_id="ada", data="Short.");')] * 2) as model:

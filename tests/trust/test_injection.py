@@ -438,6 +438,7 @@ TOOLS: dict[str, Callable[[str], dict[str, Any]]] = {
     "check_contextscript": lambda text: {"program": text},
     "run_program": lambda text: {"program": text},
     "undo": lambda text: {"revision": text},
+    "merge_entities": lambda text: {"entity": text, "into": text},
     "delete_entities": lambda text: {"entityNames": [text]},
     "delete_observations": lambda text: {"deletions": [{"entityName": text, "observations": [text]}]},
     "delete_relations": lambda text: {"relations": [{"from": text, "to": text, "relationType": text}]},

@@ -169,7 +169,7 @@ class LogAppender:
             words = text if len(text) <= MAX_TERM else text[: MAX_TERM + 1].rpartition(" ")[0]
             rows.append({"key": key, "names": [text, key], "terms": name_query(words, self._namespace.name)})
         for row in self._transaction.run("pete/find-names", rows=rows):
-            if key_of(row["name"] or "") == row["key"]:
+            if key_of(row["called"] or "") == row["key"]:
                 self._known.concepts.setdefault(row["key"], Bound(row["id"], row["name"]))
 
 
