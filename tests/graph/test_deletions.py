@@ -59,15 +59,6 @@ WAYS: dict[str, Callable[[MemoryGraph], object]] = {
 }
 
 
-@pytest.fixture
-def environment(server: tuple[str, tuple[str, str] | None], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Commands use the Neo4j of the tests."""
-    uri, auth = server
-    monkeypatch.setenv("NEO4J_URI", uri)
-    for name, value in zip(("NEO4J_USERNAME", "NEO4J_PASSWORD"), auth or (), strict=False):
-        monkeypatch.setenv(name, value)
-
-
 @pytest.mark.usefixtures("environment")
 @pytest.mark.parametrize("way", WAYS)
 def test_the_observations_of_a_deleted_entity_are_gone_and_come_back(graph: MemoryGraph, way: str) -> None:

@@ -110,15 +110,6 @@ SPOILED: dict[str, tuple[str, str, str | None]] = {
 spoiled = pytest.mark.parametrize("way", SPOILED)
 
 
-@pytest.fixture
-def environment(server: tuple[str, tuple[str, str] | None], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Commands use the Neo4j of the tests."""
-    uri, auth = server
-    monkeypatch.setenv("NEO4J_URI", uri)
-    for name, value in zip(("NEO4J_USERNAME", "NEO4J_PASSWORD"), auth or (), strict=False):
-        monkeypatch.setenv(name, value)
-
-
 def spoil(graph: MemoryGraph, way: str) -> tuple[str, str | None]:
     cypher, code, identifier = SPOILED[way]
     graph.load(TWO_NODES)
