@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from memorygraph.errors import printable
-from memorygraph.graph.connection import Connection
 from memorygraph.graph.leftovers import remove_leftovers
 from memorygraph.graph.loads import LoadReport
 from memorygraph.graph.namespace import Namespace
@@ -143,46 +142,60 @@ def list_invariants() -> tuple[Invariant, ...]:
     )
 
 
-def find_broken(
-    connection: Connection, namespace: str | None = None, *, examples: int = MAX_EXAMPLES
-) -> Iterator[BrokenInvariant]:
-    """Find the invariants that do not hold in a namespace, or anywhere in the database: each is counted completely.
+@dataclass(frozen=True)
+class Examination:
+    """An examination of a namespace, or of all that is in its database (`everywhere`).
 
-    What has no namespace is only found in the whole database.
+    What has no namespace is only found everywhere.
     """
-    scopes = list_scopes(connection, namespace)
-    for invariant in list_invariants():
-        count, first = 0, list[Violation]()
-        for violation in find_violations(connection, namespace, scopes, invariant):
-            count += 1
-            if len(first) < examples:
-                first.append(violation)
-        if count:
-            yield BrokenInvariant(invariant.name, invariant.rule, invariant.mend, count, tuple(first))
 
+    namespace: Namespace
+    everywhere: bool = False
 
-def find_violations(
-    connection: Connection, namespace: str | None, scopes: Iterable[Namespace], invariant: Invariant
-) -> Iterator[Violation]:
-    """Find what breaks an invariant, one after the other."""
-    if invariant.name == "leftovers":
-        for scope in scopes:
-            with closing(scope.stream("history/leftovers", seconds=CHECK_SECONDS)) as rows:
-                for row in rows:
-                    yield Violation("node", scope.name, row["id"], row["element"], {"what": row["what"]})
-        return
-    query = CYPHER[invariant.query]
-    tokens = {"tokens": {scope.name: scope.token for scope in scopes}}
-    parameters = tokens if "tokens" in query.parameters else {}
-    with closing(connection.stream(query(namespace=namespace, **parameters), seconds=CHECK_SECONDS)) as rows:
-        yield from (Violation(**row) for row in rows)
+    @property
+    def name(self) -> str | None:
+        """The name of the one namespace that is examined."""
+        return None if self.everywhere else self.namespace.name
 
+    def list_scopes(self) -> list[Namespace]:
+        """List the namespaces to examine."""
+        if not self.everywhere:
+            return [self.namespace]
+        connection = self.namespace.connection
+        return [Namespace(connection, row["name"]) for row in connection.read(CYPHER["invariants/namespace-names"]())]
 
-def mend(connection: Connection, namespace: str | None = None) -> Mended:
-    """Remove the leftovers, by a revision of each namespace that can be undone, and have searches find all nodes."""
-    scopes = list_scopes(connection, namespace)
-    reports = (remove_leftovers(scope) for scope in scopes)
-    return Mended(tuple(report for report in reports if report is not None), sum(map(_index_nodes, scopes)))
+    def find_broken(self, *, examples: int = MAX_EXAMPLES) -> Iterator[BrokenInvariant]:
+        """Find the invariants that do not hold: each is counted completely."""
+        namespaces = self.list_scopes()
+        for invariant in list_invariants():
+            count, first = 0, list[Violation]()
+            for violation in self.find_violations(invariant, namespaces):
+                count += 1
+                if len(first) < examples:
+                    first.append(violation)
+            if count:
+                yield BrokenInvariant(invariant.name, invariant.rule, invariant.mend, count, tuple(first))
+
+    def find_violations(self, invariant: Invariant, namespaces: Iterable[Namespace]) -> Iterator[Violation]:
+        """Find what breaks an invariant, one after the other."""
+        if invariant.name == "leftovers":
+            for scope in namespaces:
+                with closing(scope.stream("history/leftovers", seconds=CHECK_SECONDS)) as rows:
+                    for row in rows:
+                        yield Violation("node", scope.name, row["id"], row["element"], {"what": row["what"]})
+            return
+        query = CYPHER[invariant.query]
+        tokens = {"tokens": {scope.name: scope.token for scope in namespaces}}
+        parameters = tokens if "tokens" in query.parameters else {}
+        stream = self.namespace.connection.stream(query(namespace=self.name, **parameters), seconds=CHECK_SECONDS)
+        with closing(stream) as rows:
+            yield from (Violation(**row) for row in rows)
+
+    def mend(self) -> Mended:
+        """Remove the leftovers, by revisions that can be undone, and have searches find all nodes."""
+        namespaces = self.list_scopes()
+        reports = map(remove_leftovers, namespaces)
+        return Mended(tuple(report for report in reports if report is not None), sum(map(_index_nodes, namespaces)))
 
 
 def _index_nodes(scope: Namespace) -> int:
@@ -195,13 +208,6 @@ def _index_nodes(scope: Namespace) -> int:
         )
         indexed, more = indexed + row["indexed"], row["indexed"] == NODES_PER_TRANSACTION
     return indexed
-
-
-def list_scopes(connection: Connection, namespace: str | None) -> list[Namespace]:
-    """List the namespaces to examine: the named one, or all."""
-    rows = connection.read(CYPHER["invariants/namespace-names"]())
-    names = [row["name"] for row in rows] if namespace is None else [namespace]
-    return [Namespace(connection, name) for name in names]
 
 
 def _show(value: Any) -> str:
