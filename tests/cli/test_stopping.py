@@ -125,6 +125,7 @@ def test_a_question_that_is_not_answered_with_yes_changes_nothing_and_says_so(
         assert process.stderr is not None
         asked = ""
         while not asked.endswith("[y/N]: "):
+            assert process.poll() is None, asked
             asked += process.stderr.read(1)
         if answer is None:
             process.send_signal(signal.SIGINT)
