@@ -48,8 +48,8 @@ def naming_bad_elements() -> Iterator[CheckElement]:
     def check(what: str, identifier: Any, /, **values: Any) -> None:
         nonlocal more
         if wrong := find_wrong({"id": identifier, **values}):
-            shown = ", ".join(f"{name} = {show_value(value)}" for name, value in wrong.items())
-            message = f"{what} {show_value(identifier)} is not as it should be: {shown}"
+            shown = ", ".join(f"{name} = {show_stored_value(value)}" for name, value in wrong.items())
+            message = f"{what} {show_stored_value(identifier)} is not as it should be: {shown}"
             if message not in named and not (more := len(named) >= MAX_NAMED):
                 named.add(message)
                 _tell(message)
@@ -74,7 +74,7 @@ def _is_right(name: str, value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and 0.0 <= value <= 1.0
 
 
-def show_value(value: Any) -> str:
+def show_stored_value(value: Any) -> str:
     """A stored value as a message shows it."""
     text = "missing" if value is None else json.dumps(value, ensure_ascii=False, default=str)
     return printable(text if len(text) <= MAX_VALUE_CHARACTERS else text[: MAX_VALUE_CHARACTERS - 1] + "…")

@@ -12,7 +12,7 @@ from functools import cached_property, partial
 from operator import methodcaller
 from typing import Any
 
-from memorygraph.graph.bad_elements import show_value
+from memorygraph.graph.bad_elements import show_stored_value
 from memorygraph.graph.leftovers import find_leftovers, remove_leftovers
 from memorygraph.graph.loads import LoadReport
 from memorygraph.graph.namespace import Namespace
@@ -48,10 +48,10 @@ class Violation:
     found: Mapping[str, Any]
 
     def __str__(self) -> str:
-        place = f"{self.kind} {show_value(self.id)} of namespace {show_value(self.namespace)}"
+        place = f"{self.kind} {show_stored_value(self.id)} of namespace {show_stored_value(self.namespace)}"
         if not (isinstance(self.id, str) and isinstance(self.namespace, str)):
             place += f" (elementId {self.element})"
-        return f"{place}: {', '.join(f'{name} = {show_value(value)}' for name, value in self.found.items())}"
+        return f"{place}: {', '.join(f'{name} = {show_stored_value(value)}' for name, value in self.found.items())}"
 
     def as_dict(self) -> dict[str, Any]:
         """The value as `--json` prints it."""
