@@ -25,6 +25,7 @@ from memorygraph.errors import (
 if TYPE_CHECKING:
     from memorygraph.aio import AsyncMemoryGraph
     from memorygraph.client import MemoryGraph
+    from memorygraph.graph.bad_elements import BadElementWarning
     from memorygraph.graph.connection import UnencryptedWarning
     from memorygraph.graph.elements import Edge, Hit, Neighbour, Node
     from memorygraph.graph.history import Change, Revision, Snapshot
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AsyncMemoryGraph",
+    "BadElementWarning",
     "Change",
     "ConflictError",
     "ConnectionError",
@@ -86,6 +88,7 @@ _HOMES = {
     "memorygraph.client": ("MemoryGraph",),
     "memorygraph.graph.elements": ("Edge", "Hit", "Neighbour", "Node"),
     "memorygraph.server.embedded": ("EmbeddedServer",),
+    "memorygraph.graph.bad_elements": ("BadElementWarning",),
     "memorygraph.graph.connection": ("UnencryptedWarning",),
     "memorygraph.graph.history": ("Change", "Revision", "Snapshot"),
     "memorygraph.graph.loads": ("LoadReport", "Provenance"),

@@ -26,7 +26,7 @@ from memorygraph.graph.connection import READ_SECONDS, Connection
 from memorygraph.graph.cypher_limits import check_nesting
 from memorygraph.graph.elements import Edge, Hit, Neighbour, Node
 from memorygraph.graph.history import Change, Revision, Snapshot, history_of, list_revisions, purge, snapshot
-from memorygraph.graph.invariants import BrokenInvariant, Mended, find_broken, mend
+from memorygraph.graph.invariants import BrokenInvariant, Examination, Mended
 from memorygraph.graph.loads import Loader, LoadReport, Provenance
 from memorygraph.graph.losses import Losses
 from memorygraph.graph.namespace import (
@@ -767,11 +767,11 @@ class MemoryGraph:
 
         Memorygraph itself breaks none; raw Cypher can, and earlier versions left some broken.
         """
-        return list(find_broken(self.connection, None if everywhere else self.namespace))
+        return list(Examination(self.scope, everywhere=everywhere).find_broken())
 
     def mend(self, *, everywhere: bool = False) -> Mended:
         """Remove what earlier versions left, in revisions that can be undone, and have searches find all nodes."""
-        return mend(self.connection, None if everywhere else self.namespace)
+        return Examination(self.scope, everywhere=everywhere).mend()
 
     def import_memory(self, path: str | Path) -> LoadReport:
         """Bring along the memory of the reference MCP memory server: its JSONL file, in one transaction.

@@ -11,6 +11,7 @@ from __future__ import annotations
 CODES = {
     "already-deleted": "a statement deletes what an earlier one has deleted",
     "ambiguous-id": "an id belongs to a node and to an edge, which raw Cypher has made",
+    "bad-element": "a node or an edge that was read has a value that none has, which raw Cypher has made",
     "built-in": "a function is defined under the name of a built-in",
     "call-too-deep": "calls nest deeper than a run allows",
     "capability-leak": "a tool, a model or a memory would become data",

@@ -96,9 +96,11 @@ def read_blocks(file: Path) -> Iterator[NamedQuery]:
 
 
 def _include(text: str, blocks: Mapping[str, NamedQuery]) -> str:
-    """The text of a block with the blocks that it includes."""
+    """The text of a block with the blocks that it includes, and those that these include."""
     lines = (line.partition(_INCLUDE) for line in text.splitlines())
-    return "\n".join(blocks[name].text.removeprefix(_LANGUAGE) if mark else line for line, mark, name in lines)
+    return "\n".join(
+        _include(blocks[name].text.removeprefix(_LANGUAGE), blocks) if mark else line for line, mark, name in lines
+    )
 
 
 def _statements(text: str) -> list[str]:

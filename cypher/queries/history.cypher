@@ -312,15 +312,31 @@ RETURN forgotten;
 
 // name: leftovers
 // What belonged to a node alone that is gone: observations of nothing, and statements of PETE that lack what they speak
-// of. What was learnt from a message belongs to that. Parameters: namespace.
+// of. What was learnt from a message belongs to that. In the order of their ids. Parameters: namespace, after (the last
+// id that is not wanted any more, '' for all).
 MATCH (node:Node {namespace: $namespace})
 USING INDEX SEEK node:Node(namespace, id)
-WHERE node.id IS NOT NULL AND node:Observation AND NOT EXISTS { (node)-[:EDGE]-() }
-  AND NOT EXISTS { (node)-[:SOURCE]->() }
-RETURN node.id AS id, elementId(node) AS element, 'an observation of nothing' AS what
-UNION ALL
-MATCH (node:Node {namespace: $namespace})
-USING INDEX SEEK node:Node(namespace, id)
-WHERE node.id IS NOT NULL AND node:Statement
-  AND COUNT { (node)-[:EDGE {lemma: ''}]->(:Node) } < coalesce(size(node.conjunctions) + 1, 2)
-RETURN node.id AS id, elementId(node) AS element, 'a statement that lacks what it speaks of' AS what;
+WHERE node.id > $after
+  AND CASE WHEN node:Observation THEN NOT EXISTS { (node)-[:EDGE]-() } AND NOT EXISTS { (node)-[:SOURCE]->() }
+      WHEN node:Statement
+      THEN COUNT { (node)-[:EDGE {lemma: ''}]->(:Node) } < coalesce(size(node.conjunctions) + 1, 2)
+      ELSE false END
+RETURN node.id AS id, elementId(node) AS element,
+       CASE WHEN node:Observation THEN 'an observation of nothing' ELSE 'a statement that lacks what it speaks of' END
+       AS what
+ORDER BY node.namespace, node.id;
+
+// name: count-leftovers
+// How many leftovers there are. Parameters: namespace, after.
+CALL () {
+  RETURN null AS id, null AS element, null AS what // include: history/leftovers
+}
+RETURN count(*) AS count;
+
+// name: first-leftovers
+// The first leftovers by their ids. Parameters: namespace, after, limit.
+CALL () {
+  RETURN null AS id, null AS element, null AS what // include: history/leftovers
+}
+RETURN id, element, what
+LIMIT $limit;

@@ -1,8 +1,8 @@
 // What holds of every stored graph, as queries for what breaks it: memorygraph can break none of this, raw Cypher can
 // (Community Edition has no constraint for the existence, the type or the range of a property, nor one for nodes and
 // relationships together). Each block is one invariant; memorygraph.graph.invariants says what is expected and how it is
-// mended. Each is one scan, or one scan with an index seek for each row: its time is bounded by the size of the graph,
-// and its memory by nothing that grows, because its rows stream.
+// mended. Each is one scan, or one scan with an index seek for each row. `count` and `first` read them, so that neither
+// the time nor the memory of an examination grows with how much is broken.
 //
 // Every block returns `kind`, `namespace`, `id`, `element` (Neo4j's own id of it) and `found` (the values that are
 // wrong). Parameters: namespace, or null for all of them; what has no namespace is only found with null.
@@ -159,16 +159,100 @@ RETURN 'conversation' AS kind, conversation.namespace AS namespace, conversation
        elementId(conversation) AS element, {heads: COUNT { (conversation)-[:HEAD]->() }} AS found;
 
 
+// name: violations
+// What breaks one invariant. Parameters: invariant (its name), namespace, tokens (as of `node-search`).
+CYPHER 25
+WHEN $invariant = 'node-key' THEN {
+  RETURN '' AS kind, null AS namespace, null AS id, null AS element, {} AS found // include: invariants/node-key
+}
+WHEN $invariant = 'node-values' THEN {
+  RETURN '' AS kind, null AS namespace, null AS id, null AS element, {} AS found // include: invariants/node-values
+}
+WHEN $invariant = 'node-search' THEN {
+  RETURN '' AS kind, null AS namespace, null AS id, null AS element, {} AS found // include: invariants/node-search
+}
+WHEN $invariant = 'edge-key' THEN {
+  RETURN '' AS kind, null AS namespace, null AS id, null AS element, {} AS found // include: invariants/edge-key
+}
+WHEN $invariant = 'edge-verb' THEN {
+  RETURN '' AS kind, null AS namespace, null AS id, null AS element, {} AS found // include: invariants/edge-verb
+}
+WHEN $invariant = 'edge-weight' THEN {
+  RETURN '' AS kind, null AS namespace, null AS id, null AS element, {} AS found // include: invariants/edge-weight
+}
+WHEN $invariant = 'edge-ends' THEN {
+  RETURN '' AS kind, null AS namespace, null AS id, null AS element, {} AS found // include: invariants/edge-ends
+}
+WHEN $invariant = 'shared-id' THEN {
+  RETURN '' AS kind, null AS namespace, null AS id, null AS element, {} AS found // include: invariants/shared-id
+}
+WHEN $invariant = 'unknown-namespace' THEN {
+  RETURN '' AS kind, null AS namespace, null AS id, null AS element, {} AS found // include: invariants/unknown-namespace
+}
+WHEN $invariant = 'future' THEN {
+  RETURN '' AS kind, null AS namespace, null AS id, null AS element, {} AS found // include: invariants/future
+}
+WHEN $invariant = 'history' THEN {
+  RETURN '' AS kind, null AS namespace, null AS id, null AS element, {} AS found // include: invariants/history
+}
+WHEN $invariant = 'entries' THEN {
+  RETURN '' AS kind, null AS namespace, null AS id, null AS element, {} AS found // include: invariants/entries
+}
+WHEN $invariant = 'messages' THEN {
+  RETURN '' AS kind, null AS namespace, null AS id, null AS element, {} AS found // include: invariants/messages
+}
+WHEN $invariant = 'versions' THEN {
+  RETURN '' AS kind, null AS namespace, null AS id, null AS element, {} AS found // include: invariants/versions
+}
+WHEN $invariant = 'conversations' THEN {
+  RETURN '' AS kind, null AS namespace, null AS id, null AS element, {} AS found // include: invariants/conversations
+}
+ELSE {
+  MATCH (node:Namespace)
+  WHERE false
+  RETURN '' AS kind, null AS namespace, null AS id, null AS element, {} AS found
+};
+
+// name: count
+// How much breaks one invariant. Parameters: invariant, namespace, tokens.
+CYPHER 25
+CALL () {
+  RETURN '' AS kind, null AS namespace, null AS id, null AS element, {} AS found // include: invariants/violations
+}
+RETURN count(*) AS count;
+
+// name: first
+// The first of what breaks one invariant, by its namespace and id. Parameters: invariant, namespace, tokens, limit.
+CYPHER 25
+CALL () {
+  RETURN '' AS kind, null AS namespace, null AS id, null AS element, {} AS found // include: invariants/violations
+}
+RETURN kind, namespace, id, element, found
+ORDER BY namespace, id, element
+LIMIT $limit;
+
 // name: namespace-names
 // The names of all namespaces. Parameters: none.
 MATCH (namespace:Namespace)
 RETURN namespace.name AS name
 ORDER BY name;
 
-// name: index-nodes
-// Give nodes the word of their namespace, so that a search finds them. Parameters: namespace, namespace_token, limit.
+// name: index-page
+// Give a page of nodes, in the order of their ids, the word of their namespace, so that a search finds them. Parameters:
+// namespace, namespace_token, after (the last id of the page before), limit.
 MATCH (node:Node {namespace: $namespace})
-WHERE node.id IS NOT NULL AND coalesce(node.namespace_token <> $namespace_token, true)
+WHERE node.id > $after
+WITH node ORDER BY node.namespace, node.id LIMIT $limit
+WITH collect(node) AS page, max(node.id) AS last
+WITH [node IN page WHERE coalesce(node.namespace_token <> $namespace_token, true)] AS unfound, last
+FOREACH (node IN unfound | SET node.namespace_token = $namespace_token)
+RETURN size(unfound) AS indexed, last;
+
+// name: index-strangers
+// The same for nodes whose ids are no text, or that have none. Parameters: namespace, namespace_token, limit.
+MATCH (node:Node)
+WHERE node.namespace = $namespace AND NOT coalesce(node.id IS :: STRING NOT NULL AND node.id <> '', false)
+  AND coalesce(node.namespace_token <> $namespace_token, true)
 WITH node LIMIT $limit
 SET node.namespace_token = $namespace_token
 RETURN count(node) AS indexed;

@@ -90,6 +90,7 @@ LIMIT $limit
 RETURN found.id AS id, found:Message AS is_message, score, head(ways) AS ways,
        [step IN steps WHERE NOT step:NEXT | {
          verb: step.verb,
+         stored: CASE WHEN step:EDGE THEN step {.id, .verb, .weight} END,
          weight: CASE WHEN 0.0 <= toFloatOrNull(step.weight) <= 1.0 THEN toFloat(step.weight) ELSE 1.0 END,
          source: coalesce(nullIf(toStringOrNull(startNode(step).name), ''), startNode(step).id),
          target: coalesce(nullIf(toStringOrNull(endNode(step).name), ''), endNode(step).id)

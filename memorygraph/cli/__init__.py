@@ -12,7 +12,7 @@ import click
 
 from memorygraph.cli import output
 from memorygraph.cli.settings import Settings
-from memorygraph.cli.stopping import Interrupted
+from memorygraph.cli.stopping import STOPPED_AT_QUESTION, Interrupted
 from memorygraph.errors import MemoryGraphError, find_interrupt
 
 # Where each command lives. It is imported only when it is called, so that `--help` stays quick.
@@ -81,11 +81,15 @@ class _LazyGroup(click.Group):
         """Run the command; an error ends in a message and its exit code, never in a traceback."""
         try:
             return super().invoke(ctx)
-        except (click.exceptions.Exit, click.ClickException, click.Abort, BrokenPipeError):
+        except (click.exceptions.Exit, click.ClickException, BrokenPipeError):
             raise
+        except click.Abort as error:
+            # Ctrl-C, a No or the end of the input at a question: commands ask before they do anything.
+            stopped = Interrupted if find_interrupt(error) else MemoryGraphError
+            failure: MemoryGraphError = stopped(STOPPED_AT_QUESTION)
         except (Exception, KeyboardInterrupt) as error:
             if not isinstance(error, Interrupted) and find_interrupt(error):
-                failure: MemoryGraphError = Interrupted("stopped")
+                failure = Interrupted("stopped")
             elif isinstance(error, MemoryGraphError):
                 failure = error
             else:
@@ -114,6 +118,9 @@ def cli(ctx: click.Context, /, **options: str | None) -> None:
     Exit codes: 0 done, 1 the script or the request is invalid or refused and nothing was changed, 2 wrong
     usage, 3 Neo4j cannot be reached or started, 4 the model endpoint failed, 130 stopped by Ctrl-C.
     """
+    from memorygraph.graph.bad_elements import hear_bad_elements
+
+    ctx.with_resource(hear_bad_elements(output.warn))
     ctx.obj = Settings(**options)
 
 

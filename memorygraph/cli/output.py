@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 MAX_TABLE_ROWS = 1000
 PIECE_CHARACTERS = 1 << 16
 AS_JSON = "memorygraph.as_json"  # in the meta of click's context: --json was given
+WARNED = "memorygraph.warned"  # in the same place: what was warned of
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -59,8 +60,19 @@ def to_json(value: Any, indent: int | None = None) -> str:
 
 
 def print_json(value: Any) -> None:
-    """Print one JSON document."""
+    """Print one JSON document; one that is an object has what was warned of as `warnings`."""
+    warned = click.get_current_context().meta.get(WARNED, [])
+    if warned and isinstance(value, dict):
+        value = {**value, "warnings": [*value.get("warnings", ()), *warned]}
     print_text(to_json(value))
+
+
+def warn(message: str) -> None:
+    """A warning on stderr, and in the JSON document that the command prints."""
+    say(f"warning: {message}")
+    click.get_current_context().meta.setdefault(WARNED, []).append(
+        {"file": None, "line": None, "column": None, "message": message, "code": "bad-element"}
+    )
 
 
 def print_done(document: Any, message: str) -> None:

@@ -55,6 +55,9 @@ def serve_command(
 
     Beyond this machine it is served to bearers of a token only, each in the namespace of its token. The programs
     of run_program ask the models of --model and no others, with this process's own key.
+
+    Over standard input and output Neo4j is started at once, so that the first answer need not wait for all of it;
+    check_contextscript needs none, and answers while it starts or where it cannot.
     """
     try:
         from memorygraph import mcp_server

@@ -10,6 +10,7 @@ from memorygraph.ending import ENDED_BY_SIGNAL
 from memorygraph.errors import MemoryGraphError, find_interrupt
 
 AGAIN = "run the same command again"
+STOPPED_AT_QUESTION = f"stopped at a question: nothing was done, and nothing has changed; {AGAIN} to be asked again"
 NOTHING_PRINTED = f"nothing was printed, and nothing has changed; {AGAIN}"
 
 

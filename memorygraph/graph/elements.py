@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, TypeVar
 
+from memorygraph.graph.bad_elements import naming_bad_elements
 from memorygraph.graph.namespace import Namespace, NamespaceTransaction
 from memorygraph.graph.search import lucene_query
 
@@ -75,16 +77,30 @@ def as_text(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, default=str)
 
 
+Element = TypeVar("Element", bound=Node | Edge)
+
+
+def name_bad(elements: Iterable[Element]) -> Iterator[Element]:
+    """Pass elements on, and name those with a value that none has, such as a weight of 7.5."""
+    with naming_bad_elements() as check:
+        for element in elements:
+            if isinstance(element, Node):
+                check("node", element.id, name=element.name, data=element.data)
+            else:
+                check("edge", element.id, verb=element.verb, weight=element.weight)
+            yield element
+
+
 def find_node(namespace: Namespace, identifier: str) -> Node | None:
     """Find the node with this id."""
     rows = namespace.read("read/node", id=identifier)
-    return Node(**rows[0]) if rows else None
+    return next(name_bad(Node(**row) for row in rows), None)
 
 
 def find_edge(namespace: Namespace, identifier: str) -> Edge | None:
     """Find the edge with this id."""
     rows = namespace.read("read/edge", id=identifier)
-    return Edge(**rows[0]) if rows else None
+    return next(name_bad(Edge(**row) for row in rows), None)
 
 
 def list_aliases(namespace: Namespace, identifier: str) -> list[str]:
@@ -98,7 +114,8 @@ def search(namespace: Namespace, text: str, limit: int) -> list[Hit]:
     if terms is None:
         return []
     rows = namespace.read("read/search-nodes", terms=terms, limit=limit)
-    return [Hit(Node(row["id"], row["name"], row["data"]), row["score"], "fulltext") for row in rows]
+    nodes = name_bad(Node(row["id"], row["name"], row["data"]) for row in rows)
+    return [Hit(node, row["score"], "fulltext") for node, row in zip(nodes, rows, strict=True)]
 
 
 def find_neighbours(namespace: Namespace, identifier: str, depth: int) -> list[Neighbour]:
@@ -121,7 +138,13 @@ def find_neighbours(namespace: Namespace, identifier: str, depth: int) -> list[N
             seen.update(level)
         return found
 
-    return namespace.read_with(walk)
+    found = namespace.read_with(walk)
+    with naming_bad_elements() as check:
+        for near in found:
+            check("node", near.id, name=near.name, data=near.data)
+            for edge in near.edges:
+                check("edge", edge.id, verb=edge.verb, weight=edge.weight)
+    return found
 
 
 def _collect_level(rows: list[dict[str, Any]], seen: set[str], distance: int) -> list[Neighbour]:

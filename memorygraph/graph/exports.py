@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 from pydantic import ValidationError
 
 from memorygraph.errors import MemoryGraphError, NotFoundError
-from memorygraph.graph.elements import Edge, Node, as_text
+from memorygraph.graph.elements import Edge, Node, as_text, name_bad
 from memorygraph.graph.losses import MAX_EXAMPLES, Losses
 from memorygraph.graph.namespace import Namespace
 from memorygraph.languages.contextscript import EdgeDeclaration, NodeDeclaration, print_statement
@@ -124,7 +124,7 @@ def _declare(statement: type[NodeDeclaration | EdgeDeclaration], arguments: dict
 
 
 def _jsonl(nodes: Iterator[Node], edges: Iterator[Edge], _left_out: Losses) -> Iterator[str]:
-    for kind, elements in (("node", nodes), ("edge", edges)):
+    for kind, elements in (("node", name_bad(nodes)), ("edge", name_bad(edges))):
         for element in elements:
             yield json.dumps({"type": kind, **element.as_dict()}, ensure_ascii=False, default=str) + "\n"
 
@@ -134,9 +134,9 @@ def _graphml(nodes: Iterator[Node], edges: Iterator[Edge], _left_out: Losses) ->
     for kind, name, type_ in _GRAPHML_KEYS:
         yield _xml("key", {"id": name, "for": kind, "attr.name": name, "attr.type": type_})
     yield '<graph edgedefault="directed">\n'
-    for node in nodes:
+    for node in name_bad(nodes):
         yield _xml("node", {"id": node.id}, {"name": node.name, "data": node.data})
-    for edge in edges:
+    for edge in name_bad(edges):
         ends = {"id": edge.id, "source": edge.from_node, "target": edge.to_node}
         yield _xml("edge", ends, {"verb": edge.verb, "weight": str(edge.weight)})
     yield "</graph>\n</graphml>\n"

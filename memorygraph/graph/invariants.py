@@ -6,21 +6,19 @@ what it has one for is not examined.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import closing
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property, partial
+from operator import methodcaller
 from typing import Any
 
-from memorygraph.errors import printable
-from memorygraph.graph.connection import Connection
-from memorygraph.graph.leftovers import remove_leftovers
+from memorygraph.graph.bad_elements import show_stored_value
+from memorygraph.graph.leftovers import find_leftovers, remove_leftovers
 from memorygraph.graph.loads import LoadReport
 from memorygraph.graph.namespace import Namespace
 from memorygraph.library import CYPHER
 
 MAX_EXAMPLES = 10
-MAX_VALUE_CHARACTERS = 60
 CHECK_SECONDS = 600.0
 NODES_PER_TRANSACTION = 10_000
 
@@ -29,16 +27,11 @@ SET_BY_LOAD = "load a statement that says what is right, such as `{statement}`, 
 
 @dataclass(frozen=True)
 class Invariant:
-    """A rule, the query that finds what breaks it, and how that is mended."""
+    """A rule, by the name of the query that finds what breaks it, and how that is mended."""
 
     name: str
     rule: str
     mend: str
-
-    @property
-    def query(self) -> str:
-        """The name of the query."""
-        return f"invariants/{self.name}"
 
 
 @dataclass(frozen=True)
@@ -55,10 +48,10 @@ class Violation:
     found: Mapping[str, Any]
 
     def __str__(self) -> str:
-        place = f"{self.kind} {_show(self.id)} of namespace {_show(self.namespace)}"
+        place = f"{self.kind} {show_stored_value(self.id)} of namespace {show_stored_value(self.namespace)}"
         if not (isinstance(self.id, str) and isinstance(self.namespace, str)):
             place += f" (elementId {self.element})"
-        return f"{place}: {', '.join(f'{name} = {_show(value)}' for name, value in self.found.items())}"
+        return f"{place}: {', '.join(f'{name} = {show_stored_value(value)}' for name, value in self.found.items())}"
 
     def as_dict(self) -> dict[str, Any]:
         """The value as `--json` prints it."""
@@ -144,67 +137,82 @@ def list_invariants() -> tuple[Invariant, ...]:
     )
 
 
-def find_broken(
-    connection: Connection, namespace: str | None = None, *, examples: int = MAX_EXAMPLES
-) -> Iterator[BrokenInvariant]:
-    """Find the invariants that do not hold in a namespace, or anywhere in the database: each is counted completely.
+@dataclass(frozen=True)
+class Examination:
+    """An examination of a namespace, or of all that is in its database (`everywhere`).
 
-    What has no namespace is only found in the whole database.
+    What has no namespace is only found everywhere.
     """
-    scopes = list_scopes(connection, namespace)
-    for invariant in list_invariants():
+
+    namespace: Namespace
+    everywhere: bool = False
+
+    @property
+    def name(self) -> str | None:
+        """The name of the one namespace that is examined."""
+        return None if self.everywhere else self.namespace.name
+
+    @cached_property
+    def scopes(self) -> list[Namespace]:
+        """The namespaces to examine, as they are when they are first asked for."""
+        if not self.everywhere:
+            return [self.namespace]
+        connection = self.namespace.connection
+        return [Namespace(connection, row["name"]) for row in connection.read(CYPHER["invariants/namespace-names"]())]
+
+    def find_broken(self, *, examples: int = MAX_EXAMPLES) -> Iterator[BrokenInvariant]:
+        """Find the invariants that do not hold: each is counted completely, and the first by their ids are named."""
+        for invariant in list_invariants():
+            look = self.find_leftovers if invariant.name == "leftovers" else self.find_violations
+            count, first = look(invariant, examples)
+            if count:
+                yield BrokenInvariant(invariant.name, invariant.rule, invariant.mend, count, tuple(first))
+
+    def find_violations(self, invariant: Invariant, limit: int) -> tuple[int, list[Violation]]:
+        """Count what breaks an invariant, and find the first of it."""
+        asked = {
+            "invariant": invariant.name,
+            "namespace": self.name,
+            "tokens": {scope.name: scope.token for scope in self.scopes} if invariant.name == "node-search" else {},
+        }
+        read = partial(self.namespace.connection.read, seconds=CHECK_SECONDS)
+        [row] = read(CYPHER["invariants/count"](**asked))
+        rows = read(CYPHER["invariants/first"](**asked, limit=limit)) if row["count"] else []
+        return row["count"], [Violation(**row) for row in rows]
+
+    def find_leftovers(self, _invariant: Invariant, limit: int) -> tuple[int, list[Violation]]:
+        """Count the leftovers in each namespace, and find the first of them."""
         count, first = 0, list[Violation]()
-        for violation in find_violations(connection, namespace, scopes, invariant):
-            count += 1
-            if len(first) < examples:
-                first.append(violation)
-        if count:
-            yield BrokenInvariant(invariant.name, invariant.rule, invariant.mend, count, tuple(first))
+        for scope in self.scopes:
+            [row] = scope.read("history/count-leftovers", after="", seconds=CHECK_SECONDS)
+            if row["count"] and len(first) < limit:
+                first += (
+                    Violation("node", scope.name, row["id"], row["element"], {"what": row["what"]})
+                    for row in find_leftovers(scope, limit=limit - len(first))
+                )
+            count += row["count"]
+        return count, first
+
+    def mend(self) -> Mended:
+        """Remove the leftovers, by revisions that can be undone, and have searches find all nodes.
+
+        Each transaction is bounded, however much there is to mend; what was interrupted goes on when it is run again.
+        """
+        removed = tuple(report for scope in self.scopes for report in remove_leftovers(scope))
+        return Mended(removed, sum(map(index_nodes, self.scopes)))
 
 
-def find_violations(
-    connection: Connection, namespace: str | None, scopes: Iterable[Namespace], invariant: Invariant
-) -> Iterator[Violation]:
-    """Find what breaks an invariant, one after the other."""
-    if invariant.name == "leftovers":
-        for scope in scopes:
-            with closing(scope.stream("history/leftovers", seconds=CHECK_SECONDS)) as rows:
-                for row in rows:
-                    yield Violation("node", scope.name, row["id"], row["element"], {"what": row["what"]})
-        return
-    query = CYPHER[invariant.query]
-    tokens = {"tokens": {scope.name: scope.token for scope in scopes}}
-    parameters = tokens if "tokens" in query.parameters else {}
-    with closing(connection.stream(query(namespace=namespace, **parameters), seconds=CHECK_SECONDS)) as rows:
-        yield from (Violation(**row) for row in rows)
-
-
-def mend(connection: Connection, namespace: str | None = None) -> Mended:
-    """Remove the leftovers, by a revision of each namespace that can be undone, and have searches find all nodes."""
-    scopes = list_scopes(connection, namespace)
-    reports = (remove_leftovers(scope) for scope in scopes)
-    return Mended(tuple(report for report in reports if report is not None), sum(map(_index_nodes, scopes)))
-
-
-def _index_nodes(scope: Namespace) -> int:
-    indexed, more = 0, True
-    while more:
-        [row] = scope.write(
-            lambda transaction: transaction.run(
-                "invariants/index-nodes", namespace_token=scope.token, limit=NODES_PER_TRANSACTION
-            )
-        )
-        indexed, more = indexed + row["indexed"], row["indexed"] == NODES_PER_TRANSACTION
+def index_nodes(scope: Namespace) -> int:
+    """Have searches find all nodes of a namespace, in small transactions, and return how many they did not find."""
+    indexed, last = 0, ""
+    while (row := _index(scope, "invariants/index-page", after=last))["last"] is not None:
+        indexed, last = indexed + row["indexed"], row["last"]
+    while count := _index(scope, "invariants/index-strangers")["indexed"]:
+        indexed += count
     return indexed
 
 
-def list_scopes(connection: Connection, namespace: str | None) -> list[Namespace]:
-    """List the namespaces to examine: the named one, or all."""
-    rows = connection.read(CYPHER["invariants/namespace-names"]())
-    names = [row["name"] for row in rows] if namespace is None else [namespace]
-    return [Namespace(connection, name) for name in names]
-
-
-def _show(value: Any) -> str:
-    text = "missing" if value is None else json.dumps(value, ensure_ascii=False, default=str)
-    return printable(text if len(text) <= MAX_VALUE_CHARACTERS else text[: MAX_VALUE_CHARACTERS - 1] + "…")
+def _index(scope: Namespace, query: str, **place: str) -> dict[str, Any]:
+    given = {"namespace_token": scope.token, "limit": NODES_PER_TRANSACTION, **place}
+    [row] = scope.write(methodcaller("run", query, **given))
+    return dict(row)

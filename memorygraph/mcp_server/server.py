@@ -197,6 +197,9 @@ def caller_of(ctx: Context) -> str:
 class BackgroundGraph:
     """A graph that is opened in the background, so that a client is greeted while Neo4j is still starting.
 
+    It is begun with the server, and not by the first tool that needs it, because that tool's answer would wait for the
+    whole start of Neo4j. A client that only checks programs starts one too, and does not wait for it.
+
     Calling it gives the graph, when it is there; what could not be opened is tried again. `close` closes it.
     """
 

@@ -20,6 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from memorygraph.context.tokens import count_tokens
 from memorygraph.errors import MemoryGraphError, ModelError
+from memorygraph.graph.bad_elements import hear_bad_elements
 from memorygraph.graph.loads import Provenance
 from memorygraph.json_text import MAX_JSON_DEPTH, nests_deeper
 from memorygraph.memory.pages import MIN_TOKENS, as_json
@@ -109,10 +110,12 @@ class Tool:
         """Run the tool; whatever goes wrong is an answer too."""
         if nests_deeper(arguments):
             return failure(f"the arguments nest more than {MAX_JSON_DEPTH} levels deep; send them flatter")
+        named: list[str] = []
         try:
             given = self.arguments.model_validate(arguments)
             values = {name: getattr(given, name) for name in self.arguments.model_fields}
-            answer = self.run(graph, **values) if self.needs_graph else self.run(**values)
+            with hear_bad_elements(named.append):
+                answer = self.run(graph, **values) if self.needs_graph else self.run(**values)
         except ValidationError as error:
             return failure(f"the arguments do not fit: {explain_validation_error(error)}")
         except MemoryGraphError as error:
@@ -122,7 +125,8 @@ class Tool:
             return failure(f"an error of memorygraph itself, which its log explains: {type(error).__name__}")
         return CallToolResult(
             content=[
-                TextContent(type="text", text=sendable(text)) for text in (answer.text, *filter(None, [answer.note]))
+                TextContent(type="text", text=sendable(text))
+                for text in (answer.text, *filter(None, [answer.note]), *named)
             ],
             structured_content=answer.values if answer.values is None else sendable_values(answer.values),
         )

@@ -17,6 +17,7 @@ from typing import Any
 
 from memorygraph.context.tokens import count_tokens, cut_tokens
 from memorygraph.errors import MemoryGraphError
+from memorygraph.graph.bad_elements import naming_bad_elements
 from memorygraph.graph.connection import READ_SECONDS
 from memorygraph.graph.elements import as_text
 from memorygraph.graph.namespace import Namespace
@@ -149,14 +150,17 @@ class PageRequest:
         rows: list[dict[str, Any]] = []
         if not start.relations:
             rows = source.entities()
+            name_bad_entities(rows)
             following = page.add_entities(rows, start.skip, names_only=self._names_only)
         if following is None and not self._names_only:
-            following = page.add_relations(source.relations(start if start.relations else PageStart(relations=True)))
+            relations = source.relations(start if start.relations else PageStart(relations=True))
+            name_bad_relations(relations)
+            following = page.add_relations(relations)
         graph = EntityGraph(page.entities, page.relations)
         if following is None:
             # An overview is complete without observations and relations, but says how many there are.
-            relations = source.left(PageStart(relations=True))[1] if self._names_only else 0
-            hidden = {"observations": page.hidden, "relations": relations}
+            hidden_relations = source.left(PageStart(relations=True))[1] if self._names_only else 0
+            hidden = {"observations": page.hidden, "relations": hidden_relations}
             return replace(graph, left_out={key: count for key, count in hidden.items() if count})
         entities_left, relations_left = source.left(following)
         left_out: dict[str, Any] = {"entities": entities_left, "relations": relations_left}
@@ -282,6 +286,24 @@ def search_terms(text: str) -> list[str]:
     longest = sorted(found, key=lambda key: len(key[0]), reverse=True)[:MAX_PARTS]
     useful = [key for key in longest if len(key[0]) > 1] or longest  # a single letter is nearly everywhere
     return [found[key] for key in useful]
+
+
+def name_bad_entities(rows: list[dict[str, Any]]) -> None:
+    """Name the entities and observations with texts that are none."""
+    with naming_bad_elements() as check:
+        for row in rows:
+            name = as_text(row["name"])
+            check("entity", name, name=row["name"], kind=row["entity_type"])
+            for text in row["observations"]:
+                if not isinstance(text, str):
+                    check("an observation of entity", name, data=text)
+
+
+def name_bad_relations(rows: list[dict[str, Any]]) -> None:
+    """Name the edges with a verb that is none."""
+    with naming_bad_elements() as check:
+        for row in rows:
+            check("a relation of entity", as_text(row["source"]), verb=row["relation_type"])
 
 
 class PageFilling:

@@ -21,6 +21,7 @@ from memorygraph.context.labels import one_line
 from memorygraph.context.origins import StoredText
 from memorygraph.context.prompt import ContextItem, ContextSource, build_items
 from memorygraph.context.tokens import count_tokens
+from memorygraph.graph.bad_elements import naming_bad_elements
 from memorygraph.graph.elements import as_text
 from memorygraph.graph.namespace import Namespace
 from memorygraph.graph.search import conversation_token
@@ -197,7 +198,14 @@ def recall_hits(
 ) -> Recalled:
     """The nodes and messages of a namespace that a text brings to mind; any text is a valid question."""
     query = recall_query(namespace, text, embedder=embedder, **options)
-    return Recalled(tuple(map(RecallHit.of, namespace.read(query) if query else ())), budget)
+    rows = namespace.read(query) if query else []
+    with naming_bad_elements() as check:
+        for row in rows:
+            if not row["is_message"]:
+                check("node", row["id"], name=row["name"], data=row["data"])
+            for edge in filter(None, (step["stored"] for step in row["edges"])):
+                check("edge", edge["id"], verb=edge["verb"], weight=edge["weight"])
+    return Recalled(tuple(map(RecallHit.of, rows)), budget)
 
 
 def recall_query(

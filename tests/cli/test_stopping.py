@@ -110,6 +110,35 @@ def test_load_in_batches_stopped_by_ctrl_c_goes_on_from_there(
     assert report["resumed_after"] + report["nodes_created"] == 4000
 
 
+@pytest.mark.parametrize(("answer", "exit_code"), [(None, 130), ("n\n", 1), ("", 1)])
+@pytest.mark.parametrize("arguments", [("namespaces", "drop", "{}"), ("purge",)])
+def test_a_question_that_is_not_answered_with_yes_changes_nothing_and_says_so(
+    connection: Connection, environment: str, arguments: tuple[str, ...], answer: str | None, exit_code: int
+) -> None:
+    graph = MemoryGraph(connection, environment)
+    graph.load(nodes(0, 1))
+    graph.load('Node(node_id="n0", name="Other");')
+    command = [sys.executable, "-m", "memorygraph", *(each.format(environment) for each in arguments)]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, text=True, stdin=pipe, stdout=pipe, stderr=pipe) as process:
+        assert process.stdin is not None
+        assert process.stderr is not None
+        asked = ""
+        while not asked.endswith("[y/N]: "):
+            assert process.poll() is None, asked
+            asked += process.stderr.read(1)
+        if answer is None:
+            process.send_signal(signal.SIGINT)
+        else:
+            process.stdin.write(answer)
+            process.stdin.close()
+        said = process.stderr.read()
+        assert process.wait(timeout=60) == exit_code
+    assert "Aborted" not in said
+    assert "stopped at a question: nothing was done, and nothing has changed; run the same command again" in said
+    assert (graph.node("n0").name, len(graph.history("n0"))) == ("Other", 2)
+
+
 def test_export_stopped_by_ctrl_c_before_it_prints_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         monkeypatch.setenv("NEO4J_URI", f"bolt://127.0.0.1:{silent.getsockname()[1]}")

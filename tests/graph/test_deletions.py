@@ -59,15 +59,6 @@ WAYS: dict[str, Callable[[MemoryGraph], object]] = {
 }
 
 
-@pytest.fixture
-def environment(server: tuple[str, tuple[str, str] | None], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Commands use the Neo4j of the tests."""
-    uri, auth = server
-    monkeypatch.setenv("NEO4J_URI", uri)
-    for name, value in zip(("NEO4J_USERNAME", "NEO4J_PASSWORD"), auth or (), strict=False):
-        monkeypatch.setenv(name, value)
-
-
 @pytest.mark.usefixtures("environment")
 @pytest.mark.parametrize("way", WAYS)
 def test_the_observations_of_a_deleted_entity_are_gone_and_come_back(graph: MemoryGraph, way: str) -> None:
@@ -184,17 +175,31 @@ def test_what_a_deletion_takes_along_is_known_before_it(graph: MemoryGraph) -> N
 def test_leftovers_of_earlier_deletions_are_removed_and_nothing_else(graph: MemoryGraph) -> None:
     remember_ada(graph)
     graph.load(THOUGHT, "pete")
-    assert remove_leftovers(graph.scope) is None
+    assert remove_leftovers(graph.scope) == []
     graph.query("MATCH (n:Node {namespace: $namespace}) WHERE n.name IN ['Ada', 'bread'] DETACH DELETE n", write=True)
     before = contents(graph)
     assert len(find_leftovers(graph.scope)) == 4
-    report = remove_leftovers(graph.scope)
-    assert report is not None
+    [report] = remove_leftovers(graph.scope)
     assert report.nodes_deleted == 5  # with the statement that has a half one as its part
     left = contents(graph)
     assert {row["properties"]["data"] for row in left.values() if "Observation" in row.get("labels", ())} == {
         "likes tea, too"
     }
-    assert remove_leftovers(graph.scope) is None
+    assert remove_leftovers(graph.scope) == []
     graph.undo(report.revision)
+    assert contents(graph) == before
+
+
+def test_many_leftovers_are_removed_in_revisions_of_a_bounded_size_that_undo_brings_back(graph: MemoryGraph) -> None:
+    graph.load("")
+    graph.query(
+        "UNWIND range(10, 34) AS i CREATE (:Node:Observation {namespace: $namespace, id: 'o' + i, name: '', data: ''})",
+        write=True,
+    )
+    before = contents(graph)
+    reports = remove_leftovers(graph.scope, limit=10)
+    assert [report.nodes_deleted for report in reports] == [10, 10, 5]
+    assert contents(graph) == {}
+    for report in reversed(reports):
+        graph.undo(report.revision)
     assert contents(graph) == before

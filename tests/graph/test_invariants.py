@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import json
+import re
 from io import StringIO
 from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from mcp_types import TextContent
 
 from memorygraph import MemoryGraph
 from memorygraph.cli import cli
 from memorygraph.errors import ScriptError
-from memorygraph.graph.invariants import MAX_EXAMPLES, list_invariants
+from memorygraph.graph import invariants
+from memorygraph.graph.bad_elements import MAX_NAMED, BadElementWarning, hear_bad_elements
+from memorygraph.graph.invariants import MAX_EXAMPLES, Examination, list_invariants
+from memorygraph.mcp_server.tools import TOOLS
 from memorygraph.memory.values import Entity
 
 TWO_NODES = 'Node(node_id="a", name="A", data="tea"); Node(node_id="b", name="B", data="tea");'
@@ -110,15 +115,6 @@ SPOILED: dict[str, tuple[str, str, str | None]] = {
 spoiled = pytest.mark.parametrize("way", SPOILED)
 
 
-@pytest.fixture
-def environment(server: tuple[str, tuple[str, str] | None], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Commands use the Neo4j of the tests."""
-    uri, auth = server
-    monkeypatch.setenv("NEO4J_URI", uri)
-    for name, value in zip(("NEO4J_USERNAME", "NEO4J_PASSWORD"), auth or (), strict=False):
-        monkeypatch.setenv(name, value)
-
-
 def spoil(graph: MemoryGraph, way: str) -> tuple[str, str | None]:
     cypher, code, identifier = SPOILED[way]
     graph.load(TWO_NODES)
@@ -185,6 +181,30 @@ def test_many_violations_are_all_counted_and_a_few_are_named(graph: MemoryGraph)
     graph.query("UNWIND range(1, 2500) AS i CREATE (:Node {namespace: $namespace, id: 'n' + i, data: ''})", write=True)
     [broken] = [each for each in graph.broken_invariants() if each.name == "node-values"]
     assert (broken.count, len(broken.examples)) == (2500, MAX_EXAMPLES)
+
+
+def test_the_first_violations_by_id_are_named_and_the_database_sends_no_others(graph: MemoryGraph) -> None:
+    graph.query("UNWIND range(10, 99) AS i CREATE (:Node {namespace: $namespace, id: 'n' + i, data: ''})", write=True)
+    [invariant] = [each for each in list_invariants() if each.name == "node-values"]
+    count, first = Examination(graph.scope).find_violations(invariant, 3)
+    assert (count, [each.id for each in first]) == (90, ["n10", "n11", "n12"])
+
+
+def test_every_node_is_indexed_page_by_page_whatever_its_id(
+    graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(invariants, "NODES_PER_TRANSACTION", 4)
+    graph.load("")
+    graph.query(
+        "UNWIND range(1, 10) AS i CREATE (:Node {namespace: $namespace, id: 'n' + i, name: 'tea', data: ''})",
+        write=True,
+    )
+    graph.query("UNWIND [1, 2.5, null] AS id CREATE (:Node {namespace: $namespace, id: id, name: 'tea'})", write=True)
+    assert "node-search" in codes(graph)
+    assert graph.mend().indexed == 13
+    assert "node-search" not in codes(graph)
+    with hear_bad_elements(lambda _: None):
+        assert len(graph.search("tea", limit=20)) == 13
 
 
 @pytest.mark.usefixtures("environment")
@@ -290,8 +310,84 @@ def test_no_read_falls_over_one_bad_element(graph: MemoryGraph, way: str) -> Non
         if done.exit_code:
             fell[read] = done.output[-300:], repr(done.exception)
     assert fell == {}
-    found = [*graph.entities.search("tea").entities, *graph.entities.read_graph().entities]
+    with hear_bad_elements(lambda _: None):
+        found = [*graph.entities.search("tea").entities, *graph.entities.read_graph().entities]
     assert {entity.name for entity in found} >= {"A", "B"}
+
+
+NAMED = {
+    "a weight of 7.5": 'edge "e" is not as it should be: weight = 7.5',
+    "no verb": 'edge "e" is not as it should be: verb = missing',
+    "no name": 'node "c" is not as it should be: name = missing',
+    "data that is a list": 'node "c" is not as it should be: data = ["tea"]',
+}
+"""What raw Cypher does, and what a read says of it."""
+SEES_EDGES = {"neighbours", "recall", "jsonl", "graphml"}
+
+
+@pytest.mark.usefixtures("environment")
+@pytest.mark.parametrize("way", NAMED)
+def test_a_read_that_meets_a_bad_element_names_it_on_stderr_and_in_its_json(graph: MemoryGraph, way: str) -> None:
+    _, identifier = spoil(graph, way)
+    graph.query(
+        "MATCH (a:Node {namespace: $namespace, id: 'a'}), (c:Node {namespace: $namespace, id: 'c'}) "
+        "CREATE (a)-[:EDGE {namespace: $namespace, id: 'to-c', verb: 'v', weight: 1.0}]->(c)",
+        write=True,
+    )
+    for read, arguments in READS.items():
+        sees = read == "show the bad one" or read in SEES_EDGES or (identifier == "c" and read == "search")
+        line = ["--namespace", graph.namespace, *(part.format(id=identifier) for part in arguments)]
+        if sees:
+            done = CliRunner().invoke(cli, line)
+            assert done.stderr.count(f"warning: {NAMED[way]}; `memorygraph doctor --graph`") == 1, (read, done.stderr)
+            assert "not as it should be" not in done.stdout
+        if read in ("show the bad one", "recall"):
+            document = json.loads(CliRunner().invoke(cli, [*line, "--json"]).stdout)
+            [warning] = document["warnings"]
+            assert (warning["code"], warning["message"].partition(";")[0]) == ("bad-element", NAMED[way])
+
+
+@pytest.mark.parametrize("way", NAMED)
+def test_a_read_in_python_warns_of_a_bad_element(graph: MemoryGraph, way: str) -> None:
+    _, identifier = spoil(graph, way)
+    with pytest.warns(BadElementWarning, match=re.escape(NAMED[way])):
+        graph.element(str(identifier))
+
+
+def test_many_bad_elements_are_named_in_part(graph: MemoryGraph) -> None:
+    graph.load("")
+    graph.query("UNWIND range(10, 59) AS i CREATE (:Node {namespace: $namespace, id: 'n' + i, data: ''})", write=True)
+    heard: list[str] = []
+    with hear_bad_elements(heard.append):
+        graph.export_to(StringIO(), "jsonl")
+    assert len(heard) == MAX_NAMED + 1
+    assert heard[0].startswith('node "n10" is not as it should be: name = missing')
+    assert heard[-1].startswith("more nodes or edges are not as they should be")
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "said"),
+    [
+        ("search_nodes", {"query": "tea"}, 'entity "7" is not as it should be: name = 7'),
+        ("read_graph", {}, 'entity "7" is not as it should be: name = 7'),
+        ("recall", {"query": "tea"}, 'node "c" is not as it should be: name = 7'),
+        ("neighbours", {"id": "a"}, 'node "c" is not as it should be: name = 7'),
+    ],
+)
+def test_a_tool_that_meets_a_bad_element_names_it_after_its_answer(
+    graph: MemoryGraph, tool: str, arguments: dict[str, Any], said: str
+) -> None:
+    spoil(graph, "a name that is a number")
+    graph.query(
+        "MATCH (a:Node {namespace: $namespace, id: 'a'}), (c:Node {namespace: $namespace, id: 'c'}) "
+        "CREATE (a)-[:EDGE {namespace: $namespace, id: 'to-c', verb: 'v', weight: 1.0}]->(c)",
+        write=True,
+    )
+    answer = TOOLS[tool].call(graph, arguments)
+    assert not answer.is_error
+    assert [part.text for part in answer.content[1:] if isinstance(part, TextContent)] == [
+        f"{said}; `memorygraph doctor --graph` says how it is mended"
+    ]
 
 
 @spoiled

@@ -1,8 +1,10 @@
 """The published rules of OpenAI's fine-tuning of chat models, as a validator that shares no code with the export.
 
-From the schema `FineTuneChatRequestInput` of the API's OpenAPI document (messages, parts, tools, weights), and the
-guides to fine-tuning: at most 10 pictures in a line, by http or as data, of the user only; the model's answer
-last; each tool call followed by its result, unless it is the last message.
+From the schema `FineTuneChatRequestInput` of the API's OpenAPI document (messages, parts, tools, weights), the checks
+of the OpenAI cookbook's "Data preparation and analysis for chat model fine-tuning" (a message has a known role, known
+keys, and a content that is not empty unless it calls; its `function_call` and role `function`, which the schema calls
+deprecated, are no valid form here), and the guides to fine-tuning: at most 10 pictures in a line, by http or as data,
+of the user only; the model's answer last; each tool call followed by its result, unless it is the last message.
 """
 
 from __future__ import annotations
@@ -92,7 +94,7 @@ def faults_of_message(message: dict[str, Any]) -> Iterator[str]:
 def faults_of_content(role: str, message: dict[str, Any]) -> Iterator[str]:
     """What is wrong with the content of a message."""
     content = message.get("content")
-    if content is None and not message.get("tool_calls"):
+    if not content and not message.get("tool_calls"):
         yield f"a message of the {role} without a content"
     if isinstance(content, list):
         kinds = [part.get("type") for part in content]
