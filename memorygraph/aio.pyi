@@ -180,6 +180,7 @@ class AsyncMemoryGraph:
         kinds: Sequence[Kind] = ("node", "message"),
         steps: bool = True,
         roles: bool = True,
+        intent: bool = True,
     ) -> Recalled:
         """What a text brings to mind: nodes and messages by their words, and what stands beside them, best first."""
     async def embed(self, progress: Callable[[int, int], None] | None = None) -> int:

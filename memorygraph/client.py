@@ -498,13 +498,15 @@ class MemoryGraph:
         kinds: Sequence[Kind] = ("node", "message"),
         steps: bool = True,
         roles: bool = True,
+        intent: bool = True,
     ) -> Recalled:
         """What a text brings to mind: nodes and messages by their words, and what stands beside them, best first.
 
         With MEMORYGRAPH_EMBEDDING_MODEL set, by their meaning too. As a text it is what a prompt gets: each hit with
         its source, within the budget. `at` is when it is asked, for what it says of time; `conversation` leaves only
         that one's messages, and `kinds` only nodes or messages; without `steps` there is only what fits by itself.
-        With `roles`, what the user said counts more than what an assistant said.
+        With `roles`, what the user said counts more than what an assistant said. With `intent`, it counts what the text
+        asks for: an order and a summary get hits of each session, and wishes that a user stated count more otherwise.
 
         Raises:
             MemoryGraphError: the budget is invalid.
@@ -512,7 +514,15 @@ class MemoryGraph:
         """
         of = Budget.parse(budget) if isinstance(budget, str) else budget
         return self._recaller(
-            text, budget=of, limit=limit, at=at, conversation=conversation, kinds=kinds, steps=steps, roles=roles
+            text,
+            budget=of,
+            limit=limit,
+            at=at,
+            conversation=conversation,
+            kinds=kinds,
+            steps=steps,
+            roles=roles,
+            intent=intent,
         )
 
     def embed(self, progress: Callable[[int, int], None] | None = None) -> int:

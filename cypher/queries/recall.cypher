@@ -6,21 +6,24 @@
 // place p of one adds 1 / (constant + p) to what it names. From there a part of the score goes one step on: along
 // EDGE by the weight of the edge, from a node to the message that it was learnt from (SOURCE), and along NEXT to the
 // messages one and two places before and behind; where an assistant speaks, only from its message to what it was asked.
-// By words, a message counts as much as its role does. Everything found on the way adds up, and only of what
-// comes out first is it asked what it is, and whose: sorted by the score alone, the rest is never read. Without a vector its two
-// lists are empty; `constant` and the weights are explained in memorygraph.memory.recall. Of a message that was said in
-// other conversations too, the first one is named. What raw Cypher has stored as a weight, and is none, counts as 1.0.
+// By words, a message counts as much as its role does, and more where a user states a wish. Everything found on the
+// way adds up, and only of what comes out first is it asked what it is, and whose: sorted by the score alone, the rest
+// is never read. Without a vector its two lists are empty; `constant` and the weights are explained in
+// memorygraph.memory.recall. Of a message that was said in other conversations too, the first one is named. What raw
+// Cypher has stored as a weight, and is none, counts as 1.0.
 // Parameters: namespace, message_terms, node_terms (Lucene queries made by memorygraph.memory.words), vectors (none, or
-// one), model, depth, message_depth, roles (a weight for each that counts more or less), asked (null where roles do not
-// count), constant, least, near, far, edge, learnt, fan, kinds, conversation, limit, owners (how many are named of an
-// observation).
+// one), model, depth, message_depth, roles (a weight for each that counts more or less), wishes (how those are worded),
+// wish (how much they count), asked (null where roles do not count), constant, least, near, far, edge, learnt, fan,
+// kinds, conversation, limit, owners (how many are named of an observation).
 CYPHER 25
 CALL db.index.fulltext.awaitEventuallyConsistentIndexRefresh()
 CALL () {
   CALL () {
     CALL db.index.fulltext.queryNodes('message_text', $message_terms, {limit: $message_depth}) YIELD node, score
     WHERE score > 0 AND node.namespace = $namespace
-    WITH node, score * coalesce($roles[node.role], 1.0) AS score
+    WITH node, score * coalesce($roles[node.role], 1.0)
+               * CASE WHEN node.role = 'user' AND any(wish IN $wishes WHERE node.said CONTAINS wish) THEN $wish
+                      ELSE 1.0 END AS score
     WITH node ORDER BY score DESC, node.said_at DESC, node.id
     RETURN collect(node) AS list, 'fulltext' AS source
     UNION ALL

@@ -51,16 +51,27 @@ class Depths(click.ParamType[tuple[int, ...]]):
 )
 @click.option("--no-steps", is_flag=True, help="Only what fits by itself, not what stands beside it.")
 @click.option("--no-roles", is_flag=True, help="What an assistant said counts as much as what the user said.")
+@click.option("--no-intent", is_flag=True, help="Recall for an order, a summary or a request as for a single fact.")
 @report_from_graph
 def recall_command(
-    graph: MemoryGraph, *, text: str, budget: str, at: datetime | None, no_steps: bool, no_roles: bool, **options: Any
+    graph: MemoryGraph,
+    *,
+    text: str,
+    budget: str,
+    at: datetime | None,
+    no_steps: bool,
+    no_roles: bool,
+    no_intent: bool,
+    **options: Any,
 ) -> None:
     """Show what a text brings to mind: nodes and messages, best first, as a prompt gets them.
 
     Found by words, and with MEMORYGRAPH_EMBEDDING_MODEL by meaning; --json has each hit with its source and score.
     """
     asked = at.replace(tzinfo=UTC) if at else None
-    found = graph.recall(text, budget, at=asked, steps=not no_steps, roles=not no_roles, **options)
+    found = graph.recall(
+        text, budget, at=asked, steps=not no_steps, roles=not no_roles, intent=not no_intent, **options
+    )
     if output.wants_json():
         output.print_json(found.as_dict())
     elif found.hits:

@@ -31,6 +31,8 @@ _VALUES: dict[str, Any] = {
     "owners": 1,
     "message_depth": 1,
     "roles": {},
+    "wishes": ["Always "],
+    "wish": 1.5,
     "constant": 2,
     "depth": 1,
     "vectors": [],

@@ -29,11 +29,13 @@ from memorygraph.memory.recall import (
     RANK_CONSTANT,
     Passage,
     Recalled,
+    RecallHit,
     fit_passages,
     heaviest_verb,
     recall_hits,
     recall_query,
     render_items,
+    spread_hits,
 )
 from memorygraph.memory.vectors import Embedder, ModelEmbedder, configured_embedder, embed_missing
 from memorygraph.messages.indexing import date_messages, index_messages, indexed_text
@@ -401,3 +403,48 @@ def test_an_assistant_leads_to_what_it_was_asked_and_nowhere_else(graph: MemoryG
 
 def sources_by_id(recalled: Recalled) -> dict[str, str]:
     return {hit.id: hit.source for hit in recalled.hits}
+
+
+MAY, JUNE = (datetime(2026, month, 8, tzinfo=UTC) for month in (5, 6))
+
+
+def test_a_wish_that_a_user_stated_counts_more(graph: MemoryGraph) -> None:
+    plain, wish = "Python code is fun.", "Always add a comment to it when I ask you about Python code."
+    for said in (plain, wish):
+        say(graph, said, ("user", said), at=MAY)
+    found = {intent: ask(graph, "Write Python code", steps=False, intent=intent).hits for intent in (True, False)}
+    assert [hit.text for hit in found[True]] == [wish, plain]
+    assert [hit.text for hit in found[False]] == [plain, wish]
+    assert ask(graph, "Write Python code", steps=False, roles=False).hits == found[False]
+
+
+def test_an_order_and_a_summary_get_messages_of_each_session(graph: MemoryGraph) -> None:
+    first = say(graph, "garden", *(("user", f"Roses need water, {number}.") for number in range(4)), at=MAY)
+    later = say(graph, "garden", ("user", "I cut back the roses a lot, and gave them all some water again."), at=JUNE)
+    assert later[:4] == first
+    for question in ("Summarize what I told you about roses and water", "In which order did I water the roses?"):
+        spread, plain = (
+            [hit.id for hit in ask(graph, question, limit=4, steps=False, intent=intent).hits]
+            for intent in (True, False)
+        )
+        assert len(spread) == len(plain) == 4
+        assert later[-1] in spread
+        assert later[-1] not in plain
+
+
+def test_a_summary_wants_what_both_said(graph: MemoryGraph) -> None:
+    ids = say(graph, "advice", *ADVICE)
+    assert ask(graph, "Recap: bread in my oven", steps=False).hits[0].id == ids[1]
+    assert ask(graph, "Recap: bread in my oven", steps=False, intent=False).hits[0].id == ids[0]
+
+
+def test_hits_of_a_session_make_room_for_those_of_others() -> None:
+    hits = [
+        RecallHit(str(i), "message", 1 - i / 100, "fulltext", "", conversation="a", at="2026-05-08") for i in range(9)
+    ]
+    hits += [RecallHit("other day", "message", 0.8, "fulltext", "", conversation="a", at="2026-05-09")]
+    hits += [RecallHit("other talk", "message", 0.7, "fulltext", "", conversation="b", at="2026-05-08")]
+    ids = [hit.id for hit in spread_hits(hits)]
+    assert ids[:6] == ["0", "1", "other day", "2", "3", "other talk"]
+    assert ids[6:] == ["4", "5", "6", "7", "8"]
+    assert [hit.score for hit in spread_hits(hits)] == sorted((hit.score for hit in spread_hits(hits)), reverse=True)
