@@ -12,6 +12,7 @@ The tree (the exit code of the command line in brackets)::
      ├── LimitExceeded [1]       a run has used up its work, its time or its bytes (limits)
      ├── PoolFull [1]             a client of the memory server has too many calls waiting (mcp_server.pools)
      ├── QueryError [1]           a Cypher query is wrong, or was refused
+     │    └── TooLargeError [1]   it needs more memory than one transaction has
      ├── ConflictError [1]        another write stands in the way
      ├── NotFoundError [1]        no such id, file or namespace
      ├── BackupError [1]          no backup, or none that fits, or something would be overwritten (server.archive)
@@ -166,6 +167,10 @@ class ProgramError(ScriptError):
 
 class QueryError(MemoryGraphError):
     """A Cypher query is wrong, or was refused because it may do more than read."""
+
+
+class TooLargeError(QueryError):
+    """This needs more memory than one transaction has; nothing was changed by it."""
 
 
 class ConflictError(MemoryGraphError):

@@ -31,6 +31,7 @@ from memorygraph.errors import (
     MemoryGraphError,
     QueryError,
     RestartNeededError,
+    TooLargeError,
     find_interrupt,
     printable,
 )
@@ -85,6 +86,10 @@ _UNKNOWN_OUTCOME = (
     "Neo4j failed during a commit, and whether it was kept is not known: look before you run it again (a `load` can "
     "simply be run again: what is stored already stays as it is)"
 )
+_TOO_LARGE = (
+    "this is too large for one transaction, which changed nothing: do it in parts. `load --batch N` loads a file so, "
+    "`delete ID --batch N` deletes a node with very many edges, and a query can take fewer rows at a time"
+)
 _UNAVAILABLE = (
     "Neo4j runs, and its database has not started: for the embedded Neo4j, `memorygraph doctor` says why; for a server "
     "of NEO4J_URI, its logs do, and a moment later it may have started"
@@ -118,7 +123,7 @@ def translate(error: Exception) -> MemoryGraphError:
     if code_of(error).endswith(".DatabaseUnavailable"):
         return DatabaseUnavailableError(f"{_UNAVAILABLE} ({detail})")
     if "OutOfMemoryError" in code_of(error):
-        return QueryError(f"this is too large for one transaction; load it with --batch ({detail})")
+        return TooLargeError(f"{_TOO_LARGE} ({detail})")
     for kind, ours, meaning in _TRANSLATIONS:
         if isinstance(error, kind):
             return ours(f"{meaning} ({detail})")

@@ -22,8 +22,8 @@ from filelock import FileLock
 from neo4j.exceptions import AuthError, ClientError
 
 from memorygraph import MemoryGraph
-from memorygraph.errors import ConnectionError, DownloadError, RestartNeededError
-from memorygraph.server import installation
+from memorygraph.errors import ConnectionError, DownloadError, RestartNeededError, TooLargeError
+from memorygraph.server import installation, settings
 from memorygraph.server import process as server_process
 from memorygraph.server.artifacts import read_lock
 from memorygraph.server.doctor import examine
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 LONG = profile() == "long"
 STARTERS = 8
 ROUNDS_OF_KILLS = 10 if LONG else 1
+HUB_EDGES = 12_000
 
 UP = """
 import sys, time
@@ -458,5 +459,38 @@ def test_a_log_that_cannot_be_read_is_named_and_the_next_start_with_the_right_he
         assert not server.find().running
         file.chmod(0o600)
         assert server.up().running
+    finally:
+        server.down()
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("quick_java")
+def test_what_is_too_large_for_one_transaction_says_what_helps_and_that_does(
+    tmp_path: Path, artifacts: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small = settings.SETTINGS.replace("db.memory.transaction.max=600m", "db.memory.transaction.max=24m")
+    assert small != settings.SETTINGS
+    monkeypatch.setattr(settings, "SETTINGS", small)
+    server = EmbeddedServer(tmp_path / "home", artifacts)
+    server.up()
+    try:
+        with MemoryGraph.connect(server=server) as graph:
+            (tmp_path / "hub.ctx").write_text(
+                'Node(node_id="hub", name="Hub", data="");\n'
+                + "".join(
+                    f'Node(node_id="n{n}", name="N", data="");\n'
+                    f'Edge(edge_id="e{n}", from_node="hub", to_node="n{n}", verb="v", weight=0.5);\n'
+                    for n in range(HUB_EDGES)
+                )
+            )
+            with pytest.raises(TooLargeError, match="`load --batch N` loads a file so"):
+                graph.load_file(tmp_path / "hub.ctx")
+            graph.load_file(tmp_path / "hub.ctx", batch=1000)
+            with pytest.raises(TooLargeError, match="`delete ID --batch N` deletes a node with very many edges"):
+                graph.delete("hub")
+            assert graph.node("hub").id == "hub"
+            report = graph.delete("hub", batch=1000)
+            assert (report.nodes_deleted, report.edges_deleted) == (1, HUB_EDGES)
+            assert graph.broken_invariants() == []
     finally:
         server.down()

@@ -27,7 +27,11 @@ from tests.shared_neo4j import new_namespace
 from tests.trust.canary import Canary, listening
 from tests.trust.chance import seeded
 
-pytestmark = pytest.mark.usefixtures("quick_java")
+# Ten thousand examples take longer than a test usually may.
+pytestmark = [
+    pytest.mark.usefixtures("quick_java"),
+    pytest.mark.timeout(amount(ordinary=300, whole=300, long=3600)),
+]
 
 FOLDER = Path(__file__).with_name("cypher")
 PARAMETERS = {"load": 1, "csv": 2, "call": 3, "key": "owned"}
