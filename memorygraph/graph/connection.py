@@ -95,6 +95,7 @@ _UNAVAILABLE = (
     "of NEO4J_URI, its logs do, and a moment later it may have started"
 )
 
+_PLANNER_FAILURES = ("Neo.DatabaseError.Statement.", "Neo.DatabaseError.General.UnknownError")
 _ALWAYS = {f"Neo.ClientError.Statement.{kind}" for kind in ("ArgumentError", "ArithmeticError", "TypeError")}
 
 # The first class that an error is an instance of decides. A test holds this table against the driver's tree.
@@ -440,7 +441,7 @@ class Connection:
             cause = error.__cause__
             if isinstance(cause, exceptions.CypherSyntaxError):
                 raise QueryError(f"the Cypher is wrong ({_place_of_query(cause.message or '')})") from cause
-            if code_of(cause).startswith("Neo.DatabaseError.Statement."):  # NEXT before a UNION in a subquery, for one
+            if code_of(cause).startswith(_PLANNER_FAILURES):  # NEXT before a UNION in a subquery, for one
                 raise QueryError(f"Neo4j fails to plan this query ({cause})") from cause
             raise
         return summary.query_type or "", list(_operators(summary.plan or {}))

@@ -109,6 +109,18 @@ def test_no_place_hides_a_write(well: Canary) -> None:
             _query(well, text)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "CYPHER 25 CALL { RETURN 1 AS y NEXT CREATE (x:Canary2) RETURN x UNION RETURN 1 AS x } RETURN x",
+        "CYPHER 25 CALL { RETURN 1 AS y NEXT RETURN 1 AS x UNION RETURN 1 AS x } RETURN x",
+    ],
+)
+def test_what_neo4j_fails_to_plan_is_a_wrong_query(well: Canary, text: str) -> None:
+    with pytest.raises(QueryError, match="Neo4j fails to plan this query"):
+        _query(well, text)
+
+
 @pytest.mark.parametrize("text", _texts("commands"))
 def test_no_command_is_a_query(well: Canary, text: str) -> None:
     with pytest.raises(MemoryGraphError):
