@@ -203,7 +203,7 @@ class AsyncMemoryGraph:
         self, cypher: str, parameters: dict[str, Any] | None = None, *, seconds: float = READ_SECONDS
     ) -> AsyncIterator[dict[str, Any]]:
         """The rows of a Cypher query that only reads, as they come: no more than a page of them is held in memory."""
-    async def delete(self, identifier: str) -> LoadReport:
+    async def delete(self, identifier: str, *, batch: int | None = None) -> LoadReport:
         """Delete a node with its edges and what is its alone, as its observations, or an edge."""
     async def duplicates(self, limit: int = 100) -> list[Duplicates]:
         """Entities that are likely one, the likeliest first: by their names, by one edit, and by equal neighbours."""

@@ -19,7 +19,7 @@ from memorygraph.compiler import describe_ambiguity
 from memorygraph.errors import ConflictError, MemoryGraphError, NotFoundError, Problem, RestartNeededError, Source
 from memorygraph.graph import bundles, elements, exports
 from memorygraph.graph.aliases import find_merged
-from memorygraph.graph.batches import load_batches
+from memorygraph.graph.batches import delete_in_batches, load_batches
 from memorygraph.graph.bundle_imports import import_bundle
 from memorygraph.graph.bundles import BundleReport
 from memorygraph.graph.connection import READ_SECONDS, Connection
@@ -606,14 +606,22 @@ class MemoryGraph:
         check_reads_only(self.connection, query)
         yield from self.connection.stream(query, seconds=seconds)
 
-    def delete(self, identifier: str) -> LoadReport:
+    def delete(self, identifier: str, *, batch: int | None = None) -> LoadReport:
         """Delete a node with its edges and what is its alone, as its observations, or an edge.
+
+        A node with hundreds of thousands of edges is too large for one transaction: with `batch`, its edges go first,
+        so many in each revision. If that is interrupted, the node is still there, and the same call goes on.
 
         Raises:
             NotFoundError: there is no such id.
             ConflictError: a node and an edge have this id, which raw Cypher can make.
+            TooLargeError: it is too large for one transaction; nothing was changed.
         """
+        if batch is not None and batch < 1:
+            raise MemoryGraphError(f"a batch holds at least one edge, and this is {batch}")
         deleted = self.element(identifier)
+        if isinstance(deleted, Node) and batch is not None:
+            return delete_in_batches(self._loader, deleted.id, batch)
         return self._loader.load(ContextScriptProgram(Source(""), (Deletion(id=deleted.id),)))
 
     def duplicates(self, limit: int = 100) -> list[Duplicates]:

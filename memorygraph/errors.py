@@ -12,6 +12,7 @@ The tree (the exit code of the command line in brackets)::
      ├── LimitExceeded [1]       a run has used up its work, its time or its bytes (limits)
      ├── PoolFull [1]             a client of the memory server has too many calls waiting (mcp_server.pools)
      ├── QueryError [1]           a Cypher query is wrong, or was refused
+     │    └── TooLargeError [1]   it needs more memory than one transaction has
      ├── ConflictError [1]        another write stands in the way
      ├── NotFoundError [1]        no such id, file or namespace
      ├── BackupError [1]          no backup, or none that fits, or something would be overwritten (server.archive)
@@ -25,6 +26,7 @@ The tree (the exit code of the command line in brackets)::
      ├── ConnectionError [3]      Neo4j cannot be reached or started
      │    ├── LoginError [3]      Neo4j refuses the user name or the password
      │    ├── RestartNeededError [3]  Neo4j lives, works no more, and has to be started again
+     │    ├── DatabaseUnavailableError [3]  Neo4j lives, and its database has not started
      │    ├── DownloadError [3]   a file of the embedded server cannot be fetched or is not genuine
      │    └── AdminError [3]      Neo4j's tool for dumps and checks failed, or found damage (server.admin_tool)
      │         └── NotClosedError [3]  the server was killed before, and has to be started once
@@ -167,6 +169,10 @@ class QueryError(MemoryGraphError):
     """A Cypher query is wrong, or was refused because it may do more than read."""
 
 
+class TooLargeError(QueryError):
+    """This needs more memory than one transaction has; nothing was changed by it."""
+
+
 class ConflictError(MemoryGraphError):
     """A write lost against another one; nothing was changed by it."""
 
@@ -176,9 +182,18 @@ class NotFoundError(MemoryGraphError):
 
 
 class ConnectionError(MemoryGraphError):  # noqa: A001 - the name is part of the public contract
-    """Neo4j cannot be reached or started; the message says what to do."""
+    """Neo4j cannot be reached or started; the message says what to do.
+
+    `outcome_unknown` is True where a write may have been kept all the same; otherwise nothing was. `load_id` is then
+    the id that the write has among `MemoryGraph.revisions()` if it was kept, for writes that make a revision.
+    """
 
     exit_code = 3
+
+    def __init__(self, message: str, *, outcome_unknown: bool = False, load_id: str | None = None) -> None:
+        super().__init__(message)
+        self.outcome_unknown = outcome_unknown
+        self.load_id = load_id
 
 
 class LoginError(ConnectionError):
@@ -187,6 +202,10 @@ class LoginError(ConnectionError):
 
 class RestartNeededError(ConnectionError):
     """Neo4j lives and works no more, as after a full disk: it has to be started again."""
+
+
+class DatabaseUnavailableError(ConnectionError):
+    """Neo4j lives, and its database has not started, or is about to stop."""
 
 
 class DownloadError(ConnectionError):

@@ -177,10 +177,14 @@ def export_command(ctx: click.Context, *, form: str, strict: bool, moment: int |
 
 @click.command("delete")
 @click.argument("identifier", metavar="ID")
+@click.option("--batch", type=click.IntRange(min=1), metavar="N", help="Delete N edges at a time, then the node.")
 @report_from_graph
-def delete_command(graph: MemoryGraph, *, identifier: str) -> None:
-    """Delete a node with its edges and what is its alone, as its observations, or an edge."""
-    report = graph.delete(identifier)
+def delete_command(graph: MemoryGraph, *, identifier: str, batch: int | None) -> None:
+    """Delete a node with its edges and what is its alone, as its observations, or an edge.
+
+    A node with hundreds of thousands of edges is too large for one transaction: --batch 10000 deletes it in parts.
+    """
+    report = graph.delete(identifier, batch=batch)
     message = f"deleted: {report.nodes_deleted} nodes, {report.edges_deleted} edges"
     output.print_done({**report.as_dict(), "errors": []}, message)
 

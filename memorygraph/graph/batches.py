@@ -1,4 +1,4 @@
-"""Loading a program that is too large for one transaction: batch by batch, resuming where it stopped.
+"""Loading and deleting what is too large for one transaction: batch by batch, resuming where it stopped.
 
 Each batch stores, in its transaction, the number and the digest of all statements so far. A rerun finds the longest
 stored beginning and continues after it, even if the rest was corrected or the batches have another size.
@@ -12,10 +12,10 @@ from dataclasses import replace
 from hashlib import sha256
 
 from memorygraph.compiler import compile_program
-from memorygraph.errors import MAX_PROBLEMS, Problem, ScriptError
+from memorygraph.errors import MAX_PROBLEMS, Problem, ScriptError, Source
 from memorygraph.graph.loads import Loader, LoadReport, Provenance
 from memorygraph.graph.writes import COUNTS
-from memorygraph.languages.contextscript import ContextScriptProgram, GraphStatement, print_statement
+from memorygraph.languages.contextscript import ContextScriptProgram, Deletion, GraphStatement, print_statement
 
 
 def load_batches(
@@ -61,6 +61,17 @@ def load_batches(
         if progress is not None:
             progress(len(program.statements))
         program = following
+    return replace(report, elapsed_s=round(time.monotonic() - started, 4))
+
+
+def delete_in_batches(loader: Loader, identifier: str, batch: int) -> LoadReport:
+    """Delete a node that has more edges than one transaction holds: first its edges, so many in each revision."""
+    started = time.monotonic()
+    report = LoadReport(None, loader.language, 0, namespace=loader.namespace.name)
+    while edges := loader.namespace.read("read/some-edges-at", id=identifier, limit=batch):
+        program = ContextScriptProgram(Source(""), tuple(Deletion(id=edge["id"]) for edge in edges))
+        report = add_reports(report, loader.load(program))
+    report = add_reports(report, loader.load(ContextScriptProgram(Source(""), (Deletion(id=identifier),))))
     return replace(report, elapsed_s=round(time.monotonic() - started, 4))
 
 

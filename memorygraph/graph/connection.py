@@ -26,10 +26,12 @@ from neo4j import exceptions, graph
 from memorygraph.errors import (
     ConflictError,
     ConnectionError,
+    DatabaseUnavailableError,
     LoginError,
     MemoryGraphError,
     QueryError,
     RestartNeededError,
+    TooLargeError,
     find_interrupt,
     printable,
 )
@@ -80,11 +82,20 @@ _RESTART_NEEDED = (
 )
 _CHECK_LOGIN = "check NEO4J_USERNAME and NEO4J_PASSWORD"
 _EXPLAIN = "EXPLAIN\n"
-_UNKNOWN_RESULT = (
-    "the connection to Neo4j broke during a commit, and whether it was kept is not known: look before you run "
-    "it again (a `load` can simply be run again: what is stored already stays as it is)"
+_UNKNOWN_OUTCOME = (
+    "Neo4j failed during a commit, and whether it was kept is not known: look before you run it again (a `load` can "
+    "simply be run again: what is stored already stays as it is)"
+)
+_TOO_LARGE = (
+    "this is too large for one transaction, which changed nothing: do it in parts. `load --batch N` loads a file so, "
+    "`delete ID --batch N` deletes a node with very many edges, and a query can take fewer rows at a time"
+)
+_UNAVAILABLE = (
+    "Neo4j runs, and its database has not started: for the embedded Neo4j, `memorygraph doctor` says why; for a server "
+    "of NEO4J_URI, its logs do, and a moment later it may have started"
 )
 
+_PLANNER_FAILURES = ("Neo.DatabaseError.Statement.", "Neo.DatabaseError.General.UnknownError")
 _ALWAYS = {f"Neo.ClientError.Statement.{kind}" for kind in ("ArgumentError", "ArithmeticError", "TypeError")}
 
 # The first class that an error is an instance of decides. A test holds this table against the driver's tree.
@@ -110,8 +121,10 @@ def translate(error: Exception) -> MemoryGraphError:
     detail = getattr(error, "message", None) or str(error)
     if needs_restart(error):
         return RestartNeededError(f"{_RESTART_NEEDED} ({detail})")
+    if code_of(error).endswith(".DatabaseUnavailable"):
+        return DatabaseUnavailableError(f"{_UNAVAILABLE} ({detail})")
     if "OutOfMemoryError" in code_of(error):
-        return QueryError(f"this is too large for one transaction; load it with --batch ({detail})")
+        return TooLargeError(f"{_TOO_LARGE} ({detail})")
     for kind, ours, meaning in _TRANSLATIONS:
         if isinstance(error, kind):
             return ours(f"{meaning} ({detail})")
@@ -134,6 +147,14 @@ def fails_always(error: QueryError) -> bool:
     cause = error.__cause__
     code = code_of(cause)
     return isinstance(cause, (ValueError, TypeError, OverflowError)) or code in _ALWAYS or "OutOfMemoryError" in code
+
+
+def translate_in_doubt(error: Exception) -> ConnectionError:
+    """Translate the error of a write that may have been kept all the same."""
+    cause = error.__cause__ if isinstance(error, exceptions.IncompleteCommit) else error
+    reason = translate(cause) if isinstance(cause, (exceptions.Neo4jError, exceptions.DriverError)) else None
+    kind = RestartNeededError if isinstance(reason, RestartNeededError) else ConnectionError
+    return kind(f"{_UNKNOWN_OUTCOME}. {reason}" if reason else _UNKNOWN_OUTCOME, outcome_unknown=True)
 
 
 class _FailedWork(Exception):  # noqa: N818 - an envelope, not an error
@@ -301,11 +322,12 @@ class Connection:
                         result = session.run(neo4j.Query(query.text, timeout=seconds), dict(query.parameters))
                     return list(_rows(result))
 
-        return self._retry(read_once)
+        return self._retry(read_once, patience=min(RETRY_SECONDS, seconds))
 
     def read_with(self, work: Callable[[Transaction], Result], *, seconds: float = READ_SECONDS) -> Result:
         """Run a unit of work that only reads in one transaction, again after a transient failure."""
-        return self._retry(lambda: self._run_once(work, neo4j.READ_ACCESS, seconds))
+        once = partial(self._run_once, work, neo4j.READ_ACCESS, seconds)
+        return self._retry(once, patience=min(RETRY_SECONDS, seconds))
 
     def stream(
         self, query: Query, *, seconds: float = READ_SECONDS, typed: bool = False
@@ -328,35 +350,39 @@ class Connection:
 
         Raises:
             ConflictError: other writers stood in the way for too long, or own an id.
-            ConnectionError: the server cannot be reached, or broke off, and whether the work was applied is unknown.
+            ConnectionError: the server cannot be reached, or failed; with `outcome_unknown` the work may have been
+                applied.
         """
         once = partial(self._run_once, work, neo4j.WRITE_ACCESS, seconds)
-        return self._retry(once, _UNKNOWN_RESULT, repeatable=repeatable)
+        return self._retry(once, patience=RETRY_SECONDS, writes=True, repeatable=repeatable)
 
-    def _retry(self, once: Callable[[], Result], unknown: str | None = None, *, repeatable: bool = True) -> Result:
-        """Call `once` until it succeeds or fails for good; `unknown` is the message for a commit without a reply."""
+    def _retry(
+        self, once: Callable[[], Result], *, patience: float, writes: bool = False, repeatable: bool = True
+    ) -> Result:
+        """Call `once` until it succeeds, fails for good, or has failed for `patience` seconds.
+
+        A commit without a reply is tried again only if it is `repeatable`, and looks up what was committed.
+        """
         # Not the driver's own loop: for it a lost reply to a commit is final even where nothing was written, and it
         # retries what is out of memory until its time is up.
         deadline = math.inf
+        in_doubt = False  # whether one of the attempts may have been committed
         for attempt in itertools.count():
             with _translated():
                 try:
                     return once()
-                except exceptions.IncompleteCommit as error:
-                    raise_interrupt(error)
-                    is_last = time.monotonic() > deadline
-                    if unknown and (is_last or not repeatable):
-                        raise ConnectionError(unknown) from error
-                    if is_last:
-                        raise
-                    longest = MAX_PAUSE_SECONDS
                 except (exceptions.Neo4jError, exceptions.DriverError) as error:
                     raise_interrupt(error)
-                    if time.monotonic() > deadline or not error.is_retryable() or "OutOfMemoryError" in code_of(error):
+                    lost = isinstance(error, exceptions.IncompleteCommit)
+                    in_doubt = in_doubt or (writes and lost)
+                    again = repeatable if lost else error.is_retryable() and "OutOfMemoryError" not in code_of(error)
+                    if time.monotonic() > deadline or not again:
+                        if in_doubt:
+                            raise translate_in_doubt(error) from error
                         raise
                     longest = MAX_DEADLOCK_PAUSE_SECONDS if "Deadlock" in code_of(error) else MAX_PAUSE_SECONDS
             # From the first failure: long work, or a server that was silent for long, deserves another try too.
-            deadline = min(deadline, time.monotonic() + RETRY_SECONDS)
+            deadline = min(deadline, time.monotonic() + patience)
             # Out of step with other writers.
             time.sleep(min(MIN_PAUSE_SECONDS * 2.0**attempt, longest) * random.uniform(0.5, 1.0))  # noqa: S311
         raise AssertionError("the attempts have no end")
@@ -370,7 +396,11 @@ class Connection:
                 return cast(Result, abandoned.value)
             except (OSError, ValueError) as error:  # of `work`: the driver's own mean an address that is not found
                 raise _FailedWork(error) from error
-            transaction.commit()
+            try:
+                transaction.commit()
+            except exceptions.DatabaseError as error:
+                # It may stand in Neo4j's log all the same, as on a full disk, and then recovery brings it back.
+                raise exceptions.IncompleteCommit(str(error)) from error
             return result
 
     @contextmanager
@@ -406,12 +436,12 @@ class Connection:
                     return result.consume()
 
         try:
-            summary = self._retry(explain)
+            summary = self._retry(explain, patience=min(RETRY_SECONDS, seconds))
         except MemoryGraphError as error:
             cause = error.__cause__
             if isinstance(cause, exceptions.CypherSyntaxError):
                 raise QueryError(f"the Cypher is wrong ({_place_of_query(cause.message or '')})") from cause
-            if code_of(cause).startswith("Neo.DatabaseError.Statement."):  # NEXT before a UNION in a subquery, for one
+            if code_of(cause).startswith(_PLANNER_FAILURES):  # NEXT before a UNION in a subquery, for one
                 raise QueryError(f"Neo4j fails to plan this query ({cause})") from cause
             raise
         return summary.query_type or "", list(_operators(summary.plan or {}))

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from memorygraph.errors import ConnectionError
 from memorygraph.graph.namespace import Namespace, NamespaceTransaction
 from memorygraph.query import Query
 
@@ -50,7 +51,12 @@ class OpenWrite:
 
 
 def write_revision(namespace: Namespace, work: Callable[[OpenWrite], Result], begin: str, **parameters: Any) -> Result:
-    """Run a unit of work that makes a revision and begins with this query, again after a transient failure."""
+    """Run a unit of work that makes a revision and begins with this query, again after a transient failure.
+
+    Raises:
+        ConnectionError: Neo4j cannot be reached, or failed; with `outcome_unknown` the write may have been kept, and is
+            then the load `load_id`.
+    """
     load = uuid.uuid4().hex
     first = namespace.query(begin, load=load, **parameters)
 
@@ -58,7 +64,13 @@ def write_revision(namespace: Namespace, work: Callable[[OpenWrite], Result], be
         [found] = transaction.run(first)
         return work(OpenWrite(transaction, load, found))
 
-    return namespace.write(run)
+    try:
+        return namespace.write(run)
+    except ConnectionError as error:
+        if not error.outcome_unknown:
+            raise
+        look = f"once Neo4j works again, `memorygraph revisions --json` lists the load {load} if it was kept"
+        raise type(error)(f"{error}; {look}", outcome_unknown=True, load_id=load) from error.__cause__
 
 
 def run_counted(

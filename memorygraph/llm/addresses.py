@@ -1,9 +1,13 @@
-"""Addresses of endpoints: which are of this machine, and how one is shown without what may be secret in it."""
+"""Addresses of endpoints: which are of this machine, where a name leads, and how one is shown without its secrets."""
 
 from __future__ import annotations
 
 import ipaddress
+import socket
+from threading import Lock
 from urllib.parse import urlsplit
+
+from memorygraph.errors import MemoryGraphError
 
 
 def is_loopback(host: str) -> bool:
@@ -16,6 +20,65 @@ def is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return host == "localhost" or host.endswith(".localhost")
+
+
+class PinnedAddresses:
+    """Where the names of hosts lead, each looked up once. Safe to share between threads.
+
+    A name leads wherever its owner says, at each look-up anew. So a name keeps the addresses that it had at first. It
+    never leads to this machine unless it is a name of it, nor to link-local addresses, where clouds keep credentials:
+    those are reached only by a host that is such an address itself.
+
+    >>> PinnedAddresses().find("127.0.0.1", 80)
+    ('127.0.0.1',)
+    """
+
+    def __init__(self) -> None:
+        self._found: dict[str, tuple[str, ...]] = {}
+        self._lock = Lock()
+
+    def find(self, host: str, port: int) -> tuple[str, ...]:
+        """Return the addresses of a host, the preferred one first.
+
+        Raises:
+            OSError: the name is not found.
+            MemoryGraphError: it leads only where no name may lead.
+        """
+        with self._lock:
+            if host not in self._found:
+                self._found[host] = look_up(host, port)
+            return self._found[host]
+
+
+def look_up(host: str, port: int) -> tuple[str, ...]:
+    """Look up the addresses of a host that its name may lead to; one that is an address leads to itself."""
+    try:
+        return (str(ipaddress.ip_address(host)),)
+    except ValueError:
+        answers = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    found = list(dict.fromkeys(str(address[0]) for *_, address in answers))
+    if allowed := tuple(address for address in found if may_lead_to(host, address)):
+        return allowed
+    raise MemoryGraphError(
+        f"the name {host} leads to {', '.join(found)}, where the name of another machine must not lead; if that is "
+        "meant, write and allow the address itself"
+    )
+
+
+def may_lead_to(host: str, address: str) -> bool:
+    """Whether a name may lead to an address.
+
+    >>> may_lead_to("localhost", "127.0.0.1"), may_lead_to("example.org", "127.0.0.1")
+    (True, False)
+    >>> may_lead_to("example.org", "10.0.0.7"), may_lead_to("example.org", "169.254.169.254")
+    (True, False)
+    """
+    found = ipaddress.ip_address(address.partition("%")[0])
+    found = getattr(found, "ipv4_mapped", None) or found
+    if found.is_loopback or found.is_unspecified:
+        own = socket.gethostname().lower()
+        return is_loopback(host) or host.lower() in {own, own.partition(".")[0]}
+    return not (found.is_link_local or found.is_multicast)
 
 
 def show_endpoint(url: str) -> str:

@@ -8,18 +8,19 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import time
 import traceback
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack
 from urllib.parse import urlsplit
 
-from memorygraph.errors import ModelError
+from memorygraph.errors import MemoryGraphError, ModelError
 from memorygraph.json_text import MAX_JSON_DEPTH, nests_deeper
-from memorygraph.llm.addresses import is_loopback, show_endpoint
+from memorygraph.llm.addresses import is_loopback, look_up, show_endpoint
 from memorygraph.llm.completion import Completion, WireMessage, error_text, read_completion, read_document, read_vectors
 from memorygraph.messages.chunks import Chunks
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 TIMEOUT_S = 120.0
 RETRIES = 2
+PROBE_S = 3.0
 MAX_TEXTS_PER_REQUEST = 256
 REDIRECT, REDIRECTS = "Redirect", range(300, 400)
 NOT_FOUND = 404
@@ -85,8 +87,8 @@ class OpenAIModel:
     What is not given comes from MEMORYGRAPH_MODEL, MEMORYGRAPH_EMBEDDING_MODEL, OPENAI_BASE_URL and OPENAI_API_KEY;
     an endpoint with a URL of its own needs no key. An empty `api_key` sends none, also where the environment has one.
     `timeout` is in seconds and for each attempt, of which there are 1 + `retries`. `configured_by` names where the key
-    and the URL come from, for messages; where that is not OPENAI_*, nothing of OPENAI_* is sent. Its errors are
-    `ModelError`.
+    and the URL come from, for messages; where that is not OPENAI_*, nothing of OPENAI_* is sent. With `pinned` the name
+    of a host without TLS leads where it led at the first call (`llm.addresses.look_up`). Its errors are `ModelError`.
 
     >>> from memorygraph.scripted.scripted_model import ScriptedModel
     >>> with ScriptedModel(["Paris"]) as server, OpenAIModel("any", server.base_url, api_key="") as model:
@@ -104,6 +106,7 @@ class OpenAIModel:
         timeout: float = TIMEOUT_S,
         retries: int = RETRIES,
         configured_by: tuple[str, str] = CONFIGURED_BY,
+        pinned: bool = False,
     ) -> None:
         self._name = name or os.environ.get("MEMORYGRAPH_MODEL")
         self._embedding_name = embedding_name or os.environ.get("MEMORYGRAPH_EMBEDDING_MODEL")
@@ -113,6 +116,7 @@ class OpenAIModel:
         self._timeout = timeout
         self._retries = retries
         self._configured_by = configured_by
+        self._is_pinned = pinned
         self._lock = Lock()
         self._client: openai.OpenAI | None = None
 
@@ -256,19 +260,22 @@ class OpenAIModel:
             named = {line.partition(":")[0].strip() for line in lines if ":" in line}
             foreign = {"OpenAI-Organization", "OpenAI-Project"} | {n for n in named if n.lower() != "authorization"}
             headers = {"Authorization": f"Bearer {self._api_key or NO_KEY}"} | dict.fromkeys(foreign, openai.Omit())
-        url = self.base_url or f"https://{OPENAI_HOST}/v1"
-        # The prompt and the key go to this endpoint alone. A proxy cannot reach this machine's own services.
-        host = urlsplit(url).hostname or ""
-        direct: Any = {f"all://[{host}]" if ":" in host else f"all://{host}": None} if is_loopback(host) else None
         with self._lock:
             if self._client is None:
+                url = self.base_url or f"https://{OPENAI_HOST}/v1"
+                if self._is_pinned:
+                    headers = {**(headers or {}), "Host": urlsplit(url).netloc}
+                    url = pin_host(url)
+                # The prompt and the key go to this endpoint alone. A proxy cannot reach this machine's own services.
+                host = urlsplit(url).hostname or ""
+                own: Any = {f"all://[{host}]" if ":" in host else f"all://{host}": None} if is_loopback(host) else None
                 self._client = openai.OpenAI(
                     api_key=self._api_key or NO_KEY,
                     base_url=url,
                     timeout=self._timeout,
                     max_retries=self._retries,
                     default_headers=headers,
-                    http_client=openai.DefaultHttpxClient(follow_redirects=False, mounts=direct),
+                    http_client=openai.DefaultHttpxClient(follow_redirects=False, mounts=own),
                 )
                 # What nobody closes is closed when it goes, as the client does with connections of its own.
                 weakref.finalize(self, self._client.close)
@@ -347,6 +354,30 @@ def check_url(url: str | None, name: str) -> str | None:
         # It is not shown: what is no URL may be a key in the wrong place.
         raise ModelError(f"the model endpoint's URL cannot be used: check {name}, it is like http://localhost:8000/v1")
     return url
+
+
+def pin_host(url: str) -> str:
+    """Write an address of the host in the place of its name: the first that takes a connection.
+
+    A name that is not found here stays what it is, for a proxy may find it.
+    """
+    parts = urlsplit(url)
+    port = parts.port or 80
+    try:
+        found = look_up(parts.hostname or "", port)
+    except OSError:
+        return url
+    except MemoryGraphError as error:
+        raise ModelError(str(error)) from None
+    address = next((each for each in found if len(found) > 1 and takes_connections(each, port)), found[0])
+    return parts._replace(netloc=f"[{address}]:{port}" if ":" in address else f"{address}:{port}").geturl()
+
+
+def takes_connections(address: str, port: int) -> bool:
+    """Whether something listens at an address."""
+    with suppress(OSError), socket.create_connection((address, port), PROBE_S):
+        return True
+    return False
 
 
 def check_key(api_key: str | None, name: str) -> str | None:

@@ -64,7 +64,15 @@ def model_of(uri: str, environ: Mapping[str, str] = os.environ) -> OpenAIModel:
         if not key and not url:
             raise ModelError(f"{uri} needs a key: set {names[0]}, or {names[1]} to a compatible endpoint")
         url = url or _SERVICES[named.provider]
-    return OpenAIModel(named.name, url, key, timeout=timeout_of(environ), retries=0, configured_by=names)
+    return OpenAIModel(
+        named.name,
+        url,
+        key,
+        timeout=timeout_of(environ),
+        retries=0,
+        configured_by=names,
+        pinned=named.provider == "ollama",
+    )
 
 
 def find_model(model: str | None = None) -> OpenAIModel:

@@ -99,7 +99,7 @@ class PageStart:
             return cls()
         try:
             relations, arrival, identifier, skip = parse_json(urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
-            valid = all(type(value) is int and -1 <= value < 1 << 62 for value in (relations, arrival, skip))
+            valid = all(type(value) is int and -1 <= value <= NO_ARRIVAL for value in (relations, arrival, skip))
             identifier.encode()
         except (binascii.Error, ValueError, TypeError, AttributeError):
             valid = False

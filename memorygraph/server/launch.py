@@ -11,7 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from memorygraph.errors import ConnectionError, LoginError, MemoryGraphError, RestartNeededError
+from memorygraph.errors import (
+    ConnectionError,
+    DatabaseUnavailableError,
+    LoginError,
+    MemoryGraphError,
+    RestartNeededError,
+)
 from memorygraph.home import write_private
 from memorygraph.json_text import parse_json
 from memorygraph.library import CYPHER
@@ -35,7 +41,10 @@ ENDED_FROM_OUTSIDE = (-9, -15)  # by SIGKILL or SIGTERM: its options are not to 
 ENDED_BY_NEO4J = 1  # a start that failed; a JVM that cannot even run Neo4j has this code too
 
 # The marks of a log line that explains a failed start, the best one first.
-TELLING_MARKS = ("already in use", "No space left", "Caused by:", " ERROR ", "Error", "Exception")
+TELLING_MARKS = ("already in use", "cannot be read", "No space left", "Caused by:", " ERROR ", "Error", "Exception")
+MAX_LOG_END_BYTES = 1 << 20
+_DATABASE_FAILURE = "Failed to start DatabaseId"
+_CAUSE = re.compile(r"^(?:Caused by: )?(?P<error>[\w.$]+\.(?P<kind>\w+)(?:: (?P<detail>.*))?)$", re.MULTILINE)
 _LOG_PREFIX = re.compile(r"^\S+ \S+ (INFO|WARN|ERROR) +")
 
 
@@ -137,11 +146,12 @@ class Launch:
         """Start the JVM and wait until the server answers; if it does not, end the JVM."""
         logs = self.files.logs
         write_private(self.files.jvm_arguments, jvm_arguments(self.class_path, logs, options))
-        log_before = log_size(logs)
+        log_before = log_size(logs / "neo4j.log")
         console = logs / "console.log"
         process = server_process.start(self.java, self.files.folder, console, self.process_limit_s)
         try:
             self.await_answer(process, endpoints, until)
+            self.require_database(process, endpoints)
         except _NotAnsweringError as error:
             # Asked before it is stopped, which would be an end too.
             has_ended = not server_process.is_alive(process)
@@ -153,12 +163,18 @@ class Launch:
                 raise _PortTakenError(message) from error
             if has_ended and code in ENDED_FROM_OUTSIDE:
                 raise _KilledError(message) from error
-            if has_ended and (code != ENDED_BY_NEO4J or log_size(logs) <= log_before):
+            if has_ended and (code != ENDED_BY_NEO4J or log_size(logs / "neo4j.log") <= log_before):
                 raise _EndedError(message) from error
             raise ConnectionError(message) from error
         except BaseException:
             server_process.stop(process, FAILED_START_PATIENCE_S)
             raise
+
+    def require_database(self, process: psutil.Process, endpoints: Endpoints) -> None:
+        """End a server whose database has not started, and raise an error that says why."""
+        if problem := find_problem(self.files, endpoints):
+            server_process.kill(process)  # and not stopped: see `stop_server`
+            raise ConnectionError(problem)
 
     def await_answer(self, process: psutil.Process, endpoints: Endpoints, until: float) -> None:
         """Wait until a server answers and takes its password."""
@@ -184,6 +200,24 @@ def find_problem(files: ServerHome, endpoints: Endpoints) -> str | None:
                 connection.read(CYPHER["schema/applied-migrations"](), seconds=PROBE_SECONDS)
             except RestartNeededError as error:
                 return str(error)
+            except DatabaseUnavailableError as error:
+                return find_database_failure(files.logs) or str(error)
+    return None
+
+
+def find_database_failure(logs: Path) -> str | None:
+    """Find in Neo4j's log why its database did not start: a file that it may not read, for one."""
+    log = logs / "debug.log"
+    lines = read_log_lines(log, max(0, log_size(log) - MAX_LOG_END_BYTES))
+    with contextlib.suppress(StopIteration, ValueError, LookupError, TypeError):
+        record = parse_json(next(line for line in reversed(lines) if _DATABASE_FAILURE in line))
+        *_, cause = _CAUSE.finditer(record["stacktrace"])
+        if cause["kind"] == "AccessDeniedException":
+            return (
+                f"Neo4j cannot read {cause['detail']}: this user may not read and write it. Change that (`chmod u+rw`, "
+                "and u+x for a folder), then run `memorygraph up`"
+            )
+        return f"the database did not start: {cause['error']}. Its log is {log}"
     return None
 
 
@@ -230,16 +264,17 @@ def server_answers(process: psutil.Process, endpoints: Endpoints) -> bool:
     return False
 
 
-def log_size(logs: Path) -> int:
-    """Return the size of Neo4j's log, at which the log of the next start begins."""
-    with contextlib.suppress(FileNotFoundError):
-        return (logs / "neo4j.log").stat().st_size
+def log_size(log: Path) -> int:
+    """Return the size of a log, at which what follows begins; 0 where there is none."""
+    with contextlib.suppress(OSError):
+        return log.stat().st_size
     return 0
 
 
 def telling_line(logs: Path, log_before: int) -> str:
     """Find the line that says most about a start that failed; its log begins at `log_before`."""
-    lines = read_log_lines(logs / "neo4j.log", log_before if log_size(logs) >= log_before else 0)
+    log = logs / "neo4j.log"
+    lines = read_log_lines(log, log_before if log_size(log) >= log_before else 0)
     console = read_log_lines(logs / "console.log", 0)
     newest_first = [*reversed(lines + console)]
     telling = (line for mark in TELLING_MARKS for line in newest_first if mark in line)
@@ -248,8 +283,12 @@ def telling_line(logs: Path, log_before: int) -> str:
 
 
 def read_log_lines(path: Path, start: int) -> list[str]:
-    """Read the lines of a log from a byte on; none where there is no log."""
-    with contextlib.suppress(FileNotFoundError), path.open("rb") as file:
-        file.seek(start)
-        return [line for line in file.read().decode("utf-8", "replace").splitlines() if line.strip()]
-    return []
+    """Read the lines of a log from a byte on; none where there is no log, and one that says so where it is closed."""
+    try:
+        with path.open("rb") as file:
+            file.seek(start)
+            return [line for line in file.read().decode("utf-8", "replace").splitlines() if line.strip()]
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        return [f"{path} cannot be read: {error.strerror}"]

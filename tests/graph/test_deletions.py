@@ -9,13 +9,15 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from memorygraph import MemoryGraph
+from memorygraph import MemoryGraph, MemoryGraphError
 from memorygraph.cli import cli
+from memorygraph.graph.connection import Connection
 from memorygraph.graph.leftovers import find_leftovers, remove_leftovers
 from memorygraph.languages import parse
 from memorygraph.languages.contextscript import ContextScriptProgram
 from memorygraph.memory.shown import read_stored
 from memorygraph.memory.values import Entity, ObservationDeletion, Observations
+from tests.conftest import empty_namespace
 
 THOUGHT = """context main(&anna, &carl) {
   &bread = /* bread */
@@ -203,3 +205,30 @@ def test_many_leftovers_are_removed_in_revisions_of_a_bounded_size_that_undo_bri
     for report in reversed(reports):
         graph.undo(report.revision)
     assert contents(graph) == before
+
+
+@pytest.mark.parametrize("batch", [1, 3, 100])
+def test_a_node_that_is_deleted_in_batches_is_gone_as_one_that_is_deleted_at_once(
+    graph: MemoryGraph, connection: Connection, batch: int
+) -> None:
+    other = empty_namespace(connection)
+    for each in (graph, other):
+        each.entities.create([Entity(name="hub", entity_type="kind", observations=["one", "two"])])
+        spokes = [f'Node(node_id="n{n}", name="N", data="");' for n in range(7)]
+        edges = [f'Edge(edge_id="e{n}", from_node="hub", to_node="n{n}", verb="v", weight=0.5);' for n in range(7)]
+        inwards = 'Edge(edge_id="in", from_node="n1", to_node="hub", verb="v", weight=0.5);'
+        itself = 'Edge(edge_id="self", from_node="hub", to_node="hub", verb="v", weight=0.5);'
+        between = 'Edge(edge_id="between", from_node="n1", to_node="n2", verb="v", weight=0.5);'
+        each.load("\n".join([*spokes, *edges, inwards, itself, between]))
+    parts, whole = graph.delete("hub", batch=batch), other.delete("hub")
+    assert graph.export() == other.export()
+    assert (parts.nodes_deleted, parts.edges_deleted) == (whole.nodes_deleted, whole.edges_deleted)
+    assert parts.revision == 2 + -(-11 // batch) + 1
+    assert graph.broken_invariants() == []
+
+
+def test_a_batch_of_deletions_holds_an_edge_at_least(graph: MemoryGraph) -> None:
+    graph.load('Node(node_id="n", name="N", data="");')
+    with pytest.raises(MemoryGraphError, match="at least one edge"):
+        graph.delete("n", batch=0)
+    assert graph.delete("n", batch=5).nodes_deleted == 1

@@ -381,6 +381,20 @@ def test_pages_fit_their_budget_and_make_up_the_whole(mem: Memory, search: bool)
     assert first.left_out["names"][0] == f"Person {len(first.entities)}"
 
 
+def test_pages_of_what_contextscript_declared_make_up_the_whole(mem: Memory) -> None:
+    mem.create(*(entity(f"Person {number}", f"has number {number}") for number in range(20)))
+    nodes = [f'Node(node_id="n{number}", name="Node {number}", data="has number {number}");' for number in range(40)]
+    edges = [
+        f'Edge(edge_id="e{n}", from_node="n{n}", to_node="n{n + 1}", verb="precedes", weight=0.5);' for n in range(39)
+    ]
+    mem.graph.load("\n".join([*nodes, *edges]))
+    found, relations, pages = _pages(lambda cursor: Entities(mem.where).read_graph(max_tokens=500, cursor=cursor))
+    whole = Entities(mem.where).read_graph()
+    assert (found, relations) == (whole.entities, whole.relations)
+    assert (len(found), len(relations)) == (60, 39)
+    assert pages > 5
+
+
 def test_an_entity_that_is_larger_than_a_page_is_read_in_parts(mem: Memory) -> None:
     texts = [f"observation number {number} of many" for number in range(100)]
     mem.create(entity("A", *texts), entity("B", "long " * 2000))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import os
 import random
+import re
 import shutil
 import socket
 import stat
@@ -21,8 +22,8 @@ from filelock import FileLock
 from neo4j.exceptions import AuthError, ClientError
 
 from memorygraph import MemoryGraph
-from memorygraph.errors import ConnectionError, DownloadError, RestartNeededError
-from memorygraph.server import installation
+from memorygraph.errors import ConnectionError, DownloadError, RestartNeededError, TooLargeError
+from memorygraph.server import installation, settings
 from memorygraph.server import process as server_process
 from memorygraph.server.artifacts import read_lock
 from memorygraph.server.doctor import examine
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 LONG = profile() == "long"
 STARTERS = 8
 ROUNDS_OF_KILLS = 10 if LONG else 1
+HUB_EDGES = 12_000
 
 UP = """
 import sys, time
@@ -393,8 +395,10 @@ def test_after_a_full_disk_it_is_said_and_the_next_start_heals_it(small_home: Em
         graph.load('Node(node_id="kept", name="Kept", data="");')
         ballast.write_bytes(bytes(shutil.disk_usage(server.home).free - 2 * 2**20))
         large = "".join(f'Node(node_id="n{n}", name="N", data="{"x" * 1000}");\n' for n in range(10_000))
-        with pytest.raises(RestartNeededError, match="make room"):
+        with pytest.raises(RestartNeededError, match="make room") as caught:
             graph.load(large)
+        assert caught.value.outcome_unknown
+        assert f"`memorygraph revisions --json` lists the load {caught.value.load_id}" in str(caught.value)
 
         status = server.status()
         assert not status.running
@@ -410,5 +414,83 @@ def test_after_a_full_disk_it_is_said_and_the_next_start_heals_it(small_home: Em
         ballast.unlink()
         assert server.up().running
         assert graph.node("kept").name == "Kept"
+        was_kept = caught.value.load_id in {revision.load for revision in graph.revisions()}
+        assert was_kept == (graph.query("MATCH (n:Node {namespace: $namespace, id: 'n1'}) RETURN n.id AS id") != [])
         graph.load('Node(node_id="later", name="Later", data="");')
     assert server.status().problem is None
+
+
+WITHOUT_RIGHTS = [
+    "setpriv",
+    "--bounding-set=-dac_override,-dac_read_search",
+    "--inh-caps=-dac_override,-dac_read_search",
+]
+"""How root runs a program that may read no more files than any user."""
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("quick_java")
+@pytest.mark.skipif(os.name != "posix", reason="needs files with modes")
+@pytest.mark.parametrize("log", ["data/transactions/neo4j/neostore.transaction.db.0", "logs/neo4j.log"])
+def test_a_log_that_cannot_be_read_is_named_and_the_next_start_with_the_right_heals_it(
+    tmp_path: Path, artifacts: Path, log: str
+) -> None:
+    if os.geteuid() == 0 and not shutil.which("setpriv"):
+        pytest.skip("needs a user who may not read everything")
+    server = EmbeddedServer(tmp_path / "home", artifacts)
+    command = [
+        *(WITHOUT_RIGHTS if os.geteuid() == 0 else []),
+        sys.executable,
+        "-c",
+        UP,
+        str(server.home),
+        str(artifacts),
+        "0",
+    ]
+    try:
+        server.up()
+        server.down()
+        file = server.home / log
+        file.chmod(0)
+        ended = subprocess.run(command, capture_output=True, text=True, check=False, timeout=200)
+        assert ended.stdout == ""
+        assert re.search(rf"{re.escape(str(file))}( cannot be read|: this user may not)", ended.stderr)
+        assert "too busy" not in ended.stderr
+        assert not server.find().running
+        file.chmod(0o600)
+        assert server.up().running
+    finally:
+        server.down()
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("quick_java")
+def test_what_is_too_large_for_one_transaction_says_what_helps_and_that_does(
+    tmp_path: Path, artifacts: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small = settings.SETTINGS.replace("db.memory.transaction.max=600m", "db.memory.transaction.max=24m")
+    assert small != settings.SETTINGS
+    monkeypatch.setattr(settings, "SETTINGS", small)
+    server = EmbeddedServer(tmp_path / "home", artifacts)
+    server.up()
+    try:
+        with MemoryGraph.connect(server=server) as graph:
+            (tmp_path / "hub.ctx").write_text(
+                'Node(node_id="hub", name="Hub", data="");\n'
+                + "".join(
+                    f'Node(node_id="n{n}", name="N", data="");\n'
+                    f'Edge(edge_id="e{n}", from_node="hub", to_node="n{n}", verb="v", weight=0.5);\n'
+                    for n in range(HUB_EDGES)
+                )
+            )
+            with pytest.raises(TooLargeError, match="`load --batch N` loads a file so"):
+                graph.load_file(tmp_path / "hub.ctx")
+            graph.load_file(tmp_path / "hub.ctx", batch=1000)
+            with pytest.raises(TooLargeError, match="`delete ID --batch N` deletes a node with very many edges"):
+                graph.delete("hub")
+            assert graph.node("hub").id == "hub"
+            report = graph.delete("hub", batch=1000)
+            assert (report.nodes_deleted, report.edges_deleted) == (1, HUB_EDGES)
+            assert graph.broken_invariants() == []
+    finally:
+        server.down()

@@ -1,7 +1,7 @@
 """Clients in processes of their own that write one numbered program after another, whatever happens.
 
-Run as a program, a client says on its standard output how each write ended: `+` and the number of one that was
-acknowledged, or `?`, the number and the error. It ends when its standard input does.
+Run as a program, a client says on its standard output how each write ended, as a JSON list: its number, its error, and
+whether it may have been kept all the same. It ends when its standard input does.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from memorygraph import EmbeddedServer, MemoryGraph, MemoryGraphError
+from memorygraph import ConnectionError, EmbeddedServer, MemoryGraph, MemoryGraphError
 from tests.trust.rounds import loads, stored
 
 NODES = 20
@@ -39,6 +39,8 @@ class Client:
         self.name = name
         self.acknowledged: list[int] = []
         self.unknown: list[int] = []
+        self.failed: list[int] = []
+        """Not kept, or so their errors say."""
         self.errors: list[str] = []
         self.process = subprocess.Popen(
             [sys.executable, "-m", __name__, str(server.home), str(server.artifacts), namespace, name],
@@ -54,8 +56,9 @@ class Client:
     def _listen(self) -> None:
         assert self.process.stdout
         for line in self.process.stdout:
-            number, error = json.loads(line)
-            (self.acknowledged if error is None else self.unknown).append(number)
+            number, error, is_unknown = json.loads(line)
+            outcome = self.failed if error is not None else self.acknowledged
+            (self.unknown if is_unknown else outcome).append(number)
             if error is not None:
                 self.errors.append(error)
 
@@ -95,10 +98,15 @@ def check(graph: MemoryGraph, clients: list[Client]) -> str:
     for client in clients:
         found = {number for name, number in parts if name == client.name}
         assert set(client.acknowledged) <= found, "what was acknowledged is lost"
+        assert not found & set(client.failed), "what is there was said to have failed"
         assert found <= {*client.acknowledged, *client.unknown}, "nobody wrote this"
     acknowledged = sum(len(client.acknowledged) for client in clients)
-    unknown = sum(len(client.unknown) for client in clients)
-    return f"{acknowledged} loads acknowledged: 0 lost, 0 partial; {unknown} ended in an error"
+    unknown, failed = (sum(map(len, ends)) for ends in zip(*((c.unknown, c.failed) for c in clients), strict=True))
+    kept = len(parts) - acknowledged
+    return (
+        f"{acknowledged} loads acknowledged: 0 lost, 0 partial; {failed} failed, and none of them is there; "
+        f"{unknown} said that they may have been kept, and {kept} were"
+    )
 
 
 def main(home: str, artifacts: str, namespace: str, name: str) -> None:
@@ -113,12 +121,13 @@ def main(home: str, artifacts: str, namespace: str, name: str) -> None:
     with MemoryGraph.connect(server=EmbeddedServer(Path(home), Path(artifacts)), namespace=namespace) as graph:
         number = 0
         while not over.is_set():
-            error: str | None = None
+            error, is_unknown = None, False
             try:
                 graph.load(program(name, number))
             except MemoryGraphError as caught:
                 error = f"{type(caught).__name__}: {caught}"
-            print(json.dumps([number, error]), flush=True)
+                is_unknown = isinstance(caught, ConnectionError) and caught.outcome_unknown
+            print(json.dumps([number, error, is_unknown]), flush=True)
             number += 1
 
 

@@ -119,7 +119,10 @@ class FaultProxy:
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.uri = f"bolt://127.0.0.1:{self._listener.getsockname()[1]}"
         self.struck: list[Fault] = []
+        self.is_down = False
+        """Whether new connections are ended at once."""
         self._armed: Fault | None = None
+        self._stays_down = False
         self._passed = {True: 0, False: 0}
         self._lock = threading.Lock()
         self._closing = threading.Event()
@@ -135,9 +138,13 @@ class FaultProxy:
             thread.join()
         self._listener.close()
 
-    def arm(self, fault: Fault | None) -> None:
-        """Let a fault strike at the next place that fits, in place of one that has not struck yet."""
+    def arm(self, fault: Fault | None, *, stays_down: bool = False) -> None:
+        """Let a fault strike at the next place that fits, in place of one that has not struck yet.
+
+        With `stays_down` no other connection comes through until the next arming.
+        """
         with self._lock:
+            self.is_down, self._stays_down = False, stays_down
             self._armed = fault
             self._passed = {True: 0, False: 0}
 
@@ -150,6 +157,9 @@ class FaultProxy:
                 thread.start()
 
     def _serve(self, client: socket.socket) -> None:
+        if self.is_down:
+            client.close()
+            return
         try:
             server = socket.create_connection(self._server, timeout=10)
         except OSError:
@@ -201,6 +211,7 @@ class FaultProxy:
             else:
                 return None, size
             self._armed = None
+            self.is_down = self._stays_down
             self.struck.append(fault)
             return fault, place
 

@@ -25,6 +25,7 @@ from tests.trust.rounds import loads, stored
 
 FAULTS = amount(ordinary=12, whole=40, long=400)
 OPERATIONS = amount(ordinary=60, whole=60, long=1000)
+pytestmark = pytest.mark.timeout(300 + 3 * FAULTS)
 MAX_CALL_S = 60.0
 """Half a minute of new tries, and the silences that are waited for; a call that hangs takes for ever."""
 
@@ -97,6 +98,40 @@ def test_a_commit_whose_reply_is_lost_is_told_from_one_that_is_lost_itself(
     kept = len(graph.query("MATCH (s) WHERE s.namespace = $namespace AND 'Stray' IN labels(s) RETURN s"))
     assert kept == (kind != "commit cut off"), "it ran again, or the fault was another one"
     graph.query("MATCH (s) WHERE s.namespace = $namespace AND 'Stray' IN labels(s) DELETE s", write=True)
+
+
+@pytest.mark.parametrize("kind", AT_COMMIT)
+def test_a_load_that_may_have_been_kept_says_so_and_by_what_it_is_found(
+    graph: MemoryGraph,
+    proxy: FaultProxy,
+    through: Callable[[], MemoryGraph],
+    monkeypatch: pytest.MonkeyPatch,
+    kind: str,
+) -> None:
+    client = through()
+    client.load('Node(node_id="a", name="A", data="");')
+    monkeypatch.setattr(connections, "RETRY_SECONDS", 3.0)
+    proxy.arm(Fault(kind), stays_down=True)
+    with pytest.raises(ConnectionError, match="whether it was kept is not known") as caught:
+        client.load('Node(node_id="b", name="B", data="");')
+    assert proxy.struck == [Fault(kind)]
+    assert caught.value.outcome_unknown
+    assert f"`memorygraph revisions --json` lists the load {caught.value.load_id}" in str(caught.value)
+    kept = {revision.load for revision in graph.revisions()}
+    assert (caught.value.load_id in kept) == ("b" in stored(graph)) == (kind != "commit cut off")
+
+
+def test_a_load_that_was_not_kept_does_not_say_that_it_may_have_been(
+    proxy: FaultProxy, through: Callable[[], MemoryGraph], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = through()
+    client.load('Node(node_id="a", name="A", data="");')
+    monkeypatch.setattr(connections, "RETRY_SECONDS", 3.0)
+    proxy.arm(Fault("cut"), stays_down=True)
+    with pytest.raises(ConnectionError, match=r"cannot be reached|was lost") as caught:
+        client.load('Node(node_id="b", name="B", data="");')
+    assert not caught.value.outcome_unknown
+    assert "not known" not in str(caught.value)
 
 
 def test_every_write_is_applied_exactly_once(

@@ -21,11 +21,13 @@ from tests.trust.rounds import after, loads, statements, stored, text_of
 from tests.trust.transactions import await_open_transactions
 from tests.trust.victims import End, Order, log_of
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="kills forked processes")
-
 LONG = profile() == "long"
 KILLS = amount(ordinary=3, whole=12, long=200)
 """Kills at random times, and kills at the k-th call for each kind of write; by the option, at every call."""
+pytestmark = [
+    pytest.mark.skipif(not hasattr(os, "fork"), reason="kills forked processes"),
+    pytest.mark.timeout(300 + 6 * KILLS),
+]
 LAST = amount(ordinary=4, whole=9, long=9)
 """The commit, and what is acknowledged of it, is among the last calls: they are never left out."""
 REPOSITORY = Path(__file__).parents[2]

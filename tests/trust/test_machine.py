@@ -205,9 +205,9 @@ def test_a_disk_that_fills_costs_no_load_that_was_acknowledged(machine: Machine)
 def await_standstill(clients: list[Client]) -> None:
     """Wait until a client is told of a failure, or none has made a step for some seconds."""
     until = time.monotonic() + PATIENCE_S
-    failures = sum(len(client.unknown) for client in clients)
+    failures = sum(len(client.errors) for client in clients)
     steps, since = -1, time.monotonic()
-    while sum(len(client.unknown) for client in clients) == failures and time.monotonic() < since + 3:
+    while sum(len(client.errors) for client in clients) == failures and time.monotonic() < since + 3:
         assert time.monotonic() < until, "the disk does not fill"
         now = sum(len(client.acknowledged) for client in clients)
         if now != steps:

@@ -27,7 +27,11 @@ from tests.shared_neo4j import new_namespace
 from tests.trust.canary import Canary, listening
 from tests.trust.chance import seeded
 
-pytestmark = pytest.mark.usefixtures("quick_java")
+# Ten thousand examples take longer than a test usually may.
+pytestmark = [
+    pytest.mark.usefixtures("quick_java"),
+    pytest.mark.timeout(amount(ordinary=300, whole=300, long=3600)),
+]
 
 FOLDER = Path(__file__).with_name("cypher")
 PARAMETERS = {"load": 1, "csv": 2, "call": 3, "key": "owned"}
@@ -103,6 +107,18 @@ def test_no_place_hides_a_write(well: Canary) -> None:
     for text in [*WRITES, *(place.replace("BODY", chance.choice(WRITES)) for place in drawn)]:
         with pytest.raises(QueryError):
             _query(well, text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "CYPHER 25 CALL { RETURN 1 AS y NEXT CREATE (x:Canary2) RETURN x UNION RETURN 1 AS x } RETURN x",
+        "CYPHER 25 CALL { RETURN 1 AS y NEXT RETURN 1 AS x UNION RETURN 1 AS x } RETURN x",
+    ],
+)
+def test_what_neo4j_fails_to_plan_is_a_wrong_query(well: Canary, text: str) -> None:
+    with pytest.raises(QueryError, match="Neo4j fails to plan this query"):
+        _query(well, text)
 
 
 @pytest.mark.parametrize("text", _texts("commands"))

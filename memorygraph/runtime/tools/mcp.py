@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from memorygraph.errors import MemoryGraphError
 from memorygraph.limits import Cancelled, LimitExceeded, wait_for
-from memorygraph.llm.addresses import is_loopback
+from memorygraph.llm.addresses import PinnedAddresses, is_loopback
 from memorygraph.runtime.permissions import Address, Permissions
 from memorygraph.runtime.tools.descendants import ending_descendants
 from memorygraph.runtime.tools.http import require_base
@@ -51,6 +51,7 @@ class McpTool(ImportedTool):
         self._words = [] if remote else command_words(self.rest)
         if not remote and not self._words:
             raise MemoryGraphError("write `mcp://COMMAND ARGUMENTS` or `mcp://http://HOST:PORT/PATH`")
+        self._addresses = PinnedAddresses()
         self._session: McpSession | None = None
 
     def address(self) -> Address | None:
@@ -82,7 +83,9 @@ class McpTool(ImportedTool):
             raise MemoryGraphError(f"it needs the package mcp: pip install 'memorygraph[mcp]' ({error})") from None
         if self._address is not None:
             # A proxy of the environment cannot reach this machine's own services.
-            self._session = McpSession(connect_http(self.rest, proxies=not is_loopback(self._address[0])))
+            self._session = McpSession(
+                connect_http(self.rest, self._addresses, proxies=not is_loopback(self._address[0]))
+            )
         else:
             self._session = McpSession(connect_pipes(self._words, self.folder))
         return self._session
@@ -95,13 +98,16 @@ class McpTool(ImportedTool):
 
 
 @asynccontextmanager
-async def connect_http(url: str, *, proxies: bool) -> AsyncIterator[Any]:
+async def connect_http(url: str, addresses: PinnedAddresses, *, proxies: bool) -> AsyncIterator[Any]:
     """Connect to a server that speaks streamable HTTP."""
     import httpx2
     from mcp.client.streamable_http import streamable_http_client
 
+    from memorygraph.runtime.tools.pinned import PinnedTransport
+
+    transport = PinnedTransport(addresses)
     async with (
-        httpx2.AsyncClient(timeout=SECONDS, trust_env=proxies) as client,
+        httpx2.AsyncClient(timeout=SECONDS, trust_env=proxies, transport=transport) as client,
         streamable_http_client(url, http_client=client) as streams,
     ):
         yield streams

@@ -1,0 +1,84 @@
+"""A query that could go on for years ends when its time is up, and with the client that asked it."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+
+import pytest
+
+from memorygraph import MemoryGraph, QueryError
+from memorygraph.graph.connection import READ_SECONDS, Connection
+from memorygraph.mcp_server import choose_tools
+from memorygraph.query import Query
+
+NODES = 40
+"""Each joined to each: more ways of 50 edges lead through them than anybody can count."""
+HOPS = "MATCH p = (a {id: 'n0'})-[*50..50]-(b {id: 'n1'}) WHERE a.namespace = $namespace RETURN count(p) AS ways"
+RUNNING = Query(
+    "SHOW TRANSACTIONS YIELD currentQuery AS text, status WHERE text CONTAINS $hops AND NOT text STARTS WITH 'SHOW' "
+    "AND NOT text STARTS WITH 'EXPLAIN' RETURN count(*) AS running",
+    {"hops": "[*50..50]"},
+)
+PATIENCE_S = 60.0
+
+
+@pytest.fixture
+def dense(graph: MemoryGraph) -> MemoryGraph:
+    """A graph whose nodes are all joined to each other."""
+    nodes = [f'Node(node_id="n{n}", name="N", data="");' for n in range(NODES)]
+    edges = [
+        f'Edge(edge_id="e{a}-{b}", from_node="n{a}", to_node="n{b}", verb="v", weight=0.5);'
+        for a in range(NODES)
+        for b in range(a)
+    ]
+    graph.load("\n".join([*nodes, *edges]))
+    return graph
+
+
+def await_state(connection: Connection, *, running: bool) -> None:
+    """Wait until the query runs in the server, or runs no more."""
+    until = time.monotonic() + PATIENCE_S
+    while bool(connection.read(RUNNING)[0]["running"]) != running:
+        assert time.monotonic() < until, "it does not begin" if running else "it goes on in the server"
+        time.sleep(0.05)
+
+
+def test_a_pattern_of_fifty_edges_ends_with_its_time(dense: MemoryGraph, connection: Connection) -> None:
+    query = Query(HOPS, {"namespace": dense.namespace})
+    with pytest.raises(QueryError, match=r"timeout|timed out|terminated"):
+        connection.read(query, seconds=2.0)
+    await_state(connection, running=False)
+    assert dense.node("n0").id == "n0"
+
+
+@pytest.mark.slow
+def test_a_users_query_has_half_a_minute(dense: MemoryGraph) -> None:
+    assert READ_SECONDS <= 30.0
+    with pytest.raises(QueryError, match=r"timeout|timed out|terminated"):
+        dense.query(HOPS)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="sends signals")
+@pytest.mark.parametrize("end", [subprocess.Popen.kill, lambda process: process.send_signal(signal.SIGINT)])
+def test_a_query_ends_in_the_server_with_the_client_that_asked(
+    dense: MemoryGraph, connection: Connection, environment: str, end: Callable[[subprocess.Popen[str]], None]
+) -> None:
+    command = [sys.executable, "-m", "memorygraph", "-n", dense.namespace, "query", HOPS]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            await_state(connection, running=True)
+            end(process)
+            await_state(connection, running=False)
+        finally:
+            process.kill()
+
+
+def test_no_tool_of_the_memory_server_takes_cypher() -> None:
+    shown = {name: tool.described.model_dump_json().lower() for name, tool in choose_tools().items()}
+    assert "recall" in shown
+    assert [name for name, text in shown.items() if "cypher" in text] == []
