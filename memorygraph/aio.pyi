@@ -11,6 +11,7 @@ from memorygraph.errors import Problem
 from memorygraph.graph.bundles import BundleReport
 from memorygraph.graph.connection import READ_SECONDS, Connection
 from memorygraph.graph.elements import Edge, Hit, Neighbour, Node
+from memorygraph.graph.forgetting import Forgotten
 from memorygraph.graph.history import Change, Revision, Snapshot
 from memorygraph.graph.invariants import BrokenInvariant, Mended
 from memorygraph.graph.loads import LoadReport, Provenance
@@ -200,6 +201,10 @@ class AsyncMemoryGraph:
         """The rows of a Cypher query that only reads, as they come: no more than a page of them is held in memory."""
     async def delete(self, identifier: str) -> LoadReport:
         """Delete a node with its edges and what is its alone, as its observations, or an edge."""
+    async def forget(self, identifier: str, *, dry_run: bool = False) -> Forgotten:
+        """Forget a node or an edge, a thought of PETE, a run or a program, with its history and what is its alone."""
+    async def forget_conversation(self, name: str, *, dry_run: bool = False) -> Forgotten:
+        """Forget a conversation with all of its versions, and what was learnt from it alone."""
     async def export(self, format: str = "contextscript") -> str:
         """The namespace as `contextscript`, `jsonl` or `graphml`: its nodes and edges; or as a `bundle`: all of it."""
     async def export_to(self, file: TextIO, format: str = "contextscript") -> Losses:

@@ -110,6 +110,12 @@ WHEN $kind = 'Program' THEN {
   WHERE node.id IS NOT NULL
   RETURN node ORDER BY node.namespace, node.id
 }
+WHEN $kind = 'Forgetting' THEN {
+  MATCH (node:Forgetting {namespace: $namespace})
+  USING INDEX node:Forgetting(namespace, id)
+  WHERE node.id IS NOT NULL
+  RETURN node ORDER BY node.namespace, node.id
+}
 ELSE {
   MATCH (node:Namespace)
   WHERE false
@@ -162,7 +168,7 @@ ORDER BY relationship.namespace, relationship.id;
 MATCH (node)
 WHERE node.namespace = $namespace
   AND NOT (node:Node|Load|Entry|FormerEntry|Version|Message|Metadata|Run|Generation|ContextItem|Graph|GraphNode|Step|Program
-           AND node.id IS NOT NULL)
+                |Forgetting AND node.id IS NOT NULL)
   AND NOT (node:Former AND node.id IS NOT NULL AND node.until IS NOT NULL)
   AND NOT (node:Conversation AND node.name IS NOT NULL)
   AND NOT (node:Checkpoint AND node.program IS NOT NULL)
@@ -283,7 +289,12 @@ UNION ALL
 UNWIND $ends.Program AS key
 MATCH (node:Program {namespace: $namespace, id: key[0]})
 USING INDEX SEEK node:Program(namespace, id)
-RETURN 'Program' AS kind, key, elementId(node) AS element;
+RETURN 'Program' AS kind, key, elementId(node) AS element
+UNION ALL
+UNWIND $ends.Forgetting AS key
+MATCH (node:Forgetting {namespace: $namespace, id: key[0]})
+USING INDEX SEEK node:Forgetting(namespace, id)
+RETURN 'Forgetting' AS kind, key, elementId(node) AS element;
 
 // name: create-relationships
 // Parameters: namespace, rows [{source, target (elements, as find-ends returns them), type, properties}].

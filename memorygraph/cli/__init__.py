@@ -50,6 +50,7 @@ _COMMANDS = {
     "chat": ("memory", "talk with a model that has a memory"),
     "evaluate": ("memory", "measure recall on conversations"),
     "delete": ("graph", "delete a node or an edge"),
+    "forget": ("forgetting", "forget something for good"),
     "namespaces": ("graph", "list or drop namespaces"),
 }
 

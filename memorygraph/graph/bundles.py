@@ -49,6 +49,7 @@ KINDS: Mapping[str, tuple[str, ...]] = {
     "GraphNode": ("id",),
     "Step": ("id",),
     "Program": ("id",),
+    "Forgetting": ("id",),
 }
 """The kinds of nodes in the order in which a bundle has them, each with the properties by which it is found."""
 

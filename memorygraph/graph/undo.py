@@ -26,6 +26,7 @@ MAX_NAMED = 20
 _NOT_UNDONE = {
     "pete": "a thought only grows; delete its context, and undo that if need be",
     "convo": "a node graph is never changed, and each of its versions stays",
+    "forget": "what was forgotten is gone",
 }
 
 
@@ -64,9 +65,12 @@ def undo_revision(
     def write(transaction: NamespaceTransaction, _stored: Stored) -> WriteResult:
         return WriteResult(_Undo(transaction, revision).run())
 
-    language = find_revision(namespace, revision).language
+    undone = find_revision(namespace, revision)
+    language = undone.language
     if language in _NOT_UNDONE:
         raise ConflictError(f"revision {revision} is one of {language}, and can't be undone: {_NOT_UNDONE[language]}")
+    if undone.forgotten:
+        raise ConflictError(f"revision {revision} can't be undone: some of what it did was forgotten since")
     closing = (namespace.query("history/record-undo", revision=revision),)
     return Loader(namespace, LANGUAGE).store(write, dry_run=dry_run, closing=closing, provenance=provenance)
 
