@@ -24,7 +24,7 @@ from memorygraph.graph.bundles import BundleReport
 from memorygraph.graph.connection import READ_SECONDS, Connection
 from memorygraph.graph.cypher_limits import check_nesting
 from memorygraph.graph.elements import Edge, Hit, Neighbour, Node
-from memorygraph.graph.forgetting import Forgotten, find_kind, forget
+from memorygraph.graph.forgetting import Forgotten, find_kind, forget_for_good
 from memorygraph.graph.history import Change, Revision, Snapshot, history_of, list_revisions, purge, snapshot
 from memorygraph.graph.invariants import BrokenInvariant, Mended, find_broken, mend
 from memorygraph.graph.loads import Loader, LoadReport, Provenance
@@ -616,7 +616,7 @@ class MemoryGraph:
         if address is not None and (addressed := find_addressed(self.scope.read, [address])):
             identifier = addressed[0].id
         kind = find_kind(self.scope, identifier)
-        return forget(self.scope, kind, identifier, dry_run=dry_run, clear=self._clear_files)
+        return forget_for_good(self.scope, kind, identifier, dry_run=dry_run, clear=self._clear_files)
 
     def forget_conversation(self, name: str, *, dry_run: bool = False) -> Forgotten:
         """Forget a conversation with all of its versions, and what was learnt from it alone.
@@ -633,7 +633,7 @@ class MemoryGraph:
             raise NotFoundError(
                 f"no conversation `{name}` in namespace `{self.namespace}`; `memorygraph messages list` shows them all"
             )
-        return forget(self.scope, "conversation", name, dry_run=dry_run, clear=self._clear_files)
+        return forget_for_good(self.scope, "conversation", name, dry_run=dry_run, clear=self._clear_files)
 
     def _clear_files(self, conversations: Sequence[str], runs: Sequence[str]) -> int:
         """Delete what files of this machine hold of conversations and runs, and return how many these were."""

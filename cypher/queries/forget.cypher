@@ -14,7 +14,7 @@ SET namespace.revision = namespace.revision
 MERGE (forgetting:Forgetting {namespace: $namespace, id: $forgetting})
   ON CREATE SET forgetting.kind = $kind, forgetting.target = $target, forgetting.load = $load,
                 forgetting.conversations = [], forgetting.runs = [], forgetting.until = namespace.revision
-RETURN forgetting.load AS load;
+RETURN properties(forgetting) AS forgetting;
 
 // name: lock
 // The list under the write lock of its namespace, until the commit; no row where it is done. Parameters: namespace,

@@ -123,7 +123,7 @@ def find_unfinished(namespace: Namespace) -> list[tuple[ForgettingKind, str]]:
     return [(row["kind"], row["target"]) for row in namespace.read("forget/unfinished")]
 
 
-def forget(
+def forget_for_good(
     namespace: Namespace,
     kind: ForgettingKind,
     target: str,
@@ -140,7 +140,7 @@ def forget(
 
     def begin(transaction: NamespaceTransaction) -> str:
         [row] = transaction.run("forget/begin", forgetting=forgetting, kind=kind, target=target, load=uuid.uuid4().hex)
-        state = ForgettingState(transaction, forgetting, {})
+        state = ForgettingState(transaction, forgetting, row["forgetting"])
         if kind == "conversation":
             take_conversation(state, target)
             state.save()
@@ -149,7 +149,7 @@ def forget(
             state.save()
         else:
             state.run("list-target", kind=kind, id=target)
-        return str(row["load"])
+        return str(state.properties["load"])
 
     if dry_run:
 

@@ -128,13 +128,13 @@ def write_backup(
             workspace.begin()
             tool = check_graph(server, stopped, workspace, steps)
         if is_unclean:
-            tool = compact(server, stopped, workspace, steps)
+            tool = compact_graph(server, stopped, workspace, steps)
         steps.begin("writing the backup")
         with new_file(path, mark, overwrite=overwrite) as file:
             return write_archive(file, lambda target: tool.dump(target, steps), created_at)
 
 
-def compact(server: EmbeddedServer, stopped: StoppedServer, workspace: Workspace, steps: Steps) -> AdminTool:
+def compact_graph(server: EmbeddedServer, stopped: StoppedServer, workspace: Workspace, steps: Steps) -> AdminTool:
     """Copy a graph of which something was forgotten into a new store, and return the tool for that."""
     steps.begin("copying the graph, because something was forgotten: the files still hold it")
     stopped.start()

@@ -47,7 +47,7 @@ def needs_compacting(data: Path) -> bool:
 def copy_graph(source: EmbeddedServer, target: EmbeddedServer) -> None:
     """Copy the graph of one running server into another, empty one."""
     with ExitStack() as stack:
-        read, write = (stack.enter_context(connect(server)) for server in (source, target))
+        read, write = (stack.enter_context(connect_running(server)) for server in (source, target))
         ends = copy_nodes(read, write)
         copy_relationships(read, write, ends)
         for name in ("compact/constraints", "compact/indexes"):
@@ -59,7 +59,7 @@ def copy_graph(source: EmbeddedServer, target: EmbeddedServer) -> None:
         write.define(CYPHER["schema/await-indexes"](seconds=INDEX_SECONDS))
 
 
-def connect(server: EmbeddedServer) -> Connection:
+def connect_running(server: EmbeddedServer) -> Connection:
     """Connect to a running server."""
     status = server.find()
     login = (status.username, server.password())
@@ -70,7 +70,7 @@ def copy_nodes(source: Connection, target: Connection) -> dict[str, str]:
     """Copy the nodes, and return what Neo4j calls each of them in the copy, by what it calls it here."""
     ends: dict[str, str] = {}
     with closing(source.stream(CYPHER["compact/nodes"](), seconds=ALL_SECONDS, typed=True)) as found:
-        for rows in pages_of(found):
+        for rows in rows_per_transaction(found):
             query = CYPHER["compact/create-nodes"](
                 rows=[{"labels": row["labels"], "properties": properties_of(row)} for row in rows]
             )
@@ -82,7 +82,7 @@ def copy_nodes(source: Connection, target: Connection) -> dict[str, str]:
 def copy_relationships(source: Connection, target: Connection, ends: Mapping[str, str]) -> None:
     """Copy the relationships between the nodes that were copied."""
     with closing(source.stream(CYPHER["compact/relationships"](), seconds=ALL_SECONDS, typed=True)) as found:
-        for rows in pages_of(found):
+        for rows in rows_per_transaction(found):
             query = CYPHER["compact/create-relationships"](
                 rows=[
                     {
@@ -97,7 +97,7 @@ def copy_relationships(source: Connection, target: Connection, ends: Mapping[str
             target.write(lambda transaction, query=query: transaction.run(query))  # type: ignore[misc]
 
 
-def pages_of(rows: Iterator[Mapping[str, Any]]) -> Iterator[list[Mapping[str, Any]]]:
+def rows_per_transaction(rows: Iterator[Mapping[str, Any]]) -> Iterator[list[Mapping[str, Any]]]:
     """The rows in pages that one transaction takes."""
     while page := list(islice(rows, ROWS_PER_TRANSACTION)):
         yield page

@@ -87,7 +87,7 @@ def plant(graph: MemoryGraph, word: Words) -> list[Callable[[], object]]:
     name = word.next()
     texts = [word.next(), word.next()]
     graph.entities.create([Entity(name=name, entity_type=word.next(), observations=texts)])
-    graph.entities.delete_observations([ObservationDeletion(entityName=name, observations=texts[:1])])
+    graph.entities.delete_observations([ObservationDeletion(entity_name=name, observations=texts[:1])])
     [entity] = graph.query("MATCH (n:Entity {namespace: $namespace, name: $name}) RETURN n.id AS id", {"name": name})
     forgets.append(lambda: graph.forget(entity["id"]))
     gone = word.next()
@@ -152,9 +152,11 @@ def everything(graph: MemoryGraph, home: Path, words: Iterable[str]) -> str:
     """All that anybody can read of a namespace, as one text."""
     found: list[Any] = [list(graph.stream(ALL_OF_IT, seconds=120))]
     found += [graph.export(form) for form in ("contextscript", "jsonl", "graphml", "bundle", "server-memory")]
-    found += [each.as_dict() for each in (*graph.revisions(1000), *graph.runs(), *graph.conversations())]
-    found += [each.as_dict() for run in graph.runs() for each in [graph.stored_run(run.id)]]
-    found += [each.name for each in (*graph.programs(), *graph.thoughts())]
+    found += [revision.as_dict() for revision in graph.revisions(1000)]
+    found += [conversation.as_dict() for conversation in graph.conversations()]
+    found += [graph.stored_run(run.id).as_dict() for run in graph.runs(1000)]
+    found += [program.name for program in graph.programs()]
+    found += [thought.name for thought in graph.thoughts()]
     last = graph.revisions(1)[0].revision
     found += [graph.at(revision).export() for revision in range(1, last + 1, max(1, last // 10))]
     for conversation in graph.conversations():

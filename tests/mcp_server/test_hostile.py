@@ -123,6 +123,7 @@ TOOL_NAMES = [
     "history",
     "revisions",
     "undo",
+    "forget",
     "list_conversations",
     "show_conversation",
     "conversation_versions",
