@@ -11,6 +11,7 @@ from memorygraph.errors import Problem
 from memorygraph.graph.bundles import BundleReport
 from memorygraph.graph.connection import READ_SECONDS, Connection
 from memorygraph.graph.elements import Edge, Hit, Neighbour, Node
+from memorygraph.graph.forgetting import Forgotten
 from memorygraph.graph.history import Change, Revision, Snapshot
 from memorygraph.graph.invariants import BrokenInvariant, Mended
 from memorygraph.graph.loads import LoadReport, Provenance
@@ -213,6 +214,10 @@ class AsyncMemoryGraph:
         """Join an entity with another one, in one load that `undo` takes back."""
     async def aliases(self, identifier: str) -> list[str]:
         """What a node is called beside its name: the names of the entities that were merged into it."""
+    async def forget(self, identifier: str, *, dry_run: bool = False) -> Forgotten:
+        """Forget a node or an edge, a thought of PETE, a run or a program, with its history and what is its alone."""
+    async def forget_conversation(self, name: str, *, dry_run: bool = False) -> Forgotten:
+        """Forget a conversation with all of its versions, and what was learnt from it alone."""
     async def export(self, format: str = "contextscript") -> str:
         """The namespace as `contextscript`, `jsonl` or `graphml`: its nodes and edges; or as a `bundle`: all of it."""
     async def export_to(self, file: TextIO, format: str = "contextscript") -> Losses:

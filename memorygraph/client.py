@@ -25,6 +25,7 @@ from memorygraph.graph.bundles import BundleReport
 from memorygraph.graph.connection import READ_SECONDS, Connection
 from memorygraph.graph.cypher_limits import check_nesting
 from memorygraph.graph.elements import Edge, Hit, Neighbour, Node
+from memorygraph.graph.forgetting import Forgotten, find_kind, forget_for_good
 from memorygraph.graph.history import Change, Revision, Snapshot, history_of, list_revisions, purge, snapshot
 from memorygraph.graph.invariants import BrokenInvariant, Examination, Mended
 from memorygraph.graph.loads import Loader, LoadReport, Provenance
@@ -51,7 +52,7 @@ from memorygraph.messages.neo4j_storage import (
     list_stored_conversations,
 )
 from memorygraph.messages.record import Client, record
-from memorygraph.messages.recorder import Recorder
+from memorygraph.messages.recorder import Recorder, Spool
 from memorygraph.query import Query
 from memorygraph.scripts import open_script, read_script, replaced_file
 from memorygraph.server.embedded import EmbeddedServer
@@ -675,6 +676,54 @@ class MemoryGraph:
             NotFoundError: there is no such node.
         """
         return elements.list_aliases(self.scope, self.node(identifier).id)
+
+    def forget(self, identifier: str, *, dry_run: bool = False) -> Forgotten:
+        """Forget a node or an edge, a thought of PETE, a run or a program, with its history and what is its alone.
+
+        It cannot be undone: nothing of it is left in the history, in the record of a run that was shown it, or in an
+        export, and reading as of an earlier revision does not find it. What something else says too stays, and is
+        counted. A node that is deleted already can be forgotten, too. Killed half way, it goes on when it is called
+        again. A dry run only reports what would go.
+
+        Example::
+
+            print(mg.forget("ada", dry_run=True).went)  # {'edges': 2, 'former states': 1, 'nodes': 3}
+            mg.forget("ada")
+
+        Raises:
+            NotFoundError: nothing has or had this id.
+            ConflictError: several things have it.
+        """
+        from memorygraph.runtime.pete.addresses import find_addressed, parse_address
+
+        address = parse_address(identifier) if identifier.startswith("memory:") else None
+        if address is not None and (addressed := find_addressed(self.scope.read, [address])):
+            identifier = addressed[0].id
+        kind = find_kind(self.scope, identifier)
+        return forget_for_good(self.scope, kind, identifier, dry_run=dry_run, clear=self._clear_files)
+
+    def forget_conversation(self, name: str, *, dry_run: bool = False) -> Forgotten:
+        """Forget a conversation with all of its versions, and what was learnt from it alone.
+
+        It cannot be undone. Messages that another conversation has too stay, and so do facts that something else says;
+        what the conversation changed becomes what it was before. What is appended to it meanwhile is refused, or
+        begins another conversation of this name. Killed half way, it goes on when it is called again. A dry run only
+        reports what would go.
+
+        Raises:
+            NotFoundError: there is no conversation of this name.
+        """
+        if self.scope.read("forget/any-conversation", name=name) == []:
+            raise NotFoundError(
+                f"no conversation `{name}` in namespace `{self.namespace}`; `memorygraph messages list` shows them all"
+            )
+        return forget_for_good(self.scope, "conversation", name, dry_run=dry_run, clear=self._clear_files)
+
+    def _clear_files(self, conversations: Sequence[str], runs: Sequence[str]) -> int:
+        """Delete what files of this machine hold of conversations and runs, and return how many these were."""
+        from memorygraph.runtime.convo.journal import Journal
+
+        return Spool(self.namespace).forget(conversations) + sum(Journal(run).forget() for run in runs)
 
     def export(self, format: str = "contextscript") -> str:  # noqa: A002 - the name users type
         """The namespace as `contextscript`, `jsonl` or `graphml`: its nodes and edges; or as a `bundle`: all of it.

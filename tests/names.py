@@ -76,7 +76,28 @@ def store_every_name(connection: Connection) -> None:
     _store_thought(MemoryGraph(connection, "names-of-thought"))
     _store_history(MemoryGraph(connection, "names-of-history"))
     _drop(MemoryGraph(connection, "names-of-what-is-gone"))
+    _forget(MemoryGraph(connection, "names-of-forgetting"))
     store_names(MemoryGraph(connection, "names-of-memory"))
+
+
+def _forget(graph: MemoryGraph) -> None:
+    graph.load(_GRAPH)
+    first = graph.messages("names")
+    first.append({"role": "user", "content": "u"})
+    first.append({"role": "user", "content": "v"})
+    graph.messages("others").append({"role": "user", "content": "u"})
+    graph.forget_conversation("names")
+    graph.load('Node(node_id="a", name="b");')
+    kept = {"namespace": graph.namespace, "forgetting": "node a", "kind": "node", "target": "a", "load": "l"}
+    listed = {"namespace": graph.namespace, "forgetting": "node a"}
+    queries = [
+        CYPHER["forget/begin"](**kept),
+        CYPHER["forget/list-target"](**listed, kind="node", id="a"),
+        CYPHER["forget/spread"](**listed, limit=1),
+        CYPHER["forget/set-counts"](**listed, properties={"went": [], "stayed": [], "learnt": True}),
+        CYPHER["forget/mark-loads"](namespace=graph.namespace, revisions=[1]),
+    ]
+    graph.connection.write(lambda transaction: [transaction.run(query) for query in queries])
 
 
 def _drop(graph: MemoryGraph) -> None:

@@ -116,6 +116,12 @@ WHEN $kind = 'Alias' THEN {
   WHERE node.id IS NOT NULL
   RETURN node ORDER BY node.namespace, node.id
 }
+WHEN $kind = 'Forgetting' THEN {
+  MATCH (node:Forgetting {namespace: $namespace})
+  USING INDEX node:Forgetting(namespace, id)
+  WHERE node.id IS NOT NULL
+  RETURN node ORDER BY node.namespace, node.id
+}
 ELSE {
   MATCH (node:Namespace)
   WHERE false
@@ -167,8 +173,8 @@ ORDER BY relationship.namespace, relationship.id;
 // the database is looked at. Parameters: namespace.
 MATCH (node)
 WHERE node.namespace = $namespace
-  AND NOT (node:Node|Load|Entry|FormerEntry|Version|Message|Metadata|Run|Generation|ContextItem|Graph|GraphNode|Step|Program|Alias
-           AND node.id IS NOT NULL)
+  AND NOT (node:Node|Load|Entry|FormerEntry|Version|Message|Metadata|Run|Generation|ContextItem|Graph|GraphNode|Step|Program
+                |Alias|Forgetting AND node.id IS NOT NULL)
   AND NOT (node:Former AND node.id IS NOT NULL AND node.until IS NOT NULL)
   AND NOT (node:Conversation AND node.name IS NOT NULL)
   AND NOT (node:Checkpoint AND node.program IS NOT NULL)
@@ -294,7 +300,12 @@ UNION ALL
 UNWIND $ends.Alias AS key
 MATCH (node:Alias {namespace: $namespace, id: key[0]})
 USING INDEX SEEK node:Alias(namespace, id)
-RETURN 'Alias' AS kind, key, elementId(node) AS element;
+RETURN 'Alias' AS kind, key, elementId(node) AS element
+UNION ALL
+UNWIND $ends.Forgetting AS key
+MATCH (node:Forgetting {namespace: $namespace, id: key[0]})
+USING INDEX SEEK node:Forgetting(namespace, id)
+RETURN 'Forgetting' AS kind, key, elementId(node) AS element;
 
 // name: create-relationships
 // Parameters: namespace, rows [{source, target (elements, as find-ends returns them), type, properties}].

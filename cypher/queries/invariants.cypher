@@ -141,12 +141,20 @@ RETURN 'message' AS kind, message.namespace AS namespace, message.id AS id, elem
 // namespace.
 MATCH (version:Version)
 WHERE ($namespace IS NULL OR version.namespace = $namespace)
+  AND NOT EXISTS { (version)<-[:FORGETS]-(:Forgetting) }
   AND NOT (COUNT { (version)<-[:VERSION]-(:Conversation {namespace: version.namespace}) } = 1
            AND COUNT { (version)-[:TIP]->(:Message {namespace: version.namespace}) }
                = CASE WHEN version.length > 0 THEN 1 ELSE 0 END)
 RETURN 'version' AS kind, version.namespace AS namespace, version.id AS id, elementId(version) AS element,
        {number: version.number, length: version.length, tips: COUNT { (version)-[:TIP]->() },
         conversations: COUNT { (version)<-[:VERSION]-() }} AS found;
+
+// name: forgetting
+// What was begun to be forgotten is forgotten. Parameters: namespace.
+MATCH (forgetting:Forgetting)
+WHERE $namespace IS NULL OR forgetting.namespace = $namespace
+RETURN forgetting.kind AS kind, forgetting.namespace AS namespace, forgetting.target AS id,
+       elementId(forgetting) AS element, {forgotten: false} AS found;
 
 // name: conversations
 // A conversation has a name and one last version, which is one of its own. Parameters: namespace.

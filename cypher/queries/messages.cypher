@@ -232,7 +232,8 @@ CALL () {
   UNWIND $ids AS id
   MATCH (message:Message {namespace: $namespace, id: id})
   USING INDEX SEEK message:Message(namespace, id)
-  WITH id LIMIT 1
+  WITH message, id LIMIT 1
+  SET message.role = message.role // its lock: another conversation that has it may be forgotten just now
   RETURN collect(id) AS stored
 }
 CALL (conversation) {
@@ -329,6 +330,8 @@ ORDER BY model;
 // Delete some of the conversations, messages and metadata of a namespace; run until nothing is left.
 // Parameters: namespace, limit.
 CALL () {
+  MATCH (part:Forgetting {namespace: $namespace}) WHERE part.id IS NOT NULL RETURN part
+  UNION ALL
   MATCH (part:Conversation {namespace: $namespace}) WHERE part.name IS NOT NULL RETURN part
   UNION ALL
   MATCH (part:Version {namespace: $namespace}) WHERE part.id IS NOT NULL RETURN part

@@ -53,6 +53,7 @@ _COMMANDS = {
     "delete": ("graph", "delete a node or an edge"),
     "duplicates": ("graph", "find entities that are likely one"),
     "merge": ("graph", "join two entities that are one"),
+    "forget": ("forgetting", "forget something for good"),
     "namespaces": ("graph", "list or drop namespaces"),
 }
 

@@ -1,4 +1,4 @@
-"""The commands that read conversations: `messages list show versions diff verify cost export`."""
+"""The commands on conversations: `messages list show versions diff verify cost export forget`."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from memorygraph.cli import output
+from memorygraph.cli.forgetting import confirm_and_forget
 from memorygraph.cli.settings import report_from_graph
 from memorygraph.errors import NotFoundError
 from memorygraph.json_text import parse_json
@@ -21,7 +22,7 @@ MAX_SHOWN = 200  # characters of a message
 
 @click.group("messages")
 def messages_command() -> None:
-    """Read conversations and their versions."""
+    """Read conversations and their versions, or forget them."""
 
 
 @messages_command.command("list")
@@ -139,6 +140,18 @@ def export_messages_command(
     output.say(f"{data.answers} answers in {len(data)} samples; left out: {left or 'none'}")
     for kind, count in data.omitted.items():
         output.say(f"without {count} parts that fine-tuning has no form for: {kind}")
+
+
+@messages_command.command("forget")
+@click.argument("name")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--dry-run", is_flag=True, help="Say what would go and what would stay, and forget nothing.")
+@report_from_graph
+def forget_messages_command(graph: MemoryGraph, *, name: str, yes: bool, dry_run: bool) -> None:
+    """Forget a conversation with what was learnt from it alone. It cannot be undone."""
+    confirm_and_forget(
+        lambda *, dry_run=False: graph.forget_conversation(name, dry_run=dry_run), yes=yes, dry_run=dry_run
+    )
 
 
 def require_conversation(graph: MemoryGraph, name: str) -> MessageGraph:

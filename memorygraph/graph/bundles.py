@@ -50,6 +50,7 @@ KINDS: Mapping[str, tuple[str, ...]] = {
     "Step": ("id",),
     "Program": ("id",),
     "Alias": ("id",),
+    "Forgetting": ("id",),
 }
 """The kinds of nodes in the order in which a bundle has them, each with the properties by which it is found."""
 

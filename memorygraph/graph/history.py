@@ -55,7 +55,11 @@ class Change:
 
 @dataclass(frozen=True)
 class Revision:
-    """One load of a namespace: what it was, what it changed, and who asked for it; `undoes` is another revision."""
+    """One load of a namespace: what it was, what it changed, and who asked for it; `undoes` is another revision.
+
+    Of a `forgotten` one, some or all of what it did was forgotten since. One that forgot has how much of each kind
+    `went`, and nothing more.
+    """
 
     revision: int
     at: datetime
@@ -69,6 +73,8 @@ class Revision:
     conversation: str | None = None
     message: str | None = None
     undoes: int | None = None
+    forgotten: bool = False
+    went: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         """The value as `--json` prints it."""
@@ -130,6 +136,8 @@ def _revision(record: dict[str, Any]) -> Revision:
         statements=record.get("statements") or 0,
         counts={name: record.get(name) or 0 for name in COUNTS},
         undoes=record.get("undoes"),
+        forgotten=bool(record.get("forgotten")),
+        went=tuple(record.get("went") or ()),
         **(_provenance(record) | {"language": record.get("language") or ""}),
     )
 

@@ -133,6 +133,7 @@ def list_invariants() -> tuple[Invariant, ...]:
         Invariant("entries", "a statement of a log stands in a context", remove),
         Invariant("messages", "a message has an id and a body, and follows at most one other", remove),
         Invariant("versions", "a version is of one conversation, and leads to one message where it has any", remove),
+        Invariant("forgetting", "what was begun to be forgotten is forgotten", "forget it again: that goes on with it"),
         Invariant("conversations", "a conversation has a name, and one last version that is its own", remove),
     )
 

@@ -28,6 +28,7 @@ _LINKED, _UNLINKED = MERGED_KEY, "parted"  # of the record of a load
 _NOT_UNDONE = {
     "pete": "a thought only grows; delete its context, and undo that if need be",
     "convo": "a node graph is never changed, and each of its versions stays",
+    "forget": "what was forgotten is gone",
 }
 
 
@@ -75,9 +76,12 @@ def undo_revision(
             unlinked.link(transaction)
         return WriteResult(counts, about={_UNLINKED: linked and linked.ids, _LINKED: unlinked and unlinked.ids})
 
-    language = find_revision(namespace, revision).language
+    undone = find_revision(namespace, revision)
+    language = undone.language
     if language in _NOT_UNDONE:
         raise ConflictError(f"revision {revision} is one of {language}, and can't be undone: {_NOT_UNDONE[language]}")
+    if undone.forgotten:
+        raise ConflictError(f"revision {revision} can't be undone: some of what it did was forgotten since")
     closing = (namespace.query("history/record-undo", revision=revision),)
     return Loader(namespace, LANGUAGE).store(write, dry_run=dry_run, closing=closing, provenance=provenance)
 

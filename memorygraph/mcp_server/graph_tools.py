@@ -153,6 +153,25 @@ def merge_entities(
     return ToolAnswer.of(graph.merge(entity, into, dry_run=dry_run, provenance=provenance()).as_dict())
 
 
+@tool("Forget", writes=True, destructive=True)
+def forget(
+    graph: MemoryGraph,
+    *,
+    id: Annotated[str | None, Field(description="Of a node, an edge, a run or a program")] = None,  # noqa: A002
+    conversation: Annotated[str | None, Field(description="Or the name of a conversation")] = None,
+    dry_run: Annotated[bool, Field(description="Only say what would go and what would stay")] = True,
+) -> ToolAnswer:
+    """Forget something for good, with its history and what was learnt from it alone. It cannot be undone.
+
+    Show the user what a dry run says, and forget only what they then ask for.
+    """
+    if (id is None) == (conversation is None):
+        raise MemoryGraphError("give either an `id` or the name of a `conversation`")
+    if conversation is not None:
+        return ToolAnswer.of(graph.forget_conversation(conversation, dry_run=dry_run).as_dict())
+    return ToolAnswer.of(graph.forget(str(id), dry_run=dry_run).as_dict())
+
+
 @tool("List Conversations")
 def list_conversations(graph: MemoryGraph, *, max_tokens: AnswerTokens = DEFAULT_TOKENS) -> ToolAnswer:
     """The conversations that are kept, with their versions and lengths."""

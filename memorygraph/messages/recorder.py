@@ -17,7 +17,7 @@ import time
 import uuid
 import warnings
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
@@ -349,6 +349,20 @@ class Spool:
             path.unlink(missing_ok=True)
         self._sending.discard(path)
 
+    def forget(self, conversations: Collection[str]) -> int:
+        """Remove the records of conversations, also those that were refused, and return how many these were.
+
+        What another process is sending just now, it will store.
+        """
+        forgotten = 0
+        for path in [*self.folder.glob("*"), *self.refused_folder.glob("*")]:
+            if path.suffix in (WAITS, ".part") or (path.suffix == SENDING and self._is_left(path)):
+                with suppress(FileNotFoundError):
+                    if names_conversation(path.read_bytes(), conversations):
+                        path.unlink()
+                        forgotten += 1
+        return forgotten
+
     def _write_draft(self, name: str, record: Mapping[str, Any], *, durable: bool) -> Path:
         """Write a record under a temporary name."""
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -404,6 +418,18 @@ class Spool:
                 path.replace(apart)
             path.unlink(missing_ok=True)
         self._sending.discard(path)
+
+
+def names_conversation(record: bytes, conversations: Collection[str]) -> bool:
+    """Tell whether a record, or what the end of a process has left of one, is of one of these conversations.
+
+    >>> names_conversation(b'{"conversation": "talk", "mess', ["talk"])
+    True
+    """
+    try:
+        return parse_stored_json(record).get("conversation") in conversations
+    except (ValueError, TypeError, AttributeError):
+        return any(f'"conversation": {json.dumps(name)}'.encode() in record for name in conversations)
 
 
 def new_name() -> str:

@@ -18,6 +18,7 @@ from memorygraph.home import refuse_foreign
 from memorygraph.server.admin_tool import DATABASE, AdminTool, NotClosedError, Steps
 from memorygraph.server.archive import BackupError, Manifest, new_file, open_archive, refuse_existing, write_archive
 from memorygraph.server.artifacts import DownloadProgress
+from memorygraph.server.compacting import copy_graph, needs_compacting
 from memorygraph.server.embedded import EmbeddedServer, StoppedServer
 from memorygraph.server.server_home import Workspace
 
@@ -113,6 +114,7 @@ def write_backup(
 ) -> Manifest:
     """Check the graph, and write its archive."""
     created_at = datetime.now(UTC).isoformat(timespec="seconds")
+    is_unclean = needs_compacting(server.home / "data")
     # It stands for the home, whose lock lets one backup be made at a time.
     mark = hashlib.sha256(bytes(server.home)).hexdigest()[:8]
     workspace = Workspace(server.home)
@@ -125,9 +127,29 @@ def write_backup(
             stopped.stop()
             workspace.begin()
             tool = check_graph(server, stopped, workspace, steps)
+        if is_unclean:
+            tool = compact_graph(server, stopped, workspace, steps)
         steps.begin("writing the backup")
         with new_file(path, mark, overwrite=overwrite) as file:
             return write_archive(file, lambda target: tool.dump(target, steps), created_at)
+
+
+def compact_graph(server: EmbeddedServer, stopped: StoppedServer, workspace: Workspace, steps: Steps) -> AdminTool:
+    """Copy a graph of which something was forgotten into a new store, and return the tool for that."""
+    steps.begin("copying the graph, because something was forgotten: the files still hold it")
+    stopped.start()
+    workspace.begin()
+    copy = EmbeddedServer(workspace.copy_home, server.artifacts)
+    try:
+        copy.up()
+        copy_graph(server, copy)
+    finally:
+        copy.down()
+        stopped.stop()
+    tool = AdminTool(stopped.java, stopped.class_path, copy.home, workspace.folder)
+    steps.begin("checking the copy")
+    tool.check("data", steps)
+    return tool
 
 
 def check_graph(server: EmbeddedServer, stopped: StoppedServer, workspace: Workspace, steps: Steps) -> AdminTool:

@@ -14,6 +14,7 @@ from pathlib import Path
 from memorygraph.errors import ConnectionError
 from memorygraph.home import refuse_foreign, write_private
 from memorygraph.server import admin_tool
+from memorygraph.server import process as server_process
 from memorygraph.server.certificate import make_certificate
 from memorygraph.server.settings import Endpoints, first_password_record, has_certificate
 
@@ -128,6 +129,7 @@ class Workspace:
         self.folder = home / "maintenance"
         self.new_data = self.folder / "data"
         self.former_data = self.folder / "former"
+        self.copy_home = self.folder / "copy"
         self._refuse = home / "maintenance.done"
         self._home = home
         self._data = home / "data"
@@ -153,6 +155,8 @@ class Workspace:
         if not self.folder.exists():
             return
         admin_tool.end_all(self._home)
+        if copying := server_process.find_server(self.copy_home):
+            server_process.kill(copying)
         if self.former_data.exists() and not self._data.exists():
             self.former_data.rename(self._data)
 

@@ -54,6 +54,7 @@ ARGUMENTS = {
     "messages diff": "talk 1 1",
     "messages verify": "talk",
     "messages export": "talk",
+    "messages forget": "talk --dry-run",
     "messages cost": "",
     "pete list": "",
     "pete show": "main",
@@ -70,6 +71,7 @@ ARGUMENTS = {
     "delete": "a",
     "duplicates": "",
     "merge": "a b",
+    "forget": "a --dry-run",
     "namespaces list": "",
     "namespaces drop": "{namespace} --dry-run",
 }

@@ -45,6 +45,8 @@ _VALUES: dict[str, Any] = {
     "expected": {},
     "ends": {},
     "recalled": [],
+    "until": 1,
+    "revisions": [1],
     **dict.fromkeys(("least", "near", "far", "edge", "learnt", "asked"), 0.1),
     **{name: list[str]() for name in ("entities", "observations", "relations")},
 }

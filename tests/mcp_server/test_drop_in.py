@@ -89,6 +89,7 @@ def test_every_tool_says_all_four_hints_and_has_schemas(graph: MemoryGraph, serv
         "delete_entities",
         "delete_observations",
         "delete_relations",
+        "forget",
         "load_contextscript",
         "merge_entities",
         "undo",

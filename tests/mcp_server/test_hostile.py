@@ -125,6 +125,7 @@ TOOL_NAMES = [
     "undo",
     "find_duplicates",
     "merge_entities",
+    "forget",
     "list_conversations",
     "show_conversation",
     "conversation_versions",

@@ -632,3 +632,53 @@ def test_a_tool_that_fails_says_why(tmp_path: Path, artifacts: Path) -> None:
         file.seek(0)
         with pytest.raises(ConnectionError, match=r"database load.*failed \(exit code 1\)"):
             tool.load(file, "maintenance/data", Steps())
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_a_backup_after_forgetting_holds_nothing_of_it_and_all_that_was_kept(
+    make_server: Callable[[], EmbeddedServer], tmp_path: Path
+) -> None:
+    server, other, file = make_server(), make_server(), tmp_path / "saved"
+    text = "and more than Neo4j keeps beside a name, so that it lies in its file of texts " * 3
+    with MemoryGraph.connect(server=server) as graph:
+        for word in ("goner", "keeper"):
+            for number in range(10):
+                graph.load(f'Node(node_id="{word}{number}", name="{word}{number}", data="{word}{number} {text}");')
+                graph.messages(word).append({"role": "user", "content": f"{word}{number} {text}"})
+        for number in range(10):
+            graph.forget(f"goner{number}")
+        graph.forget_conversation("goner")
+        kept = elements(graph)
+        indexes = graph.query("SHOW INDEXES YIELD name, type, state RETURN * ORDER BY name")
+    server.down()
+    assert count_in_files(server, b"goner") > 0  # Neo4j has deleted it, and not overwritten it
+    backup(server, file)
+    restore(other, file)
+    with MemoryGraph.connect(server=other) as graph:
+        assert elements(graph) == kept
+        assert graph.query("SHOW INDEXES YIELD name, type, state RETURN * ORDER BY name") == indexes
+        assert graph.search("keeper7")[0].id == "keeper7"
+        assert "keeper7" in str(graph.recall("keeper7"))
+        assert graph.broken_invariants(everywhere=True) == []
+    other.down()
+    assert count_in_files(other, b"keeper") >= 20
+    assert count_in_files(other, b"goner") == 0
+
+
+def elements(graph: MemoryGraph) -> list[dict[str, Any]]:
+    """Every node and relationship of a graph, without the mark that tells of what was forgotten."""
+    rows = graph.query(
+        "MATCH (n) RETURN labels(n) AS what, properties(n) AS p, '' AS start, '' AS end "
+        "UNION ALL MATCH (a)-[r]->(b) RETURN [type(r)] AS what, properties(r) AS p, "
+        "toString(coalesce(a.id, a.name)) AS start, toString(coalesce(b.id, b.name)) AS end"
+    )
+    for row in rows:
+        row["p"].pop("files", None)
+    return sorted(rows, key=str)
+
+
+def count_in_files(server: EmbeddedServer, word: bytes) -> int:
+    """How often a word stands in the files of the data of a stopped server."""
+    files = [path for path in (server.home / "data").rglob("*") if path.is_file()]
+    return sum(path.read_bytes().count(word) for path in files)

@@ -61,6 +61,12 @@ class Journal:
             with suppress(UnreadableRecord):
                 yield parse_stored_json(line)
 
+    def forget(self) -> bool:
+        """Remove the file, and tell whether there was one."""
+        there = self.path.is_file()
+        self.close(remove=True)
+        return there
+
     def close(self, *, remove: bool) -> None:
         """Close the file, and remove it once everything in it is stored."""
         if self._descriptor is not None:

@@ -1,0 +1,556 @@
+// Forgetting (graph/forgetting.py): what goes for good, with its history, its runs and what was learnt from it alone.
+//
+//   (:Forgetting {namespace, id, kind, target, load, conversations, runs})-[:FORGETS {spread}]->(what is to go)
+//
+// First everything that goes with something on the list is put on the list (`spread`); then the list is deleted, a bounded
+// piece in each transaction, under the write lock of the namespace. A message goes when nothing follows it and nothing ends with it, so that what another conversation has stays. What a
+// message leads to, but the message that follows it, is its own and goes with it: metadata, passages.
+
+// name: begin
+// The list of what is to be forgotten, made unless it is there: a process may have been killed before it was done. Takes
+// the write lock of the namespace. Parameters: namespace, forgetting, kind, target, load.
+MATCH (namespace:Namespace {name: $namespace})
+SET namespace.revision = namespace.revision
+MERGE (forgetting:Forgetting {namespace: $namespace, id: $forgetting})
+  ON CREATE SET forgetting.kind = $kind, forgetting.target = $target, forgetting.load = $load,
+                forgetting.conversations = [], forgetting.runs = [], forgetting.until = namespace.revision
+RETURN properties(forgetting) AS forgetting;
+
+// name: lock
+// The list under the write lock of its namespace, until the commit; no row where it is done. Parameters: namespace,
+// forgetting.
+MATCH (namespace:Namespace {name: $namespace})
+SET namespace.revision = namespace.revision
+WITH namespace
+MATCH (forgetting:Forgetting {namespace: namespace.name, id: $forgetting})
+RETURN properties(forgetting) AS forgetting;
+
+// name: set-counts
+// What has gone so far. Parameters: namespace, forgetting, properties.
+MATCH (forgetting:Forgetting {namespace: $namespace, id: $forgetting})
+SET forgetting += $properties;
+
+// name: record
+// What is left of what was forgotten. Parameters: namespace, load.
+MATCH (load:Load {namespace: $namespace, id: $load})
+RETURN properties(load) AS load;
+
+// name: unfinished
+// What was begun and not done. Parameters: namespace.
+MATCH (forgetting:Forgetting {namespace: $namespace})
+WHERE forgetting.id IS NOT NULL
+RETURN forgetting.kind AS kind, forgetting.target AS target
+ORDER BY forgetting.namespace, forgetting.id;
+
+// name: known
+// What an id is: of a node or an edge, present or former, of a run, of a program, or what of these is on a list already.
+// Parameters: namespace, id.
+MATCH (:Node {namespace: $namespace, id: $id})
+RETURN 'node' AS kind
+UNION
+MATCH ()-[:EDGE {namespace: $namespace, id: $id}]->()
+RETURN 'edge' AS kind
+UNION
+MATCH (former:Former {namespace: $namespace, id: $id})
+USING INDEX SEEK former:Former(namespace, id, until)
+WHERE former.until IS NOT NULL
+RETURN former.of AS kind
+UNION
+MATCH (:Run {namespace: $namespace, id: $id})
+RETURN 'run' AS kind
+UNION
+MATCH (:Program {namespace: $namespace, id: $id})
+RETURN 'program' AS kind
+UNION
+UNWIND ['node', 'edge', 'run', 'program'] AS kind
+MATCH (forgetting:Forgetting {namespace: $namespace, id: kind + ' ' + $id})
+RETURN forgetting.kind AS kind;
+
+// name: any-conversation
+// Whether there is a conversation, or one whose forgetting has begun, or records of what was asked for in one.
+// Parameters: namespace, name.
+MATCH (conversation:Conversation {namespace: $namespace, name: $name})
+RETURN conversation.name AS name
+UNION
+MATCH (forgetting:Forgetting {namespace: $namespace, id: 'conversation ' + $name})
+RETURN forgetting.target AS name
+UNION
+MATCH (load:Load {namespace: $namespace, conversation: $name})
+RETURN load.conversation AS name;
+
+// name: list-target
+// Put a node, an edge's former states, a run or a program on the list. Parameters: namespace, forgetting, kind, id.
+MATCH (forgetting:Forgetting {namespace: $namespace, id: $forgetting})
+CALL () {
+  MATCH (target:Node {namespace: $namespace, id: $id})
+  RETURN target, 'node' AS of
+  UNION ALL
+  MATCH (target:Former {namespace: $namespace, id: $id})
+  USING INDEX SEEK target:Former(namespace, id, until)
+  WHERE target.until IS NOT NULL
+  RETURN target, target.of AS of
+  UNION ALL
+  MATCH (target:Run {namespace: $namespace, id: $id})
+  RETURN target, 'run' AS of
+  UNION ALL
+  MATCH (target:Program {namespace: $namespace, id: $id})
+  RETURN target, 'program' AS of
+}
+WITH forgetting, target WHERE of = $kind
+MERGE (forgetting)-[:FORGETS]->(target);
+
+// name: delete-edge
+// Delete one edge. Parameters: namespace, id.
+MATCH ()-[edge:EDGE {namespace: $namespace, id: $id}]->()
+WITH edge, coalesce(edge.since, 0) AS since
+DELETE edge
+RETURN count(*) AS edges, collect(since) AS revisions;
+
+// name: take-conversation
+// Put a conversation on the list: from now on it is not there any more, and what is appended to it begins another one of
+// this name. Parameters: namespace, forgetting, name.
+MATCH (conversation:Conversation {namespace: $namespace, name: $name})
+SET conversation.operation = 0
+WITH conversation
+MATCH (forgetting:Forgetting {namespace: $namespace, id: $forgetting})
+CALL (conversation, forgetting) {
+  MATCH (conversation)-[:VERSION]->(version:Version)
+  MERGE (forgetting)-[:FORGETS]->(version)
+}
+CALL (conversation, forgetting) {
+  MATCH (conversation)<-[:KEPT]-(run:Run)
+  MERGE (forgetting)-[:FORGETS]->(run)
+}
+SET forgetting.conversations = forgetting.conversations + [$name], forgetting.learnt = false
+DETACH DELETE conversation
+RETURN count(*) AS conversations;
+
+// name: conversations-of-list
+// The conversations that go with what is on the list: those of runs, and of thoughts. Parameters: namespace, forgetting.
+MATCH (forgetting:Forgetting {namespace: $namespace, id: $forgetting})-[:FORGETS]->(going)
+CALL (going) {
+  MATCH (going:Run)-[:KEPT]->(conversation:Conversation)
+  RETURN conversation
+  UNION
+  WITH going WHERE going.root IS NOT NULL
+  MATCH (conversation:Conversation {namespace: $namespace, name: 'pete-' + going.root})
+  RETURN conversation
+}
+RETURN DISTINCT conversation.name AS name;
+
+// name: spread
+// Put on the list what goes with some of it, and say how much was looked at, and how much is new:
+//
+// - of a node what is its alone, as when it is deleted (contextscript/find-going), its former states, those of the edges
+//   at it, and the runs that were shown it;
+// - of a former state the other ones of the same node, and the former observations of it;
+// - of a context of PETE what only it and others on the list speak of, and that it made;
+// - of a run what it saw and did, and of a program its runs.
+//
+// Parameters: namespace, forgetting, limit.
+MATCH (forgetting:Forgetting {namespace: $namespace, id: $forgetting})-[listed:FORGETS]->(going)
+WHERE listed.spread IS NULL AND NOT going:Message AND NOT going:Version
+WITH forgetting, listed, going LIMIT $limit
+SET listed.spread = true
+WITH forgetting, collect(going) AS taken
+CALL (forgetting, taken) {
+  UNWIND taken AS going
+  CALL (forgetting, going) {
+    MATCH (going:Node)-[:CONTAINS]->(part:Node)
+    RETURN part
+    UNION
+    MATCH (part:Node)-[:EDGE {lemma: ''}]->(going)
+    RETURN part
+    UNION
+    MATCH (going:Node)-[:EDGE {verb: 'observed'}]->(part:Node)
+    WHERE (part:Observation OR part.name = '')
+      AND NOT EXISTS {
+        MATCH (part)-[:EDGE]-(other:Node)
+        WHERE other <> going AND NOT EXISTS { (forgetting)-[:FORGETS]->(other) }
+      }
+    RETURN part
+    UNION
+    WITH going WHERE going:Node OR (going:Former AND going.of = 'node')
+    MATCH (part:Former {namespace: $namespace, id: going.id})
+    USING INDEX SEEK part:Former(namespace, id, until)
+    WHERE part.until IS NOT NULL AND part.of = 'node'
+    RETURN part
+    UNION
+    WITH going WHERE going:Node OR (going:Former AND going.of = 'node')
+    MATCH (part:Former {namespace: $namespace, from_node: going.id})
+    RETURN part
+    UNION
+    WITH going WHERE going:Node OR (going:Former AND going.of = 'node')
+    MATCH (part:Former {namespace: $namespace, to_node: going.id})
+    RETURN part
+    UNION
+    WITH forgetting, going WHERE going:Former AND going.of = 'edge' AND going.verb = 'observed'
+      AND EXISTS { (forgetting)-[:FORGETS]->(owner) WHERE owner.id = going.from_node }
+      AND NOT EXISTS { (:Node {namespace: $namespace, id: going.to_node}) }
+    MATCH (part:Former {namespace: $namespace, id: going.to_node})
+    USING INDEX SEEK part:Former(namespace, id, until)
+    WHERE part.until IS NOT NULL AND part.of = 'node' AND ('Observation' IN part.labels OR part.name = '')
+      AND NOT EXISTS {
+        MATCH (other:Former {namespace: $namespace, to_node: part.id})
+        WHERE other.from_node <> going.from_node
+          AND NOT EXISTS { (forgetting)-[:FORGETS]->(owner) WHERE owner.id = other.from_node }
+      }
+    RETURN part
+    UNION
+    MATCH (going:Former)-[:CONTAINS]->(part:Former)
+    RETURN part
+    UNION
+    WITH going WHERE any(label IN labels(going) WHERE label IN ['Node', 'Former'])
+    MATCH (going)<-[:FROM]-(:ContextItem)<-[:USED]-(:Generation)<-[:GENERATED]-(part:Run)
+    RETURN part
+    UNION
+    MATCH (going)-[:STATES]->()-[:MENTIONS]->(part:Node)
+    WHERE (part.concept IS NOT NULL OR any(label IN labels(part) WHERE label IN ['Statement', 'Rule', 'Value']))
+      AND NOT EXISTS {
+        MATCH (part)<-[:MENTIONS]-()<-[:STATES]-(other) WHERE NOT EXISTS { (forgetting)-[:FORGETS]->(other) }
+      }
+      AND NOT EXISTS { MATCH (part)<-[:BINDS]-(other) WHERE NOT EXISTS { (forgetting)-[:FORGETS]->(other) } }
+      AND NOT EXISTS {
+        MATCH (part)-[edge:EDGE]-(other:Node)
+        WHERE NOT EXISTS { (forgetting)-[:FORGETS]->(other) }
+          AND NOT EXISTS { (forgetting)-[:FORGETS]->(context) WHERE context.memory = edge.context }
+      }
+    RETURN part
+    UNION
+    MATCH (going)-[:BINDS]->(part:Node)
+    WHERE (part.concept IS NOT NULL OR any(label IN labels(part) WHERE label IN ['Statement', 'Rule', 'Value']))
+      AND NOT EXISTS {
+        MATCH (part)<-[:MENTIONS]-()<-[:STATES]-(other) WHERE NOT EXISTS { (forgetting)-[:FORGETS]->(other) }
+      }
+      AND NOT EXISTS { MATCH (part)<-[:BINDS]-(other) WHERE NOT EXISTS { (forgetting)-[:FORGETS]->(other) } }
+      AND NOT EXISTS {
+        MATCH (part)-[edge:EDGE]-(other:Node)
+        WHERE NOT EXISTS { (forgetting)-[:FORGETS]->(other) }
+          AND NOT EXISTS { (forgetting)-[:FORGETS]->(context) WHERE context.memory = edge.context }
+      }
+    RETURN part
+    UNION
+    MATCH (going:Run)-[:GENERATED|STEP]->(part)
+    RETURN part
+    UNION
+    MATCH (going:Generation)-[:USED]->(part:ContextItem)
+    WHERE NOT EXISTS {
+      MATCH (part)<-[:USED]-(other:Generation) WHERE NOT EXISTS { (forgetting)-[:FORGETS]->(other) }
+    }
+    RETURN part
+    UNION
+    MATCH (going:Graph)-[:HAS_NODE]->(part)
+    RETURN part
+    UNION
+    WITH going WHERE going:Program
+    MATCH (part:Run {namespace: $namespace})
+    WHERE part.id IS NOT NULL AND part.program_hash = going.id
+    RETURN part
+  }
+  WITH forgetting, part
+  WHERE NOT EXISTS { (forgetting)-[:FORGETS]->(part) }
+  WITH DISTINCT forgetting, part
+  MERGE (forgetting)-[:FORGETS]->(part)
+  RETURN count(*) AS added
+}
+RETURN size(taken) AS looked_at, added;
+
+// name: revisions-of
+// The loads that were asked for in conversations, up to a revision. Parameters: namespace, names, until.
+UNWIND $names AS name
+MATCH (load:Load {namespace: $namespace, conversation: name})
+WHERE load.revision <= $until
+RETURN collect(load.revision) AS revisions;
+
+// name: list-learnt
+// Put on the list the nodes that only these revisions tell of, and what was deleted of them; `others` are those that
+// somebody else changed too, or joined to something. Parameters: namespace, forgetting, revisions.
+MATCH (forgetting:Forgetting {namespace: $namespace, id: $forgetting})
+CALL () {
+  MATCH (node:Node {namespace: $namespace})
+  USING INDEX SEEK node:Node(namespace, id)
+  WHERE node.id IS NOT NULL AND node.since IN $revisions
+  RETURN node
+  UNION ALL
+  MATCH (node:Former {namespace: $namespace})
+  USING INDEX SEEK node:Former(namespace, id, until)
+  WHERE node.id IS NOT NULL AND node.until IS NOT NULL AND node.since IN $revisions AND node.itself
+  RETURN node
+}
+WITH forgetting, node, NOT EXISTS {
+  MATCH (former:Former {namespace: $namespace, id: node.id})
+  WHERE former.until IS NOT NULL AND former.of = 'node' AND NOT former.since IN $revisions
+} AND NOT EXISTS {
+  MATCH (node)-[edge:EDGE]-(other:Node)
+  WHERE NOT coalesce(edge.since, 0) IN $revisions AND NOT coalesce(other.since, 0) IN $revisions
+} AS alone
+FOREACH (going IN CASE WHEN alone THEN [node] ELSE [] END | MERGE (forgetting)-[:FORGETS]->(going))
+RETURN sum(CASE WHEN alone THEN 0 ELSE 1 END) AS others;
+
+// name: delete-learnt-edges
+// Delete edges that only these revisions tell of. Parameters: namespace, revisions, limit.
+MATCH ()-[edge:EDGE {namespace: $namespace}]->()
+WHERE edge.id IS NOT NULL AND edge.since IN $revisions AND NOT EXISTS {
+  MATCH (former:Former {namespace: $namespace, id: edge.id})
+  WHERE former.until IS NOT NULL AND former.of = 'edge' AND NOT former.since IN $revisions
+}
+WITH edge LIMIT $limit
+DELETE edge
+RETURN count(edge) AS edges;
+
+// name: take-back-nodes
+// Nodes that these revisions changed become what they were before. Parameters: namespace, revisions, limit.
+MATCH (node:Node {namespace: $namespace})
+USING INDEX SEEK node:Node(namespace, id)
+WHERE node.id IS NOT NULL AND node.since IN $revisions
+CALL (node) {
+  MATCH (before:Former {namespace: $namespace, id: node.id})
+  WHERE before.until = node.since AND before.of = 'node' AND NOT coalesce(before.itself, false)
+  RETURN before
+}
+WITH node, before LIMIT $limit
+SET node.name = before.name, node.data = before.data, node.kind = before.kind, node.since = before.since,
+    node.embedding = null, node.embedding_model = null
+DETACH DELETE before
+RETURN count(*) AS changed;
+
+// name: take-back-edges
+// Edges that these revisions changed become what they were before. Parameters: namespace, revisions, limit.
+MATCH ()-[edge:EDGE {namespace: $namespace}]->()
+WHERE edge.id IS NOT NULL AND edge.since IN $revisions
+CALL (edge) {
+  MATCH (before:Former {namespace: $namespace, id: edge.id})
+  WHERE before.until = edge.since AND before.of = 'edge'
+  RETURN before
+}
+WITH edge, before LIMIT $limit
+SET edge.verb = before.verb, edge.weight = before.weight, edge.since = before.since
+DETACH DELETE before
+RETURN count(*) AS changed;
+
+// name: take-back-formers
+// Former states that these revisions made: each becomes the one before it, or goes where there is none. Parameters:
+// namespace, revisions, limit.
+MATCH (former:Former {namespace: $namespace})
+USING INDEX SEEK former:Former(namespace, until)
+WHERE former.until IS NOT NULL AND former.since IN $revisions
+  AND NOT EXISTS { (:Forgetting)-[:FORGETS]->(former) }
+OPTIONAL MATCH (before:Former {namespace: $namespace, id: former.id})
+WHERE before.until = former.since AND before.of = former.of
+WITH former, before
+WHERE before IS NULL OR NOT before.since IN $revisions
+WITH former, before, CASE WHEN before IS NULL THEN former.until END AS marked LIMIT $limit
+FOREACH (_ IN CASE WHEN before IS NULL THEN [] ELSE [1] END |
+  SET former.name = before.name, former.data = before.data, former.kind = before.kind, former.verb = before.verb,
+      former.weight = before.weight, former.from_node = before.from_node, former.to_node = before.to_node,
+      former.since = before.since
+  DETACH DELETE before
+)
+FOREACH (_ IN CASE WHEN before IS NULL THEN [1] ELSE [] END | DETACH DELETE former)
+RETURN count(*) AS changed, collect(DISTINCT marked) AS revisions;
+
+// name: clear-loads
+// What is known of loads that were asked for in a forgotten conversation: that there was one, and that it can't be
+// undone. Parameters: namespace, names, until, limit.
+UNWIND $names AS name
+MATCH (load:Load {namespace: $namespace, conversation: name})
+WHERE load.revision <= $until
+WITH load LIMIT $limit
+SET load.conversation = null, load.message = null, load.file = null, load.forgotten = true
+WITH load
+OPTIONAL MATCH (load)-[asked:ASKED_IN]->()
+DELETE asked
+RETURN count(DISTINCT load) AS cleared;
+
+// name: mark-loads
+// Loads that told of something forgotten can't be undone, and name no file any more. Parameters: namespace, revisions.
+UNWIND $revisions AS revision
+MATCH (load:Load {namespace: $namespace, revision: revision})
+USING INDEX SEEK load:Load(namespace, revision)
+SET load.forgotten = true, load.file = null;
+
+// name: clear-files
+// Loads of these files, which held forgotten programs, do not name them any more. Parameters: namespace, files.
+MATCH (load:Load {namespace: $namespace})
+USING INDEX load:Load(namespace, id)
+WHERE load.id IS NOT NULL AND load.file IN $files
+SET load.file = null;
+
+// name: list-messages
+// Put the ends of versions on the list, and delete these versions. Parameters: namespace, forgetting, limit.
+MATCH (forgetting:Forgetting {namespace: $namespace, id: $forgetting})-[:FORGETS]->(version:Version)
+WITH forgetting, version LIMIT $limit
+CALL (forgetting, version) {
+  MATCH (version)-[:TIP]->(tip:Message)
+  MERGE (forgetting)-[:FORGETS]->(tip)
+}
+DETACH DELETE version
+RETURN count(version) AS versions;
+
+// name: list-edited
+// Put on the list the messages that a conversation has stored and edited away since, where nothing follows them.
+// Parameters: namespace, forgetting, terms (a Lucene query for the word of the conversation).
+CALL db.index.fulltext.awaitEventuallyConsistentIndexRefresh()
+CALL db.index.fulltext.queryNodes('message_text', $terms) YIELD node
+WITH node
+WHERE node.namespace = $namespace AND NOT EXISTS { (node)-[:NEXT]->() } AND NOT EXISTS { (node)<-[:TIP]-() }
+MATCH (forgetting:Forgetting {namespace: $namespace, id: $forgetting})
+MERGE (forgetting)-[:FORGETS]->(node);
+
+// name: lock-messages
+// Messages that one on the list follows, from it backwards, each with its write lock, so that nobody attaches anything to
+// them before the commit. Parameters: namespace, forgetting.
+MATCH (:Forgetting {namespace: $namespace, id: $forgetting})-[listed:FORGETS]->(last:Message)
+WHERE listed.kept IS NULL
+WITH last LIMIT 1
+MATCH path = (last) (()<-[:NEXT]-(:Message)){0,500}
+WITH path ORDER BY length(path) DESC LIMIT 1
+UNWIND nodes(path) AS message
+SET message.role = message.role
+RETURN collect(message.id) AS ids;
+
+// name: needed-messages
+// Which of these messages, each before the one in front of it, something else needs: another message that follows, a
+// version, or the conversation of a subagent. Parameters: namespace, ids.
+UNWIND range(0, size($ids) - 1) AS place
+MATCH (message:Message {namespace: $namespace, id: $ids[place]})
+USING INDEX SEEK message:Message(namespace, id)
+WITH place, message
+WHERE EXISTS { (message)<-[:TIP]-() } OR EXISTS { (message)<-[:CONTAINS]-() }
+   OR EXISTS { MATCH (message)-[:NEXT]->(next) WHERE place = 0 OR next.id <> $ids[place - 1] }
+RETURN min(place) AS place;
+
+// name: delete-messages
+// Delete messages with what is theirs. The message before them, and those of subagents, come on the list, and so does
+// what was learnt from nothing else; `others` is what was. Parameters: namespace, forgetting, ids, before.
+MATCH (forgetting:Forgetting {namespace: $namespace, id: $forgetting})
+UNWIND $ids AS id
+MATCH (message:Message {namespace: $namespace, id: id})
+USING INDEX SEEK message:Message(namespace, id)
+WITH forgetting, collect(message) AS messages
+CALL (messages) {
+  UNWIND messages AS message
+  MATCH (message)<-[:SOURCE]-(node:Node)
+  RETURN collect(DISTINCT node) AS learnt
+}
+CALL (messages) {
+  UNWIND messages AS message
+  MATCH (message)-[hangs]->(part)
+  WHERE type(hangs) <> 'NEXT'
+  RETURN collect(DISTINCT part) AS parts
+}
+CALL (parts) {
+  UNWIND parts AS part
+  MATCH (part)-[:CONTAINS]->(inner:Message)
+  RETURN collect(DISTINCT inner) AS inner_tips
+}
+CALL (forgetting) {
+  MATCH (message:Message {namespace: $namespace, id: $before})
+  MERGE (forgetting)-[listed:FORGETS]->(message)
+  SET listed.kept = null
+}
+WITH forgetting, messages, learnt, parts, inner_tips, size(messages) AS deleted
+FOREACH (tip IN inner_tips | MERGE (forgetting)-[listed:FORGETS]->(tip) SET listed.kept = null)
+FOREACH (part IN parts | DETACH DELETE part)
+FOREACH (message IN messages | DETACH DELETE message)
+WITH forgetting, learnt, size(parts) AS parts, deleted
+CALL (forgetting, learnt) {
+  UNWIND learnt AS node
+  WITH forgetting, node, node.since IS NULL AND NOT EXISTS { (node)-[:SOURCE]->() } AS alone
+  FOREACH (going IN CASE WHEN alone THEN [node] ELSE [] END | MERGE (forgetting)-[:FORGETS]->(going))
+  RETURN sum(CASE WHEN alone THEN 0 ELSE 1 END) AS others
+}
+RETURN deleted, parts, others;
+
+// name: keep-message
+// Leave a message on the list, because something else needs it, until that goes. Parameters: namespace, forgetting, id.
+MATCH (message:Message {namespace: $namespace, id: $id})
+MATCH (message)<-[listed:FORGETS]-(:Forgetting {namespace: $namespace, id: $forgetting})
+SET listed.kept = true;
+
+// name: kept-messages
+// How many messages of what is forgotten something else has, too. Parameters: namespace, forgetting.
+MATCH (:Forgetting {namespace: $namespace, id: $forgetting})-[listed:FORGETS]->(last:Message)
+WHERE listed.kept
+MATCH (last)<-[:NEXT*0..]-(message:Message)
+RETURN count(DISTINCT message) AS messages;
+
+// name: named-messages
+// Messages that stay and still name a forgotten conversation, with the others that have them: those that they name, or
+// else one that leads to them. Parameters: namespace, forgetting, names, limit.
+MATCH (:Forgetting {namespace: $namespace, id: $forgetting})-[listed:FORGETS]->(last:Message)
+WHERE listed.kept
+MATCH (last)<-[:NEXT*0..]-(message:Message)
+WHERE any(name IN message.conversations WHERE name IN $names)
+WITH DISTINCT message LIMIT $limit
+WITH message, [name IN message.conversations WHERE NOT name IN $names] AS others
+RETURN message.id AS id, CASE WHEN others <> [] THEN others ELSE COLLECT {
+  MATCH (message)-[:NEXT*0..]->(:Message)<-[:TIP]-(:Version)<-[:VERSION]-(conversation:Conversation)
+  RETURN conversation.name LIMIT 1
+} END AS others;
+
+// name: rename-messages
+// Parameters: namespace, rows [{id, conversations, namespace_token}].
+UNWIND $rows AS row
+MATCH (message:Message {namespace: $namespace, id: row.id})
+USING INDEX SEEK message:Message(namespace, id)
+SET message.conversations = row.conversations, message.namespace_token = row.namespace_token;
+
+// name: delete-facts
+// Delete what contexts of PETE on the list have stated as facts. Parameters: namespace, forgetting, limit.
+MATCH (:Forgetting {namespace: $namespace, id: $forgetting})-[:FORGETS]->(context)
+WHERE context.memory IS NOT NULL
+MATCH (context)-[:STATES]->()-[:MENTIONS]->(:Node)-[edge:EDGE {context: context.memory}]-()
+WITH DISTINCT edge LIMIT $limit
+WITH edge, edge.id AS id, coalesce(edge.since, 0) AS since
+DELETE edge
+WITH collect(id) AS ids, collect(DISTINCT since) AS revisions
+RETURN size(ids) AS edges, revisions;
+
+// name: delete-edges
+// Delete edges at nodes on the list, with their former states. Parameters: namespace, forgetting, limit.
+MATCH (:Forgetting {namespace: $namespace, id: $forgetting})-[:FORGETS]->(:Node)-[edge:EDGE]-()
+WITH DISTINCT edge LIMIT $limit
+WITH edge, edge.id AS id, coalesce(edge.since, 0) AS since
+DELETE edge
+WITH collect(id) AS ids, collect(DISTINCT since) AS revisions
+CALL (ids) {
+  UNWIND ids AS id
+  MATCH (former:Former {namespace: $namespace, id: id})
+  USING INDEX SEEK former:Former(namespace, id, until)
+  WHERE former.until IS NOT NULL AND former.of = 'edge'
+  WITH former, [former.since, former.until] AS ends
+  DETACH DELETE former
+  RETURN count(*) AS formers, collect(ends) AS ends
+}
+RETURN size(ids) AS edges, formers, revisions + reduce(all = [], each IN ends | all + each) AS revisions;
+
+// name: delete-entries
+// Delete statements of contexts on the list. Parameters: namespace, forgetting, limit.
+MATCH (:Forgetting {namespace: $namespace, id: $forgetting})-[:FORGETS]->()-[:STATES]->(entry)
+WITH DISTINCT entry LIMIT $limit
+DETACH DELETE entry
+RETURN count(entry) AS entries;
+
+// name: delete-listed
+// Delete some of what is on the list, but messages. Parameters: namespace, forgetting, limit.
+MATCH (forgetting:Forgetting {namespace: $namespace, id: $forgetting})-[:FORGETS]->(going)
+WHERE NOT going:Message AND NOT going:Version
+WITH forgetting, going LIMIT $limit
+WITH forgetting, going, labels(going) AS labels, coalesce(going.since, 0) AS since, going.until AS until,
+     CASE WHEN going:Run THEN going.id END AS run, CASE WHEN going:Program THEN going.file END AS file
+DETACH DELETE going
+WITH forgetting, collect(labels) AS labels, collect(DISTINCT since) + collect(DISTINCT until) AS revisions,
+     collect(run) AS runs, collect(file) AS files
+SET forgetting.runs = forgetting.runs + runs
+RETURN labels, revisions, files;
+
+// name: finish
+// The list is done: what is left of it is a load without content. Parameters: namespace, forgetting, load, record.
+MATCH (namespace:Namespace {name: $namespace})
+MATCH (forgetting:Forgetting {namespace: $namespace, id: $forgetting})
+SET namespace.revision = namespace.revision + 1
+CREATE (load:Load {namespace: $namespace, id: $load, revision: namespace.revision, at: datetime()})
+SET load += $record
+DETACH DELETE forgetting
+RETURN load.revision AS revision;

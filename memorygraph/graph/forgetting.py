@@ -1,0 +1,344 @@
+"""Forgetting: what goes for good, with its history and with all that was learnt from it alone.
+
+A `Forgetting` in the graph lists what is to go. What goes with that is added to the list, and then the list is deleted,
+in transactions of bounded size. So a process that is killed leaves a list, and forgetting the same again goes on with
+it. What is left at the end is a load that says how much was forgotten, and neither what nor whose.
+
+A delete can be undone, and what it deleted lives on in the history. What was forgotten cannot come back.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+from memorygraph.errors import ConflictError, NotFoundError
+from memorygraph.graph.connection import Abandon
+from memorygraph.graph.namespace import Namespace, NamespaceTransaction
+from memorygraph.graph.search import conversation_token
+from memorygraph.graph.writes import NOTHING
+
+LANGUAGE = "forget"
+UNCOMPACTED = "memorygraph: these files may still hold something that was forgotten since they were made or copied"
+"""Stands in the record of what was forgotten, where a backup finds it in the files of a stopped server.
+
+It is long enough that Neo4j keeps it as plain bytes.
+"""
+ELEMENTS_PER_TRANSACTION = 1000
+EDGES_PER_TRANSACTION = 5000
+
+ForgettingKind = Literal["conversation", "node", "edge", "run", "program"]
+
+_COUNTED_AS = {
+    "Former": "former states",
+    "Node": "nodes",
+    "Run": "runs",
+    "Generation": "generations",
+    "ContextItem": "context items",
+    "Step": "steps",
+    "GraphNode": "parts of programs",
+    "Program": "programs",
+    "Graph": "programs",
+}
+
+
+@dataclass(frozen=True)
+class Forgotten:
+    """What was forgotten, or, in a dry run, would be: how much of each kind `went`, and how much `stayed`, and why.
+
+    `revision` is that of the load which is left as a record of it.
+    """
+
+    kind: ForgettingKind
+    went: dict[str, int]
+    stayed: dict[str, int]
+    revision: int
+    dry_run: bool = False
+
+    def as_dict(self) -> dict[str, Any]:
+        """The value as `--json` prints it."""
+        return asdict(self)
+
+
+@dataclass
+class ForgettingState:
+    """A list in its transaction: what is known of it, and what has gone and stayed so far."""
+
+    transaction: NamespaceTransaction
+    id: str
+    properties: dict[str, Any]
+    went: Counter[str] = field(default_factory=Counter)
+    stayed: Counter[str] = field(default_factory=Counter)
+
+    def run(self, query: str, **parameters: Any) -> dict[str, Any]:
+        """Run a query about the list, and return its row."""
+        rows = self.transaction.run(f"forget/{query}", forgetting=self.id, **parameters)
+        return rows[0] if rows else {}
+
+    def save(self) -> None:
+        """Keep what has gone and stayed with the list."""
+        for name, counts in (("went", self.went), ("stayed", self.stayed)):
+            total = Counter(read_counts(self.properties.get(name))) + counts  # without those that are 0
+            self.properties[name] = [f"{count} {kind}" for kind, count in sorted(total.items())]
+        kept = {name: self.properties[name] for name in ("went", "stayed")}
+        self.run("set-counts", properties=kept)
+        self.went.clear()
+        self.stayed.clear()
+
+
+def read_counts(texts: Iterable[str] | None) -> dict[str, int]:
+    """Read counts as they are stored.
+
+    >>> read_counts(["3 messages", "1 former states"])
+    {'messages': 3, 'former states': 1}
+    """
+    parts = (text.partition(" ") for text in texts or ())
+    return {kind: int(count) for count, _, kind in parts}
+
+
+def find_kind(namespace: Namespace, identifier: str) -> ForgettingKind:
+    """Find out what an id is of: a node or an edge, also where that is deleted, a run or a program.
+
+    Raises:
+        NotFoundError: nothing has or had this id.
+        ConflictError: it is the id of several.
+    """
+    found = [row["kind"] for row in namespace.read("forget/known", id=identifier)]
+    if not found:
+        raise NotFoundError(
+            f"nothing in namespace `{namespace}` has the id `{identifier}`; `search` finds ids by text, "
+            "and `messages forget` forgets a conversation by its name"
+        )
+    if len(found) > 1:
+        raise ConflictError(f"`{identifier}` is the id of {' and of a '.join(found)}: forget one by `delete` first")
+    kind: ForgettingKind = found[0]
+    return kind
+
+
+def find_unfinished(namespace: Namespace) -> list[tuple[ForgettingKind, str]]:
+    """List what a process began to forget and has not finished: its kind, and its name or id."""
+    return [(row["kind"], row["target"]) for row in namespace.read("forget/unfinished")]
+
+
+def forget_for_good(
+    namespace: Namespace,
+    kind: ForgettingKind,
+    target: str,
+    *,
+    dry_run: bool = False,
+    clear: Callable[[Sequence[str], Sequence[str]], int] = lambda _conversations, _runs: 0,
+) -> Forgotten:
+    """Forget a conversation by its name, or anything else by its id.
+
+    `clear` deletes what files of this machine hold of conversations and of runs, and returns how many that were. A dry
+    run does everything in one transaction, and rolls back.
+    """
+    forgetting = f"{kind} {target}"
+
+    def begin(transaction: NamespaceTransaction) -> str:
+        [row] = transaction.run("forget/begin", forgetting=forgetting, kind=kind, target=target, load=uuid.uuid4().hex)
+        state = ForgettingState(transaction, forgetting, row["forgetting"])
+        if kind == "conversation":
+            take_conversation(state, target)
+            state.save()
+        elif kind == "edge":
+            forget_edge(state, target)
+            state.save()
+        else:
+            state.run("list-target", kind=kind, id=target)
+        return str(state.properties["load"])
+
+    if dry_run:
+
+        def try_all(transaction: NamespaceTransaction) -> Forgotten:
+            begin(transaction)
+            while (state := read_list(transaction, forgetting)) and forget_piece(state):
+                state.save()
+            assert state is not None  # noqa: S101 - only `finish` deletes the list
+            count_kept(state)
+            raise Abandon(report(kind, state.properties, 0, dry_run=True))
+
+        return namespace.write(try_all)
+    load = namespace.write(begin)
+    while namespace.write(lambda transaction: forget_next(transaction, forgetting)):
+        pass
+    return finish(namespace, forgetting, load, kind, clear)
+
+
+def forget_next(transaction: NamespaceTransaction, forgetting: str) -> bool:
+    """Forget one piece; False when nothing is left of the list."""
+    state = read_list(transaction, forgetting)
+    if state is None or not forget_piece(state):
+        return False
+    state.save()
+    return True
+
+
+def read_list(transaction: NamespaceTransaction, forgetting: str) -> ForgettingState | None:
+    """Read the list under the lock of its namespace; None where another process has finished it."""
+    rows = transaction.run("forget/lock", forgetting=forgetting)
+    return ForgettingState(transaction, forgetting, rows[0]["forgetting"]) if rows else None
+
+
+def forget_piece(state: ForgettingState) -> bool:
+    """Do the first of what is left to be done, as much as fits one transaction; False where nothing is left."""
+    return any(step(state) for step in (spread, forget_learnt, forget_messages, sweep, rename_kept))
+
+
+def take_conversation(state: ForgettingState, name: str) -> None:
+    """Put a conversation on the list; from now on it is not there any more."""
+    taken = state.run("take-conversation", name=name).get("conversations", 0)
+    if taken:
+        token = conversation_token(state.transaction.namespace.name, name)
+        state.run("list-edited", terms=f'+namespace_token:"{token}"')
+        state.went["conversations"] += taken
+
+
+def forget_edge(state: ForgettingState, identifier: str) -> None:
+    """Delete an edge; its former states come on the list."""
+    rows = state.transaction.run("forget/delete-edge", id=identifier)
+    state.went["edges"] += rows[0]["edges"]
+    state.transaction.run("forget/mark-loads", revisions=rows[0]["revisions"])
+    state.run("list-target", kind="edge", id=identifier)
+
+
+def spread(state: ForgettingState) -> bool:
+    """Put on the list what goes with what is on it."""
+    names = [row["name"] for row in state.transaction.run("forget/conversations-of-list", forgetting=state.id)]
+    for name in names:
+        take_conversation(state, name)
+    return bool(state.run("spread", limit=ELEMENTS_PER_TRANSACTION).get("looked_at") or names)
+
+
+def forget_learnt(state: ForgettingState) -> bool:
+    """Forget what the loads say that were asked for in the conversations on the list."""
+    names = state.properties["conversations"]
+    of = {"names": names, "until": state.properties["until"]}
+    if not names or not (revisions := state.transaction.run("forget/revisions-of", **of)[0]["revisions"]):
+        return False
+    if not state.properties.get("learnt"):
+        # Once: what is on the list then goes on being spread before anything else is done.
+        state.stayed["nodes that something else says too"] += state.run("list-learnt", revisions=revisions)["others"]
+        state.run("set-counts", properties={"learnt": True})
+        return True
+    page = {"revisions": revisions, "limit": EDGES_PER_TRANSACTION}
+    if edges := state.transaction.run("forget/delete-learnt-edges", **page)[0]["edges"]:
+        state.went["edges"] += edges
+        return True
+    for query in ("take-back-formers", "take-back-nodes", "take-back-edges"):
+        row = state.transaction.run(f"forget/{query}", **page)[0]
+        if row["changed"]:
+            state.went["changes taken back"] += row["changed"]
+            state.transaction.run("forget/mark-loads", revisions=row.get("revisions", []))
+            return True
+    cleared = state.transaction.run("forget/clear-loads", **of, limit=EDGES_PER_TRANSACTION)[0]["cleared"]
+    state.went["records of loads"] += cleared
+    return bool(cleared)
+
+
+def forget_messages(state: ForgettingState) -> bool:
+    """Forget messages that nothing else needs, from the last of a conversation backwards."""
+    if versions := state.run("list-messages", limit=ELEMENTS_PER_TRANSACTION)["versions"]:
+        state.went["versions"] += versions
+        return True
+    locked = state.run("lock-messages").get("ids")
+    if not locked:
+        return False
+    needed = state.transaction.run("forget/needed-messages", ids=locked)[0]["place"]
+    going = locked[:needed]
+    if not going:
+        state.run("keep-message", id=locked[0])
+        return True
+    before = next(iter(locked[len(going) :]), None)
+    row = state.run("delete-messages", ids=going, before=before)
+    state.went["messages"] += row["deleted"]
+    state.went["parts of messages"] += row["parts"]
+    state.stayed["facts that something else says too"] += row["others"]
+    return True
+
+
+def count_kept(state: ForgettingState) -> None:
+    """Count the messages that stay, because another conversation has them, and save what is counted."""
+    state.stayed["messages that another conversation has"] += state.run("kept-messages")["messages"]
+    state.save()
+
+
+def sweep(state: ForgettingState) -> bool:
+    """Delete what is on the list, and what hangs on it."""
+    for query in ("delete-facts", "delete-edges"):
+        row = state.run(query, limit=EDGES_PER_TRANSACTION)
+        if row["edges"]:
+            state.went["edges"] += row["edges"]
+            state.went["former states"] += row.get("formers", 0)
+            state.transaction.run("forget/mark-loads", revisions=sorted({*row["revisions"]}))
+            return True
+    if entries := state.run("delete-entries", limit=EDGES_PER_TRANSACTION)["entries"]:
+        state.went["statements of thoughts"] += entries
+        return True
+    row = state.run("delete-listed", limit=ELEMENTS_PER_TRANSACTION)
+    if not row.get("labels"):
+        return False
+    for labels in row["labels"]:
+        state.went[next((name for label, name in _COUNTED_AS.items() if label in labels), "other parts")] += 1
+    state.transaction.run("forget/mark-loads", revisions=sorted({*row["revisions"]}))
+    if row["files"]:
+        state.transaction.run("forget/clear-files", files=row["files"])
+    return True
+
+
+def rename_kept(state: ForgettingState) -> bool:
+    """Have messages that stay say that they are of the other conversations alone."""
+    names, namespace = state.properties["conversations"], state.transaction.namespace
+    kept = state.transaction.run(
+        "forget/named-messages", forgetting=state.id, names=names, limit=ELEMENTS_PER_TRANSACTION
+    )
+    rows = [
+        {
+            "id": row["id"],
+            "conversations": row["others"],
+            "namespace_token": " ".join(
+                [namespace.token, *(conversation_token(namespace.name, name) for name in row["others"])]
+            ),
+        }
+        for row in kept
+    ]
+    state.transaction.run("forget/rename-messages", rows=rows)
+    return bool(rows)
+
+
+def finish(
+    namespace: Namespace,
+    forgetting: str,
+    load: str,
+    kind: ForgettingKind,
+    clear: Callable[[Sequence[str], Sequence[str]], int],
+) -> Forgotten:
+    """Leave a record without content in place of the list."""
+    files = 0
+
+    def work(transaction: NamespaceTransaction) -> Forgotten:
+        nonlocal files
+        state = read_list(transaction, forgetting)
+        if state is None:  # the acknowledgement was lost, or another process was faster
+            [row] = transaction.run("forget/record", load=load)
+            return report(kind, row["load"], row["load"]["revision"])
+        files += clear(state.properties["conversations"], state.properties["runs"])
+        state.went["files of this machine"] += files
+        count_kept(state)
+        went = read_counts(state.properties["went"])
+        counts = {"nodes_deleted": went.get("nodes", 0), "edges_deleted": went.get("edges", 0)}
+        kept = {name: state.properties[name] for name in ("went", "stayed")}
+        record = {**NOTHING, **counts, **kept, "language": LANGUAGE, "statements": 0, "by": "", "files": UNCOMPACTED}
+        revision = state.run("finish", load=load, record=record)["revision"]
+        return report(kind, state.properties, revision)
+
+    return namespace.write(work)
+
+
+def report(kind: ForgettingKind, properties: dict[str, Any], revision: int, *, dry_run: bool = False) -> Forgotten:
+    """Make the report of a list, or of the record that is left of it."""
+    went, stayed = (read_counts(properties[name]) for name in ("went", "stayed"))
+    return Forgotten(kind, went, stayed, revision, dry_run)

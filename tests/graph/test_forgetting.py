@@ -1,0 +1,318 @@
+"""Forgetting: nothing of it is found anywhere, the rest is all there, and it goes on where it was interrupted."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memorygraph import MemoryGraph, Provenance
+from memorygraph.errors import ConflictError, NotFoundError
+from memorygraph.graph import forgetting
+from memorygraph.memory.values import Entity, ObservationDeletion
+from memorygraph.messages.recorder import Spool
+from memorygraph.runtime.convo.journal import Journal
+
+HALF = 500
+"""How many words are forgotten, and how many are kept."""
+
+PROGRAM = """
+import llm M from "openai://m"
+import memory Known from "neo4j://"
+main agent A {{
+  model M role "{role}" description "d"
+  main func(input) {{
+    use Known.query({{ text: "{word}" }})
+    return generate({{ input: "{asked}" }}) {{ return {{ said string }} }}
+  }}
+}}
+"""
+
+CONVO = "> node first\n> user\nSay {word}.\n> nodeEnd\n> user\n{said}\n> goto first\n"
+
+LOG = """context {root}() {{
+ &a = /* {fact} */ &b = /* {other} */
+ &a likes &b.
+ context {inner}(&a) {{ tl;dr /* {tldr} */ }}
+}}"""
+
+ALL_OF_IT = (
+    "MATCH (node) WHERE node.namespace = $namespace OR node.name = $namespace "
+    "RETURN labels(node) AS labels, properties(node) AS properties "
+    "UNION ALL MATCH (node)-[relation]->() WHERE node.namespace = $namespace "
+    "RETURN [type(relation)] AS labels, properties(relation) AS properties"
+)
+
+
+PROGRAM_WITH = "MATCH (p:Program {namespace: $namespace}) WHERE p.source CONTAINS $word RETURN p.id AS id"
+
+
+class Words:
+    """Words that stand for what a user has said: `next` gives one that was not used yet."""
+
+    def __init__(self, prefix: str) -> None:
+        self.prefix = prefix
+        self.used: list[str] = []
+
+    def next(self) -> str:
+        self.used.append(f"{self.prefix}{len(self.used):04}x")
+        return self.used[-1]
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home of its own, where journals and records lie."""
+    monkeypatch.setenv("MEMORYGRAPH_HOME", str(tmp_path))
+    return tmp_path
+
+
+def plant(graph: MemoryGraph, word: Words) -> list[Callable[[], object]]:
+    """Put words into every part, and return what forgets all of them."""
+    forgets: list[Callable[[], object]] = []
+    # nodes with all of their texts, edges with their verbs, observations, and what these were before
+    node, edge, verb = word.next(), word.next(), word.next()
+    graph.load(f'Node(node_id="{node}", name="{word.next()}", data="{word.next()}");', file=f"{node}.ctx")
+    graph.load(f'Node(node_id="{node}", name="{word.next()}", data="{word.next()}");')
+    graph.load(f'Edge(edge_id="{edge}", from_node="{node}", to_node="kept", verb="{verb}", weight=0.5);')
+    graph.load(f'Edge(edge_id="{edge}", verb="{word.next()}");')
+    forgets.append(lambda: graph.forget(node))
+    alone = word.next()
+    graph.load(f'Edge(edge_id="{alone}", from_node="kept", to_node="kept", verb="{word.next()}", weight=0.5);')
+    graph.load(f'Edge(edge_id="{alone}", verb="{word.next()}");')
+    forgets.append(lambda: graph.forget(alone))
+    name = word.next()
+    texts = [word.next(), word.next()]
+    graph.entities.create([Entity(name=name, entity_type=word.next(), observations=texts)])
+    graph.entities.delete_observations([ObservationDeletion(entity_name=name, observations=texts[:1])])
+    [entity] = graph.query("MATCH (n:Entity {namespace: $namespace, name: $name}) RETURN n.id AS id", {"name": name})
+    forgets.append(lambda: graph.forget(entity["id"]))
+    gone = word.next()
+    graph.load(f'Node(node_id="{gone}", name="{word.next()}", data="{word.next()}");')
+    graph.delete(gone)
+    forgets.append(lambda: graph.forget(gone))
+    # a conversation with versions, edits, a tool call, metadata, a subagent, facts, and what was changed by it
+    talk = word.next()
+    history = graph.messages(talk)
+    history.append({"role": "system", "content": "shared by all"})
+    history.append({"role": "user", "content": word.next()})
+    call = {"id": "c", "type": "function", "function": {"name": word.next(), "arguments": f'{{"a":"{word.next()}"}}'}}
+    history.append({"role": "assistant", "content": None, "tool_calls": [call]})
+    history.append({"role": "tool", "tool_call_id": "c", "content": word.next()})
+    history.append(
+        {"role": "assistant", "content": word.next()},
+        metadata={"note": word.next()},
+        subgraph=[{"role": "user", "content": word.next()}, {"role": "assistant", "content": word.next()}],
+    )
+    history.append({"role": "user", "content": word.next()})
+    history[5]["content"] = word.next()
+    history[1]["content"] = word.next()
+    message = history.entries()[1].id
+    fact = {"id": f"fact-{talk}", "data": word.next(), "messages": [message]}
+    graph.scope.write(
+        lambda transaction: transaction.run("recall/learn", namespace_token=graph.scope.token, rows=[fact])
+    )
+    asked = Provenance("chat", "m", talk, message)
+    learnt = word.next()
+    graph.load(f'Node(node_id="{learnt}", name="{word.next()}", data="");', provenance=asked, file=word.next())
+    graph.load(f'Node(node_id="{learnt}", data="{word.next()}");', provenance=asked)
+    graph.load(f'Node(node_id="kept", data="{word.next()}");', provenance=asked)
+    Spool(graph.namespace).add({"conversation": talk, "messages": [word.next()]})
+    forgets.append(lambda: graph.forget_conversation(talk))
+    # a thought, its concepts and facts, and the conversation of its steps
+    root = word.next()
+    graph.load(LOG.format(root=root, fact=word.next(), other=word.next(), inner=word.next(), tldr=word.next()), "pete")
+    [thought] = [each for each in graph.thoughts() if each.name == root]
+    graph.messages(f"pete-{root}").append({"role": "assistant", "content": word.next()})
+    forgets.append(lambda: graph.forget(f"memory:{thought.address}"))
+    # programs and runs, with their traces, messages, steps and journals
+    shown = word.next()
+    graph.load(f'Node(node_id="record-{shown}", name="{shown}", data="{word.next()}");')
+    text = PROGRAM.format(role=word.next(), word=shown, asked=word.next())
+    run = graph.run(text, input={"said": word.next()}, mock=True)
+    forgets.append(lambda: graph.forget(run.run))
+    forgets.append(lambda: graph.forget(f"record-{shown}"))
+    role, first = word.next(), word.next()
+    text = PROGRAM.format(role=role, word="none", asked=word.next())
+    graph.load(text, "agentscript", file=f"{word.next()}.as")
+    text = CONVO.format(word=first, said=word.next())
+    graph.load(text, "convo", file=f"{word.next()}.convo")
+    made = graph.run(text, language="convo", mock=True)
+    Journal(made.run).append(json.dumps({"branch": "", "index": 0, "node": "first", "output": word.next()}))
+    for said in (role, first):
+        [program] = graph.query(PROGRAM_WITH, {"word": said})
+        forgets.append(partial(graph.forget, program["id"]))
+    return forgets
+
+
+def everything(graph: MemoryGraph, home: Path, words: Iterable[str]) -> str:
+    """All that anybody can read of a namespace, as one text."""
+    found: list[Any] = [list(graph.stream(ALL_OF_IT, seconds=120))]
+    found += [graph.export(form) for form in ("contextscript", "jsonl", "graphml", "bundle", "server-memory")]
+    found += [revision.as_dict() for revision in graph.revisions(1000)]
+    found += [conversation.as_dict() for conversation in graph.conversations()]
+    found += [graph.stored_run(run.id).as_dict() for run in graph.runs(1000)]
+    found += [program.name for program in graph.programs()]
+    found += [thought.name for thought in graph.thoughts()]
+    last = graph.revisions(1)[0].revision
+    found += [graph.at(revision).export() for revision in range(1, last + 1, max(1, last // 10))]
+    for conversation in graph.conversations():
+        history = graph.messages(conversation.name)
+        found += [entry.message.as_dict() for v in history.versions() for entry in history.checkout(v.number).entries()]
+    for thought in graph.thoughts():
+        found.append(str(graph.pete(f"memory:{thought.address}").render(budget="100k")))
+    for word in words:
+        found += [graph.search(word), str(graph.recall(word, budget="8k")), graph.entities.search(word)]
+    found += [path.read_text("utf-8") for path in home.rglob("*.jsonl")]
+    return "\n".join(map(str, found))
+
+
+@pytest.fixture
+def planted(graph: MemoryGraph, home: Path) -> tuple[MemoryGraph, Words, Words, list[Callable[[], object]]]:
+    """A namespace with words in every part, of which half are to be forgotten."""
+    graph.load('Node(node_id="kept", name="kept", data="as it was");')
+    going, staying = Words("gone"), Words("stay")
+    forgets: list[Callable[[], object]] = []
+    while len(going.used) < HALF:
+        forgets += plant(graph, going)
+        plant(graph, staying)
+    return graph, going, staying, forgets
+
+
+@pytest.mark.slow
+def test_of_a_thousand_words_in_every_part_the_forgotten_half_is_found_nowhere(
+    planted: tuple[MemoryGraph, Words, Words, list[Callable[[], object]]], home: Path
+) -> None:
+    graph, going, staying, forgets = planted
+    before = everything(graph, home, [])
+    assert [word for word in (*going.used, *staying.used) if word not in before] == []
+    for forget in forgets:
+        try:
+            forget()
+        except NotFoundError:  # it went with what was forgotten before
+            continue
+    text = everything(graph, home, [*going.used[::10], *staying.used[::10]])
+    assert [word for word in going.used if word in text] == []
+    assert [word for word in staying.used if word not in text] == []
+    assert graph.node("kept").data.startswith("stay")
+    assert graph.broken_invariants() == []
+
+
+def test_what_a_conversation_shares_with_another_stays_and_names_only_that(graph: MemoryGraph) -> None:
+    for name in ("first", "second"):
+        history = graph.messages(name)
+        history.append({"role": "user", "content": "a question of both"})
+        history.append({"role": "assistant", "content": f"the answer in the {name}"})
+    forgotten = graph.forget_conversation("first")
+    assert (forgotten.went["messages"], forgotten.stayed) == (1, {"messages that another conversation has": 1})
+    assert [message["content"] for message in graph.messages("second")] == [
+        "a question of both",
+        "the answer in the second",
+    ]
+    assert {hit.conversation for hit in graph.recall("question", kinds=["message"]).hits} == {"second"}
+    assert graph.messages("second").verify().ok
+
+
+def test_a_dry_run_says_the_same_and_changes_nothing(graph: MemoryGraph) -> None:
+    graph.load('Node(node_id="a", name="A", data="");')
+    graph.load('Node(node_id="a", data="more");')
+    before = graph.export("bundle")
+    planned = graph.forget("a", dry_run=True)
+    assert graph.export("bundle") == before
+    done = graph.forget("a")
+    assert (planned.went, planned.stayed) == (done.went, done.stayed) == ({"former states": 1, "nodes": 1}, {})
+
+
+def test_what_a_conversation_changed_becomes_what_it_was_before(graph: MemoryGraph) -> None:
+    graph.load('Node(node_id="a", name="A", data="of others"); Node(node_id="b", name="B", data="");')
+    graph.messages("talk").append({"role": "user", "content": "Hi"})
+    asked = Provenance("chat", "m", "talk", None)
+    graph.load('Node(node_id="a", data="of the talk");', provenance=asked)
+    graph.load('Node(node_id="b", data="of the talk");', provenance=asked)
+    graph.load('Node(node_id="b", data="of others");')
+    graph.forget_conversation("talk")
+    assert [graph.node(each).data for each in ("a", "b")] == ["of others", "of others"]
+    assert [[change.after for change in graph.history(each)] for each in ("a", "b")] == [
+        [{"name": "A", "data": "of others"}],
+        [{"name": "B", "data": ""}, {"name": "B", "data": "of others"}],
+    ]
+    assert graph.broken_invariants() == []
+
+
+def test_a_load_of_something_forgotten_cannot_be_undone_and_earlier_revisions_do_not_have_it(
+    graph: MemoryGraph,
+) -> None:
+    graph.load('Node(node_id="a", name="A", data=""); Node(node_id="b", name="B", data="");')
+    graph.load('Edge(edge_id="e", from_node="a", to_node="b", verb="knows", weight=1.0);')
+    graph.delete("a")
+    graph.forget("a")
+    for revision in (1, 2, 3):
+        with pytest.raises(ConflictError, match="forgotten"):
+            graph.undo(revision)
+    with pytest.raises(ConflictError, match="what was forgotten is gone"):
+        graph.undo(4)
+    assert [node.id for node in graph.at(2).nodes()] == ["b"]
+    assert list(graph.at(2).edges()) == []
+    with pytest.raises(NotFoundError, match="had the id `a` at revision 2"):
+        graph.at(2).node("a")
+    with pytest.raises(NotFoundError, match="nothing in namespace"):
+        graph.forget("a")
+
+
+def test_the_record_says_how_much_was_forgotten_and_not_what(graph: MemoryGraph) -> None:
+    graph.load('Node(node_id="secretive", name="secretive", data="");')
+    done = graph.forget("secretive")
+    [record, *_] = graph.revisions()
+    assert (record.revision, record.language, record.went) == (done.revision, "forget", ("1 nodes",))
+    assert "secretive" not in str([each.as_dict() for each in graph.revisions()])
+
+
+def test_what_was_interrupted_after_any_transaction_is_finished_by_forgetting_again(
+    graph: MemoryGraph, twin: MemoryGraph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(forgetting, "ELEMENTS_PER_TRANSACTION", 1)
+    monkeypatch.setattr(forgetting, "EDGES_PER_TRANSACTION", 1)
+    for each in (graph, twin):
+        each.load('Node(node_id="stays", name="S", data="");')
+        history = each.messages("talk")
+        history.extend([{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}])
+        history[0]["content"] = "Hey"
+        each.load(
+            'Node(node_id="a", name="A", data=""); Edge(edge_id="e", from_node="a", to_node="a", verb="v", weight=1);',
+            provenance=Provenance("chat", "m", "talk", None),
+        )
+    complete = twin.forget_conversation("talk")
+    piece, left = forgetting.forget_next, 0
+
+    def killed(*arguments: Any) -> bool:
+        nonlocal left
+        if not left:
+            raise KeyboardInterrupt
+        left -= 1
+        return piece(*arguments)
+
+    monkeypatch.setattr(forgetting, "forget_next", killed)
+    for allowed in range(3):
+        left = allowed
+        with pytest.raises(KeyboardInterrupt):
+            graph.forget_conversation("talk")
+        assert graph.conversations() == []
+        assert [broken.name for broken in graph.broken_invariants()] == ["forgetting"]
+    monkeypatch.setattr(forgetting, "forget_next", piece)
+    assert graph.forget_conversation("talk").went == complete.went
+    assert graph.broken_invariants() == []
+    assert [node.id for node in graph.at(graph.revisions(1)[0].revision).nodes()] == ["stays"]
+
+
+def test_who_appends_to_a_conversation_that_is_forgotten_is_refused_or_begins_another(graph: MemoryGraph) -> None:
+    history = graph.messages("talk")
+    history.append({"role": "user", "content": "before"})
+    graph.forget_conversation("talk")
+    with pytest.raises(ConflictError):
+        history.append({"role": "user", "content": "after"})
+    graph.messages("talk").append({"role": "user", "content": "new"})
+    assert [message["content"] for message in graph.messages("talk")] == ["new"]
+    assert graph.broken_invariants() == []
