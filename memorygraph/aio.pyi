@@ -180,6 +180,8 @@ class AsyncMemoryGraph:
         roles: bool = True,
     ) -> Recalled:
         """What a text brings to mind: nodes and messages by their words, and what stands beside them, best first."""
+    async def index_messages(self, progress: Callable[[int, int], None] | None = None) -> int:
+        """Index the messages that an earlier release stored, and return how many those were; recall does it by itself."""
     async def evaluate(
         self,
         folder: str | Path,

@@ -512,6 +512,16 @@ class MemoryGraph:
             text, budget=of, limit=limit, at=at, conversation=conversation, kinds=kinds, steps=steps, roles=roles
         )
 
+    def index_messages(self, progress: Callable[[int, int], None] | None = None) -> int:
+        """Index the messages that an earlier release stored, and return how many those were; recall does it by itself.
+
+        What is stored is indexed at once; this is for a long message of an earlier release to be found by each of its
+        passages. It can be stopped and run again. `progress` is called with the number of messages done, and of all.
+        """
+        from memorygraph.messages.indexing import index_messages
+
+        return index_messages(self.scope, progress)
+
     @cached_property
     def _recaller(self) -> Recaller:
         from memorygraph.memory.recall import Recaller

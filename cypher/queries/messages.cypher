@@ -5,6 +5,7 @@
 //   (:Version)-[:REPLACES {at}]->(:Version)                     an edit broke a prefix at this index
 //   (:Message {namespace, id, body, role, content, sampled, seal})-[:NEXT]->(:Message)
 //   (:Message)-[:HAS]->(:Metadata {namespace, id, body, model, length})-[:CONTAINS]->(:Message)
+//   (:Message)-[:PASSAGE]->(:Passage {namespace, id, span, said})   characters `span` of it
 //
 // `body` is the canonical JSON whose hash the id is; role and content are there to be read. `sampled` is no part
 // of it, so that a `seal` of its own goes with it; messages of earlier releases have none. CONTAINS leads to the
@@ -79,16 +80,27 @@ RETURN [message IN nodes(path) | [message.id, message.body, message.role, messag
 
 // name: write-messages
 // Messages that follow one another, as far as they are not there yet. A message that was sampled once stays
-// sampled; `sampled` are those. Parameters: namespace, conversations, namespace_token, and rows [{id, parent, sampled,
-// seal, body, role, content, said}]; `said` and `conversations` are null where recall shall not find them.
+// sampled; `sampled` are those. One that is there already is found in this conversation too. Parameters: namespace,
+// conversations, namespace_token, conversation_token, and rows [{id, parent, sampled, seal, body, role, content, said,
+// passages}]; `said`, `passages` and `conversations` are null where recall shall not find them.
 UNWIND $rows AS row
 MERGE (message:Message {namespace: $namespace, id: row.id})
   ON CREATE SET message.body = row.body, message.role = row.role, message.content = row.content,
                 message.sampled = row.sampled, message.seal = row.seal, message.created_at = datetime(),
                 message.said = row.said, message.said_at = datetime(), message.conversations = $conversations,
-                message.namespace_token = $namespace_token
+                message.namespace_token = $namespace_token, message.passages = size(row.passages)
   ON MATCH SET message.seal = CASE WHEN row.sampled THEN row.seal ELSE message.seal END,
-               message.sampled = message.sampled OR row.sampled
+               message.sampled = message.sampled OR row.sampled,
+               message.namespace_token = message.namespace_token
+                 + CASE WHEN all(name IN coalesce($conversations, []) WHERE name IN message.conversations) THEN ''
+                   ELSE coalesce(' ' + $conversation_token, '') END,
+               message.conversations = message.conversations
+                 + [name IN coalesce($conversations, []) WHERE NOT name IN message.conversations]
+FOREACH (passage IN coalesce(row.passages, []) |
+  MERGE (part:Passage {namespace: $namespace, id: passage.id})
+    ON CREATE SET part.span = passage.span, part.said = passage.said
+  SET part.namespace_token = message.namespace_token
+  MERGE (message)-[:PASSAGE]->(part))
 WITH row, message
 OPTIONAL MATCH (parent:Message {namespace: $namespace, id: row.parent})
 USING INDEX SEEK parent:Message(namespace, id)
@@ -109,7 +121,7 @@ SET message.sampled = true, message.seal = row.seal;
 // its tip has moved, or the message is stored already: change-version goes on from there. The message remembers
 // the operation, by which change-version knows what was applied already. Parameters: namespace, name, operation,
 // version, length, conversations, namespace_token, and the row as above: id, parent (the tip), sampled, seal, body,
-// role, content, said.
+// role, content, said, passages.
 MATCH (conversation:Conversation {namespace: $namespace, name: $name})
 SET conversation.operation = 0
 WITH conversation
@@ -120,7 +132,11 @@ CREATE (tip)-[:NEXT]->(message:Message {namespace: $namespace, id: $id, body: $b
                                         content: $content, sampled: $sampled, seal: $seal,
                                         created_at: datetime(), operation: $operation, said: $said,
                                         said_at: datetime(), conversations: $conversations,
-                                        namespace_token: $namespace_token})<-[:TIP]-(version)
+                                        namespace_token: $namespace_token,
+                                        passages: size($passages)})<-[:TIP]-(version)
+FOREACH (passage IN coalesce($passages, []) |
+  CREATE (message)-[:PASSAGE]->(:Passage {namespace: $namespace, id: passage.id, span: passage.span,
+                                          said: passage.said, namespace_token: $namespace_token}))
 SET version.length = $length
 RETURN version.number AS number, CASE WHEN message.sampled THEN [message.id] ELSE [] END AS sampled;
 
@@ -128,7 +144,7 @@ RETURN version.number AS number, CASE WHEN message.sampled THEN [message.id] ELS
 // Move the tip of a version behind new messages; what was edited away stays in the graph. Nothing is done if
 // the version was changed or replaced since `tip` was read (`fits` is false), or if this operation was
 // already applied. Parameters: namespace, name, operation, version, tip, new_tip, length, conversations,
-// namespace_token, rows (as above).
+// namespace_token, conversation_token, rows (as above).
 MATCH (conversation:Conversation {namespace: $namespace, name: $name})
 SET conversation.operation = 0
 WITH conversation
@@ -146,9 +162,19 @@ CALL (fits) {
     ON CREATE SET message.body = row.body, message.role = row.role, message.content = row.content,
                   message.sampled = row.sampled, message.seal = row.seal, message.created_at = datetime(),
                 message.said = row.said, message.said_at = datetime(), message.conversations = $conversations,
-                message.namespace_token = $namespace_token
+                message.namespace_token = $namespace_token, message.passages = size(row.passages)
     ON MATCH SET message.seal = CASE WHEN row.sampled THEN row.seal ELSE message.seal END,
-                 message.sampled = message.sampled OR row.sampled
+                 message.sampled = message.sampled OR row.sampled,
+                 message.namespace_token = message.namespace_token
+                   + CASE WHEN all(name IN coalesce($conversations, []) WHERE name IN message.conversations) THEN ''
+                     ELSE coalesce(' ' + $conversation_token, '') END,
+                 message.conversations = message.conversations
+                   + [name IN coalesce($conversations, []) WHERE NOT name IN message.conversations]
+  FOREACH (passage IN coalesce(row.passages, []) |
+    MERGE (part:Passage {namespace: $namespace, id: passage.id})
+      ON CREATE SET part.span = passage.span, part.said = passage.said
+    SET part.namespace_token = message.namespace_token
+    MERGE (message)-[:PASSAGE]->(part))
   WITH row, message
   OPTIONAL MATCH (parent:Message {namespace: $namespace, id: row.parent})
   USING INDEX SEEK parent:Message(namespace, id)
@@ -218,7 +244,7 @@ CREATE (version)-[:TIP]->(tip);
 
 // name: find-place
 // Where a path of messages belongs, under the write lock of its conversation, which is created if it is not
-// there: the last of them that is stored, the version that holds all of them, or else the longest version that
+// there: the last of them that is stored, and whether it is `named` as one of this conversation, the version that holds all of them, or else the longest version that
 // they continue, or else a new one. The ids come from the last to the first, so that little is looked at where
 // little is new; what is found first is only the quickest answer, and any answer loses nothing. Parameters:
 // namespace, name, recalled, ids, tip, new_version.
@@ -232,8 +258,8 @@ CALL () {
   UNWIND $ids AS id
   MATCH (message:Message {namespace: $namespace, id: id})
   USING INDEX SEEK message:Message(namespace, id)
-  WITH id LIMIT 1
-  RETURN collect(id) AS stored
+  WITH id, message LIMIT 1
+  RETURN collect(id) AS stored, collect($name IN message.conversations OR NOT $recalled) AS named
 }
 CALL (conversation) {
   MATCH (:Message {namespace: $namespace, id: $tip})-[:NEXT*0..]->(:Message)<-[:TIP]-(version:Version)
@@ -265,10 +291,10 @@ CALL (conversation, holding, continued, empty) {
   CREATE (conversation)-[:VERSION]->(version)
   RETURN collect(version) AS made
 }
-WITH stored, holding <> [] AS holds, head(holding + continued + empty + made) AS version
+WITH stored, named, holding <> [] AS holds, head(holding + continued + empty + made) AS version
 OPTIONAL MATCH (version)-[:TIP]->(tip:Message)
 OPTIONAL MATCH (version)-[replaces:REPLACES]->(older:Version)
-RETURN head(stored) AS stored, holds, version.id AS id, version.number AS number, coalesce(tip.id, '') AS tip,
+RETURN head(stored) AS stored, coalesce(head(named), true) AS named, holds, version.id AS id, version.number AS number, coalesce(tip.id, '') AS tip,
        version.length AS length, older.number AS replaces, replaces.at AS at,
        EXISTS { (version)<-[:REPLACES]-(:Version) } AS replaced;
 
@@ -326,7 +352,7 @@ RETURN model, count(*) AS calls, sum(given) AS input_tokens, sum(cached) AS cach
 ORDER BY model;
 
 // name: drop-conversations
-// Delete some of the conversations, messages and metadata of a namespace; run until nothing is left.
+// Delete some of the conversations, messages, passages and metadata of a namespace; run until nothing is left.
 // Parameters: namespace, limit.
 CALL () {
   MATCH (part:Conversation {namespace: $namespace}) WHERE part.name IS NOT NULL RETURN part
@@ -336,6 +362,8 @@ CALL () {
   MATCH (part:Message {namespace: $namespace}) WHERE part.id IS NOT NULL RETURN part
   UNION ALL
   MATCH (part:Metadata {namespace: $namespace}) WHERE part.id IS NOT NULL RETURN part
+  UNION ALL
+  MATCH (part:Passage {namespace: $namespace}) WHERE part.id IS NOT NULL RETURN part
 }
 WITH part LIMIT $limit
 DETACH DELETE part

@@ -5,6 +5,7 @@
 // place p of one adds 1 / (constant + p) to what it names. From there a part of the score goes one step on: along
 // EDGE by the weight of the edge, from a node to the message that it was learnt from (SOURCE), and along NEXT to the
 // messages one and two places before and behind; where an assistant speaks, only from its message to what it was asked.
+// A passage stands for its message: that counts by the best of its passages, and the place of it is returned.
 // By words, a message counts as much as its role does. Everything found on the way adds up, and only of what
 // comes out first is it asked what it is, and whose: sorted by the score alone, the rest is never read. Without a vector its two
 // lists are empty; `constant` and the weights are explained in memorygraph.memory.recall. Of a message that was said in
@@ -19,14 +20,16 @@ CALL () {
   CALL () {
     CALL db.index.fulltext.queryNodes('message_text', $message_terms, {limit: $message_depth}) YIELD node, score
     WHERE score > 0 AND node.namespace = $namespace
-    WITH node, score * coalesce($roles[node.role], 1.0) AS score
-    WITH node ORDER BY score DESC, node.said_at DESC, node.id
-    RETURN collect(node) AS list, 'fulltext' AS source
+    WITH coalesce(head([(message:Message)-[:PASSAGE]->(node) | message]), node) AS message, node, score
+    WITH message, max(score) AS score, head(collect(node)) AS best
+    WITH message, score * coalesce($roles[message.role], 1.0) AS score, best
+    WITH message, best ORDER BY score DESC, message.said_at DESC, message.id
+    RETURN collect([message, best]) AS list, 'fulltext' AS source
     UNION ALL
     CALL db.index.fulltext.queryNodes('node_text', $node_terms, {limit: $depth}) YIELD node, score
     WHERE score > 0 AND node.namespace = $namespace
     WITH node ORDER BY score DESC, node.id
-    RETURN collect(node) AS list, 'fulltext' AS source
+    RETURN collect([node, node]) AS list, 'fulltext' AS source
     UNION ALL
     UNWIND $vectors AS vector
     CALL (vector) {
@@ -34,15 +37,18 @@ CALL () {
       SEARCH element IN (VECTOR INDEX recall_vectors FOR vector
                          WHERE element.namespace = $namespace AND element.embedding_model = $model
                          LIMIT $depth) SCORE AS score
-      WITH element ORDER BY score DESC, element.id
-      RETURN collect(element) AS elements
+      WITH element, score ORDER BY score DESC, element.id
+      WITH coalesce(head([(message:Message)-[:PASSAGE]->(element) | message]), element) AS hit, element, score
+      WITH hit, max(score) AS score, head(collect(element)) AS best
+      WITH hit, best ORDER BY score DESC, hit.id
+      RETURN collect([hit, best]) AS elements
     }
-    UNWIND [[element IN elements WHERE element:Message], [element IN elements WHERE element:Node]] AS list
+    UNWIND [[pair IN elements WHERE pair[0]:Message], [pair IN elements WHERE pair[0]:Node]] AS list
     RETURN list, 'vector' AS source
   }
   UNWIND range(0, size(list) - 1) AS place
-  WITH list[place] AS hit, source, 1.0 / ($constant + place + 1) AS score
-  RETURN hit, sum(score) AS score, collect(DISTINCT source) AS sources
+  WITH list[place][0] AS hit, list[place][1] AS best, source, 1.0 / ($constant + place + 1) AS score
+  RETURN hit, sum(score) AS score, {names: collect(DISTINCT source), best: head(collect(best))} AS sources
 }
 CALL (hit, score, sources) {
   RETURN hit AS found, score AS part, sources AS ways, null AS step
@@ -79,7 +85,8 @@ WHERE score > 0 AND found.namespace = $namespace AND any(kind IN $kinds WHERE ki
   AND (found:Node OR $conversation IS NULL OR $conversation IN found.conversations)
 ORDER BY score DESC, found.said_at DESC, found.id
 LIMIT $limit
-RETURN found.id AS id, found:Message AS is_message, score, head(ways) AS ways,
+RETURN found.id AS id, found:Message AS is_message, score, head(ways).names AS ways,
+       head(ways).best.span AS span,
        [step IN steps WHERE NOT step:NEXT | {
          verb: step.verb,
          weight: CASE WHEN 0.0 <= toFloatOrNull(step.weight) <= 1.0 THEN toFloat(step.weight) ELSE 1.0 END,
@@ -97,41 +104,58 @@ RETURN found.id AS id, found:Message AS is_message, score, head(ways) AS ways,
        head(found.conversations) AS conversation, toString(found.said_at) AS at;
 
 // name: unindexed-messages
-// The messages of one conversation that recall cannot find yet, the oldest first, and each once: those between the
-// tip of a version and the last before it that it can find. Parameters: namespace, limit (of tips).
+// The messages of one conversation that are not indexed as recall finds them now, the oldest first, and each once: those
+// between the tip of a version and the last before it that is. Parameters: namespace, limit (of tips).
 MATCH (conversation:Conversation {namespace: $namespace})
 WHERE conversation.name IS NOT NULL AND coalesce(conversation.recalled, true)
 MATCH (conversation)-[:VERSION]->(:Version)-[:TIP]->(tip:Message)
-WHERE tip.said IS NULL OR NOT conversation.name IN tip.conversations
+WHERE tip.passages IS NULL OR NOT conversation.name IN tip.conversations
 WITH DISTINCT conversation, tip
 LIMIT $limit
-MATCH path = (tip) (()<-[:NEXT]-(before WHERE before.said IS NULL
+MATCH path = (tip) (()<-[:NEXT]-(before WHERE before.passages IS NULL
                                        OR NOT conversation.name IN before.conversations))* ()
 WITH conversation, tip, path
 ORDER BY length(path) DESC
 WITH conversation, tip, head(collect(path)) AS path
 RETURN conversation.name AS conversation, [message IN reverse(nodes(path)) | message.id] AS ids;
 
+// name: count-unindexed
+// How many messages of all conversations that recall reads are not divided into passages yet. Parameters: namespace.
+MATCH (message:Message {namespace: $namespace})
+WHERE message.id IS NOT NULL AND message.passages IS NULL AND message.conversations IS NOT NULL
+RETURN count(message) AS count;
+
 // name: bodies
-// What these messages are, and when they were stored. Parameters: namespace, ids.
+// What these messages are, and when they were said. Parameters: namespace, ids.
 UNWIND $ids AS id
 MATCH (message:Message {namespace: $namespace, id: id})
 USING INDEX SEEK message:Message(namespace, id)
-RETURN id, message.body AS body, message.created_at AS at;
+RETURN id, message.body AS body, coalesce(message.said_at, message.created_at) AS at;
 
 // name: index-messages
-// What each message says, as recall finds it; it is written anew where it was said at a time that is now known
-// (`dated`). A message that several conversations have is found in each. Parameters: namespace, namespace_token,
-// conversation, conversation_token, dated, rows [{id, said, at}].
+// What each message says, as recall finds it: its text, or that of its passages. It is written anew where it was said at
+// a time that is now known (`dated`), or stored by an earlier release. A message that several conversations have is found
+// in each, and so are its passages. Parameters: namespace, namespace_token, conversation, conversation_token, dated,
+// rows [{id, at, said, passages [{id, span, said}]}].
 UNWIND $rows AS row
 MATCH (message:Message {namespace: $namespace, id: row.id})
 USING INDEX SEEK message:Message(namespace, id)
 WITH message, row, coalesce(message.conversations, []) AS conversations,
-     coalesce(message.namespace_token, $namespace_token) AS tokens
-SET message.said = CASE WHEN $dated OR message.said IS NULL THEN row.said ELSE message.said END,
-    message.said_at = CASE WHEN $dated OR message.said_at IS NULL THEN row.at ELSE message.said_at END,
+     coalesce(message.namespace_token, $namespace_token) AS tokens, $dated OR message.passages IS NULL AS anew
+SET message.said = CASE WHEN anew THEN row.said ELSE message.said END,
+    message.said_at = CASE WHEN anew THEN row.at ELSE message.said_at END,
+    message.passages = CASE WHEN anew THEN size(row.passages) ELSE message.passages END,
     message.conversations = conversations + CASE WHEN $conversation IN conversations THEN [] ELSE [$conversation] END,
     message.namespace_token = tokens + CASE WHEN $conversation IN conversations THEN '' ELSE ' ' + $conversation_token END
+FOREACH (passage IN CASE WHEN anew THEN row.passages ELSE [] END |
+  MERGE (part:Passage {namespace: $namespace, id: passage.id})
+  SET part.span = passage.span, part.said = passage.said
+  MERGE (message)-[:PASSAGE]->(part))
+WITH message
+CALL (message) {
+  MATCH (message)-[:PASSAGE]->(part)
+  SET part.namespace_token = message.namespace_token
+}
 RETURN count(message) AS indexed;
 
 // name: learn
@@ -147,12 +171,21 @@ USING INDEX SEEK message:Message(namespace, id)
 MERGE (node)-[:SOURCE]->(message);
 
 // name: messages-without-vector
-// Messages that have no vector of a model yet, and what they say. Parameters: namespace, model, after, limit.
+// Messages without passages that have no vector of a model yet, and what they say. Parameters: namespace, model, after, limit.
 MATCH (message:Message {namespace: $namespace})
 WHERE message.id > $after AND message.said IS NOT NULL
   AND (message.embedding_model IS NULL OR message.embedding_model <> $model)
 RETURN message.id AS id, message.said AS text
 ORDER BY message.namespace, id
+LIMIT $limit;
+
+// name: passages-without-vector
+// Passages that have no vector of a model yet, and what they say. Parameters: namespace, model, after, limit.
+MATCH (passage:Passage {namespace: $namespace})
+WHERE passage.id > $after AND passage.said IS NOT NULL
+  AND (passage.embedding_model IS NULL OR passage.embedding_model <> $model)
+RETURN passage.id AS id, passage.said AS text
+ORDER BY passage.namespace, id
 LIMIT $limit;
 
 // name: nodes-without-vector
@@ -171,6 +204,13 @@ UNWIND $rows AS row
 MATCH (message:Message {namespace: $namespace, id: row.id})
 USING INDEX SEEK message:Message(namespace, id)
 SET message.embedding = row.vector, message.embedding_model = $model;
+
+// name: embed-passages
+// Parameters: namespace, model, rows [{id, vector}].
+UNWIND $rows AS row
+MATCH (passage:Passage {namespace: $namespace, id: row.id})
+USING INDEX SEEK passage:Passage(namespace, id)
+SET passage.embedding = row.vector, passage.embedding_model = $model;
 
 // name: embed-nodes
 // A node that has changed since it was read is left for the next time. Parameters: namespace, model,

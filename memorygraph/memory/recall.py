@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from functools import cached_property
 from itertools import islice
+from threading import Thread
 from typing import Any, Literal, NamedTuple, TypedDict, Unpack
 
 from memorygraph.budget import Budget
@@ -28,6 +29,7 @@ from memorygraph.memory.vectors import Embedder, configured_embedder, embed_miss
 from memorygraph.memory.words import asks_assistant, times_meant, words_of, words_query
 from memorygraph.messages.indexing import index_messages
 from memorygraph.messages.message import Message
+from memorygraph.messages.passages import Passage, find_passages
 from memorygraph.query import Query
 
 Kind = Literal["node", "message"]
@@ -59,6 +61,7 @@ ROLES = {"user": 2.0}  # how much a message counts by its role; others count onc
 ASKED = 0.5  # the share of a message of an assistant for what it was asked
 OWNERS = 3  # names that are said of an observation
 RELATIONS = 3  # sentences that are said of a node
+INDEX_SECONDS = 3.0  # how long the first recall waits for messages of an earlier release to be indexed
 OBSERVED = "observed"  # the verb of the edge from an entity to an observation of it
 
 # An id that was made from what it names says nothing to a reader, and takes two dozen tokens.
@@ -71,6 +74,7 @@ class RecallHit:
 
     `source` is `fulltext`, `vector` or both with a plus for a hit by its own words or meaning, `edge` for one that is
     an edge away from such a hit or is the message that a node was learnt from, and `neighbour` for a message near one.
+    The `text` of a long message is the passage that fits best, the characters `start` to `end` of its `whole` text.
     A hit over an edge has the `verb` of the heaviest. A node has a `name`; an observation has the names of what it is
     `about`; `relations` are the edges over which other hits led here, as sentences. A message has a `role`, the
     `name` of its speaker where there is one, the `conversation` and the time.
@@ -91,6 +95,9 @@ class RecallHit:
     verb: str | None = None
     about: tuple[str, ...] = ()
     relations: tuple[str, ...] = ()
+    start: int | None = None
+    end: int | None = None
+    whole: str | None = field(default=None, repr=False)
 
     @property
     def label(self) -> str:
@@ -114,8 +121,9 @@ class RecallHit:
         return (": ".join(filter(None, [whose, self.text])), *self.relations)
 
     def as_dict(self) -> dict[str, Any]:
-        """The value as `--json` prints it."""
-        return {key: value for key, value in asdict(self).items() if value is not None and value != ()}
+        """The value as `--json` prints it, without the `whole` text."""
+        said = replace(self, whole=None)
+        return {key: value for key, value in asdict(said).items() if value is not None and value != ()}
 
     @classmethod
     def of(cls, row: dict[str, Any]) -> RecallHit:
@@ -129,7 +137,8 @@ class RecallHit:
             return cls(kind="node", text=data, name=name, about=about, relations=relations, **found)
         message = Message(row["body"])
         place = {"conversation": row["conversation"], "at": row["at"]}
-        return cls(kind="message", text=message.text, name=message.name, role=message.role, **place, **found)
+        excerpt = choose_excerpt(message.text, row["span"])
+        return cls(kind="message", name=message.name, role=message.role, **excerpt, **place, **found)
 
 
 @dataclass(frozen=True)
@@ -142,26 +151,26 @@ class Recalled:
     @cached_property
     def context(self) -> tuple[ContextItem, ...]:
         """As many hits as fit the budget, as labelled items of a prompt; the last may be clipped."""
-        return fit_passages(self.passages, self.budget)
+        return fit_texts(self.texts, self.budget)
 
     @cached_property
-    def passages(self) -> tuple[Passage, ...]:
+    def texts(self) -> tuple[PromptText, ...]:
         """What each hit says that none before it has said; a name alone says nothing once it has been mentioned."""
-        passages: list[Passage] = []
+        texts: list[PromptText] = []
         said = ""
         for hit in self.hits:
             new = [each for each in hit.sentences if hit.kind == "message" or f"\n{each}\n" not in said]
             if hit.name and new == [hit.name] and hit.name in said:
                 new = []
             if new:
-                passages.append(Passage(hit.id, hit.label, "\n".join(new)))
-                said += f"\n{passages[-1].text}\n"
-        return tuple(passages)
+                texts.append(PromptText(hit.id, hit.label, "\n".join(new)))
+                said += f"\n{texts[-1].text}\n"
+        return tuple(texts)
 
     @property
     def shown(self) -> tuple[RecallHit, ...]:
         """The hits that the context has room for, with those that say nothing of their own."""
-        left_out = {passage.id for passage in self.passages[len(self.context) :]}
+        left_out = {text.id for text in self.texts[len(self.context) :]}
         return tuple(hit for hit in self.hits if hit.id not in left_out)
 
     def __str__(self) -> str:
@@ -250,6 +259,15 @@ def fusion_parameters(limit: int, *, steps: bool) -> dict[str, Any]:
     }
 
 
+def choose_excerpt(whole: str, span: Sequence[int] | None) -> dict[str, Any]:
+    """The text of a message as a hit has it: a passage where there are any, and the first of a neighbour."""
+    passages = find_passages(whole) if span is None else [Passage(*span)]
+    if not passages:
+        return {"text": whole}
+    start, end = passages[0]
+    return {"text": whole[start:end].strip(), "start": start, "end": end, "whole": whole}
+
+
 def source_of(ways: Sequence[str] | None, edges: Sequence[Mapping[str, Any]]) -> str:
     """The source of a hit: its own words or vector if any, else an edge, else a neighbouring message."""
     return "+".join(sorted(ways or ())) or ("edge" if edges else "neighbour")
@@ -274,7 +292,7 @@ class Recaller:
 
     def __init__(self, namespace: Namespace) -> None:
         self._namespace = namespace
-        self._indexed = False
+        self._indexing: IndexingThread | None = None
 
     @cached_property
     def embedder(self) -> Embedder | None:
@@ -283,17 +301,40 @@ class Recaller:
 
     def __call__(self, text: str, *, budget: Budget | None, at: datetime | None, **options: Any) -> Recalled:
         """Recall by a text; `at` is by default now. Without an embedder this is one query."""
-        # Messages of an earlier release lack the index; what is stored from now on is indexed as it is stored.
-        if not self._indexed:
-            index_messages(self._namespace)
-            self._indexed = True
+        self._index()
         if self.embedder is not None:
             embed_missing(self._namespace, self.embedder)
         at = at or datetime.now(UTC)
         return recall_hits(self._namespace, text, budget=budget, embedder=self.embedder, at=at, **options)
 
+    def _index(self) -> None:
+        # Messages of an earlier release lack the index; what is stored from now on is indexed as it is stored.
+        if self._indexing is None:
+            self._indexing = IndexingThread(self._namespace)
+            self._indexing.start()
+            self._indexing.join(INDEX_SECONDS)
+        if (failure := self._indexing.failure) is not None:
+            self._indexing = None
+            raise failure
 
-class Passage(NamedTuple):
+
+class IndexingThread(Thread):
+    """Indexes what an earlier release stored, behind the recalls; stopped with the process, the next one goes on."""
+
+    def __init__(self, namespace: Namespace) -> None:
+        super().__init__(name=f"index {namespace}", daemon=True)
+        self._namespace = namespace
+        self.failure: Exception | None = None
+
+    def run(self) -> None:
+        """Index until nothing is left, and keep the error that ended it."""
+        try:
+            index_messages(self._namespace)
+        except Exception as error:  # noqa: BLE001 - the next recall raises it
+            self.failure = error
+
+
+class PromptText(NamedTuple):
     """A text for a prompt, with its label and the id of its node or message."""
 
     id: str
@@ -301,22 +342,22 @@ class Passage(NamedTuple):
     text: str
 
     def source(self, budget: Budget | None = None) -> ContextSource:
-        """The passage as a source of a context."""
+        """The text as a source of a context."""
         return ContextSource(self.label, StoredText(self.text, [self.id]), budget)
 
 
-def fit_passages(passages: Iterable[Passage], budget: Budget | None) -> tuple[ContextItem, ...]:
+def fit_texts(texts: Iterable[PromptText], budget: Budget | None) -> tuple[ContextItem, ...]:
     """The items of a context within a budget, labels included: the first ones whole, and only the last clipped."""
     items: list[ContextItem] = []
     left = 0 if budget is None else budget.limit
-    for passage in passages:
-        [item] = number_items([passage.source()], len(items))
+    for text in texts:
+        [item] = number_items([text.source()], len(items))
         if budget is not None:
             left -= count_units(("\n" if items else "") + render_items([item]), budget)
             if left < 0:
                 room = left + count_units(item.text, budget)
                 if room > 0:
-                    clipped = passage.source(Budget(Decimal(room), "t" if budget.in_tokens else ""))
+                    clipped = text.source(Budget(Decimal(room), "t" if budget.in_tokens else ""))
                     items += number_items([clipped], len(items))
                 break
         items.append(item)

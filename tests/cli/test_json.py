@@ -55,6 +55,7 @@ ARGUMENTS = {
     "messages verify": "talk",
     "messages export": "talk",
     "messages cost": "",
+    "messages index": "",
     "pete list": "",
     "pete show": "main",
     "pete fold": "main",

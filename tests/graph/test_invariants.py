@@ -88,6 +88,16 @@ SPOILED: dict[str, tuple[str, str, str | None]] = {
         "messages",
         "m",
     ),
+    "a passage of no message": (
+        "CREATE (:Passage {namespace: $namespace, id: 'm-1', span: [0, 9], said: 'text'})",
+        "passages",
+        "m-1",
+    ),
+    "a message that lacks a passage": (
+        "CREATE (:Message {namespace: $namespace, id: 'm', body: '{}', passages: 2})",
+        "passages",
+        "m",
+    ),
     "a version of no conversation": (
         "CREATE (:Version {namespace: $namespace, id: 'v', length: 1})",
         "versions",
