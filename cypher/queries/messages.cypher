@@ -81,16 +81,20 @@ RETURN [message IN nodes(path) | [message.id, message.body, message.role, messag
 // name: write-messages
 // Messages that follow one another, as far as they are not there yet. A message that was sampled once stays
 // sampled; `sampled` are those. One that is there already is found in this conversation too. Parameters: namespace,
-// conversations, namespace_token, conversation_token, and rows [{id, parent, sampled, seal, body, role, content, said,
-// passages}]; `said`, `passages` and `conversations` are null where recall shall not find them.
+// conversations, namespace_token, conversation_token, and rows [{id, parent, sampled, seal, body, role, content, at, said,
+// passages, speaker, terms}]; `said`, `passages` and `conversations` are null where recall shall not find them.
 UNWIND $rows AS row
 MERGE (message:Message {namespace: $namespace, id: row.id})
   ON CREATE SET message.body = row.body, message.role = row.role, message.content = row.content,
                 message.sampled = row.sampled, message.seal = row.seal, message.created_at = datetime(),
-                message.said = row.said, message.said_at = datetime(), message.conversations = $conversations,
-                message.namespace_token = $namespace_token, message.passages = size(row.passages)
+                message.said = row.said, message.said_at = row.at, message.conversations = $conversations,
+                message.speaker = row.speaker, message.home = head($conversations),
+                message.namespace_token = reduce(words = $namespace_token, term IN row.terms | words + ' ' + term),
+                message.passages = size(row.passages)
   ON MATCH SET message.seal = CASE WHEN row.sampled THEN row.seal ELSE message.seal END,
                message.sampled = message.sampled OR row.sampled,
+               message.home = CASE WHEN all(name IN coalesce($conversations, []) WHERE name IN message.conversations)
+                                   THEN message.home ELSE '' END,
                message.namespace_token = message.namespace_token
                  + CASE WHEN all(name IN coalesce($conversations, []) WHERE name IN message.conversations) THEN ''
                    ELSE coalesce(' ' + $conversation_token, '') END,
@@ -99,7 +103,7 @@ MERGE (message:Message {namespace: $namespace, id: row.id})
 FOREACH (passage IN coalesce(row.passages, []) |
   MERGE (part:Passage {namespace: $namespace, id: passage.id})
     ON CREATE SET part.span = passage.span, part.said = passage.said
-  SET part.namespace_token = message.namespace_token
+  SET part.namespace_token = message.namespace_token, part.home = message.home
   MERGE (message)-[:PASSAGE]->(part))
 WITH row, message
 OPTIONAL MATCH (parent:Message {namespace: $namespace, id: row.parent})
@@ -121,7 +125,7 @@ SET message.sampled = true, message.seal = row.seal;
 // its tip has moved, or the message is stored already: change-version goes on from there. The message remembers
 // the operation, by which change-version knows what was applied already. Parameters: namespace, name, operation,
 // version, length, conversations, namespace_token, and the row as above: id, parent (the tip), sampled, seal, body,
-// role, content, said, passages.
+// role, content, at, said, passages, speaker, terms.
 MATCH (conversation:Conversation {namespace: $namespace, name: $name})
 SET conversation.operation = 0
 WITH conversation
@@ -131,12 +135,14 @@ DELETE pointer
 CREATE (tip)-[:NEXT]->(message:Message {namespace: $namespace, id: $id, body: $body, role: $role,
                                         content: $content, sampled: $sampled, seal: $seal,
                                         created_at: datetime(), operation: $operation, said: $said,
-                                        said_at: datetime(), conversations: $conversations,
-                                        namespace_token: $namespace_token,
+                                        said_at: $at, speaker: $speaker,
+                                        conversations: $conversations, home: head($conversations),
+                                        namespace_token: reduce(words = $namespace_token, term IN $terms |
+                                                                words + ' ' + term),
                                         passages: size($passages)})<-[:TIP]-(version)
 FOREACH (passage IN coalesce($passages, []) |
   CREATE (message)-[:PASSAGE]->(:Passage {namespace: $namespace, id: passage.id, span: passage.span,
-                                          said: passage.said, namespace_token: $namespace_token}))
+                                          said: passage.said, namespace_token: message.namespace_token}))
 SET version.length = $length
 RETURN version.number AS number, CASE WHEN message.sampled THEN [message.id] ELSE [] END AS sampled;
 
@@ -161,10 +167,14 @@ CALL (fits) {
   MERGE (message:Message {namespace: $namespace, id: row.id})
     ON CREATE SET message.body = row.body, message.role = row.role, message.content = row.content,
                   message.sampled = row.sampled, message.seal = row.seal, message.created_at = datetime(),
-                message.said = row.said, message.said_at = datetime(), message.conversations = $conversations,
-                message.namespace_token = $namespace_token, message.passages = size(row.passages)
+                message.said = row.said, message.said_at = row.at, message.conversations = $conversations,
+                message.speaker = row.speaker, message.home = head($conversations),
+                message.namespace_token = reduce(words = $namespace_token, term IN row.terms | words + ' ' + term),
+                message.passages = size(row.passages)
     ON MATCH SET message.seal = CASE WHEN row.sampled THEN row.seal ELSE message.seal END,
                  message.sampled = message.sampled OR row.sampled,
+                 message.home = CASE WHEN all(name IN coalesce($conversations, []) WHERE name IN message.conversations)
+                                     THEN message.home ELSE '' END,
                  message.namespace_token = message.namespace_token
                    + CASE WHEN all(name IN coalesce($conversations, []) WHERE name IN message.conversations) THEN ''
                      ELSE coalesce(' ' + $conversation_token, '') END,
@@ -173,7 +183,7 @@ CALL (fits) {
   FOREACH (passage IN coalesce(row.passages, []) |
     MERGE (part:Passage {namespace: $namespace, id: passage.id})
       ON CREATE SET part.span = passage.span, part.said = passage.said
-    SET part.namespace_token = message.namespace_token
+    SET part.namespace_token = message.namespace_token, part.home = message.home
     MERGE (message)-[:PASSAGE]->(part))
   WITH row, message
   OPTIONAL MATCH (parent:Message {namespace: $namespace, id: row.parent})

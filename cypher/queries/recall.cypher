@@ -9,11 +9,13 @@
 // By words, a message counts as much as its role does. Everything found on the way adds up, and only of what
 // comes out first is it asked what it is, and whose: sorted by the score alone, the rest is never read. Without a vector its two
 // lists are empty; `constant` and the weights are explained in memorygraph.memory.recall. Of a message that was said in
-// other conversations too, the first one is named. What raw Cypher has stored as a weight, and is none, counts as 1.0.
+// other conversations too, the one that was asked for is named, or the first. What raw Cypher has stored as a weight, and is none, counts as 1.0.
 // Parameters: namespace, message_terms, node_terms (Lucene queries made by memorygraph.memory.words), vectors (none, or
 // one), model, depth, message_depth, roles (a weight for each that counts more or less), asked (null where roles do not
-// count), constant, least, near, far, edge, learnt, fan, kinds, conversation, limit, owners (how many are named of an
-// observation).
+// count), constant, least, near, far, edge, learnt, fan, kinds, limit, owners (how many are named of an observation), and
+// the filters as memorygraph.memory.filters makes them: conversation, since, until, facets, node_kind, verb, node_options,
+// vector_filter, vector_depth, times, role_range, speaker_range, homes. A filter is a part of what an index is asked, so
+// that its first entries fit; only of the verb each entry is asked, until enough are found.
 CYPHER 25
 CALL db.index.fulltext.awaitEventuallyConsistentIndexRefresh()
 CALL () {
@@ -26,20 +28,51 @@ CALL () {
     WITH message, best ORDER BY score DESC, message.said_at DESC, message.id
     RETURN collect([message, best]) AS list, 'fulltext' AS source
     UNION ALL
-    CALL db.index.fulltext.queryNodes('node_text', $node_terms, {limit: $depth}) YIELD node, score
-    WHERE score > 0 AND node.namespace = $namespace
+    CALL db.index.fulltext.queryNodes('node_text', $node_terms, $node_options) YIELD node, score
+    WHERE score > 0 AND node.namespace = $namespace AND coalesce(node.kind = $node_kind, $node_kind IS NULL)
+      AND CASE WHEN $verb IS NULL THEN true ELSE EXISTS { (node)-[:EDGE {verb: $verb}]-() } END
+    WITH node, score LIMIT $depth
     WITH node ORDER BY score DESC, node.id
     RETURN collect([node, node]) AS list, 'fulltext' AS source
     UNION ALL
     UNWIND $vectors AS vector
     CALL (vector) {
-      MATCH (element)
-      SEARCH element IN (VECTOR INDEX recall_vectors FOR vector
-                         WHERE element.namespace = $namespace AND element.embedding_model = $model
-                         LIMIT $depth) SCORE AS score
+      CALL (vector) {
+        WITH vector WHERE $vector_filter = 'none'
+        MATCH (element)
+        SEARCH element IN (VECTOR INDEX recall_vectors FOR vector
+                           WHERE element.namespace = $namespace AND element.embedding_model = $model
+                           LIMIT $vector_depth) SCORE AS score
+        WHERE $verb IS NULL OR COUNT { (element)-[:EDGE {verb: $verb}]-() } > 0
+        RETURN element, score LIMIT $depth
+        UNION ALL
+        WITH vector WHERE $vector_filter = 'kind'
+        MATCH (element)
+        SEARCH element IN (VECTOR INDEX recall_vectors FOR vector
+                           WHERE element.namespace = $namespace AND element.embedding_model = $model
+                             AND element.kind = $node_kind
+                           LIMIT $vector_depth) SCORE AS score
+        WHERE $verb IS NULL OR COUNT { (element)-[:EDGE {verb: $verb}]-() } > 0
+        RETURN element, score LIMIT $depth
+        UNION ALL
+        UNWIND CASE WHEN $vector_filter = 'messages' THEN $homes ELSE [] END AS home
+        CALL (vector, home) {
+          MATCH (element)
+          SEARCH element IN (VECTOR INDEX recall_vectors FOR vector
+                             WHERE element.namespace = $namespace AND element.embedding_model = $model
+                               AND element.home >= home[0] AND element.home <= home[1]
+                               AND element.role >= $role_range[0] AND element.role <= $role_range[1]
+                               AND element.speaker >= $speaker_range[0] AND element.speaker <= $speaker_range[1]
+                               AND element.said_at >= $times[0] AND element.said_at < $times[1]
+                             LIMIT $vector_depth) SCORE AS score
+          RETURN element, score
+        }
+        RETURN element, score
+      }
       WITH element, score ORDER BY score DESC, element.id
       WITH coalesce(head([(message:Message)-[:PASSAGE]->(element) | message]), element) AS hit, element, score
       WITH hit, max(score) AS score, head(collect(element)) AS best
+      WITH hit, best, score WHERE $conversation IS NULL OR $conversation IN hit.conversations
       WITH hit, best ORDER BY score DESC, hit.id
       RETURN collect([hit, best]) AS elements
     }
@@ -82,7 +115,12 @@ WITH found, sum(part) AS score, collect(ways) AS ways, collect(step) AS steps
 ORDER BY score DESC
 WITH found, score, ways, steps
 WHERE score > 0 AND found.namespace = $namespace AND any(kind IN $kinds WHERE kind IN labels(found))
-  AND (found:Node OR $conversation IS NULL OR $conversation IN found.conversations)
+  AND CASE WHEN found:Message
+      THEN ($conversation IS NULL OR $conversation IN found.conversations)
+        AND ($since IS NULL OR found.said_at >= $since) AND ($until IS NULL OR found.said_at < $until)
+        AND all(facet IN $facets WHERE facet IN split(found.namespace_token, ' '))
+      WHEN $verb IS NULL THEN coalesce(found.kind = $node_kind, $node_kind IS NULL)
+      ELSE coalesce(found.kind = $node_kind, $node_kind IS NULL) AND EXISTS { (found)-[:EDGE {verb: $verb}]-() } END
 ORDER BY score DESC, found.said_at DESC, found.id
 LIMIT $limit
 RETURN found.id AS id, found:Message AS is_message, score, head(ways).names AS ways,
@@ -101,7 +139,7 @@ RETURN found.id AS id, found:Message AS is_message, score, head(ways).names AS w
          LIMIT $owners
        } AS owners,
        found.name AS name, found.data AS data, found.body AS body,
-       head(found.conversations) AS conversation, toString(found.said_at) AS at;
+       coalesce($conversation, head(found.conversations)) AS conversation, toString(found.said_at) AS at;
 
 // name: unindexed-messages
 // The messages of one conversation that are not indexed as recall finds them now, the oldest first, and each once: those
@@ -136,17 +174,27 @@ RETURN id, message.body AS body, coalesce(message.said_at, message.created_at) A
 // What each message says, as recall finds it: its text, or that of its passages. It is written anew where it was said at
 // a time that is now known (`dated`), or stored by an earlier release. A message that several conversations have is found
 // in each, and so are its passages. Parameters: namespace, namespace_token, conversation, conversation_token, dated,
-// rows [{id, at, said, passages [{id, span, said}]}].
+// rows [{id, at, said, passages [{id, span, said}], speaker, terms}].
 UNWIND $rows AS row
 MATCH (message:Message {namespace: $namespace, id: row.id})
 USING INDEX SEEK message:Message(namespace, id)
 WITH message, row, coalesce(message.conversations, []) AS conversations,
-     coalesce(message.namespace_token, $namespace_token) AS tokens, $dated OR message.passages IS NULL AS anew
+     $dated OR message.passages IS NULL AS anew
+WITH message, row, conversations, anew,
+     conversations + CASE WHEN $conversation IN conversations THEN [] ELSE [$conversation] END AS every,
+     // The words of namespaces and conversations are numbers; those of the role, the speaker and the time are none.
+     [word IN split(coalesce(message.namespace_token, $namespace_token), ' ') WHERE NOT anew OR word < 'a']
+       + CASE WHEN anew THEN row.terms ELSE [] END AS words
 SET message.said = CASE WHEN anew THEN row.said ELSE message.said END,
     message.said_at = CASE WHEN anew THEN row.at ELSE message.said_at END,
     message.passages = CASE WHEN anew THEN size(row.passages) ELSE message.passages END,
-    message.conversations = conversations + CASE WHEN $conversation IN conversations THEN [] ELSE [$conversation] END,
-    message.namespace_token = tokens + CASE WHEN $conversation IN conversations THEN '' ELSE ' ' + $conversation_token END
+    message.conversations = every,
+    message.speaker = CASE WHEN anew THEN row.speaker ELSE message.speaker END,
+    message.namespace_token = reduce(
+      tokens = head(words),
+      word IN tail(words) + CASE WHEN $conversation IN conversations THEN [] ELSE [$conversation_token] END |
+      tokens + ' ' + word),
+    message.home = CASE WHEN size(every) = 1 THEN every[0] ELSE '' END
 FOREACH (passage IN CASE WHEN anew THEN row.passages ELSE [] END |
   MERGE (part:Passage {namespace: $namespace, id: passage.id})
   SET part.span = passage.span, part.said = passage.said
@@ -154,9 +202,28 @@ FOREACH (passage IN CASE WHEN anew THEN row.passages ELSE [] END |
 WITH message
 CALL (message) {
   MATCH (message)-[:PASSAGE]->(part)
-  SET part.namespace_token = message.namespace_token
+  SET part.namespace_token = message.namespace_token, part.home = message.home, part.said_at = message.said_at
 }
 RETURN count(message) AS indexed;
+
+// name: filter-values
+// Whether a filter can fit anything: the kinds of nodes, a conversation and a verb. Parameters: namespace, kind,
+// conversation, verb.
+CYPHER 25
+WHEN $kind IS NOT NULL THEN {
+  MATCH (node:Node {namespace: $namespace})
+  WHERE node.id IS NOT NULL AND node.kind = $kind
+  RETURN 1 AS found LIMIT 1
+}
+WHEN $verb IS NOT NULL THEN {
+  MATCH ()-[edge:EDGE {namespace: $namespace}]->()
+  WHERE edge.id IS NOT NULL AND edge.verb = $verb
+  RETURN 1 AS found LIMIT 1
+}
+ELSE {
+  MATCH (conversation:Conversation {namespace: $namespace, name: $conversation})
+  RETURN 1 AS found LIMIT 1
+};
 
 // name: learn
 // Nodes for what was said, each joined to the messages that it was learnt from. Parameters: namespace,
@@ -210,7 +277,9 @@ SET message.embedding = row.vector, message.embedding_model = $model;
 UNWIND $rows AS row
 MATCH (passage:Passage {namespace: $namespace, id: row.id})
 USING INDEX SEEK passage:Passage(namespace, id)
-SET passage.embedding = row.vector, passage.embedding_model = $model;
+MATCH (passage)<-[:PASSAGE]-(message)
+SET passage.embedding = row.vector, passage.embedding_model = $model, passage.role = message.role,
+    passage.speaker = message.speaker, passage.home = message.home, passage.said_at = message.said_at;
 
 // name: embed-nodes
 // A node that has changed since it was read is left for the next time. Parameters: namespace, model,

@@ -15,7 +15,7 @@ from decimal import Decimal
 from functools import cached_property
 from itertools import islice
 from threading import Thread
-from typing import Any, Literal, NamedTuple, TypedDict, Unpack
+from typing import Any, Literal, NamedTuple, Unpack
 
 from memorygraph.budget import Budget
 from memorygraph.context.labels import one_line
@@ -24,7 +24,7 @@ from memorygraph.context.prompt import ContextItem, ContextSource, build_items
 from memorygraph.context.tokens import count_tokens
 from memorygraph.graph.elements import as_text
 from memorygraph.graph.namespace import Namespace
-from memorygraph.graph.search import conversation_token
+from memorygraph.memory.filters import FilterOptions, RecallFilter, check_filter
 from memorygraph.memory.vectors import Embedder, configured_embedder, embed_missing
 from memorygraph.memory.words import asks_assistant, times_meant, words_of, words_query
 from memorygraph.messages.indexing import index_messages
@@ -57,7 +57,7 @@ LEARNT = 1.0  # the share for the message that a node was learnt from
 REACH = 50  # a hit after this place in all of its lists goes no steps: its shares would be too small to matter
 FAN = 20  # steps of a kind from one hit: each edge of a node with a thousand says little
 NEVER = 1000.0  # a score that no hit reaches
-ROLES = {"user": 2.0}  # how much a message counts by its role; others count once
+ROLE_WEIGHTS = {"user": 2.0}  # how much a message counts by its role; others count once
 ASKED = 0.5  # the share of a message of an assistant for what it was asked
 OWNERS = 3  # names that are said of an observation
 RELATIONS = 3  # sentences that are said of a node
@@ -185,13 +185,12 @@ class Recalled:
         }
 
 
-class RecallOptions(TypedDict, total=False):
-    """The options of a recall."""
+class RecallOptions(FilterOptions, total=False):
+    """The options of a recall, and its filters."""
 
     limit: int
     at: datetime | None  # the time of the question, for words such as `last week`
     kinds: Sequence[Kind]
-    conversation: str | None  # keeps only the messages of this one, and any node
     steps: bool  # whether hits lead on to their neighbours
     roles: bool  # whether it counts who said it: the user or an assistant
 
@@ -217,29 +216,31 @@ def recall_query(
     limit: int = MAX_HITS,
     at: datetime | None = None,
     kinds: Sequence[Kind] = KINDS,
-    conversation: str | None = None,
     steps: bool = True,
     roles: bool = True,
+    **filters: Unpack[FilterOptions],
 ) -> Query | None:
     """The query of a recall, or None for a text without words."""
-    words, tokens = words_of(text), [namespace.token]
+    filtered = RecallFilter.of(filters)
+    words, tokens = words_of(text), [namespace.token, *filtered.message_tokens(namespace.name)]
     roles = roles and not asks_assistant(text)
+    kinds = [kind for kind in kinds if filtered.leaves(kind)]
     if not words or limit < 1 or not kinds:
         return None
-    if conversation is not None:
-        tokens.append(conversation_token(namespace.name, conversation))
+    message_terms = words_query(words, times_meant(text, at), tokens, {"said": 1})
+    node_terms = words_query(words, (), [namespace.token], {"name": 2, "data": 1})  # the name counts twice
     return namespace.query(
         "recall/recall",
-        message_terms=words_query(words, times_meant(text, at), tokens, {"said": 1}),
-        node_terms=words_query(words, (), [namespace.token], {"name": 2, "data": 1}),  # the name counts twice
+        message_terms=" ".join([*filtered.time_clauses(), message_terms]),
+        node_terms=" ".join([*filtered.kind_clauses(), node_terms]),
         vectors=[] if embedder is None else embedder.embed([_HALF_PAIR.sub("\ufffd", text)]),
         model=None if embedder is None else embedder.name,
         kinds=[LABELS[kind] for kind in kinds],
-        conversation=conversation,
         limit=limit,
-        roles=ROLES if roles else {},
+        roles=ROLE_WEIGHTS if roles else {},
         asked=ASKED if roles else None,
         **fusion_parameters(limit, steps=steps),
+        **filtered.parameters(namespace.name, max(DEPTH, limit)),
     )
 
 
@@ -305,7 +306,10 @@ class Recaller:
         if self.embedder is not None:
             embed_missing(self._namespace, self.embedder)
         at = at or datetime.now(UTC)
-        return recall_hits(self._namespace, text, budget=budget, embedder=self.embedder, at=at, **options)
+        found = recall_hits(self._namespace, text, budget=budget, embedder=self.embedder, at=at, **options)
+        if not found.hits:
+            check_filter(self._namespace, options)
+        return found
 
     def _index(self) -> None:
         # Messages of an earlier release lack the index; what is stored from now on is indexed as it is stored.

@@ -8,7 +8,8 @@ than they were stored.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from datetime import date, datetime
+from datetime import UTC, date, datetime
+from hashlib import blake2b
 from typing import Any
 
 from memorygraph.graph.namespace import Namespace
@@ -37,14 +38,47 @@ def indexed_text(message: Message, at: date, text: str | None = None) -> str:
     return f"{message.name or message.role} ({day_text(at)}): {message.text if text is None else text}"
 
 
+def role_token(role: str) -> str:
+    """The word that stands for a role in the full-text index."""
+    return f"r{_digits(role, b'role')}"
+
+
+def speaker_token(speaker: str) -> str:
+    """The word that stands for a speaker in the full-text index, in whatever case the name is written."""
+    return f"s{_digits(speaker_of(speaker), b'speaker')}"
+
+
+def speaker_of(name: str) -> str:
+    """The name of a speaker as it is compared."""
+    return name.casefold()
+
+
+def day_token(at: datetime) -> str:
+    """The word that stands for a day in the full-text index; later days are greater."""
+    return f"d{at:%Y%m%d}" if at.year > 999 else f"d{at.year:04}{at:%m%d}"  # `%Y` is not padded everywhere
+
+
+def time_token(at: datetime) -> str:
+    """The word that stands for a time in the full-text index; later times are greater."""
+    return f"t{day_token(at)[1:]}{at:%H%M%S%f}"
+
+
+def _digits(text: str, person: bytes) -> str:
+    return str(int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8, person=person).digest()))
+
+
 def index_row(id_: str, message: Message, at: datetime) -> dict[str, Any]:
-    """What the index needs of a message that was said at a time: its text, or those of its passages."""
+    """What the index needs of a message that was said at a time: its text or passages, and what limits a recall."""
     text = message.text
+    speaker = str(message.name or message.role)
+    utc = at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
+    terms = [role_token(message.role), speaker_token(speaker), day_token(utc), time_token(utc)]
     passages = [
         {"id": f"{id_}-{place}", "span": [start, end], "said": indexed_text(message, at, text[start:end].strip())}
         for place, (start, end) in enumerate(find_passages(text), start=1)
     ]
-    return {"said": None if passages else indexed_text(message, at, text), "passages": passages}
+    said = None if passages else indexed_text(message, at, text)
+    return {"at": utc, "said": said, "passages": passages, "speaker": speaker_of(speaker), "terms": terms}
 
 
 def index_messages(namespace: Namespace, progress: Progress | None = None) -> int:
@@ -79,7 +113,7 @@ def write_index(namespace: Namespace, conversation: str, ids: Sequence[str], tim
     rows = []
     for stored in namespace.read("recall/bodies", ids=list(ids)):
         at = times.get(stored["id"]) or stored["at"].to_native()
-        rows.append({"id": stored["id"], "at": at, **index_row(stored["id"], Message(stored["body"]), at)})
+        rows.append({"id": stored["id"], **index_row(stored["id"], Message(stored["body"]), at)})
     query = namespace.query(
         "recall/index-messages",
         namespace_token=namespace.token,

@@ -29,7 +29,7 @@ MAX_ROWS_PER_QUERY = 5000
 # More messages do not fit into one transaction. They are then stored ahead of the change, where no version leads to
 # them; the change itself stays one transaction.
 MAX_ROWS_PER_CHANGE = 20_000
-NOT_INDEXED = {"said": None, "passages": None}
+NOT_INDEXED: dict[str, Any] = {"said": None, "passages": None, "speaker": None, "terms": []}
 
 
 @dataclass(frozen=True)
@@ -283,7 +283,7 @@ class Neo4jStorage:
                     "body": entry.message.body,
                     "role": entry.message.role,
                     "content": entry.message.text,
-                    **(index_row(entry.id, entry.message, now) if self.recalled else NOT_INDEXED),
+                    **(index_row(entry.id, entry.message, now) if self.recalled else {**NOT_INDEXED, "at": now}),
                     "sampled": entry.sampled,
                     "seal": seal(entry.id, sampled=entry.sampled),
                 }

@@ -281,7 +281,7 @@ READS: dict[str, list[str]] = {
 }
 
 
-OTHER_PARTS = {"entries", "messages", "versions", "conversations", "edge-ends", "history"}
+OTHER_PARTS = {"entries", "messages", "passages", "versions", "conversations", "edge-ends", "history"}
 """What is neither a node nor an edge of the namespace, so that its id shows nothing."""
 
 
