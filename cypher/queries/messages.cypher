@@ -81,15 +81,15 @@ RETURN [message IN nodes(path) | [message.id, message.body, message.role, messag
 // name: write-messages
 // Messages that follow one another, as far as they are not there yet. A message that was sampled once stays
 // sampled; `sampled` are those. One that is there already is found in this conversation too. Parameters: namespace,
-// conversations, namespace_token, conversation_token, and rows [{id, parent, sampled, seal, body, role, content, at, said,
-// passages, speaker, terms}]; `said`, `passages` and `conversations` are null where recall shall not find them.
+// conversations, home, conversation_token, and rows [{id, parent, sampled, seal, body, role, content, at, said,
+// passages, speaker, namespace_token}]; `said`, `passages` and `conversations` are null where recall shall not find them.
 UNWIND $rows AS row
 MERGE (message:Message {namespace: $namespace, id: row.id})
   ON CREATE SET message.body = row.body, message.role = row.role, message.content = row.content,
                 message.sampled = row.sampled, message.seal = row.seal, message.created_at = datetime(),
                 message.said = row.said, message.said_at = row.at, message.conversations = $conversations,
-                message.speaker = row.speaker, message.home = head($conversations),
-                message.namespace_token = reduce(words = $namespace_token, term IN row.terms | words + ' ' + term),
+                message.speaker = row.speaker, message.home = $home,
+                message.namespace_token = row.namespace_token,
                 message.passages = size(row.passages)
   ON MATCH SET message.seal = CASE WHEN row.sampled THEN row.seal ELSE message.seal END,
                message.sampled = message.sampled OR row.sampled,
@@ -124,8 +124,8 @@ SET message.sampled = true, message.seal = row.seal;
 // write. Nothing is done, and nothing returned, where the version is another (one that was replaced always is),
 // its tip has moved, or the message is stored already: change-version goes on from there. The message remembers
 // the operation, by which change-version knows what was applied already. Parameters: namespace, name, operation,
-// version, length, conversations, namespace_token, and the row as above: id, parent (the tip), sampled, seal, body,
-// role, content, at, said, passages, speaker, terms.
+// version, length, conversations, home, and the row as above: id, parent (the tip), sampled, seal, body,
+// role, content, at, said, passages, speaker, namespace_token.
 MATCH (conversation:Conversation {namespace: $namespace, name: $name})
 SET conversation.operation = 0
 WITH conversation
@@ -136,9 +136,8 @@ CREATE (tip)-[:NEXT]->(message:Message {namespace: $namespace, id: $id, body: $b
                                         content: $content, sampled: $sampled, seal: $seal,
                                         created_at: datetime(), operation: $operation, said: $said,
                                         said_at: $at, speaker: $speaker,
-                                        conversations: $conversations, home: head($conversations),
-                                        namespace_token: reduce(words = $namespace_token, term IN $terms |
-                                                                words + ' ' + term),
+                                        conversations: $conversations, home: $home,
+                                        namespace_token: $namespace_token,
                                         passages: size($passages)})<-[:TIP]-(version)
 FOREACH (passage IN coalesce($passages, []) |
   CREATE (message)-[:PASSAGE]->(:Passage {namespace: $namespace, id: passage.id, span: passage.span,
@@ -150,7 +149,7 @@ RETURN version.number AS number, CASE WHEN message.sampled THEN [message.id] ELS
 // Move the tip of a version behind new messages; what was edited away stays in the graph. Nothing is done if
 // the version was changed or replaced since `tip` was read (`fits` is false), or if this operation was
 // already applied. Parameters: namespace, name, operation, version, tip, new_tip, length, conversations,
-// namespace_token, conversation_token, rows (as above).
+// home, conversation_token, rows (as above).
 MATCH (conversation:Conversation {namespace: $namespace, name: $name})
 SET conversation.operation = 0
 WITH conversation
@@ -168,8 +167,8 @@ CALL (fits) {
     ON CREATE SET message.body = row.body, message.role = row.role, message.content = row.content,
                   message.sampled = row.sampled, message.seal = row.seal, message.created_at = datetime(),
                 message.said = row.said, message.said_at = row.at, message.conversations = $conversations,
-                message.speaker = row.speaker, message.home = head($conversations),
-                message.namespace_token = reduce(words = $namespace_token, term IN row.terms | words + ' ' + term),
+                message.speaker = row.speaker, message.home = $home,
+                message.namespace_token = row.namespace_token,
                 message.passages = size(row.passages)
     ON MATCH SET message.seal = CASE WHEN row.sampled THEN row.seal ELSE message.seal END,
                  message.sampled = message.sampled OR row.sampled,

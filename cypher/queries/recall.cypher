@@ -13,7 +13,7 @@
 // Parameters: namespace, message_terms, node_terms (Lucene queries made by memorygraph.memory.words), vectors (none, or
 // one), model, depth, message_depth, roles (a weight for each that counts more or less), asked (null where roles do not
 // count), constant, least, near, far, edge, learnt, fan, kinds, limit, owners (how many are named of an observation), and
-// the filters as memorygraph.memory.filters makes them: conversation, since, until, facets, node_kind, verb, node_options,
+// the filters as memorygraph.memory.filters makes them: conversation, since, until, facets, node_kind, verb, node_limit,
 // vector_filter, vector_depth, times, role_range, speaker_range, homes. A filter is a part of what an index is asked, so
 // that its first entries fit; only of the verb each entry is asked, until enough are found.
 CYPHER 25
@@ -28,7 +28,8 @@ CALL () {
     WITH message, best ORDER BY score DESC, message.said_at DESC, message.id
     RETURN collect([message, best]) AS list, 'fulltext' AS source
     UNION ALL
-    CALL db.index.fulltext.queryNodes('node_text', $node_terms, $node_options) YIELD node, score
+    CALL db.index.fulltext.queryNodes('node_text', $node_terms,
+                                     CASE WHEN $node_limit IS NULL THEN {} ELSE {limit: $node_limit} END) YIELD node, score
     WHERE score > 0 AND node.namespace = $namespace AND coalesce(node.kind = $node_kind, $node_kind IS NULL)
       AND CASE WHEN $verb IS NULL THEN true ELSE EXISTS { (node)-[:EDGE {verb: $verb}]-() } END
     WITH node, score LIMIT $depth

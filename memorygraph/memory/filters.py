@@ -139,7 +139,7 @@ class RecallFilter:
             "node_kind": self.kind,
             "verb": self.verb,
             # What words cannot say exactly is looked at hit by hit, as far as it takes; else the index counts.
-            "node_options": {} if self.of_nodes else {"limit": depth},
+            "node_limit": None if self.of_nodes else depth,
             "vector_filter": "messages" if self.of_messages else "kind" if self.kind is not None else "none",
             "vector_depth": depth if self.verb is None else 10 * depth,
             "times": [self.since or FIRST_TIME, self.until or LAST_TIME],

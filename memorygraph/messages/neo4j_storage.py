@@ -68,7 +68,7 @@ class Neo4jStorage:
         self._token = conversation_token(namespace.name, name)
         self._index_terms = {
             "conversations": [name] if recalled else None,
-            "namespace_token": f"{namespace.token} {self._token}",
+            "home": name if recalled else None,
         }
 
     def head(self) -> Version | None:
@@ -276,6 +276,7 @@ class Neo4jStorage:
         now = datetime.now(UTC)
         rows = []
         for entry in entries:
+            index = index_row(entry.id, entry.message, now) if self.recalled else {**NOT_INDEXED, "at": now}
             rows.append(
                 {
                     "id": entry.id,
@@ -283,7 +284,8 @@ class Neo4jStorage:
                     "body": entry.message.body,
                     "role": entry.message.role,
                     "content": entry.message.text,
-                    **(index_row(entry.id, entry.message, now) if self.recalled else {**NOT_INDEXED, "at": now}),
+                    "namespace_token": " ".join([self.namespace.token, self._token, *index.pop("terms")]),
+                    **index,
                     "sampled": entry.sampled,
                     "seal": seal(entry.id, sampled=entry.sampled),
                 }
