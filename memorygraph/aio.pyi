@@ -1,7 +1,7 @@
 """The client for asyncio. Made by `python -m tests.async_stub` from memorygraph/client.py."""
 
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
-from datetime import datetime
+from datetime import date, datetime
 from pathlib import Path
 from typing import Any, Self, TextIO
 
@@ -177,15 +177,23 @@ class AsyncMemoryGraph:
         *,
         limit: int = 20,
         at: datetime | None = None,
-        conversation: str | None = None,
         kinds: Sequence[Kind] = ("node", "message"),
         steps: bool = True,
         roles: bool = True,
         intent: bool = True,
+        since: str | date | datetime | None = None,
+        until: str | date | datetime | None = None,
+        role: str | None = None,
+        speaker: str | None = None,
+        conversation: str | None = None,
+        kind: str | None = None,
+        verb: str | None = None,
     ) -> Recalled:
         """What a text brings to mind: nodes and messages by their words, and what stands beside them, best first."""
     async def embed(self, progress: Callable[[int, int], None] | None = None) -> int:
         """Give vectors to messages and nodes that lack them, as `recall` does before it asks; returns how many."""
+    async def index_messages(self, progress: Callable[[int, int], None] | None = None) -> int:
+        """Index the messages that an earlier release stored, and return how many those were; recall does it by itself."""
     async def evaluate(
         self,
         folder: str | Path,

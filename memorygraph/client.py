@@ -58,7 +58,7 @@ from memorygraph.scripts import open_script, read_script, replaced_file
 from memorygraph.server.embedded import EmbeddedServer
 
 if TYPE_CHECKING:
-    from datetime import datetime
+    from datetime import date, datetime
 
     from memorygraph.languages.agentscript.syntax import Field
     from memorygraph.limits import RunLimits
@@ -495,22 +495,34 @@ class MemoryGraph:
         *,
         limit: int = 20,
         at: datetime | None = None,
-        conversation: str | None = None,
         kinds: Sequence[Kind] = ("node", "message"),
         steps: bool = True,
         roles: bool = True,
         intent: bool = True,
+        since: str | date | datetime | None = None,
+        until: str | date | datetime | None = None,
+        role: str | None = None,
+        speaker: str | None = None,
+        conversation: str | None = None,
+        kind: str | None = None,
+        verb: str | None = None,
     ) -> Recalled:
         """What a text brings to mind: nodes and messages by their words, and what stands beside them, best first.
 
         With MEMORYGRAPH_EMBEDDING_MODEL set, by their meaning too. As a text it is what a prompt gets: each hit with
-        its source, within the budget. `at` is when it is asked, for what it says of time; `conversation` leaves only
-        that one's messages, and `kinds` only nodes or messages; without `steps` there is only what fits by itself.
-        With `roles`, what the user said counts more than what an assistant said. With `intent`, it counts what the text
-        asks for: an order and a summary get hits of each session, and wishes that a user stated count more otherwise.
+        its source, within the budget. `at` is when it is asked, for what it says of time; `kinds` leaves only nodes or
+        messages; without `steps` there is only what fits by itself. With `roles`, what the user said counts more than
+        what an assistant said. With `intent`, it counts what the text asks for: an order and a summary get hits of each
+        session, and wishes that a user stated count more otherwise.
+
+        Filters are parts of the search: `since` and `until` (a time, or a day with all of it, of UTC), `role`,
+        `speaker` and `conversation` leave messages only, `kind` and `verb` (of an edge at either end) nodes only.
+
+        >>> mg.recall("where do I live", since="2024-05-01", role="user")  # doctest: +SKIP
 
         Raises:
-            MemoryGraphError: the budget is invalid.
+            MemoryGraphError: the budget or a filter is invalid.
+            NotFoundError: nothing was found, and there is no such conversation, kind or verb.
             ModelError: the embedding model failed.
         """
         of = Budget.parse(budget) if isinstance(budget, str) else budget
@@ -519,11 +531,17 @@ class MemoryGraph:
             budget=of,
             limit=limit,
             at=at,
-            conversation=conversation,
             kinds=kinds,
             steps=steps,
             roles=roles,
             intent=intent,
+            since=since,
+            until=until,
+            role=role,
+            speaker=speaker,
+            conversation=conversation,
+            kind=kind,
+            verb=verb,
         )
 
     def embed(self, progress: Callable[[int, int], None] | None = None) -> int:
@@ -536,6 +554,16 @@ class MemoryGraph:
             ModelError: the embedding model failed.
         """
         return self._recaller.embed(progress)
+
+    def index_messages(self, progress: Callable[[int, int], None] | None = None) -> int:
+        """Index the messages that an earlier release stored, and return how many those were; recall does it by itself.
+
+        What is stored is indexed at once; this is for a long message of an earlier release to be found by each of its
+        passages. It can be stopped and run again. `progress` is called with the number of messages done, and of all.
+        """
+        from memorygraph.messages.indexing import index_messages
+
+        return index_messages(self.scope, progress)
 
     @cached_property
     def _recaller(self) -> Recaller:

@@ -62,6 +62,12 @@ WHEN $kind = 'Message' THEN {
   WHERE node.id IS NOT NULL
   RETURN node ORDER BY node.namespace, node.id
 }
+WHEN $kind = 'Passage' THEN {
+  MATCH (node:Passage {namespace: $namespace})
+  USING INDEX node:Passage(namespace, id)
+  WHERE node.id IS NOT NULL
+  RETURN node ORDER BY node.namespace, node.id
+}
 WHEN $kind = 'Metadata' THEN {
   MATCH (node:Metadata {namespace: $namespace})
   USING INDEX node:Metadata(namespace, id)
@@ -173,8 +179,8 @@ ORDER BY relationship.namespace, relationship.id;
 // the database is looked at. Parameters: namespace.
 MATCH (node)
 WHERE node.namespace = $namespace
-  AND NOT (node:Node|Load|Entry|FormerEntry|Version|Message|Metadata|Run|Generation|ContextItem|Graph|GraphNode|Step|Program
-                |Alias|Forgetting AND node.id IS NOT NULL)
+  AND NOT (node:Node|Load|Entry|FormerEntry|Version|Message|Passage|Metadata|Run|Generation|ContextItem|Graph|GraphNode
+                |Step|Program|Alias|Forgetting AND node.id IS NOT NULL)
   AND NOT (node:Former AND node.id IS NOT NULL AND node.until IS NOT NULL)
   AND NOT (node:Conversation AND node.name IS NOT NULL)
   AND NOT (node:Checkpoint AND node.program IS NOT NULL)
@@ -256,6 +262,11 @@ UNWIND $ends.Message AS key
 MATCH (node:Message {namespace: $namespace, id: key[0]})
 USING INDEX SEEK node:Message(namespace, id)
 RETURN 'Message' AS kind, key, elementId(node) AS element
+UNION ALL
+UNWIND $ends.Passage AS key
+MATCH (node:Passage {namespace: $namespace, id: key[0]})
+USING INDEX SEEK node:Passage(namespace, id)
+RETURN 'Passage' AS kind, key, elementId(node) AS element
 UNION ALL
 UNWIND $ends.Metadata AS key
 MATCH (node:Metadata {namespace: $namespace, id: key[0]})

@@ -136,6 +136,27 @@ WHERE ($namespace IS NULL OR message.namespace = $namespace)
 RETURN 'message' AS kind, message.namespace AS namespace, message.id AS id, elementId(message) AS element,
        {after: COUNT { (message)<-[:NEXT]-() }, role: message.role} AS found;
 
+// name: passages
+// A passage is a part of one message of its namespace, and a message has as many as it says. Parameters: namespace.
+CALL () {
+  MATCH (passage:Passage)
+  WHERE ($namespace IS NULL OR passage.namespace = $namespace)
+    AND NOT (passage.namespace IS :: STRING NOT NULL AND passage.id IS :: STRING NOT NULL
+             AND passage.said IS :: STRING NOT NULL AND coalesce(0 <= passage.span[0] < passage.span[1], false)
+             AND COUNT { (passage)<-[:PASSAGE]-() } = 1
+             AND EXISTS { (passage)<-[:PASSAGE]-(message:Message {namespace: passage.namespace})
+                          WHERE passage.id STARTS WITH message.id + '-' })
+  RETURN 'passage' AS kind, passage AS broken,
+         passage {.span, messages: COUNT { (passage)<-[:PASSAGE]-() }} AS found
+  UNION ALL
+  MATCH (message:Message)
+  WHERE ($namespace IS NULL OR message.namespace = $namespace)
+    AND COUNT { (message)-[:PASSAGE]->(:Passage) } <> message.passages
+  RETURN 'message' AS kind, message AS broken,
+         message {.passages, parts: COUNT { (message)-[:PASSAGE]->(:Passage) }} AS found
+}
+RETURN kind, broken.namespace AS namespace, broken.id AS id, elementId(broken) AS element, found;
+
 // name: versions
 // A version belongs to one conversation of its namespace, and leads to one message where it has any. Parameters:
 // namespace.
@@ -275,6 +296,15 @@ SET node.namespace = $namespace, node.id = $id;
 // id.
 MATCH ()-[edge:EDGE]->() WHERE elementId(edge) = $element
 SET edge.namespace = $namespace, edge.id = $id;
+
+// name: divide-anew
+// How a message is mended by hand that lacks a passage, or has too many: it is divided anew by `messages index`.
+// Parameters: element.
+MATCH (message:Message) WHERE elementId(message) = $element
+SET message.passages = null
+WITH message
+MATCH (message)-[:PASSAGE]->(passage)
+DETACH DELETE passage;
 
 // name: remove-edge
 // How an edge that should not be there is removed by hand. Parameters: element.

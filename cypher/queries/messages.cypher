@@ -5,6 +5,7 @@
 //   (:Version)-[:REPLACES {at}]->(:Version)                     an edit broke a prefix at this index
 //   (:Message {namespace, id, body, role, content, sampled, seal})-[:NEXT]->(:Message)
 //   (:Message)-[:HAS]->(:Metadata {namespace, id, body, model, length})-[:CONTAINS]->(:Message)
+//   (:Message)-[:PASSAGE]->(:Passage {namespace, id, span, said})   characters `span` of it
 //
 // `body` is the canonical JSON whose hash the id is; role and content are there to be read. `sampled` is no part
 // of it, so that a `seal` of its own goes with it; messages of earlier releases have none. CONTAINS leads to the
@@ -79,16 +80,32 @@ RETURN [message IN nodes(path) | [message.id, message.body, message.role, messag
 
 // name: write-messages
 // Messages that follow one another, as far as they are not there yet. A message that was sampled once stays
-// sampled; `sampled` are those. Parameters: namespace, conversations, namespace_token, and rows [{id, parent, sampled,
-// seal, body, role, content, said, said_parts}]; `said` and `conversations` are null where recall shall not find them.
+// sampled; `sampled` are those. One that is there already is found in this conversation too. Parameters: namespace,
+// conversations, home, conversation_token, and rows [{id, parent, sampled, seal, body, role, content, at, said,
+// said_parts, passages, speaker, namespace_token}]; `said`, `passages` and `conversations` are null where recall shall not find them.
 UNWIND $rows AS row
 MERGE (message:Message {namespace: $namespace, id: row.id})
   ON CREATE SET message.body = row.body, message.role = row.role, message.content = row.content,
                 message.sampled = row.sampled, message.seal = row.seal, message.created_at = datetime(),
-                message.said = row.said, message.said_parts = row.said_parts, message.said_at = datetime(), message.conversations = $conversations,
-                message.namespace_token = $namespace_token
+                message.said = row.said, message.said_parts = row.said_parts, message.said_at = row.at,
+                message.conversations = $conversations,
+                message.speaker = row.speaker, message.home = $home,
+                message.namespace_token = row.namespace_token,
+                message.passages = size(row.passages)
   ON MATCH SET message.seal = CASE WHEN row.sampled THEN row.seal ELSE message.seal END,
-               message.sampled = message.sampled OR row.sampled
+               message.sampled = message.sampled OR row.sampled,
+               message.home = CASE WHEN all(name IN coalesce($conversations, []) WHERE name IN message.conversations)
+                                   THEN message.home ELSE '' END,
+               message.namespace_token = message.namespace_token
+                 + CASE WHEN all(name IN coalesce($conversations, []) WHERE name IN message.conversations) THEN ''
+                   ELSE coalesce(' ' + $conversation_token, '') END,
+               message.conversations = message.conversations
+                 + [name IN coalesce($conversations, []) WHERE NOT name IN message.conversations]
+FOREACH (passage IN coalesce(row.passages, []) |
+  MERGE (part:Passage {namespace: $namespace, id: passage.id})
+    ON CREATE SET part.span = passage.span, part.said = passage.said, part.said_parts = passage.said_parts
+  SET part.namespace_token = message.namespace_token, part.home = message.home
+  MERGE (message)-[:PASSAGE]->(part))
 WITH row, message
 OPTIONAL MATCH (parent:Message {namespace: $namespace, id: row.parent})
 USING INDEX SEEK parent:Message(namespace, id)
@@ -108,8 +125,8 @@ SET message.sampled = true, message.seal = row.seal;
 // write. Nothing is done, and nothing returned, where the version is another (one that was replaced always is),
 // its tip has moved, or the message is stored already: change-version goes on from there. The message remembers
 // the operation, by which change-version knows what was applied already. Parameters: namespace, name, operation,
-// version, length, conversations, namespace_token, and the row as above: id, parent (the tip), sampled, seal, body,
-// role, content, said, said_parts.
+// version, length, conversations, home, and the row as above: id, parent (the tip), sampled, seal, body,
+// role, content, at, said, said_parts, passages, speaker, namespace_token.
 MATCH (conversation:Conversation {namespace: $namespace, name: $name})
 SET conversation.operation = 0
 WITH conversation
@@ -119,8 +136,14 @@ DELETE pointer
 CREATE (tip)-[:NEXT]->(message:Message {namespace: $namespace, id: $id, body: $body, role: $role,
                                         content: $content, sampled: $sampled, seal: $seal,
                                         created_at: datetime(), operation: $operation, said: $said, said_parts: $said_parts,
-                                        said_at: datetime(), conversations: $conversations,
-                                        namespace_token: $namespace_token})<-[:TIP]-(version)
+                                        said_at: $at, speaker: $speaker,
+                                        conversations: $conversations, home: $home,
+                                        namespace_token: $namespace_token,
+                                        passages: size($passages)})<-[:TIP]-(version)
+FOREACH (passage IN coalesce($passages, []) |
+  CREATE (message)-[:PASSAGE]->(:Passage {namespace: $namespace, id: passage.id, span: passage.span,
+                                          said: passage.said, said_parts: passage.said_parts,
+                                          namespace_token: message.namespace_token}))
 SET version.length = $length
 RETURN version.number AS number, CASE WHEN message.sampled THEN [message.id] ELSE [] END AS sampled;
 
@@ -128,7 +151,7 @@ RETURN version.number AS number, CASE WHEN message.sampled THEN [message.id] ELS
 // Move the tip of a version behind new messages; what was edited away stays in the graph. Nothing is done if
 // the version was changed or replaced since `tip` was read (`fits` is false), or if this operation was
 // already applied. Parameters: namespace, name, operation, version, tip, new_tip, length, conversations,
-// namespace_token, rows (as above).
+// home, conversation_token, rows (as above).
 MATCH (conversation:Conversation {namespace: $namespace, name: $name})
 SET conversation.operation = 0
 WITH conversation
@@ -145,10 +168,25 @@ CALL (fits) {
   MERGE (message:Message {namespace: $namespace, id: row.id})
     ON CREATE SET message.body = row.body, message.role = row.role, message.content = row.content,
                   message.sampled = row.sampled, message.seal = row.seal, message.created_at = datetime(),
-                message.said = row.said, message.said_parts = row.said_parts, message.said_at = datetime(), message.conversations = $conversations,
-                message.namespace_token = $namespace_token
+                message.said = row.said, message.said_parts = row.said_parts, message.said_at = row.at,
+                  message.conversations = $conversations,
+                message.speaker = row.speaker, message.home = $home,
+                message.namespace_token = row.namespace_token,
+                message.passages = size(row.passages)
     ON MATCH SET message.seal = CASE WHEN row.sampled THEN row.seal ELSE message.seal END,
-                 message.sampled = message.sampled OR row.sampled
+                 message.sampled = message.sampled OR row.sampled,
+                 message.home = CASE WHEN all(name IN coalesce($conversations, []) WHERE name IN message.conversations)
+                                     THEN message.home ELSE '' END,
+                 message.namespace_token = message.namespace_token
+                   + CASE WHEN all(name IN coalesce($conversations, []) WHERE name IN message.conversations) THEN ''
+                     ELSE coalesce(' ' + $conversation_token, '') END,
+                 message.conversations = message.conversations
+                   + [name IN coalesce($conversations, []) WHERE NOT name IN message.conversations]
+  FOREACH (passage IN coalesce(row.passages, []) |
+    MERGE (part:Passage {namespace: $namespace, id: passage.id})
+      ON CREATE SET part.span = passage.span, part.said = passage.said, part.said_parts = passage.said_parts
+    SET part.namespace_token = message.namespace_token, part.home = message.home
+    MERGE (message)-[:PASSAGE]->(part))
   WITH row, message
   OPTIONAL MATCH (parent:Message {namespace: $namespace, id: row.parent})
   USING INDEX SEEK parent:Message(namespace, id)
@@ -218,7 +256,7 @@ CREATE (version)-[:TIP]->(tip);
 
 // name: find-place
 // Where a path of messages belongs, under the write lock of its conversation, which is created if it is not
-// there: the last of them that is stored, the version that holds all of them, or else the longest version that
+// there: the last of them that is stored, and whether it is `named` as one of this conversation, the version that holds all of them, or else the longest version that
 // they continue, or else a new one. The ids come from the last to the first, so that little is looked at where
 // little is new; what is found first is only the quickest answer, and any answer loses nothing. Parameters:
 // namespace, name, recalled, ids, tip, new_version.
@@ -232,9 +270,9 @@ CALL () {
   UNWIND $ids AS id
   MATCH (message:Message {namespace: $namespace, id: id})
   USING INDEX SEEK message:Message(namespace, id)
-  WITH message, id LIMIT 1
+  WITH id, message LIMIT 1
   SET message.role = message.role // its lock: another conversation that has it may be forgotten just now
-  RETURN collect(id) AS stored
+  RETURN collect(id) AS stored, collect($name IN message.conversations OR NOT $recalled) AS named
 }
 CALL (conversation) {
   MATCH (:Message {namespace: $namespace, id: $tip})-[:NEXT*0..]->(:Message)<-[:TIP]-(version:Version)
@@ -266,10 +304,10 @@ CALL (conversation, holding, continued, empty) {
   CREATE (conversation)-[:VERSION]->(version)
   RETURN collect(version) AS made
 }
-WITH stored, holding <> [] AS holds, head(holding + continued + empty + made) AS version
+WITH stored, named, holding <> [] AS holds, head(holding + continued + empty + made) AS version
 OPTIONAL MATCH (version)-[:TIP]->(tip:Message)
 OPTIONAL MATCH (version)-[replaces:REPLACES]->(older:Version)
-RETURN head(stored) AS stored, holds, version.id AS id, version.number AS number, coalesce(tip.id, '') AS tip,
+RETURN head(stored) AS stored, coalesce(head(named), true) AS named, holds, version.id AS id, version.number AS number, coalesce(tip.id, '') AS tip,
        version.length AS length, older.number AS replaces, replaces.at AS at,
        EXISTS { (version)<-[:REPLACES]-(:Version) } AS replaced;
 
@@ -327,7 +365,7 @@ RETURN model, count(*) AS calls, sum(given) AS input_tokens, sum(cached) AS cach
 ORDER BY model;
 
 // name: drop-conversations
-// Delete some of the conversations, messages and metadata of a namespace; run until nothing is left.
+// Delete some of the conversations, messages, passages and metadata of a namespace; run until nothing is left.
 // Parameters: namespace, limit.
 CALL () {
   MATCH (part:Forgetting {namespace: $namespace}) WHERE part.id IS NOT NULL RETURN part
@@ -339,6 +377,8 @@ CALL () {
   MATCH (part:Message {namespace: $namespace}) WHERE part.id IS NOT NULL RETURN part
   UNION ALL
   MATCH (part:Metadata {namespace: $namespace}) WHERE part.id IS NOT NULL RETURN part
+  UNION ALL
+  MATCH (part:Passage {namespace: $namespace}) WHERE part.id IS NOT NULL RETURN part
 }
 WITH part LIMIT $limit
 DETACH DELETE part

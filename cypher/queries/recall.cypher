@@ -6,54 +6,97 @@
 // place p of one adds 1 / (constant + p) to what it names. From there a part of the score goes one step on: along
 // EDGE by the weight of the edge, from a node to the message that it was learnt from (SOURCE), and along NEXT to the
 // messages one and two places before and behind; where an assistant speaks, only from its message to what it was asked.
-// By words, a message counts as much as its role does, and more where a user states a wish. Everything found on the
-// way adds up, and only of what comes out first is it asked what it is, and whose: sorted by the score alone, the rest
-// is never read. Without a vector its two lists are empty; `constant` and the weights are explained in
-// memorygraph.memory.recall. Of a message that was said in other conversations too, the first one is named. What raw
-// Cypher has stored as a weight, and is none, counts as 1.0.
-// Parameters: namespace, message_terms, node_terms (Lucene queries made by memorygraph.memory.words), vectors (none, or
-// one), model, depth, message_depth, roles (a weight for each that counts more or less), wishes (how those are worded),
-// wish (how much they count), asked (null where roles do not count), constant, least, near, far, edge, learnt, fan,
-// kinds, conversation, limit, owners (how many are named of an observation).
+// A passage stands for its message: that counts by the best of its passages, and the place of it is returned. By words,
+// a message counts as much as its role does, and more where a user states a wish. Everything found on the way adds up,
+// and only of what comes out first is it asked what it is, and whose: sorted by the score alone, the rest is never read.
+// Without a vector its two lists are empty; `constant` and the weights are explained in memorygraph.memory.recall. Of a
+// message that was said in other conversations too, the one that was asked for is named, or the first. What raw Cypher
+// has stored as a weight, and is none, counts as 1.0.
+// Parameters: namespace, message_terms, node_terms, alias_terms (Lucene queries made by memorygraph.memory.words), vectors
+// (none, or one), model, depth, message_depth, roles (a weight for each that counts more or less), wishes (how those are
+// worded), wish (how much they count), asked (null where roles do not count), constant, least, near, far, edge, learnt,
+// fan, kinds, limit, owners (how many are named of an observation), and the filters as memorygraph.memory.filters makes
+// them: conversation, since, until, facets, node_kind, verb, node_limit, vector_filter, vector_depth, times, role_range,
+// speaker_range, homes. A filter is a part of what an index is asked, so that its first entries fit; only of the verb, and
+// of what an alias leads to, each entry is asked, until enough are found.
 CYPHER 25
 CALL db.index.fulltext.awaitEventuallyConsistentIndexRefresh()
 CALL () {
   CALL () {
     CALL db.index.fulltext.queryNodes('message_text', $message_terms, {limit: $message_depth}) YIELD node, score
     WHERE score > 0 AND node.namespace = $namespace
-    WITH node, score * coalesce($roles[node.role], 1.0)
-               * CASE WHEN node.role = 'user' AND any(wish IN $wishes WHERE node.said CONTAINS wish) THEN $wish
-                      ELSE 1.0 END AS score
-    WITH node ORDER BY score DESC, node.said_at DESC, node.id
-    RETURN collect(node) AS list, 'fulltext' AS source
+    WITH coalesce(head([(message:Message)-[:PASSAGE]->(node) | message]), node) AS message, node, score
+    WITH message, max(score) AS score, head(collect(node)) AS best
+    WITH message, best, score * coalesce($roles[message.role], 1.0)
+                        * CASE WHEN message.role = 'user' AND any(wish IN $wishes WHERE best.said CONTAINS wish) THEN $wish
+                               ELSE 1.0 END AS score
+    WITH message, best ORDER BY score DESC, message.said_at DESC, message.id
+    RETURN collect([message, best]) AS list, 'fulltext' AS source
     UNION ALL
-    CALL db.index.fulltext.queryNodes('node_text', $node_terms, {limit: $depth}) YIELD node, score
-    WHERE score > 0 AND node.namespace = $namespace
+    CALL db.index.fulltext.queryNodes('node_text', $node_terms,
+                                     CASE WHEN $node_limit IS NULL THEN {} ELSE {limit: $node_limit} END) YIELD node, score
+    WHERE score > 0 AND node.namespace = $namespace AND coalesce(node.kind = $node_kind, $node_kind IS NULL)
+      AND CASE WHEN $verb IS NULL THEN true ELSE EXISTS { (node)-[:EDGE {verb: $verb}]-() } END
+    WITH node, score LIMIT $depth
     WITH node ORDER BY score DESC, node.id
-    RETURN collect(node) AS list, 'fulltext' AS source
+    RETURN collect([node, node]) AS list, 'fulltext' AS source
     UNION ALL
-    CALL db.index.fulltext.queryNodes('alias_text', $node_terms, {limit: $depth}) YIELD node AS alias, score
+    CALL db.index.fulltext.queryNodes('alias_text', $alias_terms, {limit: $depth}) YIELD node AS alias, score
     WHERE score > 0 AND alias.namespace = $namespace
     MATCH (alias)-[:ALIAS_OF]->(node:Node)
+    WHERE coalesce(node.kind = $node_kind, $node_kind IS NULL)
+      AND CASE WHEN $verb IS NULL THEN true ELSE EXISTS { (node)-[:EDGE {verb: $verb}]-() } END
     WITH node, max(score) AS score
     WITH node ORDER BY score DESC, node.id
-    RETURN collect(node) AS list, 'fulltext' AS source
+    RETURN collect([node, node]) AS list, 'fulltext' AS source
     UNION ALL
     UNWIND $vectors AS vector
     CALL (vector) {
-      MATCH (element)
-      SEARCH element IN (VECTOR INDEX recall_vectors FOR vector
-                         WHERE element.namespace = $namespace AND element.embedding_model = $model
-                         LIMIT $depth) SCORE AS score
-      WITH element ORDER BY score DESC, element.id
-      RETURN collect(element) AS elements
+      CALL (vector) {
+        WITH vector WHERE $vector_filter = 'none'
+        MATCH (element)
+        SEARCH element IN (VECTOR INDEX recall_vectors FOR vector
+                           WHERE element.namespace = $namespace AND element.embedding_model = $model
+                           LIMIT $vector_depth) SCORE AS score
+        WHERE $verb IS NULL OR COUNT { (element)-[:EDGE {verb: $verb}]-() } > 0
+        RETURN element, score LIMIT $depth
+        UNION ALL
+        WITH vector WHERE $vector_filter = 'kind'
+        MATCH (element)
+        SEARCH element IN (VECTOR INDEX recall_vectors FOR vector
+                           WHERE element.namespace = $namespace AND element.embedding_model = $model
+                             AND element.kind = $node_kind
+                           LIMIT $vector_depth) SCORE AS score
+        WHERE $verb IS NULL OR COUNT { (element)-[:EDGE {verb: $verb}]-() } > 0
+        RETURN element, score LIMIT $depth
+        UNION ALL
+        UNWIND CASE WHEN $vector_filter = 'messages' THEN $homes ELSE [] END AS home
+        CALL (vector, home) {
+          MATCH (element)
+          SEARCH element IN (VECTOR INDEX recall_vectors FOR vector
+                             WHERE element.namespace = $namespace AND element.embedding_model = $model
+                               AND element.home >= home[0] AND element.home <= home[1]
+                               AND element.role >= $role_range[0] AND element.role <= $role_range[1]
+                               AND element.speaker >= $speaker_range[0] AND element.speaker <= $speaker_range[1]
+                               AND element.said_at >= $times[0] AND element.said_at < $times[1]
+                             LIMIT $vector_depth) SCORE AS score
+          RETURN element, score
+        }
+        RETURN element, score
+      }
+      WITH element, score ORDER BY score DESC, element.id
+      WITH coalesce(head([(message:Message)-[:PASSAGE]->(element) | message]), element) AS hit, element, score
+      WITH hit, max(score) AS score, head(collect(element)) AS best
+      WITH hit, best, score WHERE $conversation IS NULL OR $conversation IN hit.conversations
+      WITH hit, best ORDER BY score DESC, hit.id
+      RETURN collect([hit, best]) AS elements
     }
-    UNWIND [[element IN elements WHERE element:Message], [element IN elements WHERE element:Node]] AS list
+    UNWIND [[pair IN elements WHERE pair[0]:Message], [pair IN elements WHERE pair[0]:Node]] AS list
     RETURN list, 'vector' AS source
   }
   UNWIND range(0, size(list) - 1) AS place
-  WITH list[place] AS hit, source, 1.0 / ($constant + place + 1) AS score
-  RETURN hit, sum(score) AS score, collect(DISTINCT source) AS sources
+  WITH list[place][0] AS hit, list[place][1] AS best, source, 1.0 / ($constant + place + 1) AS score
+  RETURN hit, sum(score) AS score, {names: collect(DISTINCT source), best: head(collect(best))} AS sources
 }
 CALL (hit, score, sources) {
   RETURN hit AS found, score AS part, sources AS ways, null AS step
@@ -87,10 +130,16 @@ WITH found, sum(part) AS score, collect(ways) AS ways, collect(step) AS steps
 ORDER BY score DESC
 WITH found, score, ways, steps
 WHERE score > 0 AND found.namespace = $namespace AND any(kind IN $kinds WHERE kind IN labels(found))
-  AND (found:Node OR $conversation IS NULL OR $conversation IN found.conversations)
+  AND CASE WHEN found:Message
+      THEN ($conversation IS NULL OR $conversation IN found.conversations)
+        AND ($since IS NULL OR found.said_at >= $since) AND ($until IS NULL OR found.said_at < $until)
+        AND all(facet IN $facets WHERE facet IN split(found.namespace_token, ' '))
+      WHEN $verb IS NULL THEN coalesce(found.kind = $node_kind, $node_kind IS NULL)
+      ELSE coalesce(found.kind = $node_kind, $node_kind IS NULL) AND EXISTS { (found)-[:EDGE {verb: $verb}]-() } END
 ORDER BY score DESC, found.said_at DESC, found.id
 LIMIT $limit
-RETURN found.id AS id, found:Message AS is_message, score, head(ways) AS ways,
+RETURN found.id AS id, found:Message AS is_message, score, head(ways).names AS ways,
+       head(ways).best.span AS span,
        [step IN steps WHERE NOT step:NEXT | {
          verb: step.verb,
          stored: CASE WHEN step:EDGE THEN step {.id, .verb, .weight} END,
@@ -106,45 +155,73 @@ RETURN found.id AS id, found:Message AS is_message, score, head(ways) AS ways,
          LIMIT $owners
        } AS owners,
        found.name AS name, found.data AS data, found.body AS body,
-       head(found.conversations) AS conversation, toString(found.said_at) AS at;
+       coalesce($conversation, head(found.conversations)) AS conversation, toString(found.said_at) AS at;
 
 // name: unindexed-messages
-// The messages of one conversation that recall cannot find yet, the oldest first, and each once: those between the
-// tip of a version and the last before it that it can find. Parameters: namespace, limit (of tips).
+// The messages of one conversation that are not indexed as recall finds them now, the oldest first, and each once: those
+// between the tip of a version and the last before it that is. Parameters: namespace, limit (of tips).
 MATCH (conversation:Conversation {namespace: $namespace})
 WHERE conversation.name IS NOT NULL AND coalesce(conversation.recalled, true)
 MATCH (conversation)-[:VERSION]->(:Version)-[:TIP]->(tip:Message)
-WHERE tip.said IS NULL OR NOT conversation.name IN tip.conversations
+WHERE tip.passages IS NULL OR NOT conversation.name IN tip.conversations
 WITH DISTINCT conversation, tip
 LIMIT $limit
-MATCH path = (tip) (()<-[:NEXT]-(before WHERE before.said IS NULL
+MATCH path = (tip) (()<-[:NEXT]-(before WHERE before.passages IS NULL
                                        OR NOT conversation.name IN before.conversations))* ()
 WITH conversation, tip, path
 ORDER BY length(path) DESC
 WITH conversation, tip, head(collect(path)) AS path
 RETURN conversation.name AS conversation, [message IN reverse(nodes(path)) | message.id] AS ids;
 
+// name: count-unindexed
+// How many messages of all conversations that recall reads are not divided into passages yet. Parameters: namespace.
+MATCH (message:Message {namespace: $namespace})
+WHERE message.id IS NOT NULL AND message.passages IS NULL AND message.conversations IS NOT NULL
+RETURN count(message) AS count;
+
 // name: bodies
-// What these messages are, and when they were stored. Parameters: namespace, ids.
+// What these messages are, and when they were said. Parameters: namespace, ids.
 UNWIND $ids AS id
 MATCH (message:Message {namespace: $namespace, id: id})
 USING INDEX SEEK message:Message(namespace, id)
-RETURN id, message.body AS body, message.created_at AS at;
+RETURN id, message.body AS body, coalesce(message.said_at, message.created_at) AS at;
 
 // name: index-messages
-// What each message says, as recall finds it; it is written anew where it was said at a time that is now known
-// (`dated`). A message that several conversations have is found in each. Parameters: namespace, namespace_token,
-// conversation, conversation_token, dated, rows [{id, said, said_parts, at}].
+// What each message says, as recall finds it: its text, or that of its passages. It is written anew where it was said at
+// a time that is now known (`dated`), or stored by an earlier release. A message that several conversations have is found
+// in each, and so are its passages. Parameters: namespace, namespace_token, conversation, conversation_token, dated,
+// rows [{id, at, said, said_parts, passages [{id, span, said, said_parts}], speaker, terms}].
 UNWIND $rows AS row
 MATCH (message:Message {namespace: $namespace, id: row.id})
 USING INDEX SEEK message:Message(namespace, id)
 WITH message, row, coalesce(message.conversations, []) AS conversations,
-     coalesce(message.namespace_token, $namespace_token) AS tokens
-SET message.said_parts = CASE WHEN $dated OR message.said IS NULL THEN row.said_parts ELSE message.said_parts END,
-    message.said = CASE WHEN $dated OR message.said IS NULL THEN row.said ELSE message.said END,
-    message.said_at = CASE WHEN $dated OR message.said_at IS NULL THEN row.at ELSE message.said_at END,
-    message.conversations = conversations + CASE WHEN $conversation IN conversations THEN [] ELSE [$conversation] END,
-    message.namespace_token = tokens + CASE WHEN $conversation IN conversations THEN '' ELSE ' ' + $conversation_token END
+     $dated OR message.passages IS NULL AS anew
+WITH message, row, conversations, anew,
+     conversations + CASE WHEN $conversation IN conversations THEN [] ELSE [$conversation] END AS every,
+     // The words of namespaces and conversations are numbers; those of the role, the speaker and the time are none.
+     [word IN split(coalesce(message.namespace_token, $namespace_token), ' ') WHERE NOT anew OR word < 'a']
+       + CASE WHEN anew THEN row.terms ELSE [] END AS words
+SET message.said = CASE WHEN anew THEN row.said ELSE message.said END,
+    message.said_parts = CASE WHEN anew THEN row.said_parts ELSE message.said_parts END,
+    message.embedding = CASE WHEN anew AND row.said IS NULL THEN null ELSE message.embedding END,
+    message.said_at = CASE WHEN anew THEN row.at ELSE message.said_at END,
+    message.passages = CASE WHEN anew THEN size(row.passages) ELSE message.passages END,
+    message.conversations = every,
+    message.speaker = CASE WHEN anew THEN row.speaker ELSE message.speaker END,
+    message.namespace_token = reduce(
+      tokens = head(words),
+      word IN tail(words) + CASE WHEN $conversation IN conversations THEN [] ELSE [$conversation_token] END |
+      tokens + ' ' + word),
+    message.home = CASE WHEN size(every) = 1 THEN every[0] ELSE '' END
+FOREACH (passage IN CASE WHEN anew THEN row.passages ELSE [] END |
+  MERGE (part:Passage {namespace: $namespace, id: passage.id})
+  SET part.span = passage.span, part.said = passage.said, part.said_parts = passage.said_parts
+  MERGE (message)-[:PASSAGE]->(part))
+WITH message
+CALL (message) {
+  MATCH (message)-[:PASSAGE]->(part)
+  SET part.namespace_token = message.namespace_token, part.home = message.home, part.said_at = message.said_at
+}
 RETURN count(message) AS indexed;
 
 // name: nodes-without-parts
@@ -181,6 +258,25 @@ USING INDEX SEEK message:Message(namespace, id)
 WHERE message.said = row.said
 SET message += row.parts;
 
+// name: filter-values
+// Whether a filter can fit anything: the kinds of nodes, a conversation and a verb. Parameters: namespace, kind,
+// conversation, verb.
+CYPHER 25
+WHEN $kind IS NOT NULL THEN {
+  MATCH (node:Node {namespace: $namespace})
+  WHERE node.id IS NOT NULL AND node.kind = $kind
+  RETURN 1 AS found LIMIT 1
+}
+WHEN $verb IS NOT NULL THEN {
+  MATCH ()-[edge:EDGE {namespace: $namespace}]->()
+  WHERE edge.id IS NOT NULL AND edge.verb = $verb
+  RETURN 1 AS found LIMIT 1
+}
+ELSE {
+  MATCH (conversation:Conversation {namespace: $namespace, name: $conversation})
+  RETURN 1 AS found LIMIT 1
+};
+
 // name: learn
 // Nodes for what was said, each joined to the messages that it was learnt from. Parameters: namespace,
 // namespace_token, rows [{id, data, data_parts, messages}].
@@ -195,11 +291,14 @@ USING INDEX SEEK message:Message(namespace, id)
 MERGE (node)-[:SOURCE]->(message);
 
 // name: count-without-vector
-// How many messages and nodes have no vector of a model yet. Parameters: namespace, model.
+// How many messages, passages and nodes have no vector of a model yet. Parameters: namespace, model.
 RETURN COUNT {
          MATCH (message:Message {namespace: $namespace})
          WHERE message.id > '' AND message.said IS NOT NULL
            AND (message.embedding_model IS NULL OR message.embedding_model <> $model)
+       } + COUNT {
+         MATCH (passage:Passage {namespace: $namespace})
+         WHERE passage.id > '' AND (passage.embedding_model IS NULL OR passage.embedding_model <> $model)
        } + COUNT {
          MATCH (node:Node {namespace: $namespace})
          WHERE node.id > '' AND (node.embedding_model IS NULL OR node.embedding_model <> $model)
@@ -207,12 +306,21 @@ RETURN COUNT {
        } AS texts;
 
 // name: messages-without-vector
-// Messages that have no vector of a model yet, and what they say. Parameters: namespace, model, after, limit.
+// Messages without passages that have no vector of a model yet, and what they say. Parameters: namespace, model, after, limit.
 MATCH (message:Message {namespace: $namespace})
 WHERE message.id > $after AND message.said IS NOT NULL
   AND (message.embedding_model IS NULL OR message.embedding_model <> $model)
 RETURN message.id AS id, message.said AS text
 ORDER BY message.namespace, id
+LIMIT $limit;
+
+// name: passages-without-vector
+// Passages that have no vector of a model yet, and what they say. Parameters: namespace, model, after, limit.
+MATCH (passage:Passage {namespace: $namespace})
+WHERE passage.id > $after AND passage.said IS NOT NULL
+  AND (passage.embedding_model IS NULL OR passage.embedding_model <> $model)
+RETURN passage.id AS id, passage.said AS text
+ORDER BY passage.namespace, id
 LIMIT $limit;
 
 // name: nodes-without-vector
@@ -231,6 +339,15 @@ UNWIND $rows AS row
 MATCH (message:Message {namespace: $namespace, id: row.id})
 USING INDEX SEEK message:Message(namespace, id)
 SET message.embedding = row.vector, message.embedding_model = $model;
+
+// name: embed-passages
+// Parameters: namespace, model, rows [{id, vector}].
+UNWIND $rows AS row
+MATCH (passage:Passage {namespace: $namespace, id: row.id})
+USING INDEX SEEK passage:Passage(namespace, id)
+MATCH (passage)<-[:PASSAGE]-(message)
+SET passage.embedding = row.vector, passage.embedding_model = $model, passage.role = message.role,
+    passage.speaker = message.speaker, passage.home = message.home, passage.said_at = message.said_at;
 
 // name: embed-nodes
 // A node that has changed since it was read is left for the next time. Parameters: namespace, model,

@@ -4,11 +4,11 @@
 DROP INDEX node_text IF EXISTS;
 
 CREATE FULLTEXT INDEX node_text IF NOT EXISTS
-FOR (node:Node) ON EACH [node.name, node.data, node.namespace_token, node.name_parts, node.data_parts]
+FOR (node:Node) ON EACH [node.name, node.data, node.namespace_token, node.name_parts, node.data_parts, node.kind]
 OPTIONS {indexConfig: {`fulltext.analyzer`: 'english'}};
 
 DROP INDEX message_text IF EXISTS;
 
 CREATE FULLTEXT INDEX message_text IF NOT EXISTS
-FOR (message:Message) ON EACH [message.said, message.namespace_token, message.said_parts]
+FOR (element:Message|Passage) ON EACH [element.said, element.namespace_token, element.said_parts]
 OPTIONS {indexConfig: {`fulltext.analyzer`: 'english', `fulltext.eventually_consistent`: true}};

@@ -42,7 +42,15 @@ class Depths(click.ParamType[tuple[int, ...]]):
 @click.argument("text")
 @click.option("--budget", default="2k", metavar="2k|500t", help="Characters or tokens to show.")
 @click.option("--limit", type=click.IntRange(min=1), default=20, metavar="N", help="Hits at most.")
-@click.option("--conversation", metavar="NAME", help="Only messages of this conversation, and any node.")
+@click.option("--since", metavar="TIME", help="Only messages that were said from then on: a day, or a time, of UTC.")
+@click.option(
+    "--until", metavar="TIME", help="Only messages that were said until then: a day with all of it, or a time."
+)
+@click.option("--role", metavar="ROLE", help="Only messages of this role, such as user.")
+@click.option("--speaker", metavar="NAME", help="Only messages of this speaker, or else role, in any case.")
+@click.option("--conversation", metavar="NAME", help="Only messages of this conversation.")
+@click.option("--kind", metavar="KIND", help="Only nodes of this kind, such as person.")
+@click.option("--verb", metavar="VERB", help="Only nodes with an edge of this verb.")
 @click.option(
     "--at",
     type=click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"]),
@@ -66,7 +74,8 @@ def recall_command(
 ) -> None:
     """Show what a text brings to mind: nodes and messages, best first, as a prompt gets them.
 
-    Found by words, and with MEMORYGRAPH_EMBEDDING_MODEL by meaning; --json has each hit with its source and score.
+    Found by words, and with MEMORYGRAPH_EMBEDDING_MODEL by meaning; --json has each hit with its source and score. A
+    filter of messages leaves no nodes, and one of nodes no messages.
     """
     asked = at.replace(tzinfo=UTC) if at else None
     found = graph.recall(

@@ -1,4 +1,4 @@
-"""The commands on conversations: `messages list show versions diff verify cost export forget`."""
+"""The commands on conversations: `messages list show versions diff verify index cost export forget`."""
 
 from __future__ import annotations
 
@@ -91,6 +91,28 @@ def verify_messages_command(graph: MemoryGraph, *, name: str) -> None:
         output.print_json(found.as_dict())
     output.say(str(found.fault) if found.fault else f"sound: {found.messages} messages in {found.versions} versions")
     click.get_current_context().exit(0 if found.ok else 1)
+
+
+@messages_command.command("index")
+@report_from_graph
+def index_messages_command(graph: MemoryGraph) -> None:
+    """Index what an earlier release stored, so that a long message is found by each of its passages.
+
+    Recall does the same in the background. It can be stopped, and goes on where it was.
+    """
+    with output.progress_bar("indexing") as bar:
+        before = 0
+
+        def heard(done: int, total: int) -> None:
+            nonlocal before
+            bar.total(total)
+            bar.advance(done - before)
+            before = done
+
+        indexed = graph.index_messages(heard)
+    if output.wants_json():
+        output.print_json({"indexed": indexed})
+    output.say(f"{indexed} messages were indexed" if indexed else "all messages are indexed")
 
 
 @messages_command.command("cost")

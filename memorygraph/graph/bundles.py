@@ -41,6 +41,7 @@ KINDS: Mapping[str, tuple[str, ...]] = {
     "Conversation": ("name",),
     "Version": ("id",),
     "Message": ("id",),
+    "Passage": ("id",),
     "Metadata": ("id",),
     "Run": ("id",),
     "Generation": ("id",),

@@ -132,6 +132,11 @@ def list_invariants() -> tuple[Invariant, ...]:
         Invariant("aliases", "an alias has a name, and stands for a node, which may be deleted", remove),
         Invariant("entries", "a statement of a log stands in a context", remove),
         Invariant("messages", "a message has an id and a body, and follows at most one other", remove),
+        Invariant(
+            "passages",
+            "a passage is a part of one message, which has as many as it says",
+            f"{by_hand('divide-anew')}; then `memorygraph messages index`. Or, for a passage, {remove}",
+        ),
         Invariant("versions", "a version is of one conversation, and leads to one message where it has any", remove),
         Invariant("forgetting", "what was begun to be forgotten is forgotten", "forget it again: that goes on with it"),
         Invariant("conversations", "a conversation has a name, and one last version that is its own", remove),

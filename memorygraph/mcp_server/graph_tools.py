@@ -60,9 +60,30 @@ def recall(
     *,
     max_tokens: RecallTokens = 2000,
     query: Annotated[str, Field(description="What to remember: a question, or words")],
+    since: Annotated[
+        str | None, Field(description="Only messages said from this day or time on, as 2024-05-01")
+    ] = None,
+    until: Annotated[
+        str | None, Field(description="Only messages said until this time, or the end of this day")
+    ] = None,
+    role: Annotated[str | None, Field(description="Only messages of this role: user, assistant, ...")] = None,
+    speaker: Annotated[str | None, Field(description="Only messages of this speaker")] = None,
+    conversation: Annotated[str | None, Field(description="Only messages of this conversation")] = None,
+    kind: Annotated[str | None, Field(description="Only nodes of this kind (entity type)")] = None,
+    verb: Annotated[str | None, Field(description="Only nodes with a relation of this verb")] = None,
 ) -> ToolAnswer:
     """What is remembered about a question, best first, within a budget of tokens; each memory with its source."""
-    found = graph.recall(query, budget=f"{max_tokens}t")
+    found = graph.recall(
+        query,
+        budget=f"{max_tokens}t",
+        since=since,
+        until=until,
+        role=role,
+        speaker=speaker,
+        conversation=conversation,
+        kind=kind,
+        verb=verb,
+    )
     hits = [{key: value for key, value in hit.as_dict().items() if key != "text"} for hit in found.shown]
     left_out = len(found.hits) - len(found.shown)
     return ToolAnswer(str(found), {"hits": hits, "text": str(found), "leftOut": left_out})

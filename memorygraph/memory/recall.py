@@ -10,12 +10,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from functools import cached_property
 from itertools import islice
-from typing import Any, Literal, NamedTuple, TypedDict, Unpack
+from threading import Thread
+from typing import Any, Literal, NamedTuple, Unpack
 
 from memorygraph.budget import Budget
 from memorygraph.context.labels import one_line
@@ -25,12 +26,13 @@ from memorygraph.context.tokens import count_tokens
 from memorygraph.graph.bad_elements import naming_bad_elements
 from memorygraph.graph.elements import as_text
 from memorygraph.graph.namespace import Namespace
-from memorygraph.graph.search import conversation_token
+from memorygraph.memory.filters import FilterOptions, RecallFilter, check_filter
 from memorygraph.memory.intent import WISHES, find_intent, topic_words
 from memorygraph.memory.vectors import Embedder, configured_embedder, embed_missing, embed_question
 from memorygraph.memory.words import asks_assistant, times_meant, words_of, words_query
 from memorygraph.messages.indexing import index_messages
 from memorygraph.messages.message import Message
+from memorygraph.messages.passages import Passage, find_passages
 from memorygraph.query import Query
 
 Kind = Literal["node", "message"]
@@ -62,13 +64,14 @@ LEARNT = 1.0  # the share for the message that a node was learnt from
 REACH = 20  # a hit after this place in all of its lists goes no steps: its shares would be too small to matter
 FAN = 20  # steps of a kind from one hit: each edge of a node with a thousand says little
 NEVER = 1000.0  # a score that no hit reaches
-ROLES = {"user": 2.0}  # how much a message counts by its role; others count once
+ROLE_WEIGHTS = {"user": 2.0}  # how much a message counts by its role; others count once
 ASKED = 0.5  # the share of a message of an assistant for what it was asked
 WISH = 1.5  # how much a message counts by its words where a user states a wish
 CHOICE = 5  # how many times as many hits are read as are asked for, where they are spread over sessions
 SPREAD = 0.9  # what each hit leaves to the next of its session: the day of a conversation
 OWNERS = 3  # names that are said of an observation
 RELATIONS = 3  # sentences that are said of a node
+INDEX_SECONDS = 3.0  # how long the first recall waits for messages of an earlier release to be indexed
 OBSERVED = "observed"  # the verb of the edge from an entity to an observation of it
 
 # An id that was made from what it names says nothing to a reader, and takes two dozen tokens.
@@ -81,6 +84,7 @@ class RecallHit:
 
     `source` is `fulltext`, `vector` or both with a plus for a hit by its own words or meaning, `edge` for one that is
     an edge away from such a hit or is the message that a node was learnt from, and `neighbour` for a message near one.
+    The `text` of a long message is the passage that fits best, the characters `start` to `end` of its `whole` text.
     A hit over an edge has the `verb` of the heaviest. A node has a `name`; an observation has the names of what it is
     `about`; `relations` are the edges over which other hits led here, as sentences. A message has a `role`, the
     `name` of its speaker where there is one, the `conversation` and the time.
@@ -101,6 +105,9 @@ class RecallHit:
     verb: str | None = None
     about: tuple[str, ...] = ()
     relations: tuple[str, ...] = ()
+    start: int | None = None
+    end: int | None = None
+    whole: str | None = field(default=None, repr=False)
 
     @property
     def label(self) -> str:
@@ -124,8 +131,9 @@ class RecallHit:
         return (": ".join(filter(None, [whose, self.text])), *self.relations)
 
     def as_dict(self) -> dict[str, Any]:
-        """The value as `--json` prints it."""
-        return {key: value for key, value in asdict(self).items() if value is not None and value != ()}
+        """The value as `--json` prints it, without the `whole` text."""
+        said = replace(self, whole=None)
+        return {key: value for key, value in asdict(said).items() if value is not None and value != ()}
 
     @classmethod
     def of(cls, row: dict[str, Any]) -> RecallHit:
@@ -139,7 +147,8 @@ class RecallHit:
             return cls(kind="node", text=data, name=name, about=about, relations=relations, **found)
         message = Message(row["body"])
         place = {"conversation": row["conversation"], "at": row["at"]}
-        return cls(kind="message", text=message.text, name=message.name, role=message.role, **place, **found)
+        excerpt = choose_excerpt(message.text, row["span"])
+        return cls(kind="message", name=message.name, role=message.role, **excerpt, **place, **found)
 
 
 @dataclass(frozen=True)
@@ -152,26 +161,26 @@ class Recalled:
     @cached_property
     def context(self) -> tuple[ContextItem, ...]:
         """As many hits as fit the budget, as labelled items of a prompt; the last may be clipped."""
-        return fit_passages(self.passages, self.budget)
+        return fit_texts(self.texts, self.budget)
 
     @cached_property
-    def passages(self) -> tuple[Passage, ...]:
+    def texts(self) -> tuple[PromptText, ...]:
         """What each hit says that none before it has said; a name alone says nothing once it has been mentioned."""
-        passages: list[Passage] = []
+        texts: list[PromptText] = []
         said = ""
         for hit in self.hits:
             new = [each for each in hit.sentences if hit.kind == "message" or f"\n{each}\n" not in said]
             if hit.name and new == [hit.name] and hit.name in said:
                 new = []
             if new:
-                passages.append(Passage(hit.id, hit.label, "\n".join(new)))
-                said += f"\n{passages[-1].text}\n"
-        return tuple(passages)
+                texts.append(PromptText(hit.id, hit.label, "\n".join(new)))
+                said += f"\n{texts[-1].text}\n"
+        return tuple(texts)
 
     @property
     def shown(self) -> tuple[RecallHit, ...]:
         """The hits that the context has room for, with those that say nothing of their own."""
-        left_out = {passage.id for passage in self.passages[len(self.context) :]}
+        left_out = {text.id for text in self.texts[len(self.context) :]}
         return tuple(hit for hit in self.hits if hit.id not in left_out)
 
     def __str__(self) -> str:
@@ -186,13 +195,12 @@ class Recalled:
         }
 
 
-class RecallOptions(TypedDict, total=False):
-    """The options of a recall."""
+class RecallOptions(FilterOptions, total=False):
+    """The options of a recall, and its filters."""
 
     limit: int
     at: datetime | None  # the time of the question, for words such as `last week`
     kinds: Sequence[Kind]
-    conversation: str | None  # keeps only the messages of this one, and any node
     steps: bool  # whether hits lead on to their neighbours
     roles: bool  # whether it counts who said it: the user or an assistant
     intent: bool  # whether it counts what the text asks for: a fact, an order or a summary
@@ -229,35 +237,38 @@ def recall_query(
     limit: int = MAX_HITS,
     at: datetime | None = None,
     kinds: Sequence[Kind] = KINDS,
-    conversation: str | None = None,
     steps: bool = True,
     roles: bool = True,
     intent: bool = True,
+    **filters: Unpack[FilterOptions],
 ) -> Query | None:
     """The query of a recall, or None for a text without words."""
-    words, tokens = words_of(text), [namespace.token]
+    filtered = RecallFilter.of(filters)
+    words, tokens = words_of(text), [namespace.token, *filtered.message_tokens(namespace.name)]
     wanted = find_intent(text) if intent else None
     roles = roles and not asks_assistant(text) and wanted != "summary"
     if wanted in {"order", "summary"}:
         words = topic_words(words)
+    kinds = [kind for kind in kinds if filtered.leaves(kind)]
     if not words or limit < 1 or not kinds:
         return None
-    if conversation is not None:
-        tokens.append(conversation_token(namespace.name, conversation))
+    message_terms = words_query(words, times_meant(text, at), tokens, {"said": 1})
+    node_terms = words_query(words, (), [namespace.token], {"name": 2, "data": 1})  # the name counts twice
     return namespace.query(
         "recall/recall",
-        message_terms=words_query(words, times_meant(text, at), tokens, {"said": 1}),
-        node_terms=words_query(words, (), [namespace.token], {"name": 2, "data": 1}),  # the name counts twice
+        message_terms=" ".join([*filtered.time_clauses(), message_terms]),
+        node_terms=" ".join([*filtered.kind_clauses(), node_terms]),
+        alias_terms=node_terms,
         vectors=[] if embedder is None else embed_question(embedder, _HALF_PAIR.sub("\ufffd", text)),
         model=None if embedder is None else embedder.name,
         kinds=[LABELS[kind] for kind in kinds],
-        conversation=conversation,
         limit=limit * CHOICE if wanted in {"order", "summary"} else limit,
-        roles=ROLES if roles else {},
+        roles=ROLE_WEIGHTS if roles else {},
         wishes=WISHES if roles and wanted == "fact" else [],
         wish=WISH,
         asked=ASKED if roles else None,
         **fusion_parameters(limit, steps=steps),
+        **filtered.parameters(namespace.name, max(DEPTH, limit)),
     )
 
 
@@ -291,6 +302,15 @@ def spread_hits(hits: Sequence[RecallHit]) -> tuple[RecallHit, ...]:
     return tuple(sorted(spread, key=lambda hit: -hit.score))
 
 
+def choose_excerpt(whole: str, span: Sequence[int] | None) -> dict[str, Any]:
+    """The text of a message as a hit has it: a passage where there are any, and the first of a neighbour."""
+    passages = find_passages(whole) if span is None else [Passage(*span)]
+    if not passages:
+        return {"text": whole}
+    start, end = passages[0]
+    return {"text": whole[start:end].strip(), "start": start, "end": end, "whole": whole}
+
+
 def source_of(ways: Sequence[str] | None, edges: Sequence[Mapping[str, Any]]) -> str:
     """The source of a hit: its own words or vector if any, else an edge, else a neighbouring message."""
     return "+".join(sorted(ways or ())) or ("edge" if edges else "neighbour")
@@ -315,7 +335,7 @@ class Recaller:
 
     def __init__(self, namespace: Namespace) -> None:
         self._namespace = namespace
-        self._indexed = False
+        self._indexing: IndexingThread | None = None
 
     @cached_property
     def embedder(self) -> Embedder | None:
@@ -324,23 +344,48 @@ class Recaller:
 
     def embed(self, progress: Callable[[int, int], None] | None = None) -> int:
         """Give vectors to what lacks them, and return how many those were; 0 without an embedder."""
-        self._index()
+        index_messages(self._namespace)
         return 0 if self.embedder is None else embed_missing(self._namespace, self.embedder, progress)
 
     def __call__(self, text: str, *, budget: Budget | None, at: datetime | None, **options: Any) -> Recalled:
         """Recall by a text; `at` is by default now. Without an embedder this is one query."""
-        self.embed()
+        self._index()
+        if self.embedder is not None:
+            embed_missing(self._namespace, self.embedder)
         at = at or datetime.now(UTC)
-        return recall_hits(self._namespace, text, budget=budget, embedder=self.embedder, at=at, **options)
+        found = recall_hits(self._namespace, text, budget=budget, embedder=self.embedder, at=at, **options)
+        if not found.hits:
+            check_filter(self._namespace, options)
+        return found
 
     def _index(self) -> None:
         # Messages of an earlier release lack the index; what is stored from now on is indexed as it is stored.
-        if not self._indexed:
+        if self._indexing is None:
+            self._indexing = IndexingThread(self._namespace)
+            self._indexing.start()
+            self._indexing.join(INDEX_SECONDS)
+        if (failure := self._indexing.failure) is not None:
+            self._indexing = None
+            raise failure
+
+
+class IndexingThread(Thread):
+    """Indexes what an earlier release stored, behind the recalls; stopped with the process, the next one goes on."""
+
+    def __init__(self, namespace: Namespace) -> None:
+        super().__init__(name=f"index {namespace}", daemon=True)
+        self._namespace = namespace
+        self.failure: Exception | None = None
+
+    def run(self) -> None:
+        """Index until nothing is left, and keep the error that ended it."""
+        try:
             index_messages(self._namespace)
-            self._indexed = True
+        except Exception as error:  # noqa: BLE001 - the next recall raises it
+            self.failure = error
 
 
-class Passage(NamedTuple):
+class PromptText(NamedTuple):
     """A text for a prompt, with its label and the id of its node or message."""
 
     id: str
@@ -348,22 +393,22 @@ class Passage(NamedTuple):
     text: str
 
     def source(self, budget: Budget | None = None) -> ContextSource:
-        """The passage as a source of a context."""
+        """The text as a source of a context."""
         return ContextSource(self.label, StoredText(self.text, [self.id]), budget)
 
 
-def fit_passages(passages: Iterable[Passage], budget: Budget | None) -> tuple[ContextItem, ...]:
+def fit_texts(texts: Iterable[PromptText], budget: Budget | None) -> tuple[ContextItem, ...]:
     """The items of a context within a budget, labels included: the first ones whole, and only the last clipped."""
     items: list[ContextItem] = []
     left = 0 if budget is None else budget.limit
-    for passage in passages:
-        [item] = number_items([passage.source()], len(items))
+    for text in texts:
+        [item] = number_items([text.source()], len(items))
         if budget is not None:
             left -= count_units(("\n" if items else "") + render_items([item]), budget)
             if left < 0:
                 room = left + count_units(item.text, budget)
                 if room > 0:
-                    clipped = passage.source(Budget(Decimal(room), "t" if budget.in_tokens else ""))
+                    clipped = text.source(Budget(Decimal(room), "t" if budget.in_tokens else ""))
                     items += number_items([clipped], len(items))
                 break
         items.append(item)

@@ -25,7 +25,7 @@ from memorygraph.languages.contextscript import (
     NodeDeclaration,
     print_statement,
 )
-from memorygraph.memory.recall import Passage, RecallHit, fit_passages, recall_hits
+from memorygraph.memory.recall import PromptText, RecallHit, fit_texts, recall_hits
 from memorygraph.memory.vectors import Embedder
 
 Element: TypeAlias = Node | Edge
@@ -166,9 +166,9 @@ class ShownMemory:
             for id_, element in stored.elements.items()
             if self.seen.get(id_) != element and id_ in declared | self.recalled
         }
-        passages = [Passage(id_, f"stored as {id_}", print_element(element)) for id_, element in unseen.items()]
-        items = fit_passages(passages, CORRECTION_BUDGET)
-        whole = {passage.id for passage, item in zip(passages, items, strict=False) if not item.clipped}
+        texts = [PromptText(id_, f"stored as {id_}", print_element(element)) for id_, element in unseen.items()]
+        items = fit_texts(texts, CORRECTION_BUDGET)
+        whole = {text.id for text, item in zip(texts, items, strict=False) if not item.clipped}
         seen = {**self.seen, **{id_: unseen[id_] for id_ in whole}}
         return replace(self.refuse(refused), items=items, seen=seen)
 
@@ -200,20 +200,20 @@ def show_memory(
     nodes = [hit.id for hit in hits if hit.kind == "node"]
     elements = read_elements(namespace.read, {*nodes, *also})
     edges = read_edges(namespace, nodes)
-    passages: list[Passage] = []
+    texts: list[PromptText] = []
     held: list[list[Element]] = []
     for hit in hits:
         found = [elements[hit.id], *edges[hit.id]] if hit.kind == "node" and hit.id in elements else []
         content = "\n".join(map(print_element, found)) if hit.kind == "node" else hit.content
         if content:
-            passages.append(Passage(hit.id, " of ".join([hit.label, *hit.about[:1]]), content))
+            texts.append(PromptText(hit.id, " of ".join([hit.label, *hit.about[:1]]), content))
             held.append(found)
-    by_text = len(passages)
+    by_text = len(texts)
     for element in (elements[id_] for id_ in also if id_ in elements and id_ not in nodes):
         kind = "node" if isinstance(element, Node) else "edge"
-        passages.append(Passage(element.id, f"{kind} {element.id}", print_element(element)))
+        texts.append(PromptText(element.id, f"{kind} {element.id}", print_element(element)))
         held.append([element])
-    items = fit_passages(passages, budget)
+    items = fit_texts(texts, budget)
     shown = list(zip(items, held, strict=False))  # the budget cuts off the last
     seen = {element.id: element for item, found in shown if not item.clipped for element in found}
     recalled = {element.id for _, found in shown[:by_text] for element in found}

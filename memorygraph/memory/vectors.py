@@ -77,9 +77,10 @@ def embed_question(embedder: Embedder, text: str) -> list[list[float]]:
 
 
 def embed_missing(namespace: Namespace, embedder: Embedder, progress: Callable[[int, int], None] | None = None) -> int:
-    """Give a vector of this embedder to each message and node of a namespace that lacks one; returns how many.
+    """Give a vector of this embedder to each text of a namespace that lacks one; returns how many.
 
-    `progress` is told page by page how many have one now, and how many lacked it.
+    A text is a node, or a message, or each passage of a long message. `progress` is told page by page how many have one
+    now, and how many lacked it.
     """
     done = 0
     total = 0
@@ -87,7 +88,7 @@ def embed_missing(namespace: Namespace, embedder: Embedder, progress: Callable[[
         [row] = namespace.read("recall/count-without-vector", model=embedder.name)
         total = row["texts"]
         progress(0, total)
-    for kind in ("messages", "nodes"):
+    for kind in ("messages", "passages", "nodes"):
         # What is stored before the embedder fails is kept: run again, it goes on from there.
         for rows in texts_without_vector(namespace, embedder, kind):
             vectors = embedder.embed([row["text"] for row in rows])
@@ -102,10 +103,10 @@ def embed_missing(namespace: Namespace, embedder: Embedder, progress: Callable[[
 
 
 def texts_without_vector(namespace: Namespace, embedder: Embedder, kind: str) -> Iterator[list[dict[str, Any]]]:
-    """Pages of the messages or nodes without a vector, each with its `id` and `text`."""
+    """Pages of the messages, passages or nodes without a vector, each with its `id` and `text`."""
     after = ""
     query = f"recall/{kind}-without-vector"
     while rows := namespace.read(query, model=embedder.name, after=after, limit=MAX_ROWS_PER_QUERY):
         after = rows[-1]["id"]
-        # A message has a text, and a node a name and data: `Ada: wrote a program`.
+        # A message or passage has a text, and a node a name and data: `Ada: wrote a program`.
         yield [{"text": ": ".join(filter(None, [row.get("name"), row.get("data")]))} | row for row in rows]

@@ -1,18 +1,22 @@
-"""The full-text index of messages: its text for a message, and the indexing of messages that lack it.
+"""The full-text index of messages: the texts for a message, and the indexing of messages that lack them.
 
-Messages are stored with that text. `index_messages` is for those of an earlier release, and `date_messages` for those
-that were said at another time than they were stored.
+Messages are stored with their texts; a long one has a text for each of its passages, and none for the whole.
+`index_messages` is for messages of an earlier release, and `date_messages` for those that were said at another time
+than they were stored.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from datetime import date, datetime
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, date, datetime
+from hashlib import blake2b
+from typing import Any
 
 from memorygraph.graph.namespace import Namespace
 from memorygraph.graph.search import conversation_token
 from memorygraph.messages.message import Message
-from memorygraph.word_parts import parts_of_properties
+from memorygraph.messages.passages import find_passages
+from memorygraph.word_parts import stored_parts
 
 MAX_ROWS_PER_QUERY = 1000
 MAX_TIPS_PER_QUERY = 100
@@ -21,49 +25,109 @@ MAX_TIPS_PER_QUERY = 100
 _MONTHS = "January February March April May June July August September October November December"
 MONTHS = tuple(_MONTHS.split())
 
+Progress = Callable[[int, int], None]
+
 
 def day_text(at: date) -> str:
     """A day as indexed texts have it."""
     return f"{at.day} {MONTHS[at.month - 1]} {at.year}"
 
 
-def indexed_text(message: Message, at: date) -> str:
-    """The text by which a message is found: speaker, day and content."""
+def indexed_text(message: Message, at: date, text: str | None = None) -> str:
+    """The text by which a message, or a passage of it, is found: speaker, day and content."""
     # On LoCoMo, the speaker and the day gain eight points of evidence over the content alone.
-    return f"{message.name or message.role} ({day_text(at)}): {message.text}"
+    return f"{message.name or message.role} ({day_text(at)}): {message.text if text is None else text}"
 
 
-def index_messages(namespace: Namespace) -> int:
-    """Index the messages that an earlier release stored without it, and return how many those were."""
+def role_token(role: str) -> str:
+    """The word that stands for a role in the full-text index."""
+    return f"r{_digits(role, b'role')}"
+
+
+def speaker_token(speaker: str) -> str:
+    """The word that stands for a speaker in the full-text index, in whatever case the name is written."""
+    return f"s{_digits(speaker_of(speaker), b'speaker')}"
+
+
+def speaker_of(name: str) -> str:
+    """The name of a speaker as it is compared."""
+    return name.casefold()
+
+
+def day_token(at: datetime) -> str:
+    """The word that stands for a day in the full-text index; later days are greater."""
+    return f"d{at:%Y%m%d}" if at.year > 999 else f"d{at.year:04}{at:%m%d}"  # `%Y` is not padded everywhere
+
+
+def time_token(at: datetime) -> str:
+    """The word that stands for a time in the full-text index; later times are greater."""
+    return f"t{day_token(at)[1:]}{at:%H%M%S%f}"
+
+
+def _digits(text: str, person: bytes) -> str:
+    return str(int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8, person=person).digest()))
+
+
+def index_row(id_: str, message: Message, at: datetime) -> dict[str, Any]:
+    """What the index needs of a message that was said at a time: its text or passages, and what limits a recall."""
+    text = message.text
+    speaker = str(message.name or message.role)
+    utc = at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
+    terms = [role_token(message.role), speaker_token(speaker), day_token(utc), time_token(utc)]
+    passages = [
+        {"id": f"{id_}-{place}", "span": [start, end], **said_properties(message, at, text[start:end].strip())}
+        for place, (start, end) in enumerate(find_passages(text), start=1)
+    ]
+    said = {"said": None, "said_parts": None} if passages else said_properties(message, at, text)
+    return {"at": utc, **said, "passages": passages, "speaker": speaker_of(speaker), "terms": terms}
+
+
+def said_properties(message: Message, at: datetime, text: str) -> dict[str, str | None]:
+    """The text by which a message, or a passage of it, is found, and the parts of its words."""
+    said = indexed_text(message, at, text)
+    return {"said": said, "said_parts": stored_parts(said)}
+
+
+def index_messages(namespace: Namespace, progress: Progress | None = None) -> int:
+    """Index the messages that an earlier release stored without it, and return how many those were.
+
+    `progress` is called with the number of messages done, and of all.
+    """
     # The oldest come first, so that it can be stopped and run again; what is indexed costs a look at the tips.
+    total = 0 if progress is None else namespace.read("recall/count-unindexed")[0]["count"]
     done = 0
     while found := namespace.read("recall/unindexed-messages", limit=MAX_TIPS_PER_QUERY):
-        done += sum(write_index(namespace, row["conversation"], row["ids"], {}) for row in found)
+        for conversation, page in ((row["conversation"], page) for row in found for page in pages_of_ids(row["ids"])):
+            done += write_index(namespace, conversation, page, {})
+            if progress is not None:
+                progress(done, max(done, total))
     return done
 
 
 def date_messages(namespace: Namespace, conversation: str, times: Mapping[str, datetime]) -> None:
     """Set when messages of a conversation were said, by their ids; otherwise that is when they were stored."""
-    write_index(namespace, conversation, list(times), times)
+    for page in pages_of_ids(list(times)):
+        write_index(namespace, conversation, page, times)
+
+
+def pages_of_ids(ids: Sequence[str]) -> list[Sequence[str]]:
+    """Divide many ids into as many as one query takes."""
+    return [ids[start : start + MAX_ROWS_PER_QUERY] for start in range(0, len(ids), MAX_ROWS_PER_QUERY)]
 
 
 def write_index(namespace: Namespace, conversation: str, ids: Sequence[str], times: Mapping[str, datetime]) -> int:
-    """Write the indexed texts of messages, and return how many are new."""
-    done = 0
-    for start in range(0, len(ids), MAX_ROWS_PER_QUERY):
-        rows = []
-        for stored in namespace.read("recall/bodies", ids=list(ids[start : start + MAX_ROWS_PER_QUERY])):
-            at = times.get(stored["id"]) or stored["at"].to_native()
-            said = {"said": indexed_text(Message(stored["body"]), at)}
-            rows.append({"id": stored["id"], "at": at, **said, **parts_of_properties(said)})
-        query = namespace.query(
-            "recall/index-messages",
-            namespace_token=namespace.token,
-            conversation=conversation,
-            conversation_token=conversation_token(namespace.name, conversation),
-            dated=bool(times),
-            rows=rows,
-        )
-        [written] = namespace.write(lambda transaction, query=query: transaction.run(query))  # type: ignore[misc]
-        done += written["indexed"]
-    return done
+    """Write the indexed texts of some messages, and return how many those are."""
+    rows = []
+    for stored in namespace.read("recall/bodies", ids=list(ids)):
+        at = times.get(stored["id"]) or stored["at"].to_native()
+        rows.append({"id": stored["id"], **index_row(stored["id"], Message(stored["body"]), at)})
+    query = namespace.query(
+        "recall/index-messages",
+        namespace_token=namespace.token,
+        conversation=conversation,
+        conversation_token=conversation_token(namespace.name, conversation),
+        dated=bool(times),
+        rows=rows,
+    )
+    [written] = namespace.write(lambda transaction: transaction.run(query))
+    return int(written["indexed"])

@@ -20,16 +20,16 @@ from memorygraph.graph.namespace import Namespace, NamespaceTransaction
 from memorygraph.graph.search import conversation_token
 from memorygraph.json_text import parse_stored_json
 from memorygraph.messages.history import Attachment, MessageEntry, Version, VersionChange, seal
-from memorygraph.messages.indexing import indexed_text
+from memorygraph.messages.indexing import index_row
 from memorygraph.messages.message import ROOT, Message, chain
 from memorygraph.messages.storage import StoredMessage, conflict_error
-from memorygraph.word_parts import stored_parts
 
 # A longer change has several queries, in one transaction.
 MAX_ROWS_PER_QUERY = 5000
 # More messages do not fit into one transaction. They are then stored ahead of the change, where no version leads to
 # them; the change itself stays one transaction.
 MAX_ROWS_PER_CHANGE = 20_000
+NOT_INDEXED: dict[str, Any] = {"said": None, "said_parts": None, "passages": None, "speaker": None, "terms": []}
 
 
 @dataclass(frozen=True)
@@ -65,9 +65,10 @@ class Neo4jStorage:
         self.namespace = namespace
         self.name = name
         self.recalled = recalled
+        self._token = conversation_token(namespace.name, name)
         self._index_terms = {
             "conversations": [name] if recalled else None,
-            "namespace_token": f"{namespace.token} {conversation_token(namespace.name, name)}",
+            "home": name if recalled else None,
         }
 
     def head(self) -> Version | None:
@@ -150,9 +151,10 @@ class Neo4jStorage:
 
         def work(transaction: NamespaceTransaction) -> Version:
             [found] = transaction.run(place)
-            stored, holds = found.pop("stored"), found.pop("holds")
+            stored, named, holds = found.pop("stored"), found.pop("named"), found.pop("holds")
             version = Version(**found)
-            known = len(ids) - ids.index(stored) if stored else 0
+            # What is stored before a message of this conversation is of it, too.
+            known = len(ids) - ids.index(stored) if stored and named else 0
             # Of the stored messages, only those that count as sampled now may change.
             rows = [row for i, row in enumerate(self._rows(ROOT, entries)) if i >= known or row["sampled"]]
             last = len(rows) if holds else max(0, len(rows) - MAX_ROWS_PER_QUERY)
@@ -215,6 +217,7 @@ class Neo4jStorage:
             version=change.version,
             new_tip=change.new_tip,
             length=change.length,
+            conversation_token=self._token,
             **self._index_terms,
             rows=rows,
         )
@@ -233,7 +236,9 @@ class Neo4jStorage:
         """Write messages, and return the ids of those that count as sampled."""
         sampled: list[str] = []
         for page in pages_of(rows):
-            [row] = transaction.run("messages/write-messages", **self._index_terms, rows=page)
+            [row] = transaction.run(
+                "messages/write-messages", conversation_token=self._token, **self._index_terms, rows=page
+            )
             sampled += row["sampled"]
         return sampled
 
@@ -268,10 +273,10 @@ class Neo4jStorage:
 
     def _rows(self, parent: str, entries: Sequence[MessageEntry]) -> list[dict[str, Any]]:
         """The rows of messages that follow `parent`."""
-        today = datetime.now(UTC).date()
+        now = datetime.now(UTC)
         rows = []
         for entry in entries:
-            said = indexed_text(entry.message, today) if self.recalled else None
+            index = index_row(entry.id, entry.message, now) if self.recalled else {**NOT_INDEXED, "at": now}
             rows.append(
                 {
                     "id": entry.id,
@@ -279,8 +284,8 @@ class Neo4jStorage:
                     "body": entry.message.body,
                     "role": entry.message.role,
                     "content": entry.message.text,
-                    "said": said,
-                    "said_parts": stored_parts(said),
+                    "namespace_token": " ".join([self.namespace.token, self._token, *index.pop("terms")]),
+                    **index,
                     "sampled": entry.sampled,
                     "seal": seal(entry.id, sampled=entry.sampled),
                 }

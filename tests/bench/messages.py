@@ -22,7 +22,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from memorygraph import EmbeddedServer, MemoryGraph
+from memorygraph.messages import indexing
 from memorygraph.messages.calls import CHAT, RecordedCall
 from memorygraph.messages.recorder import Recorder
 from memorygraph.query import Query
@@ -34,6 +37,7 @@ MATCH path = (tip)<-[:NEXT*0..]-(first:Message)
 WHERE NOT EXISTS { (first)<-[:NEXT]-(:Message) }
 RETURN [message IN nodes(path) | message.body] AS messages
 """
+SENTENCE = "One thing follows from another, as it does in each of the long answers that people get. "
 BYTES = "a message of about one hundred characters, which is what people and models write to each other, number "
 
 
@@ -59,6 +63,33 @@ def appends(graph: MemoryGraph, length: int, pairs: int = 200) -> None:
             base = raw_write(graph)
             ratios.append(seconds(partial(history.append, message(i))) / base)
         print(f"append at {start} messages / one raw write = {statistics.median(ratios):.2f}")
+
+
+def passages(graph: MemoryGraph, pairs: int = 200) -> None:
+    """What passages add to an append and to the store, for a short message and for long ones.
+
+    The two ways take turns, and each pair is one ratio: as it is, and with the text of the whole message in the index.
+    """
+    for characters in (100, 1000, 4000, 16_000):
+        text = (SENTENCE * (characters // len(SENTENCE) + 1))[:characters]
+        histories = [graph.messages(f"passages-{way}-{uuid.uuid4().hex}") for way in ("divided", "whole")]
+        times: list[list[float]] = [[], []]
+        for i in range(pairs + 10):
+            for way in (i % 2, 1 - i % 2):
+                with pytest.MonkeyPatch.context() as patch:
+                    if way:
+                        patch.setattr(indexing, "find_passages", lambda _text: [])
+                    said = {"role": "user", "content": f"{text} {i}"}
+                    times[way].append(seconds(partial(histories[way].append, said)))
+        ratio = statistics.median(ours / whole for ours, whole in zip(times[0][10:], times[1][10:], strict=True))
+        parts = graph.query(
+            "MATCH (:Message {namespace: $namespace, id: $id})-[:PASSAGE]->(passage) RETURN count(passage) AS n",
+            {"id": histories[0].version.tip},
+        )
+        print(
+            f"append of {characters} characters in {parts[0]['n']} passages / in one text = {ratio:.2f} "
+            f"({statistics.median(times[0][10:]) * 1e3:.1f} ms)"
+        )
 
 
 def raw_write(graph: MemoryGraph) -> float:
@@ -259,7 +290,7 @@ def checkpoint_all(saver: Any, count: int) -> list[float]:
     return times
 
 
-PARTS = ("appends", "records", "reads", "branches", "compared")
+PARTS = ("appends", "passages", "records", "reads", "branches", "compared")
 
 
 def main() -> None:
@@ -272,6 +303,7 @@ def main() -> None:
     options = parser.parse_args()
     parts: dict[str, Callable[[MemoryGraph], Any]] = {
         "appends": partial(appends, length=options.length),
+        "passages": passages,
         "records": records,
         "reads": partial(reads, length=options.length),
         "branches": partial(branches, length=1000, count=options.branches),

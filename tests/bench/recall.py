@@ -34,6 +34,16 @@ SEARCH element IN (VECTOR INDEX recall_vectors FOR $vector
 RETURN element.id AS id, element.body AS body, element.data AS data, score
 """
 PING = "RETURN 1 AS one"
+FILTERS: dict[str, dict[str, Any]] = {
+    "since": {"since": "2000-01-01"},
+    "until (nothing fits)": {"until": "2000-01-01"},
+    "role": {"role": "user"},
+    "speaker (half)": {"speaker": "Ada"},
+    "conversation (100)": {"conversation": "talk-0"},
+    "kind (a fifth)": {"kind": "k0"},
+    "verb (all)": {"verb": "knows"},
+    "verb (one edge)": {"verb": "met"},
+}
 
 
 class WordVectors:
@@ -88,7 +98,13 @@ def fill(graph: MemoryGraph, messages: Sequence[str], nodes: Sequence[str]) -> N
         f'Edge(edge_id="e{i}", from_node="n{i}", to_node="n{i * 7 % len(nodes)}", verb="knows", weight=0.5);'
         for i in range(len(nodes))
     ]
+    lines.append('Edge(edge_id="met", from_node="n0", to_node="n1", verb="met", weight=0.5);')
     graph.load("\n".join(lines))
+    graph.query(
+        "MATCH (n:Node {namespace: $namespace}) WHERE n.id IS NOT NULL "
+        "SET n.kind = 'k' + (toInteger(substring(n.id, 1)) % 5)",
+        write=True,
+    )
     index_messages(graph.scope)
     embed_missing(graph.scope, WordVectors())
 
@@ -117,6 +133,11 @@ def measure(graph: MemoryGraph, questions: Sequence[str]) -> None:
                 graph.scope, question, embedder=Known(vector), steps=False
             ),
         }
+        # Each is to be compared with the same question without a filter, `words and vectors`.
+        for label, filters in FILTERS.items():
+            ways[f"filter: {label}"] = lambda question=question, vector=vector, filters=filters: recall_hits(  # type: ignore[misc]
+                graph.scope, question, embedder=Known(vector), **filters
+            )
         for name, work in ways.items():
             times.setdefault(name, []).append(milliseconds(work))
     base = statistics.median(times["the vector query alone"])

@@ -56,6 +56,7 @@ ARGUMENTS = {
     "messages export": "talk",
     "messages forget": "talk --dry-run",
     "messages cost": "",
+    "messages index": "",
     "pete list": "",
     "pete show": "main",
     "pete fold": "main",

@@ -44,6 +44,24 @@ def test_what_is_said_in_a_conversation_is_recalled_and_a_prompt_of_a_run_is_not
     assert [(hit["conversation"], hit["text"]) for hit in hits] == [("talk", "My parrot is called Paco.")]
 
 
+def test_recall_takes_filters(environment: str) -> None:
+    with MemoryGraph.connect(namespace=environment) as graph:
+        graph.messages("talk").append({"role": "user", "name": "Ada", "content": "My parrot is called Paco."})
+        graph.messages("talk").append({"role": "assistant", "content": "A parrot!"})
+    document("load", "-", stdin='Node(node_id="parrot", name="Parrot", data="a bird");')
+    for options, count in {
+        ("--role", "assistant"): 1,
+        ("--speaker", "ada"): 1,
+        ("--conversation", "talk"): 2,
+        ("--since", "2020-01-01", "--until", "2999-12-31"): 2,
+        ("--until", "2020-01-01"): 0,
+    }.items():
+        assert len(document("recall", "parrot", *options)["hits"]) == count, options
+    [error] = document("recall", "parrot", "--since", "soon", code=1)["errors"]
+    assert "invalid `since`: 'soon' is no time such as 2024-05-01" in error["message"]
+    assert document("recall", "parrot", "--kind", "bird", code=1)["errors"]
+
+
 def test_a_file_of_the_reference_server_comes_in_and_goes_out_again(tmp_path: Path) -> None:
     file = tmp_path / "memory.jsonl"
     file.write_text("\n".join(json.dumps(line) for line in LINES), "utf-8")

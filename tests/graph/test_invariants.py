@@ -93,6 +93,16 @@ SPOILED: dict[str, tuple[str, str, str | None]] = {
         "messages",
         "m",
     ),
+    "a passage of no message": (
+        "CREATE (:Passage {namespace: $namespace, id: 'm-1', span: [0, 9], said: 'text'})",
+        "passages",
+        "m-1",
+    ),
+    "a message that lacks a passage": (
+        "CREATE (:Message {namespace: $namespace, id: 'm', body: '{}', passages: 2})",
+        "passages",
+        "m",
+    ),
     "a version of no conversation": (
         "CREATE (:Version {namespace: $namespace, id: 'v', length: 1})",
         "versions",
@@ -291,7 +301,7 @@ READS: dict[str, list[str]] = {
 }
 
 
-OTHER_PARTS = {"entries", "messages", "versions", "conversations", "edge-ends", "history"}
+OTHER_PARTS = {"entries", "messages", "passages", "versions", "conversations", "edge-ends", "history"}
 """What is neither a node nor an edge of the namespace, so that its id shows nothing."""
 
 

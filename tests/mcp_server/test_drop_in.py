@@ -54,6 +54,26 @@ def test_both_generations_of_the_protocol_are_served(mode: str, open_http: HttpS
     run(work)
 
 
+def test_recall_takes_the_filters_of_the_client(graph: MemoryGraph, server: Server) -> None:
+    async def work() -> None:
+        graph.messages("talk").append({"role": "user", "name": "Ada", "content": "I drink tea."})
+        async with over_stdio(server, graph.namespace) as client:
+            await call(client, "create_entities", entities=[{"name": "Tea", "entityType": "drink", "observations": []}])
+            for filters, kinds in (
+                ({"speaker": "ada", "since": "2020-01-01"}, ["message"]),
+                ({"conversation": "talk", "role": "user"}, ["message"]),
+                ({"kind": "drink"}, ["node"]),
+                ({"until": "2020-01-01"}, []),
+            ):
+                found = await call(client, "recall", query="tea", **filters)
+                assert [hit["kind"] for hit in found["hits"]] == kinds, filters
+            wrong = await client.call_tool("recall", {"query": "tea", "kind": "unicorn"})
+            assert wrong.is_error
+            assert "no node of the kind `unicorn`" in str(wrong.content)
+
+    run(work)
+
+
 def test_what_exists_is_merged_and_each_outcome_is_said(graph: MemoryGraph, server: Server) -> None:
     async def work() -> None:
         async with over_stdio(server, graph.namespace) as client:

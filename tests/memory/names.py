@@ -30,5 +30,5 @@ def store_names(graph: MemoryGraph) -> None:
     graph.query("MATCH (node:Memory {name: ''}) DELETE node", write=True)
     graph.query(_PARTS, write=True)
     graph.query(_RECALLED, write=True)
-    [first, *_] = say(graph, "names-of-recall", ("Ada", "Hello"))
+    [first, *_] = say(graph, "names-of-recall", ("Ada", "Hello"), ("Ada", "Hello again. " * 100))
     learn(graph, [("fact", "Ada says hello.", [first])])

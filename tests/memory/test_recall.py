@@ -27,10 +27,10 @@ from memorygraph.memory.recall import (
     LEARNT,
     NEAR,
     RANK_CONSTANT,
-    Passage,
+    PromptText,
     Recalled,
     RecallHit,
-    fit_passages,
+    fit_texts,
     heaviest_verb,
     recall_hits,
     recall_query,
@@ -361,8 +361,8 @@ def test_the_environment_names_the_embedder(monkeypatch: pytest.MonkeyPatch, tmp
         configured_embedder()
 
 
-def test_only_the_last_passage_is_clipped_to_a_budget() -> None:
-    items = fit_passages([Passage("a", "node a", "one two"), Passage("b", "node b", "three")], Budget.parse("35"))
+def test_only_the_last_text_is_clipped_to_a_budget() -> None:
+    items = fit_texts([PromptText("a", "node a", "one two"), PromptText("b", "node b", "three")], Budget.parse("35"))
     assert render_items(items) == "[0] node a:\none two\n[1] node b:\nthr"
 
 

@@ -1,0 +1,186 @@
+"""Filters of a recall: which messages and nodes it may find, as terms of the indexes.
+
+A filter of messages leaves messages only, and one of nodes leaves nodes only, because the others have no such thing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+from datetime import UTC, date, datetime, timedelta
+from typing import Any, Self, TypedDict
+
+from memorygraph.errors import MemoryGraphError, NotFoundError
+from memorygraph.graph.namespace import Namespace
+from memorygraph.graph.search import conversation_token
+from memorygraph.memory.words import words_of
+from memorygraph.messages.indexing import day_token, role_token, speaker_of, speaker_token, time_token
+
+Time = str | date | datetime
+MESSAGE_ROLES = ("assistant", "developer", "function", "system", "tool", "user")
+LAST_TEXT = "\U0010ffff"
+FIRST_TIME = datetime(1, 1, 1, tzinfo=UTC)
+LAST_TIME = datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)
+ANY_TEXT = ("", LAST_TEXT)
+SHARED = ""
+"""The home of a message that several conversations have."""
+
+
+class FilterOptions(TypedDict, total=False):
+    """What a recall may be limited to."""
+
+    since: Time | None
+    until: Time | None
+    role: str | None
+    speaker: str | None
+    conversation: str | None
+    kind: str | None
+    verb: str | None
+
+
+@dataclass(frozen=True)
+class RecallFilter:
+    """What a recall is limited to.
+
+    Messages that were said from `since` on and before `until`, by a `role`, by a `speaker` (a name in any case, or else
+    the role), or in a `conversation`; nodes of a `kind`, or with an edge of a `verb`.
+    """
+
+    since: datetime | None = None
+    until: datetime | None = None
+    role: str | None = None
+    speaker: str | None = None
+    conversation: str | None = None
+    kind: str | None = None
+    verb: str | None = None
+
+    @classmethod
+    def of(cls, options: FilterOptions) -> Self:
+        """Read the options of a recall.
+
+        Raises:
+            MemoryGraphError: a value is invalid, or no hit can be what the filters ask for.
+        """
+        given: dict[str, Any] = {**options}
+        for name in ("since", "until"):
+            given[name] = parse_bound(name, given.get(name))
+        filtered = cls(**given)
+        for field in fields(cls):
+            if getattr(filtered, field.name) == "":
+                raise MemoryGraphError(f"`{field.name}` is empty: leave it out, or name what to look for")
+        if filtered.role is not None and filtered.role not in MESSAGE_ROLES:
+            raise MemoryGraphError(f"no role `{filtered.role}`: a role is one of {', '.join(MESSAGE_ROLES)}")
+        if filtered.since and filtered.until and filtered.since >= filtered.until:
+            raise MemoryGraphError("nothing was said after `since` and before `until`: `since` is the earlier time")
+        if filtered.of_messages and filtered.of_nodes:
+            raise MemoryGraphError(
+                "nothing can fit: `kind` and `verb` are of nodes; `since`, `until`, `role`, `speaker` and "
+                "`conversation` are of messages"
+            )
+        return filtered
+
+    @property
+    def of_messages(self) -> bool:
+        """Whether only messages fit."""
+        message = (self.since, self.until, self.role, self.speaker, self.conversation)
+        return any(value is not None for value in message)
+
+    @property
+    def of_nodes(self) -> bool:
+        """Whether only nodes fit."""
+        return self.kind is not None or self.verb is not None
+
+    def leaves(self, kind: str) -> bool:
+        """Whether any hit of a kind, `node` or `message`, can fit."""
+        return not (self.of_messages if kind == "node" else self.of_nodes)
+
+    def message_tokens(self, namespace: str) -> list[str]:
+        """The words of the index that a message must have."""
+        tokens = []
+        if self.conversation is not None:
+            tokens.append(conversation_token(namespace, self.conversation))
+        if self.role is not None:
+            tokens.append(role_token(self.role))
+        if self.speaker is not None:
+            tokens.append(speaker_token(self.speaker))
+        return tokens
+
+    def time_clauses(self) -> list[str]:
+        """The times that fit, as a clause for Lucene: whole days by their words, and parts of a day by times."""
+        if self.since is None and self.until is None:
+            return []
+        ranges = " ".join(f"namespace_token:[{first} TO {last}]" for first, last in self._time_ranges())
+        return [f"+({ranges})^0"]
+
+    def _time_ranges(self) -> Iterator[tuple[str, str]]:
+        since, until = self.since or FIRST_TIME, (self.until or LAST_TIME) - timedelta(microseconds=1)
+        if since.date() == until.date():
+            yield time_token(since), time_token(until)
+            return
+        yield time_token(since), time_token(datetime.combine(since, datetime.max.time(), UTC))
+        yield time_token(datetime.combine(until, datetime.min.time(), UTC)), time_token(until)
+        if until.date() - since.date() > timedelta(days=1):
+            yield day_token(since + timedelta(days=1)), day_token(until - timedelta(days=1))
+
+    def kind_clauses(self) -> list[str]:
+        """The kind as a clause for Lucene, which knows its words by their stems: so each hit is looked at, too."""
+        if self.kind is None or not words_of(self.kind):
+            return []
+        return [" ".join(f'+kind:"{word}"^0' for word in words_of(self.kind))]
+
+    def parameters(self, namespace: str, depth: int) -> dict[str, Any]:
+        """The parameters of the query."""
+        here = self.conversation
+        return {
+            "conversation": here,
+            "since": self.since,
+            "until": self.until,
+            "facets": [token for token in self.message_tokens(namespace) if not token.isdecimal()],
+            "node_kind": self.kind,
+            "verb": self.verb,
+            # What words cannot say exactly is looked at hit by hit, as far as it takes; else the index counts.
+            "node_limit": None if self.of_nodes else depth,
+            "vector_filter": "messages" if self.of_messages else "kind" if self.kind is not None else "none",
+            "vector_depth": depth if self.verb is None else 10 * depth,
+            "times": [self.since or FIRST_TIME, self.until or LAST_TIME],
+            "role_range": ANY_TEXT if self.role is None else (self.role, self.role),
+            "speaker_range": ANY_TEXT if self.speaker is None else (speaker_of(self.speaker),) * 2,
+            "homes": [ANY_TEXT] if here is None else [(here, here), (SHARED, SHARED)],
+        }
+
+
+def check_filter(namespace: Namespace, options: Mapping[str, Any]) -> None:
+    """Say which conversation, kind or verb of a recall there is not.
+
+    Raises:
+        NotFoundError: the namespace has nothing of that name.
+    """
+    for name in ("conversation", "kind", "verb"):
+        wanted: dict[str, Any] = {"conversation": None, "kind": None, "verb": None, name: options.get(name)}
+        if wanted[name] is not None and not namespace.read("recall/filter-values", **wanted):
+            has = {"conversation": "conversation", "kind": "node of the kind", "verb": "edge with the verb"}[name]
+            raise NotFoundError(f"no {has} `{wanted[name]}` in namespace `{namespace}`; names are matched exactly")
+
+
+def parse_bound(name: str, value: Time | None) -> datetime | None:
+    """Read a bound of the time: from a day on, or through all of it; a time without a zone is one of UTC.
+
+    >>> parse_bound("since", "2024-05-01"), parse_bound("until", "2024-05-01").day
+    (datetime.datetime(2024, 5, 1, 0, 0, tzinfo=datetime.timezone.utc), 2)
+    """
+    if value is None:
+        return None
+    whole_day = not isinstance(value, datetime)
+    try:
+        if isinstance(value, str):
+            whole_day = len(value) <= len("2024-05-01")
+            value = datetime.fromisoformat(value)
+        at = value if isinstance(value, datetime) else datetime(value.year, value.month, value.day, tzinfo=UTC)
+        at = at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
+        if name == "until":
+            at += timedelta(days=1) if whole_day else timedelta(microseconds=1)
+    except (ValueError, TypeError, AttributeError, OverflowError) as error:
+        raise MemoryGraphError(
+            f"invalid `{name}`: {str(value)!r:.60} is no time such as 2024-05-01 or 2024-05-01T13:30:00+02:00"
+        ) from error
+    return at

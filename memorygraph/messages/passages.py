@@ -1,0 +1,46 @@
+"""Passages: the parts of a long message that an embedding model can read whole, and by which recall finds it.
+
+A passage ends where a sentence or a paragraph does, if it can. Tokens are estimated, which takes a twentieth of the
+time of a tokenizer, and an append waits for it.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from typing import NamedTuple
+
+# Chosen on the chats 1 to 5 of BEAM's 100K, among 64 to 200 tokens and with overlaps of none and a quarter. With the
+# speaker and the day before it, no passage of them has more than 205 tokens of a BERT model, and those read 256.
+MAX_PASSAGE_TOKENS = 128
+
+# At most six letters of a word, a sign, or a character of another alphabet.
+_TOKEN = re.compile(r"[A-Za-z0-9_]{1,6}|[^\x00-\x7f]|[^\w\s]")
+_BREAK = re.compile(r"\n+|(?<=[.!?])\s+|(?<=[\u3002\uff01\uff1f])")  # the last are the ends of sentences in Chinese
+
+
+class Passage(NamedTuple):
+    """The characters of a text from `start` up to `end`."""
+
+    start: int
+    end: int
+
+
+def find_passages(text: str) -> list[Passage]:
+    """Divide a text that is longer than one passage; each of its characters is in one passage.
+
+    >>> find_passages("It is short.")
+    []
+    """
+    tokens = [match.start() for match in _TOKEN.finditer(text)]
+    if len(tokens) <= MAX_PASSAGE_TOKENS:
+        return []
+    breaks = [match.end() for match in _BREAK.finditer(text)]
+    passages, start, first = [], 0, 0
+    while len(tokens) - first > MAX_PASSAGE_TOKENS:
+        least, most = tokens[first + MAX_PASSAGE_TOKENS // 4], tokens[first + MAX_PASSAGE_TOKENS]
+        here = breaks[bisect_left(breaks, least) : bisect_right(breaks, most)]
+        end = here[-1] if here else 1 + text.rfind(" ", least, most) or most
+        passages.append(Passage(start, end))
+        start, first = end, bisect_left(tokens, end)
+    return [*passages, Passage(start, len(text))]

@@ -1,0 +1,201 @@
+"""Filters of a recall: the result is what fits of the whole ranking, however little of it fits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from memorygraph import MemoryGraph, MemoryGraphError, NotFoundError
+from memorygraph.llm.model import OpenAIModel
+from memorygraph.memory.filters import parse_bound
+from memorygraph.memory.recall import MESSAGE_DEPTH, RecallHit, recall_hits
+from memorygraph.memory.values import Entity
+from memorygraph.memory.vectors import Embedder, ModelEmbedder, embed_missing
+from memorygraph.messages.indexing import date_messages
+from memorygraph.scripted.scripted_model import ScriptedModel
+from tests.examples import examples
+from tests.memory.recalling import say
+
+START = datetime(2024, 4, 28, 22, 30, tzinfo=UTC)
+SPEAKERS = ("Ada", "Émile", "user", "assistant")
+ALL = 10_000
+
+
+@pytest.fixture
+def embedder() -> Iterator[Embedder]:
+    """Vectors of words, from an endpoint of this machine."""
+    with ScriptedModel(dimensions=64) as server, OpenAIModel("m", server.base_url, "", embedding_name="words") as model:
+        yield ModelEmbedder(model)
+
+
+@pytest.fixture(scope="module")
+def talk(module_graph: MemoryGraph) -> MemoryGraph:
+    """Two conversations over some days, with long messages and equal ones, and some nodes."""
+    for name in ("first", "second"):
+        turns = [
+            (
+                SPEAKERS[i % 4],
+                f"Tea number {i} of {name}. " + "More tea follows, as it does. " * (40 if i % 5 == 0 else 1),
+            )
+            for i in range(40)
+        ]
+        ids = say(module_graph, name, ("Ada", "We share this tea."), *turns)
+        times = {id_: START + timedelta(hours=7 * i, microseconds=i) for i, id_ in enumerate(ids)}
+        date_messages(module_graph.scope, name, times)
+    for i in range(12):
+        kind = ("person", "green tea", "persons")[i % 3]
+        module_graph.entities.create([Entity(name=f"Tea {i}", entity_type=kind, observations=[])])
+    return module_graph
+
+
+@pytest.fixture(scope="module")
+def module_graph(request: pytest.FixtureRequest, connection: Any) -> MemoryGraph:
+    """A namespace for all tests of this file."""
+    from tests.shared_neo4j import new_namespace
+
+    graph = MemoryGraph(connection, new_namespace())
+    graph.load("")
+    return graph
+
+
+FITS: dict[str, Callable[[RecallHit, Any], bool]] = {
+    "since": lambda hit, value: hit.at is not None and datetime.fromisoformat(hit.at) >= value,
+    "until": lambda hit, value: hit.at is not None and datetime.fromisoformat(hit.at) <= value,
+    "role": lambda hit, value: hit.role == value,
+    "speaker": lambda hit, value: hit.kind == "message" and (hit.name or hit.role or "").casefold() == value.casefold(),
+}
+TIMES = st.integers(-10, 300).map(lambda hours: START + timedelta(hours=hours)) | st.integers(0, 41).map(
+    lambda i: START + timedelta(hours=7 * i, microseconds=i)
+)
+
+
+def can_fit(filters: dict[str, Any]) -> bool:
+    """Whether there are filters, and the times are in their order."""
+    return bool(filters) and not ("since" in filters and "until" in filters and filters["since"] > filters["until"])
+
+
+FILTERS: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
+    {},
+    optional={
+        "since": TIMES,
+        "until": TIMES,
+        "role": st.sampled_from(["user", "assistant", "tool"]),
+        "speaker": st.sampled_from(["ada", "ÉMILE", "User", "nobody"]),
+    },
+)
+
+
+@settings(max_examples=examples(100), suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(filters=FILTERS.filter(can_fit), question=st.sampled_from(["tea", "more tea of the second", "number 7"]))
+def test_a_filter_leaves_what_fits_of_the_whole_ranking_by_words(
+    talk: MemoryGraph, filters: dict[str, Any], question: str
+) -> None:
+    whole = recall_hits(talk.scope, question, limit=ALL, steps=False).hits
+    fitting = [hit.id for hit in whole if all(FITS[name](hit, value) for name, value in filters.items())]
+    found = recall_hits(talk.scope, question, limit=ALL, steps=False, **filters).hits
+    assert [hit.id for hit in found] == fitting
+
+
+@pytest.mark.parametrize("name", ["first", "second"])
+def test_a_conversation_leaves_its_messages_and_those_that_it_shares(talk: MemoryGraph, name: str) -> None:
+    found = recall_hits(talk.scope, "tea", limit=ALL, conversation=name).hits
+    assert len(found) == 41
+    assert {hit.conversation for hit in found} == {name}
+
+
+@pytest.mark.parametrize(("kind", "count"), [("person", 4), ("persons", 4), ("green tea", 4)])
+def test_a_kind_leaves_its_nodes(talk: MemoryGraph, kind: str, count: int) -> None:
+    found = recall_hits(talk.scope, "tea", kind=kind).hits
+    assert len(found) == count
+    stored = {
+        row["id"]: row["kind"]
+        for row in talk.query("MATCH (n:Node {namespace: $namespace}) RETURN n.id AS id, n.kind AS kind")
+    }
+    assert {stored[hit.id] for hit in found} == {kind}
+
+
+def test_a_verb_leaves_nodes_at_either_end_of_it(graph: MemoryGraph) -> None:
+    for i in range(60):
+        graph.load(f'Node(node_id="n{i}", name="tea tea", data="tea {i}");')
+    graph.load(
+        'Node(node_id="a", name="Ada", data="drinks her tea with milk"); Node(node_id="b", name="Tea shop", data="");'
+        'Edge(edge_id="e", from_node="a", to_node="b", verb="visits", weight=1.0);'
+        'Edge(edge_id="f", from_node="a", to_node="n1", verb="knows", weight=1.0);'
+    )
+    assert {hit.id for hit in recall_hits(graph.scope, "tea", verb="visits", limit=5).hits} == {"a", "b"}
+
+
+def test_few_that_fit_are_found_among_many_that_do_not(graph: MemoryGraph) -> None:
+    crowd = [("assistant", f"tea tea tea {i}") for i in range(2 * MESSAGE_DEPTH)]
+    say(graph, "talk", ("Zoe", "A long story in which tea is mentioned once, and then never again, by me."), *crowd)
+    assert [hit.name for hit in recall_hits(graph.scope, "tea", speaker="zoe", limit=3).hits] == ["Zoe"]
+    assert [hit.name for hit in recall_hits(graph.scope, "tea", role="user", limit=3).hits] == ["Zoe"]
+
+
+@pytest.mark.parametrize(
+    "filters",
+    [
+        {"role": "user"},
+        {"speaker": "zoe"},
+        {"until": "2024-05-01"},
+        {"conversation": "other"},
+        {"conversation": "both"},
+    ],
+)
+def test_vectors_are_searched_in_the_filter(graph: MemoryGraph, embedder: Embedder, filters: dict[str, Any]) -> None:
+    long = "Nothing of the kind is said in this sentence. " * 30 + "The harpsichord arrived by train."
+    [first] = say(graph, "other", ("Zoe", long))
+    date_messages(graph.scope, "other", {first: datetime(2024, 5, 1, 23, 59, tzinfo=UTC)})
+    say(graph, "both", ("Zoe", long))
+    say(graph, "talk", *(("assistant", f"The harpsichord arrived {i}.") for i in range(120)))
+    embed_missing(graph.scope, embedder)
+    found = recall_hits(graph.scope, "harpsichord train", embedder=embedder, limit=3, steps=False, **filters).hits
+    assert [(hit.id, hit.source) for hit in found] == [(first, "fulltext+vector")]
+    assert "harpsichord" in found[0].text
+
+
+def test_neighbours_are_in_the_filter_too(graph: MemoryGraph) -> None:
+    say(graph, "talk", ("Ada", "I planted a quince."), ("Ben", "Why?"), ("Ada", "For the jelly."))
+    assert [hit.name for hit in recall_hits(graph.scope, "quince").hits] == ["Ada", "Ben", "Ada"]
+    assert [hit.name for hit in recall_hits(graph.scope, "quince", speaker="Ada").hits] == ["Ada", "Ada"]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "bound"),
+    [
+        ("since", "2024-05-01", datetime(2024, 5, 1, tzinfo=UTC)),
+        ("until", "2024-05-01", datetime(2024, 5, 2, tzinfo=UTC)),
+        ("until", date(2024, 5, 1), datetime(2024, 5, 2, tzinfo=UTC)),
+        ("since", "2024-05-01T13:30:00+02:00", datetime(2024, 5, 1, 11, 30, tzinfo=UTC)),
+        ("until", datetime(2024, 5, 1, 8), datetime(2024, 5, 1, 8, microsecond=1, tzinfo=UTC)),
+    ],
+)
+def test_a_bound_is_a_time_or_a_whole_day(name: str, value: Any, bound: datetime) -> None:
+    assert parse_bound(name, value) == bound
+
+
+WRONG: list[tuple[dict[str, Any], type[MemoryGraphError], str]] = [
+    ({"since": "yesterday"}, MemoryGraphError, "invalid `since`: 'yesterday' is no time such as 2024-05-01"),
+    ({"until": "2024-13-01"}, MemoryGraphError, "invalid `until`"),
+    ({"since": 7}, MemoryGraphError, "invalid `since`: '7' is no time"),
+    ({"since": "2024-05-02", "until": "2024-05-01"}, MemoryGraphError, "`since` is the earlier time"),
+    ({"role": "boss"}, MemoryGraphError, "no role `boss`: a role is one of assistant,"),
+    ({"speaker": ""}, MemoryGraphError, "`speaker` is empty"),
+    ({"role": "user", "kind": "person"}, MemoryGraphError, "nothing can fit"),
+    ({"kind": "unicorn"}, NotFoundError, "no node of the kind `unicorn`"),
+    ({"verb": "rides"}, NotFoundError, "no edge with the verb `rides`"),
+    ({"conversation": "none"}, NotFoundError, "no conversation `none`"),
+]
+
+
+@pytest.mark.parametrize(("filters", "error", "message"), WRONG)
+def test_a_wrong_filter_is_a_clear_error(
+    talk: MemoryGraph, filters: dict[str, Any], error: type[MemoryGraphError], message: str
+) -> None:
+    with pytest.raises(error, match=message.replace("(", r"\(")):
+        talk.recall("tea", **filters)

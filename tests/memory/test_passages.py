@@ -1,0 +1,226 @@
+"""A long message is found by each of its passages, and is one hit: itself, with the passage that fits best."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memorygraph import MemoryGraph
+from memorygraph.llm.model import OpenAIModel
+from memorygraph.memory import recall
+from memorygraph.memory.recall import Recalled, Recaller, recall_hits
+from memorygraph.memory.vectors import Embedder, ModelEmbedder, embed_missing
+from memorygraph.messages.indexing import date_messages, index_messages
+from memorygraph.messages.neo4j_storage import Neo4jStorage
+from memorygraph.scripted.scripted_model import ScriptedModel
+from tests.memory.recalling import say
+from tests.shared_neo4j import new_namespace
+
+TOPICS = ["the greyhound on the balcony", "a violin made in Cremona", "tickets for the night train"]
+LONG = "\n\n".join(
+    f"Let me tell you about {topic}. " + "One thing follows from another, as it does. " * 12 for topic in TOPICS
+)
+PARTS = "MATCH (m:Message {namespace: $namespace})-[:PASSAGE]->(p:Passage) RETURN p ORDER BY p.id"
+
+
+@pytest.fixture
+def embedder() -> Iterator[Embedder]:
+    """Vectors of words, from an endpoint of this machine."""
+    with ScriptedModel(dimensions=64) as server, OpenAIModel("m", server.base_url, "", embedding_name="words") as model:
+        yield ModelEmbedder(model)
+
+
+def ask(graph: MemoryGraph, text: str, **options: Any) -> Recalled:
+    return recall_hits(graph.scope, text, **options)
+
+
+def passages(graph: MemoryGraph) -> list[dict[str, Any]]:
+    return [row["p"] for row in graph.query(PARTS)]
+
+
+def make_old(graph: MemoryGraph) -> None:
+    """Have messages be as an earlier release stored them."""
+    graph.query(
+        "MATCH (m:Message {namespace: $namespace}) SET m.said = 'user (1 May 2024): ' + m.content REMOVE m.passages "
+        "WITH m MATCH (m)-[:PASSAGE]->(p) DETACH DELETE p",
+        write=True,
+    )
+
+
+@pytest.mark.parametrize("topic", TOPICS)
+def test_a_long_message_is_found_by_each_of_its_passages(graph: MemoryGraph, topic: str) -> None:
+    [id_] = say(graph, "talk", ("user", LONG))
+    [hit] = ask(graph, topic, steps=False).hits
+    assert (hit.id, hit.kind, hit.whole) == (id_, "message", LONG)
+    assert topic in hit.text
+    assert hit.text == LONG[hit.start : hit.end].strip()
+    assert len(hit.text) < len(LONG) / 2
+
+
+@pytest.mark.parametrize("topic", TOPICS)
+def test_a_long_message_is_found_by_the_vector_of_each_of_its_passages(
+    graph: MemoryGraph, embedder: Embedder, topic: str
+) -> None:
+    say(graph, "talk", ("user", LONG))
+    assert embed_missing(graph.scope, embedder) == len(passages(graph))
+    best = ask(graph, topic, embedder=embedder, steps=False).hits[0]
+    assert best.source == "fulltext+vector"
+    assert topic in best.text
+
+
+def test_a_passage_is_no_hit_of_its_own_and_takes_no_place(graph: MemoryGraph) -> None:
+    say(
+        graph,
+        "talk",
+        ("user", f"{LONG} The greyhound barks."),
+        ("user", "A greyhound!"),
+        ("user", "No greyhound here."),
+    )
+    assert [hit.id for hit in ask(graph, "greyhound things", steps=False, limit=3).hits] == list(
+        dict.fromkeys(hit.id for hit in ask(graph, "greyhound things", steps=False).hits)
+    )
+    assert len(ask(graph, "greyhound things", steps=False).hits) == 3
+
+
+def test_a_short_message_is_its_own_passage(graph: MemoryGraph) -> None:
+    say(graph, "talk", ("user", "The greyhound sleeps."))
+    assert passages(graph) == []
+    [hit] = ask(graph, "greyhound").hits
+    assert (hit.text, hit.start, hit.end, hit.whole) == ("The greyhound sleeps.", None, None, None)
+
+
+def test_a_long_neighbour_shows_its_first_passage(graph: MemoryGraph) -> None:
+    say(graph, "talk", ("Ada", "Did you hear about the harpsichord?"), ("Ben", LONG))
+    neighbour = ask(graph, "harpsichord").hits[1]
+    assert neighbour.source == "neighbour"
+    assert LONG.startswith(neighbour.text)
+
+
+def test_a_prompt_has_the_passage_and_the_json_has_not_the_whole(graph: MemoryGraph) -> None:
+    say(graph, "talk", ("user", LONG))
+    found = ask(graph, TOPICS[1])
+    assert TOPICS[1] in str(found)
+    assert TOPICS[0] not in str(found)
+    [hit] = found.as_dict()["hits"]
+    assert "whole" not in hit
+    assert hit["end"] > hit["start"] > 0
+
+
+@pytest.mark.parametrize("way", ["append", "extend", "add_path"])
+def test_passages_are_stored_with_their_message_however_that_is_stored(graph: MemoryGraph, way: str) -> None:
+    history = graph.messages("talk")
+    if way == "append":
+        history.append({"role": "user", "content": LONG})
+    elif way == "extend":
+        history.extend([{"role": "user", "content": LONG}, {"role": "assistant", "content": "I see."}])
+    else:
+        other = graph.messages("other")
+        other.append({"role": "user", "content": LONG})
+        Neo4jStorage(graph.scope, "talk").add_path(other.entries())
+    parts = passages(graph)
+    assert [part["id"].rpartition("-")[2] for part in parts] == [str(i + 1) for i in range(len(parts))]
+    assert "".join(LONG[slice(*part["span"])] for part in parts) == LONG
+    assert graph.broken_invariants() == []
+
+
+def test_a_message_that_two_conversations_share_has_its_passages_once_and_is_found_in_both(graph: MemoryGraph) -> None:
+    say(graph, "first", ("user", LONG))
+    once = passages(graph)
+    say(graph, "second", ("user", LONG), ("user", "And more."))
+    assert [part["id"] for part in passages(graph)] == [part["id"] for part in once]
+    for name in ("first", "second"):
+        assert [TOPICS[2] in hit.text for hit in ask(graph, "night train", conversation=name, steps=False).hits] == [
+            True
+        ]
+
+
+def test_a_conversation_that_recall_does_not_read_has_no_passages(graph: MemoryGraph) -> None:
+    from memorygraph.messages.graph import MessageGraph
+
+    MessageGraph(storage=Neo4jStorage(graph.scope, "private", recalled=False)).append({"role": "user", "content": LONG})
+    assert passages(graph) == []
+    assert index_messages(graph.scope) == 0
+    assert ask(graph, "greyhound").hits == ()
+
+
+def test_passages_know_when_they_were_said(graph: MemoryGraph) -> None:
+    ids = say(graph, "talk", ("Ada", LONG))
+    date_messages(graph.scope, "talk", {ids[0]: datetime(2023, 5, 8, tzinfo=UTC)})
+    assert all(part["said"].startswith("Ada (8 May 2023): ") for part in passages(graph))
+    assert ask(graph, "What was on 8 May 2023?").hits[0].at == "2023-05-08T00:00:00Z"
+
+
+def test_what_an_earlier_release_stored_is_found_at_once_and_divided_by_the_first_recall(graph: MemoryGraph) -> None:
+    say(graph, "talk", ("user", LONG), ("user", "And a greyhound."))
+    make_old(graph)
+    assert TOPICS[1] in ask(graph, "Cremona").hits[0].whole  # type: ignore[operator]
+    heard: list[tuple[int, int]] = []
+    assert graph.index_messages(lambda done, total: heard.append((done, total))) == 2
+    assert heard == [(2, 2)]
+    assert TOPICS[1] in ask(graph, "Cremona").hits[0].text
+    assert graph.broken_invariants() == []
+    assert graph.index_messages() == 0
+
+
+def test_indexing_that_was_interrupted_goes_on(graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch) -> None:
+    ids = say(graph, "talk", *(("user", f"{LONG} Number {i}.") for i in range(5)))
+    make_old(graph)
+    monkeypatch.setattr("memorygraph.messages.indexing.MAX_ROWS_PER_QUERY", 2)
+
+    def stop(done: int, _total: int) -> None:
+        if done == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        graph.index_messages(stop)
+    assert graph.index_messages() == 3
+    assert graph.broken_invariants() == []
+    assert len({part["id"].partition("-")[0] for part in passages(graph)}) == len(ids)
+
+
+def test_a_recall_does_not_wait_for_what_takes_long_to_index(
+    graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    say(graph, "talk", ("user", LONG))
+    make_old(graph)
+    monkeypatch.setattr(recall, "INDEX_SECONDS", 0.0)
+    monkeypatch.delenv("MEMORYGRAPH_EMBEDDING_MODEL", raising=False)
+    recaller = Recaller(graph.scope)
+    assert recaller("Cremona", budget=None, at=None).hits  # found by its whole text, or by a passage
+    while not passages(graph):
+        time.sleep(0.05)
+    assert TOPICS[1] in recaller("Cremona", budget=None, at=None).hits[0].text
+
+
+def test_an_error_of_the_background_is_one_of_the_next_recall(
+    graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_namespace: object) -> int:
+        raise OSError("no such disk")
+
+    monkeypatch.setattr(recall, "index_messages", fail)
+    with pytest.raises(OSError, match="no such disk"):
+        Recaller(graph.scope)("Cremona", budget=None, at=None)
+
+
+def test_a_dropped_namespace_leaves_no_passage(graph: MemoryGraph) -> None:
+    say(graph, "talk", ("user", LONG))
+    graph.load("")
+    graph.drop_namespace(graph.namespace)
+    assert graph.query("MATCH (p:Passage {namespace: $namespace}) RETURN p") == []
+
+
+def test_a_bundle_carries_passages(graph: MemoryGraph, tmp_path: Path) -> None:
+    say(graph, "talk", ("user", LONG))
+    report = graph.export_bundle(tmp_path / "bundle")
+    assert not report.left_out
+    copy = MemoryGraph(graph.connection, new_namespace())
+    copy.import_bundle(tmp_path / "bundle")
+    assert copy.export_bundle(tmp_path / "again").sha256 == report.sha256
+    assert TOPICS[1] in ask(copy, "Cremona").hits[0].text
+    assert copy.broken_invariants() == []
