@@ -42,10 +42,10 @@ RETURN 'edge' AS kind, edge.namespace AS namespace, edge.id AS id, elementId(edg
        {namespace: edge.namespace, id: edge.id} AS found;
 
 // name: edge-verb
-// The verb of an edge is text. Parameters: namespace.
+// The verb of an edge is text, which a relation over MCP may leave empty. Parameters: namespace.
 MATCH ()-[edge:EDGE]->()
 WHERE ($namespace IS NULL OR edge.namespace = $namespace)
-  AND NOT coalesce(edge.verb IS :: STRING NOT NULL AND edge.verb <> '', false)
+  AND NOT edge.verb IS :: STRING NOT NULL
 RETURN 'edge' AS kind, edge.namespace AS namespace, edge.id AS id, elementId(edge) AS element,
        {verb: edge.verb} AS found;
 
@@ -115,6 +115,17 @@ WHERE NOT coalesce(former.id IS :: STRING NOT NULL AND former.of IN ['node', 'ed
                    AND (former.of = 'node' OR former.from_node IS NOT NULL AND former.to_node IS NOT NULL), false)
 RETURN 'history record' AS kind, former.namespace AS namespace, former.id AS id, elementId(former) AS element,
        former {.of, .since, .until, revision: namespace.revision} AS found;
+
+// name: aliases
+// An alias has a name, and stands for a node, or for one that is deleted and can come back. Parameters: namespace.
+MATCH (alias:Alias)
+WHERE ($namespace IS NULL OR alias.namespace = $namespace)
+  AND NOT (alias.name IS :: STRING NOT NULL AND EXISTS {
+    MATCH (alias)-[:ALIAS_OF]->(node)
+    WHERE node.namespace = alias.namespace AND any(label IN labels(node) WHERE label IN ['Node', 'Former'])
+  })
+RETURN 'alias' AS kind, alias.namespace AS namespace, alias.id AS id, elementId(alias) AS element,
+       {name: alias.name} AS found;
 
 // name: entries
 // A statement of a log stands in a context, or, where that is deleted, in its former state. Parameters: namespace.
@@ -224,14 +235,23 @@ WHEN $invariant = 'future' THEN {
 WHEN $invariant = 'history' THEN {
   RETURN '' AS kind, null AS namespace, null AS id, null AS element, {} AS found // include: invariants/history
 }
+WHEN $invariant = 'aliases' THEN {
+  RETURN '' AS kind, null AS namespace, null AS id, null AS element, {} AS found // include: invariants/aliases
+}
 WHEN $invariant = 'entries' THEN {
   RETURN '' AS kind, null AS namespace, null AS id, null AS element, {} AS found // include: invariants/entries
 }
 WHEN $invariant = 'messages' THEN {
   RETURN '' AS kind, null AS namespace, null AS id, null AS element, {} AS found // include: invariants/messages
 }
+WHEN $invariant = 'passages' THEN {
+  RETURN '' AS kind, null AS namespace, null AS id, null AS element, {} AS found // include: invariants/passages
+}
 WHEN $invariant = 'versions' THEN {
   RETURN '' AS kind, null AS namespace, null AS id, null AS element, {} AS found // include: invariants/versions
+}
+WHEN $invariant = 'forgetting' THEN {
+  RETURN '' AS kind, null AS namespace, null AS id, null AS element, {} AS found // include: invariants/forgetting
 }
 WHEN $invariant = 'conversations' THEN {
   RETURN '' AS kind, null AS namespace, null AS id, null AS element, {} AS found // include: invariants/conversations
@@ -310,17 +330,6 @@ DETACH DELETE passage;
 // How an edge that should not be there is removed by hand. Parameters: element.
 MATCH ()-[edge:EDGE]->() WHERE elementId(edge) = $element
 DELETE edge;
-
-// name: aliases
-// An alias has a name, and stands for a node, or for one that is deleted and can come back. Parameters: namespace.
-MATCH (alias:Alias)
-WHERE ($namespace IS NULL OR alias.namespace = $namespace)
-  AND NOT (alias.name IS :: STRING NOT NULL AND EXISTS {
-    MATCH (alias)-[:ALIAS_OF]->(node)
-    WHERE node.namespace = alias.namespace AND any(label IN labels(node) WHERE label IN ['Node', 'Former'])
-  })
-RETURN 'alias' AS kind, alias.namespace AS namespace, alias.id AS id, elementId(alias) AS element,
-       {name: alias.name} AS found;
 
 // name: remove-record
 // How a record that should not be there is removed by hand. Parameters: element.

@@ -28,7 +28,7 @@ CALL () {
     WITH coalesce(head([(message:Message)-[:PASSAGE]->(node) | message]), node) AS message, node, score
     WITH message, max(score) AS score, head(collect(node)) AS best
     WITH message, best, score * coalesce($roles[message.role], 1.0)
-                        * CASE WHEN message.role = 'user' AND any(wish IN $wishes WHERE best.said CONTAINS wish) THEN $wish
+                        * CASE WHEN message.role = 'user' AND any(wish IN $wishes WHERE message.content CONTAINS wish) THEN $wish
                                ELSE 1.0 END AS score
     WITH message, best ORDER BY score DESC, message.said_at DESC, message.id
     RETURN collect([message, best]) AS list, 'fulltext' AS source

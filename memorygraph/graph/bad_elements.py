@@ -70,7 +70,7 @@ def find_wrong(values: Mapping[str, Any]) -> dict[str, Any]:
 
 def _is_right(name: str, value: Any) -> bool:
     if name in _TEXTS:
-        return isinstance(value, str) and (value != "" or name not in ("id", "verb"))
+        return isinstance(value, str) and (value != "" or name != "id")
     return isinstance(value, (int, float)) and not isinstance(value, bool) and 0.0 <= value <= 1.0
 
 

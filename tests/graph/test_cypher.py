@@ -55,6 +55,7 @@ _VALUES: dict[str, Any] = {
     "expected": {},
     "ends": {},
     "recalled": [],
+    "files": [],
     "until": 1,
     "revisions": [1],
     **dict.fromkeys(("least", "near", "far", "edge", "learnt", "asked"), 0.1),
@@ -67,8 +68,8 @@ _OF_NO_NAMESPACE = {
     "entities/neo4j-memory-relations",
     "bundles/strangers",  # looks for what no index knows
 }
-_OF_ALL_NAMESPACES = "invariants/"
-"""What may be broken may lack the namespace that an index would find it by."""
+_OF_ALL_NAMESPACES = ("invariants/", "compact/")
+"""What may be broken may lack the namespace that an index would find it by; a database is copied with all it holds."""
 
 
 def values_of(block: NamedQuery) -> dict[str, Any]:

@@ -86,6 +86,12 @@ SPOILED: dict[str, tuple[str, str, str | None]] = {
         "history",
         "gone",
     ),
+    "an alias of nothing": ("CREATE (:Alias {namespace: $namespace, id: 'b', name: 'B'})", "aliases", "b"),
+    "a forgetting that is not done": (
+        "CREATE (:Forgetting {namespace: $namespace, id: 'node a', kind: 'node', target: 'a'})",
+        "forgetting",
+        "a",
+    ),
     "a statement of no context": ("CREATE (:Entry {namespace: $namespace, id: '1/1'})", "entries", "1/1"),
     "a message after two": (
         "CREATE (m:Message {namespace: $namespace, id: 'm', body: '{}'}) CREATE (:Message {namespace: $namespace, "

@@ -141,7 +141,7 @@ def test_two_chats_write_one_conversation(graph: MemoryGraph, endpoint: Endpoint
     def answer(request: Request) -> str:
         gate.wait(30)
         number = request.prompt.partition("number ")[2].partition(".")[0]
-        return fenced(f'Node(node_id="n{number}", name="Number", data="{number}");', f"Answer {number}")
+        return fenced(f'Node(node_id="n{number}", name="Number {number}", data="{number}");', f"Answer {number}")
 
     with endpoint(answer):
         threads = [threading.Thread(target=graph.chat("both").say, args=(f"This is number {i}.",)) for i in range(4)]

@@ -79,6 +79,7 @@ def test_the_figures_are_exact_where_nothing_else_is_stored(tmp_path: Path) -> N
 
 
 @pytest.mark.alone  # how rare a word is depends on what other tests store meanwhile
+@pytest.mark.alone  # what others store meanwhile changes how rare a word is
 def test_answers_and_evidence_change_no_ranking(connection: Connection, tmp_path: Path) -> None:
     scrambled = document()
     chance = random.Random(7)
@@ -189,7 +190,7 @@ def test_evidence_that_several_turns_share_one_string_is_read() -> None:
     assert evidence_of(changed)[0].turns == {"D1:8", "D2:9"}
 
 
-WORDS = [56.7, 63.3, 70.0]
+WORDS = [63.3, 63.3, 76.7]
 FACTS = [83.3, 93.3, 96.7]
 ONE_PLACE = 3.4
 """What one piece of evidence counts: how rare a word is depends on the whole index, which other tests fill too."""
