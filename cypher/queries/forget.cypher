@@ -143,6 +143,7 @@ RETURN DISTINCT conversation.name AS name;
 //
 // - of a node what is its alone, as when it is deleted (contextscript/find-going), its former states, those of the edges
 //   at it, and the runs that were shown it;
+// - its aliases, with the former states of what was merged into it;
 // - of a former state the other ones of the same node, and the former observations of it;
 // - of a context of PETE what only it and others on the list speak of, and that it made;
 // - of a run what it saw and did, and of a program its runs.
@@ -189,7 +190,7 @@ CALL (forgetting, taken) {
       AND NOT EXISTS { (:Node {namespace: $namespace, id: going.to_node}) }
     MATCH (part:Former {namespace: $namespace, id: going.to_node})
     USING INDEX SEEK part:Former(namespace, id, until)
-    WHERE part.until IS NOT NULL AND part.of = 'node' AND ('Observation' IN part.labels OR part.name = '')
+    WHERE part.until IS NOT NULL AND part.of = 'node' AND any(fits IN ['Observation' IN part.labels, part.name = ''] WHERE fits)
       AND NOT EXISTS {
         MATCH (other:Former {namespace: $namespace, to_node: part.id})
         WHERE other.from_node <> going.from_node
@@ -198,6 +199,16 @@ CALL (forgetting, taken) {
     RETURN part
     UNION
     MATCH (going:Former)-[:CONTAINS]->(part:Former)
+    RETURN part
+    UNION
+    WITH going WHERE any(label IN labels(going) WHERE label IN ['Node', 'Former'])
+    MATCH (going)<-[:ALIAS_OF]-(part:Alias)
+    RETURN part
+    UNION
+    MATCH (going:Alias)
+    MATCH (part:Former {namespace: $namespace, id: going.node})
+    USING INDEX SEEK part:Former(namespace, id, until)
+    WHERE part.until IS NOT NULL AND part.of = 'node'
     RETURN part
     UNION
     WITH going WHERE any(label IN labels(going) WHERE label IN ['Node', 'Former'])
@@ -363,11 +374,11 @@ DELETE asked
 RETURN count(DISTINCT load) AS cleared;
 
 // name: mark-loads
-// Loads that told of something forgotten can't be undone, and name no file any more. Parameters: namespace, revisions.
+// Loads that told of something forgotten can't be undone, and name no file and no merged node any more. Parameters: namespace, revisions.
 UNWIND $revisions AS revision
 MATCH (load:Load {namespace: $namespace, revision: revision})
 USING INDEX SEEK load:Load(namespace, revision)
-SET load.forgotten = true, load.file = null;
+SET load.forgotten = true, load.file = null, load.merged = null, load.parted = null;
 
 // name: clear-files
 // Loads of these files, which held forgotten programs, do not name them any more. Parameters: namespace, files.
@@ -391,8 +402,8 @@ RETURN count(version) AS versions;
 // Put on the list the messages that a conversation has stored and edited away since, where nothing follows them.
 // Parameters: namespace, forgetting, terms (a Lucene query for the word of the conversation).
 CALL db.index.fulltext.awaitEventuallyConsistentIndexRefresh()
-CALL db.index.fulltext.queryNodes('message_text', $terms) YIELD node
-WITH node
+CALL db.index.fulltext.queryNodes('message_text', $terms) YIELD node AS found
+WITH DISTINCT coalesce(head([(message:Message)-[:PASSAGE]->(found) | message]), found) AS node
 WHERE node.namespace = $namespace AND NOT EXISTS { (node)-[:NEXT]->() } AND NOT EXISTS { (node)<-[:TIP]-() }
 MATCH (forgetting:Forgetting {namespace: $namespace, id: $forgetting})
 MERGE (forgetting)-[:FORGETS]->(node);
@@ -490,11 +501,18 @@ RETURN message.id AS id, CASE WHEN others <> [] THEN others ELSE COLLECT {
 } END AS others;
 
 // name: rename-messages
-// Parameters: namespace, rows [{id, conversations, namespace_token}].
+// The words of namespaces and conversations are numbers; those of the role, the speaker and the time are none, and stay.
+// Passages are found as their message is. Parameters: namespace, rows [{id, conversations, namespace_token}].
 UNWIND $rows AS row
 MATCH (message:Message {namespace: $namespace, id: row.id})
 USING INDEX SEEK message:Message(namespace, id)
-SET message.conversations = row.conversations, message.namespace_token = row.namespace_token;
+SET message.conversations = row.conversations,
+    message.home = CASE WHEN size(row.conversations) = 1 THEN row.conversations[0] ELSE '' END,
+    message.namespace_token = reduce(tokens = row.namespace_token,
+      word IN [word IN split(message.namespace_token, ' ') WHERE word > 'a'] | tokens + ' ' + word)
+WITH message
+MATCH (message)-[:PASSAGE]->(passage:Passage)
+SET passage.namespace_token = message.namespace_token, passage.home = message.home;
 
 // name: delete-facts
 // Delete what contexts of PETE on the list have stated as facts. Parameters: namespace, forgetting, limit.

@@ -34,6 +34,7 @@ ForgettingKind = Literal["conversation", "node", "edge", "run", "program"]
 
 _COUNTED_AS = {
     "Former": "former states",
+    "Alias": "aliases",
     "Node": "nodes",
     "Run": "runs",
     "Generation": "generations",

@@ -51,6 +51,14 @@ ALL_OF_IT = (
 PROGRAM_WITH = "MATCH (p:Program {namespace: $namespace}) WHERE p.source CONTAINS $word RETURN p.id AS id"
 
 
+NAMES = ("Quillon", "Marisol")
+
+
+def contents_with(graph: MemoryGraph, word: str) -> list[dict[str, Any]]:
+    """What is stored with a word in any of its values."""
+    return [row for row in graph.query(ALL_OF_IT) if word in str(row["properties"])]
+
+
 class Words:
     """Words that stand for what a user has said: `next` gives one that was not used yet."""
 
@@ -214,6 +222,29 @@ def test_what_a_conversation_shares_with_another_stays_and_names_only_that(graph
     ]
     assert {hit.conversation for hit in graph.recall("question", kinds=["message"]).hits} == {"second"}
     assert graph.messages("second").verify().ok
+
+
+def test_a_long_message_that_stays_is_found_by_its_passages_and_filters(graph: MemoryGraph) -> None:
+    said = " ".join(f"The plan of day {day} is to walk to the lake and to swim there." for day in range(60))
+    for name in ("first", "second"):
+        history = graph.messages(name)
+        history.append({"role": "user", "content": said + " Bring marmalade."})
+        history.append({"role": "assistant", "content": f"the answer in the {name}"})
+    graph.forget_conversation("first")
+    [hit] = graph.recall("marmalade", role="user", conversation="second", steps=False).hits
+    assert hit.conversation == "second"
+    assert hit.text.endswith("Bring marmalade.")
+    assert graph.broken_invariants() == []
+    graph.forget_conversation("second")
+    assert graph.query("MATCH (part:Passage {namespace: $namespace}) RETURN part.id AS id") == []
+
+
+def test_who_was_merged_into_what_is_forgotten_is_forgotten_with_its_names(graph: MemoryGraph) -> None:
+    graph.entities.create([Entity(name=name, entity_type="person", observations=[f"{name} swims"]) for name in NAMES])
+    graph.merge("Quillon", into="Marisol")
+    graph.forget("Marisol")
+    assert contents_with(graph, "Quillon") == contents_with(graph, "Marisol") == []
+    assert graph.broken_invariants() == []
 
 
 def test_a_dry_run_says_the_same_and_changes_nothing(graph: MemoryGraph) -> None:
