@@ -156,7 +156,7 @@ def forget_for_good(
 
         def try_all(transaction: NamespaceTransaction) -> Forgotten:
             begin(transaction)
-            while (state := read_list(transaction, forgetting)) and forget_piece(state):
+            while (state := lock_list(transaction, forgetting)) and forget_piece(state):
                 state.save()
             assert state is not None  # noqa: S101 - only `finish` deletes the list
             count_kept(state)
@@ -171,14 +171,14 @@ def forget_for_good(
 
 def forget_next(transaction: NamespaceTransaction, forgetting: str) -> bool:
     """Forget one piece; False when nothing is left of the list."""
-    state = read_list(transaction, forgetting)
+    state = lock_list(transaction, forgetting)
     if state is None or not forget_piece(state):
         return False
     state.save()
     return True
 
 
-def read_list(transaction: NamespaceTransaction, forgetting: str) -> ForgettingState | None:
+def lock_list(transaction: NamespaceTransaction, forgetting: str) -> ForgettingState | None:
     """Read the list under the lock of its namespace; None where another process has finished it."""
     rows = transaction.run("forget/lock", forgetting=forgetting)
     return ForgettingState(transaction, forgetting, rows[0]["forgetting"]) if rows else None
@@ -322,7 +322,7 @@ def finish(
 
     def work(transaction: NamespaceTransaction) -> Forgotten:
         nonlocal files
-        state = read_list(transaction, forgetting)
+        state = lock_list(transaction, forgetting)
         if state is None:  # the acknowledgement was lost, or another process was faster
             [row] = transaction.run("forget/record", load=load)
             return report(kind, row["load"], row["load"]["revision"])
