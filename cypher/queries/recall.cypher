@@ -242,7 +242,7 @@ RETURN message.id AS id, message.said AS said
 ORDER BY message.namespace, id
 LIMIT $limit;
 
-// name: add-node-parts
+// name: add-parts-to-nodes
 // A node that has changed since it was read has its parts already. Parameters: namespace, rows [{id, name, data, parts}].
 UNWIND $rows AS row
 MATCH (node:Node {namespace: $namespace, id: row.id})
@@ -250,7 +250,7 @@ USING INDEX SEEK node:Node(namespace, id)
 WHERE node.name = row.name AND node.data = row.data
 SET node += row.parts;
 
-// name: add-message-parts
+// name: add-parts-to-messages
 // Parameters: namespace, rows [{id, said, parts}].
 UNWIND $rows AS row
 MATCH (message:Message {namespace: $namespace, id: row.id})

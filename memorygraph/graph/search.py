@@ -41,7 +41,8 @@ def lucene_query(text: str, namespace: str) -> str | None:
     >>> lucene_query("   ", "default") is None
     True
     """
-    words = [segment.text for match in _TERM.findall(text) for segment in segments_of(match[:MAX_TERM])]
+    found = (match[:MAX_TERM] for part in text.split() for match in _TERM.findall(part))
+    words = [segment.text for match in found for segment in segments_of(match)]
     terms = list(dict.fromkeys(words))[:MAX_TERMS]
     if not terms:
         return None

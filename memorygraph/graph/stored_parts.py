@@ -14,14 +14,14 @@ def store_missing_parts(namespace: Namespace) -> int:
     """Store the parts of messages and nodes that lack them, and return how many did."""
     # Each page is a transaction of its own, and what has parts is not read again: stopped, it goes on from there.
     done = 0
-    for kind, properties in (("message", ("said",)), ("node", ("name", "data"))):
+    for kind, properties in (("messages", ("said",)), ("nodes", ("name", "data"))):
         after = ""
         while rows := read_page(namespace, kind, after):
             after = rows[-1]["id"]
             for row in rows:
                 texts = {name: row[name] for name in properties}
                 row["parts"] = parts_of_properties({n: text for n, text in texts.items() if isinstance(text, str)})
-            query = namespace.query(f"recall/add-{kind}-parts", rows=rows)
+            query = namespace.query(f"recall/add-parts-to-{kind}", rows=rows)
             namespace.write(lambda transaction, query=query: transaction.run(query))  # type: ignore[misc]
             done += len(rows)
     return done
@@ -29,5 +29,5 @@ def store_missing_parts(namespace: Namespace) -> int:
 
 def read_page(namespace: Namespace, kind: str, after: str) -> list[dict[str, Any]]:
     """Messages or nodes that lack their parts, in the order of their ids."""
-    query = f"recall/{kind}s-without-parts"
+    query = f"recall/{kind}-without-parts"
     return namespace.read(query, scripts=STORED_SCRIPTS, after=after, limit=ROWS_PER_TRANSACTION)

@@ -32,6 +32,9 @@ ECHO = "main agent { main func(input) { return input } }"
 RECALL = 'import memory K from "neo4j://"\nmain agent { main func(input) { return K.query({ text: %s }) } }'
 AWAY = 'import memory K from "neo4j://%s"\nmain agent { main func(input) { return K.query() } }'
 
+# The model of what a namespace holds knows of neither aliases nor what a conversation has taught.
+TRIED_ONLY = {"merge_entities", "forget"}
+
 # What stands in a text argument, by its name, or by the name of the tool and its own.
 KINDS = {
     "names": "name",
@@ -39,6 +42,13 @@ KINDS = {
     "entityNames": "name",
     "from": "name",
     "to": "name",
+    "entity": "name",
+    "into": "name",
+    "speaker": "name",
+    "since": "time",
+    "until": "time",
+    "kind": "entityType",
+    "verb": "relationType",
     "observations": "text",
     "contents": "text",
     "show_conversation.name": "conversation",
@@ -80,7 +90,8 @@ class Caller:
         if tool.name == "run_program" and self._happens(0.9):
             drawn.pop("name" if self._happens(0.7) else "program", None)
             drawn["language"] = "agentscript"
-        return self._spoil(drawn) if self._happens(0.12) else drawn
+        drawn = self._spoil(drawn) if self._happens(0.12) else drawn
+        return {**drawn, "dry_run": True} if tool.name in TRIED_ONLY else drawn
 
     def uri(self) -> str:
         """Draw the address of a resource."""
@@ -155,6 +166,8 @@ class Caller:
             ],
             "cursor": self.cursors[-20:] or ["x"],
             "conversation": ["talk", "talk", word(letter, 900)],
+            "role": ["user", "user", "assistant", "nobody"],
+            "time": ["2024-05-01", "2999-01-01T12:00:00+02:00", "yesterday"],
             "thought": ["idea", f"memory:{self.chance.randrange(20)}", word(letter, 901)],
             "stored": ["pick", "pick", word(letter, 902)],
             "source": [
