@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from testcontainers.community.neo4j import Neo4jContainer
 
 # An engine, a base image and two builds are made before the first test; all of it takes some minutes.
-pytestmark = pytest.mark.timeout(900)
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 START_TIMEOUT_S = 90.0
 TAG = "test"
