@@ -30,7 +30,7 @@ from tests.mcp_server.clients import Server, Session, environment_of, http_comma
 from tests.trust.chance import seeded
 from tests.trust.memory_model import MemoryModel, View
 from tests.trust.rounds import loads
-from tests.trust.tool_calls import LETTERS, WORD, Caller, foreign_words, word
+from tests.trust.tool_calls import LETTERS, NAMES, WORD, Caller, foreign_words, word
 
 CALLS = amount(ordinary=8, whole=30, long=250)
 """Calls in each namespace, at least."""
@@ -90,8 +90,12 @@ class Namespace(threading.Thread):
 
     def run(self) -> None:
         until = time.monotonic() + SECONDS
-        number, request = 0, ""
+        number, request = 0, "the first entity"
         try:
+            # However few calls are drawn, there is something to be seen.
+            create = next(tool for tool in self.tools if tool.name == "create_entities")
+            first = {"name": word(self.caller.letter, NAMES[0]), "entityType": "kind", "observations": ["came first"]}
+            self.call(self.sessions[0], create, {"entities": [first]})
             while (number < CALLS or time.monotonic() < until) and not self.over.is_set():
                 number += 1
                 tool = self.draw_tool()
