@@ -97,15 +97,7 @@ def embed_command(graph: MemoryGraph) -> None:
     `recall` does so by itself; for a large archive this shows how far it is. Interrupted, it goes on the next time.
     """
     with output.progress_bar("embedding") as bar:
-        shown = 0
-
-        def heard(done: int, total: int) -> None:
-            nonlocal shown
-            bar.total(total)
-            bar.advance(done - shown)
-            shown = done
-
-        count = graph.embed(heard)
+        count = graph.embed(bar.reach)
     if output.wants_json():
         output.print_json({"embedded": count})
     else:

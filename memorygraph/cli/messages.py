@@ -101,15 +101,7 @@ def index_messages_command(graph: MemoryGraph) -> None:
     Recall does the same in the background. It can be stopped, and goes on where it was.
     """
     with output.progress_bar("indexing") as bar:
-        before = 0
-
-        def heard(done: int, total: int) -> None:
-            nonlocal before
-            bar.total(total)
-            bar.advance(done - before)
-            before = done
-
-        indexed = graph.index_messages(heard)
+        indexed = graph.index_messages(bar.reach)
     if output.wants_json():
         output.print_json({"indexed": indexed})
     output.say(f"{indexed} messages were indexed" if indexed else "all messages are indexed")

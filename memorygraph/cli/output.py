@@ -247,6 +247,10 @@ class Bar:
         """So much more is done."""
         self._progress.advance(self._task, number)
 
+    def reach(self, done: int, total: int) -> None:
+        """So much is done, of so much."""
+        self._progress.update(self._task, completed=done, total=total)
+
 
 @contextmanager
 def progress_bar(title: str, *, in_bytes: bool = False) -> Iterator[Bar]:

@@ -26,13 +26,18 @@ def namespace_token(namespace: str) -> str:
     >>> namespace_token("default")
     '18345607124885091234'
     """
-    return str(int.from_bytes(blake2b(namespace.encode(), digest_size=8).digest()))
+    return digits_of(namespace.encode())
 
 
 def conversation_token(namespace: str, conversation: str) -> str:
     """The word that stands for a conversation in the full-text index, as `namespace_token` does for a namespace."""
     named = f"{len(namespace)} {namespace} {conversation}".encode("utf-8", "surrogatepass")
-    return str(int.from_bytes(blake2b(named, digest_size=8, person=b"conversation").digest()))
+    return digits_of(named, b"conversation")
+
+
+def digits_of(text: bytes, person: bytes = b"") -> str:
+    """A hash as a word of digits; those of different kinds (`person`) do not meet."""
+    return str(int.from_bytes(blake2b(text, digest_size=8, person=person).digest()))
 
 
 def lucene_query(text: str, namespace: str) -> str | None:

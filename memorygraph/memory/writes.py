@@ -62,9 +62,7 @@ class EntityWrite:
     applied: Mapping[str, Any] | None = None  # its own record, if only the acknowledgement of its commit was lost
     ids: Ids = field(default_factory=dict)
     arrivals: Mapping[str, int] = field(default_factory=dict)
-    aliases: Mapping[str, str] = field(
-        default_factory=dict
-    )  # what an entity is called, by the alias that was asked for
+    aliases: Mapping[str, str] = field(default_factory=dict)  # the entity's name, by the alias that was asked for
     alike: Mapping[str, LikeNamed] = field(default_factory=dict)  # by the names that nothing has
     taken: frozenset[str] = frozenset()
     written: Mapping[str, list[int]] | None = None  # what the planned write stored when this one began

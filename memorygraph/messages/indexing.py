@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, date, datetime
-from hashlib import blake2b
 from typing import Any
 
 from memorygraph.graph.namespace import Namespace
-from memorygraph.graph.search import conversation_token
+from memorygraph.graph.search import conversation_token, digits_of
 from memorygraph.messages.message import Message
 from memorygraph.messages.passages import find_passages
 from memorygraph.word_parts import stored_parts
@@ -41,12 +40,12 @@ def indexed_text(message: Message, at: date, text: str | None = None) -> str:
 
 def role_token(role: str) -> str:
     """The word that stands for a role in the full-text index."""
-    return f"r{_digits(role, b'role')}"
+    return f"r{digits_of(role.encode('utf-8', 'surrogatepass'), b'role')}"
 
 
 def speaker_token(speaker: str) -> str:
     """The word that stands for a speaker in the full-text index, in whatever case the name is written."""
-    return f"s{_digits(speaker_of(speaker), b'speaker')}"
+    return f"s{digits_of(speaker_of(speaker).encode('utf-8', 'surrogatepass'), b'speaker')}"
 
 
 def speaker_of(name: str) -> str:
@@ -62,10 +61,6 @@ def day_token(at: datetime) -> str:
 def time_token(at: datetime) -> str:
     """The word that stands for a time in the full-text index; later times are greater."""
     return f"t{day_token(at)[1:]}{at:%H%M%S%f}"
-
-
-def _digits(text: str, person: bytes) -> str:
-    return str(int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8, person=person).digest()))
 
 
 def index_row(id_: str, message: Message, at: datetime) -> dict[str, Any]:
