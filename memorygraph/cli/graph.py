@@ -19,14 +19,6 @@ if TYPE_CHECKING:
     from memorygraph.graph.namespace import NamespaceInfo
 
 
-MERGE_COUNTS = (
-    "edges_moved",
-    "edges_joined",
-    "loops_removed",
-    "observations_moved",
-    "observations_joined",
-    "messages",
-)
 COUNTED = ("nodes", "edges", "conversations", "messages", "programs", "runs")
 
 
@@ -222,11 +214,10 @@ def merge_command(graph: MemoryGraph, *, merged: str, into: str, dry_run: bool) 
     An ID can be an address (memory:N), a name that only one entity has, or an alias. `memorygraph undo` takes it back.
     """
     done = graph.merge(merged, into, dry_run=dry_run)
-    values = done.as_dict()
     if output.wants_json():
-        output.print_json({**values, "errors": []})
+        output.print_json({**done.as_dict(), "errors": []})
         return
-    shown = [(name.replace("_", " "), values[name]) for name in MERGE_COUNTS]
+    shown = [(name.replace("_", " "), count) for name, count in done.counts.items()]
     output.print_table(("", ""), [*shown, ("aliases", ", ".join(done.aliases))])
     if dry_run:
         output.say("a dry run: nothing was changed")

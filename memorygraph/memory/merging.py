@@ -19,6 +19,7 @@ from memorygraph.graph.namespace import IDS_PER_QUERY, Namespace, NamespaceTrans
 from memorygraph.graph.writes import run_counted
 from memorygraph.memory.writes import hashed_id
 from memorygraph.query import Query
+from memorygraph.word_parts import parts_of_properties
 
 LANGUAGE = "merge"
 MAX_CANDIDATE_IDS = 20
@@ -43,9 +44,10 @@ class MergeReport:
     messages: int
     aliases: tuple[str, ...]
 
-    def as_dict(self) -> dict[str, Any]:
-        """The value as `--json` prints it."""
-        counts = (
+    @property
+    def counts(self) -> dict[str, int]:
+        """How much of each kind was moved, joined or removed."""
+        names = (
             "edges_moved",
             "edges_joined",
             "loops_removed",
@@ -53,10 +55,14 @@ class MergeReport:
             "observations_joined",
             "messages",
         )
+        return {name: getattr(self, name) for name in names}
+
+    def as_dict(self) -> dict[str, Any]:
+        """The value as `--json` prints it."""
         return {
             "merged": {"id": self.merged.id, "name": self.merged.name},
             "into": {"id": self.into.id, "name": self.into.name},
-            **{name: getattr(self, name) for name in counts},
+            **self.counts,
             "aliases": list(self.aliases),
             "revision": self.report.revision,
             "namespace": self.report.namespace,
@@ -113,9 +119,11 @@ class MergePlan:
             rows = [{"id": edge, "set": {"weight": weight}} for edge, weight in self.weights.items()]
             yield namespace.query("contextscript/change-edges", rows=rows)
         if self.changed:
-            yield namespace.query("contextscript/change-nodes", rows=[{"id": self.into.id, "set": self.changed}])
+            change = {"id": self.into.id, "set": self.changed, "parts": parts_of_properties(self.changed)}
+            yield namespace.query("contextscript/change-nodes", rows=[change])
         if self.observation:
-            yield namespace.query("merges/observe", namespace_token=namespace.token, rows=[self.observation])
+            row = {**self.observation, **parts_of_properties({"data": self.observation["data"]})}
+            yield namespace.query("merges/observe", namespace_token=namespace.token, rows=[row])
         yield namespace.query("contextscript/delete-nodes", ids=[self.merged.id])
 
     def report(self, report: LoadReport, messages: int) -> MergeReport:

@@ -466,3 +466,12 @@ def test_an_unknown_name_is_answered_with_the_one_in_another_case(graph: MemoryG
     graph.entities.create([entity("Ada Lovelace")])
     with pytest.raises(NotFoundError, match="ada lovelace not found, did you mean Ada Lovelace"):
         graph.entities.observe([Observations(entity_name="ada lovelace", contents=["likes tea"])])
+
+
+def test_what_is_found_by_the_parts_of_its_words_is_found_after_a_merge(graph: MemoryGraph) -> None:
+    graph.load('Node(node_id="a", name="A", data="커피를 샀다"); Node(node_id="b", name="B", data="");')
+    graph.merge("a", into="b")
+    assert [hit.id for hit in graph.search("커피")] == ["b"]
+    graph.load('Node(node_id="c", name="C", data="우유를 샀다");')
+    graph.merge("c", into="b")
+    assert [hit.node.data for hit in graph.search("우유")] == ["우유를 샀다"]
