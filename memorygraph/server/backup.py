@@ -114,7 +114,6 @@ def write_backup(
 ) -> Manifest:
     """Check the graph, and write its archive."""
     created_at = datetime.now(UTC).isoformat(timespec="seconds")
-    is_unclean = needs_compacting(server.home / "data")
     # It stands for the home, whose lock lets one backup be made at a time.
     mark = hashlib.sha256(bytes(server.home)).hexdigest()[:8]
     workspace = Workspace(server.home)
@@ -127,7 +126,7 @@ def write_backup(
             stopped.stop()
             workspace.begin()
             tool = check_graph(server, stopped, workspace, steps)
-        if is_unclean:
+        if needs_compacting(server.home / "data"):
             tool = compact_graph(server, stopped, workspace, steps)
         steps.begin("writing the backup")
         with new_file(path, mark, overwrite=overwrite) as file:

@@ -636,8 +636,9 @@ def test_a_tool_that_fails_says_why(tmp_path: Path, artifacts: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
+@pytest.mark.parametrize("ended", ["stopped", "killed"])
 def test_a_backup_after_forgetting_holds_nothing_of_it_and_all_that_was_kept(
-    make_server: Callable[[], EmbeddedServer], tmp_path: Path
+    make_server: Callable[[], EmbeddedServer], tmp_path: Path, ended: str
 ) -> None:
     server, other, file = make_server(), make_server(), tmp_path / "saved"
     text = "and more than Neo4j keeps beside a name, so that it lies in its file of texts " * 3
@@ -651,6 +652,9 @@ def test_a_backup_after_forgetting_holds_nothing_of_it_and_all_that_was_kept(
         graph.forget_conversation("goner")
         kept = elements(graph)
         indexes = graph.query("SHOW INDEXES YIELD name, type, state RETURN * ORDER BY name")
+    if ended == "killed" and (process := server_process.find_server(server.home)):
+        process.kill()
+        process.wait()
     server.down()
     assert count_in_files(server, b"goner") > 0  # Neo4j has deleted it, and not overwritten it
     backup(server, file)
