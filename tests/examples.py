@@ -6,13 +6,18 @@ Property tests draw the same examples each time with CI=true, so that a check is
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
+from typing import Any
 
+import pytest
 from hypothesis import settings
 
 PROFILES = {"ordinary": 12, "whole": 100, "long": 1000}
 """For each kind of run, of a hundred examples those that it draws."""
 
 FEWEST = 10
+FEWEST_GRAPHS = 3
+"""Of examples that each fill graphs, which takes a second or more."""
 
 
 def profile() -> str:
@@ -31,9 +36,16 @@ def load_profile() -> None:
     settings.load_profile(profile())
 
 
-def examples(count: int) -> int:
+def examples(count: int, fewest: int = FEWEST) -> int:
     """How many examples a test draws in this run that draws so many in the whole check."""
-    return max(FEWEST, count * PROFILES[profile()] // 100)
+    return max(fewest, count * PROFILES[profile()] // 100)
+
+
+def mostly_slow(values: Iterable[Any], *, ordinary: int) -> list[Any]:
+    """Values of a parameter of which an ordinary run takes the first few: the others are marked as slow."""
+    return [
+        value if place < ordinary else pytest.param(value, marks=pytest.mark.slow) for place, value in enumerate(values)
+    ]
 
 
 def amount(*, ordinary: int, whole: int, long: int) -> int:

@@ -22,6 +22,7 @@ from memorygraph.graph.connection import Connection
 from memorygraph.query import Query
 from memorygraph.scripted.replies import Request
 from tests.cli.test_commands import document
+from tests.examples import mostly_slow
 from tests.runtime.convo.model import scripted
 
 pytestmark = [
@@ -110,10 +111,10 @@ def test_load_in_batches_stopped_by_ctrl_c_goes_on_from_there(
     assert report["resumed_after"] + report["nodes_created"] == 4000
 
 
-@pytest.mark.parametrize(("answer", "exit_code"), [(None, 130), ("n\n", 1), ("", 1)])
+@pytest.mark.parametrize("answer", mostly_slow([None, "n\n", ""], ordinary=1))
 @pytest.mark.parametrize("arguments", [("namespaces", "drop", "{}"), ("purge",)])
 def test_a_question_that_is_not_answered_with_yes_changes_nothing_and_says_so(
-    connection: Connection, environment: str, arguments: tuple[str, ...], answer: str | None, exit_code: int
+    connection: Connection, environment: str, arguments: tuple[str, ...], answer: str | None
 ) -> None:
     graph = MemoryGraph(connection, environment)
     graph.load(nodes(0, 1))
@@ -133,7 +134,7 @@ def test_a_question_that_is_not_answered_with_yes_changes_nothing_and_says_so(
             process.stdin.write(answer)
             process.stdin.close()
         said = process.stderr.read()
-        assert process.wait(timeout=60) == exit_code
+        assert process.wait(timeout=60) == (130 if answer is None else 1)
     assert "Aborted" not in said
     assert "stopped at a question: nothing was done, and nothing has changed; run the same command again" in said
     assert (graph.node("n0").name, len(graph.history("n0"))) == ("Other", 2)
@@ -158,6 +159,7 @@ def has_client(silent: socket.socket) -> bool:
 clients: list[socket.socket] = []
 
 
+@pytest.mark.slow
 def test_export_stopped_by_ctrl_c_while_it_prints_says_that_the_rest_is_missing(
     connection: Connection, environment: str
 ) -> None:
@@ -207,6 +209,7 @@ def test_run_of_a_node_graph_stopped_by_ctrl_c_goes_on_without_asking_again(tmp_
         assert len(model.requests) == 1
 
 
+@pytest.mark.slow
 def test_run_of_agentscript_stopped_by_ctrl_c_says_what_is_kept(tmp_path: Path) -> None:
     (tmp_path / "two.as").write_text(AGENT)
     with second_call_hangs('{"text": "one"}') as asked:

@@ -24,7 +24,7 @@ from memorygraph.memory.values import Entity, ObservationDeletion, Observations,
 from memorygraph.query import Query
 from memorygraph.scripted.scripted_model import ScriptedModel
 from tests.conftest import empty_namespace
-from tests.examples import examples
+from tests.examples import FEWEST_GRAPHS, examples
 from tests.memory.endpoints import fenced
 
 WORLD = (
@@ -217,7 +217,7 @@ def replies() -> Iterator[list[str]]:
 
 
 @settings(
-    max_examples=examples(60),
+    max_examples=examples(40, FEWEST_GRAPHS),
     deadline=None,
     print_blob=True,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],

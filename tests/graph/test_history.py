@@ -20,7 +20,7 @@ from memorygraph.graph.connection import Connection
 from memorygraph.languages.contextscript import GraphStatement, print_contextscript
 from memorygraph.memory.entities import Entities
 from memorygraph.memory.values import Entity, ObservationDeletion, Relation
-from tests.examples import examples
+from tests.examples import FEWEST_GRAPHS, examples
 from tests.graph.test_model import TEXTS, Model, expected, statements
 from tests.shared_neo4j import new_namespace
 
@@ -484,7 +484,7 @@ def _accepted(work: Callable[[], Any]) -> bool:
 
 @pytest.mark.slow
 @settings(
-    max_examples=examples(60),
+    max_examples=examples(60, FEWEST_GRAPHS),
     deadline=None,
     print_blob=True,
     suppress_health_check=[HealthCheck.function_scoped_fixture],

@@ -19,6 +19,7 @@ from memorygraph.graph.bad_elements import MAX_NAMED, BadElementWarning, hear_ba
 from memorygraph.graph.invariants import MAX_EXAMPLES, Examination, list_invariants
 from memorygraph.mcp_server.tools import TOOLS
 from memorygraph.memory.values import Entity
+from tests.examples import mostly_slow
 
 TWO_NODES = 'Node(node_id="a", name="A", data="tea"); Node(node_id="b", name="B", data="tea");'
 EDGE = "MATCH (a:Node {namespace: $namespace, id: 'a'}), (b:Node {namespace: $namespace, id: 'b'}) CREATE (a)-[:EDGE"
@@ -312,7 +313,7 @@ OTHER_PARTS = {"entries", "messages", "passages", "versions", "conversations", "
 
 
 @pytest.mark.usefixtures("environment")
-@spoiled
+@pytest.mark.parametrize("way", mostly_slow(SPOILED, ordinary=6))
 def test_no_read_falls_over_one_bad_element(graph: MemoryGraph, way: str) -> None:
     code, identifier = spoil(graph, way)
     fell = {}

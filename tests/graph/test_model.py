@@ -21,7 +21,7 @@ from memorygraph.languages.contextscript import (
     NodeDeclaration,
     print_contextscript,
 )
-from tests.examples import examples
+from tests.examples import FEWEST_GRAPHS, examples
 from tests.shared_neo4j import new_namespace
 
 IDS = st.sampled_from(["a", "b", "c", "d", "e"])
@@ -124,7 +124,7 @@ def _check(connection: Connection, programs: list[list[GraphStatement]], *, stri
 
 
 _SETTINGS = settings(
-    max_examples=examples(60),
+    max_examples=examples(60, FEWEST_GRAPHS),
     deadline=None,
     print_blob=True,
     suppress_health_check=[HealthCheck.function_scoped_fixture],

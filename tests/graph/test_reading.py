@@ -118,6 +118,7 @@ def test_an_export_says_what_contextscript_cannot_say_and_which_format_can(graph
     assert [line["verb"] for line in lines if line["type"] == "edge"] == ["works at"]
 
 
+@pytest.mark.slow
 def test_a_stream_holds_no_more_than_a_page_of_its_rows(apollo: MemoryGraph) -> None:
     cypher = "UNWIND range(1, $last) AS number RETURN number, $text + number AS text"
     rows = apollo.stream(cypher, {"last": 20_000, "text": "x" * 1000})

@@ -16,7 +16,7 @@ from memorygraph.languages.pete.gbnf import grammar
 from memorygraph.languages.pete.printing import print_item, print_pete
 from memorygraph.languages.pete.reading import read_items
 from memorygraph.languages.pete.syntax import Command, Item, PeteProgram, Question
-from tests.examples import examples
+from tests.examples import examples, mostly_slow
 from tests.languages.pete_logs import bodies, logs
 
 SAMPLE = """context main(&pete, &travis) {
@@ -165,7 +165,7 @@ def sampled(root: Literal["log", "continuation"], draw: random.Random) -> str | 
     return text if ends(after) else None
 
 
-@pytest.mark.parametrize("seed", range(150))
+@pytest.mark.parametrize("seed", mostly_slow(range(150), ordinary=30))
 def test_what_is_admitted_can_be_read(seed: int) -> None:
     draw = random.Random(seed)
     log = sampled("log", draw)

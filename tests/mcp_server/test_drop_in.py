@@ -13,6 +13,7 @@ import pytest
 from mcp_types import Implementation
 
 from memorygraph import MemoryGraph
+from tests.examples import mostly_slow
 from tests.mcp_server.clients import HttpServer, Server, call, over_http, over_stdio, run
 
 # Written from the source of the servers: what each call answers, in this order, on an empty memory.
@@ -39,7 +40,7 @@ def test_the_tools_answer_exactly_as_those_that_they_replace(path: Path, graph: 
     run(lambda: _compare(over_stdio(server, graph.namespace), json.loads(path.read_text("utf-8"))))
 
 
-@pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", mostly_slow(CASES, ordinary=1), ids=lambda path: path.stem)
 def test_over_http_they_do_too(path: Path, open_http: HttpServer) -> None:
     run(lambda: _compare(over_http(open_http.url), json.loads(path.read_text("utf-8"))))
 

@@ -20,6 +20,7 @@ from mcp import MCPError
 from memorygraph import MemoryGraph
 from memorygraph.scripted.replies import Stall
 from memorygraph.scripted.scripted_model import ScriptedModel
+from tests.examples import mostly_slow
 from tests.mcp_server.clients import (
     HttpServer,
     Server,
@@ -245,7 +246,7 @@ def test_a_program_ends_with_its_request_and_with_the_server(
     }
 
 
-@pytest.mark.parametrize("mode", ["stdio", pytest.param("auto", marks=pytest.mark.slow), "legacy"])
+@pytest.mark.parametrize("mode", mostly_slow(["stdio", "auto", "legacy"], ordinary=1))
 def test_a_program_ends_with_the_client_that_is_killed(
     graph: MemoryGraph, server: Server, open_http: HttpServer, mode: str
 ) -> None:

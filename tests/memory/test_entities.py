@@ -22,7 +22,7 @@ from memorygraph.memory.entities import MAX_PLANNED_ROWS, Entities
 from memorygraph.memory.pages import EntityGraph, as_json
 from memorygraph.memory.values import Entity, ObservationDeletion, Observations, Relation
 from memorygraph.query import Query
-from tests.examples import examples
+from tests.examples import FEWEST_GRAPHS, examples
 
 
 def entity(name: str, *observations: str, kind: str = "person") -> Entity:
@@ -471,7 +471,9 @@ class Model:
         self.relations = [each for each in self.relations if each not in relations]
 
 
-@settings(max_examples=examples(15), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=examples(15, FEWEST_GRAPHS), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(st.lists(STEPS, max_size=12))
 def test_any_sequence_of_operations_leaves_what_it_should(graph: MemoryGraph, steps: list[tuple[Any, ...]]) -> None:
     mem, model = Memory(graph), Model()

@@ -18,7 +18,7 @@ from memorygraph.memory.values import Entity
 from memorygraph.memory.vectors import Embedder, ModelEmbedder, embed_missing
 from memorygraph.messages.indexing import date_messages
 from memorygraph.scripted.scripted_model import ScriptedModel
-from tests.examples import examples
+from tests.examples import FEWEST_GRAPHS, examples, mostly_slow
 from tests.memory.recalling import say
 
 START = datetime(2024, 4, 28, 22, 30, tzinfo=UTC)
@@ -90,7 +90,7 @@ FILTERS: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=examples(100), suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(100, FEWEST_GRAPHS), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(filters=FILTERS.filter(can_fit), question=st.sampled_from(["tea", "more tea of the second", "number 7"]))
 def test_a_filter_leaves_what_fits_of_the_whole_ranking_by_words(
     talk: MemoryGraph, filters: dict[str, Any], question: str
@@ -139,13 +139,16 @@ def test_few_that_fit_are_found_among_many_that_do_not(graph: MemoryGraph) -> No
 
 @pytest.mark.parametrize(
     "filters",
-    [
-        {"role": "user"},
-        {"speaker": "zoe"},
-        {"until": "2024-05-01"},
-        {"conversation": "other"},
-        {"conversation": "both"},
-    ],
+    mostly_slow(
+        [
+            {"role": "user"},
+            {"speaker": "zoe"},
+            {"until": "2024-05-01"},
+            {"conversation": "other"},
+            {"conversation": "both"},
+        ],
+        ordinary=2,
+    ),
 )
 def test_vectors_are_searched_in_the_filter(graph: MemoryGraph, embedder: Embedder, filters: dict[str, Any]) -> None:
     long = "Nothing of the kind is said in this sentence. " * 30 + "The harpsichord arrived by train."

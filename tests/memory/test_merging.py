@@ -16,7 +16,7 @@ from memorygraph import ConflictError, MemoryGraph, NotFoundError
 from memorygraph.graph.connection import Connection
 from memorygraph.memory.entities import CreatedEntities
 from memorygraph.memory.values import Entity, ObservationDeletion, Observations, Relation
-from tests.examples import examples
+from tests.examples import FEWEST_GRAPHS, examples
 from tests.memory.recalling import learn, say
 from tests.shared_neo4j import new_namespace
 
@@ -371,7 +371,7 @@ TEXTS = st.dictionaries(st.sampled_from(IDS), st.lists(st.sampled_from(["x", "y"
 DATA = st.dictionaries(st.sampled_from(IDS), st.sampled_from(["", "x", "data"]))
 
 
-@settings(max_examples=examples(60), suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(30, FEWEST_GRAPHS), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(edges=EDGES, texts=TEXTS, data=DATA, merges=st.lists(st.permutations(IDS).map(lambda ids: ids[:2]), max_size=3))
 def test_merges_lose_nothing_but_edges_between_the_two_and_are_undone_completely(
     connection: Connection,

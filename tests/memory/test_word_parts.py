@@ -19,6 +19,7 @@ from memorygraph.graph.search import lucene_query
 from memorygraph.memory.values import Entity
 from memorygraph.memory.words import words_of
 from memorygraph.word_parts import MAX_PAIRS, Terms, pairs_of, segments_of, stem_arabic, stored_parts
+from tests.examples import mostly_slow
 from tests.memory.recalling import say
 
 FOLDER = Path(__file__).parent / "scripts"
@@ -71,7 +72,7 @@ def recall_at_5(found: Examples, ask: Callable[[str], list[str]], wanted: Callab
     return 100 * right / len(found.questions)
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("language", mostly_slow(LANGUAGES, ordinary=2))
 def test_questions_find_their_texts_among_the_first_five(graph: MemoryGraph, language: str) -> None:
     found = store(graph, language)
     assert len(found.questions) == 30

@@ -18,7 +18,7 @@ from memorygraph.graph.connection import Connection
 from memorygraph.graph.namespace import Namespace
 from memorygraph.messages.graph import MessageGraph
 from memorygraph.messages.neo4j_storage import Neo4jStorage
-from tests.examples import examples
+from tests.examples import FEWEST_GRAPHS, examples
 from tests.shared_neo4j import new_namespace
 
 Messages = list[dict[str, Any]]
@@ -125,7 +125,7 @@ def test_in_memory_it_is_the_list_of_the_model(edits: list[tuple[Edit, bool]]) -
 
 
 @settings(
-    max_examples=examples(15),
+    max_examples=examples(15, FEWEST_GRAPHS),
     deadline=None,
     print_blob=True,
     suppress_health_check=[HealthCheck.function_scoped_fixture],

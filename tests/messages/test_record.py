@@ -23,6 +23,7 @@ from memorygraph.messages.recorder import Recorder
 from memorygraph.messages.training import TrainingData, training_data
 from memorygraph.scripted.replies import CutStream, Failure, Replies, Reply, Request, ScriptedAnswer
 from memorygraph.scripted.scripted_model import ScriptedModel
+from tests.examples import mostly_slow
 from tests.messages.fine_tuning_rules import faults_of_lines
 
 KEY = "sk-canary-7f3a9c"
@@ -168,7 +169,7 @@ def test_every_way_to_call_is_recorded(world: World, call: Callable[[Any], Any])
     check_one_answer(world, "responses" if "responses" in call.__name__ else "chat")
 
 
-@pytest.mark.parametrize("call", WAYS)
+@pytest.mark.parametrize("call", mostly_slow(WAYS, ordinary=4))
 def test_every_way_to_call_asynchronously_is_recorded(world: World, call: Callable[[Any], Any]) -> None:
     async def run(model: ScriptedModel) -> None:
         async with world.async_client(model) as client:

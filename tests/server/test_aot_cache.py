@@ -254,6 +254,7 @@ def trainer(cache: AotCache, delay_s: float = 0) -> subprocess.Popen[bytes]:
     return subprocess.Popen([*command, str(delay_s)], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
+@pytest.mark.slow
 def test_one_process_trains_and_a_killed_training_is_cleared_up_by_the_next(linked_cache: AotCache) -> None:
     training = aot_training.TrainingServer(linked_cache.folder / "training", linked_cache, 60)
     with trainer(linked_cache) as first:

@@ -17,7 +17,7 @@ from tests.trust.rivals import COUNTERS, Account
 from tests.trust.rounds import loads, stored
 
 PROCESSES = 8
-ROUNDS = amount(ordinary=10, whole=10, long=200)
+ROUNDS = amount(ordinary=4, whole=10, long=200)
 MAX_CALL_S = 15.0
 
 
