@@ -51,7 +51,8 @@ CALL (nodes) {
       MATCH (other:Entry {namespace: $namespace, edge: entry.edge})<-[:STATES]-(context:Context)
       WHERE NOT context IN nodes
     }
-    MATCH ()-[edge:EDGE {namespace: $namespace, id: entry.edge}]->()
+    WITH DISTINCT entry.edge AS fact
+    MATCH ()-[edge:EDGE {namespace: $namespace, id: fact}]->()
     USING INDEX SEEK edge:EDGE(namespace, id)
     RETURN edge
   }

@@ -44,6 +44,31 @@ def _sort_on_disk(lines: Iterable[str]) -> Iterator[str]:
             yield _decode(line)
 
 
+class TextSet:
+    """A set of texts, of which few are in memory.
+
+    >>> texts = TextSet()
+    >>> texts.add("a")
+    >>> "a" in texts, "b" in texts
+    (True, False)
+    """
+
+    def __init__(self) -> None:
+        self._database: sqlite3.Connection | None = None  # most sets stay empty
+
+    def add(self, text: str) -> None:
+        """Add a text."""
+        if self._database is None:
+            self._database = _open_temporary()
+            self._database.execute("CREATE TABLE texts (text BLOB PRIMARY KEY) WITHOUT ROWID")
+        self._database.execute("INSERT OR IGNORE INTO texts VALUES (?)", (_encode(text),))
+
+    def __contains__(self, text: str) -> bool:
+        if self._database is None:
+            return False
+        return bool(self._database.execute("SELECT 1 FROM texts WHERE text = ?", (_encode(text),)).fetchall())
+
+
 class NumberedNodes:
     """Nodes that nothing but their content tells apart, numbered from 1 in the order of it; equal ones as they come.
 

@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from memorygraph.graph import disk_sort
-from memorygraph.graph.disk_sort import NumberedNodes, sort_lines
+from memorygraph.graph.disk_sort import NumberedNodes, TextSet, sort_lines
 
 TEXTS = st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=5))
 
@@ -33,3 +33,11 @@ def test_nodes_are_numbered_in_the_order_of_their_content(lines: list[str]) -> N
 def test_a_number_that_is_there_stays_and_others_follow() -> None:
     nodes = NumberedNodes([("a", "z", 1), ("b", "y", None), ("c", "x", None), ("d", "a", 2)])
     assert list(nodes) == [(1, "z"), (2, "a"), (3, "x"), (4, "y")]
+
+
+@given(TEXTS, TEXTS)
+def test_a_set_has_what_was_added(added: list[str], others: list[str]) -> None:
+    texts = TextSet()
+    for text in added:
+        texts.add(text)
+    assert [text in texts for text in added + others] == [text in added for text in added + others]
