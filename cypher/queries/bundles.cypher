@@ -128,6 +128,12 @@ WHEN $kind = 'Forgetting' THEN {
   WHERE node.id IS NOT NULL
   RETURN node ORDER BY node.namespace, node.id
 }
+WHEN $kind = 'BundleKey' THEN {
+  MATCH (node:BundleKey {namespace: $namespace})
+  USING INDEX node:BundleKey(namespace, bundle_key)
+  WHERE node.bundle_key IS NOT NULL
+  RETURN node ORDER BY node.namespace, node.bundle_key
+}
 ELSE {
   MATCH (node:Namespace)
   WHERE false
@@ -147,19 +153,24 @@ RETURN labels(node) AS labels, properties(node) AS properties,
               ELSE toString(node[key]) END]] AS times;
 
 // name: relationships
-// All relationships that begin at nodes of one kind, but for the edges below. Parameters: namespace, kind.
+// All relationships that begin at nodes of one kind, but for the edges below. Neo4j's own id of an end comes where that may be
+// a node without a key: it takes long to make. Parameters: namespace, kind.
 CYPHER 25
 CALL () {
   RETURN null AS node // include: bundles/in-order
 }
 MATCH (node)-[relationship]->(end)
 WHERE NOT (type(relationship) = "EDGE" AND relationship.namespace = $namespace AND relationship.id IS NOT NULL)
-RETURN elementId(node) AS element, type(relationship) AS type, properties(relationship) AS properties,
+RETURN type(relationship) AS type, properties(relationship) AS properties,
        [key IN keys(relationship) WHERE valueType(relationship[key]) CONTAINS 'ZONED DATETIME' |
         [key, CASE WHEN valueType(relationship[key]) STARTS WITH 'LIST' THEN [time IN relationship[key] | toString(time)]
               ELSE toString(relationship[key]) END]] AS times,
-       labels(node) AS source_labels, node {.namespace, .id, .name, .until, .program} AS source,
-       labels(end) AS target_labels, end {.namespace, .id, .name, .until, .program} AS target;
+       labels(node) AS source_labels,
+       CASE WHEN node:Node AND node.id > '' AND NOT node:Namespace|Checkpoint THEN node {.namespace, .id}
+            ELSE node {.namespace, .id, .name, .until, .program, element: elementId(node)} END AS source,
+       labels(end) AS target_labels,
+       CASE WHEN end:Node AND end.id > '' AND NOT end:Namespace|Checkpoint THEN end {.namespace, .id}
+            ELSE end {.namespace, .id, .name, .until, .program, element: elementId(end)} END AS target;
 
 // name: edges
 // All edges, in the order of their ids. Parameters: namespace.
@@ -170,22 +181,76 @@ RETURN properties(relationship) AS properties,
        [key IN keys(relationship) WHERE valueType(relationship[key]) CONTAINS 'ZONED DATETIME' |
         [key, CASE WHEN valueType(relationship[key]) STARTS WITH 'LIST' THEN [time IN relationship[key] | toString(time)]
               ELSE toString(relationship[key]) END]] AS times,
-       labels(node) AS source_labels, node {.namespace, .id, .name, .until, .program} AS source,
-       labels(end) AS target_labels, end {.namespace, .id, .name, .until, .program} AS target
+       labels(node) AS source_labels,
+       CASE WHEN node:Node AND node.id > '' AND NOT node:Namespace|Checkpoint THEN node {.namespace, .id}
+            ELSE node {.namespace, .id, .name, .until, .program, element: elementId(node)} END AS source,
+       labels(end) AS target_labels,
+       CASE WHEN end:Node AND end.id > '' AND NOT end:Namespace|Checkpoint THEN end {.namespace, .id}
+            ELSE end {.namespace, .id, .name, .until, .program, element: elementId(end)} END AS target
 ORDER BY relationship.namespace, relationship.id;
 
-// name: strangers
-// Nodes that name this namespace and that memorygraph cannot address: without a key, or of other labels. Every node of
-// the database is looked at. Parameters: namespace.
+// name: each-keyless
+// Nodes of this namespace that none of the keys addresses: of other labels, or with a key that is no text. Every node of the
+// database is looked at. Parameters: namespace.
+CYPHER 25
 MATCH (node)
 WHERE node.namespace = $namespace
   AND NOT (node:Node|Load|Entry|FormerEntry|Version|Message|Passage|Metadata|Run|Generation|ContextItem|Graph|GraphNode
-                |Step|Program|Alias|Forgetting AND node.id IS NOT NULL)
-  AND NOT (node:Former AND node.id IS NOT NULL AND node.until IS NOT NULL)
-  AND NOT (node:Conversation AND node.name IS NOT NULL)
-  AND NOT (node:Checkpoint AND node.program IS NOT NULL)
-RETURN labels(node) AS labels, count(*) AS count
-ORDER BY labels;
+                |Step|Program|Alias|Forgetting AND node.id IS :: STRING NOT NULL)
+  AND NOT (node:Former AND node.id IS :: STRING NOT NULL AND node.until IS :: INTEGER NOT NULL)
+  AND NOT (node:Conversation AND node.name IS :: STRING NOT NULL)
+  AND NOT (node:Checkpoint AND node.program IS :: STRING NOT NULL)
+  AND NOT (node:Namespace AND node.name IS NOT NULL)
+RETURN node;
+
+// name: keyless
+// The nodes without a key, with everything that they have. Parameters: namespace.
+CYPHER 25
+CALL () {
+  RETURN null AS node // include: bundles/each-keyless
+}
+RETURN elementId(node) AS element, labels(node) AS labels, properties(node) AS properties,
+       [key IN keys(node) WHERE valueType(node[key]) CONTAINS 'ZONED DATETIME' |
+        [key, CASE WHEN valueType(node[key]) STARTS WITH 'LIST' THEN [time IN node[key] | toString(time)]
+              ELSE toString(node[key]) END]] AS times;
+
+// name: keyless-relationships
+// All relationships that begin at nodes without a key, but for the edges above. Parameters: namespace.
+CYPHER 25
+CALL () {
+  RETURN null AS node // include: bundles/each-keyless
+}
+MATCH (node)-[relationship]->(end)
+WHERE NOT (type(relationship) = "EDGE" AND relationship.namespace = $namespace AND relationship.id IS NOT NULL)
+RETURN type(relationship) AS type, properties(relationship) AS properties,
+       [key IN keys(relationship) WHERE valueType(relationship[key]) CONTAINS 'ZONED DATETIME' |
+        [key, CASE WHEN valueType(relationship[key]) STARTS WITH 'LIST' THEN [time IN relationship[key] | toString(time)]
+              ELSE toString(relationship[key]) END]] AS times,
+       labels(node) AS source_labels,
+       CASE WHEN node:Node AND node.id > '' AND NOT node:Namespace|Checkpoint THEN node {.namespace, .id}
+            ELSE node {.namespace, .id, .name, .until, .program, element: elementId(node)} END AS source,
+       labels(end) AS target_labels,
+       CASE WHEN end:Node AND end.id > '' AND NOT end:Namespace|Checkpoint THEN end {.namespace, .id}
+            ELSE end {.namespace, .id, .name, .until, .program, element: elementId(end)} END AS target;
+
+// name: any-keyless
+// Whether there is a node without a key. Parameters: namespace.
+CYPHER 25
+CALL () {
+  RETURN null AS node // include: bundles/each-keyless
+}
+WITH node LIMIT 1
+RETURN count(node) AS count;
+
+// name: forget-keys
+// Take the numbers from nodes without a key of their own, by which an import knew them; run until none is left.
+// Parameters: namespace, limit.
+MATCH (node:BundleKey {namespace: $namespace})
+USING INDEX node:BundleKey(namespace, bundle_key)
+WHERE node.bundle_key IS NOT NULL
+WITH node LIMIT $limit
+REMOVE node:BundleKey, node.bundle_key
+RETURN count(node) AS forgotten;
 
 // name: any-node
 // Whether there is a node of one kind. Parameters: namespace, kind.
@@ -206,9 +271,9 @@ OPTIONAL MATCH (checkpoint:Checkpoint {namespace: $namespace, program: $program}
 RETURN checkpoint.statements AS stored;
 
 // name: set-namespace
-// What the namespace itself has. Parameters: namespace, properties.
+// What the namespace itself has. Parameters: namespace, labels, properties.
 MATCH (namespace:Namespace {name: $namespace})
-SET namespace = $properties;
+SET namespace = $properties, namespace:$($labels);
 
 // name: create-nodes
 // Parameters: namespace, rows [{labels, properties}].
@@ -217,112 +282,124 @@ CREATE (node)
 SET node = row.properties, node.namespace = $namespace, node:$(row.labels);
 
 // name: find-ends
-// Which nodes have these keys. Parameters: namespace, ends (of each kind a list of keys).
-UNWIND $ends.Load AS key
-MATCH (node:Load {namespace: $namespace, id: key[0]})
-USING INDEX SEEK node:Load(namespace, id)
-RETURN 'Load' AS kind, key, elementId(node) AS element
-UNION ALL
-UNWIND $ends.Checkpoint AS key
-MATCH (node:Checkpoint {namespace: $namespace, program: key[0]})
-USING INDEX SEEK node:Checkpoint(namespace, program)
-RETURN 'Checkpoint' AS kind, key, elementId(node) AS element
-UNION ALL
-UNWIND $ends.Node AS key
-MATCH (node:Node {namespace: $namespace, id: key[0]})
-USING INDEX SEEK node:Node(namespace, id)
-RETURN 'Node' AS kind, key, elementId(node) AS element
-UNION ALL
-UNWIND $ends.Entry AS key
-MATCH (node:Entry {namespace: $namespace, id: key[0]})
-USING INDEX SEEK node:Entry(namespace, id)
-RETURN 'Entry' AS kind, key, elementId(node) AS element
-UNION ALL
-UNWIND $ends.Former AS key
-MATCH (node:Former {namespace: $namespace, id: key[0], until: key[1]})
-USING INDEX SEEK node:Former(namespace, id, until)
-RETURN 'Former' AS kind, key, elementId(node) AS element
-UNION ALL
-UNWIND $ends.FormerEntry AS key
-MATCH (node:FormerEntry {namespace: $namespace, id: key[0]})
-USING INDEX SEEK node:FormerEntry(namespace, id)
-RETURN 'FormerEntry' AS kind, key, elementId(node) AS element
-UNION ALL
-UNWIND $ends.Conversation AS key
-MATCH (node:Conversation {namespace: $namespace, name: key[0]})
-USING INDEX SEEK node:Conversation(namespace, name)
-RETURN 'Conversation' AS kind, key, elementId(node) AS element
-UNION ALL
-UNWIND $ends.Version AS key
-MATCH (node:Version {namespace: $namespace, id: key[0]})
-USING INDEX SEEK node:Version(namespace, id)
-RETURN 'Version' AS kind, key, elementId(node) AS element
-UNION ALL
-UNWIND $ends.Message AS key
-MATCH (node:Message {namespace: $namespace, id: key[0]})
-USING INDEX SEEK node:Message(namespace, id)
-RETURN 'Message' AS kind, key, elementId(node) AS element
-UNION ALL
-UNWIND $ends.Passage AS key
-MATCH (node:Passage {namespace: $namespace, id: key[0]})
-USING INDEX SEEK node:Passage(namespace, id)
-RETURN 'Passage' AS kind, key, elementId(node) AS element
-UNION ALL
-UNWIND $ends.Metadata AS key
-MATCH (node:Metadata {namespace: $namespace, id: key[0]})
-USING INDEX SEEK node:Metadata(namespace, id)
-RETURN 'Metadata' AS kind, key, elementId(node) AS element
-UNION ALL
-UNWIND $ends.Run AS key
-MATCH (node:Run {namespace: $namespace, id: key[0]})
-USING INDEX SEEK node:Run(namespace, id)
-RETURN 'Run' AS kind, key, elementId(node) AS element
-UNION ALL
-UNWIND $ends.Generation AS key
-MATCH (node:Generation {namespace: $namespace, id: key[0]})
-USING INDEX SEEK node:Generation(namespace, id)
-RETURN 'Generation' AS kind, key, elementId(node) AS element
-UNION ALL
-UNWIND $ends.ContextItem AS key
-MATCH (node:ContextItem {namespace: $namespace, id: key[0]})
-USING INDEX SEEK node:ContextItem(namespace, id)
-RETURN 'ContextItem' AS kind, key, elementId(node) AS element
-UNION ALL
-UNWIND $ends.Graph AS key
-MATCH (node:Graph {namespace: $namespace, id: key[0]})
-USING INDEX SEEK node:Graph(namespace, id)
-RETURN 'Graph' AS kind, key, elementId(node) AS element
-UNION ALL
-UNWIND $ends.GraphNode AS key
-MATCH (node:GraphNode {namespace: $namespace, id: key[0]})
-USING INDEX SEEK node:GraphNode(namespace, id)
-RETURN 'GraphNode' AS kind, key, elementId(node) AS element
-UNION ALL
-UNWIND $ends.Step AS key
-MATCH (node:Step {namespace: $namespace, id: key[0]})
-USING INDEX SEEK node:Step(namespace, id)
-RETURN 'Step' AS kind, key, elementId(node) AS element
-UNION ALL
-UNWIND $ends.Program AS key
-MATCH (node:Program {namespace: $namespace, id: key[0]})
-USING INDEX SEEK node:Program(namespace, id)
-RETURN 'Program' AS kind, key, elementId(node) AS element
-UNION ALL
-UNWIND $ends.Alias AS key
-MATCH (node:Alias {namespace: $namespace, id: key[0]})
-USING INDEX SEEK node:Alias(namespace, id)
-RETURN 'Alias' AS kind, key, elementId(node) AS element
-UNION ALL
-UNWIND $ends.Forgetting AS key
-MATCH (node:Forgetting {namespace: $namespace, id: key[0]})
-USING INDEX SEEK node:Forgetting(namespace, id)
-RETURN 'Forgetting' AS kind, key, elementId(node) AS element;
+// Which nodes have these keys, in one row: [[kind, key, element]]. Parameters: namespace, ends (of each kind a list of keys).
+CALL () {
+  UNWIND $ends.Namespace AS key
+  MATCH (node:Namespace {name: $namespace})
+  RETURN 'Namespace' AS kind, key, elementId(node) AS element
+  UNION ALL
+  UNWIND $ends.Load AS key
+  MATCH (node:Load {namespace: $namespace, id: key[0]})
+  USING INDEX SEEK node:Load(namespace, id)
+  RETURN 'Load' AS kind, key, elementId(node) AS element
+  UNION ALL
+  UNWIND $ends.Checkpoint AS key
+  MATCH (node:Checkpoint {namespace: $namespace, program: key[0]})
+  USING INDEX SEEK node:Checkpoint(namespace, program)
+  RETURN 'Checkpoint' AS kind, key, elementId(node) AS element
+  UNION ALL
+  UNWIND $ends.Node AS key
+  MATCH (node:Node {namespace: $namespace, id: key[0]})
+  USING INDEX SEEK node:Node(namespace, id)
+  RETURN 'Node' AS kind, key, elementId(node) AS element
+  UNION ALL
+  UNWIND $ends.Entry AS key
+  MATCH (node:Entry {namespace: $namespace, id: key[0]})
+  USING INDEX SEEK node:Entry(namespace, id)
+  RETURN 'Entry' AS kind, key, elementId(node) AS element
+  UNION ALL
+  UNWIND $ends.Former AS key
+  MATCH (node:Former {namespace: $namespace, id: key[0], until: key[1]})
+  USING INDEX SEEK node:Former(namespace, id, until)
+  RETURN 'Former' AS kind, key, elementId(node) AS element
+  UNION ALL
+  UNWIND $ends.FormerEntry AS key
+  MATCH (node:FormerEntry {namespace: $namespace, id: key[0]})
+  USING INDEX SEEK node:FormerEntry(namespace, id)
+  RETURN 'FormerEntry' AS kind, key, elementId(node) AS element
+  UNION ALL
+  UNWIND $ends.Conversation AS key
+  MATCH (node:Conversation {namespace: $namespace, name: key[0]})
+  USING INDEX SEEK node:Conversation(namespace, name)
+  RETURN 'Conversation' AS kind, key, elementId(node) AS element
+  UNION ALL
+  UNWIND $ends.Version AS key
+  MATCH (node:Version {namespace: $namespace, id: key[0]})
+  USING INDEX SEEK node:Version(namespace, id)
+  RETURN 'Version' AS kind, key, elementId(node) AS element
+  UNION ALL
+  UNWIND $ends.Message AS key
+  MATCH (node:Message {namespace: $namespace, id: key[0]})
+  USING INDEX SEEK node:Message(namespace, id)
+  RETURN 'Message' AS kind, key, elementId(node) AS element
+  UNION ALL
+  UNWIND $ends.Passage AS key
+  MATCH (node:Passage {namespace: $namespace, id: key[0]})
+  USING INDEX SEEK node:Passage(namespace, id)
+  RETURN 'Passage' AS kind, key, elementId(node) AS element
+  UNION ALL
+  UNWIND $ends.Metadata AS key
+  MATCH (node:Metadata {namespace: $namespace, id: key[0]})
+  USING INDEX SEEK node:Metadata(namespace, id)
+  RETURN 'Metadata' AS kind, key, elementId(node) AS element
+  UNION ALL
+  UNWIND $ends.Run AS key
+  MATCH (node:Run {namespace: $namespace, id: key[0]})
+  USING INDEX SEEK node:Run(namespace, id)
+  RETURN 'Run' AS kind, key, elementId(node) AS element
+  UNION ALL
+  UNWIND $ends.Generation AS key
+  MATCH (node:Generation {namespace: $namespace, id: key[0]})
+  USING INDEX SEEK node:Generation(namespace, id)
+  RETURN 'Generation' AS kind, key, elementId(node) AS element
+  UNION ALL
+  UNWIND $ends.ContextItem AS key
+  MATCH (node:ContextItem {namespace: $namespace, id: key[0]})
+  USING INDEX SEEK node:ContextItem(namespace, id)
+  RETURN 'ContextItem' AS kind, key, elementId(node) AS element
+  UNION ALL
+  UNWIND $ends.Graph AS key
+  MATCH (node:Graph {namespace: $namespace, id: key[0]})
+  USING INDEX SEEK node:Graph(namespace, id)
+  RETURN 'Graph' AS kind, key, elementId(node) AS element
+  UNION ALL
+  UNWIND $ends.GraphNode AS key
+  MATCH (node:GraphNode {namespace: $namespace, id: key[0]})
+  USING INDEX SEEK node:GraphNode(namespace, id)
+  RETURN 'GraphNode' AS kind, key, elementId(node) AS element
+  UNION ALL
+  UNWIND $ends.Step AS key
+  MATCH (node:Step {namespace: $namespace, id: key[0]})
+  USING INDEX SEEK node:Step(namespace, id)
+  RETURN 'Step' AS kind, key, elementId(node) AS element
+  UNION ALL
+  UNWIND $ends.Program AS key
+  MATCH (node:Program {namespace: $namespace, id: key[0]})
+  USING INDEX SEEK node:Program(namespace, id)
+  RETURN 'Program' AS kind, key, elementId(node) AS element
+  UNION ALL
+  UNWIND $ends.Alias AS key
+  MATCH (node:Alias {namespace: $namespace, id: key[0]})
+  USING INDEX SEEK node:Alias(namespace, id)
+  RETURN 'Alias' AS kind, key, elementId(node) AS element
+  UNION ALL
+  UNWIND $ends.Forgetting AS key
+  MATCH (node:Forgetting {namespace: $namespace, id: key[0]})
+  USING INDEX SEEK node:Forgetting(namespace, id)
+  RETURN 'Forgetting' AS kind, key, elementId(node) AS element
+  UNION ALL
+  UNWIND $ends.BundleKey AS key
+  MATCH (node:BundleKey {namespace: $namespace, bundle_key: key[0]})
+  USING INDEX SEEK node:BundleKey(namespace, bundle_key)
+  RETURN 'BundleKey' AS kind, key, elementId(node) AS element
+}
+RETURN collect([kind, key, element]) AS found;
 
 // name: create-relationships
 // Parameters: namespace, rows [{source, target (elements, as find-ends returns them), type, properties}].
 UNWIND $rows AS row
-MATCH (source) WHERE elementId(source) = row.source AND source.namespace = $namespace
-MATCH (target) WHERE elementId(target) = row.target AND target.namespace = $namespace
+MATCH (source) WHERE elementId(source) = row.source AND $namespace IN [source.namespace, source.name]
+MATCH (target) WHERE elementId(target) = row.target AND $namespace IN [target.namespace, target.name]
 CREATE (source)-[relationship:$(row.type)]->(target)
 SET relationship = row.properties;
 

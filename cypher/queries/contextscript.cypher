@@ -128,7 +128,8 @@ RETURN {nodes_deleted: count(node)} AS counts;
 //
 // - the node itself, and of a context of PETE the contexts in it;
 // - what speaks of any of these ("that a likes bread"), and what speaks of that;
-// - the observations of any of these, unless something that stays is joined to them.
+// - the observations of any of these, unless something that stays is joined to them;
+// - the rules that only these contexts state. The facts that only they state are edges: delete-nodes looks for them.
 //
 // Every way of deleting a node asks here. Parameters: namespace, ids.
 UNWIND $ids AS id
@@ -145,19 +146,48 @@ CALL (parts, going) {
     AND NOT EXISTS { MATCH (observation)-[:EDGE]-(other:Node) WHERE NOT other IN going }
   RETURN collect(DISTINCT {id: id, node: observation}) AS observed
 }
-UNWIND parts + observed AS part
+CALL (parts, going) {
+  UNWIND parts AS part
+  WITH going, part.id AS id, part.node AS context
+  MATCH (context:Context)-[:STATES]->(entry:Entry)-[:MENTIONS]->(rule:Rule {id: entry.rule})
+  WHERE NOT EXISTS {
+      MATCH (other:Entry {namespace: $namespace, rule: entry.rule})<-[:STATES]-(owner:Context) WHERE NOT owner IN going
+    }
+    AND NOT EXISTS { MATCH (rule)-[:EDGE|BINDS]-(other) WHERE NOT other IN going }
+  RETURN collect(DISTINCT {id: id, node: rule}) AS rules
+}
+UNWIND parts + observed + rules AS part
 RETURN part.id AS id, part.node AS node;
 
 // name: delete-nodes
 // A node goes with what is its own, and with all edges at any of it, in and out, whoever declared them; a context of
-// PETE with its statements. Parameters: namespace, ids.
+// PETE with its statements, and with the facts that no context states that stays. Parameters: namespace, ids.
 MATCH (namespace:Namespace {name: $namespace})
 WITH namespace.revision AS revision
 CALL () {
   RETURN null AS id, null AS node // include: contextscript/find-going
 }
-OPTIONAL MATCH (node)-[edge:EDGE]-()
-WITH revision, collect(DISTINCT node) AS nodes, collect(DISTINCT edge) AS edges
+WITH revision, collect(DISTINCT node) AS nodes
+CALL (nodes) {
+  CALL (nodes) {
+    UNWIND nodes AS node
+    MATCH (node)-[edge:EDGE]-()
+    RETURN edge
+    UNION
+    WITH nodes
+    UNWIND nodes AS node
+    MATCH (node:Context)-[:STATES]->(entry:Entry)
+    WHERE entry.edge IS NOT NULL AND NOT EXISTS {
+      MATCH (other:Entry {namespace: $namespace, edge: entry.edge})<-[:STATES]-(context:Context)
+      WHERE NOT context IN nodes
+    }
+    WITH DISTINCT entry.edge AS fact
+    MATCH ()-[edge:EDGE {namespace: $namespace, id: fact}]->()
+    USING INDEX SEEK edge:EDGE(namespace, id)
+    RETURN edge
+  }
+  RETURN collect(edge) AS edges
+}
 CALL (edges, revision) {
   UNWIND edges AS edge
   FOREACH (_ IN CASE WHEN coalesce(edge.since, 0) < revision THEN [1] ELSE [] END |

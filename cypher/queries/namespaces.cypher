@@ -24,8 +24,8 @@ FOREACH (node IN nodes | DETACH DELETE node)
 RETURN nodes_deleted, edges_deleted;
 
 // name: drop-namespace-entries
-// Delete some of the statements of PETE that no context has: an import that was interrupted leaves them; and of the
-// aliases. Parameters: namespace, limit.
+// Delete some of the statements of PETE that no context has: an import that was interrupted leaves them; of the aliases; and
+// of the nodes without a key that such an import made. Parameters: namespace, limit.
 CALL () {
   MATCH (entry:Entry {namespace: $namespace})
   USING INDEX entry:Entry(namespace, id)
@@ -40,6 +40,11 @@ CALL () {
   MATCH (entry:Alias {namespace: $namespace})
   USING INDEX entry:Alias(namespace, id)
   WHERE entry.id IS NOT NULL
+  RETURN entry
+  UNION ALL
+  MATCH (entry:BundleKey {namespace: $namespace})
+  USING INDEX entry:BundleKey(namespace, bundle_key)
+  WHERE entry.bundle_key IS NOT NULL
   RETURN entry
 }
 WITH entry LIMIT $limit

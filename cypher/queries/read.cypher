@@ -79,6 +79,18 @@ WHERE edge.id > ''
 RETURN edge.id AS id, from_node.id AS from_node, to_node.id AS to_node, edge.verb AS verb, edge.weight AS weight
 ORDER BY edge.namespace, id;
 
+// name: all-edges-for-a-script
+// The same, each with why no script can declare it, or null: as raw Cypher makes edges. Parameters: namespace.
+MATCH (from_node)-[edge:EDGE {namespace: $namespace}]->(to_node)
+USING INDEX edge:EDGE(namespace, id)
+WHERE edge.id > ''
+RETURN edge.id AS id, from_node.id AS from_node, to_node.id AS to_node, edge.verb AS verb, edge.weight AS weight,
+       CASE WHEN EXISTS { (:Node {namespace: $namespace, id: edge.id}) } THEN 'edges with the id of a node'
+            WHEN NOT coalesce(from_node:Node AND to_node:Node AND from_node.namespace = $namespace
+                              AND to_node.namespace = $namespace, false) THEN 'edges that leave the namespace'
+       END AS unsayable
+ORDER BY edge.namespace, id;
+
 // name: namespaces
 // Every namespace with its revision and what it holds, or that of one name. Parameters: name (or null).
 MATCH (namespace:Namespace)

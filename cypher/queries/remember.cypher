@@ -39,9 +39,24 @@ CALL () {
 }
 WITH id, collect(node) AS nodes
 CALL (nodes) {
-  UNWIND nodes AS node
-  MATCH (node)-[edge:EDGE]-()
-  RETURN collect(DISTINCT edge.id) AS edges, count(DISTINCT edge) AS edge_count
+  CALL (nodes) {
+    UNWIND nodes AS node
+    MATCH (node)-[edge:EDGE]-()
+    RETURN edge
+    UNION
+    WITH nodes
+    UNWIND nodes AS node
+    MATCH (node:Context)-[:STATES]->(entry:Entry)
+    WHERE entry.edge IS NOT NULL AND NOT EXISTS {
+      MATCH (other:Entry {namespace: $namespace, edge: entry.edge})<-[:STATES]-(context:Context)
+      WHERE NOT context IN nodes
+    }
+    WITH DISTINCT entry.edge AS fact
+    MATCH ()-[edge:EDGE {namespace: $namespace, id: fact}]->()
+    USING INDEX SEEK edge:EDGE(namespace, id)
+    RETURN edge
+  }
+  RETURN collect(edge.id) AS edges, count(edge) AS edge_count
 }
 CALL (nodes) {
   UNWIND nodes AS node

@@ -11,16 +11,18 @@ from typing import Any, TextIO
 from memorygraph.errors import ConflictError, MemoryGraphError
 from memorygraph.graph.bundles import (
     IMPORT_PREFIX,
+    KEYLESS,
     KINDS,
     BundleNode,
     BundleReader,
     BundleRelationship,
     BundleReport,
     NodeKey,
+    UnfinishedImport,
     write_bundle,
 )
 from memorygraph.graph.exports import ALL_SECONDS
-from memorygraph.graph.namespace import Namespace, NamespaceTransaction
+from memorygraph.graph.namespace import NODES_PER_TRANSACTION, Namespace, NamespaceTransaction
 from memorygraph.graph.schema import DATA_MIGRATIONS
 
 LINES_PER_BATCH = 2000
@@ -47,28 +49,54 @@ def import_bundle(
     for _, element in reader.read():
         has_namespace = has_namespace or (isinstance(element, BundleNode) and element.key.kind == "Namespace")
     report = reader.report
-    program = IMPORT_PREFIX + report.sha256
-    done = namespace.write(lambda transaction: begin_import(transaction, program))
-    report = replace(report, resumed_after=done)
+    unfinished = UnfinishedImport(IMPORT_PREFIX + report.sha256, has_namespace)
+    done = namespace.write(lambda transaction: begin_import(transaction, unfinished.program))
+    lines = report.nodes + report.relationships
+    report = replace(report, resumed_after=min(done, lines))
     if progress is not None:
-        progress(done)
+        progress(report.resumed_after)
+    if done <= lines:
+        _store(reader, unfinished, done, progress)
+        verify_import(reader, unfinished)
+        namespace.write(lambda transaction: _save(transaction, unfinished.program, lines + 1))
+    while namespace.write(lambda transaction: transaction.run("bundles/forget-keys", limit=NODES_PER_TRANSACTION))[0][
+        "forgotten"
+    ]:
+        pass
+    for migrate in _missing_migrations(reader):
+        migrate(namespace)
+    namespace.write(lambda transaction: end_import(transaction, unfinished))
+    return replace(report, elapsed_s=round(time.monotonic() - started, 4))
+
+
+def _store(
+    reader: BundleReader, unfinished: UnfinishedImport, done: int, progress: Callable[[int], None] | None
+) -> None:
+    """Store what follows the first `done` elements."""
+    checked = reader.report.sha256
     for start, batch in read_bundle_batches(reader, done):
-        namespace.write(_Part(program, start, batch).write, seconds=ALL_SECONDS)
+        reader.namespace.write(_Part(unfinished.program, start, batch).write, seconds=ALL_SECONDS)
         if progress is not None:
             progress(len(batch))
-    if reader.report.sha256 != report.sha256:
-        raise ConflictError(f"{name} was changed during the import; import the unchanged file again to go on")
-    namespace.write(lambda transaction: end_import(transaction, program, keep=has_namespace))
-    migrations = [migrate for name, migrate in DATA_MIGRATIONS.items() if name not in reader.schema]
-    # What an older memorygraph exported is brought up to date, and so is no longer equal to its bundle.
-    for migrate in migrations:
-        migrate(namespace)
-    if not migrations and write_bundle(namespace, reader.schema, len).sha256 != report.sha256:
+    if reader.report.sha256 != checked:
+        raise ConflictError(f"{reader.name} was changed during the import; import the unchanged file again to go on")
+
+
+def verify_import(reader: BundleReader, unfinished: UnfinishedImport) -> None:
+    """Read what was stored, and compare it with the bundle.
+
+    What an older memorygraph exported is brought up to date afterwards, and so is no longer equal to its bundle.
+    """
+    found = write_bundle(reader.namespace, reader.schema, len, unfinished)
+    if found.sha256 != reader.report.sha256:
         raise ConflictError(
-            f"namespace `{namespace}` was written to during the import, and is not what the bundle says; drop the "
-            "namespace, and import the bundle while nothing else writes to it"
+            f"namespace `{reader.namespace}` was written to during the import, and is not what the bundle says; drop "
+            "the namespace, and import the bundle while nothing else writes to it"
         )
-    return replace(report, elapsed_s=round(time.monotonic() - started, 4))
+
+
+def _missing_migrations(reader: BundleReader) -> list[Callable[[Namespace], object]]:
+    return [migrate for name, migrate in DATA_MIGRATIONS.items() if name not in reader.schema]
 
 
 def begin_import(transaction: NamespaceTransaction, program: str) -> int:
@@ -77,20 +105,27 @@ def begin_import(transaction: NamespaceTransaction, program: str) -> int:
     if row["stored"] is not None:
         return int(row["stored"])
     for kind in KINDS:
-        if kind != "Namespace" and transaction.run("bundles/any-node", kind=kind)[0]["count"]:
+        query = "bundles/any-keyless" if kind == KEYLESS else "bundles/any-node"
+        values = {} if kind == KEYLESS else {"kind": kind}
+        if kind != "Namespace" and transaction.run(query, **values)[0]["count"]:
             namespace = transaction.namespace
             raise ConflictError(
                 f"namespace `{namespace}` is not empty, and a bundle is imported into an empty one: name another with "
                 f"--namespace, or drop this one (`memorygraph namespaces drop {namespace}`)"
             )
-    transaction.run("load/save-checkpoint", program=program, former="", statements=0)
+    _save(transaction, program, 0)
     return 0
 
 
-def end_import(transaction: NamespaceTransaction, program: str, *, keep: bool) -> None:
+def _save(transaction: NamespaceTransaction, program: str, lines: int) -> None:
+    """Remember how many elements are stored; one more says that all of them were compared with the bundle."""
+    transaction.run("load/save-checkpoint", program=program, former="", statements=lines)
+
+
+def end_import(transaction: NamespaceTransaction, unfinished: UnfinishedImport) -> None:
     """End an import: its checkpoint goes, and so does the namespace of which the bundle has nothing."""
-    transaction.run("load/forget-checkpoint", program=program)
-    if not keep:
+    transaction.run("load/forget-checkpoint", program=unfinished.program)
+    if not unfinished.has_namespace:
         transaction.run("bundles/forget-namespace")
 
 
@@ -131,7 +166,7 @@ class _Part:
             )
         create_nodes(transaction, [each for each in self.batch if isinstance(each, BundleNode)])
         create_relationships(transaction, [each for each in self.batch if isinstance(each, BundleRelationship)])
-        transaction.run("load/save-checkpoint", program=self.program, former="", statements=after)
+        _save(transaction, self.program, after)
 
 
 def create_nodes(transaction: NamespaceTransaction, nodes: Sequence[BundleNode]) -> None:
@@ -139,7 +174,10 @@ def create_nodes(transaction: NamespaceTransaction, nodes: Sequence[BundleNode])
     rows = []
     for node in nodes:
         if node.key.kind == "Namespace":
-            transaction.run("bundles/set-namespace", properties=node.properties)
+            transaction.run("bundles/set-namespace", labels=node.labels, properties=node.properties)
+        elif node.key.kind == KEYLESS:
+            [number] = node.key.values
+            rows.append({"labels": [*node.labels, KEYLESS], "properties": {**node.properties, "bundle_key": number}})
         else:
             rows.append({"labels": node.labels, "properties": node.properties})
     if rows:
@@ -155,8 +193,8 @@ def create_relationships(transaction: NamespaceTransaction, relationships: Seque
         for end in (relationship.source, relationship.target):
             keys[end.kind].add(end.values)
     wanted = {kind: sorted(map(list, keys[kind]), key=repr) for kind in KINDS}
-    found = transaction.run("bundles/find-ends", ends=wanted)
-    elements = {NodeKey(row["kind"], tuple(row["key"])): row["element"] for row in found}
+    [row] = transaction.run("bundles/find-ends", ends=wanted)
+    elements = {NodeKey(kind, tuple(key)): element for kind, key, element in row["found"]}
     rows = []
     for relationship in relationships:
         for end in (relationship.source, relationship.target):

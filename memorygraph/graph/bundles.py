@@ -7,7 +7,7 @@ are equal when the hashes of their last lines are.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -16,6 +16,7 @@ from operator import itemgetter
 from typing import Any, NamedTuple, TextIO
 
 from memorygraph.errors import MAX_SHOWN_LINE, MemoryGraphError, Problem, ScriptError, printable
+from memorygraph.graph.disk_sort import NumberedNodes, sort_lines
 from memorygraph.graph.exports import ALL_SECONDS, MAX_TRIES
 from memorygraph.graph.losses import Losses
 from memorygraph.graph.namespace import Namespace
@@ -52,11 +53,21 @@ KINDS: Mapping[str, tuple[str, ...]] = {
     "Program": ("id",),
     "Alias": ("id",),
     "Forgetting": ("id",),
+    "BundleKey": ("bundle_key",),
 }
-"""The kinds of nodes in the order in which a bundle has them, each with the properties by which it is found."""
+"""The kinds of nodes in the order in which a bundle has them, each with the properties by which it is found.
+
+The last one is a number, from 1, of a node without a key of its own. A stored node has it only during an import.
+"""
+
+KEYLESS = "BundleKey"
+_KEY_TYPES: Mapping[str, type] = {"until": int, "bundle_key": int}  # all others are texts
 
 _OWN = {"type": "namespace"}
 _SEARCH_WORDS = "tokens"
+_ENCODER = json.JSONEncoder(
+    ensure_ascii=False, sort_keys=True, separators=(",", ":")
+)  # one for all lines: it is faster
 
 
 class NodeKey(NamedTuple):
@@ -81,6 +92,13 @@ class BundleRelationship(NamedTuple):
     source: NodeKey
     target: NodeKey
     properties: Mapping[str, Any]
+
+
+class UnfinishedImport(NamedTuple):
+    """An import that is stored and not yet done: its checkpoint, and whether the bundle has the namespace itself."""
+
+    program: str
+    has_namespace: bool
 
 
 @dataclass
@@ -128,21 +146,24 @@ def applied_schema(namespace: Namespace) -> list[str]:
     return sorted(row["names"])
 
 
-def write_bundle(namespace: Namespace, schema: Sequence[str], write: Callable[[str], object]) -> BundleReport:
-    """Read a namespace once, and write its bundle, line by line."""
+def write_bundle(
+    namespace: Namespace,
+    schema: Sequence[str],
+    write: Callable[[str], object],
+    unfinished: UnfinishedImport | None = None,
+) -> BundleReport:
+    """Read a namespace once, and write its bundle, line by line: of an `unfinished` import, what it will be."""
     report = BundleReport(namespace.name)
     chain = HashChain()
     header = {"format": FORMAT, "version": VERSION, "schema": list(schema)}
     write(chain.line(to_line(header), to_line({**header, "namespace": namespace.name})))
-    for kind in KINDS:
-        for line in node_lines(namespace, kind):
+    with closing(find_keyless(namespace)) as keyless:
+        for line in all_node_lines(namespace, keyless, unfinished):
             write(chain.line(line))
             report.nodes += 1
-    for line in relationship_lines(namespace, report.left_out):
-        write(chain.line(line))
-        report.relationships += 1
-    for row in namespace.read("bundles/strangers", seconds=ALL_SECONDS):
-        report.left_out.add("nodes without a key", ":".join(row["labels"]), count=row["count"])
+        for line in RelationshipLines(namespace, keyless, report.left_out):
+            write(chain.line(line))
+            report.relationships += 1
     last = to_line({"end": {"nodes": report.nodes, "relationships": report.relationships}})
     report.sha256 = chain.extend(last)
     write(f'{last[:-1]},"sha256":"{report.sha256}"}}\n')
@@ -167,15 +188,28 @@ class HashChain:
 
 def to_line(document: Mapping[str, Any]) -> str:
     """Return the one text of a JSON document."""
-    return json.dumps(document, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    return _ENCODER.encode(document)
 
 
-def node_lines(namespace: Namespace, kind: str) -> Iterator[str]:
+def all_node_lines(
+    namespace: Namespace, keyless: NumberedNodes, unfinished: UnfinishedImport | None = None
+) -> Iterator[str]:
+    """Yield the lines of all nodes."""
+    for kind in KINDS:
+        if kind == KEYLESS:
+            yield from keyless_lines(keyless)
+        elif kind != "Namespace" or unfinished is None or unfinished.has_namespace:
+            yield from node_lines(namespace, kind, unfinished)
+
+
+def node_lines(namespace: Namespace, kind: str, unfinished: UnfinishedImport | None = None) -> Iterator[str]:
     """Yield the lines of the nodes of one kind."""
     with closing(namespace.stream("bundles/nodes", kind=kind, seconds=ALL_SECONDS, typed=True)) as rows:
         for row in rows:
             # A node of two kinds comes with the first one.
             if (key := node_key_of(namespace, row["labels"], row["properties"])) is None or key.kind != kind:
+                continue
+            if unfinished is not None and key == NodeKey("Checkpoint", (unfinished.program,)):
                 continue
             if kind == "Checkpoint" and str(key.values[0]).startswith(IMPORT_PREFIX):
                 raise MemoryGraphError(
@@ -188,45 +222,89 @@ def node_lines(namespace: Namespace, kind: str) -> Iterator[str]:
             yield to_line({"node": encode_key(key), "labels": sorted(row["labels"]), "properties": properties})
 
 
-def relationship_lines(namespace: Namespace, left_out: Losses) -> Iterator[str]:
-    """Yield the lines of the relationships: the edges by their ids, then what begins at each node."""
-    with closing(namespace.stream("bundles/edges", seconds=ALL_SECONDS, typed=True)) as rows:
+def find_keyless(namespace: Namespace) -> NumberedNodes:
+    """Find the nodes without a key of their own, and number them in the order of what they have."""
+
+    def content(rows: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, str, int | None]]:
         for row in rows:
-            yield from _relationship_line(namespace, {**row, "type": "EDGE"}, left_out)
-    for kind in KINDS:
-        with closing(namespace.stream("bundles/relationships", kind=kind, seconds=ALL_SECONDS, typed=True)) as rows:
-            for _, group in groupby(rows, key=itemgetter("element")):
-                lines = (line for row in group for line in _relationship_line(namespace, row, left_out, kind))
-                yield from sorted(lines)
+            number = row["properties"].get("bundle_key") if KEYLESS in row["labels"] else None
+            labels, properties = set(row["labels"]), encode_properties(namespace, row["properties"], row["times"])
+            if isinstance(number, int):
+                labels.remove(KEYLESS)
+                del properties["bundle_key"]
+            yield row["element"], to_line({"labels": sorted(labels), "properties": properties}), number
+
+    with closing(namespace.stream("bundles/keyless", seconds=ALL_SECONDS, typed=True)) as rows:
+        return NumberedNodes(content(rows))
 
 
-def _relationship_line(
-    namespace: Namespace, row: Mapping[str, Any], left_out: Losses, kind: str | None = None
-) -> Iterable[str]:
-    source = node_key_of(namespace, row["source_labels"], row["source"])
-    target = node_key_of(namespace, row["target_labels"], row["target"])
-    owner = row["properties"].get("namespace", namespace.name) if row["type"] == "EDGE" else namespace.name
-    if source is None or target is None or "Namespace" in (source.kind, target.kind) or owner != namespace.name:
-        left_out.add("relationships that leave the namespace, or end at a node without a key", row["type"])
-    elif kind in (None, source.kind):
-        yield to_line(
-            {
-                "relationship": row["type"],
-                "from": encode_key(source),
-                "to": encode_key(target),
-                "properties": encode_properties(namespace, row["properties"], row["times"]),
-            }
-        )
+def keyless_lines(keyless: NumberedNodes) -> Iterator[str]:
+    """Yield the lines of the nodes without a key, by their numbers."""
+    for number, line in keyless:
+        labels, properties = line.split(',"properties":', 1)
+        yield f'{labels},"node":{json.dumps([KEYLESS, number], separators=(",", ":"))},"properties":{properties}'
+
+
+class RelationshipLines:
+    """The lines of the relationships of a namespace. `left_out` is told of those that lead out of it."""
+
+    def __init__(self, namespace: Namespace, keyless: NumberedNodes, left_out: Losses) -> None:
+        self.namespace = namespace
+        self.keyless = keyless
+        self.left_out = left_out
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield the edges by their ids, then what begins at each node, and last at those without a key."""
+        with closing(self._stream("bundles/edges")) as rows:
+            for row in rows:
+                yield from self._line({**row, "type": "EDGE"})
+        for kind in KINDS:
+            if kind != KEYLESS:
+                with closing(self._stream("bundles/relationships", kind=kind)) as rows:
+                    for _, group in groupby(rows, key=itemgetter("source")):
+                        yield from sort_lines(line for row in group for line in self._line(row, kind))
+        with closing(self._stream("bundles/keyless-relationships")) as rows:
+            yield from sort_lines(line for row in rows for line in self._line(row, KEYLESS))
+
+    def _stream(self, query: str, **parameters: Any) -> Generator[dict[str, Any], None, None]:
+        return self.namespace.stream(query, seconds=ALL_SECONDS, typed=True, **parameters)
+
+    def _line(self, row: Mapping[str, Any], kind: str | None = None) -> Iterable[str]:
+        """Return the line of a relationship; or nothing where it comes with another kind, or is left out."""
+        source, target = self._key(row, "source"), self._key(row, "target")
+        own = self.namespace.name
+        owner = row["properties"].get("namespace", own) if row["type"] == "EDGE" else own
+        if source is None or target is None or owner != own:
+            self.left_out.add("relationships that leave the namespace", row["type"])
+        elif kind in (None, source.kind):
+            yield to_line(
+                {
+                    "relationship": row["type"],
+                    "from": encode_key(source),
+                    "to": encode_key(target),
+                    "properties": encode_properties(self.namespace, row["properties"], row["times"]),
+                }
+            )
+
+    def _key(self, row: Mapping[str, Any], end: str) -> NodeKey | None:
+        if (key := node_key_of(self.namespace, row[f"{end}_labels"], row[end])) is not None:
+            return key
+        element = row[end].get("element")
+        number = None if element is None else self.keyless.number(element)
+        return None if number is None else NodeKey(KEYLESS, (number,))
 
 
 def node_key_of(namespace: Namespace, labels: Sequence[str], properties: Mapping[str, Any]) -> NodeKey | None:
-    """Return the key of a node by its first kind, or None where it has none or is of another namespace."""
+    """Return the key of a node by its first kind, or None where it has none or is of another namespace.
+
+    A key is of texts, and `until` of a whole number: of other values some are equal and not the same, as 1 and 1.0.
+    """
     if "Namespace" in labels and properties.get("name") == namespace.name:
         return NodeKey("Namespace", ())
     if properties.get("namespace") != namespace.name:
         return None
     for kind, names in KINDS.items():
-        if names and kind in labels and all(properties.get(name) is not None for name in names):
+        if names and kind in labels and all(type(properties.get(name)) is _KEY_TYPES.get(name, str) for name in names):
             return NodeKey(kind, tuple(properties[name] for name in names))
     return None
 
@@ -386,8 +464,11 @@ class BundleReader:
 
     def _node(self, node: BundleNode) -> BundleNode:
         """Check that a node is one of this namespace: whoever made the file, no other is written to."""
-        foreign = {"Migration", "Namespace"} & {*node.labels} - {node.key.kind}
-        if foreign or node_key_of(self.namespace, node.labels, node.properties) != node.key:
+        keyless = node.key.kind == KEYLESS
+        foreign = {"Migration", "Namespace", KEYLESS} & ({*node.labels} - {"" if keyless else node.key.kind})
+        owned = not keyless or (node.properties["namespace"] == self.namespace.name and type(node.key.values[0]) is int)
+        found = node_key_of(self.namespace, node.labels, node.properties)
+        if foreign or not owned or found != (None if keyless else node.key):
             raise ValueError(f"the labels and properties are not those of {encode_key(node.key)!r:.100}")
         return node
 

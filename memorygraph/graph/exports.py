@@ -11,6 +11,7 @@ from xml.etree import ElementTree
 from pydantic import ValidationError
 
 from memorygraph.errors import MemoryGraphError, NotFoundError
+from memorygraph.graph.disk_sort import TextSet
 from memorygraph.graph.elements import Edge, Node, as_text, name_bad
 from memorygraph.graph.losses import MAX_EXAMPLES, Losses
 from memorygraph.graph.namespace import Namespace
@@ -19,9 +20,6 @@ from memorygraph.languages.contextscript import EdgeDeclaration, NodeDeclaration
 MAX_TRIES = 5
 ALL_SECONDS = 3600.0  # a whole graph may be large, and its reader slow
 Result = TypeVar("Result")
-
-UNSAYABLE = {"shared-id": "edges with the id of a node", "edge-ends": "edges that leave the namespace"}
-"""The invariants without which no script can declare an edge, and what is said of those that break them."""
 
 _GRAPHML_KEYS = (
     ("node", "name", "string"),
@@ -39,18 +37,18 @@ def export(namespace: Namespace, file: TextIO, form: str = "contextscript") -> L
     left_out = Losses()
 
     def write() -> None:
-        unsayable = find_unsayable(namespace) if form == "contextscript" else {}
+        query = "read/all-edges-for-a-script" if form == "contextscript" else "read/all-edges"
 
         def sayable(rows: Iterator[dict[str, Any]]) -> Iterator[Edge]:
-            for edge in (Edge(**row) for row in rows):
-                if reason := unsayable.get(edge.id):
-                    left_out.add(reason, edge.id)
+            for row in rows:
+                if reason := row.pop("unsayable", None):
+                    left_out.add(reason, row["id"])
                 else:
-                    yield edge
+                    yield Edge(**row)
 
         with (
             closing(namespace.stream("read/all-nodes", seconds=ALL_SECONDS)) as nodes,
-            closing(namespace.stream("read/all-edges", seconds=ALL_SECONDS)) as edges,
+            closing(namespace.stream(query, seconds=ALL_SECONDS)) as edges,
         ):
             file.writelines(format_elements(form, (Node(**row) for row in nodes), sayable(edges), left_out))
         for row in namespace.read("read/beyond-nodes-and-edges", limit=MAX_EXAMPLES, seconds=ALL_SECONDS):
@@ -63,15 +61,6 @@ def export(namespace: Namespace, file: TextIO, form: str = "contextscript") -> L
 
     read_at_rest(namespace, write, empty)
     return left_out
-
-
-def find_unsayable(namespace: Namespace) -> dict[str, str]:
-    """Find the edges that no script can declare, as raw Cypher can make them, and say why."""
-    found: dict[str, str] = {}
-    for name, reason in UNSAYABLE.items():
-        with closing(namespace.stream(f"invariants/{name}", seconds=ALL_SECONDS)) as rows:
-            found |= {row["id"]: reason for row in rows if row["namespace"] == namespace.name}
-    return found
 
 
 def read_at_rest(namespace: Namespace, read: Callable[[], Result], reset: Callable[[], None] = lambda: None) -> Result:
@@ -93,7 +82,7 @@ def format_elements(form: str, nodes: Iterator[Node], edges: Iterator[Edge], lef
 
 
 def _contextscript(nodes: Iterator[Node], edges: Iterator[Edge], left_out: Losses) -> Iterator[str]:
-    missing: set[str] = set()
+    missing = TextSet()
     for node in nodes:
         arguments: dict[str, Any] = {"node_id": node.id, "name": node.name or "", "data": node.data or ""}
         line, wrong = _declare(NodeDeclaration, arguments)
@@ -109,7 +98,7 @@ def _contextscript(nodes: Iterator[Node], edges: Iterator[Edge], left_out: Losse
         if wrong is not None:
             value = f" ({getattr(edge, wrong)})" if wrong in ("verb", "weight") else ""
             left_out.add(f"edges whose {wrong} is none of ContextScript", f"{edge.id}{value}")
-        elif missing & {edge.from_node, edge.to_node}:
+        elif edge.from_node in missing or edge.to_node in missing:
             left_out.add("edges at nodes that are left out", edge.id)
         else:
             yield line
@@ -129,7 +118,7 @@ def _jsonl(nodes: Iterator[Node], edges: Iterator[Edge], _left_out: Losses) -> I
             yield json.dumps({"type": kind, **element.as_dict()}, ensure_ascii=False, default=str) + "\n"
 
 
-def _graphml(nodes: Iterator[Node], edges: Iterator[Edge], _left_out: Losses) -> Iterator[str]:
+def _graphml(nodes: Iterator[Node], edges: Iterator[Edge], left_out: Losses) -> Iterator[str]:
     yield '<?xml version="1.0" encoding="utf-8"?>\n<graphml xmlns="http://graphml.graphdrawing.org/xmlns">\n'
     for kind, name, type_ in _GRAPHML_KEYS:
         yield _xml("key", {"id": name, "for": kind, "attr.name": name, "attr.type": type_})
@@ -137,6 +126,9 @@ def _graphml(nodes: Iterator[Node], edges: Iterator[Edge], _left_out: Losses) ->
     for node in name_bad(nodes):
         yield _xml("node", {"id": node.id}, {"name": node.name, "data": node.data})
     for edge in name_bad(edges):
+        if not all(isinstance(end, str) for end in (edge.from_node, edge.to_node)):
+            left_out.add("edges at nodes whose id is no text", edge.id)
+            continue
         ends = {"id": edge.id, "source": edge.from_node, "target": edge.to_node}
         yield _xml("edge", ends, {"verb": edge.verb, "weight": str(edge.weight)})
     yield "</graph>\n</graphml>\n"

@@ -14,7 +14,7 @@ from operator import itemgetter
 from typing import Any, Literal, TextIO, TypeVar
 
 from memorygraph.errors import MemoryGraphError, NotFoundError
-from memorygraph.graph.elements import Edge, Node
+from memorygraph.graph.elements import Edge, Node, name_bad
 from memorygraph.graph.exports import format_elements
 from memorygraph.graph.losses import Losses
 from memorygraph.graph.namespace import Namespace, forget_former
@@ -166,9 +166,12 @@ class Snapshot:
         if not rows:
             raise NotFoundError(f"nothing had the id `{identifier}` at revision {self.revision}")
         row = rows[0]
-        if row["of"] == "node":
-            return Node(identifier, row["name"], row["data"])
-        return Edge(identifier, row["from_node"], row["to_node"], row["verb"], row["weight"])
+        found = (
+            Node(identifier, row["name"], row["data"])
+            if row["of"] == "node"
+            else Edge(identifier, row["from_node"], row["to_node"], row["verb"], row["weight"])
+        )
+        return next(name_bad([found]))
 
     def node(self, identifier: str) -> Node:
         """The node that had this id.
@@ -192,7 +195,7 @@ class Snapshot:
         Raises:
             NotFoundError: the history that far back was purged.
         """
-        return self._elements(Node, "history/nodes-since", "history/former-nodes")
+        return name_bad(self._nodes())
 
     def edges(self) -> Iterator[Edge]:
         """Every edge in the order of the ids, read page by page.
@@ -200,7 +203,7 @@ class Snapshot:
         Raises:
             NotFoundError: the history that far back was purged.
         """
-        return self._elements(Edge, "history/edges-since", "history/former-edges")
+        return name_bad(self._edges())
 
     def export(self, format: str = "contextscript") -> str:  # noqa: A002 - the name users type
         """The nodes and edges as they were, in any format of an export but a bundle, which has all of the history.
@@ -208,7 +211,7 @@ class Snapshot:
         Raises:
             NotFoundError: there is no such format, or the history that far back was purged.
         """
-        return "".join(format_elements(format, self.nodes(), self.edges(), Losses()))
+        return "".join(format_elements(format, self._nodes(), self._edges(), Losses()))
 
     def export_to(self, file: TextIO, format: str = "contextscript") -> Losses:  # noqa: A002 - the name users type
         """Write the nodes and edges as they were into a file, holding no more than a page of them in memory.
@@ -216,8 +219,14 @@ class Snapshot:
         Returns which of them the format could not say.
         """
         left_out = Losses()
-        file.writelines(format_elements(format, self.nodes(), self.edges(), left_out))
+        file.writelines(format_elements(format, self._nodes(), self._edges(), left_out))
         return left_out
+
+    def _nodes(self) -> Iterator[Node]:
+        return self._elements(Node, "history/nodes-since", "history/former-nodes")
+
+    def _edges(self) -> Iterator[Edge]:
+        return self._elements(Edge, "history/edges-since", "history/former-edges")
 
     def _element_of(self, kind: type[Element], identifier: str, other: str) -> Element:
         found = self.element(identifier)

@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from memorygraph import ConflictError, MemoryGraph, MemoryGraphError, NotFoundError, ScriptError
-from memorygraph.graph import bundle_imports, bundles
+from memorygraph.graph import bundle_imports, bundles, disk_sort
 from memorygraph.graph.connection import Connection
 from memorygraph.library import CYPHER
 from memorygraph.memory.values import Entity, ObservationDeletion, Observations, Relation
@@ -25,6 +25,7 @@ from memorygraph.query import Query
 from memorygraph.scripted.scripted_model import ScriptedModel
 from tests.conftest import empty_namespace
 from tests.examples import FEWEST_GRAPHS, examples
+from tests.graph.measuring import peak_memory
 from tests.memory.endpoints import fenced
 
 WORLD = (
@@ -53,10 +54,12 @@ RETURN 'node' AS what, labels(node) AS labels, properties(node) AS properties,
        {} AS source, {} AS target,
        [key IN keys(node) | [key, valueType(node[key]), toStringOrNull(node[key])]] AS types
 UNION ALL
-MATCH (source)-[one]->(target) WHERE source.namespace = $namespace
+MATCH (source)-[one]->(target) WHERE $namespace IN [source.namespace, CASE WHEN source:Namespace THEN source.name END]
 RETURN 'relationship' AS what, [type(one)] AS labels, properties(one) AS properties,
-       source {.id, .name, .until, .program, labels: labels(source)} AS source,
-       target {.id, .name, .until, .program, labels: labels(target)} AS target,
+       source {.id, .until, .program, name: [each IN [source] WHERE NOT each:Namespace | each.name],
+               labels: labels(source)} AS source,
+       target {.id, .until, .program, name: [each IN [target] WHERE NOT each:Namespace | each.name],
+               labels: labels(target)} AS target,
        [key IN keys(one) | [key, valueType(one[key]), toStringOrNull(one[key])]] AS types
 """
 
@@ -371,6 +374,7 @@ def test_an_interrupted_import_can_be_dropped_at_any_place(
     _think(graph, 2)
     graph.load('del(id="memory-1");')
     graph.messages("c").append({"role": "user", "content": "hi"})
+    graph.query(KEYLESS, write=True)
     path = _written(tmp_path / "bundle", exported(graph))
     monkeypatch.setattr(bundle_imports, "LINES_PER_BATCH", 40)
     times = 2
@@ -452,20 +456,121 @@ def test_an_export_is_of_one_moment(graph: MemoryGraph, monkeypatch: pytest.Monk
         exported(graph)
 
 
-def test_a_bundle_says_what_has_no_address(graph: MemoryGraph, twin: MemoryGraph) -> None:
+def test_a_bundle_says_what_leaves_the_namespace(graph: MemoryGraph, twin: MemoryGraph) -> None:
     graph.load(WORLD)
     twin.load(WORLD)
     graph.query(
         "MATCH (a:Node {namespace: $namespace, id: 'a'}), (b:Node {namespace: $other, id: 'b'}) "
-        "CREATE (a)-[:SEES]->(b) CREATE (:Person {namespace: $namespace})",
+        "CREATE (a)-[:SEES]->(b) CREATE (a)-[:SEES]->(:Person)",
         {"other": twin.namespace},
         write=True,
     )
     left_out = graph.export_to(io.StringIO(), "bundle")
-    assert left_out.lines() == [
-        "relationships that leave the namespace, or end at a node without a key: 1 (`SEES`)",
-        "nodes without a key: 1 (`Person`)",
-    ]
+    assert left_out.lines() == ["relationships that leave the namespace: 2 (`SEES`, `SEES`)"]
+
+
+KEYLESS = """
+MATCH (a:Node {namespace: $namespace, id: 'a'}), (namespace:Namespace {name: $namespace})
+CREATE (ann:Person {namespace: $namespace, name: 'Ann', born: date('1815-12-10')}),
+       (:Person {namespace: $namespace, name: 'Ann', born: date('1815-12-10')}),
+       (:Node {namespace: $namespace}), ({namespace: $namespace}),
+       (number:Node {namespace: $namespace, id: 5}), (:Node {namespace: $namespace, id: '5'}),
+       (:Message {namespace: $namespace, id: [1.0]}), (:Former {namespace: $namespace, id: 'a', until: 'soon'}),
+       (ann)-[:KNOWS {since: 2}]->(a), (a)-[:KNOWS {since: 3}]->(ann), (ann)-[:KNOWS]->(number), (ann)-[:KNOWS]->(ann),
+       (ann)-[:EDGE {namespace: $namespace, id: 'keyless', verb: 'likes', weight: 1.0}]->(a),
+       (namespace)-[:HAS]->(ann), (ann)-[:IN]->(namespace)
+SET namespace:Kept, namespace.note = 'n'
+"""
+
+
+def test_nodes_without_a_key_come_along_with_all_that_joins_them(graph: MemoryGraph, tmp_path: Path) -> None:
+    graph.load(WORLD)
+    graph.query(KEYLESS, write=True)
+    bundle = exported(graph)
+    assert graph.export_to(io.StringIO(), "bundle").lines() == []
+    other = imported(graph, bundle, tmp_path)
+    assert elements(other) == elements(graph)
+    assert "BundleKey" not in "".join(elements(other))
+    assert without_name(exported(other)) == without_name(bundle)
+
+
+def test_nodes_that_only_their_neighbours_tell_apart_keep_these(graph: MemoryGraph, tmp_path: Path) -> None:
+    graph.load(WORLD)
+    ring = (
+        "CREATE (one:Ring {namespace: $namespace}), (two:Ring {namespace: $namespace}), (one)-[:NEXT]->(two), "
+        "(two)-[:NEXT]->(three:Ring {namespace: $namespace}), (three)-[:NEXT]->(one)"
+    )
+    for _ in range(2):
+        graph.query(ring, write=True)
+    other = imported(graph, exported(graph), tmp_path)
+    rings = (
+        "MATCH (one:Ring {namespace: $namespace}) "
+        "RETURN COUNT { (one)-[:NEXT]->()-[:NEXT]->()-[:NEXT]->(one) } AS closed, COUNT { (one)-->() } AS all"
+    )
+    assert other.query(rings) == graph.query(rings) == [{"closed": 1, "all": 1}] * 6
+
+
+def test_an_import_of_nodes_without_a_key_goes_on_wherever_it_was_interrupted(
+    graph: MemoryGraph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph.load(WORLD)
+    graph.query(KEYLESS, write=True)
+    path = _written(tmp_path / "bundle", exported(graph))
+    monkeypatch.setattr(bundle_imports, "LINES_PER_BATCH", 6)
+    monkeypatch.setattr(bundle_imports, "NODES_PER_TRANSACTION", 3)
+    for place in count():
+        other = empty_namespace(graph.connection)
+        if not _interrupted(other, path, place):
+            break
+        other.import_bundle(path)
+        assert elements(other) == elements(graph)
+    assert place > 9
+    assert elements(other) == elements(graph)
+
+
+def _interrupted(graph: MemoryGraph, path: Path, place: int) -> bool:
+    """Import a bundle, and press Ctrl-C before a transaction; False where it was done before."""
+    write, writes = type(graph.scope).write, count()
+
+    def interrupt(namespace: Any, work: Any, **limits: Any) -> Any:
+        if next(writes) == place:
+            raise KeyboardInterrupt
+        return write(namespace, work, **limits)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(type(graph.scope), "write", interrupt)
+        try:
+            graph.import_bundle(path)
+        except KeyboardInterrupt:
+            return True
+        return False
+
+
+def test_a_namespace_of_nodes_without_a_key_is_not_empty(bundle: str, twin: MemoryGraph, tmp_path: Path) -> None:
+    twin.query("CREATE (:Person {namespace: $namespace})", write=True)
+    with pytest.raises(ConflictError, match="is not empty"):
+        twin.import_bundle(_written(tmp_path / "bundle", bundle))
+
+
+HUB = """
+MATCH (a:Node {namespace: $namespace, id: 'a'}), (b:Node {namespace: $namespace, id: 'b'})
+UNWIND range(1, 8000) AS i
+CREATE (a)-[:SEES {text: toString((i * 7919) % 8000) + $text}]->(b)
+"""
+
+
+def test_neither_way_holds_more_than_a_part_of_the_relationships_of_a_node(
+    graph: MemoryGraph, twin: MemoryGraph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(disk_sort, "MAX_HELD_CHARACTERS", 500_000)
+    monkeypatch.setattr(bundle_imports, "CHARACTERS_PER_BATCH", 500_000)
+    graph.load(WORLD)
+    graph.query(HUB, {"text": "x" * 1500}, write=True)
+    path = tmp_path / "bundle"
+    assert peak_memory(lambda: graph.export_bundle(path)) < 3 * 2**20
+    assert path.stat().st_size > 12 * 10**6
+    assert peak_memory(lambda: twin.import_bundle(path)) < 5 * 2**20
+    assert without_name(exported(twin)) == without_name(path.read_text())
 
 
 def test_a_bundle_that_somebody_made_writes_to_no_other_namespace(
@@ -477,6 +582,11 @@ def test_a_bundle_that_somebody_made_writes_to_no_other_namespace(
         {"node": ["Node", "x"], "labels": ["Node", "Migration"], "properties": {"namespace": "", "id": "x"}},
         {"relationship": "EDGE", "from": ["Node", "x"], "to": ["Node", "x"], "properties": {"namespace": "other"}},
         {"node": ["Thing", "x"], "labels": ["Thing"], "properties": {}},
+        {"node": ["BundleKey", 1], "labels": ["Thing"], "properties": {"namespace": twin.namespace}},
+        {"node": ["BundleKey", 1], "labels": ["Thing"], "properties": {}},
+        {"node": ["BundleKey", "x"], "labels": ["Thing"], "properties": {"namespace": {"type": "namespace"}}},
+        {"node": ["BundleKey", 1], "labels": ["Migration"], "properties": {"namespace": {"type": "namespace"}}},
+        {"node": ["BundleKey", 1], "labels": ["Node"], "properties": {"namespace": {"type": "namespace"}, "id": "x"}},
         {"node": ["Node", "x"], "labels": ["Node"], "properties": {"id": {"type": "date", "value": "soon"}}},
     ):
         chain = bundles.HashChain()

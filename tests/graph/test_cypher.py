@@ -66,7 +66,11 @@ _OF_NO_NAMESPACE = {
     "schema/applied-migrations",
     "entities/neo4j-memory-entities",
     "entities/neo4j-memory-relations",
-    "bundles/strangers",  # looks for what no index knows
+    # These look for what no index knows.
+    "bundles/each-keyless",
+    "bundles/any-keyless",
+    "bundles/keyless",
+    "bundles/keyless-relationships",
 }
 _OF_ALL_NAMESPACES = ("invariants/", "compact/")
 """What may be broken may lack the namespace that an index would find it by; a database is copied with all it holds."""

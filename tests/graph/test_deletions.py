@@ -232,3 +232,34 @@ def test_a_batch_of_deletions_holds_an_edge_at_least(graph: MemoryGraph) -> None
     with pytest.raises(MemoryGraphError, match="at least one edge"):
         graph.delete("n", batch=0)
     assert graph.delete("n", batch=5).nodes_deleted == 1
+
+
+FIRST = "context first(&anna, &carl) { &anna likes &carl. &carl likes &anna. _x helps _y if _y likes _x. }\n"
+SECOND = "context second(&anna, &carl) { &anna likes &carl. _x helps _y if _y likes _x. }\n"
+
+
+def facts(graph: MemoryGraph) -> set[str]:
+    """The verbs of facts between the two, with where they begin, and the rules."""
+    rows = graph.query(
+        "MATCH (a:Node {namespace: $namespace})-[e:EDGE]->() WHERE e.lemma <> '' RETURN a.name + ' ' + e.verb AS said "
+        "UNION MATCH (rule:Rule {namespace: $namespace}) WHERE rule:Node RETURN 'rule' AS said"
+    )
+    return {row["said"] for row in rows}
+
+
+def test_the_facts_and_rules_that_only_a_deleted_context_states_go_with_it_and_come_back(graph: MemoryGraph) -> None:
+    graph.load(FIRST, "pete")
+    graph.load(SECOND, "pete")
+    before = contents(graph)
+    address = {thought.name: f"memory-{thought.address}" for thought in graph.thoughts()}
+    first, second = address["first"], address["second"]
+    one = graph.delete(first)
+    assert facts(graph) == {"anna likes", "rule"}  # the other context states them, too
+    other = graph.delete(second)
+    assert facts(graph) == set()
+    graph.undo(other.revision)
+    assert facts(graph) == {"anna likes", "rule"}
+    graph.undo(one.revision)
+    assert contents(graph) == before
+    graph.delete(second)
+    assert facts(graph) == {"anna likes", "carl likes", "rule"}

@@ -371,6 +371,41 @@ def test_a_read_in_python_warns_of_a_bad_element(graph: MemoryGraph, way: str) -
         graph.element(str(identifier))
 
 
+SPOILED_PAST = """
+MATCH (a:Node {namespace: $namespace, id: 'a'})
+SET a.name = 5
+CREATE (a)-[:EDGE {namespace: $namespace, id: 'w', verb: 7, weight: 7.5, since: 1}]->(a)
+CREATE (:Former {namespace: $namespace, of: 'node', id: 'f', name: [1], data: '', since: 1, until: 2}),
+       (:Former {namespace: $namespace, of: 'edge', id: 'g', verb: 'v', weight: 'x', since: 1, until: 2})
+"""
+
+
+@pytest.mark.parametrize("form", ["contextscript", "jsonl", "graphml"])
+def test_a_read_of_an_earlier_revision_names_bad_elements_and_goes_on(graph: MemoryGraph, form: str) -> None:
+    graph.load(TWO_NODES)
+    graph.query(SPOILED_PAST, write=True)
+    graph.load('Node(node_id="c", name="C", data="");')
+    snapshot = graph.at(1)
+    bad = {"a": 'node "a" is not as it should be: name = 5', "w": "verb = 7, weight = 7.5"}
+    bad |= {"f": 'node "f" is not as it should be: name = [1]', "g": 'edge "g" is not as it should be: weight = "x"'}
+    heard: list[str] = []
+    with hear_bad_elements(heard.append):
+        assert [node.id for node in snapshot.nodes()] == ["a", "b", "f"]
+        assert [edge.id for edge in snapshot.edges()] == ["g", "w"]
+    assert len(heard) == 4
+    for identifier, named in bad.items():
+        assert any(named in each for each in heard)
+        with pytest.warns(BadElementWarning, match=re.escape(named)):
+            snapshot.element(identifier)
+    told: list[str] = []
+    file = StringIO()
+    with hear_bad_elements(told.append):
+        left_out = snapshot.export_to(file, form).as_dict()
+    assert '"b"' in file.getvalue()
+    named_or_left_out = " ".join(told) + str(left_out)
+    assert all(f'"{identifier}"' in named_or_left_out or f"'{identifier}" in named_or_left_out for identifier in bad)
+
+
 def test_many_bad_elements_are_named_in_part(graph: MemoryGraph) -> None:
     graph.load("")
     graph.query("UNWIND range(10, 59) AS i CREATE (:Node {namespace: $namespace, id: 'n' + i, data: ''})", write=True)

@@ -1,0 +1,43 @@
+"""What does not fit memory is ordered as if it did."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from memorygraph.graph import disk_sort
+from memorygraph.graph.disk_sort import NumberedNodes, TextSet, sort_lines
+
+TEXTS = st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=5))
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(TEXTS, st.integers(0, 20))
+def test_lines_come_in_their_order_however_few_are_held(
+    monkeypatch: pytest.MonkeyPatch, lines: list[str], limit: int
+) -> None:
+    monkeypatch.setattr(disk_sort, "MAX_HELD_CHARACTERS", limit)
+    assert list(sort_lines(iter(lines))) == sorted(lines)
+
+
+@given(TEXTS)
+def test_nodes_are_numbered_in_the_order_of_their_content(lines: list[str]) -> None:
+    nodes = NumberedNodes((f"e{index}", line, None) for index, line in enumerate(lines))
+    assert list(nodes) == list(enumerate(sorted(lines), start=1))
+    assert {nodes.number(f"e{index}") for index in range(len(lines))} == {*range(1, len(lines) + 1)}
+    assert nodes.number("other") is None
+    nodes.close()
+
+
+def test_a_number_that_is_there_stays_and_others_follow() -> None:
+    nodes = NumberedNodes([("a", "z", 1), ("b", "y", None), ("c", "x", None), ("d", "a", 2)])
+    assert list(nodes) == [(1, "z"), (2, "a"), (3, "x"), (4, "y")]
+
+
+@given(TEXTS, TEXTS)
+def test_a_set_has_what_was_added(added: list[str], others: list[str]) -> None:
+    texts = TextSet()
+    for text in added:
+        texts.add(text)
+    assert [text in texts for text in added + others] == [text in added for text in added + others]
