@@ -25,11 +25,14 @@ CALL () {
   CALL () {
     CALL db.index.fulltext.queryNodes('message_text', $message_terms, {limit: $message_depth}) YIELD node, score
     WHERE score > 0 AND node.namespace = $namespace
-    WITH coalesce(head([(message:Message)-[:PASSAGE]->(node) | message]), node) AS message, node, score
+    WITH CASE WHEN node:Passage THEN coalesce(head([(message:Message)-[:PASSAGE]->(node) | message]), node)
+              ELSE node END AS message, node, score
     WITH message, max(score) AS score, head(collect(node)) AS best
-    WITH message, best, score * coalesce($roles[message.role], 1.0)
-                        * CASE WHEN message.role = 'user' AND any(wish IN $wishes WHERE message.content CONTAINS wish) THEN $wish
-                               ELSE 1.0 END AS score
+    WITH message, best, score, message.role AS role
+    // Read once: each CONTAINS of `message.content` would read it again.
+    WITH message, best, score, role, CASE WHEN role = 'user' AND $wishes <> [] THEN message.content END AS content
+    WITH message, best, score * coalesce($roles[role], 1.0)
+                        * CASE WHEN any(wish IN $wishes WHERE content CONTAINS wish) THEN $wish ELSE 1.0 END AS score
     WITH message, best ORDER BY score DESC, message.said_at DESC, message.id
     RETURN collect([message, best]) AS list, 'fulltext' AS source
     UNION ALL
@@ -85,7 +88,8 @@ CALL () {
         RETURN element, score
       }
       WITH element, score ORDER BY score DESC, element.id
-      WITH coalesce(head([(message:Message)-[:PASSAGE]->(element) | message]), element) AS hit, element, score
+      WITH CASE WHEN element:Passage THEN coalesce(head([(message:Message)-[:PASSAGE]->(element) | message]), element)
+                ELSE element END AS hit, element, score
       WITH hit, max(score) AS score, head(collect(element)) AS best
       WITH hit, best, score WHERE $conversation IS NULL OR $conversation IN hit.conversations
       WITH hit, best ORDER BY score DESC, hit.id
@@ -102,29 +106,35 @@ CALL (hit, score, sources) {
   RETURN hit AS found, score AS part, sources AS ways, null AS step
   UNION ALL
   WITH hit, score WHERE score >= $least
-  MATCH (hit)-[step:NEXT|EDGE|SOURCE]-(found)
-  WHERE found <> hit
-  WITH found, step, score LIMIT $fan
-  RETURN found,
-         score * CASE WHEN step:NEXT AND ($asked IS NULL OR NOT 'assistant' IN [hit.role, found.role]) THEN $near
-                      WHEN step:NEXT AND hit.role = 'assistant' AND found.role = 'user' AND endNode(step) = hit
-                        THEN $asked
-                      WHEN step:NEXT THEN 0.0
-                      WHEN step:SOURCE AND found:Message THEN $learnt
-                      WHEN 0.0 <= toFloatOrNull(step.weight) <= 1.0 THEN $edge * toFloat(step.weight)
-                      ELSE $edge END AS part,
-         null AS ways, step
-  UNION ALL
-  WITH hit, score WHERE score >= $least AND hit:Message
-  MATCH (hit)-[:NEXT]->(between)-[:NEXT]->(found)
-  WHERE $asked IS NULL OR NOT 'assistant' IN [hit.role, between.role, found.role]
-  WITH found, score LIMIT $fan
-  RETURN found, score * $far AS part, null AS ways, null AS step
-  UNION ALL
-  WITH hit, score WHERE score >= $least AND hit:Message
-  MATCH (hit)<-[:NEXT]-(between)<-[:NEXT]-(found)
-  WHERE $asked IS NULL OR NOT 'assistant' IN [hit.role, between.role, found.role]
-  RETURN found, score * $far AS part, null AS ways, null AS step
+  CALL (hit, score) {
+    MATCH (hit)-[step:NEXT|EDGE|SOURCE]-(found)
+    WHERE found <> hit
+    WITH found, step, score LIMIT $fan
+    RETURN found,
+           score * CASE WHEN step:NEXT AND ($asked IS NULL OR NOT 'assistant' IN [hit.role, found.role]) THEN $near
+                        WHEN step:NEXT AND hit.role = 'assistant' AND found.role = 'user' AND endNode(step) = hit
+                          THEN $asked
+                        WHEN step:NEXT THEN 0.0
+                        WHEN step:SOURCE AND found:Message THEN $learnt
+                        WHEN 0.0 <= toFloatOrNull(step.weight) <= 1.0 THEN $edge * toFloat(step.weight)
+                        ELSE $edge END AS part, step
+    UNION ALL
+    WITH hit, score WHERE hit:Message AND ($asked IS NULL OR hit.role <> 'assistant')
+    MATCH (hit)-[:NEXT]->(between)
+    WHERE $asked IS NULL OR between.role <> 'assistant'
+    MATCH (between)-[:NEXT]->(found)
+    WHERE $asked IS NULL OR found.role <> 'assistant'
+    WITH found, score LIMIT $fan
+    RETURN found, score * $far AS part, null AS step
+    UNION ALL
+    WITH hit, score WHERE hit:Message AND ($asked IS NULL OR hit.role <> 'assistant')
+    MATCH (hit)<-[:NEXT]-(between)
+    WHERE $asked IS NULL OR between.role <> 'assistant'
+    MATCH (between)<-[:NEXT]-(found)
+    WHERE $asked IS NULL OR found.role <> 'assistant'
+    RETURN found, score * $far AS part, null AS step
+  }
+  RETURN found, part, null AS ways, step
 }
 WITH found, sum(part) AS score, collect(ways) AS ways, collect(step) AS steps
 ORDER BY score DESC
