@@ -252,6 +252,41 @@ RETURN message.id AS id, message.said AS said
 ORDER BY message.namespace, id
 LIMIT $limit;
 
+// name: aliases-without-parts
+// The same of aliases. Parameters: namespace, scripts, after, limit.
+MATCH (alias:Alias {namespace: $namespace})
+WHERE alias.id > $after AND alias.name_parts IS NULL AND alias.name =~ $scripts
+RETURN alias.id AS id, alias.name AS name
+ORDER BY alias.namespace, id
+LIMIT $limit;
+
+// name: count-without-parts
+// How many nodes, messages and aliases have words that are found by their parts, and no parts. Parameters: namespace,
+// scripts.
+RETURN COUNT {
+         MATCH (node:Node {namespace: $namespace})
+         WHERE node.id > '' AND coalesce(node.name_parts, node.data_parts) IS NULL
+           AND any(text IN [node.name, node.data] WHERE toStringOrNull(text) =~ $scripts)
+       } + COUNT {
+         MATCH (message:Message {namespace: $namespace})
+         WHERE message.id > '' AND message.said_parts IS NULL AND message.said =~ $scripts
+       } + COUNT {
+         MATCH (alias:Alias {namespace: $namespace})
+         WHERE alias.id > '' AND alias.name_parts IS NULL AND alias.name =~ $scripts
+       } AS count;
+
+// name: parts-stored
+// A row where all of a namespace has the parts of its words: what is stored from now on is stored with them.
+// Parameters: namespace.
+MATCH (namespace:Namespace {name: $namespace})
+WHERE namespace.parts_stored
+RETURN namespace.name AS name;
+
+// name: mark-parts-stored
+// Parameters: namespace.
+MATCH (namespace:Namespace {name: $namespace})
+SET namespace.parts_stored = true;
+
 // name: add-parts-to-nodes
 // A node that has changed since it was read has its parts already. Parameters: namespace, rows [{id, name, data, parts}].
 UNWIND $rows AS row
@@ -286,6 +321,14 @@ ELSE {
   MATCH (conversation:Conversation {namespace: $namespace, name: $conversation})
   RETURN 1 AS found LIMIT 1
 };
+
+// name: add-parts-to-aliases
+// Parameters: namespace, rows [{id, name, parts}].
+UNWIND $rows AS row
+MATCH (alias:Alias {namespace: $namespace, id: row.id})
+USING INDEX SEEK alias:Alias(namespace, id)
+WHERE alias.name = row.name
+SET alias += row.parts;
 
 // name: learn
 // Nodes for what was said, each joined to the messages that it was learnt from. Parameters: namespace,

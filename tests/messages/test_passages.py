@@ -64,22 +64,6 @@ def divide_token_by_token(text: str) -> list[tuple[int, int]]:
 
 SIGNS = ["a", "words of ", "x" * 13, ".", ". ", "! \n ", "\n\n", "\n ", "\t", "\u3000", "\x1c", "\x01", "\x85"]
 SIGNS += ["\u3002\n", "\u6771"]
-    "a",
-    "words of ",
-    "x" * 13,
-    ".",
-    ". ",
-    "! \n ",
-    "\n\n",
-    "\n ",
-    "\t",
-    "\u3000",
-    "\x1c",
-    "\x01",
-    "\x85",
-    "\u3002\n",
-    "\u6771",
-]
 
 
 @given(text=st.lists(st.sampled_from(SIGNS), max_size=80).flatmap(lambda part: st.just("".join(part) * 9)))
