@@ -16,9 +16,11 @@
 // (none, or one), model, depth, message_depth, roles (a weight for each that counts more or less), wishes (how those are
 // worded), wish (how much they count), asked (null where roles do not count), constant, least, near, far, edge, learnt,
 // fan, kinds, limit, owners (how many are named of an observation), and the filters as memorygraph.memory.filters makes
-// them: conversation, since, until, facets, node_kind, verb, node_limit, vector_filter, vector_depth, times, role_range,
-// speaker_range, homes. A filter is a part of what an index is asked, so that its first entries fit; only of the verb, and
-// of what an alias leads to, each entry is asked, until enough are found.
+// them: conversation, since, until, facets, node_kind, verb, node_limit, vector_filter, vector_depth, verb_depth, times,
+// role_range, speaker_range, homes. A filter is a part of what an index is asked, so that its first entries fit; only of the
+// verb, and of what an alias leads to, each entry is asked, until enough are found. Each condition of a vector index costs a
+// pass over all that fulfil it, so each filter has a search of its own, and `messages` is for several. Of a frequent verb the
+// nearest are enough; `verb_depth` is how many are looked at where they are not.
 CYPHER 25
 CALL db.index.fulltext.awaitEventuallyConsistentIndexRefresh()
 CALL () {
@@ -61,8 +63,7 @@ CALL () {
         SEARCH element IN (VECTOR INDEX recall_vectors FOR vector
                            WHERE element.namespace = $namespace AND element.embedding_model = $model
                            LIMIT $vector_depth) SCORE AS score
-        WHERE $verb IS NULL OR COUNT { (element)-[:EDGE {verb: $verb}]-() } > 0
-        RETURN element, score LIMIT $depth
+        RETURN element, score
         UNION ALL
         WITH vector WHERE $vector_filter = 'kind'
         MATCH (element)
@@ -70,8 +71,69 @@ CALL () {
                            WHERE element.namespace = $namespace AND element.embedding_model = $model
                              AND element.kind = $node_kind
                            LIMIT $vector_depth) SCORE AS score
-        WHERE $verb IS NULL OR COUNT { (element)-[:EDGE {verb: $verb}]-() } > 0
-        RETURN element, score LIMIT $depth
+        RETURN element, score
+        UNION ALL
+        WITH vector WHERE $vector_filter = 'time'
+        MATCH (element)
+        SEARCH element IN (VECTOR INDEX recall_vectors FOR vector
+                           WHERE element.namespace = $namespace AND element.embedding_model = $model
+                             AND element.said_at >= $times[0] AND element.said_at < $times[1]
+                           LIMIT $vector_depth) SCORE AS score
+        RETURN element, score
+        UNION ALL
+        WITH vector WHERE $vector_filter = 'role'
+        MATCH (element)
+        SEARCH element IN (VECTOR INDEX recall_vectors FOR vector
+                           WHERE element.namespace = $namespace AND element.embedding_model = $model
+                             AND element.role = $role_range[0]
+                           LIMIT $vector_depth) SCORE AS score
+        RETURN element, score
+        UNION ALL
+        WITH vector WHERE $vector_filter = 'speaker'
+        MATCH (element)
+        SEARCH element IN (VECTOR INDEX recall_vectors FOR vector
+                           WHERE element.namespace = $namespace AND element.embedding_model = $model
+                             AND element.speaker = $speaker_range[0]
+                           LIMIT $vector_depth) SCORE AS score
+        RETURN element, score
+        UNION ALL
+        WITH vector WHERE $vector_filter = 'verb'
+        CALL (vector) {
+          MATCH (element)
+          SEARCH element IN (VECTOR INDEX recall_vectors FOR vector
+                             WHERE element.namespace = $namespace AND element.embedding_model = $model
+                             LIMIT $vector_depth) SCORE AS score
+          WHERE coalesce(element.kind = $node_kind, $node_kind IS NULL)
+            AND COUNT { (element)-[:EDGE {verb: $verb}]-() } > 0
+          WITH element, score LIMIT $depth
+          RETURN collect([element, score]) AS near
+        }
+        CALL (vector, near) {
+          WITH near WHERE size(near) = $depth
+          UNWIND near AS pair
+          RETURN pair[0] AS element, pair[1] AS score
+          UNION ALL
+          WITH vector WHERE size(near) < $depth
+          MATCH (element)
+          SEARCH element IN (VECTOR INDEX recall_vectors FOR vector
+                             WHERE element.namespace = $namespace AND element.embedding_model = $model
+                             LIMIT $verb_depth) SCORE AS score
+          WHERE coalesce(element.kind = $node_kind, $node_kind IS NULL)
+            AND COUNT { (element)-[:EDGE {verb: $verb}]-() } > 0
+          RETURN element, score LIMIT $depth
+        }
+        RETURN element, score
+        UNION ALL
+        UNWIND CASE WHEN $vector_filter = 'conversation' THEN $homes ELSE [] END AS home
+        CALL (vector, home) {
+          MATCH (element)
+          SEARCH element IN (VECTOR INDEX recall_vectors FOR vector
+                             WHERE element.namespace = $namespace AND element.embedding_model = $model
+                               AND element.home = home[0]
+                             LIMIT $vector_depth) SCORE AS score
+          RETURN element, score
+        }
+        RETURN element, score
         UNION ALL
         UNWIND CASE WHEN $vector_filter = 'messages' THEN $homes ELSE [] END AS home
         CALL (vector, home) {
