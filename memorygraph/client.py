@@ -776,10 +776,10 @@ class MemoryGraph:
         if format == "bundle":
             return bundles.export_bundle(self.scope, file).left_out
         if format == "server-memory":
-            from memorygraph.memory.transfer import export_server_memory
+            from memorygraph.memory.transfer import export_server_memory, find_server_memory_losses
 
             file.writelines(export_server_memory(self.scope))
-            return Losses()
+            return find_server_memory_losses(self.scope)
         return exports.export(self.scope, file, format)
 
     def export_bundle(self, path: str | Path) -> BundleReport:
