@@ -327,14 +327,17 @@ LIMIT $limit;
 // scripts.
 RETURN COUNT {
          MATCH (node:Node {namespace: $namespace})
-         WHERE node.id > '' AND coalesce(node.name_parts, node.data_parts) IS NULL
+         USING INDEX SEEK node:Node(namespace, id)
+         WHERE node.id IS NOT NULL AND coalesce(node.name_parts, node.data_parts) IS NULL
            AND any(text IN [node.name, node.data] WHERE toStringOrNull(text) =~ $scripts)
        } + COUNT {
          MATCH (message:Message {namespace: $namespace})
-         WHERE message.id > '' AND message.said_parts IS NULL AND message.said =~ $scripts
+         USING INDEX SEEK message:Message(namespace, id)
+         WHERE message.id IS NOT NULL AND message.said_parts IS NULL AND message.said =~ $scripts
        } + COUNT {
          MATCH (alias:Alias {namespace: $namespace})
-         WHERE alias.id > '' AND alias.name_parts IS NULL AND alias.name =~ $scripts
+         USING INDEX SEEK alias:Alias(namespace, id)
+         WHERE alias.id IS NOT NULL AND alias.name_parts IS NULL AND alias.name =~ $scripts
        } AS count;
 
 // name: parts-stored
