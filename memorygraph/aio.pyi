@@ -193,7 +193,7 @@ class AsyncMemoryGraph:
     async def embed(self, progress: Callable[[int, int], None] | None = None) -> int:
         """Give vectors to messages and nodes that lack them, as `recall` does before it asks; returns how many."""
     async def index_messages(self, progress: Callable[[int, int], None] | None = None) -> int:
-        """Index the messages that an earlier release stored, and return how many those were; recall does it by itself."""
+        """Index what an earlier release stored, and return how much that was; recall does it by itself."""
     async def evaluate(
         self,
         folder: str | Path,

@@ -556,14 +556,15 @@ class MemoryGraph:
         return self._recaller.embed(progress)
 
     def index_messages(self, progress: Callable[[int, int], None] | None = None) -> int:
-        """Index the messages that an earlier release stored, and return how many those were; recall does it by itself.
+        """Index what an earlier release stored, and return how much that was; recall does it by itself.
 
         What is stored is indexed at once; this is for a long message of an earlier release to be found by each of its
-        passages. It can be stopped and run again. `progress` is called with the number of messages done, and of all.
+        passages, and for words in scripts such as Korean to be found by their parts. It can be stopped and run again.
+        `progress` is called with the number of messages and nodes done, and of all.
         """
-        from memorygraph.messages.indexing import index_messages
+        from memorygraph.memory.recall import index_stored
 
-        return index_messages(self.scope, progress)
+        return index_stored(self.scope, progress)
 
     @cached_property
     def _recaller(self) -> Recaller:
@@ -775,10 +776,10 @@ class MemoryGraph:
         if format == "bundle":
             return bundles.export_bundle(self.scope, file).left_out
         if format == "server-memory":
-            from memorygraph.memory.transfer import export_server_memory
+            from memorygraph.memory.transfer import export_server_memory, find_server_memory_losses
 
             file.writelines(export_server_memory(self.scope))
-            return Losses()
+            return find_server_memory_losses(self.scope)
         return exports.export(self.scope, file, format)
 
     def export_bundle(self, path: str | Path) -> BundleReport:

@@ -1,6 +1,6 @@
 // One thing under several names: entities that are merged, and the aliases that are left of them.
 //
-//   (:Alias {namespace, id, node, name, memory, concept})-[:ALIAS_OF {merged}]->(:Node)
+//   (:Alias {namespace, id, node, name, name_parts, memory, concept})-[:ALIAS_OF {merged}]->(:Node)
 //
 // `node`, `memory` and `concept` are what the merged node was found by, and `name` what it was called. `merged` is the
 // revision of the merge. The merged node itself is deleted as any node is: it becomes a Former, with all that hung on it
@@ -139,6 +139,7 @@ CALL (revision) {
                        name: CASE WHEN merged.name = '' THEN merged.id ELSE merged.name END,
                        namespace_token: $namespace_token})
   SET alias.concept = merged.concept,
+      alias.name_parts = merged.name_parts,
       alias.memory = coalesce(merged.memory, CASE WHEN merged.id =~ 'memory-(0|[1-9][0-9]{0,17})'
                                              THEN toInteger(substring(merged.id, 7)) END)
   CREATE (alias)-[:ALIAS_OF {merged: revision}]->(into)

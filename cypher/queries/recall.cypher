@@ -16,20 +16,25 @@
 // (none, or one), model, depth, message_depth, roles (a weight for each that counts more or less), wishes (how those are
 // worded), wish (how much they count), asked (null where roles do not count), constant, least, near, far, edge, learnt,
 // fan, kinds, limit, owners (how many are named of an observation), and the filters as memorygraph.memory.filters makes
-// them: conversation, since, until, facets, node_kind, verb, node_limit, vector_filter, vector_depth, times, role_range,
-// speaker_range, homes. A filter is a part of what an index is asked, so that its first entries fit; only of the verb, and
-// of what an alias leads to, each entry is asked, until enough are found.
+// them: conversation, since, until, facets, node_kind, verb, node_limit, vector_filter, vector_depth, verb_depth, times,
+// role_range, speaker_range, homes. A filter is a part of what an index is asked, so that its first entries fit; only of the
+// verb, and of what an alias leads to, each entry is asked, until enough are found. Each condition of a vector index costs a
+// pass over all that fulfil it, so each filter has a search of its own, and `messages` is for several. Of a frequent verb the
+// nearest are enough; `verb_depth` is how many are looked at where they are not.
 CYPHER 25
 CALL db.index.fulltext.awaitEventuallyConsistentIndexRefresh()
 CALL () {
   CALL () {
     CALL db.index.fulltext.queryNodes('message_text', $message_terms, {limit: $message_depth}) YIELD node, score
     WHERE score > 0 AND node.namespace = $namespace
-    WITH coalesce(head([(message:Message)-[:PASSAGE]->(node) | message]), node) AS message, node, score
+    WITH CASE WHEN node:Passage THEN coalesce(head([(message:Message)-[:PASSAGE]->(node) | message]), node)
+              ELSE node END AS message, node, score
     WITH message, max(score) AS score, head(collect(node)) AS best
-    WITH message, best, score * coalesce($roles[message.role], 1.0)
-                        * CASE WHEN message.role = 'user' AND any(wish IN $wishes WHERE message.content CONTAINS wish) THEN $wish
-                               ELSE 1.0 END AS score
+    WITH message, best, score, message.role AS role
+    // Read once: each CONTAINS of `message.content` would read it again.
+    WITH message, best, score, role, CASE WHEN role = 'user' AND $wishes <> [] THEN message.content END AS content
+    WITH message, best, score * coalesce($roles[role], 1.0)
+                        * CASE WHEN any(wish IN $wishes WHERE content CONTAINS wish) THEN $wish ELSE 1.0 END AS score
     WITH message, best ORDER BY score DESC, message.said_at DESC, message.id
     RETURN collect([message, best]) AS list, 'fulltext' AS source
     UNION ALL
@@ -58,8 +63,7 @@ CALL () {
         SEARCH element IN (VECTOR INDEX recall_vectors FOR vector
                            WHERE element.namespace = $namespace AND element.embedding_model = $model
                            LIMIT $vector_depth) SCORE AS score
-        WHERE $verb IS NULL OR COUNT { (element)-[:EDGE {verb: $verb}]-() } > 0
-        RETURN element, score LIMIT $depth
+        RETURN element, score
         UNION ALL
         WITH vector WHERE $vector_filter = 'kind'
         MATCH (element)
@@ -67,8 +71,69 @@ CALL () {
                            WHERE element.namespace = $namespace AND element.embedding_model = $model
                              AND element.kind = $node_kind
                            LIMIT $vector_depth) SCORE AS score
-        WHERE $verb IS NULL OR COUNT { (element)-[:EDGE {verb: $verb}]-() } > 0
-        RETURN element, score LIMIT $depth
+        RETURN element, score
+        UNION ALL
+        WITH vector WHERE $vector_filter = 'time'
+        MATCH (element)
+        SEARCH element IN (VECTOR INDEX recall_vectors FOR vector
+                           WHERE element.namespace = $namespace AND element.embedding_model = $model
+                             AND element.said_at >= $times[0] AND element.said_at < $times[1]
+                           LIMIT $vector_depth) SCORE AS score
+        RETURN element, score
+        UNION ALL
+        WITH vector WHERE $vector_filter = 'role'
+        MATCH (element)
+        SEARCH element IN (VECTOR INDEX recall_vectors FOR vector
+                           WHERE element.namespace = $namespace AND element.embedding_model = $model
+                             AND element.role = $role_range[0]
+                           LIMIT $vector_depth) SCORE AS score
+        RETURN element, score
+        UNION ALL
+        WITH vector WHERE $vector_filter = 'speaker'
+        MATCH (element)
+        SEARCH element IN (VECTOR INDEX recall_vectors FOR vector
+                           WHERE element.namespace = $namespace AND element.embedding_model = $model
+                             AND element.speaker = $speaker_range[0]
+                           LIMIT $vector_depth) SCORE AS score
+        RETURN element, score
+        UNION ALL
+        WITH vector WHERE $vector_filter = 'verb'
+        CALL (vector) {
+          MATCH (element)
+          SEARCH element IN (VECTOR INDEX recall_vectors FOR vector
+                             WHERE element.namespace = $namespace AND element.embedding_model = $model
+                             LIMIT $vector_depth) SCORE AS score
+          WHERE coalesce(element.kind = $node_kind, $node_kind IS NULL)
+            AND COUNT { (element)-[:EDGE {verb: $verb}]-() } > 0
+          WITH element, score LIMIT $depth
+          RETURN collect([element, score]) AS near
+        }
+        CALL (vector, near) {
+          WITH near WHERE size(near) = $depth
+          UNWIND near AS pair
+          RETURN pair[0] AS element, pair[1] AS score
+          UNION ALL
+          WITH vector WHERE size(near) < $depth
+          MATCH (element)
+          SEARCH element IN (VECTOR INDEX recall_vectors FOR vector
+                             WHERE element.namespace = $namespace AND element.embedding_model = $model
+                             LIMIT $verb_depth) SCORE AS score
+          WHERE coalesce(element.kind = $node_kind, $node_kind IS NULL)
+            AND COUNT { (element)-[:EDGE {verb: $verb}]-() } > 0
+          RETURN element, score LIMIT $depth
+        }
+        RETURN element, score
+        UNION ALL
+        UNWIND CASE WHEN $vector_filter = 'conversation' THEN $homes ELSE [] END AS home
+        CALL (vector, home) {
+          MATCH (element)
+          SEARCH element IN (VECTOR INDEX recall_vectors FOR vector
+                             WHERE element.namespace = $namespace AND element.embedding_model = $model
+                               AND element.home = home[0]
+                             LIMIT $vector_depth) SCORE AS score
+          RETURN element, score
+        }
+        RETURN element, score
         UNION ALL
         UNWIND CASE WHEN $vector_filter = 'messages' THEN $homes ELSE [] END AS home
         CALL (vector, home) {
@@ -85,7 +150,8 @@ CALL () {
         RETURN element, score
       }
       WITH element, score ORDER BY score DESC, element.id
-      WITH coalesce(head([(message:Message)-[:PASSAGE]->(element) | message]), element) AS hit, element, score
+      WITH CASE WHEN element:Passage THEN coalesce(head([(message:Message)-[:PASSAGE]->(element) | message]), element)
+                ELSE element END AS hit, element, score
       WITH hit, max(score) AS score, head(collect(element)) AS best
       WITH hit, best, score WHERE $conversation IS NULL OR $conversation IN hit.conversations
       WITH hit, best ORDER BY score DESC, hit.id
@@ -102,29 +168,35 @@ CALL (hit, score, sources) {
   RETURN hit AS found, score AS part, sources AS ways, null AS step
   UNION ALL
   WITH hit, score WHERE score >= $least
-  MATCH (hit)-[step:NEXT|EDGE|SOURCE]-(found)
-  WHERE found <> hit
-  WITH found, step, score LIMIT $fan
-  RETURN found,
-         score * CASE WHEN step:NEXT AND ($asked IS NULL OR NOT 'assistant' IN [hit.role, found.role]) THEN $near
-                      WHEN step:NEXT AND hit.role = 'assistant' AND found.role = 'user' AND endNode(step) = hit
-                        THEN $asked
-                      WHEN step:NEXT THEN 0.0
-                      WHEN step:SOURCE AND found:Message THEN $learnt
-                      WHEN 0.0 <= toFloatOrNull(step.weight) <= 1.0 THEN $edge * toFloat(step.weight)
-                      ELSE $edge END AS part,
-         null AS ways, step
-  UNION ALL
-  WITH hit, score WHERE score >= $least AND hit:Message
-  MATCH (hit)-[:NEXT]->(between)-[:NEXT]->(found)
-  WHERE $asked IS NULL OR NOT 'assistant' IN [hit.role, between.role, found.role]
-  WITH found, score LIMIT $fan
-  RETURN found, score * $far AS part, null AS ways, null AS step
-  UNION ALL
-  WITH hit, score WHERE score >= $least AND hit:Message
-  MATCH (hit)<-[:NEXT]-(between)<-[:NEXT]-(found)
-  WHERE $asked IS NULL OR NOT 'assistant' IN [hit.role, between.role, found.role]
-  RETURN found, score * $far AS part, null AS ways, null AS step
+  CALL (hit, score) {
+    MATCH (hit)-[step:NEXT|EDGE|SOURCE]-(found)
+    WHERE found <> hit
+    WITH found, step, score LIMIT $fan
+    RETURN found,
+           score * CASE WHEN step:NEXT AND ($asked IS NULL OR NOT 'assistant' IN [hit.role, found.role]) THEN $near
+                        WHEN step:NEXT AND hit.role = 'assistant' AND found.role = 'user' AND endNode(step) = hit
+                          THEN $asked
+                        WHEN step:NEXT THEN 0.0
+                        WHEN step:SOURCE AND found:Message THEN $learnt
+                        WHEN 0.0 <= toFloatOrNull(step.weight) <= 1.0 THEN $edge * toFloat(step.weight)
+                        ELSE $edge END AS part, step
+    UNION ALL
+    WITH hit, score WHERE hit:Message AND ($asked IS NULL OR hit.role <> 'assistant')
+    MATCH (hit)-[:NEXT]->(between)
+    WHERE $asked IS NULL OR between.role <> 'assistant'
+    MATCH (between)-[:NEXT]->(found)
+    WHERE $asked IS NULL OR found.role <> 'assistant'
+    WITH found, score LIMIT $fan
+    RETURN found, score * $far AS part, null AS step
+    UNION ALL
+    WITH hit, score WHERE hit:Message AND ($asked IS NULL OR hit.role <> 'assistant')
+    MATCH (hit)<-[:NEXT]-(between)
+    WHERE $asked IS NULL OR between.role <> 'assistant'
+    MATCH (between)<-[:NEXT]-(found)
+    WHERE $asked IS NULL OR found.role <> 'assistant'
+    RETURN found, score * $far AS part, null AS step
+  }
+  RETURN found, part, null AS ways, step
 }
 WITH found, sum(part) AS score, collect(ways) AS ways, collect(step) AS steps
 ORDER BY score DESC
@@ -242,6 +314,44 @@ RETURN message.id AS id, message.said AS said
 ORDER BY message.namespace, id
 LIMIT $limit;
 
+// name: aliases-without-parts
+// The same of aliases. Parameters: namespace, scripts, after, limit.
+MATCH (alias:Alias {namespace: $namespace})
+WHERE alias.id > $after AND alias.name_parts IS NULL AND alias.name =~ $scripts
+RETURN alias.id AS id, alias.name AS name
+ORDER BY alias.namespace, id
+LIMIT $limit;
+
+// name: count-without-parts
+// How many nodes, messages and aliases have words that are found by their parts, and no parts. Parameters: namespace,
+// scripts.
+RETURN COUNT {
+         MATCH (node:Node {namespace: $namespace})
+         USING INDEX SEEK node:Node(namespace, id)
+         WHERE node.id IS NOT NULL AND coalesce(node.name_parts, node.data_parts) IS NULL
+           AND any(text IN [node.name, node.data] WHERE toStringOrNull(text) =~ $scripts)
+       } + COUNT {
+         MATCH (message:Message {namespace: $namespace})
+         USING INDEX SEEK message:Message(namespace, id)
+         WHERE message.id IS NOT NULL AND message.said_parts IS NULL AND message.said =~ $scripts
+       } + COUNT {
+         MATCH (alias:Alias {namespace: $namespace})
+         USING INDEX SEEK alias:Alias(namespace, id)
+         WHERE alias.id IS NOT NULL AND alias.name_parts IS NULL AND alias.name =~ $scripts
+       } AS count;
+
+// name: parts-stored
+// A row where all of a namespace has the parts of its words: what is stored from now on is stored with them.
+// Parameters: namespace.
+MATCH (namespace:Namespace {name: $namespace})
+WHERE namespace.parts_stored
+RETURN namespace.name AS name;
+
+// name: mark-parts-stored
+// Parameters: namespace.
+MATCH (namespace:Namespace {name: $namespace})
+SET namespace.parts_stored = true;
+
 // name: add-parts-to-nodes
 // A node that has changed since it was read has its parts already. Parameters: namespace, rows [{id, name, data, parts}].
 UNWIND $rows AS row
@@ -276,6 +386,14 @@ ELSE {
   MATCH (conversation:Conversation {namespace: $namespace, name: $conversation})
   RETURN 1 AS found LIMIT 1
 };
+
+// name: add-parts-to-aliases
+// Parameters: namespace, rows [{id, name, parts}].
+UNWIND $rows AS row
+MATCH (alias:Alias {namespace: $namespace, id: row.id})
+USING INDEX SEEK alias:Alias(namespace, id)
+WHERE alias.name = row.name
+SET alias += row.parts;
 
 // name: learn
 // Nodes for what was said, each joined to the messages that it was learnt from. Parameters: namespace,

@@ -1,6 +1,6 @@
 // Words in scripts that the English analyzer does not split are found by their parts, which are stored beside the text
 // as properties of their own (memorygraph.word_parts): a text without such words has none, and takes no more room. What
-// is stored without them gets them from graph/schema.py.
+// is stored without them gets them from graph/stored_parts.py.
 DROP INDEX node_text IF EXISTS;
 
 CREATE FULLTEXT INDEX node_text IF NOT EXISTS

@@ -96,7 +96,7 @@ def verify_messages_command(graph: MemoryGraph, *, name: str) -> None:
 @messages_command.command("index")
 @report_from_graph
 def index_messages_command(graph: MemoryGraph) -> None:
-    """Index what an earlier release stored, so that a long message is found by each of its passages.
+    """Index what an earlier release stored: long messages by their passages, and words by their parts.
 
     Recall does the same in the background. It can be stopped, and goes on where it was.
     """
@@ -104,7 +104,7 @@ def index_messages_command(graph: MemoryGraph) -> None:
         indexed = graph.index_messages(bar.reach)
     if output.wants_json():
         output.print_json({"indexed": indexed})
-    output.say(f"{indexed} messages were indexed" if indexed else "all messages are indexed")
+    output.say(f"{indexed} messages and nodes were indexed" if indexed else "everything is indexed")
 
 
 @messages_command.command("cost")

@@ -20,7 +20,6 @@ from memorygraph.graph.answers import migrate_answers
 from memorygraph.graph.connection import Connection
 from memorygraph.graph.leftovers import remove_leftovers
 from memorygraph.graph.namespace import Namespace
-from memorygraph.graph.stored_parts import store_missing_parts
 from memorygraph.json_text import parse_stored_json
 from memorygraph.languages.pete.lemmas import lemma_of, spellings
 from memorygraph.library import CYPHER
@@ -190,6 +189,5 @@ DATA_MIGRATIONS: Mapping[str, Callable[[Namespace], object]] = {
     "0016_lemmas": migrate_lemmas,
     "0017_leftovers": remove_leftovers,
     "0018_answers": migrate_answers,
-    "0024_word_parts": store_missing_parts,
 }
 """What a migration does with the data of each namespace, in Python; each is idempotent."""

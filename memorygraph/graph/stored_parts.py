@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from memorygraph.graph.namespace import Namespace
 from memorygraph.word_parts import STORED_SCRIPTS, parts_of_properties
 
 ROWS_PER_TRANSACTION = 1000
+_PROPERTIES = {"messages": ("said",), "nodes": ("name", "data"), "aliases": ("name",)}
 
 
-def store_missing_parts(namespace: Namespace) -> int:
-    """Store the parts of messages and nodes that lack them, and return how many did."""
+def store_missing_parts(namespace: Namespace, progress: Callable[[int, int], None] | None = None) -> int:
+    """Store the parts of messages, nodes and aliases that lack them, and return how many did.
+
+    Once all have theirs, the namespace says so, and is never looked through again. `progress` is called with the number
+    of those that are done, and of all.
+    """
+    if namespace.read("recall/parts-stored"):
+        return 0
+    total = 0 if progress is None else namespace.read("recall/count-without-parts", scripts=STORED_SCRIPTS)[0]["count"]
     # Each page is a transaction of its own, and what has parts is not read again: stopped, it goes on from there.
     done = 0
-    for kind, properties in (("messages", ("said",)), ("nodes", ("name", "data"))):
+    for kind, properties in _PROPERTIES.items():
         after = ""
         while rows := read_page(namespace, kind, after):
             after = rows[-1]["id"]
@@ -24,10 +33,13 @@ def store_missing_parts(namespace: Namespace) -> int:
             query = namespace.query(f"recall/add-parts-to-{kind}", rows=rows)
             namespace.write(lambda transaction, query=query: transaction.run(query))  # type: ignore[misc]
             done += len(rows)
+            if progress is not None:
+                progress(done, max(done, total))
+    namespace.write(lambda transaction: transaction.run("recall/mark-parts-stored"))
     return done
 
 
 def read_page(namespace: Namespace, kind: str, after: str) -> list[dict[str, Any]]:
-    """Messages or nodes that lack their parts, in the order of their ids."""
+    """Messages, nodes or aliases that lack their parts, in the order of their ids."""
     query = f"recall/{kind}-without-parts"
     return namespace.read(query, scripts=STORED_SCRIPTS, after=after, limit=ROWS_PER_TRANSACTION)

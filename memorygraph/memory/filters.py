@@ -19,6 +19,8 @@ from memorygraph.messages.indexing import day_token, role_token, speaker_of, spe
 Time = str | date | datetime
 MESSAGE_ROLES = ("assistant", "developer", "function", "system", "tool", "user")
 LAST_TEXT = "\U0010ffff"
+VERB_NEAREST = 2  # how many times as many entries are looked at for a verb
+VERB_LOOKED_AT = 10  # the same, where too few of them have it
 FIRST_TIME = datetime(1, 1, 1, tzinfo=UTC)
 LAST_TIME = datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)
 ANY_TEXT = ("", LAST_TEXT)
@@ -90,6 +92,21 @@ class RecallFilter:
         """Whether only nodes fit."""
         return self.kind is not None or self.verb is not None
 
+    @property
+    def vector_filter(self) -> str:
+        """The search of the vector index that has the conditions of these filters, and no others."""
+        given = {
+            "time": self.since is not None or self.until is not None,
+            "role": self.role is not None,
+            "speaker": self.speaker is not None,
+            "conversation": self.conversation is not None,
+            "verb": self.verb is not None,
+        }
+        named = [name for name, is_given in given.items() if is_given]
+        if len(named) > 1:
+            return "messages"
+        return named[0] if named else "none" if self.kind is None else "kind"
+
     def leaves(self, kind: str) -> bool:
         """Whether any hit of a kind, `node` or `message`, can fit."""
         return not (self.of_messages if kind == "node" else self.of_nodes)
@@ -140,8 +157,9 @@ class RecallFilter:
             "verb": self.verb,
             # What words cannot say exactly is looked at hit by hit, as far as it takes; else the index counts.
             "node_limit": None if self.of_nodes else depth,
-            "vector_filter": "messages" if self.of_messages else "kind" if self.kind is not None else "none",
-            "vector_depth": depth if self.verb is None else 10 * depth,
+            "vector_filter": self.vector_filter,
+            "vector_depth": depth if self.verb is None else VERB_NEAREST * depth,
+            "verb_depth": VERB_LOOKED_AT * depth,
             "times": [self.since or FIRST_TIME, self.until or LAST_TIME],
             "role_range": ANY_TEXT if self.role is None else (self.role, self.role),
             "speaker_range": ANY_TEXT if self.speaker is None else (speaker_of(self.speaker),) * 2,

@@ -26,6 +26,7 @@ from memorygraph.context.tokens import count_tokens
 from memorygraph.graph.bad_elements import naming_bad_elements
 from memorygraph.graph.elements import as_text
 from memorygraph.graph.namespace import Namespace
+from memorygraph.graph.stored_parts import store_missing_parts
 from memorygraph.memory.filters import FilterOptions, RecallFilter, check_filter
 from memorygraph.memory.intent import WISHES, find_intent, topic_words
 from memorygraph.memory.vectors import Embedder, configured_embedder, embed_missing, embed_question
@@ -380,9 +381,20 @@ class IndexingThread(Thread):
     def run(self) -> None:
         """Index until nothing is left, and keep the error that ended it."""
         try:
-            index_messages(self._namespace)
+            index_stored(self._namespace)
         except Exception as error:  # noqa: BLE001 - the next recall raises it
             self.failure = error
+
+
+def index_stored(namespace: Namespace, progress: Callable[[int, int], None] | None = None) -> int:
+    """Index what an earlier release stored, and return how many messages, nodes and aliases that were."""
+    indexed = index_messages(namespace, progress)
+
+    def go_on(done: int, total: int) -> None:
+        if progress is not None:
+            progress(indexed + done, indexed + total)
+
+    return indexed + store_missing_parts(namespace, None if progress is None else go_on)
 
 
 class PromptText(NamedTuple):

@@ -17,8 +17,9 @@ from typing import Any
 from pydantic import ValidationError
 
 from memorygraph.errors import MAX_PROBLEMS, MemoryGraphError, NotFoundError, Problem, ScriptError, Source, Span
-from memorygraph.graph.exports import read_at_rest
+from memorygraph.graph.exports import ALL_SECONDS, read_at_rest
 from memorygraph.graph.loads import LoadReport, Provenance
+from memorygraph.graph.losses import MAX_EXAMPLES, Losses
 from memorygraph.graph.namespace import Namespace
 from memorygraph.json_text import parse_json
 from memorygraph.library import CYPHER
@@ -28,6 +29,15 @@ from memorygraph.memory.writes import LANGUAGE, Writer
 from memorygraph.scripts import read_script
 
 _KINDS: dict[Any, type[Entity] | type[Relation]] = {"entity": Entity, "relation": Relation}
+# Of what `read/beyond-nodes-and-edges` counts, what is no entity, observation or relation.
+_NO_ENTITIES = (
+    "aliases: what merged entities were called",
+    "conversations",
+    "messages",
+    "runs",
+    "programs",
+    "node graphs",
+)
 
 
 @dataclass
@@ -133,6 +143,15 @@ def export_server_memory(namespace: Namespace) -> Iterator[str]:
         for value in values:
             line = {"type": kind, **value.as_dict()}
             yield json.dumps(line, ensure_ascii=False, separators=(",", ":")) + "\n"
+
+
+def find_server_memory_losses(namespace: Namespace) -> Losses:
+    """What a namespace holds that a file of the reference memory server cannot say."""
+    left_out = Losses()
+    for row in namespace.read("read/beyond-nodes-and-edges", limit=MAX_EXAMPLES, seconds=ALL_SECONDS):
+        if row["what"] in _NO_ENTITIES:
+            left_out.add_counted(row["what"], row["count"], row["examples"])
+    return left_out
 
 
 def adopt_neo4j_memory(namespace: Namespace, *, provenance: Provenance | None = None) -> LoadReport:

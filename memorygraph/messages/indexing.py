@@ -32,10 +32,10 @@ def day_text(at: date) -> str:
     return f"{at.day} {MONTHS[at.month - 1]} {at.year}"
 
 
-def indexed_text(message: Message, at: date, text: str | None = None) -> str:
-    """The text by which a message, or a passage of it, is found: speaker, day and content."""
+def said_prefix(message: Message, at: date) -> str:
+    """What stands before the content in the text by which a message, or a passage of it, is found: speaker and day."""
     # On LoCoMo, the speaker and the day gain eight points of evidence over the content alone.
-    return f"{message.name or message.role} ({day_text(at)}): {message.text if text is None else text}"
+    return f"{message.name or message.role} ({day_text(at)}): "
 
 
 def role_token(role: str) -> str:
@@ -69,17 +69,17 @@ def index_row(id_: str, message: Message, at: datetime) -> dict[str, Any]:
     speaker = str(message.name or message.role)
     utc = at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
     terms = [role_token(message.role), speaker_token(speaker), day_token(utc), time_token(utc)]
+    prefix = said_prefix(message, at)
     passages = [
-        {"id": f"{id_}-{place}", "span": [start, end], **said_properties(message, at, text[start:end].strip())}
+        {"id": f"{id_}-{place}", "span": [start, end], **said_properties(prefix + text[start:end].strip())}
         for place, (start, end) in enumerate(find_passages(text), start=1)
     ]
-    said = {"said": None, "said_parts": None} if passages else said_properties(message, at, text)
+    said = {"said": None, "said_parts": None} if passages else said_properties(prefix + text)
     return {"at": utc, **said, "passages": passages, "speaker": speaker_of(speaker), "terms": terms}
 
 
-def said_properties(message: Message, at: datetime, text: str) -> dict[str, str | None]:
+def said_properties(said: str) -> dict[str, str | None]:
     """The text by which a message, or a passage of it, is found, and the parts of its words."""
-    said = indexed_text(message, at, text)
     return {"said": said, "said_parts": stored_parts(said)}
 
 

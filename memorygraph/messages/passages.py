@@ -14,9 +14,16 @@ from typing import NamedTuple
 # speaker and the day before it, no passage of them has more than 205 tokens of a BERT model, and those read 256.
 MAX_PASSAGE_TOKENS = 128
 
-# At most six letters of a word, a sign, or a character of another alphabet.
-_TOKEN = re.compile(r"[A-Za-z0-9_]{1,6}|[^\x00-\x7f]|[^\w\s]")
-_BREAK = re.compile(r"\n+|(?<=[.!?])\s+|(?<=[\u3002\uff01\uff1f])")  # the last are the ends of sentences in Chinese
+# At most six letters of a word, a sign, or a character of another alphabet, and the space before it. `?>` and `}+` keep
+# what they have matched: a word is never divided further to make up a number of tokens.
+_SIGN = r"(?>[\t-\r\x1c-\x20]*(?:[A-Za-z0-9_]{1,6}+|[^\x00-\x7f]|[^\w\s]))"
+_SPACE = r"[\t-\r\x1c-\x20]*"
+_MIN_PASSAGE = re.compile(rf"{_SIGN}{{{MAX_PASSAGE_TOKENS // 4}}}{_SPACE}")
+_MAX_PASSAGE = re.compile(rf"{_SIGN}{{{MAX_PASSAGE_TOKENS}}}{_SPACE}")
+# A class comes first, which `re` looks for quickly. The last are the ends of sentences in Chinese.
+_BREAK = re.compile(
+    r"[\n.!?\u3002\uff01\uff1f](?:(?<=\n)\n*|(?<=[.!?])(?:\n+|\s+)|(?<=[\u3002\uff01\uff1f])\n*)",
+)
 
 
 class Passage(NamedTuple):
@@ -32,15 +39,16 @@ def find_passages(text: str) -> list[Passage]:
     >>> find_passages("It is short.")
     []
     """
-    tokens = [match.start() for match in _TOKEN.finditer(text)]
-    if len(tokens) <= MAX_PASSAGE_TOKENS:
+    # Where a passage that begins here ends at the latest; before the end of the text there are more tokens.
+    if len(text) <= MAX_PASSAGE_TOKENS or not (longest := _MAX_PASSAGE.match(text)) or longest.end() == len(text):
         return []
     breaks = [match.end() for match in _BREAK.finditer(text)]
-    passages, start, first = [], 0, 0
-    while len(tokens) - first > MAX_PASSAGE_TOKENS:
-        least, most = tokens[first + MAX_PASSAGE_TOKENS // 4], tokens[first + MAX_PASSAGE_TOKENS]
+    passages, start = [], 0
+    while longest and longest.end() < len(text):
+        shortest = _MIN_PASSAGE.match(text, start)
+        least, most = shortest.end() if shortest else start, longest.end()
         here = breaks[bisect_left(breaks, least) : bisect_right(breaks, most)]
         end = here[-1] if here else 1 + text.rfind(" ", least, most) or most
         passages.append(Passage(start, end))
-        start, first = end, bisect_left(tokens, end)
+        start, longest = end, _MAX_PASSAGE.match(text, end)
     return [*passages, Passage(start, len(text))]

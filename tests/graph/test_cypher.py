@@ -32,6 +32,7 @@ _VALUES: dict[str, Any] = {
     "message_depth": 1,
     "node_limit": 1,
     "vector_depth": 1,
+    "verb_depth": 1,
     "times": [],
     "facets": [],
     "homes": [],

@@ -9,7 +9,7 @@ from tests.memory.recalling import learn, say
 
 _FOREIGN = "MERGE (:Memory {name: '', type: '', observations: []})"
 
-_PARTS = "CREATE (a:Node {name_parts: '', data_parts: ''}) DELETE a"
+_PARTS = "CREATE (a:Node {name_parts: '', data_parts: ''}), (b:Alias {name_parts: ''}) DELETE a, b"
 
 _RECALLED = (
     "CREATE (a:Message {said: '', said_parts: '', said_at: datetime(), conversations: [''], namespace_token: '', "
@@ -29,6 +29,7 @@ def store_names(graph: MemoryGraph) -> None:
     graph.query(_FOREIGN, write=True)
     graph.query("MATCH (node:Memory {name: ''}) DELETE node", write=True)
     graph.query(_PARTS, write=True)
+    graph.index_messages()
     graph.query(_RECALLED, write=True)
     [first, *_] = say(graph, "names-of-recall", ("Ada", "Hello"), ("Ada", "Hello again. " * 100))
     learn(graph, [("fact", "Ada says hello.", [first])])

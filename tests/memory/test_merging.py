@@ -264,7 +264,8 @@ def test_a_bundle_carries_aliases_and_contextscript_says_that_it_does_not(
     copy.import_bundle(tmp_path / "all.jsonl")
     assert copy.node("Countess").id == "Ada"
     assert [hit.id for hit in copy.search("countess")] == ["Ada"]
-    assert any("alias" in line and "Countess" in line for line in ada.export_to(io.StringIO()).lines())
+    for form in ("contextscript", "server-memory"):
+        assert any("alias" in line and "Countess" in line for line in ada.export_to(io.StringIO(), form).lines())
 
 
 def test_a_namespace_has_its_own_aliases_and_drops_them(ada: MemoryGraph, connection: Connection) -> None:

@@ -200,7 +200,7 @@ def test_a_recall_does_not_wait_for_what_takes_long_to_index(
 def test_an_error_of_the_background_is_one_of_the_next_recall(
     graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(_namespace: object) -> int:
+    def fail(_namespace: object, _progress: object) -> int:
         raise OSError("no such disk")
 
     monkeypatch.setattr(recall, "index_messages", fail)

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +38,7 @@ from memorygraph.memory.recall import (
     spread_hits,
 )
 from memorygraph.memory.vectors import Embedder, ModelEmbedder, configured_embedder, embed_missing
-from memorygraph.messages.indexing import date_messages, index_messages, indexed_text
+from memorygraph.messages.indexing import date_messages, index_messages, index_row
 from memorygraph.messages.message import Message
 from memorygraph.query import Query
 from memorygraph.scripted.scripted_model import ScriptedModel
@@ -373,7 +373,7 @@ def test_the_heaviest_edge_names_the_verb() -> None:
 
 def test_a_message_is_indexed_with_its_speaker_and_its_day() -> None:
     message = Message.of({"role": "user", "name": "Ada", "content": "Hello"})
-    assert indexed_text(message, date(2026, 5, 8)) == "Ada (8 May 2026): Hello"
+    assert index_row("1", message, datetime(2026, 5, 8, tzinfo=UTC))["said"] == "Ada (8 May 2026): Hello"
 
 
 ADVICE = [

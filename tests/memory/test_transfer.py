@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -111,6 +112,14 @@ def test_a_relation_without_an_end_is_said_with_its_place(graph: MemoryGraph, pa
 def test_a_file_that_is_missing_is_said_so(graph: MemoryGraph, path: Path) -> None:
     with pytest.raises(NotFoundError):
         _import(graph, path)
+
+
+def test_what_a_file_of_the_reference_server_cannot_say_is_listed(graph: MemoryGraph, path: Path) -> None:
+    path.write_text(_text(LINES), "utf-8")
+    _import(graph, path)
+    assert graph.export_to(io.StringIO(), "server-memory").lines() == []
+    graph.messages("talk").append({"role": "user", "content": "Hello"})
+    assert graph.export_to(io.StringIO(), "server-memory").as_dict().keys() == {"conversations", "messages"}
 
 
 def test_what_contextscript_declared_is_exported_too(graph: MemoryGraph) -> None:

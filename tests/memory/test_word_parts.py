@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memorygraph import MemoryGraph
-from memorygraph.graph.schema import DATA_MIGRATIONS
+from memorygraph.graph import stored_parts as stored_parts_module
 from memorygraph.graph.search import lucene_query
 from memorygraph.memory.values import Entity
 from memorygraph.memory.words import words_of
@@ -131,18 +131,69 @@ def test_what_was_stored_without_parts_gets_them_and_the_rest_none(graph: Memory
     graph.load('Node(node_id="latin", name="tea", data="Ada likes tea");')
     before = graph.query(PARTS)
     graph.query(WITHOUT_PARTS, write=True)
-    migrate = DATA_MIGRATIONS["0024_word_parts"]
+    forget_parts_were_stored(graph)
     # As if it had been stopped half way: what has its parts is not written again.
     graph.query(
         "MATCH (n:Node {namespace: $namespace}) WHERE n.data STARTS WITH '우리' SET n.data_parts = 'kept'", write=True
     )
-    assert migrate(graph.scope) == 59
-    assert migrate(graph.scope) == 0
+    heard: list[tuple[int, int]] = []
+    assert graph.index_messages(lambda done, total: heard.append((done, total))) == 59
+    assert heard[-1] == (59, 59)
+    assert graph.index_messages() == 0
     after = graph.query(PARTS)
     assert [row for row in after if row["data"] != "kept"] == [
         row for row, now in zip(before, after, strict=True) if now["data"] != "kept"
     ]
     assert sum(row["data"] == "kept" for row in after) == 1
+
+
+def test_the_first_recall_stores_the_parts_that_an_earlier_release_left_out(graph: MemoryGraph) -> None:
+    graph.load('Node(node_id="a", name="서울식물원", data="카페라떼");')
+    graph.query(WITHOUT_PARTS, write=True)
+    forget_parts_were_stored(graph)
+    assert graph.search("라떼") == []
+    assert [hit.id for hit in graph.recall("라떼").hits] == ["a"]
+    assert [hit.id for hit in graph.search("라떼")] == ["a"]
+
+
+def test_parts_that_were_interrupted_go_on_and_are_looked_for_once(
+    graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph.load("".join(f'Node(node_id="n{i}", name="서울식물원 {i}", data="");' for i in range(5)))
+    graph.query(WITHOUT_PARTS, write=True)
+    forget_parts_were_stored(graph)
+    monkeypatch.setattr(stored_parts_module, "ROWS_PER_TRANSACTION", 2)
+
+    def stop(done: int, _total: int) -> None:
+        if done == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        stored_parts_module.store_missing_parts(graph.scope, stop)
+    assert stored_parts_module.store_missing_parts(graph.scope) == 3
+    graph.query(WITHOUT_PARTS, write=True)
+    assert stored_parts_module.store_missing_parts(graph.scope) == 0
+
+
+@pytest.mark.parametrize(
+    ("called", "asked"), [("서울식물원", "식물원"), ("東京都庁", "都庁"), ("สวนพฤกษศาสตร์", "พฤกษ")]
+)
+def test_an_alias_is_found_by_a_part_of_it(graph: MemoryGraph, called: str, asked: str) -> None:
+    graph.load(f'Node(node_id="a", name="{called}", data=""); Node(node_id="b", name="garden", data="");')
+    graph.merge("a", into="b")
+    for _ in range(2):
+        assert [hit.id for hit in graph.search(asked)] == ["b"]
+        assert [hit.id for hit in graph.recall(asked).hits] == ["b"]
+        assert [entity.name for entity in graph.entities.search(f"{asked} zebra").entities] == ["garden"]
+        # As an earlier release left it.
+        graph.query("MATCH (alias:Alias {namespace: $namespace}) SET alias.name_parts = null", write=True)
+        forget_parts_were_stored(graph)
+        graph.index_messages()
+
+
+def forget_parts_were_stored(graph: MemoryGraph) -> None:
+    """Leave the namespace as an earlier release did, which did not say that all parts are there."""
+    graph.query("MATCH (namespace:Namespace {name: $namespace}) REMOVE namespace.parts_stored", write=True)
 
 
 def test_english_texts_have_no_parts_and_are_searched_as_before() -> None:

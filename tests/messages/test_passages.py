@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -45,3 +47,25 @@ def test_a_passage_ends_where_a_sentence_does() -> None:
 def test_a_text_without_sentences_is_divided_between_words() -> None:
     text = "word " * 300
     assert all(text[start:end].endswith("word ") for start, end in find_passages(text))
+
+
+def divide_token_by_token(text: str) -> list[tuple[int, int]]:
+    """The definition of a passage, without the patterns that find several tokens at once."""
+    tokens = [match.start() for match in re.finditer(r"[A-Za-z0-9_]{1,6}|[^\x00-\x7f]|[^\w\s]", text)]
+    ends = [match.end() for match in re.finditer(r"\n+|(?<=[.!?])\s+|(?<=[\u3002\uff01\uff1f])", text)]
+    passages, start = [], 0
+    while len(left := [token for token in tokens if token >= start]) > MAX_PASSAGE_TOKENS:
+        least, most = left[MAX_PASSAGE_TOKENS // 4], left[MAX_PASSAGE_TOKENS]
+        end = max((end for end in ends if least <= end <= most), default=1 + text.rfind(" ", least, most) or most)
+        passages.append((start, end))
+        start = end
+    return [*passages, (start, len(text))] if passages else []
+
+
+SIGNS = ["a", "words of ", "x" * 13, ".", ". ", "! \n ", "\n\n", "\n ", "\t", "\u3000", "\x1c", "\x01", "\x85"]
+SIGNS += ["\u3002\n", "\u6771"]
+
+
+@given(text=st.lists(st.sampled_from(SIGNS), max_size=80).flatmap(lambda part: st.just("".join(part) * 9)))
+def test_passages_are_those_that_counting_token_by_token_gives(text: str) -> None:
+    assert find_passages(text) == divide_token_by_token(text)
