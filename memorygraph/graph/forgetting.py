@@ -30,6 +30,7 @@ It is long enough that Neo4j keeps it as plain bytes.
 """
 ELEMENTS_PER_TRANSACTION = 1000
 EDGES_PER_TRANSACTION = 5000
+MESSAGES_PER_TRANSACTION = 500
 CONVERSATIONS_PER_LIST = 100
 NODES_PER_LIST = 10_000
 NO_LIMIT = 1 << 53
@@ -144,23 +145,8 @@ def forget_for_good(
     forgetting = f"{kind} {target}"
     load = uuid.uuid4().hex
 
-    def begin(transaction: NamespaceTransaction) -> str:
-        [row] = transaction.run("forget/begin", forgetting=forgetting, kind=kind, target=target, load=load)
-        state = ForgettingState(transaction, forgetting, row["forgetting"])
-        if kind == "conversation":
-            take_conversation(state, target)
-            state.save()
-        elif kind == "edge":
-            forget_edge(state, target)
-            state.save()
-        elif kind == "expired":
-            # Only on a list of its own: an interrupted one knows which loads came before it.
-            if state.properties["load"] == load:
-                take_expired(state, *((NO_LIMIT, NO_LIMIT) if dry_run else (CONVERSATIONS_PER_LIST, NODES_PER_LIST)))
-                state.save()
-        else:
-            state.run("list-target", kind=kind, id=target)
-        return str(state.properties["load"])
+    def begin(transaction: NamespaceTransaction) -> str | Forgotten:
+        return begin_list(transaction, kind, target, load, dry_run=dry_run)
 
     if dry_run:
 
@@ -174,9 +160,32 @@ def forget_for_good(
 
         return namespace.write(try_all)
     recorded = namespace.write(begin)
+    if isinstance(recorded, Forgotten):
+        return recorded
     while namespace.write(lambda transaction: forget_next(transaction, forgetting)):
         pass
     return finish(namespace, forgetting, recorded, kind, clear)
+
+
+def begin_list(
+    transaction: NamespaceTransaction, kind: ForgettingKind, target: str, load: str, *, dry_run: bool
+) -> str | Forgotten:
+    """Begin a list, or go on with one that is there, and return the id of the load that is to be left of it."""
+    forgetting = f"{kind} {target}"
+    [row] = transaction.run("forget/begin", forgetting=forgetting, kind=kind, target=target, load=load)
+    state = ForgettingState(transaction, forgetting, row["forgetting"])
+    if kind == "conversation":
+        take_conversation(state, target)
+    elif kind == "edge":
+        forget_edge(state, target)
+    elif kind != "expired":
+        state.run("list-target", kind=kind, id=target)
+    elif state.properties["load"] == load:  # an interrupted list knows only which loads came before it
+        limits = (NO_LIMIT, NO_LIMIT) if dry_run else (CONVERSATIONS_PER_LIST, NODES_PER_LIST)
+        if not take_expired(state, *limits):  # another process was faster
+            raise Abandon(Forgotten(kind, {}, {}, 0, dry_run))
+    state.save()
+    return str(state.properties["load"])
 
 
 def forget_next(transaction: NamespaceTransaction, forgetting: str) -> bool:
@@ -208,12 +217,13 @@ def take_conversation(state: ForgettingState, name: str) -> None:
         state.went["conversations"] += taken
 
 
-def take_expired(state: ForgettingState, conversations: int, nodes: int) -> None:
-    """Put what has expired on the list, at most as many conversations and nodes; these conversations are gone."""
+def take_expired(state: ForgettingState, conversations: int, nodes: int) -> int:
+    """Put what has expired on the list, at most as many conversations and nodes, and return how many there are."""
     due = state.transaction.run("expiry/due-conversations", limit=conversations)
     for row in due:
         take_conversation(state, row["name"])
-    state.transaction.run("expiry/list-due", forgetting=state.id, limit=nodes)
+    [row] = state.transaction.run("expiry/list-due", forgetting=state.id, limit=nodes)
+    return len(due) + int(row["due"])
 
 
 def forget_edge(state: ForgettingState, identifier: str) -> None:
@@ -263,11 +273,12 @@ def forget_messages(state: ForgettingState) -> bool:
     if versions := state.run("list-messages", limit=ELEMENTS_PER_TRANSACTION)["versions"]:
         state.went["versions"] += versions
         return True
-    locked = state.run("lock-messages").get("ids")
+    locked = state.run("lock-messages").get("ids")  # at most one more
     if not locked:
         return False
     needed = state.transaction.run("forget/needed-messages", ids=locked)[0]["place"]
-    going = locked[:needed]
+    # The last that was locked is only looked at, where there may be others before it: it goes on the list instead.
+    going = locked[:needed][:MESSAGES_PER_TRANSACTION]
     if not going:
         state.run("keep-message", id=locked[0])
         return True
