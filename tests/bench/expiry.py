@@ -1,6 +1,6 @@
 """What expiry costs reads, in ratios: the same reads with the gate and without it, in turns; and removing what is due.
 
-python tests/bench/expiry.py [--nodes 20000] [--seconds 4] [--rounds 5]
+python tests/bench/expiry.py [--nodes 20000] [--seconds 1] [--rounds 21]
 """
 
 from __future__ import annotations
@@ -18,7 +18,12 @@ from memorygraph.graph.expiry import ExpiryGate
 from memorygraph.query import Query
 
 BATCH = 5000
-WORDS = "lake boat bread stone river cloud glass paper wheel light winter garden silver copper window market".split()
+TEXT = "lake boat bread stone river cloud glass paper wheel light winter garden silver copper window market"
+WORDS = TEXT.split()
+MAKE_DUE = (
+    "MATCH (node:Node {namespace: $namespace}) WHERE node.expires_at IS NOT NULL "
+    "SET node.expires_at = datetime.realtime()"
+)
 
 
 def store(graph: MemoryGraph, count: int) -> None:
@@ -26,7 +31,8 @@ def store(graph: MemoryGraph, count: int) -> None:
     for start in range(0, count, BATCH):
         graph.load(
             "".join(
-                f'Node(node_id="n{i}", name="{WORDS[i % 16]} {i}", data="{WORDS[i // 16 % 16]} {WORDS[i // 256 % 16]}");'
+                f'Node(node_id="n{i}", name="{WORDS[i % 16]} {i}", '
+                f'data="{WORDS[i // 16 % 16]} {WORDS[i // 256 % 16]}");'
                 for i in range(start, min(start + BATCH, count))
             )
         )
@@ -49,8 +55,8 @@ def main() -> None:
     """Measure."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--nodes", type=int, default=20_000)
-    parser.add_argument("--seconds", type=float, default=4)
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--seconds", type=float, default=1)
+    parser.add_argument("--rounds", type=int, default=21)
     options = parser.parse_args()
     with MemoryGraph.connect(namespace=f"bench-{uuid.uuid4().hex[:8]}") as graph:
         store(graph, options.nodes)
@@ -70,11 +76,15 @@ def main() -> None:
             print(
                 f"{name}: {without:.2f} ms without expiry, {with_gate:.2f} ms with it, ratio {with_gate / without:.3f}"
             )
-        due = "MATCH (n:Node {namespace: $namespace}) WHERE n.expires_at IS NOT NULL SET n.expires_at = datetime.realtime()"
-        graph.connection.write(lambda transaction: transaction.run(Query(due, {"namespace": graph.namespace})))
-        started = time.perf_counter()
-        went = graph.purge_expired().went
-        print(f"removing {went} took {time.perf_counter() - started:.2f} s")
+        for again in range(3):
+            if again:
+                for i in range(again, options.nodes, 100):
+                    graph.expire(f"n{i}", after=timedelta(days=1))
+            due = Query(MAKE_DUE, {"namespace": graph.namespace})
+            graph.connection.write(lambda transaction, due=due: transaction.run(due))  # type: ignore[misc]
+            started = time.perf_counter()
+            went = graph.purge_expired().went
+            print(f"removing {went} took {time.perf_counter() - started:.2f} s")
 
 
 if __name__ == "__main__":
