@@ -1,7 +1,7 @@
 """The client for asyncio. Made by `python -m tests.async_stub` from memorygraph/client.py."""
 
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any, Self, TextIO
 
@@ -11,6 +11,7 @@ from memorygraph.errors import Problem
 from memorygraph.graph.bundles import BundleReport
 from memorygraph.graph.connection import READ_SECONDS, Connection
 from memorygraph.graph.elements import Edge, Hit, Neighbour, Node
+from memorygraph.graph.expiry import Expiry
 from memorygraph.graph.forgetting import Forgotten
 from memorygraph.graph.history import Change, Revision, Snapshot
 from memorygraph.graph.invariants import BrokenInvariant, Mended
@@ -226,6 +227,18 @@ class AsyncMemoryGraph:
         """Forget a node or an edge, a thought of PETE, a run or a program, with its history and what is its alone."""
     async def forget_conversation(self, name: str, *, dry_run: bool = False) -> Forgotten:
         """Forget a conversation with all of its versions, and what was learnt from it alone."""
+    async def expire(self, identifier: str, *, at: datetime | None = None, after: timedelta | None = None) -> Expiry:
+        """Have a node expire at a time, or after one, or never again without either."""
+    async def expire_conversation(
+        self, name: str, *, at: datetime | None = None, after: timedelta | None = None
+    ) -> Expiry:
+        """Have a conversation expire, with what was learnt from it alone: see `expire` and `forget_conversation`."""
+    async def expiry(self, identifier: str) -> Expiry:
+        """When a node expires."""
+    async def conversation_expiry(self, name: str) -> Expiry:
+        """When a conversation expires."""
+    async def purge_expired(self, *, dry_run: bool = False) -> Forgotten:
+        """Forget what has expired, and report all that has gone because it had, since the last purge."""
     async def export(self, format: str = "contextscript") -> str:
         """The namespace as `contextscript`, `jsonl` or `graphml`: its nodes and edges; or as a `bundle`: all of it."""
     async def export_to(self, file: TextIO, format: str = "contextscript") -> Losses:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TextIO, TypeVar
 
@@ -25,6 +25,7 @@ from memorygraph.graph.bundles import BundleReport
 from memorygraph.graph.connection import READ_SECONDS, Connection
 from memorygraph.graph.cypher_limits import check_nesting
 from memorygraph.graph.elements import Edge, Hit, Neighbour, Node
+from memorygraph.graph.expiry import ExpiringKind, Expiry, ExpiryGate, get_expiry, purge_expired, set_expiry
 from memorygraph.graph.forgetting import Forgotten, find_kind, forget_for_good
 from memorygraph.graph.history import Change, Revision, Snapshot, history_of, list_revisions, purge, snapshot
 from memorygraph.graph.invariants import BrokenInvariant, Examination, Mended
@@ -58,7 +59,7 @@ from memorygraph.scripts import open_script, read_script, replaced_file
 from memorygraph.server.embedded import EmbeddedServer
 
 if TYPE_CHECKING:
-    from datetime import date, datetime
+    from datetime import date, datetime, timedelta
 
     from memorygraph.languages.agentscript.syntax import Field
     from memorygraph.limits import RunLimits
@@ -102,6 +103,8 @@ class MemoryGraph:
         self.connection = connection
         self.namespace = namespace
         self.scope = Namespace(connection, namespace)
+        if connection.before_use is None:
+            connection.before_use = ExpiryGate(clear_files)
         self._loader = Loader(self.scope)
 
     @classmethod
@@ -616,6 +619,7 @@ class MemoryGraph:
             QueryError: the query is wrong or refused.
         """
         query = Query(cypher, {"namespace": self.namespace, **(parameters or {})})
+        self.scope.prepare()
         if write:
             check_nesting(cypher)
             return self.connection.write(lambda transaction: transaction.run(query), repeatable=False)
@@ -633,6 +637,7 @@ class MemoryGraph:
             QueryError: the query is wrong, refused, or took too long.
         """
         query = Query(cypher, {"namespace": self.namespace, **(parameters or {})})
+        self.scope.prepare()
         check_reads_only(self.connection, query)
         yield from self.connection.stream(query, seconds=seconds)
 
@@ -729,7 +734,7 @@ class MemoryGraph:
         if address is not None and (addressed := find_addressed(self.scope.read, [address])):
             identifier = addressed[0].id
         kind = find_kind(self.scope, identifier)
-        return forget_for_good(self.scope, kind, identifier, dry_run=dry_run, clear=self._clear_files)
+        return forget_for_good(self.scope, kind, identifier, dry_run=dry_run, clear=partial(clear_files, self.scope))
 
     def forget_conversation(self, name: str, *, dry_run: bool = False) -> Forgotten:
         """Forget a conversation with all of its versions, and what was learnt from it alone.
@@ -746,13 +751,71 @@ class MemoryGraph:
             raise NotFoundError(
                 f"no conversation `{name}` in namespace `{self.namespace}`; `memorygraph messages list` shows them all"
             )
-        return forget_for_good(self.scope, "conversation", name, dry_run=dry_run, clear=self._clear_files)
+        return forget_for_good(
+            self.scope, "conversation", name, dry_run=dry_run, clear=partial(clear_files, self.scope)
+        )
 
-    def _clear_files(self, conversations: Sequence[str], runs: Sequence[str]) -> int:
-        """Delete what files of this machine hold of conversations and runs, and return how many these were."""
-        from memorygraph.runtime.convo.journal import Journal
+    def expire(self, identifier: str, *, at: datetime | None = None, after: timedelta | None = None) -> Expiry:
+        """Have a node expire at a time, or after one, or never again without either.
 
-        return Spool(self.namespace).forget(conversations) + sum(Journal(run).forget() for run in runs)
+        From then on no read finds it, nor its edges, its observations, its history and what else `forget` takes: it is
+        forgotten with the first read or write of its namespace after its time, or by `purge_expired`. Times are those
+        of the database's clock; a time without a zone is local, and one less than a second away is now.
+
+        Example::
+
+            mg.expire("ada", after=timedelta(days=30))
+            mg.expiry("ada").expires_at
+            mg.expire("ada")  # never
+
+        Raises:
+            NotFoundError: there is no such node, or it has expired.
+            MemoryGraphError: both are given.
+        """
+        return self._set_expiry("node", self.node(identifier).id, at, after)
+
+    def expire_conversation(self, name: str, *, at: datetime | None = None, after: timedelta | None = None) -> Expiry:
+        """Have a conversation expire, with what was learnt from it alone: see `expire` and `forget_conversation`.
+
+        Raises:
+            NotFoundError: there is no such conversation, or it has expired.
+            MemoryGraphError: both are given.
+        """
+        return self._set_expiry("conversation", name, at, after)
+
+    def _set_expiry(self, kind: ExpiringKind, of: str, at: datetime | None, after: timedelta | None) -> Expiry:
+        expiry = set_expiry(self.scope, kind, of, at, after)
+        self._remove_expired()  # it may be due already
+        return expiry
+
+    def _remove_expired(self) -> None:
+        """Remove what has expired, without waiting for the next look at it."""
+        if isinstance(self.connection.before_use, ExpiryGate):
+            self.connection.before_use.look(self.scope)
+
+    def expiry(self, identifier: str) -> Expiry:
+        """When a node expires.
+
+        Raises:
+            NotFoundError: there is no such node, or it has expired.
+        """
+        return get_expiry(self.scope, "node", self.node(identifier).id)
+
+    def conversation_expiry(self, name: str) -> Expiry:
+        """When a conversation expires.
+
+        Raises:
+            NotFoundError: there is no such conversation, or it has expired.
+        """
+        return get_expiry(self.scope, "conversation", name)
+
+    def purge_expired(self, *, dry_run: bool = False) -> Forgotten:
+        """Forget what has expired, and report all that has gone because it had, since the last purge.
+
+        A read after its time forgets it, too, so that most of the report may be of what is gone already. A dry run
+        changes nothing, and does not count as a purge.
+        """
+        return purge_expired(self.scope, clear_files, dry_run=dry_run)
 
     def export(self, format: str = "contextscript") -> str:  # noqa: A002 - the name users type
         """The namespace as `contextscript`, `jsonl` or `graphml`: its nodes and edges; or as a `bundle`: all of it.
@@ -813,7 +876,9 @@ class MemoryGraph:
             ConflictError: the namespace is not empty, or was written to during the import.
         """
         with open_script(path) as file:
-            return import_bundle(self.scope, file, str(path), progress)
+            imported = import_bundle(self.scope, file, str(path), progress)
+        self._remove_expired()
+        return imported
 
     def history(self, identifier: str) -> list[Change]:
         """All that happened to a node or an edge, the oldest first: what it was before and after, by whose load, when.
@@ -1046,6 +1111,13 @@ class MemoryGraph:
 
 def _script(source: str | Script, language: str, *, strict: bool = False, file: str | None = None) -> Script:
     return parse(source, language, strict=strict, file=file) if isinstance(source, str) else source
+
+
+def clear_files(namespace: Namespace, conversations: Sequence[str], runs: Sequence[str]) -> int:
+    """Delete what files of this machine hold of conversations and runs, and return how many these were."""
+    from memorygraph.runtime.convo.journal import Journal
+
+    return Spool(namespace.name).forget(conversations) + sum(Journal(run).forget() for run in runs)
 
 
 def chosen_namespace(namespace: str | None = None) -> str:

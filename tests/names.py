@@ -6,6 +6,8 @@ all of them are stored once before the first test.
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 
 from memorygraph import MemoryGraph, Provenance
@@ -81,6 +83,9 @@ def store_every_name(connection: Connection) -> None:
 
 
 def _forget(graph: MemoryGraph) -> None:
+    graph.load(_GRAPH)
+    graph.expire("a", after=timedelta(0))
+    graph.purge_expired()
     graph.load(_GRAPH)
     first = graph.messages("names")
     first.append({"role": "user", "content": "u"})

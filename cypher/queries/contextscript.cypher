@@ -33,7 +33,8 @@ WHERE any(key IN keys(row.set) WHERE node[key] IS NULL OR node[key] <> row.set[k
 FOREACH (_ IN CASE WHEN coalesce(node.since, 0) < revision THEN [1] ELSE [] END |
   CREATE (former:Former)
   SET former = node {.*, of: 'node', since: coalesce(node.since, 0), until: revision,
-               labels: [label IN labels(node) WHERE label <> 'Node'], embedding: null, embedding_model: null}
+               labels: [label IN labels(node) WHERE label <> 'Node'], embedding: null, embedding_model: null,
+               expires_at: null}
 )
 SET node += row.set, node.since = revision, node.embedding = null, node.embedding_model = null,
     node.name_parts = CASE WHEN row.set.name IS NULL THEN node.name_parts ELSE row.parts.name_parts END,

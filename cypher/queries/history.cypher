@@ -214,12 +214,13 @@ CALL (revision, values, own) {
   REMOVE node:Former
   SET node:Node, node:$(kept.labels)
   CREATE (copy:Former)
-  SET copy = kept {.*, itself: null, embedding: null, embedding_model: null}
+  SET copy = kept {.*, itself: null, embedding: null, embedding_model: null, expires_at: null}
   SET node = CASE WHEN node:Context
                   THEN kept {.*, name: values.name, data: values.data,
                              name_parts: values.name_parts, data_parts: values.data_parts}
                   ELSE values END,
-      node.since = revision, node.of = null, node.until = null, node.labels = null, node.itself = null
+      node.since = revision, node.of = null, node.until = null, node.labels = null, node.itself = null,
+      node.expires_at = kept.expires_at
   RETURN node
 }
 CALL (node) {
@@ -241,13 +242,14 @@ USING INDEX SEEK node:Node(namespace, id)
 WITH revision, wanted, node, properties(node) AS kept
 CREATE (former:Former)
 SET former = kept {.*, of: 'node', since: coalesce(kept.since, 0), until: revision,
-             labels: [label IN labels(node) WHERE label <> 'Node'], embedding: null, embedding_model: null}
+             labels: [label IN labels(node) WHERE label <> 'Node'], embedding: null, embedding_model: null,
+             expires_at: null}
 SET node = CASE WHEN node:Context
                 THEN kept {.*, name: wanted.name, data: wanted.data,
                            name_parts: wanted.name_parts, data_parts: wanted.data_parts}
                 ELSE properties(wanted) END,
     node.since = revision, node.of = null, node.until = null, node.labels = null, node.itself = null,
-    node.memory = kept.memory, node.embedding = null, node.embedding_model = null
+    node.memory = kept.memory, node.expires_at = kept.expires_at, node.embedding = null, node.embedding_model = null
 RETURN {nodes_updated: count(node)} AS counts;
 
 // name: restore-edges

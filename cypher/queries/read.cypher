@@ -195,6 +195,19 @@ RETURN 'aliases: what merged entities were called' AS what,
          RETURN part.name ORDER BY part.namespace, part.name LIMIT $limit
        } AS examples
 UNION ALL
+RETURN 'times at which nodes expire' AS what,
+       COUNT {
+         MATCH (node:Node {namespace: $namespace})
+         USING INDEX SEEK node:Node(namespace, expires_at)
+         WHERE node.expires_at > datetime({epochMillis: 0})
+       } AS count,
+       COLLECT {
+         MATCH (node:Node {namespace: $namespace})
+         USING INDEX SEEK node:Node(namespace, expires_at)
+         WHERE node.expires_at > datetime({epochMillis: 0})
+         RETURN node.id ORDER BY node.namespace, node.expires_at LIMIT $limit
+       } AS examples
+UNION ALL
 RETURN 'conversations' AS what,
        COUNT { MATCH (part:Conversation {namespace: $namespace}) WHERE part.name IS NOT NULL } AS count,
        COLLECT {

@@ -40,7 +40,7 @@ _COMMANDS = {
     "history": ("graph", "show who changed a node or an edge, and from what"),
     "revisions": ("graph", "list the loads of the namespace"),
     "undo": ("graph", "take back what a load did"),
-    "purge": ("graph", "forget what was deleted or changed"),
+    "purge": ("graph", "forget what was deleted or changed, or what has expired"),
     "import": ("serve", "bring along a bundle, or the memory of the reference MCP server"),
     "adopt": ("serve", "bring along what mcp-neo4j-memory keeps here"),
     "serve": ("serve", "serve the memory to MCP clients"),
@@ -54,6 +54,7 @@ _COMMANDS = {
     "duplicates": ("graph", "find entities that are likely one"),
     "merge": ("graph", "join two entities that are one"),
     "forget": ("forgetting", "forget something for good"),
+    "expire": ("forgetting", "have a node be forgotten at a time"),
     "namespaces": ("graph", "list or drop namespaces"),
 }
 

@@ -1,18 +1,51 @@
-"""`forget` and `messages forget`: what goes for good, after it was said what that is."""
+"""`forget`, `messages forget`, `expire`, `messages expire`: what goes for good, now or at a time."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from memorygraph.cli import output
 from memorygraph.cli.settings import report_from_graph
+from memorygraph.graph.expiry import Expiry
 from memorygraph.graph.forgetting import Forgotten
 
 if TYPE_CHECKING:
     from memorygraph.client import MemoryGraph
+
+_UNITS = {"w": "weeks", "d": "days", "h": "hours", "m": "minutes", "s": "seconds"}
+_DURATION = re.compile(r"(?=.)" + "".join(rf"(?:(?P<{name}>\d{{1,9}}){unit})?" for unit, name in _UNITS.items()))
+
+
+class DurationType(click.ParamType[timedelta]):
+    """A duration as `30d`, `12h` or `1h30m`: weeks, days, hours, minutes and seconds."""
+
+    name = "duration"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> timedelta:
+        """Read a duration."""
+        if isinstance(value, timedelta):
+            return value
+        parts = _DURATION.fullmatch(value)
+        if parts is None:
+            self.fail(f"{value!r} is no duration: write one as 2w, 30d, 12h, 1h30m or 45s", param, ctx)
+        return timedelta(**{name: int(count) for name, count in parts.groupdict().items() if count})
+
+
+def time_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options that say when something expires."""
+    times = click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M:%S%z"])
+    for option in (
+        click.option("--never", is_flag=True, help="It expires no more."),
+        click.option("--in", "after", type=DurationType(), metavar="DURATION", help="That long from now: 30d, 1h30m."),
+        click.option("--at", type=times, metavar="TIME", help="At this time, by default of this machine's zone."),
+    ):
+        command = option(command)
+    return command
 
 
 @click.command("forget")
@@ -50,3 +83,38 @@ def describe(what: str, forgotten: Forgotten) -> str:
 def list_counts(counts: Mapping[str, int]) -> str:
     """The counts as text: `2 messages, 1 versions`."""
     return ", ".join(f"{count} {kind}" for kind, count in counts.items()) or "nothing"
+
+
+@click.command("expire")
+@click.argument("identifier", metavar="ID")
+@time_options
+@report_from_graph
+def expire_command(graph: MemoryGraph, *, identifier: str, **when: Any) -> None:
+    """Have a node be forgotten at a time, with its history and what is its alone; without an option, say when.
+
+    From that time on nothing finds it. It is forgotten with the next read or write, or by purge --expired.
+    """
+    set_or_show(lambda: graph.expiry(identifier), lambda **times: graph.expire(identifier, **times), **when)
+
+
+def set_or_show(
+    show: Callable[[], Expiry],
+    expire: Callable[..., Expiry],
+    *,
+    at: datetime | None,
+    after: timedelta | None,
+    never: bool,
+) -> None:
+    """Have something expire, and say when it does."""
+    given = [at is not None, after is not None, never]
+    if sum(given) > 1:
+        raise click.UsageError("--at, --in and --never exclude each other")
+    expiry = expire(at=at, after=after) if any(given) else show()
+    when = expiry.expires_at.astimezone().isoformat(" ", "seconds") if expiry.expires_at else "never"
+    output.print_done(expiry.as_dict(), f"{expiry.of} expires: {when}")
+
+
+def report_expired(graph: MemoryGraph, *, dry_run: bool) -> None:
+    """Forget what has expired, and say what has."""
+    forgotten = graph.purge_expired(dry_run=dry_run)
+    output.print_done(forgotten.as_dict(), describe("would be purged" if dry_run else "purged", forgotten))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from memorygraph.cli import output
+from memorygraph.cli.forgetting import report_expired
 from memorygraph.cli.settings import Settings, report_from_graph
 from memorygraph.cli.stopping import NOTHING_PRINTED, explaining_stop
 from memorygraph.json_text import parse_json
@@ -324,10 +325,22 @@ def undo_command(graph: MemoryGraph, *, revision: int, dry_run: bool) -> None:
 
 @click.command("purge")
 @click.option("--before", type=click.IntRange(min=0), metavar="REVISION", help="Keep what was so from this one on.")
+@click.option("--expired", is_flag=True, help="Forget what has expired, and say what has since the last time.")
+@click.option("--dry-run", is_flag=True, help="With --expired: only say it.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @report_from_graph
-def purge_command(graph: MemoryGraph, *, before: int | None, yes: bool) -> None:
-    """Forget what was deleted and what was changed from; the present stays. This cannot be undone."""
+def purge_command(graph: MemoryGraph, *, before: int | None, expired: bool, dry_run: bool, yes: bool) -> None:
+    """Forget what was deleted and what was changed from; the present stays. This cannot be undone.
+
+    With --expired it forgets instead what `expire` had an end for, and does not ask.
+    """
+    if expired:
+        if before is not None:
+            raise click.UsageError("--expired has no --before")
+        report_expired(graph, dry_run=dry_run)
+        return
+    if dry_run:
+        raise click.UsageError("--dry-run is for --expired")
     if not yes:
         what = "everything that is no longer so" if before is None else f"what was so before revision {before}"
         click.confirm(f"Forget {what} in namespace {graph.namespace}?", abort=True, err=True)

@@ -1,14 +1,14 @@
-"""The commands on conversations: `messages list show versions diff verify index cost export forget`."""
+"""The commands on conversations: `messages list show versions diff verify index cost export forget expire`."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from memorygraph.cli import output
-from memorygraph.cli.forgetting import confirm_and_forget
+from memorygraph.cli.forgetting import confirm_and_forget, set_or_show, time_options
 from memorygraph.cli.settings import report_from_graph
 from memorygraph.errors import NotFoundError
 from memorygraph.json_text import parse_json
@@ -165,6 +165,17 @@ def forget_messages_command(graph: MemoryGraph, *, name: str, yes: bool, dry_run
     """Forget a conversation with what was learnt from it alone. It cannot be undone."""
     confirm_and_forget(
         lambda *, dry_run=False: graph.forget_conversation(name, dry_run=dry_run), yes=yes, dry_run=dry_run
+    )
+
+
+@messages_command.command("expire")
+@click.argument("name")
+@time_options
+@report_from_graph
+def expire_messages_command(graph: MemoryGraph, *, name: str, **when: Any) -> None:
+    """Have a conversation be forgotten at a time, as `forget` does; without an option, say when."""
+    set_or_show(
+        lambda: graph.conversation_expiry(name), lambda **times: graph.expire_conversation(name, **times), **when
     )
 
 

@@ -278,6 +278,8 @@ class Connection:
         """Connect to a server; with the file of a certificate, only to the one that has the key for it."""
         self.uri = uri
         self.database = database
+        self.before_use: Callable[[Any], None] | None = None
+        """What is done before a `Namespace` is read or written through this connection: see graph/expiry.py."""
         require_bolt(uri)
         warn_if_readable(uri)
         pinned = {"encrypted": True, "trusted_certificates": neo4j.TrustCustomCAs(str(certificate))}

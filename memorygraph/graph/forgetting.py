@@ -22,6 +22,7 @@ from memorygraph.graph.search import conversation_token
 from memorygraph.graph.writes import NOTHING
 
 LANGUAGE = "forget"
+EXPIRY_LANGUAGE = "expire"
 UNCOMPACTED = "memorygraph: these files may still hold something that was forgotten since they were made or copied"
 """Stands in the record of what was forgotten, where a backup finds it in the files of a stopped server.
 
@@ -29,8 +30,12 @@ It is long enough that Neo4j keeps it as plain bytes.
 """
 ELEMENTS_PER_TRANSACTION = 1000
 EDGES_PER_TRANSACTION = 5000
+MESSAGES_PER_TRANSACTION = 500
+CONVERSATIONS_PER_LIST = 100
+NODES_PER_LIST = 10_000
+NO_LIMIT = 1 << 53
 
-ForgettingKind = Literal["conversation", "node", "edge", "run", "program"]
+ForgettingKind = Literal["conversation", "node", "edge", "run", "program", "expired"]
 
 _COUNTED_AS = {
     "Former": "former states",
@@ -132,25 +137,16 @@ def forget_for_good(
     dry_run: bool = False,
     clear: Callable[[Sequence[str], Sequence[str]], int] = lambda _conversations, _runs: 0,
 ) -> Forgotten:
-    """Forget a conversation by its name, or anything else by its id.
+    """Forget a conversation by its name, some of what has expired, or anything else by its id.
 
     `clear` deletes what files of this machine hold of conversations and of runs, and returns how many that were. A dry
     run does everything in one transaction, and rolls back.
     """
     forgetting = f"{kind} {target}"
+    load = uuid.uuid4().hex
 
-    def begin(transaction: NamespaceTransaction) -> str:
-        [row] = transaction.run("forget/begin", forgetting=forgetting, kind=kind, target=target, load=uuid.uuid4().hex)
-        state = ForgettingState(transaction, forgetting, row["forgetting"])
-        if kind == "conversation":
-            take_conversation(state, target)
-            state.save()
-        elif kind == "edge":
-            forget_edge(state, target)
-            state.save()
-        else:
-            state.run("list-target", kind=kind, id=target)
-        return str(state.properties["load"])
+    def begin(transaction: NamespaceTransaction) -> str | Forgotten:
+        return begin_list(transaction, kind, target, load, dry_run=dry_run)
 
     if dry_run:
 
@@ -163,10 +159,33 @@ def forget_for_good(
             raise Abandon(report(kind, state.properties, 0, dry_run=True))
 
         return namespace.write(try_all)
-    load = namespace.write(begin)
+    recorded = namespace.write(begin)
+    if isinstance(recorded, Forgotten):
+        return recorded
     while namespace.write(lambda transaction: forget_next(transaction, forgetting)):
         pass
-    return finish(namespace, forgetting, load, kind, clear)
+    return finish(namespace, forgetting, recorded, kind, clear)
+
+
+def begin_list(
+    transaction: NamespaceTransaction, kind: ForgettingKind, target: str, load: str, *, dry_run: bool
+) -> str | Forgotten:
+    """Begin a list, or go on with one that is there, and return the id of the load that is to be left of it."""
+    forgetting = f"{kind} {target}"
+    [row] = transaction.run("forget/begin", forgetting=forgetting, kind=kind, target=target, load=load)
+    state = ForgettingState(transaction, forgetting, row["forgetting"])
+    if kind == "conversation":
+        take_conversation(state, target)
+    elif kind == "edge":
+        forget_edge(state, target)
+    elif kind != "expired":
+        state.run("list-target", kind=kind, id=target)
+    elif state.properties["load"] == load:  # an interrupted list knows only which loads came before it
+        limits = (NO_LIMIT, NO_LIMIT) if dry_run else (CONVERSATIONS_PER_LIST, NODES_PER_LIST)
+        if not take_expired(state, *limits):  # another process was faster
+            raise Abandon(Forgotten(kind, {}, {}, 0, dry_run))
+    state.save()
+    return str(state.properties["load"])
 
 
 def forget_next(transaction: NamespaceTransaction, forgetting: str) -> bool:
@@ -196,6 +215,15 @@ def take_conversation(state: ForgettingState, name: str) -> None:
         token = conversation_token(state.transaction.namespace.name, name)
         state.run("list-edited", terms=f'+namespace_token:"{token}"')
         state.went["conversations"] += taken
+
+
+def take_expired(state: ForgettingState, conversations: int, nodes: int) -> int:
+    """Put what has expired on the list, at most as many conversations and nodes, and return how many there are."""
+    due = state.transaction.run("expiry/due-conversations", limit=conversations)
+    for row in due:
+        take_conversation(state, row["name"])
+    [row] = state.transaction.run("expiry/list-due", forgetting=state.id, limit=nodes)
+    return len(due) + int(row["due"])
 
 
 def forget_edge(state: ForgettingState, identifier: str) -> None:
@@ -245,11 +273,12 @@ def forget_messages(state: ForgettingState) -> bool:
     if versions := state.run("list-messages", limit=ELEMENTS_PER_TRANSACTION)["versions"]:
         state.went["versions"] += versions
         return True
-    locked = state.run("lock-messages").get("ids")
+    locked = state.run("lock-messages").get("ids")  # at most one more
     if not locked:
         return False
     needed = state.transaction.run("forget/needed-messages", ids=locked)[0]["place"]
-    going = locked[:needed]
+    # The last that was locked is only looked at, where there may be others before it: it goes on the list instead.
+    going = locked[:needed][:MESSAGES_PER_TRANSACTION]
     if not going:
         state.run("keep-message", id=locked[0])
         return True
@@ -332,7 +361,8 @@ def finish(
         went = read_counts(state.properties["went"])
         counts = {"nodes_deleted": went.get("nodes", 0), "edges_deleted": went.get("edges", 0)}
         kept = {name: state.properties[name] for name in ("went", "stayed")}
-        record = {**NOTHING, **counts, **kept, "language": LANGUAGE, "statements": 0, "by": "", "files": UNCOMPACTED}
+        language = EXPIRY_LANGUAGE if kind == "expired" else LANGUAGE
+        record = {**NOTHING, **counts, **kept, "language": language, "statements": 0, "by": "", "files": UNCOMPACTED}
         revision = state.run("finish", load=load, record=record)["revision"]
         return report(kind, state.properties, revision)
 

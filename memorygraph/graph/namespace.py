@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Generator, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, Protocol, TypeVar
 
 from memorygraph.errors import NotFoundError
@@ -19,6 +20,13 @@ ALL_REVISIONS = 1 << 53
 
 Result = TypeVar("Result")
 Rows = list[dict[str, Any]]
+
+
+class _AtWork(threading.local):
+    depth = 0  # how many units of work this thread is in
+
+
+_at_work = _AtWork()
 
 
 class RunQuery(Protocol):
@@ -40,6 +48,8 @@ class Namespace:
 
     connection: Connection
     name: str
+    ungated: bool = field(default=False, repr=False, compare=False)
+    """Set while what has expired is removed: nothing has to be done before its own reads and writes."""
 
     def __str__(self) -> str:
         return self.name
@@ -48,6 +58,14 @@ class Namespace:
     def token(self) -> str:
         """The word that stands for the namespace in the full-text indexes."""
         return namespace_token(self.name)
+
+    def prepare(self) -> None:
+        """Have what has expired be gone: everything that reads or writes the namespace begins here.
+
+        A read in the middle of a unit of work belongs to that: its transaction may hold the lock that removing needs.
+        """
+        if not (self.ungated or _at_work.depth or self.connection.before_use is None):
+            self.connection.before_use(self)
 
     def query(self, query: str | Query, /, **parameters: Any) -> Query:
         """Return a query of the library with its parameters and `$namespace`; a `Query` stays as it is."""
@@ -60,25 +78,37 @@ class Namespace:
 
     def read(self, query: str | Query, /, *, seconds: float = READ_SECONDS, **parameters: Any) -> Rows:
         """Return the rows of a query that only reads. See `Connection.read`."""
+        self.prepare()
         return self.connection.read(self.query(query, **parameters), seconds=seconds)
 
     def read_with(self, work: Callable[[NamespaceTransaction], Result], *, seconds: float = READ_SECONDS) -> Result:
         """Run a unit of work that only reads in one transaction, again after a transient failure."""
-        return self.connection.read_with(lambda opened: work(NamespaceTransaction(opened, self)), seconds=seconds)
+        self.prepare()
+        return self.connection.read_with(self._inside(work), seconds=seconds)
 
     def stream(
         self, query: str | Query, /, *, seconds: float = READ_SECONDS, typed: bool = False, **parameters: Any
     ) -> Generator[dict[str, Any], None, None]:
         """Yield the rows of a query that only reads as they arrive. See `Connection.stream`."""
+        self.prepare()
         return self.connection.stream(self.query(query, **parameters), seconds=seconds, typed=typed)
 
     def write(
         self, work: Callable[[NamespaceTransaction], Result], *, seconds: float = WRITE_SECONDS, repeatable: bool = True
     ) -> Result:
         """Run a unit of work in one transaction, again after a transient failure. See `Connection.write`."""
-        return self.connection.write(
-            lambda opened: work(NamespaceTransaction(opened, self)), seconds=seconds, repeatable=repeatable
-        )
+        self.prepare()
+        return self.connection.write(self._inside(work), seconds=seconds, repeatable=repeatable)
+
+    def _inside(self, work: Callable[[NamespaceTransaction], Result]) -> Callable[[Transaction], Result]:
+        def run(opened: Transaction) -> Result:
+            _at_work.depth += 1
+            try:
+                return work(NamespaceTransaction(opened, self))
+            finally:
+                _at_work.depth -= 1
+
+        return run
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,7 @@ _NOT_UNDONE = {
     "pete": "a thought only grows; delete its context, and undo that if need be",
     "convo": "a node graph is never changed, and each of its versions stays",
     "forget": "what was forgotten is gone",
+    "expire": "what has expired is gone",
 }
 
 

@@ -55,6 +55,7 @@ ARGUMENTS = {
     "messages verify": "talk",
     "messages export": "talk",
     "messages forget": "talk --dry-run",
+    "messages expire": "talk",
     "messages cost": "",
     "messages index": "",
     "pete list": "",
@@ -73,6 +74,7 @@ ARGUMENTS = {
     "duplicates": "",
     "merge": "a b",
     "forget": "a --dry-run",
+    "expire": "a --in 30d",
     "namespaces list": "",
     "namespaces drop": "{namespace} --dry-run",
 }

@@ -59,6 +59,8 @@ _VALUES: dict[str, Any] = {
     "files": [],
     "until": 1,
     "revisions": [1],
+    "time": None,
+    **dict.fromkeys(("milliseconds", "lead"), 1),
     **dict.fromkeys(("least", "near", "far", "edge", "learnt", "asked"), 0.1),
     **{name: list[str]() for name in ("entities", "observations", "relations")},
 }

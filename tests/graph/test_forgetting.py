@@ -247,6 +247,13 @@ def test_who_was_merged_into_what_is_forgotten_is_forgotten_with_its_names(graph
     assert graph.broken_invariants() == []
 
 
+def test_a_conversation_longer_than_a_transaction_is_forgotten_to_its_first_message(graph: MemoryGraph) -> None:
+    count = 2 * forgetting.MESSAGES_PER_TRANSACTION + 100
+    graph.messages("long").extend([{"role": "user", "content": f"message {number}"} for number in range(count)])
+    assert graph.forget_conversation("long").went["messages"] == count
+    assert contents_with(graph, "message ") == []
+
+
 def test_a_dry_run_says_the_same_and_changes_nothing(graph: MemoryGraph) -> None:
     graph.load('Node(node_id="a", name="A", data="");')
     graph.load('Node(node_id="a", data="more");')

@@ -1,0 +1,96 @@
+// Expiry (graph/expiry.py): `expires_at` of nodes and conversations, a time of the database's own clock. What has expired
+// goes as what is forgotten does (forget.cypher), on one list, before anything is read or written.
+
+// name: next
+// How many milliseconds are left until something expires: 0 or less where something has, or where a process was killed
+// while it removed what had; null where nothing expires. Parameters: namespace.
+CALL () {
+  MATCH (forgetting:Forgetting {namespace: $namespace, id: 'expired '})
+  RETURN datetime({epochMillis: 0}) AS time
+  UNION ALL
+  MATCH (node:Node {namespace: $namespace})
+  USING INDEX SEEK node:Node(namespace, expires_at)
+  WHERE node.expires_at > datetime({epochMillis: 0})
+  RETURN node.expires_at AS time ORDER BY node.namespace, time LIMIT 1
+  UNION ALL
+  MATCH (former:Former {namespace: $namespace})
+  USING INDEX SEEK former:Former(namespace, expires_at)
+  WHERE former.expires_at > datetime({epochMillis: 0})
+  RETURN former.expires_at AS time ORDER BY former.namespace, time LIMIT 1
+  UNION ALL
+  MATCH (conversation:Conversation {namespace: $namespace})
+  USING INDEX SEEK conversation:Conversation(namespace, expires_at)
+  WHERE conversation.expires_at > datetime({epochMillis: 0})
+  RETURN conversation.expires_at AS time ORDER BY conversation.namespace, time LIMIT 1
+}
+RETURN min(time).epochMillis - datetime.realtime().epochMillis AS milliseconds;
+
+// name: due-conversations
+// Some of the conversations that have expired. Parameters: namespace, limit.
+MATCH (conversation:Conversation {namespace: $namespace})
+USING INDEX SEEK conversation:Conversation(namespace, expires_at)
+WHERE conversation.expires_at > datetime({epochMillis: 0}) AND conversation.expires_at <= datetime.realtime()
+RETURN conversation.name AS name
+ORDER BY conversation.namespace, conversation.expires_at
+LIMIT $limit;
+
+// name: list-due
+// Put some of the nodes that have expired on the list, and some of those that were deleted before they did. Parameters:
+// namespace, forgetting, limit.
+MATCH (forgetting:Forgetting {namespace: $namespace, id: $forgetting})
+CALL () {
+  MATCH (due:Node {namespace: $namespace})
+  USING INDEX SEEK due:Node(namespace, expires_at)
+  WHERE due.expires_at > datetime({epochMillis: 0}) AND due.expires_at <= datetime.realtime()
+  RETURN due ORDER BY due.namespace, due.expires_at LIMIT $limit
+  UNION ALL
+  MATCH (due:Former {namespace: $namespace})
+  USING INDEX SEEK due:Former(namespace, expires_at)
+  WHERE due.expires_at > datetime({epochMillis: 0}) AND due.expires_at <= datetime.realtime()
+  RETURN due ORDER BY due.namespace, due.expires_at LIMIT $limit
+}
+MERGE (forgetting)-[:FORGETS]->(due)
+RETURN count(due) AS due;
+
+// name: set-node
+// Have a node expire at a time, or some milliseconds from now, or never where both are null. A time less than $lead
+// milliseconds away is now: no process has looked since it was set. No row where there is no such node. Parameters:
+// namespace, id, time, milliseconds, lead.
+MATCH (node:Node {namespace: $namespace, id: $id})
+WITH node, datetime.realtime() AS now,
+     CASE WHEN $milliseconds IS NULL THEN $time
+          ELSE datetime.realtime() + duration({milliseconds: $milliseconds}) END AS wanted
+SET node.expires_at = CASE WHEN wanted < now + duration({milliseconds: $lead}) THEN now ELSE wanted END
+RETURN node.expires_at AS expires_at;
+
+// name: set-conversation
+// The same of a conversation. Parameters: namespace, name, time, milliseconds, lead.
+MATCH (conversation:Conversation {namespace: $namespace, name: $name})
+WITH conversation, datetime.realtime() AS now,
+     CASE WHEN $milliseconds IS NULL THEN $time
+          ELSE datetime.realtime() + duration({milliseconds: $milliseconds}) END AS wanted
+SET conversation.expires_at = CASE WHEN wanted < now + duration({milliseconds: $lead}) THEN now ELSE wanted END
+RETURN conversation.expires_at AS expires_at;
+
+// name: of-node
+// When a node expires; no row where there is no such node. Parameters: namespace, id.
+MATCH (node:Node {namespace: $namespace, id: $id})
+RETURN node.expires_at AS expires_at;
+
+// name: of-conversation
+// When a conversation expires; no row where there is no such conversation. Parameters: namespace, name.
+MATCH (conversation:Conversation {namespace: $namespace, name: $name})
+RETURN conversation.expires_at AS expires_at;
+
+// name: unreported
+// The records of what has gone because it expired, since the last purge that said so. Parameters: namespace.
+MATCH (namespace:Namespace {name: $namespace})
+MATCH (load:Load {namespace: $namespace})
+WHERE load.revision > coalesce(namespace.expiry_reported, 0) AND load.language = 'expire'
+RETURN load.revision AS revision, load.went AS went, load.stayed AS stayed
+ORDER BY load.namespace, load.revision;
+
+// name: set-reported
+// What has gone up to a revision was said. Parameters: namespace, revision.
+MATCH (namespace:Namespace {name: $namespace})
+SET namespace.expiry_reported = $revision;
