@@ -21,6 +21,7 @@ MAX_NESTING = 100  # levels of calls, maps, arrays and insertions, one inside th
 _LEVELS = (syntax.Call, syntax.Map, syntax.Array, syntax.Insertion)
 _MOVING = frozenset({"auto", "next", "main"})  # targets that are no ids of nodes
 _ROLES = syntax.ROUTE_ROLES | syntax.NODE_ENDS | syntax.CODE_ROLES | {"user", "assistant", "system"}
+_HEADLESS = syntax.CODE_ROLES - syntax.TITLED_ROLES
 _TYPE_NAME = re.compile(r"\w+(?:\[\])?|array\([ \t]*\w+[ \t]*\)")
 _DEPTH = re.compile(r"full|0*[1-9][0-9]*")
 
@@ -94,7 +95,7 @@ class _Checks:
         yield from self.check_routes()
         yield from self.check_functions()
         for message in self.messages:
-            if isinstance(message, syntax.CodeMessage) and message.role in syntax.CODE_ROLES and message.head:
+            if isinstance(message, syntax.CodeMessage) and message.role in _HEADLESS and message.head:
                 text = f"the statements of `> {message.role}` begin on the line below it"
                 yield Finding(text, "invalid-head", self.head_span(message))
             for tag in message.tags:

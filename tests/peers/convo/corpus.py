@@ -11,6 +11,7 @@ from textwrap import dedent
 FENCE = re.compile(r"^([ \t]*)(`{3,})[ \t]*convo\b[^\n]*\n(.*?)^[ \t]*\2[ \t]*$", re.MULTILINE | re.DOTALL)
 TEMPLATE = re.compile(r"(?:\bconvo\w*|/\*[ \t]*convo[ \t]*\*/[ \t]*)`((?:[^`\\]|\\.)*)`", re.DOTALL)
 PLACEHOLDER = re.compile(r"\$\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\}")
+ESCAPE = re.compile(r"\\([`$\\n])")
 SCRIPTS = {".ts", ".tsx", ".js", ".jsx", ".mjs"}
 
 
@@ -43,7 +44,7 @@ def texts_in(path: Path, name: str) -> Iterator[ConvoText]:
             yield ConvoText(line_of(name, source, found.start()), dedent(found[3]), snippet=True)
         if path.suffix in SCRIPTS:
             for found in TEMPLATE.finditer(source):
-                text = PLACEHOLDER.sub("x", re.sub(r"\\([`$\\])", r"\1", found[1]))
+                text = ESCAPE.sub(lambda match: "\n" if match[1] == "n" else match[1], PLACEHOLDER.sub("x", found[1]))
                 yield ConvoText(line_of(name, source, found.start()), text, snippet=True)
 
 
