@@ -178,7 +178,23 @@ fragments = st.sampled_from(
         *NASTY,
         *"()[]=:;,?!-+$&|<",
         *["> user\n", "\n> do\n", "\n> node a\n", "> f(", " -> (", "@to a = ", "@json = ", "x = ", "f(1 2)", "a.b"],
-        *["{{x}}", "'a {{b}} c'", '"q"', "1e3", "-.5", "null", "\x00", "\ufeff", "\ud800", "# note\n", "--- \n", "???", "===", "<<", "@shared\n"],
+        *[
+            "{{x}}",
+            "'a {{b}} c'",
+            '"q"',
+            "1e3",
+            "-.5",
+            "null",
+            "\x00",
+            "\ufeff",
+            "\ud800",
+            "# note\n",
+            "--- \n",
+            "???",
+            "===",
+            "<<",
+            "@shared\n",
+        ],
     ]
 )
 garbage = st.lists(fragments | st.text(max_size=3), max_size=30).map("".join)

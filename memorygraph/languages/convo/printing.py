@@ -84,7 +84,7 @@ def print_content(text: syntax.Template | str) -> str:
     return content
 
 
-def print_convo_value(value: syntax.Value) -> str:  # noqa: PLR0911 - one for each kind
+def print_convo_value(value: syntax.Value) -> str:  # noqa: C901, PLR0911 - one for each kind
     """A value; it has line breaks only where parts of it are described."""
     match value:
         case syntax.Text(text):
@@ -206,7 +206,9 @@ def _prefix(statement: syntax.Statement | syntax.Argument) -> str:
 
 def _with_notes(item: syntax.Statement | syntax.Argument | syntax.Parameter, written: str) -> str:
     tags = [] if isinstance(item, syntax.Parameter) else [_tag(tag) for tag in item.tags]
-    return "\n".join(["", *_notes(item.description), *tags, written]) if item.description is not None or tags else written
+    return (
+        "\n".join(["", *_notes(item.description), *tags, written]) if item.description is not None or tags else written
+    )
 
 
 def _notes(description: str | None) -> list[str]:

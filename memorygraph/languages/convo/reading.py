@@ -220,7 +220,8 @@ class _Builder:
             **dict.fromkeys(("Argument", "Entry", "Item"), self.argument),
             "Insertion": self.insertion,
             **dict.fromkeys(
-                ("TextPart", "QuotePart", "PlainPart", "PromptPart", "EmbedPart"), lambda found, _: (found["insertion"], found["rest"])
+                ("TextPart", "QuotePart", "PlainPart", "PromptPart", "EmbedPart"),
+                lambda found, _: (found["insertion"], found["rest"]),
             ),
             "Template": lambda found, span: syntax.Template(weave(found["start"][1:], found, quoted_parts), span=span),
             "Text": lambda fields, span: syntax.Text(unquoted(fields["start"] + '"'), span=span),
@@ -298,9 +299,7 @@ class _Builder:
     def statement(self, fields: Fields, span: Span) -> syntax.Statement:
         label, path = _label(fields.get("label")), _path(fields.get("path"))
         tags = tuple(fields.get("marks", ()))
-        return syntax.Statement(
-            _piped(fields), path, _described(fields), label, "optional" in fields, tags, span=span
-        )
+        return syntax.Statement(_piped(fields), path, _described(fields), label, "optional" in fields, tags, span=span)
 
     def argument(self, fields: Fields, span: Span) -> syntax.Argument:
         label, path = _label(fields.get("label")), _path(fields.get("path"))

@@ -51,7 +51,7 @@ def prompt_parts(texts: Sequence[str]) -> list[str]:
 
 
 def split_prompt(text: str) -> tuple[str, str]:
-    """The modifiers in parentheses at the start of a prompt, and what follows them.
+    r"""The modifiers in parentheses at the start of a prompt, and what follows them.
 
     >>> split_prompt(" (+ boolean)\nIs it?"), split_prompt("Is it?")
     (('+ boolean', '\nIs it?'), ('', 'Is it?'))

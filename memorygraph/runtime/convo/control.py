@@ -48,6 +48,7 @@ class StatementBlock:
     evaluator: Evaluator
     items: Items
     scope: ConvoScope
+    emitted: list[Any] | None = None  # takes each value that a block of an insertion gives
 
     def __len__(self) -> int:
         return len(self.items)
@@ -94,9 +95,18 @@ class StatementBlock:
         while index < end:
             if self.name_at(index) == "then":
                 value, index = self.arguments_at(index).execute_all(), index + 1
+                self.emit(value)
+            elif self.name_at(index) in BLOCKS:
+                value, index = self.evaluator.step(self.items, index, self.scope, self.emitted)
             else:
                 value, index = self.execute(index)
+                self.emit(value)
         return value
+
+    def emit(self, value: Any) -> None:
+        """Give a value to the insertion that the block stands in."""
+        if self.emitted is not None:
+            self.emitted.append(value)
 
     def body_of_loop(self, name: str, index: int) -> int:
         """The index after a loop at an index and the statement that it repeats."""
@@ -122,7 +132,9 @@ def execute_if(block: StatementBlock, index: int) -> tuple[Any, int]:
     alone = end == index + 1
     while index < end:
         if block.name_at(index) == "else":
-            return block.arguments_at(index).execute_all(), end
+            value = block.arguments_at(index).execute_all()
+            block.emit(value)
+            return value, end
         holds = all_truthy(block.arguments_at(index))
         end_of_branch = block.end_of_branch(index + 1)
         if holds:

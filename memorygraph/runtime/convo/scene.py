@@ -18,10 +18,20 @@ from memorygraph.runtime.convo.evaluator import Evaluator
 from memorygraph.runtime.convo.scope import Environment
 from memorygraph.runtime.convo.steps import GraphFailure
 from memorygraph.runtime.convo.transcript import SPEAKERS, TranscriptEntry
-from memorygraph.runtime.convo.values import UNDEFINED, ConvoType, copy_deeply, is_number, to_plain, truthy
+from memorygraph.runtime.convo.values import (
+    UNDEFINED,
+    ConvoType,
+    copy_deeply,
+    deep_equal,
+    is_number,
+    render_value,
+    to_plain,
+    truthy,
+)
 from memorygraph.runtime.permissions import Permissions
 from memorygraph.runtime.values import ValueProblem
 
+RESULT = ("__return",)
 INPUT, GRAPH_INPUT, OUTPUT = "input", "graphInput", "output"
 STACK, DEPTH = "__nodeStack", "__nodeContextDepth"
 VARIABLES_OF_THE_ENGINE = frozenset({INPUT, GRAPH_INPUT, OUTPUT, STACK})
@@ -48,7 +58,7 @@ class Scene:
         self.program, self.graph = program, graph
         self.visits: list[Visit] = []
         self.infos: list[dict[str, Any]] = []
-        self.use_environment(Environment(permissions=permissions))
+        self.use_environment(Environment(permissions=permissions, protected=VARIABLES_OF_THE_ENGINE))
         self.evaluator.declare(
             [*functions_of(graph.outside), *(f for node in graph.nodes.values() for f in node.functions)]
         )
@@ -127,12 +137,23 @@ class Scene:
     def is_enabled(self, message: syntax.Message) -> bool:
         """Whether the tags `@condition` and `@disabled` let a message take part."""
         for tag in message.tags:
-            if tag.name == "condition" and tag.expression is not None:
-                if not truthy(self.evaluator.value(tag.expression)):
-                    return False
-            elif tag.name == "disabled" and (tag.expression is None or truthy(self.evaluator.value(tag.expression))):
+            if tag.name == "condition" and not self.holds(tag):
+                return False
+            if tag.name == "disabled" and (tag.text or "").lower() != "false" and self.holds(tag):
                 return False
         return True
+
+    def holds(self, tag: syntax.Tag) -> bool:
+        """Whether the condition of a tag holds: an expression, or `name`, `!name` or `name text` as words."""
+        if tag.expression is not None:
+            return truthy(self.evaluator.value(tag.expression))
+        words = (tag.text or "true").removeprefix("!").split()
+        if words in (["true"], ["false"]):
+            return (words == ["true"]) != (tag.text or "").startswith("!")
+        value = self.evaluator.look_up(words[0]) if words else UNDEFINED
+        if (tag.text or "").startswith("!"):
+            value = not truthy(value)
+        return truthy(value) if len(words) < 2 else render_value(value) == " ".join(words[1:])
 
     def speech(self, message: syntax.TextMessage) -> TranscriptEntry:
         """Render the message of a speaker."""
@@ -149,7 +170,8 @@ class Scene:
 
     def recorded_result(self, message: syntax.CodeMessage) -> TranscriptEntry:
         """Read the result of a function that the conversation already holds."""
-        values = [s.value for s in message.statements if s.path in {("__return",), ()}]
+        values = [s.value for s in message.statements if s.path in {RESULT, ()}]
+        self.evaluator.statements([s for s in message.statements if s.path not in {RESULT, ()}])
         value = self.evaluator.value(values[-1]) if values else None
         return TranscriptEntry("result", tags=self.tags(message), value=value)
 
@@ -179,10 +201,16 @@ class Scene:
 
     # Functions and types
 
-    def call(self, function: syntax.FunctionMessage, arguments: dict[str, Any]) -> Any:
-        """Call a function; the result is data that shares nothing with the program."""
+    def call(self, function: syntax.FunctionMessage, arguments: dict[str, Any]) -> tuple[Any, dict[str, Any] | None]:
+        """Call a function; give its result, as data of its own, and the variables that it changed."""
+        before = self.variables()
         value = self.evaluator.call_function(function, arguments)
-        return value if value is UNDEFINED else to_plain(value)
+        changed = {
+            name: held
+            for name, held in self.variables().items()
+            if name not in before or not deep_equal(held, before[name])
+        }
+        return value if value is UNDEFINED else to_plain(value), changed or None
 
     def reply_type(self, node: GraphNode, messages: Sequence[TranscriptEntry]) -> ConvoType | None:
         """The type of the reply that the last message of the user in a node asks for; None for a text."""

@@ -76,7 +76,8 @@ def render_value(value: Any) -> str:
     if isinstance(value, ConvoType):
         return compact(value.schema)
     if isinstance(value, (list, tuple)) and not any(isinstance(item, COMPOUND) for item in value):
-        return join_texts([f"- {render_value(item)}" for item in require_bounded(value)], "\n")
+        items = (render_value(item).replace("\n", "\n  ") for item in require_bounded(value))
+        return join_texts([f"- {item}" for item in items], "\n")
     return render_json(value)
 
 

@@ -47,7 +47,7 @@ def bundle(folder: Path, into: Path) -> Path:
     assert entry is not None
     (into / "package.json").write_text("{}")
     install = ["npm", "install", "--no-audit", "--no-fund", "--legacy-peer-deps", "--ignore-scripts", *PACKAGES]
-    subprocess.run(install, cwd=into, check=True, capture_output=True)  # noqa: S603 - the packages above
+    subprocess.run(install, cwd=into, check=True, capture_output=True)
     made = into / "bundle.mjs"
     build = [
         str(into / "node_modules" / ".bin" / "esbuild"),
@@ -56,7 +56,7 @@ def bundle(folder: Path, into: Path) -> Path:
         '--tsconfig-raw={"compilerOptions":{"experimentalDecorators":true}}',
     ]
     modules = {**os.environ, "NODE_PATH": str(into / "node_modules")}
-    subprocess.run(build, check=True, capture_output=True, env=modules)  # noqa: S603 - installed above
+    subprocess.run(build, check=True, capture_output=True, env=modules)
     return made
 
 
@@ -64,8 +64,8 @@ class Original(AbstractContextManager["Original"]):
     """The bundled original, while it runs."""
 
     def __init__(self, bundled: Path) -> None:
-        self._process = subprocess.Popen(  # noqa: S603 - bundled above
-            ["node", str(bundled)],  # noqa: S607 - the one on the PATH
+        self._process = subprocess.Popen(
+            ["node", str(bundled)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -75,7 +75,8 @@ class Original(AbstractContextManager["Original"]):
 
     def ask(self, do: str, **request: Any) -> dict[str, Any]:
         """Let the original do something; `error` in the answer says what failed."""
-        assert self._process.stdin is not None and self._process.stdout is not None
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
         self._process.stdin.write(json.dumps({"do": do, **request}) + "\n")
         self._process.stdin.flush()
         answer: dict[str, Any] = json.loads(self._process.stdout.readline())

@@ -1,6 +1,7 @@
 """Arithmetic on numbers whose size stays within what a float can hold, and comparisons.
 
-Fewer than two values never compare; and only numbers, or only texts, have an order.
+Fewer than two values never compare. Texts have the order of their characters; beside a number, a text is the number
+that it holds, as what a model or a user says is a text.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from memorygraph.runtime.convo.builtins.registry import builtin
-from memorygraph.runtime.convo.types import type_of
+from memorygraph.runtime.convo.types import MISMATCH, to_number, type_of
 from memorygraph.runtime.convo.values import (
     UNDEFINED,
     deep_equal,
@@ -30,7 +31,9 @@ MAX_BITS = 1024  # of a whole number: a float can hold none that is larger
 
 
 def require_number(name: str, value: Any) -> Any:
-    """Return the number that a function is given."""
+    """Return the number that a function is given, also as a text."""
+    if isinstance(value, str) and (found := to_number(value)) is not MISMATCH:
+        return found
     if not is_number(value):
         raise ValueProblem(f"`{name}` takes numbers, and this is {name_kind(value)}: {excerpt(value)}", "not-a-number")
     return value
@@ -133,6 +136,10 @@ def in_order(compare: Callable[[Any, Any], bool]) -> Callable[..., bool]:
     """Make a comparison by order, of numbers or of texts, one of any number of values."""
 
     def ordered(left: Any, right: Any) -> bool:
+        if isinstance(left, str) and is_number(right):
+            left = to_number(left)
+        elif is_number(left) and isinstance(right, str):
+            right = to_number(right)
         comparable = (is_number(left) and is_number(right)) or (isinstance(left, str) and isinstance(right, str))
         return comparable and compare(left, right)
 
