@@ -126,7 +126,7 @@ class Evaluator:
             values.append(value)
         return values
 
-    def entries(self, items: Sequence[syntax.Argument], scope: ConvoScope) -> list[LabelledValue]:
+    def entries(self, items: Items, scope: ConvoScope) -> list[LabelledValue]:
         """Evaluate arguments; give their values with their labels."""
         entries, index = [], 0
         while index < len(items):
@@ -224,7 +224,7 @@ class Evaluator:
                 last = target
                 continue
             for key, value in target.items():
-                last = join_texts(last.split(key), render_value(value)) if key else last
+                last = join_texts(last.split(key), "" if value is None else render_value(value)) if key else last
         return last
 
     def prompt(self, prompt: syntax.Prompt, scope: ConvoScope) -> Any:
@@ -319,7 +319,8 @@ class Evaluator:
             fields = {field.name: field for field in named.fields}
         outside = replace(scope, variables=None, defining=True)  # a type does not see the variables of a body
         for parameter in function.parameters:
-            type_ = ANY
+            known = fields.get(parameter.name)
+            type_ = known.type if known else ANY
             if parameter.type is not None:
                 try:
                     type_ = type_of(self.evaluate(parameter.type, outside))

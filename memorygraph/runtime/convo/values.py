@@ -77,7 +77,8 @@ def render_value(value: Any) -> str:
         return compact(value.schema)
     if isinstance(value, (list, tuple)) and not any(isinstance(item, COMPOUND) for item in value):
         items = (render_value(item).replace("\n", "\n  ") for item in require_bounded(value))
-        return join_texts([f"- {item}" for item in items], "\n")
+        numbered = all(item is None for item in value)
+        return join_texts([f"{at}. {item}" if numbered else f"- {item}" for at, item in enumerate(items, 1)], "\n")
     return render_json(value)
 
 

@@ -39,7 +39,7 @@ const parse = text => {
 };
 
 const conversation = (text, url) => {
-    const models = [{ name: 'm', isDefault: true }];
+    const models = [{ name: 'm', isServiceDefault: true }];
     const service = new BaseOpenAiConvoCompletionService({
         serviceId: 'original', apiKey: 'k', apiBaseUrl: url, inputType: TYPES[0], outputType: TYPES[1], models,
         isFallback: true,
@@ -66,6 +66,7 @@ const DO = {
 
     // What each function of a text gives for the arguments that are listed.
     functions: async ({ text, calls }) => {
+        // Nothing here asks a model or a host.
         const messages = parse(text);
         const own = conversation(text, 'http://127.0.0.1:9');
         const flat = await own.flattenAsync(undefined, { setCurrent: false }).catch(() => undefined);
@@ -84,20 +85,12 @@ const DO = {
     },
 
     // The way through a graph: the nodes in order, and the output of the last one.
-    run: async ({ text, url, steps }) => {
-        const path = [];
-        let output;
+    run: async ({ text, url }) => {
         const controller = new ConvoNodeGraphCtrl({ convo: conversation(text, url) });
-        controller.addStepCompletionListener(completion => {
-            for (const result of completion.nodeResults ?? []) {
-                path.push(result.nodeId);
-                output = result.output;
-            }
-            if (path.length >= steps) controller.dispose();
-        });
         const result = await controller.runAsync();
-        const failed = !result.success && path.length < steps;
-        return { path, output: plain(output), ...(failed ? { error: String(result.errorMessage ?? result.error) } : {}) };
+        if (!result.success) throw new Error(result.error);
+        const steps = result.allResults ?? [];
+        return { path: steps.map(step => step.nodeId), output: plain(steps.at(-1)?.output) };
     },
 };
 
@@ -105,7 +98,7 @@ for await (const line of createInterface({ input: process.stdin })) {
     const request = JSON.parse(line);
     let answered;
     try {
-        const late = new Promise((_, reject) => setTimeout(() => reject(new Error('timed out')), 20_000).unref());
+        const late = new Promise((_, reject) => setTimeout(() => reject(new Error('timed out')), request.limit ?? 20_000).unref());
         answered = await Promise.race([DO[request.do](request), late]);
     } catch (error) {
         answered = { error: String(error?.message ?? error) };

@@ -106,10 +106,13 @@ builtin("pow")(fold_left("pow", power))
 
 @builtin("add")
 def add(*values: Any) -> Any:
-    """Add numbers; where a text is among the values, join all of them as one text."""
-    if any(isinstance(value, str) for value in values):
-        return join_texts(render_value(value) for value in values if value is not UNDEFINED)
-    return add_numbers(*values)
+    """Add numbers from the left, up to the first text; from there on, join the values as one text."""
+    present = [value for value in values if value is not UNDEFINED]
+    first = next((index for index, value in enumerate(present) if isinstance(value, str)), len(present))
+    if first == len(present):
+        return add_numbers(*present)
+    before = [] if first == 0 else [present[0] if first == 1 else add_numbers(*present[:first])]
+    return join_texts(map(render_value, [*before, *present[first:]]))
 
 
 @builtin("rand", pure=False)
@@ -124,7 +127,25 @@ def random_number(maximum: Any = UNDEFINED) -> Any:
     return chance.randint(0, int(maximum))
 
 
+def milliseconds(name: str, factor: int) -> Callable[[Any], Any]:
+    """Make a function of a number of seconds, minutes or more that gives milliseconds; without a number, 0."""
+
+    def multiply(number: Any = 0) -> Any:
+        return apply(name, operator.mul, require_number(name, number), factor)
+
+    return multiply
+
+
+for unit, factor in {"secondMs": 1000, "minuteMs": 60_000, "hourMs": 3_600_000, "dayMs": 86_400_000}.items():
+    builtin(unit)(milliseconds(unit, factor))
+
+
 # Comparisons
+
+
+def none_truthy(*values: Any) -> bool:
+    """Whether no value counts as true."""
+    return not any(map(truthy, values))
 
 
 def compare_all(compare: Callable[[Any, Any], bool]) -> Callable[..., bool]:
@@ -152,7 +173,8 @@ builtin("gt")(in_order(operator.gt))
 builtin("gte")(in_order(operator.ge))
 builtin("lt")(in_order(operator.lt))
 builtin("lte")(in_order(operator.le))
-builtin("not")(lambda *values: not any(map(truthy, values)))
+builtin("not")(none_truthy)
+builtin("no")(none_truthy)
 builtin("isUndefined")(lambda *values: all(value is UNDEFINED for value in values))
 builtin("deepCompare")(deep_equal)
 
