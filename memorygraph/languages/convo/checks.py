@@ -88,6 +88,8 @@ class _Checks:
         self.text = text
         self.builtins = builtins
         self.nodes: dict[str, syntax.TextMessage] = {}
+        # What is imported may hold the nodes; they are known when the files are read.
+        self.imports = any(tag.name == "import" for message in messages for tag in message.tags)
 
     def findings(self) -> Iterator[Finding]:
         """All of them, in any order."""
@@ -137,9 +139,8 @@ class _Checks:
     def check_routing_tags(self, message: syntax.Message) -> Iterator[Finding]:
         for tag in message.tags:
             if tag.name in syntax.ROUTE_ROLES and message_role(message) != "node":
-                text = f"`@{tag.name}` is a route of a node; write it above the head of one"
-                yield Finding(text, "orphaned-route", tag.span)
-            elif tag.name in {"to", "from"} and tag.target is None:
+                continue  # it has no effect, and is a warning
+            if tag.name in {"to", "from"} and tag.target is None:
                 text = f"`@{tag.name}` names no node; write: @{tag.name} id, @{tag.name} next or @{tag.name} auto"
                 yield Finding(text, "invalid-route-tag", tag.span)
             elif tag.target is not None:
@@ -147,7 +148,7 @@ class _Checks:
                 yield from self.check_target(tag.target, Span(at, at + len(tag.target)))
 
     def check_target(self, target: str, span: Span) -> Iterator[Finding]:
-        if not target or target in _MOVING or target in self.nodes or "{{" in target:
+        if not target or target in _MOVING or target in self.nodes or "{{" in target or self.imports:
             return
         nodes = ", ".join(f"`{shorten(id_)}`" for id_ in list(self.nodes)[:8])
         there = f"the nodes are {nodes}" if nodes else "there are no nodes"

@@ -22,6 +22,7 @@ from memorygraph.languages.convo.text import (
     split_prompt,
     unquoted,
 )
+from memorygraph.languages.convo.unsupported import find_unsupported
 from memorygraph.languages.engine.findings import Finding, find_surrogates, locate_problems
 from memorygraph.languages.engine.grammar import read_grammar
 from memorygraph.languages.engine.machine import Build, Fields, Machine, Read, Stopped, build_tuple_of
@@ -48,7 +49,8 @@ def read_convo(text: str, file: str | None = None, *, strict: bool = False) -> s
     source = Source(text.removeprefix("\ufeff"), file)
     messages, findings = read_source(source)
     conversation = syntax.ParsedConversation(messages, span=Span(0, len(source.text)))
-    return syntax.ConvoProgram(source, conversation, locate_problems(findings, source))
+    unsupported = locate_problems(list(find_unsupported(messages, source.text)), source)
+    return syntax.ConvoProgram(source, conversation, locate_problems(findings, source), unsupported)
 
 
 def read_source(source: Source) -> tuple[tuple[syntax.Message, ...], list[Finding]]:

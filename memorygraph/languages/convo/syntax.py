@@ -215,6 +215,7 @@ class ConvoProgram:
     source: Source
     conversation: ParsedConversation
     problems: tuple[Problem, ...] = ()
+    warnings: tuple[Problem, ...] = ()  # what has no effect here, and keeps a program from nothing
 
     @property
     def statements(self) -> tuple[Message, ...]:

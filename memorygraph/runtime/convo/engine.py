@@ -65,12 +65,13 @@ class ModelAsker:
         *,
         tool_choice: str | Mapping[str, Any] | None = None,
         model: str | None = None,
+        extra: Mapping[str, Any] | None = None,
         **options: Any,
     ) -> Completion:
         """Ask a model; its connection is kept for the next call."""
         asked = self.models.find(model)
-        extra = {"tool_choice": tool_choice} if tool_choice is not None else None
-        return call_apart(lambda: asked.complete(messages, extra=extra, **options))
+        sent = {**(extra or {}), **({"tool_choice": tool_choice} if tool_choice is not None else {})}
+        return call_apart(lambda: asked.complete(messages, extra=sent or None, **options))
 
     def close(self) -> None:
         """Close the connections."""

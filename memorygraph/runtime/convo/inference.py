@@ -25,7 +25,8 @@ from memorygraph.runtime.convo.prompts import JSON_MODE, ask_for_json, read_type
 from memorygraph.runtime.convo.scene import DEPTH
 from memorygraph.runtime.convo.steps import ConvoStep, FunctionFailure, GraphFailure, ToolUse
 from memorygraph.runtime.convo.transcript import SPEAKERS, TranscriptEntry, record_result, wire_messages
-from memorygraph.runtime.convo.values import UNDEFINED, ConvoType, excerpt, name_kind, to_plain
+from memorygraph.runtime.convo.types import MISMATCH, to_number
+from memorygraph.runtime.convo.values import UNDEFINED, ConvoType, copy_deeply, excerpt, name_kind, to_plain
 from memorygraph.runtime.values import ValueProblem
 
 if TYPE_CHECKING:
@@ -77,6 +78,8 @@ class Inference:
         options: dict[str, Any] = {}
         if tools:
             options["tools"] = [tool_schema(function, scene.evaluator) for function in tools.values()]
+        last = next((entry for entry in reversed(context) if entry.role == "user"), None)
+        options |= model_options(last, scene.environment.variables)
         choice = tool_choice(next((entry for entry in reversed(context) if entry.spoken), None), list(tools))
         if choice is not None:
             options["tool_choice"] = choice
@@ -97,6 +100,11 @@ class Inference:
         said = completion.content or ""
         step.output = said.strip() if reply_type is None else read_typed_reply(said, reply_type)
         step.messages = [*step.messages, TranscriptEntry("assistant", said)]
+        name = next(
+            (tag.partition(" ")[2].strip() for tag in (last.tags if last else ()) if tag.startswith("@assign ")), ""
+        )
+        if name:
+            scene.environment.variables[name] = copy_deeply(step.output)
 
     def call(self, function: syntax.FunctionMessage, read: Callable[[], dict[str, Any]], id_: str = "") -> None:
         """Call a function; a call that a resumed run knows to be complete is not made again."""
@@ -184,6 +192,37 @@ def step_context(
     for index, group in enumerate(earlier):
         context += [entry for entry in group if index >= first or entry.has_tag(INCLUDED_TAG)]
     return [*context, *current]
+
+
+# The parameters of a model that a tag of the last message, or a variable with `__` before its name, sets.
+MODEL_PARAMETERS = {
+    "temperature": "temperature",
+    "topP": "top_p",
+    "maxTokens": "max_tokens",
+    "seed": "seed",
+    "frequencyPenalty": "frequency_penalty",
+    "presencePenalty": "presence_penalty",
+    "reasoningEffort": "reasoning_effort",
+}
+
+
+def model_options(last: TranscriptEntry | None, variables: Mapping[str, Any]) -> dict[str, Any]:
+    """Read which model a step asks, and with which parameters: from the last message's tags, or from variables.
+
+    >>> model_options(TranscriptEntry("user", "Hi", ("@responseModel m",)), {"__temperature": 0.5})
+    {'model': 'm', 'extra': {'temperature': 0.5}}
+    """
+    tags = {name: text.strip() for name, _, text in (tag[1:].partition(" ") for tag in (last.tags if last else ()))}
+    model = tags.get("responseModel") or tags.get("model") or variables.get("__model")
+    extra = {}
+    for name, sent in MODEL_PARAMETERS.items():
+        value = tags.get(name, variables.get(f"__{name}"))
+        if isinstance(value, str) and (number := to_number(value)) is not MISMATCH:
+            value = number
+        if value is not None and value is not UNDEFINED and not isinstance(value, (list, dict, ConvoType)):
+            extra[sent] = value
+    chosen = {"model": model} if isinstance(model, str) and model else {}
+    return {**chosen, **({"extra": extra} if extra else {})}
 
 
 def tool_choice(last: TranscriptEntry | None, tools: Sequence[str]) -> str | dict[str, object] | None:

@@ -13,9 +13,6 @@ JSON_TYPE = re.compile(r"json\s*:\s*(\w+(?:\[\])?)")
 COUNT = re.compile(r"(?<!\w)(last|dropLast)\s*:\s*(\d+)")
 HEAD = re.compile(r"^[ \t]*>[ \t]*(\w+)[^\n]*\n?", re.MULTILINE)
 BOOLEAN = re.compile(r"(?<!\w)boolean(?!\w)")
-# What a prompt can do with the conversation around it, which only exists where one is edited while it runs.
-ACTION = re.compile(r"(?<!\w)(?:append|prefix|replaceForModel|replace|respond|suffix)(?!\w)|>>")
-UNSUPPORTED = re.compile(rf"{ACTION.pattern}|(?<!\w)(?:system|functions|transforms)(?!\w)")
 
 
 @dataclass(frozen=True)
