@@ -331,14 +331,24 @@ class Script:
         return Reply(tool_calls=(ToolCall(function, arguments or "{}", "call_1"),))
 
 
-def run_graph(case: Case, _: Fixture) -> Found:
+def run_graph(case: Case, fixture: Fixture) -> Found:
     """The `value`, `path` and `transcript` of a graph, the conditions that were `judged`, and for each inference its
     `prompt` (the last message), `request` (all messages) and `options` (what else was sent).
     """
     script = Script(case)
     given = case.section("input")
+    folder: Path = fixture("tmp_path")
+    for name, content in case.sections:
+        if name.startswith("file-"):
+            (folder / name.removeprefix("file-")).write_text(content)
     with scripted(script):
-        result = execute_convo_graph(case.section("program"), input=json.loads(given) if given else None)
+        try:
+            result = execute_convo_graph(
+                case.section("program"), input=json.loads(given) if given else None, folder=folder
+            )
+        except ScriptError as problem:
+            wrong = show_problems(case, problem.problems)
+            return {"error": lambda: wrong}
     assert not script.replies, "not every reply was asked for"
     sent = [request["messages"] for request in script.inferences]
     options = [{k: v for k, v in each.items() if k not in {"messages", "model"}} for each in script.inferences]

@@ -139,9 +139,9 @@ def _described(fields: Fields) -> str | None:
 def _piped(fields: Fields) -> syntax.Value:
     """The value of a statement, with what is piped into it."""
     value: syntax.Value = fields["value"]
-    if "sources" not in fields:
+    if "pipes" not in fields:
         return value
-    values = (value, *fields["sources"])
+    values = (value, *fields["pipes"])
     return syntax.Pipe(values, span=Span(value.span.start, values[-1].span.end))
 
 
@@ -217,6 +217,7 @@ class _Builder:
             "Parameter": self.parameter,
             "Statement": self.statement,
             "Mark": self.text_tag,
+            "PipeSource": lambda fields, _: fields["value"],
             "Prompt": partial(self.prompt, static=False),
             "Embed": partial(self.prompt, static=True),
             **dict.fromkeys(("Argument", "Entry", "Item"), self.argument),

@@ -25,14 +25,14 @@ TAGS = frozenset(
     messageHandler noClear on order rag ragForMsg responseEndpoint responseFormat saveMemory taskTrigger
     template thread tokenLimit top transform transformComponent transformGroup transformOptional
     transformRequired vision
-    """.split()
+    """.split()  # noqa: SIM905 - names read better so
 )
 ROLES = frozenset(
     """
     agentEnd app flush graph graphEnd group groupEnd importTemplate insert insertEnd make parallel
     parallelEnd queue rag ragPrefix ragSuffix ragTemplate run stage target template templateEnd
     thinkingResult transformResult
-    """.split()
+    """.split()  # noqa: SIM905 - names read better so
 )
 MODIFIERS = frozenset({"agent", "invoke"})
 # What a prompt in code can do with the conversation around it, which is not edited while it runs here.

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from threading import Event, Lock, RLock
 from typing import Any, Literal, Protocol, TypedDict, get_args
 
@@ -140,6 +141,7 @@ class RunOptions(TypedDict, total=False):
     summary: bool
     limits: RunLimits | None
     file: str | None  # the name of the source in errors
+    folder: str | Path | None  # where imported files are; else that of `file`
     mock: bool  # no model is asked: every answer is the smallest of its shape
 
 

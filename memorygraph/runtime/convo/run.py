@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 from memorygraph.compiler.identity import program_id
@@ -10,6 +11,7 @@ from memorygraph.errors import ConflictError, MemoryGraphError, ProgramError, Sc
 from memorygraph.graph.namespace import Namespace
 from memorygraph.languages.convo.syntax import ConvoProgram
 from memorygraph.runtime.convo.engine import Engine, ListenerGroup, RunListener, RunOptions
+from memorygraph.runtime.convo.imports import resolve_imports
 from memorygraph.runtime.convo.prompts import HIDDEN
 from memorygraph.runtime.convo.steps import ConvoGraphResult, ConvoStep, messages_of_steps, summary_messages
 from memorygraph.runtime.convo.store import ConvoRunStore, StoredConvoRun, find_interrupted_run, find_run
@@ -39,6 +41,7 @@ def run_graph(graph: GraphClient, program: ConvoProgram, request: RunRequest) ->
             "limits": request.limits,
             "summary": request.summary,
             "mock": request.mock,
+            "folder": request.folder,
         },
     )
     try:
@@ -78,6 +81,9 @@ def open_engine(program: ConvoProgram, options: RunOptions, definition: ConvoPro
     """
     given: dict[str, Any] = dict(options)
     graph: GraphClient | None = given.pop("graph", None)
+    folder = given.pop("folder", None) or (Path(given["file"]).parent if given.get("file") else None)
+    definition = definition or program
+    program = resolve_imports(program, Path(folder) if folder is not None else None)
     resume = given.get("resume")
     if graph is None:
         if isinstance(resume, str):
@@ -85,8 +91,8 @@ def open_engine(program: ConvoProgram, options: RunOptions, definition: ConvoPro
         return Engine(program, **given)
     if program.problems:
         raise ScriptError(list(program.problems))
-    stored = find_resumable(graph.scope, program.source, resume) if isinstance(resume, str) else None
-    store = open_store(graph.scope, definition or program, given, stored)
+    stored = find_resumable(graph.scope, definition.source, resume) if isinstance(resume, str) else None
+    store = open_store(graph.scope, definition, given, stored)
     listener = given.get("listener")
     given["listener"] = ListenerGroup(store, *([listener] if listener else []))
     if stored is not None:

@@ -71,7 +71,7 @@ STATEMENTS = (
 BODIES = (
     *("return(text)", "add(text '!')", "tries=add(tries 1) return(tries)", "local=5 return(add(local tries))"),
     *('if(eq(text "yes")) return("was yes") return("other")', "word=text return(toJson({w:word n:tries} ))"),
-    *("foreach(i=in([1 2 3])) inc(tries) return(tries)", "map(t:text n:tries)", "__args.text"),
+    *("foreach(i=in([1 2 3])) inc(tries) return(tries)", "toJson(map(t: text n: tries))", "__args.text"),
 )
 PROMPTS = (
     *(
@@ -106,8 +106,12 @@ def numeric(draw: Random) -> str:
     return draw.choice([number, number, numeral])(draw)
 
 
+def constant(draw: Random) -> str:
+    return draw.choice(["true", "false", "null"])
+
+
 def simple(draw: Random) -> str:
-    return draw.choice([number, text, lambda _: draw.choice(["true", "false", "null"])])(draw)
+    return draw.choice([number, text, constant])(draw)
 
 
 def value(draw: Random) -> str:
