@@ -117,10 +117,11 @@ class Importer:
             said = isinstance(message, syntax.TextMessage) and message.role in {"user", "assistant", "system"}
             if not (said and modifiers):
                 yield message
+        # A node ends with its file.
         if any(isinstance(message, syntax.TextMessage) and message.role == "node" for message in messages):
             yield syntax.TextMessage(
                 "nodeEnd", "", syntax.Template(), span=Span(start, start)
-            )  # a node ends with its file
+            )
 
     def find(self, tag: syntax.Tag, name: str, part: Source) -> Path:
         """The file that is imported, beside the one that imports it."""
