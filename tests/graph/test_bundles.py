@@ -435,6 +435,7 @@ def test_who_writes_during_an_import_makes_it_fail(
         twin.import_bundle(path, progress=write)
 
 
+@pytest.mark.slow
 def test_an_export_is_of_one_moment(graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch) -> None:
     graph.load(WORLD)
     history = graph.messages("c")
@@ -510,6 +511,7 @@ def test_nodes_that_only_their_neighbours_tell_apart_keep_these(graph: MemoryGra
     assert other.query(rings) == graph.query(rings) == [{"closed": 1, "all": 1}] * 6
 
 
+@pytest.mark.slow
 def test_an_import_of_nodes_without_a_key_goes_on_wherever_it_was_interrupted(
     graph: MemoryGraph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -559,6 +561,7 @@ CREATE (a)-[:SEES {text: toString((i * 7919) % 8000) + $text}]->(b)
 """
 
 
+@pytest.mark.slow
 def test_neither_way_holds_more_than_a_part_of_the_relationships_of_a_node(
     graph: MemoryGraph, twin: MemoryGraph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

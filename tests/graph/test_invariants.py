@@ -186,6 +186,7 @@ def test_nodes_of_a_namespace_without_a_record_are_found(graph: MemoryGraph) -> 
 
 
 @pytest.mark.alone
+@pytest.mark.slow
 def test_what_has_no_namespace_is_found_in_the_whole_database(graph: MemoryGraph) -> None:
     # Counted, for what other tests have left without a key can be what the examples name.
     before = nodes_without_a_key(graph)
