@@ -317,6 +317,7 @@ LIMIT $limit;
 // name: aliases-without-parts
 // The same of aliases. Parameters: namespace, scripts, after, limit.
 MATCH (alias:Alias {namespace: $namespace})
+USING INDEX SEEK alias:Alias(namespace, id)
 WHERE alias.id > $after AND alias.name_parts IS NULL AND alias.name =~ $scripts
 RETURN alias.id AS id, alias.name AS name
 ORDER BY alias.namespace, id
