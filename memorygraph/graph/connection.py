@@ -323,9 +323,7 @@ class Connection:
         """Close every connection to the server."""
         self._driver.close()
 
-    def read(
-        self, query: Query, *, seconds: float = READ_SECONDS, repeatable: bool = True
-    ) -> list[dict[str, Any]]:
+    def read(self, query: Query, *, seconds: float = READ_SECONDS, repeatable: bool = True) -> list[dict[str, Any]]:
         """Return the rows of a query that only reads; one that writes is a QueryError.
 
         One that runs longer runs again if it is `repeatable`, as ours are: the first queries of a server that has just
