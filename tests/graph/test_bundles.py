@@ -591,7 +591,7 @@ def test_a_bundle_that_somebody_made_writes_to_no_other_namespace(
     graph: MemoryGraph, twin: MemoryGraph, tmp_path: Path
 ) -> None:
     twin.load(WORLD)
-    for document in (
+    documents: list[dict[str, Any]] = [
         {"node": ["Node", "x"], "labels": ["Node"], "properties": {"namespace": twin.namespace, "id": "x"}},
         {"node": ["Namespace"], "labels": ["Namespace"], "properties": {"name": twin.namespace}},
         {"node": ["Node", "x"], "labels": ["Node", "Migration"], "properties": {"namespace": "", "id": "x"}},
@@ -612,7 +612,8 @@ def test_a_bundle_that_somebody_made_writes_to_no_other_namespace(
                 {"type": "tokens", "value": [None, [twin.scope.token]]},
             )
         ),
-    ):
+    ]
+    for document in documents:
         with pytest.raises(ScriptError) as caught:
             imported(graph, made(document), tmp_path)
         assert [(each.line, each.code) for each in caught.value.problems] == [(2, "invalid-value")]

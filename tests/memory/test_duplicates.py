@@ -132,7 +132,12 @@ def test_one_edit_is_the_same_both_ways_and_leaves_digits_alone(first: str, seco
 def test_what_is_too_long_for_a_name_has_no_variants(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each has as many as it has letters, and each of these is as long: some names would fill the memory."""
     compared: list[str] = []
-    monkeypatch.setattr(duplicates, "deletions_of", lambda name: compared.append(name) or ())
+
+    def no_variants(name: str) -> tuple[str, ...]:
+        compared.append(name)
+        return ()
+
+    monkeypatch.setattr(duplicates, "deletions_of", no_variants)
     names = ["x" * MAX_EDITED_LETTERS, "y" * (MAX_EDITED_LETTERS + 1)]
     called = {name: [place] for place, name in enumerate(names)}
     assert not list(duplicates.find_one_edit_apart(called, {name: keys_of(name) for name in names}))
