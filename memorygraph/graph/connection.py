@@ -44,6 +44,7 @@ from memorygraph.graph.driver_internals import (
     pipeline_begin,
 )
 from memorygraph.hosts import is_local_only
+from memorygraph.limits import require_running
 from memorygraph.query import Query
 
 READ_SECONDS = 30.0
@@ -397,6 +398,8 @@ class Connection:
                     slow = not writes and ran_out_of_time(error)
                     passes = error.is_retryable() and "OutOfMemoryError" not in code_of(error)
                     again = repeatable if lost or slow else passes
+                    if slow:
+                        require_running()
                     if time.monotonic() > deadline or not again:
                         if in_doubt:
                             raise translate_in_doubt(error) from error
