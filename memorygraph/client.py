@@ -624,7 +624,7 @@ class MemoryGraph:
             check_nesting(cypher)
             return self.connection.write(lambda transaction: transaction.run(query), repeatable=False)
         check_reads_only(self.connection, query)
-        return self.connection.read(query)
+        return self.connection.read(query, repeatable=False)
 
     def stream(
         self, cypher: str, parameters: dict[str, Any] | None = None, *, seconds: float = READ_SECONDS

@@ -8,9 +8,10 @@
 
 // name: begin
 // The list of what is to be forgotten, made unless it is there: a process may have been killed before it was done. Takes
-// the write lock of the namespace. Parameters: namespace, forgetting, kind, target, load.
-MATCH (namespace:Namespace {name: $namespace})
-SET namespace.revision = namespace.revision
+// the write lock of the namespace, which what only raw Cypher or a bundle has made may lack. Parameters: namespace,
+// forgetting, kind, target, load.
+MERGE (namespace:Namespace {name: $namespace})
+SET namespace.revision = coalesce(namespace.revision, 0)
 MERGE (forgetting:Forgetting {namespace: $namespace, id: $forgetting})
   ON CREATE SET forgetting.kind = $kind, forgetting.target = $target, forgetting.load = $load,
                 forgetting.conversations = [], forgetting.runs = [], forgetting.until = namespace.revision
