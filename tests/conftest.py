@@ -49,7 +49,7 @@ def is_worker(config: pytest.Config) -> bool:
 def pytest_configure(config: pytest.Config) -> None:
     """Make the folder of the run, and a place for bytecode, which workers and commands would make anew each time."""
     if not is_worker(config):
-        if sys.dont_write_bytecode and config.cache:
+        if sys.dont_write_bytecode and getattr(config, "cache", None):
             sys.dont_write_bytecode, sys.pycache_prefix = False, str(config.cache.mkdir("bytecode"))
             os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
             os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix
