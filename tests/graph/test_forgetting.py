@@ -135,7 +135,8 @@ def plant(graph: MemoryGraph, word: Words) -> list[Callable[[], object]]:
     forgets.append(lambda: graph.forget_conversation(talk))
     # a thought, its concepts and facts, and the conversation of its steps
     root = word.next()
-    graph.load(LOG.format(root=root, fact=word.next(), other=word.next(), inner=word.next(), tldr=word.next(), verb=word.next()), "pete")
+    texts = {part: word.next() for part in ("fact", "other", "inner", "tldr", "verb")}
+    graph.load(LOG.format(root=root, **texts), "pete")
     [thought] = [each for each in graph.thoughts() if each.name == root]
     graph.messages(f"pete-{root}").append({"role": "assistant", "content": word.next()})
     forgets.append(lambda: graph.forget(f"memory:{thought.address}"))
@@ -251,7 +252,7 @@ def test_who_was_merged_into_what_is_forgotten_is_forgotten_with_its_names(graph
 
 
 @pytest.mark.parametrize("deleted", [True, False])
-def test_nothing_is_left_of_what_only_a_forgotten_thought_spoke_of(graph: MemoryGraph, deleted: bool) -> None:  # noqa: FBT001 - a parameter of the test
+def test_nothing_is_left_of_what_only_a_forgotten_thought_spoke_of(graph: MemoryGraph, deleted: bool) -> None:
     graph.load(THOUGHT, "pete")
     [thought] = graph.thoughts()
     if deleted:
