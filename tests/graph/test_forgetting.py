@@ -135,8 +135,8 @@ def plant(graph: MemoryGraph, word: Words) -> list[Callable[[], object]]:
     forgets.append(lambda: graph.forget_conversation(talk))
     # a thought, its concepts and facts, and the conversation of its steps
     root = word.next()
-    texts = {part: word.next() for part in ("fact", "other", "inner", "tldr", "verb")}
-    graph.load(LOG.format(root=root, **texts), "pete")
+    parts = {part: word.next() for part in ("fact", "other", "inner", "tldr", "verb")}
+    graph.load(LOG.format(root=root, **parts), "pete")
     [thought] = [each for each in graph.thoughts() if each.name == root]
     graph.messages(f"pete-{root}").append({"role": "assistant", "content": word.next()})
     forgets.append(lambda: graph.forget(f"memory:{thought.address}"))
