@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from datetime import timedelta
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -157,6 +158,12 @@ def _think(graph: MemoryGraph, number: int) -> None:
     )
 
 
+def _long(text: str) -> dict[str, str]:
+    """A message that is divided into passages."""
+    days = (f"On day {day} we walked by the lake." for day in range(60))
+    return {"role": "user", "content": f"{' '.join(days)} At last we had {text}."}
+
+
 def _undo(graph: MemoryGraph) -> None:
     graph.undo(graph.revisions(1)[0].revision)
 
@@ -205,6 +212,19 @@ OPERATIONS: st.SearchStrategy[Operation] = st.one_of(
     st.just(lambda graph, _: graph.load(CONVO, language="convo", file="g.convo")),
     st.builds(lambda text: lambda graph, replies: _remember(graph, replies, text), st.sampled_from(["Tea", "Coffee"])),
     st.just(lambda graph, _: graph.recall("tea", budget="1k")),
+    st.just(lambda graph, _: graph.merge("Bob", into="Ada")),
+    st.builds(lambda id_: lambda graph, _: graph.address(id_), st.sampled_from([*IDS, "Ada", "Bob"])),
+    st.builds(
+        lambda id_, days: lambda graph, _: graph.expire(id_, after=days and timedelta(days=days)),
+        st.sampled_from([*IDS, "Ada", "memory-1"]),
+        st.sampled_from([None, 1, 30]),
+    ),
+    st.builds(
+        lambda days: lambda graph, _: graph.expire_conversation("c", after=days and timedelta(days=days)),
+        st.sampled_from([None, 1, 30]),
+    ),
+    st.builds(lambda text: lambda graph, _: graph.messages("c").append(_long(text)), WORDS),
+    st.builds(lambda id_: lambda graph, _: graph.forget(id_), st.sampled_from([*IDS, "Ada", "memory-1"])),
 )
 
 
@@ -252,9 +272,16 @@ def test_the_parts_of_the_property_work_and_are_found_in_the_import(
     _run_agent(graph, replies, "tea")
     _run_convo(graph, replies, "tea")
     _remember(graph, replies, "Tea")
+    graph.entities.create([Entity(name="Bob", entity_type="person", observations=["likes bread"])])
+    graph.merge("Bob", into="Ada")
+    graph.messages("c").append(_long("tea"))
+    graph.expire("b", after=timedelta(days=1))
+    graph.expire_conversation("c", after=timedelta(days=1))
+    address = graph.address("a")
     other = imported(graph, exported(graph), tmp_path)
     labels = Counter(line.split("'")[3] for line in elements(graph))
     assert {"Former", "FormerEntry", "Entry", "Message", "Version", "Run", "Generation", "Step", "Load"} <= {*labels}
+    assert {"Alias", "Passage"} <= {*labels}
     for read in (
         lambda mg: [hit.id for hit in mg.search("tea")],
         lambda mg: str(mg.recall("tea", budget="2k")),
@@ -264,6 +291,8 @@ def test_the_parts_of_the_property_work_and_are_found_in_the_import(
         lambda mg: [(each.action, each.before, each.after) for each in mg.history("a")],
         lambda mg: mg.at(1).export(),
         lambda mg: mg.conversations(),
+        lambda mg: [mg.address("a"), mg.node(address).id, mg.node("Bob").id, mg.aliases("Ada")],
+        lambda mg: [mg.expiry("b"), mg.conversation_expiry("c")],
     ):
         assert read(other) == read(graph)
     for each in (graph, other):
