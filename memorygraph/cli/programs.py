@@ -109,10 +109,11 @@ def run_command(
     limits = RunLimits(max_work, max_seconds, max_megabytes * 1_000_000)
     language = LANGUAGES[program.language]
     value = parse_json_argument(given, "--input", or_text=language.text_input) if given is not None else None
-    if program.problems:
-        raise ScriptError(list(program.problems))
+    problems = language.check(program)
+    if problems:
+        raise ScriptError(problems)
     if check:
-        output.print_done({"errors": []}, "no errors")
+        output.print_checked(language.find_warnings(program))
         return
     for_people = not output.wants_json()
     ask = ask_for_field if for_people and sys.stdin.isatty() else None

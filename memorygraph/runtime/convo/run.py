@@ -10,6 +10,7 @@ from memorygraph.errors import ConflictError, MemoryGraphError, ProgramError, Sc
 from memorygraph.graph.namespace import Namespace
 from memorygraph.languages.convo.syntax import ConvoProgram
 from memorygraph.runtime.convo.engine import Engine, ListenerGroup, RunListener, RunOptions
+from memorygraph.runtime.convo.graph_checks import find_problems
 from memorygraph.runtime.convo.prompts import HIDDEN
 from memorygraph.runtime.convo.steps import ConvoGraphResult, ConvoStep, messages_of_steps, summary_messages
 from memorygraph.runtime.convo.store import ConvoRunStore, StoredConvoRun, find_interrupted_run, find_run
@@ -83,8 +84,9 @@ def open_engine(program: ConvoProgram, options: RunOptions, definition: ConvoPro
         if isinstance(resume, str):
             raise MemoryGraphError("only a stored run can be resumed by its id; give its graph, as mg.convo does")
         return Engine(program, **given)
-    if program.problems:
-        raise ScriptError(list(program.problems))
+    problems = find_problems(program)
+    if problems:  # before anything of the run is stored
+        raise ScriptError(problems)
     stored = find_resumable(graph.scope, program.source, resume) if isinstance(resume, str) else None
     store = open_store(graph.scope, definition or program, given, stored)
     listener = given.get("listener")
