@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
     from memorygraph.errors import Problem
+    from memorygraph.graph.loads import LoadReport
 
 MAX_TABLE_ROWS = 1000
 PIECE_CHARACTERS = 1 << 16

@@ -16,7 +16,6 @@ from memorygraph.compiler.convo import AUTO, EXIT, OUTSIDE, GraphNode, Route, fu
 from memorygraph.errors import MemoryGraphError, Problem, Span
 from memorygraph.languages.convo import syntax
 from memorygraph.languages.convo.reading import BUILT_IN
-from memorygraph.languages.convo.syntax import message_role
 from memorygraph.languages.convo.text import first_line
 from memorygraph.languages.engine.findings import Finding, locate_problems, shorten, suggestion
 from memorygraph.runtime.convo.builtins import FUNCTIONS
@@ -152,10 +151,8 @@ class GraphChecks:
             return True
         if isinstance(condition, syntax.Template):
             return None
-        if not condition:  # a condition in code without statements
-            return False
-        last = condition[-1].value
-        if isinstance(last, syntax.Call) and ".".join(last.name) in COMPARISONS and len(last.arguments) < 2:
+        last = condition[-1].value if condition else None
+        if last is None or (isinstance(last, syntax.Call) and compares_nothing(last)):
             return False
         if len(condition) > 1 or not is_constant(last):
             return None
@@ -232,9 +229,9 @@ class GraphChecks:
         """Find nodes that no path leads to."""
         for id_, node in self.graph.nodes.items():
             if reached is not None and id_ not in reached:
-                text = f"the node `{shorten(id_)}` is never reached: no `goto` and no route that can be taken leads to it"
-                hint = f"; write `@to {shorten(id_)}` above the node before it"
-                yield Finding(text + hint, "unreached-node", self.head_span(node.message))
+                text = "is never reached: no `goto` and no route that can be taken leads to it; write "
+                text = f"the node `{shorten(id_)}` {text}`@to {shorten(id_)}` above the node before it"
+                yield Finding(text, "unreached-node", self.head_span(node.message))
 
     def check_loops(self, reached: Set[str]) -> Iterator[Finding]:
         """Find loops that nothing leads out of."""
@@ -303,6 +300,11 @@ class GraphChecks:
         line = first_line(self.text, message.span)
         at = self.text.rfind(message.head, *line) if message.head else -1
         return Span(at, at + len(message.head)) if at >= 0 else line
+
+
+def compares_nothing(call: syntax.Call) -> bool:
+    """Whether a call is a comparison that lacks a second value."""
+    return ".".join(call.name) in COMPARISONS and len(call.arguments) < 2
 
 
 def is_constant(value: syntax.Value) -> bool:

@@ -41,9 +41,9 @@ class Arrow:
     taken: tuple[int, ...] = ()
 
     def label(self, separator: str) -> str:
-        """The steps and the condition as one text; `3×: 1, 4, 7` was taken three times."""
+        """The steps and the condition as one text; `3x: 1, 4, 7` was taken three times."""
         count, numbers = len(self.taken), ", ".join(map(str, self.taken[:MAX_SHOWN_STEPS]))
-        steps = f"{count}×: {numbers}{', …' * (count > MAX_SHOWN_STEPS)}" if count > 1 else numbers
+        steps = f"{count}x: {numbers}{', …' * (count > MAX_SHOWN_STEPS)}" if count > 1 else numbers
         return separator.join(filter(None, [steps, textwrap.shorten(self.condition, MAX_LABEL, placeholder=" …")]))
 
 
@@ -85,14 +85,16 @@ def arrows_of(graph: NodeGraph, source: Source, moves: Mapping[tuple[str, str], 
     for node in graph.nodes.values():
         for route in node.routes:
             condition = route.condition_text(source) or ("auto" if route.kind == "auto" else "")
-            for target in graph.targets(node, route):
-                arrows.append(Arrow(node.id, target, condition, route.kind, left.pop((node.id, target), ())))
+            arrows += [
+                Arrow(node.id, target, condition, route.kind, left.pop((node.id, target), ()))
+                for target in graph.targets(node, route)
+            ]
     return arrows + [Arrow(a, b, "", "always", numbers) for (a, b), numbers in left.items()]
 
 
 def label_node(id_: str, visits: Mapping[str, int]) -> str:
     """The id of a node, and how often a run has visited it, if more than once."""
-    return f"{id_} · {visits[id_]}×" if visits.get(id_, 0) > 1 else id_
+    return f"{id_} · {visits[id_]}x" if visits.get(id_, 0) > 1 else id_
 
 
 def first_paragraph(node: GraphNode) -> str:
