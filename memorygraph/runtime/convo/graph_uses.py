@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from memorygraph.compiler.convo import GraphNode, NodeGraph
 from memorygraph.errors import Span
 from memorygraph.languages.convo import syntax
+from memorygraph.languages.convo.syntax import message_role
 from memorygraph.runtime.convo.transcript import SPEAKERS
 
 SPEAKING, CALLED, ROUTING = range(3)  # the stages of a visit, in order
@@ -60,7 +61,7 @@ def uses_of(graph: NodeGraph, text: str) -> Uses:
     for node in graph.nodes.values():
         reader = UseReader(uses, text, node.id)
         # A description is rendered at any time.
-        replace(reader, node=None, stage=CALLED).value(node.message.content)
+        replace(reader, node=None, stage=CALLED).part(node.message.content)
         reader.messages(node.children)
         reader.routes(node)
     return uses
@@ -84,22 +85,24 @@ class UseReader:
             self.tags(message)
             match message:
                 case syntax.FunctionMessage(modifier="call"):
-                    self.arguments(message.arguments)
+                    self.all(message.arguments)
                 case syntax.FunctionMessage():
                     self.function(message)
                 case syntax.CodeMessage(role="define" | "do" | "result"):
-                    self.statements(message.statements)
+                    self.all(message.statements)
                 case syntax.TextMessage() if message.role in SPEAKERS:
-                    self.value(message.content)
+                    self.part(message.content)
 
     def tags(self, message: syntax.Message) -> None:
         """Read the tags that are computed: the conditions of a message, and the type of its reply."""
         for tag in message.tags:
             if tag.name in {"condition", "disabled"} and tag.expression is not None:
-                self.value(tag.expression)
-            elif tag.name == "json" and tag.expression is not None:
+                self.part(tag.expression)
+            elif tag.name != "json" or self.node is None or message_role(message) != "user":
+                continue
+            elif tag.expression is not None:
                 self.type(tag.expression)
-            elif tag.name == "json" and tag.text:
+            elif tag.text:
                 name = TYPE_NAME.findall(tag.text)[-1:]
                 self.uses.types += [(found, place_of(found, tag.span, tag.text)) for found in name]
 
@@ -108,9 +111,9 @@ class UseReader:
         reader = replace(self, stage=ROUTING)
         for route in node.routes:
             if isinstance(route.condition, syntax.Template):
-                reader.value(route.condition)
+                reader.part(route.condition)
             elif route.condition is not None:
-                reader.statements(route.condition)
+                reader.all(route.condition)
 
     def function(self, function: syntax.FunctionMessage) -> None:
         """Read a function: the types of its head, and its body, which can be called from anywhere."""
@@ -123,32 +126,26 @@ class UseReader:
         # With a type for all parameters, their names are not known here.
         if function.parameter_type is not None:
             names |= names_in(body)
-        replace(self, node=None, stage=CALLED, local=frozenset(names)).statements(body)
+        replace(self, node=None, stage=CALLED, local=frozenset(names)).all(body)
 
-    def statements(self, items: Iterable[syntax.Statement] | Iterable[syntax.Argument]) -> None:
-        """Read statements, or arguments, which can assign too."""
-        for item in items:
-            if item.path:
-                self.write(item.path[0], item.span, item.value if len(item.path) == 1 else None)
-            self.value(item.value)
+    def all(self, parts: Iterable[syntax.ConvoSyntax]) -> None:
+        """Read statements, arguments or values, in order."""
+        for part in parts:
+            self.part(part)
 
-    arguments = statements
-
-    def value(self, value: syntax.Value) -> None:
-        """Read an expression."""
-        match value:
-            case syntax.Template():
-                for part in value.parts:
-                    if isinstance(part, syntax.Insertion):
-                        self.statements(part.statements)
+    def part(self, part: syntax.ConvoSyntax) -> None:
+        """Read a statement, an argument, an expression, or what stands in one."""
+        match part:
             case syntax.Reference():
-                self.read(value)
+                self.read(part)
             case syntax.Call():
-                self.call(value)
-            case syntax.Map():
-                self.statements(value.entries)
-            case syntax.Array():
-                self.statements(value.items)
+                self.call(part)
+            case _:
+                if isinstance(part, syntax.Statement | syntax.Argument) and part.path:
+                    self.write(part.path[0], part.span, part.value if len(part.path) == 1 else None)
+                for field_ in vars(part).values():
+                    inner = field_ if type(field_) is tuple else (field_,)  # a span is another kind of tuple
+                    self.all(each for each in inner if isinstance(each, syntax.ConvoSyntax))
 
     def type(self, value: syntax.Value) -> None:
         """Read an expression that is a type: a name in it is that of a type."""
@@ -165,7 +162,7 @@ class UseReader:
                 for item in value.items:
                     self.type(item.value)
             case _:
-                self.value(value)
+                self.part(value)
 
     def call(self, call: syntax.Call) -> None:
         """Read a call; the first argument of some built-in functions is a variable or a type that they name."""
@@ -189,7 +186,7 @@ class UseReader:
                 arguments = arguments[1:]
             else:
                 self.uses.sets_any = True
-        self.arguments(arguments)
+        self.all(arguments)
 
     def read(self, reference: syntax.Reference) -> None:
         """Note that a variable is read."""
@@ -208,7 +205,7 @@ class UseReader:
 def names_in(body: Iterable[syntax.Statement]) -> set[str]:
     """The names of all variables that a body reads."""
     uses = Uses()
-    UseReader(uses, "").statements(body)
+    UseReader(uses, "").all(body)
     return {read.name for read in uses.reads}
 
 
