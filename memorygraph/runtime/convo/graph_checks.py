@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, islice
 from typing import Any
 
 from memorygraph.compiler.convo import AUTO, EXIT, OUTSIDE, GraphNode, Route, functions_of, graph_of, id_in, tag_of
-from memorygraph.errors import MemoryGraphError, Problem, Span
+from memorygraph.errors import MAX_PROBLEMS, MemoryGraphError, Problem, Span
 from memorygraph.languages.convo import syntax
 from memorygraph.languages.convo.reading import BUILT_IN
 from memorygraph.languages.convo.text import first_line
@@ -27,7 +27,7 @@ from memorygraph.runtime.convo.scope import Environment
 from memorygraph.runtime.convo.types import BASIC, CONSTRUCTORS
 from memorygraph.runtime.convo.values import truthy
 
-MAX_FOLLOWED_WAYS = 3000  # from node to node; in a larger graph, no paths are looked for
+MAX_FOLLOWED_WAYS = 1000  # from node to node; in a larger graph, no paths are looked for
 MAX_SHOWN_NAMES = 8
 COMPARISONS = frozenset({"eq", "neq", "gt", "gte", "lt", "lte"})  # of fewer than two values, they are false
 
@@ -41,19 +41,20 @@ def find_problems(program: syntax.ConvoProgram) -> list[Problem]:
     """
     if program.problems:
         return list(program.problems)
-    return list(locate_problems(in_order(GraphChecks(program).errors()), program.source))
+    return locate_first(program, GraphChecks(program).errors())
 
 
 def find_warnings(program: syntax.ConvoProgram) -> list[Problem]:
     """What is suspicious in a graph that can be run."""
     if program.problems:
         return []
-    return list(locate_problems(in_order(GraphChecks(program).warnings()), program.source))
+    return locate_first(program, GraphChecks(program).warnings())
 
 
-def in_order(findings: Iterable[Finding]) -> list[Finding]:
-    """Findings in the order of the text."""
-    return sorted(findings, key=lambda finding: finding.span)
+def locate_first(program: syntax.ConvoProgram, checks: Iterable[Iterator[Finding]]) -> list[Problem]:
+    """What checks find, in the order of the text; of each no more than anybody reads, since guesses take their time."""
+    found = chain.from_iterable(islice(check, MAX_PROBLEMS + 1) for check in checks)
+    return list(locate_problems(sorted(found, key=lambda finding: finding.span), program.source))
 
 
 @dataclass(frozen=True)
@@ -83,23 +84,23 @@ class GraphChecks:
         self.followed = self.count_ways() <= MAX_FOLLOWED_WAYS
         self.routes = {id_: list(self.judge_routes(node)) for id_, node in self.graph.nodes.items()}
 
-    def errors(self) -> Iterator[Finding]:
-        """What fails when it is reached."""
+    def errors(self) -> Iterator[Iterator[Finding]]:
+        """The checks for what fails when it is reached."""
         if self.graph.nodes and not self.imports:
-            yield from self.check_calls()
-            yield from self.check_types()
+            yield self.check_calls()
+            yield self.check_types()
 
-    def warnings(self) -> Iterator[Finding]:
-        """What is suspicious."""
+    def warnings(self) -> Iterator[Iterator[Finding]]:
+        """The checks for what is suspicious."""
         if not self.graph.nodes:
             return
-        yield from self.check_routes()
+        yield self.check_routes()
         if self.followed:
             reached = self.reached_nodes()
-            yield from self.check_reached(reached)
-            yield from self.check_loops(reached or set(self.graph.nodes))
+            yield self.check_reached(reached)
+            yield self.check_loops(reached or set(self.graph.nodes))
         if not self.imports and not self.uses.sets_any:
-            yield from self.check_variables()
+            yield self.check_variables()
 
     # Functions and types
 
@@ -317,7 +318,8 @@ def is_constant(value: syntax.Value) -> bool:
         case syntax.Call():
             name = ".".join(value.name)
             pure = name in CONSTRUCTORS or name in PURE_FORMS - {"inc", "dec"}
-            pure = pure or (name in FUNCTIONS and FUNCTIONS[name].pure)
+            # A search for a pattern may take seconds.
+            pure = pure or (name in FUNCTIONS and FUNCTIONS[name].pure and name != "regexMatch")
             return pure and all(not a.path and is_constant(a.value) for a in value.arguments)
         case syntax.Map():
             return all(is_constant(entry.value) for entry in value.entries)
