@@ -88,13 +88,14 @@ def show_problems(case: Case, problems: Iterable[Problem]) -> str:
 def show_checked(case: Case, _: Fixture) -> Found:
     """What is wrong with a source."""
     program = case.parse()
+    language = LANGUAGES[program.language]
     return {
-        "problems": lambda: show_problems(case, program.problems),
-        "warnings": lambda: show_problems(case, getattr(program, "warnings", ())),
+        "problems": lambda: show_problems(case, language.check(program)),
+        "warnings": lambda: show_problems(case, language.find_warnings(program)),
     }
 
 
-def show_parsed(case: Case, fixture: Fixture) -> Found:
+def show_parsed(case: Case, _: Fixture) -> Found:
     """The `statements` of a source, one a line; of AgentScript those of its main function, or a whole one printed."""
     program = case.parse()
     problems = program.problems
@@ -118,8 +119,11 @@ def show_parsed(case: Case, fixture: Fixture) -> Found:
         case "pete":
             shown = [] if problems else list(map(repr, program.items["whole" not in case.options :]))
     statements = "\n".join(shown)
-    found = {"problems": lambda: show_problems(case, problems), "statements": lambda: statements}
-    return {**show_checked(case, fixture), **found}
+    return {
+        "problems": lambda: show_problems(case, problems),
+        "warnings": lambda: show_problems(case, getattr(program, "warnings", ())),
+        "statements": lambda: statements,
+    }
 
 
 def show_convo(part: Any) -> str:

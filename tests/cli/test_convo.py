@@ -96,6 +96,43 @@ def test_a_picture_is_drawn_with_the_path_of_a_run(script: str, tmp_path: Path) 
     assert memorygraph("graph", script, "--format", "svg", "-o", str(picture)).returncode == 0
     assert picture.read_text().startswith("<svg")
     assert "no run `nothing`" in memorygraph("graph", script, "--run", "nothing").stderr
+    assert document("graph", script, "--run", "last") == drawn
+    other = tmp_path / "other.convo"
+    other.write_text(GRAPH.replace("Judges the text", "Judges it"))
+    assert "one of another program" in memorygraph("graph", str(other), "--run", run).stderr
+    assert "no run of this program" in memorygraph("graph", str(other), "--run", "last").stderr
+
+
+def test_a_picture_is_opened_in_the_browser(script: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home = tmp_path / "home"
+    monkeypatch.setenv("MEMORYGRAPH_HOME", str(home))
+    monkeypatch.setenv("BROWSER", "cat %s")
+    opened = memorygraph("graph", script, "--open")
+    [picture] = (home / "pictures").iterdir()
+    assert picture.read_text().startswith("<svg")
+    assert str(picture) in opened.stderr
+
+
+def test_what_is_suspicious_is_shown_and_keeps_no_graph_from_being_used(tmp_path: Path) -> None:
+    odd = tmp_path / "odd.convo"
+    odd.write_text("@exit\n@to a\n> node a\n> goto a\n")
+    checked = memorygraph("check", str(odd))
+    assert checked.returncode == 0
+    assert "odd.convo:2:1: `@to a` is never taken" in checked.stderr
+    assert "(a warning)" in checked.stderr
+    assert "no errors, 1 warning" in checked.stdout + checked.stderr
+    for command in (["check", str(odd)], ["run", str(odd), "--check"], ["load", str(odd)]):
+        document_ = document(*command)
+        assert (document_["errors"], [each["code"] for each in document_["warnings"]]) == ([], ["dead-route"])
+
+
+def test_a_call_of_an_unknown_function_asks_no_model_and_stores_nothing(tmp_path: Path) -> None:
+    bad = tmp_path / "bad.convo"
+    bad.write_text("@exit = eqq(output 1)\n> node a\n  > user\n  Hi\n> goto a\n")
+    with scripted(["1"]) as model:
+        for command in (["check", str(bad)], ["run", str(bad)], ["run", str(bad), "--check"], ["load", str(bad)]):
+            assert [each["code"] for each in document(*command, code=1)["errors"]] == ["unknown-function"]
+    assert model.requests == []
 
 
 def test_a_definition_is_loaded(script: str) -> None:

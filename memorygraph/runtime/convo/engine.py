@@ -20,6 +20,7 @@ from memorygraph.limits import RunLimits, budget_of_run, call_apart, spend_on_ke
 from memorygraph.llm.completion import Completion
 from memorygraph.llm.mock import mock_completion
 from memorygraph.runtime.convo.branch import Branch
+from memorygraph.runtime.convo.graph_checks import find_problems
 from memorygraph.runtime.convo.prompts import summary_request
 from memorygraph.runtime.convo.scene import Scene, Surroundings
 from memorygraph.runtime.convo.steps import (
@@ -165,8 +166,9 @@ class Engine:
     conversation: str | None = None
 
     def __post_init__(self) -> None:
-        if self.program.problems:
-            raise ScriptError(list(self.program.problems))
+        problems = find_problems(self.program)
+        if problems:
+            raise ScriptError(problems)
         self.graph = graph_of(self.program.conversation)
         self.budget = budget_of_run(self.limits)
         self.surroundings = Surroundings(Scene(self.program, self.graph, self.permissions), self.input)
