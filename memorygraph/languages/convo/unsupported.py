@@ -39,7 +39,7 @@ MODIFIERS = frozenset({"agent", "invoke"})
 PROMPT_WORDS = compile_pattern(
     r">>|(?<!\w)(?:append|prefix|prepend|replaceForModel|replace|respond|suffix|system|functions|transforms)(?!\w)"
 )
-IMPORT_WORDS = frozenset({"!ignoreContent"})
+IMPORT_WORDS = frozenset({"!ignoreContent"})  # only what a file defines is imported, and nothing that is said in it
 
 
 def find_unsupported(messages: Iterable[syntax.Message], text: str) -> Iterator[Finding]:
@@ -61,14 +61,18 @@ def find_in_tags(message: syntax.Message, role: str) -> Iterator[Finding]:
     for tag in message.tags:
         if tag.name in TAGS:
             yield Finding(f"`@{tag.name}` is not supported, and has no effect", CODE, tag.span)
-        elif tag.name == "import":
-            path, *words = (tag.text or "").split()[:8] or [""]
-            if ":" in path or "*" in path or any(word not in IMPORT_WORDS for word in words):
-                what = f"`@import {shorten(tag.text or '')}` is not supported; only files beside this one are imported"
-                yield Finding(what, CODE, tag.span)
+        elif tag.name == "import" and not is_file_import(tag):
+            what = f"`@import {shorten(tag.text or '')}` is not supported; only files beside this one are imported"
+            yield Finding(what, CODE, tag.span)
         elif tag.name in syntax.ROUTE_ROLES and role != "node":
             what = f"`@{tag.name}` is a route of a node, and has no effect here; write it above the head of the node"
             yield Finding(what, "orphaned-route", tag.span)
+
+
+def is_file_import(tag: syntax.Tag) -> bool:
+    """Whether a tag imports a file, by a path and the words that are known here."""
+    path, *words = (tag.text or "").split()[:8] or [""]
+    return tag.name == "import" and bool(path) and not {":", "*"} & set(path) and IMPORT_WORDS.issuperset(words)
 
 
 def find_in_prompts(message: syntax.Message) -> Iterator[Finding]:

@@ -19,7 +19,7 @@ from memorygraph.limits import BYTES_PER_PART, Cancelled
 from memorygraph.runtime.convo import control, types
 from memorygraph.runtime.convo.builtins import FUNCTIONS
 from memorygraph.runtime.convo.control import BreakSignal, ReturnSignal, StatementBlock, called_name
-from memorygraph.runtime.convo.prompt_heads import PromptHead, split_messages
+from memorygraph.runtime.convo.prompt_heads import PromptHead, split_prompt_messages
 from memorygraph.runtime.convo.scope import ConvoScope, Environment
 from memorygraph.runtime.convo.types import ANY, BASIC, ArrayOf, LabelledValue, Struct, StructField, type_of
 from memorygraph.runtime.convo.values import UNDEFINED, ConvoType, join_texts, read_at_path, render_value, truthy
@@ -230,13 +230,16 @@ class Evaluator:
     def prompt(self, prompt: syntax.Prompt, scope: ConvoScope) -> Any:
         """Let a model answer a prompt, or take the content of a static one; the head says what becomes of it."""
         head = PromptHead.read(prompt.head)
-        content = head.wrap(self.render(prompt.content, scope).strip())
         type_ = self.find_type(head.type) if head.type else None
+        # What is inserted begins no message, whatever a model or a user said.
+        parts = [] if prompt.static else split_prompt_messages(prompt.content)
+        messages = [(role, self.render(part, scope).strip()) for role, part in parts]
+        content = "" if messages else head.wrap(self.render(prompt.content, scope).strip())
         if not prompt.static:
             scope.require_pure("???")
             if self.environment.ask is None:
                 raise ValueProblem("a prompt in code needs a model, and only the steps of a graph have one", "no-model")
-            value = self.environment.ask(head, split_messages(content), type_)
+            value = self.environment.ask(head, messages or [("user", content)], type_)
         elif type_ is not None:
             value = type_.coerce(read_document(content), "the content")
         else:

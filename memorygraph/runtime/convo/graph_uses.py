@@ -13,6 +13,8 @@ from memorygraph.compiler.convo import GraphNode, NodeGraph
 from memorygraph.errors import Span
 from memorygraph.languages.convo import syntax
 from memorygraph.languages.convo.syntax import message_role
+from memorygraph.runtime.convo.prompt_heads import PromptHead
+from memorygraph.runtime.convo.scene import CHANGES
 from memorygraph.runtime.convo.transcript import SPEAKERS
 
 SPEAKING, CALLED, ROUTING = range(3)  # the stages of a visit, in order
@@ -90,7 +92,7 @@ class UseReader:
                     self.function(message)
                 case syntax.CodeMessage(role="define" | "do" | "result"):
                     self.all(message.statements)
-                case syntax.TextMessage() if message.role in SPEAKERS:
+                case syntax.TextMessage() if message.role in SPEAKERS or message.role in CHANGES:
                     self.part(message.content)
 
     def tags(self, message: syntax.Message) -> None:
@@ -98,6 +100,10 @@ class UseReader:
         for tag in message.tags:
             if tag.name in {"condition", "disabled"} and tag.expression is not None:
                 self.part(tag.expression)
+            elif tag.name == "assignTo" and tag.text:
+                self.write(tag.text, tag.span, None)
+            elif tag.name == "assign" and tag.text:  # known when the model has answered
+                replace(self, stage=CALLED).write(tag.text, tag.span, None)
             elif tag.name != "json" or self.node is None or message_role(message) != "user":
                 continue
             elif tag.expression is not None:
@@ -140,6 +146,11 @@ class UseReader:
                 self.read(part)
             case syntax.Call():
                 self.call(part)
+            case syntax.Prompt():
+                self.part(part.content)
+                assigned = PromptHead.read(part.head).assigned
+                if assigned:
+                    self.write(assigned, part.span, None)
             case _:
                 if isinstance(part, syntax.Statement | syntax.Argument) and part.path:
                     self.write(part.path[0], part.span, part.value if len(part.path) == 1 else None)
@@ -177,10 +188,16 @@ class UseReader:
         elif name == "is" and isinstance(arguments[-1].value if arguments else None, syntax.Reference):
             self.type(arguments[-1].value)
             arguments = arguments[:-1]
-        elif first is not None and (name in {"inc", "dec"} or name.startswith("set")):
+        elif name == "setDefault":
+            for argument in arguments:
+                if argument.label is not None:
+                    self.write(argument.label, argument.span, argument.value)
+        elif first is not None and name in {"inc", "dec", "setVar", "setObjDefaults"}:
             said = plain_text(first)
             if said is not None:
                 self.write(said.partition(".")[0], first.span, None)
+            elif name == "setObjDefaults" and isinstance(first, syntax.Reference | syntax.Map | syntax.Call):
+                pass  # it changes a map, and sets no variable
             elif isinstance(first, syntax.Reference) and name in {"inc", "dec"}:
                 self.write(first.path[0], first.span, None)
                 arguments = arguments[1:]

@@ -16,10 +16,10 @@ from memorygraph.errors import Problem, ScriptError, Source, Span
 from memorygraph.languages.convo import syntax
 from memorygraph.languages.convo.checks import check_conversation
 from memorygraph.languages.convo.reading import BUILT_IN, MAX_CHARACTERS, read_source
+from memorygraph.languages.convo.unsupported import is_file_import
 from memorygraph.languages.engine.findings import locate_problems
 
 MAX_FILES = 200
-WITHOUT_CONTENT = "!ignoreContent"  # only what a file defines is imported, and nothing that is said in it
 
 
 class JoinedSource(Source):
@@ -60,7 +60,7 @@ def resolve_imports(program: syntax.ConvoProgram, folder: Path | None) -> syntax
     Raises:
         ScriptError: a file is missing or outside of the folder, or what is in it is wrong.
     """
-    if not any(tag.name == "import" for message in program.statements for tag in message.tags):
+    if not any(is_file_import(tag) for message in program.statements for tag in message.tags):
         return program
     importer = Importer(program, folder)
     messages = tuple(importer.expand(program.statements, 0))
@@ -84,16 +84,13 @@ class Importer:
         part = self.source.part_at(start)[0]
         for message in messages:
             for tag in message.tags:
-                words = (tag.text or "").split()
-                if tag.name == "import" and words:
-                    yield from self.read(tag, words, part)
-            yield replace(message, tags=tuple(tag for tag in message.tags if tag.name != "import"))
+                if is_file_import(tag):
+                    yield from self.read(tag, part)
+            yield replace(message, tags=tuple(tag for tag in message.tags if not is_file_import(tag)))
 
-    def read(self, tag: syntax.Tag, words: list[str], part: Source) -> Iterator[syntax.Message]:
-        """The messages of an imported file; what is no file of Convo beside this one was a warning already."""
-        name, *modifiers = words
-        if ":" in name or "*" in name or any(word != WITHOUT_CONTENT for word in modifiers):
-            return
+    def read(self, tag: syntax.Tag, part: Source) -> Iterator[syntax.Message]:
+        """The messages of an imported file."""
+        name, *modifiers = (tag.text or "").split()
         path = self.find(tag, name, part)
         if path in self.known:
             return

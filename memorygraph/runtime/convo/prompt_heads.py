@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from memorygraph.languages.convo.syntax import Insertion, Template
+
 WRAPPERS = {"m": "moderator", "u": "user", "a": "assistant"}
 TASK = re.compile(r"(?<!\w)task:.*", re.DOTALL)
 WRAPPER = re.compile(r"/(\w+)")
@@ -52,19 +54,34 @@ class PromptHead:
 
     def wrap(self, content: str) -> str:
         """The content in the tag of the prompt."""
-        if self.wrapper is None or HEAD.search(content):
-            return content
-        return f"<{self.wrapper}>\n{content}\n</{self.wrapper}>"
+        return content if self.wrapper is None else f"<{self.wrapper}>\n{content}\n</{self.wrapper}>"
 
 
-def split_messages(content: str) -> list[tuple[str, str]]:
-    r"""Split the content of a prompt at its heads; without one, all of it is what a user says.
+def split_prompt_messages(content: Template) -> list[tuple[str, Template]]:
+    r"""Split the content of a prompt at its heads, each with its role; no part of an insertion is a head.
 
-    >>> split_messages("> system\nBe brief\n> user\nHi"), split_messages("Hi")
-    ([('system', 'Be brief'), ('user', 'Hi')], [('user', 'Hi')])
+    >>> prompt = Template(("> system\nBe brief\n> user\nHi",))
+    >>> [(role, message.parts) for role, message in split_prompt_messages(prompt)]
+    [('system', ('Be brief\n',)), ('user', ('Hi',))]
+    >>> split_prompt_messages(Template(("Hi",)))
+    []
     """
-    heads = list(HEAD.finditer(content))
-    if not heads:
-        return [("user", content.strip())]
-    ends = [*(head.start() for head in heads[1:]), len(content)]
-    return [(head[1], content[head.end() : end].strip()) for head, end in zip(heads, ends, strict=True)]
+    messages: list[tuple[str, list[str | Insertion]]] = []
+    line_begins = True  # what follows an insertion is in the middle of a line
+    for part in content.parts:
+        if isinstance(part, Insertion):
+            if messages:
+                messages[-1][1].append(part)
+            line_begins = False
+            continue
+        position = 0
+        for head in HEAD.finditer(part):
+            if head.start() > 0 or line_begins:
+                if messages:
+                    messages[-1][1].append(part[position : head.start()])
+                messages.append((head[1], []))
+                position = head.end()
+        if messages:
+            messages[-1][1].append(part[position:])
+        line_begins = part.endswith("\n")
+    return [(role, Template(tuple(part for part in parts if part), span=content.span)) for role, parts in messages]

@@ -94,6 +94,10 @@ const DO = {
     },
 };
 
+// What fails in the background belongs to no request.
+process.on('unhandledRejection', () => {});
+process.on('uncaughtException', () => {});
+
 for await (const line of createInterface({ input: process.stdin })) {
     const request = JSON.parse(line);
     let answered;

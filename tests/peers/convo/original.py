@@ -64,8 +64,12 @@ class Original(AbstractContextManager["Original"]):
     """The bundled original, while it runs."""
 
     def __init__(self, bundled: Path) -> None:
-        self._process = subprocess.Popen(
-            ["node", str(bundled)],
+        self._bundled = bundled
+        self._process = self._start()
+
+    def _start(self) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            ["node", str(self._bundled)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -79,9 +83,18 @@ class Original(AbstractContextManager["Original"]):
         assert self._process.stdout is not None
         self._process.stdin.write(json.dumps({"do": do, **request}) + "\n")
         self._process.stdin.flush()
-        answer: dict[str, Any] = json.loads(self._process.stdout.readline())
+        line = self._process.stdout.readline()
+        if not line:  # a graph that goes on without an end takes all the memory that Node has
+            self.stop()
+            self._process = self._start()
+            return {"error": "the original came to no end"}
+        answer: dict[str, Any] = json.loads(line)
         return answer
 
-    def __exit__(self, *_error: object) -> None:
+    def stop(self) -> None:
+        """End the process."""
         self._process.kill()
         self._process.communicate()
+
+    def __exit__(self, *_error: object) -> None:
+        self.stop()
