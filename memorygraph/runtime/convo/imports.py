@@ -116,9 +116,7 @@ class Importer:
                 yield message
         # A node ends with its file.
         if any(isinstance(message, syntax.TextMessage) and message.role == "node" for message in messages):
-            yield syntax.TextMessage(
-                "nodeEnd", "", syntax.Template(), span=Span(start, start)
-            )
+            yield syntax.TextMessage("nodeEnd", "", syntax.Template(), span=Span(start, start))
 
     def find(self, tag: syntax.Tag, name: str, part: Source) -> Path:
         """The file that is imported, beside the one that imports it."""

@@ -16,7 +16,8 @@ from memorygraph.errors import ScriptError
 from memorygraph.languages import LANGUAGES, parse
 from memorygraph.languages.convo import syntax
 from memorygraph.languages.convo.reading import BUILT_IN, GRAMMAR
-from memorygraph.runtime.convo.scene import DEPTH, VARIABLES_OF_THE_ENGINE, Scene, Visit
+from memorygraph.runtime.convo.inference import MODEL_PARAMETERS
+from memorygraph.runtime.convo.scene import CHANGES, DEPTH, VARIABLES_OF_THE_ENGINE, Scene, Visit
 from memorygraph.runtime.convo.transcript import SPEAKERS
 from memorygraph.runtime.convo.types import BASIC, CONSTRUCTORS
 from memorygraph.runtime.convo.values import UNDEFINED, to_plain
@@ -27,6 +28,8 @@ from tests.test_cases import run_graph, show_problems
 
 REFERENCE = (Path(__file__).parents[3] / "docs" / "convo.md").read_text("utf-8")
 EXAMPLES = re.findall(r"^```convo\n(.*?)^```\n```text\n(.*?)^```", REFERENCE, re.MULTILINE | re.DOTALL)
+SHOWN = {"path", "value", "request", "prompt", "options"}  # what a run gives; the rest is said to it, or found before
+LINES = SHOWN | {"call", "checked", "error", "judge", "problem", "reply", "warning"}
 CODE = re.compile(r"`([^`]+)`")
 
 
@@ -63,13 +66,14 @@ def test_an_example_does_what_it_says(example: str, shown: str) -> None:
     ]
     warned = sorted(show_problems(case, language.find_warnings(program)).splitlines())
     assert warned == sorted(text for name, text in said if name == "warning")
-    if not any(name in {"path", "value", "request", "prompt"} for name, _ in said):
+    assert {name for name, _ in said} <= LINES
+    if not any(name in SHOWN for name, _ in said):
         return
     found = run_graph(case, lambda _: None)
     assert found["error"]() == "".join(case.texts("error"))
     for name in ("path", "value"):
         assert case.section(name, str(found[name]())) == found[name]()
-    for name in ("prompt", "request"):
+    for name in ("prompt", "request", "options"):
         wanted = case.texts(name)
         assert wanted == list(found[name]())[: len(wanted)]
 
@@ -125,7 +129,15 @@ def test_every_kind_of_expression_and_of_syntax_is_named() -> None:
 
 def test_every_message_has_a_row_and_stands_in_an_example() -> None:
     routes = {f"{role}!" for role in syntax.ROUTE_ROLES}
-    roles = {*SPEAKERS, *syntax.CODE_ROLES, *syntax.ROUTE_ROLES, *routes, *syntax.NODE_ENDS, *syntax.MODIFIERS}
+    roles = {
+        *SPEAKERS,
+        *CHANGES,
+        *syntax.CODE_ROLES,
+        *syntax.ROUTE_ROLES,
+        *routes,
+        *syntax.NODE_ENDS,
+        *syntax.MODIFIERS,
+    }
     assert missing(roles, rows(2)) == set()
     heads = {head for example, _ in EXAMPLES for head in re.findall(r"^\s*> *([\w!]+)", example, re.MULTILINE)}
     assert roles - heads == set()
@@ -136,7 +148,7 @@ def test_every_variable_of_the_engine_has_a_row() -> None:
 
 
 def test_every_tag_that_the_code_looks_for_has_a_row_and_stands_in_an_example() -> None:
-    tags = {*syntax.EXPRESSION_TAGS, *tags_of_the_code()}
+    tags = {*syntax.EXPRESSION_TAGS, *MODEL_PARAMETERS, "model", "responseModel", *tags_of_the_code()}
     assert {"call", "contextDepth", "fork", "includeInNodes", "json", "routingModel", "toolId"} <= tags
     assert {name for name in tags if not re.search(rf"^\| .*`@{name}\b", REFERENCE, re.MULTILINE)} == set()
     used = {tag for example, _ in EXAMPLES for tag in re.findall(r"^\s*@(\w+)", example, re.MULTILINE)}
