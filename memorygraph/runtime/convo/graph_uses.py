@@ -188,22 +188,27 @@ class UseReader:
         elif name == "is" and isinstance(arguments[-1].value if arguments else None, syntax.Reference):
             self.type(arguments[-1].value)
             arguments = arguments[:-1]
-        elif name == "setDefault":
+        else:
+            arguments = self.assignment(name, arguments)
+        self.all(arguments)
+
+    def assignment(self, name: str, arguments: tuple[syntax.Argument, ...]) -> tuple[syntax.Argument, ...]:
+        """Note which variables a call sets, if it sets any; give the arguments that it reads."""
+        first = arguments[0].value if arguments else None
+        if name == "setDefault":
             for argument in arguments:
                 if argument.label is not None:
                     self.write(argument.label, argument.span, argument.value)
-        elif first is not None and name in {"inc", "dec", "setVar", "setObjDefaults"}:
-            said = plain_text(first)
-            if said is not None:
-                self.write(said.partition(".")[0], first.span, None)
-            elif name == "setObjDefaults" and isinstance(first, syntax.Reference | syntax.Map | syntax.Call):
-                pass  # it changes a map, and sets no variable
-            elif isinstance(first, syntax.Reference) and name in {"inc", "dec"}:
-                self.write(first.path[0], first.span, None)
-                arguments = arguments[1:]
-            else:
-                self.uses.sets_any = True
-        self.all(arguments)
+        elif first is None or name not in {"inc", "dec", "setVar", "setObjDefaults"}:
+            pass
+        elif (said := plain_text(first)) is not None:
+            self.write(said.partition(".")[0], first.span, None)
+        elif name in {"inc", "dec"} and isinstance(first, syntax.Reference):
+            self.write(first.path[0], first.span, None)
+            return arguments[1:]
+        elif name != "setObjDefaults":  # which may as well change a map that has no name
+            self.uses.sets_any = True
+        return arguments
 
     def read(self, reference: syntax.Reference) -> None:
         """Note that a variable is read."""
