@@ -44,6 +44,7 @@ IMPORT_WORDS = frozenset({"!ignoreContent"})  # only what a file defines is impo
 
 def find_unsupported(messages: Iterable[syntax.Message], text: str) -> Iterator[Finding]:
     """Find what has no effect here."""
+    prompts = "???" in text or "===" in text
     for message in messages:
         role = message_role(message)
         if role in ROLES:
@@ -52,7 +53,7 @@ def find_unsupported(messages: Iterable[syntax.Message], text: str) -> Iterator[
             what = f"`{message.modifier}` before the name of a function is not supported: it is a function like others"
             yield Finding(what, CODE, first_line(text, message.span))
         yield from find_in_tags(message, role)
-        if "???" in text or "===" in text:
+        if prompts:
             yield from find_in_prompts(message)
 
 
