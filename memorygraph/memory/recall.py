@@ -69,9 +69,10 @@ LEARNT = 1.0  # the share for the message that a node was learnt from
 REACH = 20  # a hit after this place in all of its lists goes no steps: its shares would be too small to matter
 FAN = 20  # steps of a kind from one hit: each edge of a node with a thousand says little
 NEVER = 1000.0  # a score that no hit reaches
-ROLE_WEIGHTS = {"user": 2.0}  # how much a message counts by its role; others count once
-NEAR_ROLES = {"user": 1.2}  # how much the nearness of a message counts by its role
-ASKED = 0.5  # the share of a message of an assistant for what it was asked
+# How much a message counts by its role, and its nearness; others count once. `asked` is the share of a message of an
+# assistant for what it was asked.
+ROLES = {"weights": {"user": 2.0}, "near": {"user": 1.2}, "asked": 0.5}
+NO_ROLES = {"weights": {}, "near": {}, "asked": None}
 WISH = 1.5  # how much a message counts by its words where a user states a wish
 CHOICE = 5  # how many times as many hits are read as are asked for, where they are spread over sessions
 ANSWERED = 0.5  # how much a message of an assistant counts for an order
@@ -272,14 +273,12 @@ def recall_query(
         node_terms=" ".join([*filtered.kind_clauses(), node_terms]),
         alias_terms=node_terms,
         vectors=[] if embedder is None else embed_question(embedder, _HALF_PAIR.sub("\ufffd", meant)),
-        model=None if embedder is None else embedder.name,
+        model="" if embedder is None else embedder.name,
         kinds=[LABELS[kind] for kind in kinds],
         limit=limit * CHOICE if wanted in {"order", "summary"} else limit,
-        roles=ROLE_WEIGHTS if roles else {},
-        near_roles=NEAR_ROLES if roles else {},
+        roles=ROLES if roles else NO_ROLES,
         wishes=WISHES if roles and wanted == "fact" else [],
         wish=WISH,
-        asked=ASKED if roles else None,
         **fusion_parameters(limit, steps=steps),
         **filtered.parameters(namespace.name, max(DEPTH, limit)),
     )

@@ -30,7 +30,7 @@ _VALUES: dict[str, Any] = {
     "fan": 1,
     "owners": 1,
     "message_depth": 1,
-    "node_limit": 1,
+    "filters": {},
     "vector_depth": 1,
     "verb_depth": 1,
     "times": [],
@@ -42,7 +42,6 @@ _VALUES: dict[str, Any] = {
     "conversations": ["a"],
     "passages": [],
     "roles": {},
-    "near_roles": {},
     "wishes": ["Always "],
     "wish": 1.5,
     "constant": 2,
@@ -62,7 +61,7 @@ _VALUES: dict[str, Any] = {
     "revisions": [1],
     "time": None,
     **dict.fromkeys(("milliseconds", "lead"), 1),
-    **dict.fromkeys(("least", "near", "far", "edge", "learnt", "asked"), 0.1),
+    **dict.fromkeys(("least", "near", "far", "edge", "learnt"), 0.1),
     **{name: list[str]() for name in ("entities", "observations", "relations")},
 }
 _OF_NO_NAMESPACE = {
