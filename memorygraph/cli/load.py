@@ -155,7 +155,7 @@ def check_command(*, files: tuple[str, ...], language: str | None, strict: bool)
     """
     from memorygraph.client import MemoryGraph
 
-    scripts = [parse_file(file, language, strict=strict) for file in files]
+    scripts = [resolve_file_imports(parse_file(file, language, strict=strict), file) for file in files]
     problems = [problem for script in scripts for problem in MemoryGraph.check(script)]
     if problems:
         raise ScriptError(problems)
@@ -166,6 +166,11 @@ def parse_file(file: str, language: str | None, *, strict: bool) -> Script:
     """Parse a file, or standard input for `-`."""
     shown = "<stdin>" if file == STANDARD_INPUT else file
     return parse(read_script(file), language_name(file, language), strict=strict, file=shown)
+
+
+def resolve_file_imports(script: Script, file: str) -> Script:
+    """Read what a script imports from beside its file; standard input lies in no folder."""
+    return script if file == STANDARD_INPUT else LANGUAGES[script.language].resolve_imports(script, Path(file).parent)
 
 
 def language_name(file: str, language: str | None) -> str:

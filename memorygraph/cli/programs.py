@@ -108,6 +108,8 @@ def run_command(
         program = parse(read_script(file), language_of(file, None).name, file=file)
     limits = RunLimits(max_work, max_seconds, max_megabytes * 1_000_000)
     language = LANGUAGES[program.language]
+    if not stored:
+        program = language.resolve_imports(program, Path(file).parent)
     value = parse_json_argument(given, "--input", or_text=language.text_input) if given is not None else None
     problems = language.check(program)
     if problems:
@@ -307,12 +309,13 @@ def graph_command(
 ) -> None:
     """Draw the node graph of a Convo-Lang file, with the path of a run on it when one is given."""
     from memorygraph.compiler.convo import graph_of
+    from memorygraph.runtime.convo.imports import resolve_imports
     from memorygraph.runtime.convo.picture import draw
 
     language = next((each for each in LANGUAGES.values() if each.extension == Path(file).suffix.lower()), None)
     if language is not None and language.name != "convo":
         raise MemoryGraphError(f"{file} is no node graph: by its extension it is {language.name}; {DRAWN}")
-    program = parse(read_script(file), "convo", file=file)
+    program = resolve_imports(parse(read_script(file), "convo", file=file), Path(file).parent)
     if program.problems:
         raise ScriptError(list(program.problems))
     if not graph_of(program.conversation).nodes:

@@ -46,6 +46,7 @@ class Language:
     reader: str  # (text, file, strict) to a script
     store: str  # a class of a namespace with `load` and `queries`
     checker: str | None = None  # a script to its problems, where there are more than those of its text
+    importer: str | None = None  # (script, folder) to the script with what it imports from there
     warner: str | None = None  # a script to its warnings, where it does not hold them itself
     batch_reader: str | None = None  # (stream, size, file, strict) to programs
     runner: str | None = None  # (graph, program, RunRequest) to a RunResult
@@ -58,6 +59,11 @@ class Language:
         """Read a script; what is wrong with it is in its `problems`."""
         script: Script = resolve_name(self.reader)(text, file, strict=strict)
         return script
+
+    def resolve_imports(self, script: Script, folder: Path) -> Script:
+        """Read what a script imports from a folder, where its language reads that before the script is used."""
+        resolved: Script = resolve_name(self.importer)(script, folder) if self.importer else script
+        return resolved
 
     def check(self, script: Script) -> list[Problem]:
         """Everything that can be found wrong in a script without a database."""
@@ -115,6 +121,7 @@ LANGUAGES: dict[str, Language] = {
             reader="memorygraph.languages.convo.reading:read_convo",
             checker="memorygraph.runtime.convo.graph_checks:find_problems",
             warner="memorygraph.runtime.convo.graph_checks:find_warnings",
+            importer="memorygraph.runtime.convo.imports:resolve_imports",
             store="memorygraph.runtime.programs:ProgramStore",
             runner="memorygraph.runtime.convo.run:run_graph",
             run_reader="memorygraph.runtime.convo.run:read_graph_run",

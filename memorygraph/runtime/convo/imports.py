@@ -16,7 +16,7 @@ from memorygraph.errors import Problem, ScriptError, Source, Span
 from memorygraph.languages.convo import syntax
 from memorygraph.languages.convo.checks import check_conversation
 from memorygraph.languages.convo.reading import BUILT_IN, MAX_CHARACTERS, read_source
-from memorygraph.languages.convo.unsupported import is_file_import
+from memorygraph.languages.convo.unsupported import find_unsupported, is_file_import
 from memorygraph.languages.engine.findings import locate_problems
 
 MAX_FILES = 200
@@ -38,20 +38,20 @@ class JoinedSource(Source):
         self.starts.append(start)
         return start
 
-    def part_at(self, offset: int) -> tuple[Source, int]:
-        """The file that a place is in, and where that begins."""
-        index = bisect_right(self.starts, offset) - 1
-        return self.parts[index], self.starts[index]
+    def index_at(self, offset: int) -> int:
+        """The index of the file that a place is in."""
+        return bisect_right(self.starts, offset) - 1
 
     def position(self, offset: int) -> tuple[int, int]:
         """The line and the column in its file of the character at an offset."""
-        part, start = self.part_at(offset)
-        return part.position(offset - start)
+        index = self.index_at(offset)
+        return self.parts[index].position(offset - self.starts[index])
 
     def problem(self, message: str, code: str, span: Span) -> Problem:
         """A problem at a span, in its file."""
-        part, start = self.part_at(span.start)
-        return part.problem(message, code, Span(span.start - start, span.end - start))
+        index = self.index_at(span.start)
+        start = self.starts[index]
+        return self.parts[index].problem(message, code, Span(span.start - start, span.end - start))
 
 
 def resolve_imports(program: syntax.ConvoProgram, folder: Path | None) -> syntax.ConvoProgram:
@@ -64,10 +64,11 @@ def resolve_imports(program: syntax.ConvoProgram, folder: Path | None) -> syntax
         return program
     importer = Importer(program, folder)
     messages = tuple(importer.expand(program.statements, 0))
+    source = importer.source
     conversation = replace(program.conversation, messages=messages)
-    findings = check_conversation(messages, importer.source, BUILT_IN)
-    problems = sorted(locate_problems(findings, importer.source), key=lambda problem: str(problem.file or ""))
-    return replace(program, source=importer.source, conversation=conversation, problems=tuple(problems))
+    problems = locate_problems(check_conversation(messages, source, BUILT_IN), source)
+    warnings = locate_problems(list(find_unsupported(messages, source.text)), source)
+    return replace(program, source=source, conversation=conversation, problems=problems, warnings=warnings)
 
 
 class Importer:
@@ -77,21 +78,23 @@ class Importer:
         self.folder = folder.resolve() if folder is not None else None
         self.source = JoinedSource(program.source)
         file = program.source.file
+        self.shown = Path(file).parent if file else Path()  # the folder, as the file of the program is named
+        self.folders = [self.folder]  # of each part of the source
         self.known = {(self.folder / Path(file).name).resolve()} if file and self.folder else set()
 
     def expand(self, messages: tuple[syntax.Message, ...], start: int) -> Iterator[syntax.Message]:
         """The messages of a part of the source, with those before them that their tags import."""
-        part = self.source.part_at(start)[0]
+        beside = self.folders[self.source.index_at(start)]
         for message in messages:
             for tag in message.tags:
                 if is_file_import(tag):
-                    yield from self.read(tag, part)
+                    yield from self.read(tag, beside)
             yield replace(message, tags=tuple(tag for tag in message.tags if not is_file_import(tag)))
 
-    def read(self, tag: syntax.Tag, part: Source) -> Iterator[syntax.Message]:
+    def read(self, tag: syntax.Tag, beside: Path | None) -> Iterator[syntax.Message]:
         """The messages of an imported file."""
         name, *modifiers = (tag.text or "").split()
-        path = self.find(tag, name, part)
+        path = self.find(tag, name, beside)
         if path in self.known:
             return
         self.known.add(path)
@@ -103,11 +106,12 @@ class Importer:
             self.refuse(tag, f"`{name}` cannot be read: {getattr(error, 'strerror', None) or 'it is not UTF-8'}")
         if len(self.source.text) + len(text) > MAX_CHARACTERS:
             self.refuse(tag, f"a program and its imports have at most {MAX_CHARACTERS:,} characters")
-        own = Source(text, str(path.relative_to(self.folder or path.parent)))
+        own = Source(text, str(self.shown / path.relative_to(self.folder or path.parent)))
         messages, findings = read_source(own)
         if findings and not messages:
             raise ScriptError(list(locate_problems(findings, own)))
         start = self.source.add(own)
+        self.folders.append(path.parent)
         # With as many line breaks before it as there is text, its places are those of the whole source.
         messages, _ = read_source(Source("\n" * start + text))
         for message in self.expand(messages, start):
@@ -118,11 +122,10 @@ class Importer:
         if any(isinstance(message, syntax.TextMessage) and message.role == "node" for message in messages):
             yield syntax.TextMessage("nodeEnd", "", syntax.Template(), span=Span(start, start))
 
-    def find(self, tag: syntax.Tag, name: str, part: Source) -> Path:
+    def find(self, tag: syntax.Tag, name: str, beside: Path | None) -> Path:
         """The file that is imported, beside the one that imports it."""
-        if self.folder is None:
+        if self.folder is None or beside is None:
             self.refuse(tag, "no folder is known to import files from; give the folder of the program")
-        beside = self.folder / Path(part.file or "").parent if part is not self.source.parts[0] else self.folder
         path = (beside / name).resolve()
         if not path.suffix:
             path = path.with_suffix(".convo")

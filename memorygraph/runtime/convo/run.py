@@ -89,8 +89,9 @@ def open_engine(program: ConvoProgram, options: RunOptions, definition: ConvoPro
     given: dict[str, Any] = dict(options)
     graph: GraphClient | None = given.pop("graph", None)
     folder = given.pop("folder", None) or (Path(given["file"]).parent if given.get("file") else None)
-    definition = definition or program
-    program = resolve_imports(program, Path(folder) if folder is not None else None)
+    folder = Path(folder) if folder is not None else None
+    program = resolve_imports(program, folder)
+    definition = resolve_imports(definition, folder) if definition is not None else program
     resume = given.get("resume")
     if graph is None:
         if isinstance(resume, str):
