@@ -71,8 +71,8 @@ FAN = 20  # steps of a kind from one hit: each edge of a node with a thousand sa
 NEVER = 1000.0  # a score that no hit reaches
 # How much a message counts by its role, and its nearness; others count once. `asked` is the share of a message of an
 # assistant for what it was asked.
-ROLES = {"weights": {"user": 2.0}, "near": {"user": 1.2}, "asked": 0.5}
-NO_ROLES = {"weights": {}, "near": {}, "asked": None}
+ROLES: dict[str, Any] = {"weights": {"user": 2.0}, "near": {"user": 1.2}, "asked": 0.5}
+NO_ROLES: dict[str, Any] = {"weights": {}, "near": {}, "asked": None}
 WISH = 1.5  # how much a message counts by its words where a user states a wish
 CHOICE = 5  # how many times as many hits are read as are asked for, where they are spread over sessions
 ANSWERED = 0.5  # how much a message of an assistant counts for an order
