@@ -264,8 +264,11 @@ def recall_query(
         model="" if embedder is None else embedder.name,
         kinds=[LABELS[kind] for kind in kinds],
         limit=limit * CHOICE if wanted in {"order", "summary"} else limit,
-        roles={"weights": ROLE_WEIGHTS, "asked": ASKED} if roles else {"weights": {}, "asked": None},
-        wishes=WISHES if roles and wanted == "fact" else [],
+        roles={
+            "weights": ROLE_WEIGHTS if roles else {},
+            "asked": ASKED if roles else None,
+            "wishes": WISHES if roles and wanted == "fact" else [],
+        },
         wish=WISH,
         **fusion_parameters(limit, steps=steps),
         **filtered.parameters(namespace.name, max(DEPTH, limit)),
