@@ -159,11 +159,12 @@ RETURN 'log entry' AS kind, entry.namespace AS namespace, entry.id AS id, elemen
        entry {.log, .context, .index} AS found;
 
 // name: messages
-// A message has an id and a body, follows at most one other, and both are of one namespace. Parameters: namespace.
+// A message has an id and a body, which says its role, follows at most one other, and both are of one namespace.
+// Parameters: namespace.
 MATCH (message:Message)
 WHERE ($namespace IS NULL OR message.namespace = $namespace)
   AND NOT (message.namespace IS :: STRING NOT NULL AND message.id IS :: STRING NOT NULL
-           AND message.body IS :: STRING NOT NULL
+           AND message.body IS :: STRING NOT NULL AND message.body CONTAINS '"role":"'
            AND COUNT { (message)<-[:NEXT]-() } <= 1
            AND NOT EXISTS { (message)<-[:NEXT]-(parent) WHERE coalesce(parent.namespace <> message.namespace, true) })
 RETURN 'message' AS kind, message.namespace AS namespace, message.id AS id, elementId(message) AS element,

@@ -96,18 +96,20 @@ SPOILED: dict[str, tuple[str, str, str | None]] = {
     ),
     "a statement of no context": ("CREATE (:Entry {namespace: $namespace, id: '1/1'})", "entries", "1/1"),
     "a message after two": (
-        "CREATE (m:Message {namespace: $namespace, id: 'm', body: '{}'}) CREATE (:Message {namespace: $namespace, "
-        "id: 'k', body: '{}'})-[:NEXT]->(m)<-[:NEXT]-(:Message {namespace: $namespace, id: 'l', body: '{}'})",
+        "CREATE (m:Message {namespace: $namespace, id: 'm', body: $body}) CREATE (:Message {namespace: $namespace, "
+        "id: 'k', body: $body})-[:NEXT]->(m)<-[:NEXT]-(:Message {namespace: $namespace, id: 'l', body: $body})",
         "messages",
         "m",
     ),
+    "a message without a body": ("CREATE (:Message {namespace: $namespace, id: 'm'})", "messages", "m"),
+    "a message without a role": ("CREATE (:Message {namespace: $namespace, id: 'm', body: '{}'})", "messages", "m"),
     "a passage of no message": (
         "CREATE (:Passage {namespace: $namespace, id: 'm-1', span: [0, 9], said: 'text'})",
         "passages",
         "m-1",
     ),
     "a message that lacks a passage": (
-        "CREATE (:Message {namespace: $namespace, id: 'm', body: '{}', passages: 2})",
+        "CREATE (:Message {namespace: $namespace, id: 'm', body: $body, passages: 2})",
         "passages",
         "m",
     ),
@@ -136,7 +138,7 @@ spoiled = pytest.mark.parametrize("way", SPOILED)
 def spoil(graph: MemoryGraph, way: str) -> tuple[str, str | None]:
     cypher, code, identifier = SPOILED[way]
     graph.load(TWO_NODES)
-    graph.query(cypher, write=True)
+    graph.query(cypher, {"body": '{"role":"user"}'}, write=True)
     return code, identifier
 
 
@@ -367,6 +369,30 @@ def test_a_read_that_meets_a_bad_element_names_it_on_stderr_and_in_its_json(grap
             assert (warning["code"], warning["message"].partition(";")[0]) == ("bad-element", NAMED[way])
 
 
+@pytest.mark.usefixtures("environment")
+@pytest.mark.parametrize("body", ["nonsense", '{"content":"tea"}', 7, None])
+def test_a_message_that_is_none_hides_no_other_and_is_named(graph: MemoryGraph, body: Any) -> None:
+    said = graph.messages("talk")
+    said.extend([{"role": "user", "content": "I like tea"}, {"role": "assistant", "content": "Tea is good"}])
+    bad = said.entry(0).id
+    graph.query(
+        "MATCH (m:Message {namespace: $namespace, id: $id}) SET m.body = $body", {"id": bad, "body": body}, write=True
+    )
+    done = CliRunner().invoke(cli, ["--namespace", graph.namespace, "recall", "tea"])
+    assert done.exit_code == 0, done.output
+    assert "Tea is good" in done.stdout
+    assert f'message "{bad}" is not as it should be: body = ' in done.stderr
+    assert codes(graph) == {"messages": [bad]}
+    for read in ("show", "export"):
+        refused = CliRunner().invoke(cli, ["--namespace", graph.namespace, "messages", read, "talk"])
+        assert (refused.exit_code, "was altered in the database: `memorygraph messages verify`" in refused.stderr) == (
+            1,
+            True,
+        )
+    verified = CliRunner().invoke(cli, ["--namespace", graph.namespace, "messages", "verify", "talk"])
+    assert f"({bad}): its body is not a message any more" in verified.output
+
+
 @pytest.mark.parametrize("way", NAMED)
 def test_a_read_in_python_warns_of_a_bad_element(graph: MemoryGraph, way: str) -> None:
     _, identifier = spoil(graph, way)
@@ -417,7 +443,7 @@ def test_many_bad_elements_are_named_in_part(graph: MemoryGraph) -> None:
         graph.export_to(StringIO(), "jsonl")
     assert len(heard) == MAX_NAMED + 1
     assert heard[0].startswith('node "n10" is not as it should be: name = missing')
-    assert heard[-1].startswith("more nodes or edges are not as they should be")
+    assert heard[-1].startswith("more nodes, edges or messages are not as they should be")
 
 
 @pytest.mark.parametrize(
