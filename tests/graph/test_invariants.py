@@ -20,6 +20,7 @@ from memorygraph.graph.invariants import MAX_EXAMPLES, Examination, list_invaria
 from memorygraph.mcp_server.tools import TOOLS
 from memorygraph.memory.values import Entity
 from tests.examples import mostly_slow
+from tests.graph.test_namespaces import fill
 
 MAX_LEFT_BY_TESTS = 1_000_000
 TWO_NODES = 'Node(node_id="a", name="A", data="tea"); Node(node_id="b", name="B", data="tea");'
@@ -95,6 +96,17 @@ SPOILED: dict[str, tuple[str, str, str | None]] = {
         "a",
     ),
     "a statement of no context": ("CREATE (:Entry {namespace: $namespace, id: '1/1'})", "entries", "1/1"),
+    "a run without a status": ("CREATE (:Run {namespace: $namespace, id: 'r', language: 'convo'})", "records", "r"),
+    "a load at no time": (
+        "CREATE (:Load {namespace: $namespace, id: 'l', revision: 99, at: 'soon'})",
+        "records",
+        "l",
+    ),
+    "a program without a source": (
+        "CREATE (:Program {namespace: $namespace, id: 'p', name: 'p', language: 'convo'})",
+        "records",
+        "p",
+    ),
     "a message after two": (
         "CREATE (m:Message {namespace: $namespace, id: 'm', body: $body}) CREATE (:Message {namespace: $namespace, "
         "id: 'k', body: $body})-[:NEXT]->(m)<-[:NEXT]-(:Message {namespace: $namespace, id: 'l', body: $body})",
@@ -172,6 +184,12 @@ def test_nothing_that_memorygraph_stores_breaks_an_invariant(graph: MemoryGraph)
     graph.load('del(id="a"); del(id="Ada");')
     graph.undo(graph.revisions(1)[0].revision)
     graph.load('del(id="a");')
+    assert codes(graph) == {}
+
+
+def test_what_every_part_stores_breaks_no_invariant(graph: MemoryGraph) -> None:
+    fill(graph)
+    graph.delete("memory-1")
     assert codes(graph) == {}
 
 
@@ -307,13 +325,15 @@ READS: dict[str, list[str]] = {
     "history": ["history", "{id}"],
     "namespaces": ["namespaces", "list"],
     "revisions": ["revisions"],
+    "runs": ["runs", "list"],
+    "programs": ["programs", "list"],
     "jsonl": ["export", "--format", "jsonl"],
     "graphml": ["export", "--format", "graphml"],
     "server-memory": ["export", "--format", "server-memory"],
 }
 
 
-OTHER_PARTS = {"entries", "messages", "passages", "versions", "conversations", "edge-ends", "history"}
+OTHER_PARTS = {"entries", "records", "messages", "passages", "versions", "conversations", "edge-ends", "history"}
 """What is neither a node nor an edge of the namespace, so that its id shows nothing."""
 
 
@@ -335,6 +355,22 @@ def test_no_read_falls_over_one_bad_element(graph: MemoryGraph, way: str) -> Non
     with hear_bad_elements(lambda _: None):
         found = [*graph.entities.search("tea").entities, *graph.entities.read_graph().entities]
     assert {entity.name for entity in found} >= {"A", "B"}
+
+
+@pytest.mark.usefixtures("environment")
+def test_a_record_that_is_none_is_shown_as_far_as_it_is_one(graph: MemoryGraph) -> None:
+    fill(graph)
+    run = graph.runs()[0].id
+    graph.query(
+        "MATCH (n {namespace: $namespace}) WHERE n:Load OR n:Run OR n:Program OR n:Entry OR n.id = 'a' "
+        "SET n.at = 'soon', n.status = null, n.source = 5, n.text = 7, n.since = CASE WHEN n:Node THEN 'x' END",
+        write=True,
+    )
+    assert "records" in codes(graph)
+    reads = ["runs list", f"runs show {run}", "pete show lab", "revisions", "history a", "programs show one"]
+    for line in reads:
+        done = CliRunner().invoke(cli, ["--namespace", graph.namespace, *line.split()])
+        assert done.exit_code == 0, (line, done.output, repr(done.exception))
 
 
 NAMED = {
