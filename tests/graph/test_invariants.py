@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from io import StringIO
 from typing import Any
 
@@ -13,7 +14,7 @@ from mcp_types import TextContent
 
 from memorygraph import MemoryGraph
 from memorygraph.cli import cli
-from memorygraph.errors import ScriptError
+from memorygraph.errors import ConflictError, ScriptError
 from memorygraph.graph import invariants
 from memorygraph.graph.bad_elements import MAX_NAMED, BadElementWarning, hear_bad_elements
 from memorygraph.graph.invariants import MAX_EXAMPLES, Examination, list_invariants
@@ -303,6 +304,16 @@ def test_a_command_on_an_id_of_two_things_names_both_and_changes_nothing(graph: 
     assert 'the node "A" and the edge `a` v `b`' in done.output
     assert (graph.node("a").name, graph.edge("a").verb) == ("A", "v")
     assert graph.revisions(1)[0].revision == 1
+
+
+@pytest.mark.parametrize("delete", [lambda mg: mg.entities.delete(["A"]), lambda mg: mg.merge("A", into="B")])
+def test_an_entity_whose_id_an_edge_at_it_has_is_refused_and_both_are_named(
+    graph: MemoryGraph, delete: Callable[[MemoryGraph], object]
+) -> None:
+    spoil(graph, BOTH)
+    with pytest.raises(ConflictError, match=r'the node "A" and the edge `a` v `b`'):
+        delete(graph)
+    assert (graph.node("a").name, graph.revisions(1)[0].revision) == ("A", 1)
 
 
 def test_an_id_of_two_things_is_mended_as_the_doctor_says(graph: MemoryGraph) -> None:
