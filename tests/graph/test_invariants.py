@@ -440,6 +440,20 @@ def test_a_message_that_is_none_hides_no_other_and_is_named(graph: MemoryGraph, 
     assert f"({bad}): its body is not a message any more" in verified.output
 
 
+def test_messages_and_conversations_that_are_none_keep_no_other_from_being_indexed(graph: MemoryGraph) -> None:
+    graph.messages("numbered").append({"role": "user", "content": "Tea is fine"})
+    graph.messages("talk").extend([{"role": "user", "content": "I like tea"}, {"role": "assistant", "content": "Tea?"}])
+    graph.query(
+        "MATCH (m:Message {namespace: $namespace}) SET m.passages = null, m.created_at = null, m.said_at = null "
+        "WITH DISTINCT 1 AS one MATCH (c:Conversation {namespace: $namespace, name: 'numbered'}) SET c.name = 7 "
+        "WITH c MATCH (bad:Message {namespace: $namespace, role: 'assistant'}) SET bad.body = '{}'",
+        write=True,
+    )
+    assert graph.index_messages() == 2
+    with hear_bad_elements(lambda _: None):
+        assert "I like tea" in [hit.text for hit in graph.recall("tea").hits]
+
+
 @pytest.mark.parametrize("way", NAMED)
 def test_a_read_in_python_warns_of_a_bad_element(graph: MemoryGraph, way: str) -> None:
     _, identifier = spoil(graph, way)
