@@ -307,7 +307,7 @@ def sweep(state: ForgettingState) -> bool:
         if row["edges"]:
             state.went["edges"] += row["edges"]
             state.went["former states"] += row.get("formers", 0)
-            state.transaction.run("forget/mark-loads", revisions=sorted({*row["revisions"]}))
+            state.transaction.run("forget/mark-loads", revisions=revisions_of(row))
             return True
     if entries := state.run("delete-entries", limit=EDGES_PER_TRANSACTION)["entries"]:
         state.went["statements of thoughts"] += entries
@@ -317,10 +317,15 @@ def sweep(state: ForgettingState) -> bool:
         return False
     for labels in row["labels"]:
         state.went[next((name for label, name in _COUNTED_AS.items() if label in labels), "other parts")] += 1
-    state.transaction.run("forget/mark-loads", revisions=sorted({*row["revisions"]}))
+    state.transaction.run("forget/mark-loads", revisions=revisions_of(row))
     if row["files"]:
         state.transaction.run("forget/clear-files", files=row["files"])
     return True
+
+
+def revisions_of(row: dict[str, Any]) -> list[int]:
+    """The revisions in a row, each once; raw Cypher can have stored what is none."""
+    return sorted({revision for revision in row["revisions"] if isinstance(revision, int)})
 
 
 def rename_kept(state: ForgettingState) -> bool:

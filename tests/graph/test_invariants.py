@@ -382,6 +382,8 @@ def test_a_record_that_is_none_is_shown_as_far_as_it_is_one(graph: MemoryGraph) 
     for line in reads:
         done = CliRunner().invoke(cli, ["--namespace", graph.namespace, *line.split()])
         assert done.exit_code == 0, (line, done.output, repr(done.exception))
+    graph.query("CREATE (:Former {namespace: $namespace, id: 'a', of: 'node', since: 'x', until: 2})", write=True)
+    assert graph.forget("a").went["nodes"] == 1
 
 
 NAMED = {
