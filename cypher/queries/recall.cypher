@@ -240,7 +240,7 @@ RETURN found.id AS id, found:Message AS is_message, score, head(ways).names AS w
 // The messages of one conversation that are not indexed as recall finds them now, the oldest first, and each once: those
 // between the tip of a version and the last before it that is. Parameters: namespace, limit (of tips).
 MATCH (conversation:Conversation {namespace: $namespace})
-WHERE conversation.name IS NOT NULL AND coalesce(conversation.recalled, true)
+WHERE conversation.name IS NOT NULL AND conversation.name IS :: STRING AND coalesce(conversation.recalled, true)
 MATCH (conversation)-[:VERSION]->(:Version)-[:TIP]->(tip:Message)
 WHERE tip.passages IS NULL OR NOT conversation.name IN tip.conversations
 WITH DISTINCT conversation, tip
@@ -259,11 +259,11 @@ WHERE message.id IS NOT NULL AND message.passages IS NULL AND message.conversati
 RETURN count(message) AS count;
 
 // name: bodies
-// What these messages are, and when they were said. Parameters: namespace, ids.
+// What these messages are, and when they were said; one that raw Cypher has made is said now. Parameters: namespace, ids.
 UNWIND $ids AS id
 MATCH (message:Message {namespace: $namespace, id: id})
 USING INDEX SEEK message:Message(namespace, id)
-RETURN id, message.body AS body, coalesce(message.said_at, message.created_at) AS at;
+RETURN id, message.body AS body, coalesce(message.said_at, message.created_at, datetime()) AS at;
 
 // name: index-messages
 // What each message says, as recall finds it: its text, or that of its passages. It is written anew where it was said at
