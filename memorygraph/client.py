@@ -233,6 +233,18 @@ class MemoryGraph:
         script = _script(source, language, strict=strict, file=file)
         return LANGUAGES[script.language].check(script)
 
+    @staticmethod
+    def find_warnings(
+        source: str | Script, language: str = "contextscript", *, strict: bool = False, file: str | None = None
+    ) -> list[Problem]:
+        r"""What is suspicious in a script, and keeps it from nothing: in a node graph, a route that is never taken.
+
+        >>> [warning.code for warning in MemoryGraph.find_warnings("@exit\n@to a\n> node a\n> goto a", "convo")]
+        ['dead-route']
+        """
+        script = _script(source, language, strict=strict, file=file)
+        return LANGUAGES[script.language].find_warnings(script)
+
     def run(
         self,
         source: str | Script,
