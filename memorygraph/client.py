@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TextIO, TypeVar
 
 from memorygraph.budget import Budget
-from memorygraph.compiler import describe_ambiguity
-from memorygraph.errors import ConflictError, MemoryGraphError, NotFoundError, Problem, RestartNeededError, Source
+from memorygraph.errors import MemoryGraphError, NotFoundError, Problem, RestartNeededError, Source
 from memorygraph.graph import bundles, elements, exports
 from memorygraph.graph.aliases import find_merged
 from memorygraph.graph.batches import delete_in_batches, load_batches
@@ -482,8 +481,7 @@ class MemoryGraph:
         """
         node, edge = self._find_node(identifier), elements.find_edge(self.scope, identifier)
         if node and edge:
-            named, joined = f'"{node.name}"', f"`{edge.from_node}` {edge.verb} `{edge.to_node}`"
-            raise ConflictError(describe_ambiguity(identifier, named, joined))
+            raise elements.ambiguity_of(identifier, node, edge)
         return node or self._require(edge, "node or edge", identifier)
 
     def neighbours(self, identifier: str, depth: int = 1) -> list[Neighbour]:

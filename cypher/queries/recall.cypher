@@ -14,15 +14,16 @@
 // has stored as a weight, and is none, counts as 1.0.
 // Parameters: namespace, message_terms, node_terms, alias_terms (Lucene queries made by memorygraph.memory.words),
 // vectors (none, or one), model (`` without a vector), depth, message_depth, roles (`weights`, one for each that counts
-// more or less, `near`, the same of nearness, and `asked`, null where roles do not count), wishes (how those are
+// more or less, `near`, the same of nearness, `asked`, null where roles do not count, and `wishes`, how those are
 // worded), wish (how much they count), constant, least, near, far, edge, learnt, fan, kinds, limit, owners (how many
 // are named of an observation), and the filters as memorygraph.memory.filters makes them: filters (conversation, since,
-// until, kind, verb, node_limit), facets, vector_filter, vector_depth, verb_depth, times, role_range, speaker_range,
-// homes. What can be null is part of a map: Neo4j plans a query anew for each type of a parameter, which of this one
-// takes a second or more. A filter is a part of what an index is asked, so that its first entries fit; only of the
-// verb, and of what an alias leads to, each entry is asked, until enough are found. Each condition of a vector index
-// costs a pass over all that fulfil it, so each filter has a search of its own, and `messages` is for several. Of a
-// frequent verb the nearest are enough; `verb_depth` is how many are looked at where they are not.
+// until, facets, kind, verb, node_limit), vector_filter, vector_depth, verb_depth, times, role_range, speaker_range,
+// homes. What can be null, or a list without texts, is part of a map: Neo4j plans a query anew for each type of a
+// parameter, which of this one takes a second or more. A filter is a part of what an index is asked, so that its first
+// entries fit; only of the verb, and of what an alias leads to, each entry is asked, until enough are found. Each
+// condition of a vector index costs a pass over all that fulfil it, so each filter has a search of its own, and
+// `messages` is for several. Of a frequent verb the nearest are enough; `verb_depth` is how many are looked at where
+// they are not.
 CYPHER 25
 CALL db.index.fulltext.awaitEventuallyConsistentIndexRefresh()
 CALL () {
@@ -34,9 +35,9 @@ CALL () {
     WITH message, max(score) AS score, head(collect(node)) AS best
     WITH message, best, score, message.role AS role
     // Read once: each CONTAINS of `message.content` would read it again.
-    WITH message, best, score, role, CASE WHEN role = 'user' AND $wishes <> [] THEN message.content END AS content
+    WITH message, best, score, role, CASE WHEN role = 'user' AND $roles.wishes <> [] THEN message.content END AS content
     WITH message, best, score * coalesce($roles.weights[role], 1.0)
-                        * CASE WHEN any(wish IN $wishes WHERE content CONTAINS wish) THEN $wish ELSE 1.0 END AS score
+                        * CASE WHEN any(wish IN $roles.wishes WHERE content CONTAINS wish) THEN $wish ELSE 1.0 END AS score
     WITH message, best ORDER BY score DESC, message.said_at DESC, message.id
     RETURN collect([message, best]) AS list, 'fulltext' AS source
     UNION ALL
@@ -210,7 +211,7 @@ WHERE score > 0 AND found.namespace = $namespace AND any(kind IN $kinds WHERE ki
       THEN ($filters.conversation IS NULL OR $filters.conversation IN found.conversations)
         AND ($filters.since IS NULL OR found.said_at >= $filters.since)
         AND ($filters.until IS NULL OR found.said_at < $filters.until)
-        AND all(facet IN $facets WHERE facet IN split(found.namespace_token, ' '))
+        AND all(facet IN $filters.facets WHERE facet IN split(found.namespace_token, ' '))
       WHEN $filters.verb IS NULL THEN coalesce(found.kind = $filters.kind, $filters.kind IS NULL)
       ELSE coalesce(found.kind = $filters.kind, $filters.kind IS NULL)
         AND EXISTS { (found)-[:EDGE {verb: $filters.verb}]-() } END
@@ -239,7 +240,7 @@ RETURN found.id AS id, found:Message AS is_message, score, head(ways).names AS w
 // The messages of one conversation that are not indexed as recall finds them now, the oldest first, and each once: those
 // between the tip of a version and the last before it that is. Parameters: namespace, limit (of tips).
 MATCH (conversation:Conversation {namespace: $namespace})
-WHERE conversation.name IS NOT NULL AND coalesce(conversation.recalled, true)
+WHERE conversation.name IS NOT NULL AND conversation.name IS :: STRING AND coalesce(conversation.recalled, true)
 MATCH (conversation)-[:VERSION]->(:Version)-[:TIP]->(tip:Message)
 WHERE tip.passages IS NULL OR NOT conversation.name IN tip.conversations
 WITH DISTINCT conversation, tip
@@ -258,11 +259,11 @@ WHERE message.id IS NOT NULL AND message.passages IS NULL AND message.conversati
 RETURN count(message) AS count;
 
 // name: bodies
-// What these messages are, and when they were said. Parameters: namespace, ids.
+// What these messages are, and when they were said; one that raw Cypher has made is said now. Parameters: namespace, ids.
 UNWIND $ids AS id
 MATCH (message:Message {namespace: $namespace, id: id})
 USING INDEX SEEK message:Message(namespace, id)
-RETURN id, message.body AS body, coalesce(message.said_at, message.created_at) AS at;
+RETURN id, message.body AS body, coalesce(message.said_at, message.created_at, datetime()) AS at;
 
 // name: index-messages
 // What each message says, as recall finds it: its text, or that of its passages. It is written anew where it was said at

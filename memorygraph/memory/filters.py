@@ -152,6 +152,7 @@ class RecallFilter:
             "conversation": here,
             "since": self.since,
             "until": self.until,
+            "facets": [token for token in self.message_tokens(namespace) if not token.isdecimal()],
             "kind": self.kind,
             "verb": self.verb,
             # What words cannot say exactly is looked at hit by hit, as far as it takes; else the index counts.
@@ -159,7 +160,6 @@ class RecallFilter:
         }
         return {
             "filters": filters,
-            "facets": [token for token in self.message_tokens(namespace) if not token.isdecimal()],
             "vector_filter": self.vector_filter,
             "vector_depth": depth if self.verb is None else VERB_NEAREST * depth,
             "verb_depth": VERB_LOOKED_AT * depth,

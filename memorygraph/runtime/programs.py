@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 from memorygraph.compiler.agentscript import compile_agentscript
 from memorygraph.compiler.convo import compile_convo
 from memorygraph.errors import NotFoundError, ScriptError
+from memorygraph.graph.elements import as_text
 from memorygraph.graph.loads import Loader, LoadReport, Provenance, WriteResult
 from memorygraph.graph.namespace import Namespace, NamespaceTransaction
 from memorygraph.graph.writes import run_counted
@@ -78,7 +79,7 @@ def find_program(namespace: Namespace, name: str) -> StoredProgram:
     if not rows:
         raise _not_found(namespace, name)
     language: Any = rows[0]["language"]
-    program: StoredProgram = parse(rows[0]["source"], language, file=name)
+    program: StoredProgram = parse(as_text(rows[0]["source"]), language, file=name)
     return program
 
 
