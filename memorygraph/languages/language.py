@@ -119,7 +119,7 @@ LANGUAGES: dict[str, Language] = {
             "convo",
             ".convo",
             reader="memorygraph.languages.convo.reading:read_convo",
-            checker="memorygraph.runtime.convo.graph_checks:find_problems",
+            checker="memorygraph.runtime.convo.graph_checks:find_graph_problems",
             warner="memorygraph.runtime.convo.graph_checks:find_warnings",
             importer="memorygraph.runtime.convo.imports:resolve_imports",
             store="memorygraph.runtime.programs:ProgramStore",

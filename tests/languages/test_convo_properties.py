@@ -7,7 +7,7 @@ import string
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from memorygraph.languages import parse
@@ -71,7 +71,7 @@ def nested(values: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     prompt_heads = st.sampled_from(["", "+ boolean", "* x=json:Todo[] /m"])
     return st.one_of(
         st.builds(syntax.Call, paths, tuples(labelled | others), st.just(()) | paths),
-        st.builds(syntax.Prompt, prompt_heads, templates_of(values), st.booleans()),
+        st.builds(syntax.InlinePrompt, prompt_heads, templates_of(values), st.booleans()),
         st.builds(syntax.Map, tuples(labelled)),
         st.builds(syntax.Array, tuples(items)),
         templates_of(values),
@@ -119,6 +119,7 @@ slow = settings(max_examples=examples(60), deadline=None, suppress_health_check=
 
 @settings(slow, max_examples=examples(200))
 @given(conversations)
+@example((syntax.CodeMessage("do", "", (syntax.Statement(syntax.InlinePrompt("", syntax.Template(("\\",)))),)),))
 def test_what_is_printed_is_read_again(conversation: tuple[syntax.Message, ...]) -> None:
     program = parse(print_convo(conversation), "convo")
     assert [problem for problem in program.problems if problem.code == "syntax"] == []
@@ -127,6 +128,7 @@ def test_what_is_printed_is_read_again(conversation: tuple[syntax.Message, ...])
 
 @settings(slow, max_examples=examples(300))
 @given(texts, st.lists(messages, max_size=1))
+@example("a\n\r>", [])  # a carriage return is a blank before the head of a message
 def test_any_text_stays_data(text: str, after: list[syntax.Message]) -> None:
     message = syntax.TextMessage("assistant", "", syntax.Template((text,) if text else ()))
     program = parse(print_convo([message, *after]), "convo")

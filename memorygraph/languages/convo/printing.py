@@ -24,7 +24,7 @@ _ESCAPES = str.maketrans({"\\": "\\\\", "\n": "\\n", "\t": "\\t"})
 _BRACES = re.compile(r"(?<!\\)(\\*)\{\{")
 _BRACES_AT_END = re.compile(r"(?<!\{)\{+\Z")
 _BACKSLASHES = re.compile(r"(?<!\\)\\+\Z")
-_HEAD = re.compile(r"^([ \t]*)(?=\\*>)", re.MULTILINE)
+_HEAD = re.compile(r"^([ \t\r]*)(?=\\*>)", re.MULTILINE)
 _DETACHED = re.compile(r"[ \t]*(?=@\w|#|//)")
 _NO_HEREDOC = re.compile(r"\n[ \t]*(?:---|>)")
 _INDENT = "    "
@@ -105,7 +105,7 @@ def print_convo_value(value: syntax.Value) -> str:  # noqa: C901, PLR0911 - one 
             return f"[{_joined(items)}]"
         case syntax.Pipe(values):
             return " << ".join(map(print_convo_value, values))
-        case syntax.Prompt():
+        case syntax.InlinePrompt():
             return _prompt(value)
 
 
@@ -155,7 +155,7 @@ def _template(template: syntax.Template) -> str:
     return f"'{written}'"
 
 
-def _prompt(prompt: syntax.Prompt) -> str:
+def _prompt(prompt: syntax.InlinePrompt) -> str:
     """A prompt between its marks; what no escape can keep becomes an insertion of a text."""
     mark = "===" if prompt.static else "???"
     pieces: list[str | syntax.Insertion] = list(prompt.content.parts)

@@ -218,7 +218,7 @@ class _Builder:
             "Statement": self.statement,
             "Mark": self.text_tag,
             "PipeSource": lambda fields, _: fields["value"],
-            "Prompt": partial(self.prompt, static=False),
+            "InlinePrompt": partial(self.prompt, static=False),
             "Embed": partial(self.prompt, static=True),
             **dict.fromkeys(("Argument", "Entry", "Item"), self.argument),
             "Insertion": self.insertion,
@@ -309,11 +309,11 @@ class _Builder:
         tags = tuple(fields.get("marks", ()))
         return syntax.Argument(_piped(fields), label, "optional" in fields, path, _described(fields), tags, span=span)
 
-    def prompt(self, fields: Fields, span: Span, *, static: bool) -> syntax.Prompt:
+    def prompt(self, fields: Fields, span: Span, *, static: bool) -> syntax.InlinePrompt:
         opening = fields["start"][0]
         head, first = split_prompt(fields["start"].lstrip(opening))
         content = syntax.Template(weave(first, fields, prompt_parts), span=span)
-        return syntax.Prompt(head, content, static, span=span)
+        return syntax.InlinePrompt(head, content, static, span=span)
 
     def insertion(self, fields: Fields, span: Span) -> syntax.Insertion:
         end = MACHINE.layout_end(self.text, span.end) + len("}}")

@@ -169,7 +169,7 @@ class Pipe(ConvoSyntax):
     values: tuple[Value, ...]
 
 
-class Prompt(ConvoSyntax):
+class InlinePrompt(ConvoSyntax):
     """`??? (head) content ???`, which a model answers; `=== content ===` is static: its content is its value.
 
     `head` holds the modifiers in parentheses after the opening. The content may hold messages with heads.
@@ -181,7 +181,7 @@ class Prompt(ConvoSyntax):
 
 
 Message: TypeAlias = TextMessage | CodeMessage | FunctionMessage
-Value: TypeAlias = Text | Template | Number | Constant | Reference | Call | Map | Array | Pipe | Prompt
+Value: TypeAlias = Text | Template | Number | Constant | Reference | Call | Map | Array | Pipe | InlinePrompt
 
 # The roles whose messages are statements, besides every role with `!` after it.
 CODE_ROLES = frozenset({"do", "define", "result", "thinkingResult", "debug", "end", "target", "make", "stage", "app"})

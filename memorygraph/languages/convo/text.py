@@ -16,12 +16,12 @@ BLANKS = " \t\r\n"
 
 _ESCAPE = re.compile(r"\\([\s\S])")
 _ESCAPES = {"n": "\n", "r": "\n", "t": "\t"}
-_HEAD = re.compile(r"(\n[ \t]*+)\\(?=\\*+>)")
+_HEAD = re.compile(r"(\n[ \t\r]*+)\\(?=\\*+>)")
 _BRACES = compile_pattern(r"(?<!\\)((?:\\\\)*+)\\\{\{")
 _BACKSLASHES = compile_pattern(r"(?<!\\)(?:\\\\)++\Z")
 _INDENTATION = re.compile(r"\n+([ \t]*)")
 _MODIFIERS = re.compile(r"\s*\(([^)]*)\)")
-_BLANK_END = re.compile(r"(\\[ \t\r\n])?[ \t\r\n]*\Z")
+_BLANK_END = re.compile(r"(?:(?<!\\)((?:\\\\)*\\[ \t\r\n]))?[ \t\r\n]*\Z")  # an escaped blank stays
 _WIDEST = 2**16  # characters of an indentation that are removed
 
 

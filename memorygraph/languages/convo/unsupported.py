@@ -84,7 +84,7 @@ def find_in_prompts(message: syntax.Message) -> Iterator[Finding]:
         if isinstance(one, tuple):
             waiting += one
         elif isinstance(one, syntax.ConvoSyntax):
-            if isinstance(one, syntax.Prompt):
+            if isinstance(one, syntax.InlinePrompt):
                 for found in PROMPT_WORDS.finditer(one.head.partition("task:")[0]):
                     what = f"`{found[0]}` in the head of a prompt is not supported, and has no effect"
                     yield Finding(what, CODE, one.span)

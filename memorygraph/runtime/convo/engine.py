@@ -20,7 +20,7 @@ from memorygraph.limits import RunLimits, budget_of_run, call_apart, spend_on_ke
 from memorygraph.llm.completion import Completion
 from memorygraph.llm.mock import mock_completion
 from memorygraph.runtime.convo.branch import Branch
-from memorygraph.runtime.convo.graph_checks import find_problems
+from memorygraph.runtime.convo.graph_checks import find_graph_problems
 from memorygraph.runtime.convo.prompts import summary_request
 from memorygraph.runtime.convo.scene import Scene, Surroundings
 from memorygraph.runtime.convo.steps import (
@@ -166,7 +166,7 @@ class Engine:
     conversation: str | None = None
 
     def __post_init__(self) -> None:
-        problems = find_problems(self.program)
+        problems = find_graph_problems(self.program)
         if problems:
             raise ScriptError(problems)
         self.graph = graph_of(self.program.conversation)

@@ -178,7 +178,7 @@ class Evaluator:
                     result = types.make_array([LabelledValue(item) for item in self.all(value.items, scope)])
                 case syntax.Pipe():
                     result = self.pipe(value, scope)
-                case syntax.Prompt():
+                case syntax.InlinePrompt():
                     result = self.prompt(value, scope)
                 case syntax.Constant():
                     result = {"true": True, "false": False, "null": None}.get(value.name, UNDEFINED)
@@ -227,7 +227,7 @@ class Evaluator:
                 last = join_texts(last.split(key), "" if value is None else render_value(value)) if key else last
         return last
 
-    def prompt(self, prompt: syntax.Prompt, scope: ConvoScope) -> Any:
+    def prompt(self, prompt: syntax.InlinePrompt, scope: ConvoScope) -> Any:
         """Let a model answer a prompt, or take the content of a static one; the head says what becomes of it."""
         head = PromptHead.read(prompt.head)
         type_ = self.find_type(head.type) if head.type else None
@@ -241,7 +241,7 @@ class Evaluator:
                 raise ValueProblem("a prompt in code needs a model, and only the steps of a graph have one", "no-model")
             value = self.environment.ask(head, messages or [("user", content)], type_)
         elif type_ is not None:
-            value = type_.coerce(read_document(content), "the content")
+            value = type_.coerce(read_json_value(content), "the content")
         else:
             value = content
         if head.negated:
@@ -361,7 +361,7 @@ class Evaluator:
         return ScriptError([self.source.problem(str(error), getattr(error, "code", "failed"), span)])
 
 
-def read_document(text: str) -> Any:
+def read_json_value(text: str) -> Any:
     """The JSON value in a text."""
     try:
         return parse_json(text, strict=True)

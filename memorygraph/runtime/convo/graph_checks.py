@@ -32,11 +32,11 @@ MAX_SHOWN_NAMES = 8
 COMPARISONS = frozenset({"eq", "neq", "gt", "gte", "lt", "lte"})  # of fewer than two values, they are false
 
 
-def find_problems(program: syntax.ConvoProgram) -> list[Problem]:
+def find_graph_problems(program: syntax.ConvoProgram) -> list[Problem]:
     r"""Everything that is wrong in a conversation: what its text shows, and what its graph would fail at.
 
     >>> from memorygraph.languages import parse
-    >>> print(find_problems(parse("@exit = eqq(output 1)\n> node a\n> goto a", "convo"))[0].message)
+    >>> print(find_graph_problems(parse("@exit = eqq(output 1)\n> node a\n> goto a", "convo"))[0].message)
     there is no function `eqq`; did you mean `eq`?
     """
     if program.problems:

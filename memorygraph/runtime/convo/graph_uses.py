@@ -146,7 +146,7 @@ class UseReader:
                 self.read(part)
             case syntax.Call():
                 self.call(part)
-            case syntax.Prompt():
+            case syntax.InlinePrompt():
                 self.part(part.content)
                 assigned = PromptHead.read(part.head).assigned
                 if assigned:

@@ -11,7 +11,7 @@ from memorygraph.errors import ConflictError, MemoryGraphError, ProgramError, Sc
 from memorygraph.graph.namespace import Namespace
 from memorygraph.languages.convo.syntax import ConvoProgram
 from memorygraph.runtime.convo.engine import Engine, ListenerGroup, RunListener, RunOptions
-from memorygraph.runtime.convo.graph_checks import find_problems
+from memorygraph.runtime.convo.graph_checks import find_graph_problems
 from memorygraph.runtime.convo.imports import resolve_imports
 from memorygraph.runtime.convo.prompts import HIDDEN
 from memorygraph.runtime.convo.steps import ConvoGraphResult, ConvoStep, messages_of_steps, summary_messages
@@ -97,7 +97,7 @@ def open_engine(program: ConvoProgram, options: RunOptions, definition: ConvoPro
         if isinstance(resume, str):
             raise MemoryGraphError("only a stored run can be resumed by its id; give its graph, as mg.convo does")
         return Engine(program, **given)
-    problems = find_problems(program)
+    problems = find_graph_problems(program)
     if problems:  # before anything of the run is stored
         raise ScriptError(problems)
     stored = find_resumable(graph.scope, definition.source, resume) if isinstance(resume, str) else None

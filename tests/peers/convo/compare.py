@@ -208,7 +208,7 @@ def runs_alone(function: syntax.FunctionMessage) -> bool:
         if isinstance(one, tuple):
             waiting += one
         elif isinstance(one, syntax.ConvoSyntax):
-            if isinstance(one, syntax.Prompt) and not one.static:
+            if isinstance(one, syntax.InlinePrompt) and not one.static:
                 return False
             if isinstance(one, syntax.Call) and one.name[0].startswith(("http", "sleep", "readDoc", "fs", "rand")):
                 return False

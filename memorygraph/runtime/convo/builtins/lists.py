@@ -42,7 +42,7 @@ builtin("getObjKeyCount")(lambda value: len(keyed_items(value)))
 
 
 @builtin("idx")
-def read_item(scope: ConvoScope, value: Any, *keys: Any) -> Any:
+def pick_item(scope: ConvoScope, value: Any, *keys: Any) -> Any:
     """Read an item by its index, or by the key that a variable holds: `idx(list 'i')`; other names are keys."""
     for key in keys:
         held = scope.look_up(key.split(".")) if isinstance(key, str) else key
