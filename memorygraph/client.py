@@ -47,8 +47,10 @@ from memorygraph.languages.contextscript import ContextScriptProgram, Deletion
 from memorygraph.messages.costs import ModelCost, Prices, list_costs
 from memorygraph.messages.graph import MessageGraph
 from memorygraph.messages.neo4j_storage import (
+    MAX_CONVERSATIONS,
     ConversationInfo,
     Neo4jStorage,
+    count_stored_conversations,
     drop_conversations,
     list_stored_conversations,
 )
@@ -974,9 +976,18 @@ class MemoryGraph:
             raise MemoryGraphError("a conversation has a name, and this is empty")
         return MessageGraph(storage=Neo4jStorage(self.scope, name))
 
-    def conversations(self) -> list[ConversationInfo]:
-        """Every conversation of the namespace, by name."""
-        return list_stored_conversations(self.scope)
+    def conversations(
+        self, limit: int = MAX_CONVERSATIONS, *, after: str = "", containing: str = ""
+    ) -> list[ConversationInfo]:
+        """The conversations of the namespace by name: all, or so many that come `after` a name.
+
+        `containing` leaves those whose name has this text in it, whatever the case.
+        """
+        return list_stored_conversations(self.scope, limit, after=after, containing=containing)
+
+    def count_conversations(self, *, after: str = "", containing: str = "") -> int:
+        """How many conversations come after a name, with a text in theirs."""
+        return count_stored_conversations(self.scope, after=after, containing=containing)
 
     def costs(self, prices: Prices | str | Path | None = None) -> list[ModelCost]:
         """What the recorded answers of each model used: calls, tokens, seconds, and money where it has a price.

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from neo4j import WRITE_ACCESS, exceptions
 
@@ -18,6 +18,7 @@ from memorygraph.graph.elements import Edge
 from memorygraph.graph.loads import Provenance
 from memorygraph.graph.namespace import Namespace
 from memorygraph.memory import entities as entities_module
+from memorygraph.memory import pages
 from memorygraph.memory.entities import MAX_PLANNED_ROWS, Entities
 from memorygraph.memory.pages import EntityGraph, as_json
 from memorygraph.memory.values import Entity, ObservationDeletion, Observations, Relation
@@ -69,7 +70,8 @@ class Memory:
 
 
 @pytest.fixture
-def mem(graph: MemoryGraph) -> Memory:
+def mem(graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch) -> Memory:
+    monkeypatch.setattr(pages, "MAX_WALKED_NODES", 1 << 40)  # however many nodes other tests have stored
     return Memory(graph)
 
 
@@ -523,10 +525,33 @@ def test_search_finds_every_text_that_contains_the_query_and_no_other(mem: Memor
         assert mem.found(query) == [name for name, text in said if query.lower() in text], query
 
 
+def test_in_a_large_graph_parts_inside_of_words_are_found_where_no_word_begins_so(
+    mem: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = [f"{first} {second}" for first in WORDS for second in WORDS[::5]]
+    mem.create(*(entity(f"E{number}", text, kind="k") for number, text in enumerate(texts)))
+    monkeypatch.setattr(pages, "MAX_WALKED_NODES", 0)
+    for query in ("running", "unning", "y the", "a", "oo_b", "本", "日本", "oë", "ZOË", ".14", "++", "b runn", "zzz"):
+        containing = [f"E{number}" for number, text in enumerate(texts) if query.lower() in text.lower()]
+        found = mem.found(query)
+        assert bool(found) == bool(containing), query
+        assert set(found) <= set(containing), query
+        if " " in query:  # the word that begins inside of the text leads to all
+            assert found == containing, query
+    mem.create(entity("Bergen"), entity("Heidelberg"))
+    assert (mem.found("berg"), mem.found("delberg")) == (["Bergen"], ["Heidelberg"])
+    monkeypatch.setattr(pages, "MAX_SOUGHT_HITS", 1)  # too many to look at each
+    assert mem.found("berg") == ["Bergen", "Heidelberg"]
+
+
 @settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.text(st.characters(codec="utf-8"), max_size=40))
+@example("東京")
 def test_any_text_is_a_valid_search(graph: MemoryGraph, text: str) -> None:
     Entities(graph.scope).search(text)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pages, "MAX_WALKED_NODES", 0)
+        Entities(graph.scope).search(text)
 
 
 def test_a_name_as_long_as_allowed_is_stored_and_a_longer_one_refused(mem: Memory) -> None:
