@@ -46,6 +46,43 @@ CALL () {
 }
 RETURN nodes, edges;
 
+// name: any-node
+// A row if the namespace has a node: without one it has no edge either, and no id is stored. Parameters: namespace.
+MATCH (node:Node {namespace: $namespace})
+USING INDEX SEEK node:Node(namespace, id)
+WHERE node.id IS NOT NULL
+RETURN true AS found
+LIMIT 1;
+
+// name: memory-settings
+// The settings that limit the memory of a transaction, as they are for this server. Parameters: namespace.
+SHOW SETTINGS YIELD name, value
+WHERE name IN ['db.memory.transaction.max', 'dbms.memory.transaction.total.max']
+RETURN name, value;
+
+// name: count-edges-at
+// How many edges are at these nodes, those between two of them twice. Parameters: namespace, ids.
+UNWIND $ids AS id
+MATCH (node:Node {namespace: $namespace, id: id})
+USING INDEX SEEK node:Node(namespace, id)
+RETURN sum(COUNT { (node)-[:EDGE]-() }) AS edges;
+
+// name: count-changed-nodes
+// How many of these nodes contextscript/change-nodes would change. Parameters: namespace, rows [{id, set: {name, data}}].
+UNWIND $rows AS row
+MATCH (node:Node {namespace: $namespace, id: row.id})
+USING INDEX SEEK node:Node(namespace, id)
+WHERE any(key IN keys(row.set) WHERE node[key] IS NULL OR node[key] <> row.set[key])
+RETURN count(node) AS changed;
+
+// name: count-changed-edges
+// How many of these edges contextscript/change-edges would change. Parameters: namespace, rows [{id, set: {verb, weight}}].
+UNWIND $rows AS row
+MATCH ()-[edge:EDGE {namespace: $namespace, id: row.id}]->()
+USING INDEX SEEK edge:EDGE(namespace, id)
+WHERE any(key IN keys(row.set) WHERE edge[key] IS NULL OR edge[key] <> row.set[key])
+RETURN count(edge) AS changed;
+
 // name: nodes-named
 // The first node that carries each of these names, whatever the case: for "did you mean". Parameters:
 // namespace, names (in lower case).
