@@ -88,6 +88,7 @@ class AsyncMemoryGraph:
         batch: int | None = None,
         restart: bool = False,
         progress: Progress | None = None,
+        checked: Progress | None = None,
         provenance: Provenance | None = None,
     ) -> LoadReport:
         """Load a script file; the language is told by the extension."""

@@ -197,13 +197,14 @@ class MemoryGraph:
         batch: int | None = None,
         restart: bool = False,
         progress: Progress | None = None,
+        checked: Progress | None = None,
         provenance: Provenance | None = None,
     ) -> LoadReport:
         """Load a script file; the language is told by the extension.
 
         With `batch`, every `batch` statements are a transaction of their own, and the memory needed does not
         grow with the file. A load that was interrupted goes on after its last batch when it is run again,
-        unless `restart` is true.
+        unless `restart` is true. `checked` is told the number of its statements when all of it was read once.
 
         Raises:
             NotFoundError: there is no such file, or no language has this extension.
@@ -223,7 +224,8 @@ class MemoryGraph:
                 stream.seek(0)  # it is read twice: checked as a whole, then stored
                 return parse_batches(stream, name, size=batch, strict=strict, file=str(path))
 
-            return load_batches(self._loader, programs, restart=restart, progress=progress, provenance=provenance)
+            told = {"progress": progress, "checked": checked}
+            return load_batches(self._loader, programs, restart=restart, provenance=provenance, **told)
 
     @staticmethod
     def check(

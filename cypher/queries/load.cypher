@@ -54,12 +54,6 @@ WHERE node.id IS NOT NULL
 RETURN true AS found
 LIMIT 1;
 
-// name: memory-settings
-// The settings that limit the memory of a transaction, as they are for this server. Parameters: namespace.
-SHOW SETTINGS YIELD name, value
-WHERE name IN ['db.memory.transaction.max', 'dbms.memory.transaction.total.max']
-RETURN name, value;
-
 // name: count-edges-at
 // How many edges are at these nodes, those between two of them twice. Parameters: namespace, ids.
 UNWIND $ids AS id

@@ -195,6 +195,7 @@ class _Compiler:
         self._namespace = namespace
         self._token = token
         self._suggests = suggest
+        self._only_checks = stored is None  # what is compiled for no database is never run
         self._symbols = SymbolTable(program, stored)
         self._batch = _Batch()
         self._queries: list[Query] = []
@@ -314,7 +315,7 @@ class _Compiler:
         return self._symbols[identifier]
 
     def _close_batch(self) -> None:
-        if not self._problems:
+        if not self._problems and not self._only_checks:
             self._queries.extend(self._batch.queries(self._namespace, self._token))
         self._batch = _Batch()
 

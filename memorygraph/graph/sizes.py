@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 from memorygraph.compiler import Stored
 from memorygraph.errors import MemoryGraphError, TooLargeError
-from memorygraph.graph.namespace import Namespace, NamespaceTransaction
+from memorygraph.graph.connection import Connection
+from memorygraph.graph.namespace import NamespaceTransaction
 from memorygraph.languages.contextscript import (
     ContextScriptProgram,
     Deletion,
@@ -20,6 +21,7 @@ from memorygraph.languages.contextscript import (
     GraphStatement,
     NodeDeclaration,
 )
+from memorygraph.library import CYPHER
 
 MIN_LARGE_STATEMENTS = 20_000  # fewer fit, unless their texts are very long: then Neo4j refuses them
 ROWS_PER_LOOK = 20_000
@@ -47,10 +49,10 @@ class Changes(NamedTuple):
     deleted_nodes: list[str]
 
 
-def read_memory_limit(namespace: Namespace) -> int | None:
+def read_memory_limit(connection: Connection) -> int | None:
     """The bytes that one transaction may take; None where there is no limit, or nobody tells."""
     try:
-        rows = namespace.read("load/memory-settings")
+        rows = connection.read(CYPHER["schema/memory-settings"]())
     except MemoryGraphError:  # a user who may not see settings
         return None
     limits = [parse_size(row["value"]) for row in rows]
