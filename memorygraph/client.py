@@ -628,7 +628,7 @@ class MemoryGraph:
             check_nesting(cypher)
             return self.connection.write(lambda transaction: transaction.run(query), repeatable=False)
         check_reads_only(self.connection, query)
-        return self.connection.read(query)
+        return self.connection.read(query, repeatable=False)
 
     def stream(
         self, cypher: str, parameters: dict[str, Any] | None = None, *, seconds: float = READ_SECONDS
@@ -732,11 +732,13 @@ class MemoryGraph:
             NotFoundError: nothing has or had this id.
             ConflictError: several things have it.
         """
+        from memorygraph.compiler.pete.state import id_of
         from memorygraph.runtime.pete.addresses import find_addressed, parse_address
 
         address = parse_address(identifier) if identifier.startswith("memory:") else None
-        if address is not None and (addressed := find_addressed(self.scope.read, [address])):
-            identifier = addressed[0].id
+        if address is not None:  # what PETE made is found by it also where it is deleted
+            addressed = find_addressed(self.scope.read, [address])
+            identifier = addressed[0].id if addressed else id_of(address)
         kind = find_kind(self.scope, identifier)
         return forget_for_good(self.scope, kind, identifier, dry_run=dry_run, clear=partial(clear_files, self.scope))
 

@@ -49,8 +49,9 @@ def is_worker(config: pytest.Config) -> bool:
 def pytest_configure(config: pytest.Config) -> None:
     """Make the folder of the run, and a place for bytecode, which workers and commands would make anew each time."""
     if not is_worker(config):
-        if sys.dont_write_bytecode and config.cache:
-            sys.dont_write_bytecode, sys.pycache_prefix = False, str(config.cache.mkdir("bytecode"))
+        cache: pytest.Cache | None = getattr(config, "cache", None)  # not there with `-p no:cacheprovider`
+        if sys.dont_write_bytecode and cache:
+            sys.dont_write_bytecode, sys.pycache_prefix = False, str(cache.mkdir("bytecode"))
             os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
             os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix
         os.environ[RUN_FOLDER] = tempfile.mkdtemp(prefix="memorygraph-tests-", dir=folder_in_memory())

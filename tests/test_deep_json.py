@@ -141,6 +141,7 @@ def test_an_input_that_nests_too_deep_is_refused(graph: MemoryGraph) -> None:
         graph.run(AGENT, nest(201))
 
 
+@pytest.mark.slow
 def test_agents_that_call_agents_hundreds_of_times_can_be_traced(graph: MemoryGraph) -> None:
     body = "if input.length == 400 { return 0 }\n    input.add(1)\n    return A(input)"
     text = AGENT.replace(AGENT[AGENT.index("x = []") : AGENT.index("return x") + 8], body)

@@ -130,7 +130,8 @@ RETURN {nodes_deleted: count(node)} AS counts;
 // - the node itself, and of a context of PETE the contexts in it;
 // - what speaks of any of these ("that a likes bread"), and what speaks of that;
 // - the observations of any of these, unless something that stays is joined to them;
-// - the rules that only these contexts state. The facts that only they state are edges: delete-nodes looks for them.
+// - the rules that only these contexts state, and what only they say of something ("carl says that a likes bread"). The
+//   facts that only they state are edges: delete-nodes looks for them.
 //
 // Every way of deleting a node asks here. Parameters: namespace, ids.
 UNWIND $ids AS id
@@ -157,8 +158,33 @@ CALL (parts, going) {
     AND NOT EXISTS { MATCH (rule)-[:EDGE|BINDS]-(other) WHERE NOT other IN going }
   RETURN collect(DISTINCT {id: id, node: rule}) AS rules
 }
-UNWIND parts + observed + rules AS part
-RETURN part.id AS id, part.node AS node;
+CALL (parts, going) {
+  UNWIND parts AS part
+  WITH going, part.id AS id, part.node AS context
+  MATCH (context:Context)-[:STATES]->(:Entry)-[:MENTIONS]->(outer:Statement)-[:EDGE*0.. {lemma: ''}]->(inner:Statement)
+  WITH going, id, collect(DISTINCT inner) AS said
+  CALL (going, said) {
+    UNWIND said AS each
+    WITH going, said, each
+    WHERE EXISTS { MATCH (each)<-[:MENTIONS]-(:Entry)<-[:STATES]-(other:Context) WHERE NOT other IN going }
+      OR EXISTS { MATCH (each)<-[:BINDS]-(other:Context) WHERE NOT other IN going }
+      OR EXISTS {
+        MATCH (each)-[edge:EDGE]-(other:Node)
+        WHERE NOT other IN going AND NOT other IN said AND NOT (edge.lemma = '' AND startNode(edge) = each)
+          AND NOT (edge.context IS NOT NULL AND NOT EXISTS {
+            MATCH (:Entry {namespace: $namespace, edge: edge.id})<-[:STATES]-(context:Context)
+            WHERE NOT context IN going
+          })
+      }
+    MATCH (each)-[:EDGE*0.. {lemma: ''}]->(kept:Statement)
+    RETURN collect(DISTINCT kept) AS kept
+  }
+  UNWIND said AS node
+  WITH id, node, kept WHERE NOT node IN kept
+  RETURN collect({id: id, node: node}) AS statements
+}
+UNWIND parts + observed + rules + statements AS part
+RETURN DISTINCT part.id AS id, part.node AS node;
 
 // name: delete-nodes
 // A node goes with what is its own, and with all edges at any of it, in and out, whoever declared them; a context of

@@ -8,9 +8,10 @@
 
 // name: begin
 // The list of what is to be forgotten, made unless it is there: a process may have been killed before it was done. Takes
-// the write lock of the namespace. Parameters: namespace, forgetting, kind, target, load.
-MATCH (namespace:Namespace {name: $namespace})
-SET namespace.revision = namespace.revision
+// the write lock of the namespace, which what only raw Cypher or a bundle has made may lack. Parameters: namespace,
+// forgetting, kind, target, load.
+MERGE (namespace:Namespace {name: $namespace})
+SET namespace.revision = coalesce(namespace.revision, 0)
 MERGE (forgetting:Forgetting {namespace: $namespace, id: $forgetting})
   ON CREATE SET forgetting.kind = $kind, forgetting.target = $target, forgetting.load = $load,
                 forgetting.conversations = [], forgetting.runs = [], forgetting.until = namespace.revision
@@ -145,7 +146,8 @@ RETURN DISTINCT conversation.name AS name;
 //   at it, and the runs that were shown it;
 // - its aliases, with the former states of what was merged into it;
 // - of a former state the other ones of the same node, and the former observations of it;
-// - of a context of PETE what only it and others on the list speak of, and that it made;
+// - of a context of PETE, and of what it speaks of, what only it and others on the list speak of, and that it made; and the
+//   former states of the facts that no other one states;
 // - of a run what it saw and did, and of a program its runs.
 //
 // Parameters: namespace, forgetting, limit.
@@ -215,30 +217,61 @@ CALL (forgetting, taken) {
     MATCH (going)<-[:FROM]-(:ContextItem)<-[:USED]-(:Generation)<-[:GENERATED]-(part:Run)
     RETURN part
     UNION
-    MATCH (going)-[:STATES]->()-[:MENTIONS]->(part:Node)
-    WHERE (part.concept IS NOT NULL OR any(label IN labels(part) WHERE label IN ['Statement', 'Rule', 'Value']))
+    CALL (forgetting, going) {
+      MATCH (going)-[:STATES]->()-[:MENTIONS]->(part)
+      RETURN part
+      UNION
+      MATCH (going)-[:BINDS]->(part)
+      RETURN part
+      UNION
+      MATCH (going:Statement)-[:EDGE {lemma: ''}]->(part:Node)
+      RETURN part
+      UNION
+      WITH going WHERE going:Former AND going.of = 'edge' AND going.lemma = ''
+      MATCH (part:Node {namespace: $namespace, id: going.to_node})
+      RETURN part
+      UNION
+      WITH forgetting, going WHERE going:Former AND going.of = 'edge' AND going.lemma = ''
+      MATCH (part:Former {namespace: $namespace, id: going.to_node})
+      USING INDEX SEEK part:Former(namespace, id, until)
+      WHERE part.until IS NOT NULL AND part.itself AND NOT EXISTS {
+        MATCH (other:Former {namespace: $namespace, to_node: part.id})
+        WHERE other.lemma = '' AND NOT EXISTS { (forgetting)-[:FORGETS]->(owner) WHERE owner.id = other.from_node }
+      }
+      RETURN part
+    }
+    WITH forgetting, part
+    WHERE (part.concept IS NOT NULL
+           OR any(label IN labels(part) + coalesce(part.labels, []) WHERE label IN ['Statement', 'Rule', 'Value']))
       AND NOT EXISTS {
-        MATCH (part)<-[:MENTIONS]-()<-[:STATES]-(other) WHERE NOT EXISTS { (forgetting)-[:FORGETS]->(other) }
+        MATCH (part)<-[:MENTIONS]-()<-[:STATES]-(other)
+        WHERE NOT EXISTS { (forgetting)-[:FORGETS]->(other) }
+          AND (part.concept IS NOT NULL OR part:Former OR other:Context)
       }
       AND NOT EXISTS { MATCH (part)<-[:BINDS]-(other) WHERE NOT EXISTS { (forgetting)-[:FORGETS]->(other) } }
       AND NOT EXISTS {
         MATCH (part)-[edge:EDGE]-(other:Node)
-        WHERE NOT EXISTS { (forgetting)-[:FORGETS]->(other) }
-          AND NOT EXISTS { (forgetting)-[:FORGETS]->(context) WHERE context.memory = edge.context }
+        WHERE NOT EXISTS { (forgetting)-[:FORGETS]->(other) } AND NOT (edge.lemma = '' AND startNode(edge) = part)
+          AND NOT (edge.context IS NOT NULL AND NOT EXISTS {
+            MATCH (:Entry {namespace: $namespace, edge: edge.id})<-[:STATES]-(context)
+            WHERE NOT EXISTS { (forgetting)-[:FORGETS]->(context) }
+          })
       }
     RETURN part
     UNION
-    MATCH (going)-[:BINDS]->(part:Node)
-    WHERE (part.concept IS NOT NULL OR any(label IN labels(part) WHERE label IN ['Statement', 'Rule', 'Value']))
+    MATCH (going)-[:STATES]->(entry)
+    WHERE entry.edge IS NOT NULL
       AND NOT EXISTS {
-        MATCH (part)<-[:MENTIONS]-()<-[:STATES]-(other) WHERE NOT EXISTS { (forgetting)-[:FORGETS]->(other) }
-      }
-      AND NOT EXISTS { MATCH (part)<-[:BINDS]-(other) WHERE NOT EXISTS { (forgetting)-[:FORGETS]->(other) } }
-      AND NOT EXISTS {
-        MATCH (part)-[edge:EDGE]-(other:Node)
+        MATCH (:Entry {namespace: $namespace, edge: entry.edge})<-[:STATES]-(other)
         WHERE NOT EXISTS { (forgetting)-[:FORGETS]->(other) }
-          AND NOT EXISTS { (forgetting)-[:FORGETS]->(context) WHERE context.memory = edge.context }
       }
+      AND NOT EXISTS {
+        MATCH (:FormerEntry {namespace: $namespace, edge: entry.edge})<-[:STATES]-(other)
+        WHERE NOT EXISTS { (forgetting)-[:FORGETS]->(other) }
+      }
+    MATCH (part:Former {namespace: $namespace, id: entry.edge})
+    USING INDEX SEEK part:Former(namespace, id, until)
+    WHERE part.until IS NOT NULL AND part.of = 'edge'
     RETURN part
     UNION
     MATCH (going:Run)-[:GENERATED|STEP]->(part)
@@ -515,11 +548,16 @@ MATCH (message)-[:PASSAGE]->(passage:Passage)
 SET passage.namespace_token = message.namespace_token, passage.home = message.home;
 
 // name: delete-facts
-// Delete what contexts of PETE on the list have stated as facts. Parameters: namespace, forgetting, limit.
-MATCH (:Forgetting {namespace: $namespace, id: $forgetting})-[:FORGETS]->(context)
-WHERE context.memory IS NOT NULL
-MATCH (context)-[:STATES]->()-[:MENTIONS]->(:Node)-[edge:EDGE {context: context.memory}]-()
-WITH DISTINCT edge LIMIT $limit
+// Delete what only contexts of PETE on the list state as facts. Parameters: namespace, forgetting, limit.
+MATCH (forgetting:Forgetting {namespace: $namespace, id: $forgetting})-[:FORGETS]->(:Context)-[:STATES]->(entry:Entry)
+WHERE entry.edge IS NOT NULL AND NOT EXISTS {
+  MATCH (:Entry {namespace: $namespace, edge: entry.edge})<-[:STATES]-(context)
+  WHERE NOT EXISTS { (forgetting)-[:FORGETS]->(context) }
+}
+WITH DISTINCT entry.edge AS fact
+MATCH ()-[edge:EDGE {namespace: $namespace, id: fact}]->()
+USING INDEX SEEK edge:EDGE(namespace, id)
+WITH edge LIMIT $limit
 WITH edge, edge.id AS id, coalesce(edge.since, 0) AS since
 DELETE edge
 WITH collect(id) AS ids, collect(DISTINCT since) AS revisions

@@ -192,6 +192,25 @@ CALL (former) {
 }
 RETURN former.id AS id, other.id AS other, coalesce(other.until, other.since, 0) AS since;
 
+// name: lost-statements
+// What contexts that a revision deleted have stated, and a later one deleted with another context that stated it, too: facts,
+// rules, and what was said of something. Parameters: namespace, until (the revision), ids.
+UNWIND $ids AS id
+MATCH (context:Former {namespace: $namespace, id: id, until: $until, of: 'node'})-[:STATES]->(entry:FormerEntry)
+CALL (entry) {
+  WITH entry WHERE entry.edge IS NOT NULL AND NOT EXISTS { ()-[:EDGE {namespace: $namespace, id: entry.edge}]->() }
+  MATCH (fact:Former {namespace: $namespace, id: entry.edge})
+  USING INDEX SEEK fact:Former(namespace, id, until)
+  WHERE fact.until IS NOT NULL AND fact.of = 'edge'
+  RETURN entry.edge AS stated, max(fact.until) AS since
+  UNION ALL
+  MATCH (entry)-[:MENTIONS]->(said:Former)
+  WHERE said.itself AND any(label IN said.labels WHERE label IN ['Rule', 'Statement'])
+  RETURN said.id AS stated, said.until AS since
+}
+WITH id, stated, since WHERE since > $until
+RETURN DISTINCT id, stated, since;
+
 // name: restore-nodes
 // Nodes that a revision deleted come back as they were before it. Parameters: namespace, until (the revision), ids.
 MATCH (namespace:Namespace {name: $namespace})

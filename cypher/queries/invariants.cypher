@@ -69,16 +69,38 @@ RETURN 'edge' AS kind, edge.namespace AS namespace, edge.id AS id, elementId(edg
         to_namespace: to_node.namespace} AS found;
 
 // name: shared-id
-// An id belongs to a node or to an edge. Parameters: namespace.
-MATCH (node:Node)
-WHERE ($namespace IS NULL OR node.namespace = $namespace) AND node.id IS NOT NULL AND node.namespace IS NOT NULL
-CALL (node) {
-  MATCH (from_node)-[edge:EDGE {namespace: node.namespace, id: node.id}]->(to_node)
-  USING INDEX SEEK edge:EDGE(namespace, id)
-  RETURN edge, from_node.id AS from_id, to_node.id AS to_id
+// An id belongs to a node or to an edge: an index seek for each of those of which there are fewer. Parameters: namespace.
+CALL () {
+  MATCH (node:Node)
+  RETURN count(node) AS nodes
+}
+CALL () {
+  MATCH ()-[edge:EDGE]->()
+  RETURN count(edge) AS edges
+}
+CALL (nodes, edges) {
+  WITH nodes, edges WHERE nodes <= edges
+  MATCH (node:Node)
+  WHERE ($namespace IS NULL OR node.namespace = $namespace) AND node.id IS NOT NULL AND node.namespace IS NOT NULL
+  CALL (node) {
+    MATCH ()-[edge:EDGE {namespace: node.namespace, id: node.id}]->()
+    USING INDEX SEEK edge:EDGE(namespace, id)
+    RETURN edge
+  }
+  RETURN node, edge
+  UNION ALL
+  WITH nodes, edges WHERE edges < nodes
+  MATCH ()-[edge:EDGE]->()
+  WHERE ($namespace IS NULL OR edge.namespace = $namespace) AND edge.id IS NOT NULL AND edge.namespace IS NOT NULL
+  CALL (edge) {
+    MATCH (node:Node {namespace: edge.namespace, id: edge.id})
+    USING INDEX SEEK node:Node(namespace, id)
+    RETURN node
+  }
+  RETURN node, edge
 }
 RETURN 'edge' AS kind, node.namespace AS namespace, node.id AS id, elementId(edge) AS element,
-       {name: node.name, from_node: from_id, verb: edge.verb, to_node: to_id} AS found;
+       {name: node.name, from_node: startNode(edge).id, verb: edge.verb, to_node: endNode(edge).id} AS found;
 
 // name: unknown-namespace
 // What is in a namespace is in one that has a record, by which it is listed and locked. Parameters: namespace.

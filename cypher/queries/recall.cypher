@@ -13,7 +13,8 @@
 // message that was said in other conversations too, the one that was asked for is named, or the first. What raw Cypher
 // has stored as a weight, and is none, counts as 1.0.
 // Parameters: namespace, message_terms, node_terms, alias_terms (Lucene queries made by memorygraph.memory.words), vectors
-// (none, or one), model, depth, message_depth, roles (a weight for each that counts more or less), wishes (how those are
+// (none, or one), model, depth, message_depth, roles (a weight for each that counts more or less),
+// near_roles (the same by vectors), wishes (how those are
 // worded), wish (how much they count), asked (null where roles do not count), constant, least, near, far, edge, learnt,
 // fan, kinds, limit, owners (how many are named of an observation), and the filters as memorygraph.memory.filters makes
 // them: conversation, since, until, facets, node_kind, verb, node_limit, vector_filter, vector_depth, verb_depth, times,
@@ -153,7 +154,7 @@ CALL () {
       WITH CASE WHEN element:Passage THEN coalesce(head([(message:Message)-[:PASSAGE]->(element) | message]), element)
                 ELSE element END AS hit, element, score
       WITH hit, max(score) AS score, head(collect(element)) AS best
-      WITH hit, best, score WHERE $conversation IS NULL OR $conversation IN hit.conversations
+      WITH hit, best, score * CASE WHEN hit:Message THEN coalesce($near_roles[hit.role], 1.0) ELSE 1.0 END AS score WHERE $conversation IS NULL OR $conversation IN hit.conversations
       WITH hit, best ORDER BY score DESC, hit.id
       RETURN collect([hit, best]) AS elements
     }
@@ -317,6 +318,7 @@ LIMIT $limit;
 // name: aliases-without-parts
 // The same of aliases. Parameters: namespace, scripts, after, limit.
 MATCH (alias:Alias {namespace: $namespace})
+USING INDEX SEEK alias:Alias(namespace, id)
 WHERE alias.id > $after AND alias.name_parts IS NULL AND alias.name =~ $scripts
 RETURN alias.id AS id, alias.name AS name
 ORDER BY alias.namespace, id

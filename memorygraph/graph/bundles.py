@@ -7,6 +7,7 @@ are equal when the hashes of their last lines are.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -20,7 +21,7 @@ from memorygraph.graph.disk_sort import NumberedNodes, sort_lines
 from memorygraph.graph.exports import ALL_SECONDS, MAX_TRIES
 from memorygraph.graph.losses import Losses
 from memorygraph.graph.namespace import Namespace
-from memorygraph.graph.search import conversation_token
+from memorygraph.graph.search import conversation_token, namespace_token
 from memorygraph.graph.typed_json import decode_value, encode_datetime, encode_value
 from memorygraph.json_text import parse_stored_json
 from memorygraph.library import CYPHER
@@ -318,9 +319,12 @@ def decode_key(value: Any) -> NodeKey:
     """Return the key that `encode_key` made JSON of; anything else is a `ValueError`."""
     if not isinstance(value, list) or not value or len(value) != 1 + len(KINDS.get(str(value[0]), ())):
         raise ValueError(f"not the key of a node: {value!r:.100}")
-    if value[0] not in KINDS:
-        raise ValueError(f"no kind of nodes: {value[0]!r:.100}")
-    return NodeKey(value[0], tuple(map(decode_value, value[1:])))
+    kind, *values = value
+    if kind not in KINDS:
+        raise ValueError(f"no kind of nodes: {kind!r:.100}")
+    if any(type(each) is not _KEY_TYPES.get(name, str) for name, each in zip(KINDS[kind], values, strict=True)):
+        raise ValueError(f"not the key of a node: {value!r:.100}")
+    return NodeKey(kind, tuple(values))
 
 
 def encode_properties(
@@ -362,6 +366,9 @@ def decode_properties(namespace: Namespace, properties: Mapping[str, Any]) -> di
             decoded[key] = " ".join(_make_token(namespace, name) for name in value["value"])
         else:
             decoded[key] = decode_value(value)
+        items = decoded[key] if isinstance(decoded[key], list) else ()
+        if decoded[key] is None or any(isinstance(item, (list, type(None))) for item in items):
+            raise ValueError(f"no value of a property: {value!r:.100}")
     return decoded
 
 
@@ -384,6 +391,7 @@ class BundleReader:
         self.name = name
         self.schema: list[str] = []
         self.report = BundleReport(namespace.name)
+        self._foreign_words: frozenset[str] = frozenset()
 
     def read(self) -> Iterator[tuple[int, BundleNode | BundleRelationship]]:
         """Yield each element with the number of its line.
@@ -393,6 +401,8 @@ class BundleReader:
         """
         self.file.seek(0)
         self.report = BundleReport(self.namespace.name)
+        others = self.namespace.connection.read(CYPHER["invariants/namespace-names"]())
+        self._foreign_words = frozenset(namespace_token(row["name"]) for row in others) - {self.namespace.token}
         chain = HashChain()
         number = 0
         for number, text in enumerate(self.file, start=1):
@@ -434,7 +444,10 @@ class BundleReader:
         header = {key: value for key, value in document.items() if key not in ("hash", "namespace")}
         if chain.extend(to_line(header))[:HASH_DIGITS] != document.get("hash"):
             raise self._changed(1, text)
-        self.schema = document["schema"]
+        schema = document.get("schema")
+        if not isinstance(schema, list) or not all(isinstance(name, str) for name in schema):
+            raise self._no_bundle(text)
+        self.schema = schema
         known = {name for name, _ in CYPHER.migrations()}
         if newer := [name for name in self.schema if name not in known]:
             message = f"the bundle is of a later memorygraph, with the schema {newer[-1]}; update this one"
@@ -451,19 +464,22 @@ class BundleReader:
     def _element(self, number: int, text: str, document: dict[str, Any]) -> BundleNode | BundleRelationship:
         try:
             properties = decode_properties(self.namespace, document["properties"])
+            self._check_words(properties.get("namespace_token"))
             if "node" in document:
                 self.report.nodes += 1
                 return self._node(BundleNode(decode_key(document["node"]), document["labels"], properties))
             self.report.relationships += 1
             ends = decode_key(document["from"]), decode_key(document["to"])
             return self._relationship(BundleRelationship(document["relationship"], *ends, properties))
-        except (KeyError, TypeError, AttributeError) as error:
+        except (LookupError, TypeError, AttributeError) as error:
             raise self._error(number, text, "invalid-value", "neither a node nor a relationship") from error
         except ValueError as error:
             raise self._error(number, text, "invalid-value", str(error)) from error
 
     def _node(self, node: BundleNode) -> BundleNode:
         """Check that a node is one of this namespace: whoever made the file, no other is written to."""
+        if not isinstance(node.labels, list) or not all(isinstance(label, str) and label for label in node.labels):
+            raise ValueError("the labels are not a list of texts")
         keyless = node.key.kind == KEYLESS
         foreign = {"Migration", "Namespace", KEYLESS} & ({*node.labels} - {"" if keyless else node.key.kind})
         owned = not keyless or (node.properties["namespace"] == self.namespace.name and type(node.key.values[0]) is int)
@@ -475,7 +491,14 @@ class BundleReader:
     def _relationship(self, relationship: BundleRelationship) -> BundleRelationship:
         if relationship.properties.get("namespace", self.namespace.name) != self.namespace.name:
             raise ValueError("a relationship of another namespace")
+        if not isinstance(relationship.type, str) or not relationship.type:
+            raise ValueError("the type of the relationship is no text")
         return relationship
+
+    def _check_words(self, words: Any) -> None:
+        """Refuse what a search of another namespace would find, before that sees whose it is: it would find less."""
+        if not self._foreign_words.isdisjoint(re.findall(r"\d+", str(words))):
+            raise ValueError("a word that stands for another namespace in the full-text index")
 
     def _no_bundle(self, text: str) -> ScriptError:
         message = f"not a bundle: its first line is an object with the `format` {FORMAT}"

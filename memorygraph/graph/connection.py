@@ -44,6 +44,7 @@ from memorygraph.graph.driver_internals import (
     pipeline_begin,
 )
 from memorygraph.hosts import is_local_only
+from memorygraph.limits import require_running
 from memorygraph.query import Query
 
 READ_SECONDS = 30.0
@@ -90,6 +91,11 @@ _TOO_LARGE = (
     "this is too large for one transaction, which changed nothing: do it in parts. `load --batch N` loads a file so, "
     "`delete ID --batch N` deletes a node with very many edges, and a query can take fewer rows at a time"
 )
+_TOO_LONG = "it took longer than it may, and was ended"
+_TOO_BUSY = (
+    "Neo4j did not answer in time, and not when it was asked again either: its machine has too much to do, or it has "
+    "just been started. A moment later it may answer"
+)
 _UNAVAILABLE = (
     "Neo4j runs, and its database has not started: for the embedded Neo4j, `memorygraph doctor` says why; for a server "
     "of NEO4J_URI, its logs do, and a moment later it may have started"
@@ -123,6 +129,8 @@ def translate(error: Exception) -> MemoryGraphError:
         return RestartNeededError(f"{_RESTART_NEEDED} ({detail})")
     if code_of(error).endswith(".DatabaseUnavailable"):
         return DatabaseUnavailableError(f"{_UNAVAILABLE} ({detail})")
+    if ran_out_of_time(error):
+        return QueryError(f"{_TOO_LONG} ({detail})")
     if "OutOfMemoryError" in code_of(error):
         return TooLargeError(f"{_TOO_LARGE} ({detail})")
     for kind, ours, meaning in _TRANSLATIONS:
@@ -135,6 +143,11 @@ def needs_restart(error: Exception) -> bool:
     """Tell whether a database has given up: it could not write its log, and refuses every transaction since then."""
     has_given_up = code_of(error).endswith(".TransactionStartFailed") and "needs to be restarted" in str(error)
     return has_given_up or code_of(error).endswith(".TransactionLogError")
+
+
+def ran_out_of_time(error: Exception) -> bool:
+    """Tell whether Neo4j has ended a transaction because its time was up."""
+    return code_of(error).startswith("Neo.ClientError.Transaction.TransactionTimedOut")
 
 
 def code_of(error: BaseException | None) -> str:
@@ -324,8 +337,12 @@ class Connection:
         """Close every connection to the server."""
         self._driver.close()
 
-    def read(self, query: Query, *, seconds: float = READ_SECONDS) -> list[dict[str, Any]]:
-        """Return the rows of a query that only reads; one that writes, or runs longer, is a QueryError."""
+    def read(self, query: Query, *, seconds: float = READ_SECONDS, repeatable: bool = True) -> list[dict[str, Any]]:
+        """Return the rows of a query that only reads; one that writes is a QueryError.
+
+        One that runs longer runs again if it is `repeatable`, as ours are: the first queries of a server that has just
+        started take long on a busy machine. Otherwise it is a QueryError.
+        """
 
         def read_once() -> list[dict[str, Any]]:
             with self._session(neo4j.READ_ACCESS) as session:
@@ -337,7 +354,7 @@ class Connection:
                         result = session.run(neo4j.Query(query.text, timeout=seconds), dict(query.parameters))
                     return list(_rows(result))
 
-        return self._retry(read_once, patience=min(RETRY_SECONDS, seconds))
+        return self._retry(read_once, patience=min(RETRY_SECONDS, seconds), repeatable=repeatable)
 
     def read_with(self, work: Callable[[Transaction], Result], *, seconds: float = READ_SECONDS) -> Result:
         """Run a unit of work that only reads in one transaction, again after a transient failure."""
@@ -376,7 +393,8 @@ class Connection:
     ) -> Result:
         """Call `once` until it succeeds, fails for good, or has failed for `patience` seconds.
 
-        A commit without a reply is tried again only if it is `repeatable`, and looks up what was committed.
+        A commit without a reply is tried again only if it is `repeatable`, and looks up what was committed; so is a
+        read whose time was up.
         """
         # Not the driver's own loop: for it a lost reply to a commit is final even where nothing was written, and it
         # retries what is out of memory until its time is up.
@@ -390,10 +408,16 @@ class Connection:
                     raise_interrupt(error)
                     lost = isinstance(error, exceptions.IncompleteCommit)
                     in_doubt = in_doubt or (writes and lost)
-                    again = repeatable if lost else error.is_retryable() and "OutOfMemoryError" not in code_of(error)
+                    slow = not writes and ran_out_of_time(error)
+                    passes = error.is_retryable() and "OutOfMemoryError" not in code_of(error)
+                    again = repeatable if lost or slow else passes
+                    if slow:
+                        require_running()
                     if time.monotonic() > deadline or not again:
                         if in_doubt:
                             raise translate_in_doubt(error) from error
+                        if slow and repeatable:
+                            raise ConnectionError(f"{_TOO_BUSY} ({error})") from error
                         raise
                     longest = MAX_DEADLOCK_PAUSE_SECONDS if "Deadlock" in code_of(error) else MAX_PAUSE_SECONDS
             # From the first failure: long work, or a server that was silent for long, deserves another try too.
@@ -451,7 +475,7 @@ class Connection:
                     return result.consume()
 
         try:
-            summary = self._retry(explain, patience=min(RETRY_SECONDS, seconds))
+            summary = self._retry(explain, patience=min(RETRY_SECONDS, seconds), repeatable=False)
         except MemoryGraphError as error:
             cause = error.__cause__
             if isinstance(cause, exceptions.CypherSyntaxError):

@@ -66,7 +66,7 @@ def decode_value(value: Any) -> Any:
         raise ValueError(f"unknown type of a property: {value!r:.100}")
     try:
         return decode(value["value"])
-    except (TypeError, KeyError, ValueError, AttributeError) as error:
+    except (TypeError, LookupError, ValueError, AttributeError, ArithmeticError) as error:
         raise ValueError(f"not a {value['type']}: {value['value']!r:.100} ({error})") from error
 
 

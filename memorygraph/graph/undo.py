@@ -182,6 +182,8 @@ class _Undo:
         for row in self.read("history/lost-ends", edges, until=self.revision):
             if row["end"] not in restored:
                 yield f"edge `{row['id']}` needs node `{row['end']}`, deleted by revision {row['since']}"
+        for row in self.read("history/lost-statements", plan.deleted["node"], until=self.revision):
+            yield f"`{row['stated']}`, which node `{row['id']}` states, was deleted by revision {row['since']}"
 
 
 def plan_undo(changes: Mapping[Key, _Change]) -> _Plan:

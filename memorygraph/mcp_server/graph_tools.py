@@ -146,7 +146,7 @@ def undo(
     return ToolAnswer.of(graph.undo(revision, dry_run=dry_run, provenance=provenance()).as_dict())
 
 
-@tool("Find Duplicates")
+@tool("Find Duplicates", runs=True)
 def find_duplicates(
     graph: MemoryGraph,
     *,

@@ -85,7 +85,7 @@ class Tool:
     destructive: bool = False
     idempotent: bool = True
     open_world: bool = False
-    runs: bool = False  # a program, which takes one of the few places for those
+    runs: bool = False  # a program, or what else computes for seconds, in one of the few places for those
     needs_graph: bool = True  # otherwise it is called without one, also where no database can be reached
 
     @cached_property

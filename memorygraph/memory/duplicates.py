@@ -18,7 +18,9 @@ from itertools import combinations
 from typing import Any
 
 from memorygraph.graph.namespace import Namespace
+from memorygraph.limits import require_running
 from memorygraph.memory.name_keys import (
+    MAX_EDITED_LETTERS,
     MIN_EDITED_LETTERS,
     NameKeys,
     deletions_of,
@@ -77,6 +79,7 @@ def list_duplicates(namespace: Namespace, limit: int) -> list[Duplicates]:
     called: dict[str, list[int]] = defaultdict(list)  # the entities of each name, by their places
     with closing(namespace.stream("merges/entities-to-compare", seconds=READ_ALL_SECONDS)) as rows:
         for row in rows:
+            require_running()
             for name in dict.fromkeys([row["name"], *row["aliases"]]):
                 called[name].append(len(entities))
             entities.append(ComparedEntity(row["id"], row["name"], row["kind"], row["edges"]))
@@ -131,7 +134,7 @@ def find_one_edit_apart(
     """Find entities with long names that are one edit apart."""
     places: dict[str, set[int]] = defaultdict(set)
     for name in called:
-        if len(keys[name].words) >= MIN_EDITED_LETTERS:
+        if MIN_EDITED_LETTERS <= len(keys[name].words) <= MAX_EDITED_LETTERS:
             places[keys[name].words].update(called[name])
     by_length: dict[int, list[str]] = defaultdict(list)
     for words in places:
@@ -158,6 +161,7 @@ def find_common_variants(longer: Sequence[str], shorter: Iterable[str]) -> Itera
     for part in range(parts):
         variants: dict[str, list[str]] = defaultdict(list)
         for name in longer:
+            require_running()
             for variant in deletions_of(name):
                 if hash(variant) % parts == part:
                     variants[variant].append(name)
@@ -174,6 +178,7 @@ def find_equal_neighbours(namespace: Namespace, entities: Sequence[ComparedEntit
     counts = [0] * len(entities)
     with closing(namespace.stream("merges/edges-to-compare", seconds=READ_ALL_SECONDS)) as rows:
         for row in rows:
+            require_running()
             ends = ((row["source"], "out", row["target"]), (row["target"], "in", row["source"]))
             for end, direction, other in ends:
                 place = place_of.get(end)

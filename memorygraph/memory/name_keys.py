@@ -13,6 +13,9 @@ from typing import NamedTuple
 MIN_EDITED_LETTERS = 8
 """Shorter names that are one edit apart are mostly two names, such as Anna and Anne."""
 
+MAX_EDITED_LETTERS = 200
+"""A longer one is no name that was mistyped; it has as many variants as letters, each as long as itself."""
+
 MIN_WORD_LETTERS = 3
 """A shorter word that differs is not one that was mistyped."""
 

@@ -3,6 +3,7 @@
     python tests/bench/embed.py FOLDER --against CHECKOUT [--rounds N]
 
 The two take turns, each in a process of its own: first with messages longer than the model reads, then with short ones.
+Beside the time there is that of the processors, which says the same on a machine that does other work.
 """
 
 from __future__ import annotations
@@ -46,9 +47,9 @@ def work(folder: Path) -> None:
     embedder.embed(["warm"])
     for line in sys.stdin:
         texts = json.loads(line)
-        started = time.perf_counter()
+        started, busy = time.perf_counter(), time.process_time()
         embedder.embed(texts)
-        print(time.perf_counter() - started, flush=True)
+        print(json.dumps([time.perf_counter() - started, time.process_time() - busy]), flush=True)
 
 
 def start(folder: Path, checkout: Path) -> subprocess.Popen[str]:
@@ -62,13 +63,14 @@ def start(folder: Path, checkout: Path) -> subprocess.Popen[str]:
     )
 
 
-def seconds(process: subprocess.Popen[str], texts: Sequence[str]) -> float:
-    """How long a process takes for texts."""
+def seconds(process: subprocess.Popen[str], texts: Sequence[str]) -> tuple[float, float]:
+    """How long a process takes for texts, and how much of the processors."""
     assert process.stdin is not None
     assert process.stdout is not None
     process.stdin.write(json.dumps(texts) + "\n")
     process.stdin.flush()
-    return float(process.stdout.readline())
+    taken, busy = json.loads(process.stdout.readline())
+    return float(taken), float(busy)
 
 
 def main() -> None:
@@ -88,9 +90,14 @@ def main() -> None:
     for name, count, length in (("long", 8, 400), ("short", 64, 15)):
         texts = [" ".join(chance.choices(WORDS, k=length)) for _ in range(count)]
         pairs = [(seconds(former, texts), seconds(here, texts)) for _ in range(options.rounds)]
-        ratio = statistics.median(before / now for before, now in pairs)
-        middle = statistics.median(now for _, now in pairs)
-        print(f"{name:6} {count / middle:7.1f} texts a second, {ratio:.1f} times as many as before")
+        ratio, of_processors = (
+            statistics.median(before[which] / now[which] for before, now in pairs) for which in (0, 1)
+        )
+        middle = statistics.median(now for _, (now, _) in pairs)
+        print(
+            f"{name:6} {count / middle:7.1f} texts a second, {ratio:.1f} times as many as before; "
+            f"{of_processors:.1f} times as many in a second of the processors"
+        )
     for process in (former, here):
         process.communicate()
 

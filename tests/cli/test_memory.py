@@ -44,6 +44,7 @@ def test_what_is_said_in_a_conversation_is_recalled_and_a_prompt_of_a_run_is_not
     assert [(hit["conversation"], hit["text"]) for hit in hits] == [("talk", "My parrot is called Paco.")]
 
 
+@pytest.mark.slow
 def test_recall_takes_filters(environment: str) -> None:
     with MemoryGraph.connect(namespace=environment) as graph:
         graph.messages("talk").append({"role": "user", "name": "Ada", "content": "My parrot is called Paco."})
@@ -79,6 +80,7 @@ def test_a_bad_line_of_such_a_file_is_named_and_nothing_is_stored(tmp_path: Path
     assert memorygraph("export", "--format", "server-memory").stdout == ""
 
 
+@pytest.mark.slow
 def test_a_bundle_goes_out_and_comes_in_under_another_name(tmp_path: Path) -> None:
     file, other = tmp_path / "memory.jsonl", new_namespace()
     file.write_text("\n".join(json.dumps(line) for line in LINES), "utf-8")

@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from datetime import timedelta
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -157,6 +158,12 @@ def _think(graph: MemoryGraph, number: int) -> None:
     )
 
 
+def _long(text: str) -> dict[str, str]:
+    """A message that is divided into passages."""
+    days = (f"On day {day} we walked by the lake." for day in range(60))
+    return {"role": "user", "content": f"{' '.join(days)} At last we had {text}."}
+
+
 def _undo(graph: MemoryGraph) -> None:
     graph.undo(graph.revisions(1)[0].revision)
 
@@ -205,6 +212,19 @@ OPERATIONS: st.SearchStrategy[Operation] = st.one_of(
     st.just(lambda graph, _: graph.load(CONVO, language="convo", file="g.convo")),
     st.builds(lambda text: lambda graph, replies: _remember(graph, replies, text), st.sampled_from(["Tea", "Coffee"])),
     st.just(lambda graph, _: graph.recall("tea", budget="1k")),
+    st.just(lambda graph, _: graph.merge("Bob", into="Ada")),
+    st.builds(lambda id_: lambda graph, _: graph.address(id_), st.sampled_from([*IDS, "Ada", "Bob"])),
+    st.builds(
+        lambda id_, days: lambda graph, _: graph.expire(id_, after=days and timedelta(days=days)),
+        st.sampled_from([*IDS, "Ada", "memory-1"]),
+        st.sampled_from([None, 1, 30]),
+    ),
+    st.builds(
+        lambda days: lambda graph, _: graph.expire_conversation("c", after=days and timedelta(days=days)),
+        st.sampled_from([None, 1, 30]),
+    ),
+    st.builds(lambda text: lambda graph, _: graph.messages("c").append(_long(text)), WORDS),
+    st.builds(lambda id_: lambda graph, _: graph.forget(id_), st.sampled_from([*IDS, "Ada", "memory-1"])),
 )
 
 
@@ -252,9 +272,16 @@ def test_the_parts_of_the_property_work_and_are_found_in_the_import(
     _run_agent(graph, replies, "tea")
     _run_convo(graph, replies, "tea")
     _remember(graph, replies, "Tea")
+    graph.entities.create([Entity(name="Bob", entity_type="person", observations=["likes bread"])])
+    graph.merge("Bob", into="Ada")
+    graph.messages("c").append(_long("tea"))
+    graph.expire("b", after=timedelta(days=1))
+    graph.expire_conversation("c", after=timedelta(days=1))
+    address = graph.address("a")
     other = imported(graph, exported(graph), tmp_path)
     labels = Counter(line.split("'")[3] for line in elements(graph))
     assert {"Former", "FormerEntry", "Entry", "Message", "Version", "Run", "Generation", "Step", "Load"} <= {*labels}
+    assert {"Alias", "Passage"} <= {*labels}
     for read in (
         lambda mg: [hit.id for hit in mg.search("tea")],
         lambda mg: str(mg.recall("tea", budget="2k")),
@@ -264,6 +291,8 @@ def test_the_parts_of_the_property_work_and_are_found_in_the_import(
         lambda mg: [(each.action, each.before, each.after) for each in mg.history("a")],
         lambda mg: mg.at(1).export(),
         lambda mg: mg.conversations(),
+        lambda mg: [mg.address("a"), mg.node(address).id, mg.node("Bob").id, mg.aliases("Ada")],
+        lambda mg: [mg.expiry("b"), mg.conversation_expiry("c")],
     ):
         assert read(other) == read(graph)
     for each in (graph, other):
@@ -435,6 +464,7 @@ def test_who_writes_during_an_import_makes_it_fail(
         twin.import_bundle(path, progress=write)
 
 
+@pytest.mark.slow
 def test_an_export_is_of_one_moment(graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch) -> None:
     graph.load(WORLD)
     history = graph.messages("c")
@@ -510,6 +540,7 @@ def test_nodes_that_only_their_neighbours_tell_apart_keep_these(graph: MemoryGra
     assert other.query(rings) == graph.query(rings) == [{"closed": 1, "all": 1}] * 6
 
 
+@pytest.mark.slow
 def test_an_import_of_nodes_without_a_key_goes_on_wherever_it_was_interrupted(
     graph: MemoryGraph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -559,6 +590,7 @@ CREATE (a)-[:SEES {text: toString((i * 7919) % 8000) + $text}]->(b)
 """
 
 
+@pytest.mark.slow
 def test_neither_way_holds_more_than_a_part_of_the_relationships_of_a_node(
     graph: MemoryGraph, twin: MemoryGraph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -573,10 +605,25 @@ def test_neither_way_holds_more_than_a_part_of_the_relationships_of_a_node(
     assert without_name(exported(twin)) == without_name(path.read_text())
 
 
+OWN = {"namespace": {"type": "namespace"}, "id": "x"}
+
+
+def made(*documents: dict[str, Any], header: dict[str, Any] | None = None) -> str:
+    """A bundle of any lines, with their hashes."""
+    chain = bundles.HashChain()
+    first = {"format": bundles.FORMAT, "version": 1, "schema": ["0001_nodes_and_edges"], **(header or {})}
+    texts = (json.dumps(each, sort_keys=True, separators=(",", ":")) for each in documents)
+    lines = [chain.line(each) for each in (bundles.to_line(first), *texts)]
+    nodes = sum("node" in each for each in documents)
+    last = bundles.to_line({"end": {"nodes": nodes, "relationships": len(documents) - nodes}})
+    return "".join([*lines, f'{last[:-1]},"sha256":"{chain.extend(last)}"}}\n'])
+
+
 def test_a_bundle_that_somebody_made_writes_to_no_other_namespace(
     graph: MemoryGraph, twin: MemoryGraph, tmp_path: Path
 ) -> None:
-    for document in (
+    twin.load(WORLD)
+    documents: list[dict[str, Any]] = [
         {"node": ["Node", "x"], "labels": ["Node"], "properties": {"namespace": twin.namespace, "id": "x"}},
         {"node": ["Namespace"], "labels": ["Namespace"], "properties": {"name": twin.namespace}},
         {"node": ["Node", "x"], "labels": ["Node", "Migration"], "properties": {"namespace": "", "id": "x"}},
@@ -588,13 +635,79 @@ def test_a_bundle_that_somebody_made_writes_to_no_other_namespace(
         {"node": ["BundleKey", 1], "labels": ["Migration"], "properties": {"namespace": {"type": "namespace"}}},
         {"node": ["BundleKey", 1], "labels": ["Node"], "properties": {"namespace": {"type": "namespace"}, "id": "x"}},
         {"node": ["Node", "x"], "labels": ["Node"], "properties": {"id": {"type": "date", "value": "soon"}}},
-    ):
-        chain = bundles.HashChain()
-        header = {"format": bundles.FORMAT, "version": 1, "schema": ["0001_nodes_and_edges"]}
-        lines = [chain.line(bundles.to_line(each)) for each in (header, document)]
+        *(
+            {"node": ["Node", "x"], "labels": ["Node"], "properties": {**OWN, "namespace_token": words}}
+            for words in (
+                twin.scope.token,
+                [twin.scope.token],
+                f"x-{twin.scope.token}",
+                {"type": "tokens", "value": [None, [twin.scope.token]]},
+            )
+        ),
+    ]
+    for document in documents:
         with pytest.raises(ScriptError) as caught:
-            imported(graph, "".join(lines), tmp_path)
+            imported(graph, made(document), tmp_path)
         assert [(each.line, each.code) for each in caught.value.problems] == [(2, "invalid-value")]
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {"node": ["Node", "x"], "labels": "Node", "properties": OWN},
+        {"node": ["Node", "x"], "labels": ["Node", 5], "properties": OWN},
+        {"node": ["Node", "x"], "labels": ["Node", ""], "properties": OWN},
+        {"node": ["Node", "x"], "labels": {"Node": 1}, "properties": OWN},
+        {"node": ["Node", ["x"]], "labels": ["Node"], "properties": {**OWN, "id": ["x"]}},
+        {"node": ["Node", "x"], "labels": ["Node"], "properties": {**OWN, "deep": json.loads("[" * 99 + "]" * 99)}},
+        {"node": ["Node", "x"], "labels": ["Node"], "properties": {**OWN, "none": None}},
+        {"node": ["Node", "x"], "labels": ["Node"], "properties": {**OWN, "a": {"type": "duration", "value": [1]}}},
+        {"node": ["Node", "x"], "labels": ["Node"], "properties": {**OWN, "a": {"type": [], "value": 1}}},
+        {"node": ["Node", "x"], "labels": ["Node"], "properties": {**OWN, "a": {"type": "float", "value": 10**400}}},
+        {"node": ["Node", "x"], "labels": ["Node"], "properties": {**OWN, "a": {"type": "tokens", "value": [[]]}}},
+        {"node": ["Node", "x"], "labels": ["Node"], "properties": []},
+        {"relationship": "LIKES", "from": ["Node", ["x"]], "to": ["Node", "x"], "properties": {}},
+        {"relationship": "LIKES", "from": ["Former", "x", 1.0], "to": ["Node", "x"], "properties": {}},
+        {"relationship": "", "from": ["Node", "x"], "to": ["Node", "x"], "properties": {}},
+        {"relationship": ["LIKES"], "from": ["Node", "x"], "to": ["Node", "x"], "properties": {}},
+    ],
+)
+def test_whatever_a_line_holds_that_is_no_element_is_found_before_anything_is_stored(
+    graph: MemoryGraph, tmp_path: Path, document: dict[str, Any]
+) -> None:
+    with pytest.raises(ScriptError) as caught:
+        imported(graph, made(document), tmp_path)
+    assert [(each.line, each.code) for each in caught.value.problems] == [(2, "invalid-value")]
+
+
+@pytest.mark.parametrize("schema", [None, 5, "0001_nodes_and_edges", [["0001_nodes_and_edges"]]])
+def test_a_header_that_names_no_migrations_is_no_bundle(graph: MemoryGraph, tmp_path: Path, schema: Any) -> None:
+    with pytest.raises(ScriptError) as caught:
+        imported(graph, made(header={"schema": schema}), tmp_path)
+    assert [(each.line, each.code) for each in caught.value.problems] == [(1, "not-a-bundle")]
+
+
+@pytest.mark.parametrize("value", [1 << 64, -(1 << 63) - 1, ["a", 1], "\ud800"])
+def test_a_value_that_neo4j_cannot_hold_is_an_error_of_ours(graph: MemoryGraph, tmp_path: Path, value: Any) -> None:
+    with pytest.raises(MemoryGraphError):
+        imported(graph, made({"node": ["Node", "x"], "labels": ["Node"], "properties": {**OWN, "a": value}}), tmp_path)
+
+
+def test_a_label_is_a_label_whatever_its_text_is(graph: MemoryGraph, tmp_path: Path) -> None:
+    label = "A` DETACH DELETE n //"
+    copy = imported(graph, made({"node": ["Node", "x"], "labels": [label, "Node"], "properties": OWN}), tmp_path)
+    found = copy.query("MATCH (n {namespace: $namespace}) RETURN labels(n) AS labels")
+    assert [sorted(row["labels"]) for row in found] == [[label, "Node"]]
+
+
+def test_a_run_that_came_with_a_bundle_names_no_file_of_another_folder(graph: MemoryGraph, tmp_path: Path) -> None:
+    victim = tmp_path / "victim.jsonl"
+    victim.write_text("{}\n")
+    run = str(victim.with_suffix(""))
+    hostile = made({"node": ["Run", run], "labels": ["Run"], "properties": {**OWN, "id": run}})
+    copy = imported(graph, hostile, tmp_path)
+    assert copy.forget(run).went == {"runs": 1}
+    assert victim.read_text() == "{}\n"
 
 
 def test_the_file_of_an_export_is_whole_or_not_there(graph: MemoryGraph, tmp_path: Path) -> None:

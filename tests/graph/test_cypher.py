@@ -42,6 +42,7 @@ _VALUES: dict[str, Any] = {
     "conversations": ["a"],
     "passages": [],
     "roles": {},
+    "near_roles": {},
     "wishes": ["Always "],
     "wish": 1.5,
     "constant": 2,

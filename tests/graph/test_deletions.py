@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from click.testing import CliRunner
 
 from memorygraph import MemoryGraph, MemoryGraphError
 from memorygraph.cli import cli
+from memorygraph.errors import ConflictError
 from memorygraph.graph.connection import Connection
 from memorygraph.graph.leftovers import find_leftovers, remove_leftovers
 from memorygraph.languages import parse
@@ -263,3 +265,62 @@ def test_the_facts_and_rules_that_only_a_deleted_context_states_go_with_it_and_c
     assert contents(graph) == before
     graph.delete(second)
     assert facts(graph) == {"anna likes", "carl likes", "rule"}
+
+
+THOUGHT_WAYS: dict[str, Callable[[MemoryGraph, str], object]] = {
+    "statement": lambda graph, id_: graph.load(f'del(id="{id_}");'),
+    "client": lambda graph, id_: graph.delete(id_),
+    "batches": lambda graph, id_: graph.delete(id_, batch=1),
+    "forgotten": lambda graph, id_: graph.forget(id_),
+    "expired": lambda graph, id_: (graph.expire(id_, after=timedelta(0)), graph.purge_expired()),
+    "deleted and forgotten": lambda graph, id_: (graph.delete(id_), graph.forget(id_.replace("-", ":"))),
+    "deleted and purged": lambda graph, id_: (graph.delete(id_), graph.purge()),
+}
+
+
+@pytest.mark.parametrize("way", THOUGHT_WAYS)
+def test_facts_and_rules_go_with_the_last_context_that_states_them_however_that_goes(
+    graph: MemoryGraph, way: str
+) -> None:
+    graph.load(FIRST, "pete")
+    graph.load(SECOND, "pete")
+    address = {thought.name: f"memory-{thought.address}" for thought in graph.thoughts()}
+    THOUGHT_WAYS[way](graph, address["first"])
+    assert facts(graph) == {"anna likes", "rule"}
+    THOUGHT_WAYS[way](graph, address["second"])
+    assert facts(graph) == set()
+    assert graph.broken_invariants() == []
+
+
+def said(graph: MemoryGraph) -> set[str]:
+    """What is said of something, and the concepts."""
+    nodes = graph.query("MATCH (n:Node {namespace: $namespace}) WHERE NOT n:Context RETURN n.name AS name")
+    return {row["name"] for row in nodes}
+
+
+def test_what_only_a_deleted_context_says_of_something_goes_with_it_and_comes_back(graph: MemoryGraph) -> None:
+    graph.load(THOUGHT, "pete")
+    graph.load("context other(&anna, &carl) { &carl knows that &anna eats &carl. }", "pete")
+    before = contents(graph)
+    address = {thought.name: f"memory-{thought.address}" for thought in graph.thoughts()}
+    one = graph.delete(address["main"])
+    assert said(graph) == {"anna", "carl", "bread", "that anna eats carl"}  # the other context says this, too
+    other = graph.delete(address["other"])
+    assert said(graph) == {"anna", "carl", "bread"}
+    graph.undo(other.revision)
+    graph.undo(one.revision)
+    assert contents(graph) == before
+
+
+def test_a_context_comes_back_with_all_that_it_states_or_not_at_all(graph: MemoryGraph) -> None:
+    graph.load(FIRST, "pete")
+    graph.load(SECOND, "pete")
+    before = contents(graph)
+    address = {thought.name: f"memory-{thought.address}" for thought in graph.thoughts()}
+    one = graph.delete(address["first"])
+    other = graph.delete(address["second"])
+    with pytest.raises(ConflictError, match=f"states, was deleted by revision {other.revision}"):
+        graph.undo(one.revision)
+    graph.undo(other.revision)
+    graph.undo(one.revision)
+    assert contents(graph) == before

@@ -130,6 +130,7 @@ def test_the_first_read_after_its_time_finds_nothing_of_what_has_expired(graph: 
     assert graph.broken_invariants() == []
 
 
+@pytest.mark.slow
 def test_each_read_but_those_of_counts_has_something_to_find(graph: MemoryGraph) -> None:
     plant(graph)
     found = {name: [word for word in CANARIES.values() if word in str(read(graph))] for name, read in READS.items()}

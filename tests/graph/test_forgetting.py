@@ -16,6 +16,7 @@ from memorygraph.graph import forgetting
 from memorygraph.memory.values import Entity, ObservationDeletion
 from memorygraph.messages.recorder import Spool
 from memorygraph.runtime.convo.journal import Journal
+from tests.graph.test_deletions import THOUGHT
 
 HALF = 500
 """How many words are forgotten, and how many are kept."""
@@ -37,6 +38,8 @@ CONVO = "> node first\n> user\nSay {word}.\n> nodeEnd\n> user\n{said}\n> goto fi
 LOG = """context {root}() {{
  &a = /* {fact} */ &b = /* {other} */
  &a likes &b.
+ &a says that &b {verb} &a and &a knows that &b {verb} &b.
+ _x {verb} _y if _y likes _x.
  context {inner}(&a) {{ tl;dr /* {tldr} */ }}
 }}"""
 
@@ -132,7 +135,8 @@ def plant(graph: MemoryGraph, word: Words) -> list[Callable[[], object]]:
     forgets.append(lambda: graph.forget_conversation(talk))
     # a thought, its concepts and facts, and the conversation of its steps
     root = word.next()
-    graph.load(LOG.format(root=root, fact=word.next(), other=word.next(), inner=word.next(), tldr=word.next()), "pete")
+    parts = {part: word.next() for part in ("fact", "other", "inner", "tldr", "verb")}
+    graph.load(LOG.format(root=root, **parts), "pete")
     [thought] = [each for each in graph.thoughts() if each.name == root]
     graph.messages(f"pete-{root}").append({"role": "assistant", "content": word.next()})
     forgets.append(lambda: graph.forget(f"memory:{thought.address}"))
@@ -245,6 +249,16 @@ def test_who_was_merged_into_what_is_forgotten_is_forgotten_with_its_names(graph
     graph.forget("Marisol")
     assert contents_with(graph, "Quillon") == contents_with(graph, "Marisol") == []
     assert graph.broken_invariants() == []
+
+
+@pytest.mark.parametrize("deleted", [True, False])
+def test_nothing_is_left_of_what_only_a_forgotten_thought_spoke_of(graph: MemoryGraph, deleted: bool) -> None:
+    graph.load(THOUGHT, "pete")
+    [thought] = graph.thoughts()
+    if deleted:
+        graph.delete(f"memory-{thought.address}")
+    graph.forget(f"memory:{thought.address}")
+    assert {label for row in graph.query(ALL_OF_IT) for label in row["labels"]} == {"Load", "Namespace"}
 
 
 def test_a_conversation_longer_than_a_transaction_is_forgotten_to_its_first_message(graph: MemoryGraph) -> None:

@@ -7,10 +7,11 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from memorygraph import MemoryGraph, QueryError
+from memorygraph import ConnectionError, MemoryGraph, QueryError
 from memorygraph.graph.connection import READ_SECONDS, Connection
 from memorygraph.mcp_server import choose_tools
 from memorygraph.query import Query
@@ -50,9 +51,27 @@ def await_state(connection: Connection, *, running: bool) -> None:
 def test_a_pattern_of_fifty_edges_ends_with_its_time(dense: MemoryGraph, connection: Connection) -> None:
     query = Query(HOPS, {"namespace": dense.namespace})
     with pytest.raises(QueryError, match=r"timeout|timed out|terminated"):
-        connection.read(query, seconds=2.0)
+        connection.read(query, seconds=2.0, repeatable=False)
     await_state(connection, running=False)
     assert dense.node("n0").id == "n0"
+
+
+def test_a_read_of_ours_whose_time_was_up_is_asked_once_more(dense: MemoryGraph, connection: Connection) -> None:
+    """As the first read after a restart is on a busy machine, where planning it alone can take half a minute."""
+    query = Query(HOPS, {"namespace": dense.namespace})
+    with ThreadPoolExecutor(1) as another:
+        answer = another.submit(connection.read, query, seconds=5.0)
+        await_state(connection, running=True)
+        dense.delete("n0")  # so that the second time there is nothing to count
+        assert answer.result() == [{"ways": 0}]
+
+
+def test_a_read_of_ours_that_never_gets_an_answer_blames_the_server_and_not_the_query(
+    dense: MemoryGraph, connection: Connection
+) -> None:
+    with pytest.raises(ConnectionError, match="has too much to do"):
+        connection.read(Query(HOPS, {"namespace": dense.namespace}), seconds=1.0)
+    await_state(connection, running=False)
 
 
 @pytest.mark.slow

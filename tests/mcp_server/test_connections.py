@@ -75,6 +75,7 @@ def test_the_sessions_of_one_token_stop_no_other(narrow: HttpServer) -> None:
     assert post(narrow, "second-token").status_code == 200
 
 
+@pytest.mark.slow
 def test_headers_have_a_time_limit(narrow: HttpServer) -> None:
     started = time.monotonic()
     with connect(narrow) as nothing, connect(narrow) as half:

@@ -55,6 +55,7 @@ def test_both_generations_of_the_protocol_are_served(mode: str, open_http: HttpS
     run(work)
 
 
+@pytest.mark.slow
 def test_recall_takes_the_filters_of_the_client(graph: MemoryGraph, server: Server) -> None:
     async def work() -> None:
         graph.messages("talk").append({"role": "user", "name": "Ada", "content": "I drink tea."})

@@ -132,6 +132,7 @@ def test_a_server_offers_the_tools_that_it_is_told_to(graph: MemoryGraph) -> Non
     reading = choose_tools(read_only=True)
     assert {"recall", "read_graph"} <= reading.keys()
     assert not {"create_entities", "load_contextscript", "undo", "run_program"} & reading.keys()
+    assert not {"merge_entities", "forget"} & reading.keys()
     assert "recall" not in choose_tools(["recall"])
     with pytest.raises(NotFoundError, match="no tool `recal`"):
         choose_tools(["recal"])

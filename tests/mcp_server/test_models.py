@@ -144,6 +144,7 @@ def test_what_an_endpoint_says_of_its_failure_is_not_for_clients(session: Sessio
     assert SAYING not in said
 
 
+@pytest.mark.slow
 def test_without_a_list_the_model_of_the_environment_is_the_only_one(server: Server, model: ScriptedModel) -> None:
     with serving(server, model, MEMORYGRAPH_MODEL="own") as session:
         assert not session.call("run_program", {"program": asking("openai://own")}).is_error

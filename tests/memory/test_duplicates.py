@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memorygraph import MemoryGraph
+from memorygraph.limits import Cancelled, RunBudget
 from memorygraph.memory import duplicates
 from memorygraph.memory.duplicates import MAX_SERIES, find_common_variants
-from memorygraph.memory.name_keys import MIN_EDITED_LETTERS, deletions_of, is_one_edit, keys_of
+from memorygraph.memory.name_keys import MAX_EDITED_LETTERS, MIN_EDITED_LETTERS, deletions_of, is_one_edit, keys_of
 from memorygraph.memory.values import Entity, Relation
 
 ONE: dict[tuple[str, str], str] = {
@@ -126,6 +127,28 @@ def test_one_edit_is_the_same_both_ways_and_leaves_digits_alone(first: str, seco
     assert is_one_edit(first, second) == is_one_edit(second, first)
     if is_one_edit(first, second):
         assert [letter for letter in first if letter.isdigit()] == [letter for letter in second if letter.isdigit()]
+
+
+def test_what_is_too_long_for_a_name_has_no_variants(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each has as many as it has letters, and each of these is as long: some names would fill the memory."""
+    compared: list[str] = []
+
+    def no_variants(name: str) -> tuple[str, ...]:
+        compared.append(name)
+        return ()
+
+    monkeypatch.setattr(duplicates, "deletions_of", no_variants)
+    names = ["x" * MAX_EDITED_LETTERS, "y" * (MAX_EDITED_LETTERS + 1)]
+    called = {name: [place] for place, name in enumerate(names)}
+    assert not list(duplicates.find_one_edit_apart(called, {name: keys_of(name) for name in names}))
+    assert compared == names[:1]
+
+
+def test_a_search_for_duplicates_ends_with_its_request(named: MemoryGraph) -> None:
+    budget = RunBudget()
+    budget.cancel("nobody waits")
+    with pytest.raises(Cancelled, match="nobody waits"):
+        budget.call(named.duplicates)
 
 
 def test_a_deletion_takes_one_letter_and_no_digit() -> None:

@@ -90,6 +90,7 @@ FILTERS: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(100, FEWEST_GRAPHS), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(filters=FILTERS.filter(can_fit), question=st.sampled_from(["tea", "more tea of the second", "number 7"]))
 def test_a_filter_leaves_what_fits_of_the_whole_ranking_by_words(

@@ -144,6 +144,12 @@ def test_a_broken_file_of_weights_is_an_error(folder: Path, content: bytes) -> N
         LocalEmbedder(folder).embed(["a"])
 
 
+def test_a_broken_tokenizer_is_an_error(folder: Path) -> None:
+    (folder / "tokenizer.json").write_text('{"model": []}', "utf-8")
+    with pytest.raises(ModelError, match="is not the tokenizer of a model"):
+        LocalEmbedder(folder).embed(["a"])
+
+
 def test_another_kind_of_model_is_refused(folder: Path) -> None:
     (folder / "config.json").write_text('{"model_type": "gpt2"}', "utf-8")
     with pytest.raises(ModelError, match="not of the kind"):
@@ -241,6 +247,10 @@ def test_vectors_of_other_settings_have_another_name(folder: Path) -> None:
             "cannot be read here: Dense",
         ),
         ("modules.json", {}, "no list of JSON objects"),
+        ("modules.json", [{"type": "m.Transformer", "path": "../other"}], "outside of its folder: '../other'"),
+        ("modules.json", [{"type": "m.Transformer", "path": "a/../../b"}], "outside of its folder"),
+        ("modules.json", [{"type": "m.Transformer"}, {"type": "m.Pooling", "path": "/etc"}], "outside of its folder"),
+        ("config.json", {"model_type": "bert", "hidden_act": "gelu"}, "lacks the sizes of a BERT model"),
         ("1_Pooling/config.json", {"pooling_mode": "sum"}, "pools by 'sum'"),
         ("sentence_bert_config.json", {"max_seq_length": "long"}, "'long' as its longest input"),
         ("config_sentence_transformers.json", [], "no JSON object"),

@@ -255,6 +255,7 @@ def test_the_past_is_read_as_it_was(ada: MemoryGraph) -> None:
     assert [(change.revision, change.action) for change in ada.history("Countess")][-1] == (merged, "deleted")
 
 
+@pytest.mark.slow
 def test_a_bundle_carries_aliases_and_contextscript_says_that_it_does_not(
     ada: MemoryGraph, connection: Connection, tmp_path: Path
 ) -> None:
@@ -279,6 +280,7 @@ def test_a_namespace_has_its_own_aliases_and_drops_them(ada: MemoryGraph, connec
     assert ada.query("MATCH (alias:Alias {namespace: $namespace}) RETURN alias.name") == []
 
 
+@pytest.mark.slow
 def test_an_alias_of_nothing_breaks_an_invariant(ada: MemoryGraph) -> None:
     ada.merge("Countess", into="Ada")
     assert ada.broken_invariants() == []

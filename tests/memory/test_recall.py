@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -391,6 +391,37 @@ def test_what_the_user_said_counts_more_than_what_an_assistant_makes_of_it(graph
     assert ask(graph, "Did you suggest rye flour for bread?", steps=False).hits[0].id == ids[3]
 
 
+class PointingEmbedder:
+    """Vectors of the direction that a text names, as `east` and `north`; all others point to the east."""
+
+    name, dimensions = "pointing", 2
+
+    def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        """A vector for each text."""
+        return [[0.8, 0.6] if "north-east" in text else [0.0, 1.0] if "north" in text else [1.0, 0.0] for text in texts]
+
+
+def test_what_the_user_said_counts_as_nearer(graph: MemoryGraph) -> None:
+    east, between, north = say(graph, "ways", ("assistant", "To the east."), ("user", "north-east"), ("user", "north"))
+    embed_missing(graph.scope, embedder := PointingEmbedder())
+
+    def nearest(question: str, **options: bool) -> list[str]:
+        return [hit.id for hit in ask(graph, question, embedder=embedder, steps=False, **options).hits]
+
+    assert nearest("sunrise") == [between, east, north]
+    assert nearest("sunrise", roles=False) == [east, between, north]
+    assert nearest("did you suggest sunrise?") == [east, between, north]
+
+
+def test_how_to_answer_is_not_compared_by_meaning(graph: MemoryGraph) -> None:
+    embedder = PointingEmbedder()
+    vectors = [
+        recall_query(graph.scope, question, embedder=embedder).parameters["vectors"]  # type: ignore[union-attr]
+        for question in ("List the timeline of sunrise through north", "List the timeline of sunrise", "sunrise")
+    ]
+    assert vectors == [[[0.0, 1.0]], [[1.0, 0.0]], [[1.0, 0.0]]]
+
+
 def test_an_assistant_leads_to_what_it_was_asked_and_nowhere_else(graph: MemoryGraph) -> None:
     ids = say(graph, "advice", *ADVICE)
     assert sources_by_id(ask(graph, "protein")) == {ids[3]: "fulltext", ids[2]: "neighbour"}
@@ -436,6 +467,18 @@ def test_a_summary_wants_what_both_said(graph: MemoryGraph) -> None:
     ids = say(graph, "advice", *ADVICE)
     assert ask(graph, "Recap: bread in my oven", steps=False).hits[0].id == ids[1]
     assert ask(graph, "Recap: bread in my oven", steps=False, intent=False).hits[0].id == ids[0]
+
+
+def test_the_order_of_what_a_user_brought_up_is_in_what_the_user_said(graph: MemoryGraph) -> None:
+    rye = "Rye bread, wheat bread, corn bread, and every other bread."
+    assistant, user = say(
+        graph, "bread", ("assistant", rye), ("user", "A long story of an oven, and some bread at its end.")
+    )
+    question = "In which order did I bring up bread? In what order?"
+    by_order = {
+        roles: [hit.id for hit in ask(graph, question, roles=roles, steps=False).hits] for roles in (True, False)
+    }
+    assert by_order == {True: [user, assistant], False: [assistant, user]}
 
 
 def test_hits_of_a_session_make_room_for_those_of_others() -> None:

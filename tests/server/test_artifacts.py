@@ -272,6 +272,7 @@ def _is_under_way(staging: Path) -> bool:
 
 
 @pytest.mark.timeout(600)
+@pytest.mark.slow
 def test_installers_killed_at_any_moment_while_others_wait_never_leave_anything_unverified(
     repository: Repository, folder: Path, run_python: Callable[..., subprocess.Popen[str]]
 ) -> None:

@@ -271,6 +271,7 @@ def test_a_server_that_lost_the_race_for_its_ports_is_not_taken_for_the_one_that
     assert loser.down()
 
 
+@pytest.mark.slow
 def test_a_start_that_fails_leaves_no_process_and_says_why(
     make_server: Callable[[], EmbeddedServer], monkeypatch: pytest.MonkeyPatch
 ) -> None:

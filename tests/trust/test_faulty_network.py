@@ -247,6 +247,7 @@ class Recorded:
         assert not set(found) - set(self.acknowledged) - set(self.unknown), "a phantom"
 
 
+@pytest.mark.slow
 def test_a_set_and_a_list_that_many_clients_add_to_lose_nothing_and_double_nothing(
     graph: MemoryGraph, proxy: FaultProxy, through: Callable[[], MemoryGraph], chance: random.Random
 ) -> None:

@@ -126,6 +126,7 @@ def test_a_client_killed_at_any_call_leaves_whole_batches_and_goes_on_behind_the
     print(f"{kills} kills at one of {calls} calls: 0 partial batches, {resumed} loads went on where they stopped")
 
 
+@pytest.mark.slow
 def test_a_client_killed_at_any_call_leaves_a_whole_log_and_a_whole_message(
     clients: Clients, environment: str, connection: Connection, chance: random.Random
 ) -> None:

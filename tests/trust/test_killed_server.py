@@ -28,8 +28,9 @@ pytestmark = pytest.mark.usefixtures("quick_java")
 
 KILLS = amount(ordinary=3, whole=3, long=20)
 NODES = 40
-PATIENCE_S = 60.0
-"""How long clients may need after a restart; the server itself may need longer on a busy machine."""
+PATIENCE_S = 300.0
+"""How long clients may need after a restart: on a busy machine a cold server plans one query for half a minute. Only a
+client that waits in vain reaches it."""
 
 
 @pytest.fixture

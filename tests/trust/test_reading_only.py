@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
+import hypothesis
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -25,13 +26,16 @@ from memorygraph.server import settings as server_settings
 from tests.examples import amount, profile
 from tests.shared_neo4j import new_namespace
 from tests.trust.canary import Canary, listening
-from tests.trust.chance import seeded
+from tests.trust.chance import seed, seeded
 
 # Ten thousand examples take longer than a test usually may.
 pytestmark = [
     pytest.mark.usefixtures("quick_java"),
     pytest.mark.timeout(amount(ordinary=300, whole=300, long=3600)),
 ]
+
+SEED = seed()
+"""Of the random Cypher."""
 
 FOLDER = Path(__file__).with_name("cypher")
 PARAMETERS = {"load": 1, "csv": 2, "call": 3, "key": "owned"}
@@ -50,6 +54,7 @@ PLACES, DEEDS, WRITES = _texts("places"), _texts("deeds"), _texts("writes")
 @pytest.fixture(scope="module")
 def reader(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Connection]:
     """The server of the run, and in the whole check one of its own without the settings that hold back LOAD CSV."""
+    print(f"random Cypher: MEMORYGRAPH_TEST_SEED={SEED}")
     if profile() == "ordinary":
         uri, auth = request.getfixturevalue("server")
         with Connection(uri, auth) as connection:
@@ -187,6 +192,7 @@ def _escape(character: str) -> str:
     return f"\\u{ord(character):04x}"
 
 
+@hypothesis.seed(SEED)
 @settings(max_examples=amount(ordinary=30, whole=300, long=10_000))
 @given(text=_spelled([deed for deed in DEEDS if not re.search(r"/[/*]", deed)]))  # gaps would end its comments
 def test_no_spelling_hides_what_is_refused(canary: Canary, text: str) -> None:
@@ -196,6 +202,7 @@ def test_no_spelling_hides_what_is_refused(canary: Canary, text: str) -> None:
     canary.is_well()
 
 
+@hypothesis.seed(SEED)
 @settings(max_examples=amount(ordinary=10, whole=100, long=5_000))
 @given(text=_spelled(WRITES))
 def test_no_spelling_hides_a_write(canary: Canary, text: str) -> None:
@@ -204,6 +211,7 @@ def test_no_spelling_hides_a_write(canary: Canary, text: str) -> None:
     canary.is_well()
 
 
+@hypothesis.seed(SEED)
 @settings(max_examples=amount(ordinary=10, whole=100, long=5_000))
 @given(text=_spelled(HARMLESS))
 def test_in_any_spelling_what_only_reads_is_not_refused(canary: Canary, text: str) -> None:

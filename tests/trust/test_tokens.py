@@ -229,6 +229,7 @@ def _decoded(cursor: str | None) -> str:
 
 
 @pytest.mark.timeout(600 + 2 * SECONDS)
+@pytest.mark.slow
 def test_no_token_sees_another_namespace_and_each_keeps_what_it_acknowledged(
     server: Server, connection: Connection, tmp_path: Path
 ) -> None:

@@ -102,7 +102,11 @@ class LocalEmbedder:
         except ImportError as error:
             raise ModelError(NEEDED) from error
         file = self._folder / self.settings.part / "tokenizer.json"
-        tokenizer = Tokenizer.from_file(str(file if file.is_file() else self._folder / "tokenizer.json"))
+        file = file if file.is_file() else self._folder / "tokenizer.json"
+        try:
+            tokenizer = Tokenizer.from_file(str(file))
+        except Exception as error:
+            raise ModelError(f"`{file}` is not the tokenizer of a model: {error}") from error
         if self.settings.max_tokens is None:
             tokenizer.no_truncation()
         else:

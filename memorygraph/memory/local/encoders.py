@@ -38,10 +38,13 @@ class BertEncoder:
 
     def __init__(self, folder: Path, config: dict[str, Any]) -> None:
         self._folder = folder
-        self._heads = int(config["num_attention_heads"])
-        self._layers = int(config["num_hidden_layers"])
-        self._epsilon = float(config["layer_norm_eps"])
-        self.dimensions = int(config["hidden_size"])
+        try:
+            self._heads = int(config["num_attention_heads"])
+            self._layers = int(config["num_hidden_layers"])
+            self._epsilon = float(config["layer_norm_eps"])
+            self.dimensions = int(config["hidden_size"])
+        except (LookupError, TypeError, ValueError) as error:
+            raise ModelError(f"`{folder / 'config.json'}` lacks the sizes of a BERT model: {error}") from error
 
     @cached_property
     def weights(self) -> dict[str, Floats]:

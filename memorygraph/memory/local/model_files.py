@@ -51,7 +51,7 @@ class ModelSettings:
     @classmethod
     def read(cls, folder: Path) -> ModelSettings:
         """Read the settings of the model in a folder; what it does not say is as in all-MiniLM-L6-v2."""
-        modules = {kind_of(module): str(module.get("path", "")) for module in read_list(folder / "modules.json")}
+        modules = {kind_of(module): part_of(folder, module) for module in read_list(folder / "modules.json")}
         if unknown := [
             kind for kind in modules if kind not in {"Transformer", "Pooling", "Normalize", "StaticEmbedding"}
         ]:
@@ -87,6 +87,14 @@ class ModelSettings:
 def kind_of(module: Mapping[str, Any]) -> str:
     """The kind of a step of a model, without the package that it is of."""
     return str(module.get("type")).rpartition(".")[2]
+
+
+def part_of(folder: Path, module: Mapping[str, Any]) -> str:
+    """The folder of a step within that of the model, and never one beside it."""
+    path = str(module.get("path", ""))
+    if Path(path).is_absolute() or ".." in Path(path).parts:
+        raise ModelError(f"the model in `{folder}` has a step outside of its folder: {path!r}")
+    return path
 
 
 def longest_input(folder: Path) -> int:
@@ -153,5 +161,5 @@ def read_safetensors(file: Path) -> dict[str, Floats]:
             for name, entry in header.items()
             if entry["dtype"] in _TYPES
         }
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         raise ModelError(f"`{file}` does not hold weights in the safetensors format: {error}") from error

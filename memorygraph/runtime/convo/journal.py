@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from contextlib import suppress
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from memorygraph.home import own_folder
 from memorygraph.json_text import UnreadableRecord, parse_stored_json
+
+_PLAIN_NAME = re.compile(r"[A-Za-z0-9_-]{1,100}")
 
 
 class Journal:
@@ -24,7 +28,9 @@ class Journal:
     """
 
     def __init__(self, run: str, folder: Path | None = None) -> None:
-        self.path = (folder or own_folder("runs")) / f"{run}.jsonl"
+        # Our ids are plain. One that came with a bundle may be any text, and must not lead to another folder.
+        name = run if _PLAIN_NAME.fullmatch(run) else sha256(run.encode("utf-8", "surrogatepass")).hexdigest()
+        self.path = (folder or own_folder("runs")) / f"{name}.jsonl"
         self._descriptor: int | None = None
         self._writable = True
 

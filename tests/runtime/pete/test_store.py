@@ -159,18 +159,20 @@ def test_a_load_that_fails_gives_out_no_address(graph: MemoryGraph) -> None:
     assert lines(graph, "contexts").startswith("memory:1 main")
 
 
-def test_deleting_a_log_takes_all_of_it_and_leaves_what_it_said(graph: MemoryGraph) -> None:
+def test_deleting_a_log_takes_all_of_it_with_what_it_alone_said(graph: MemoryGraph) -> None:
     graph.load(LOG, "pete")
     said = lines(graph, "facts"), lines(graph, "nodes")
     graph.delete(f"memory-{store_of(graph).find('main')}")
     assert entries(graph) == 0
     assert (lines(graph, "contexts"), store_of(graph).logs()) == ("", [])
-    # What spoke of a context goes with it: it would be half a statement.
+    # What it says of something goes with it, and so would what spoke of a context: that would be half a statement.
     assert [line for line in said[1].splitlines() if line not in lines(graph, "nodes").splitlines()] == [
         "Statement | that cool is over",
+        "Statement | that the heat in the lab is 30",
         "Statement | that the heat in the lab is 30 and cool is over",
     ]
-    assert "travis | doesn't like | the heat in the lab" in lines(graph, "facts")
+    assert "travis | doesn't like | the heat in the lab" in said[0]
+    assert lines(graph, "facts") == ""
     graph.load(LOG, "pete")
     assert text_of(graph, "main") == LOG.strip()
 
