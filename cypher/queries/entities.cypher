@@ -376,19 +376,31 @@ RETURN [node IN nodes | node.id] AS ids, entities, relations;
 
 // name: ids-containing
 // The entities whose name, alias, type or observations contain a text, whatever the case, in the order in which they came.
-// `parts` lead to what may contain it, by a walk over all terms of the index; where the text has none, every text of
-// the namespace is looked at, once: of alternatives with OR, each may be planned as a walk of its own. In a database of
-// more nodes than `most_nodes`, `seek` is looked up first. What it finds is all there is where it is `complete`;
-// otherwise it is what has the text at the beginning of a word, and only where nothing has is there a walk.
-// Parameters: namespace, text, parts and seek (Lucene queries made by memorygraph.memory.pages, or null), complete,
-// most_nodes, most_hits.
+// In a namespace of no more than `most_nodes` these are all: `parts` lead to what may contain the text, by a walk over all
+// terms of the index; where that holds more nodes than these, of other namespaces, or the text has no parts, every text
+// of the namespace is looked at, once: of alternatives with OR, each may be planned as a walk of its own. In a larger
+// namespace `seek` is looked up first. What it finds is all there is where it is `complete`; otherwise it is what has the
+// text at the beginning of a word, and only where nothing has is there a walk. Parameters: namespace, text, parts and seek
+// (Lucene queries made by memorygraph.memory.pages, or null), complete, most_nodes, most_hits.
 CALL db.index.fulltext.awaitEventuallyConsistentIndexRefresh()
 CALL () {
   MATCH (any:Node)
-  RETURN count(any) > $most_nodes AND $seek IS NOT NULL AS large
+  RETURN count(any) <= $most_nodes AS quickly_walked
+}
+CALL (quickly_walked) {
+  WHEN quickly_walked THEN {
+    RETURN false AS large
+  }
+  ELSE {
+    MATCH (counted:Node {namespace: $namespace})
+    USING INDEX SEEK counted:Node(namespace, id)
+    WHERE counted.id IS NOT NULL
+    WITH counted LIMIT $most_nodes + 1
+    RETURN count(counted) > $most_nodes AS large
+  }
 }
 CALL (large) {
-  WHEN large THEN {
+  WHEN large AND $seek IS NOT NULL THEN {
     CALL db.index.fulltext.queryNodes('entity_text', $seek, {limit: $most_hits}) YIELD node
     RETURN collect(node) AS hits
   }
@@ -396,16 +408,16 @@ CALL (large) {
     RETURN null AS hits
   }
 }
-WITH hits, [hit IN hits WHERE hit.namespace = $namespace AND (toLower(toStringOrNull(hit.name)) CONTAINS toLower($text)
+WITH quickly_walked OR large AS walked, hits, [hit IN hits WHERE hit.namespace = $namespace AND (toLower(toStringOrNull(hit.name)) CONTAINS toLower($text)
               OR toLower(toStringOrNull(hit.data)) CONTAINS toLower($text)
               OR toLower(toStringOrNull(hit.kind)) CONTAINS toLower($text))] AS found
-WITH found, coalesce(size(hits) < $most_hits AND ($complete OR found <> []), false) AS enough
-CALL (found, enough) {
+WITH walked, found, coalesce(size(hits) < $most_hits AND ($complete OR found <> []), false) AS enough
+CALL (walked, found, enough) {
   WHEN enough THEN {
     UNWIND found AS node
     RETURN node
   }
-  WHEN $parts IS NOT NULL THEN {
+  WHEN walked AND $parts IS NOT NULL THEN {
     CALL db.index.fulltext.queryNodes('entity_text', $parts) YIELD node
     WITH node
     WHERE node.namespace = $namespace AND (toLower(toStringOrNull(node.name)) CONTAINS toLower($text)
@@ -416,7 +428,8 @@ CALL (found, enough) {
   ELSE {
     MATCH (node:Node {namespace: $namespace})
     WHERE node.id IS NOT NULL AND any(
-      said IN [node.name, node.data, node.kind, CASE WHEN node.name = '' AND NOT node:Observation THEN node.id END]
+      said IN [node.name, node.data, node.kind,
+               CASE WHEN $parts IS NULL AND node.name = '' AND NOT node:Observation THEN node.id END]
       WHERE toLower(toStringOrNull(said)) CONTAINS toLower($text)
     )
     RETURN node

@@ -70,8 +70,7 @@ class Memory:
 
 
 @pytest.fixture
-def mem(graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch) -> Memory:
-    monkeypatch.setattr(pages, "MAX_WALKED_NODES", 1 << 40)  # however many nodes other tests have stored
+def mem(graph: MemoryGraph) -> Memory:
     return Memory(graph)
 
 
@@ -511,13 +510,18 @@ WORDS = ["running", "happy", "the", "a", "Ada's", "don't", "foo_bar", "3.14", "�
 
 
 @pytest.mark.parametrize("declared", [False, True])
-def test_search_finds_every_text_that_contains_the_query_and_no_other(mem: Memory, declared: bool) -> None:
+@pytest.mark.parametrize("others", ["few", "many"])
+def test_search_finds_every_text_that_contains_the_query_and_no_other(
+    mem: Memory, monkeypatch: pytest.MonkeyPatch, declared: bool, others: str
+) -> None:
     texts = [f"{first} {second}" for first in WORDS for second in WORDS[::3]]
     if declared:
         lines = (f'Node(node_id="{number:03}", name="E{number}", data="{text}");' for number, text in enumerate(texts))
         mem.graph.load("\n".join(lines))
     else:
         mem.create(*(entity(f"E{number}", text, kind="k") for number, text in enumerate(texts)))
+    # How many nodes other namespaces hold decides how it is looked for, and not what is found.
+    monkeypatch.setattr(pages, "MAX_WALKED_NODES", 1 << 40 if others == "few" else count_nodes(mem))
     queries = {text[start : start + length] for text in texts for start in range(0, 9, 2) for length in (1, 3, 5)}
     for query in sorted(query for query in queries if query.strip()):
         kind = "" if declared else "k"
@@ -525,14 +529,23 @@ def test_search_finds_every_text_that_contains_the_query_and_no_other(mem: Memor
         assert mem.found(query) == [name for name, text in said if query.lower() in text], query
 
 
-def test_in_a_large_graph_parts_inside_of_words_are_found_where_no_word_begins_so(
+def count_nodes(mem: Memory) -> int:
+    """How many nodes the namespace holds."""
+    [row] = mem.graph.query("MATCH (node:Node {namespace: $namespace}) RETURN count(node) AS nodes")
+    return int(row["nodes"])
+
+
+def test_in_a_large_namespace_parts_inside_of_words_are_found_where_no_word_begins_so(
     mem: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     texts = [f"{first} {second}" for first in WORDS for second in WORDS[::5]]
     mem.create(*(entity(f"E{number}", text, kind="k") for number, text in enumerate(texts)))
-    monkeypatch.setattr(pages, "MAX_WALKED_NODES", 0)
+    nodes = count_nodes(mem)
     for query in ("running", "unning", "y the", "a", "oo_b", "本", "日本", "oë", "ZOË", ".14", "++", "b runn", "zzz"):
         containing = [f"E{number}" for number, text in enumerate(texts) if query.lower() in text.lower()]
+        monkeypatch.setattr(pages, "MAX_WALKED_NODES", nodes)
+        assert mem.found(query) == containing, query
+        monkeypatch.setattr(pages, "MAX_WALKED_NODES", nodes - 1)
         found = mem.found(query)
         assert bool(found) == bool(containing), query
         assert set(found) <= set(containing), query
