@@ -55,11 +55,25 @@ RETURN true AS found
 LIMIT 1;
 
 // name: count-edges-at
-// How many edges are at these nodes, those between two of them twice. Parameters: namespace, ids.
+// How many edges are at these nodes at most: those between two of them are counted twice. Parameters: namespace, ids.
 UNWIND $ids AS id
 MATCH (node:Node {namespace: $namespace, id: id})
 USING INDEX SEEK node:Node(namespace, id)
 RETURN sum(COUNT { (node)-[:EDGE]-() }) AS edges;
+
+// name: count-deleted-edges
+// How many edges go with these ids, which are of nodes and edges: each once. Parameters: namespace, ids.
+UNWIND $ids AS id
+CALL (id) {
+  MATCH (node:Node {namespace: $namespace, id: id})-[edge:EDGE]-()
+  USING INDEX SEEK node:Node(namespace, id)
+  RETURN edge
+  UNION ALL
+  MATCH ()-[edge:EDGE {namespace: $namespace, id: id}]->()
+  USING INDEX SEEK edge:EDGE(namespace, id)
+  RETURN edge
+}
+RETURN count(DISTINCT edge) AS edges;
 
 // name: count-changed-nodes
 // How many of these nodes contextscript/change-nodes would change. Parameters: namespace, rows [{id, set: {name, data}}].

@@ -41,12 +41,13 @@ _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
 class Changes(NamedTuple):
-    """What a load writes: in bytes what is certain, and declarations of stored elements, which may change nothing."""
+    """What a load writes: certain bytes, declarations of stored elements, which may change nothing, and deletions."""
 
     certain: int
     nodes: list[dict[str, object]]
     edges: list[dict[str, object]]
     deleted_nodes: list[str]
+    deleted_edges: list[str]
 
 
 def read_memory_limit(connection: Connection) -> int | None:
@@ -74,14 +75,13 @@ def refuse_too_large(
 ) -> None:
     """Refuse a program that surely takes more than this limit, with the number of statements that a batch can have."""
     changes = find_changes(program, stored)
-    size = changes.certain
-    if changes.deleted_nodes:
-        [row] = transaction.run("load/count-edges-at", ids=changes.deleted_nodes)
-        size += row["edges"] * DELETED_EDGE_BYTES
-    possible = len(changes.nodes) * CHANGED_NODE_BYTES + len(changes.edges) * CHANGED_EDGE_BYTES
-    if SURE * (size + possible) <= limit:
+    if SURE * find_most(transaction, changes) <= limit:
         return
-    # Whether they differ from what is stored is asked only here: most loads are small enough in any case.
+    # What is certain is looked for only here: most loads are small enough in any case.
+    size = changes.certain
+    if deleted := changes.deleted_nodes + changes.deleted_edges:
+        [row] = transaction.run("load/count-deleted-edges", ids=deleted)
+        size += row["edges"] * DELETED_EDGE_BYTES
     for query, rows, each in (
         ("load/count-changed-nodes", changes.nodes, CHANGED_NODE_BYTES),
         ("load/count-changed-edges", changes.edges, CHANGED_EDGE_BYTES),
@@ -97,9 +97,19 @@ def refuse_too_large(
         )
 
 
+def find_most(transaction: NamespaceTransaction, changes: Changes) -> int:
+    """The most bytes that changes can take: where each of them changes something, and no edge goes with two nodes."""
+    edges = len(changes.deleted_edges)
+    if changes.deleted_nodes:
+        [row] = transaction.run("load/count-edges-at", ids=changes.deleted_nodes)
+        edges += row["edges"]
+    changed = len(changes.nodes) * CHANGED_NODE_BYTES + len(changes.edges) * CHANGED_EDGE_BYTES
+    return changes.certain + changed + edges * DELETED_EDGE_BYTES
+
+
 def find_changes(program: ContextScriptProgram, stored: Stored) -> Changes:
     """Find what a program writes, given what is stored of its ids."""
-    changes = Changes(0, [], [], [])
+    changes = Changes(0, [], [], [], [])
     certain = 0
     declared: set[str] = set()
     for statement in program.statements:
@@ -121,8 +131,8 @@ def find_changes(program: ContextScriptProgram, stored: Stored) -> Changes:
                 else:
                     changes.edges.append(row_of(statement, edge, "verb", "weight"))
             case Deletion(id=identifier) if identifier in stored.edges:
-                certain += DELETED_EDGE_BYTES
-            case Deletion(id=identifier):
+                changes.deleted_edges.append(identifier)
+            case Deletion(id=identifier) if identifier in stored.nodes:
                 certain += DELETED_NODE_BYTES
                 changes.deleted_nodes.append(identifier)
     return changes._replace(certain=certain)
