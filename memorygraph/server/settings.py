@@ -18,8 +18,7 @@ from memorygraph.server import browser
 HOST = "127.0.0.1"
 USERNAME = "neo4j"
 
-# Fit for a laptop. A transaction that outgrows its share fails, with a message, before the JVM does. Its share is what
-# 100,000 elements take that are changed or deleted at once, with their history: 7 to 11 KB each (graph/sizes.py).
+# Fit for a laptop. A transaction that outgrows its share fails, with a message, before the JVM does.
 SETTINGS = """\
 server.default_listen_address=127.0.0.1
 server.bolt.listen_address=127.0.0.1:{bolt}
@@ -50,8 +49,8 @@ server.fleet_discovery.enabled=false
 db.logs.query.enabled=OFF
 
 server.memory.pagecache.size=128m
-db.memory.transaction.max=1400m
-dbms.memory.transaction.total.max=1500m
+db.memory.transaction.max=600m
+dbms.memory.transaction.total.max=768m
 db.transaction.timeout=30s
 db.lock.acquisition.timeout=60s
 # A silent connection is dead after twice this time: a server at work sends an empty chunk more often.
@@ -70,7 +69,7 @@ internal.dbms.bolt.netty_server_shutdown_quiet_period_duration=0s
 # has run for a minute takes up to twice as long to answer.
 JVM_FLAGS = (
     "-Xms128m",
-    "-Xmx2g",
+    "-Xmx1g",
     "-XX:+UseSerialGC",
     # A JVM out of memory is in an unknown state: it ends, and the next `up` recovers.
     "-XX:+ExitOnOutOfMemoryError",

@@ -469,7 +469,7 @@ def test_a_log_that_cannot_be_read_is_named_and_the_next_start_with_the_right_he
 def test_what_is_too_large_for_one_transaction_says_what_helps_and_that_does(
     tmp_path: Path, artifacts: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    small = settings.SETTINGS.replace("db.memory.transaction.max=1400m", "db.memory.transaction.max=24m")
+    small = settings.SETTINGS.replace("db.memory.transaction.max=600m", "db.memory.transaction.max=24m")
     assert small != settings.SETTINGS
     monkeypatch.setattr(settings, "SETTINGS", small)
     server = EmbeddedServer(tmp_path / "home", artifacts)
