@@ -12,16 +12,16 @@
 // Without a vector its two lists are empty; `constant` and the weights are explained in memorygraph.memory.recall. Of a
 // message that was said in other conversations too, the one that was asked for is named, or the first. What raw Cypher
 // has stored as a weight, and is none, counts as 1.0.
-// Parameters: namespace, message_terms, node_terms, alias_terms (Lucene queries made by memorygraph.memory.words), vectors
-// (none, or one), model, depth, message_depth, roles (a weight for each that counts more or less),
-// near_roles (the same by vectors), wishes (how those are
-// worded), wish (how much they count), asked (null where roles do not count), constant, least, near, far, edge, learnt,
-// fan, kinds, limit, owners (how many are named of an observation), and the filters as memorygraph.memory.filters makes
-// them: conversation, since, until, facets, node_kind, verb, node_limit, vector_filter, vector_depth, verb_depth, times,
-// role_range, speaker_range, homes. A filter is a part of what an index is asked, so that its first entries fit; only of the
-// verb, and of what an alias leads to, each entry is asked, until enough are found. Each condition of a vector index costs a
-// pass over all that fulfil it, so each filter has a search of its own, and `messages` is for several. Of a frequent verb the
-// nearest are enough; `verb_depth` is how many are looked at where they are not.
+// Parameters: namespace, message_terms, node_terms, alias_terms (Lucene queries made by memorygraph.memory.words),
+// vectors (none, or one), model, depth, message_depth, roles (a weight for each that counts more or less), near_roles
+// (the same of nearness), wishes (how those are worded), wish (how much they count), asked (null where roles do not
+// count), constant, least, near, far, edge, learnt, fan, kinds, limit, owners (how many are named of an observation),
+// and the filters as memorygraph.memory.filters makes them: conversation, since, until, facets, node_kind, verb,
+// node_limit, vector_filter, vector_depth, verb_depth, times, role_range, speaker_range, homes. A filter is a part of
+// what an index is asked, so that its first entries fit; only of the verb, and of what an alias leads to, each entry is
+// asked, until enough are found. Each condition of a vector index costs a pass over all that fulfil it, so each filter
+// has a search of its own, and `messages` is for several. Of a frequent verb the nearest are enough; `verb_depth` is
+// how many are looked at where they are not.
 CYPHER 25
 CALL db.index.fulltext.awaitEventuallyConsistentIndexRefresh()
 CALL () {
@@ -154,7 +154,8 @@ CALL () {
       WITH CASE WHEN element:Passage THEN coalesce(head([(message:Message)-[:PASSAGE]->(element) | message]), element)
                 ELSE element END AS hit, element, score
       WITH hit, max(score) AS score, head(collect(element)) AS best
-      WITH hit, best, score * CASE WHEN hit:Message THEN coalesce($near_roles[hit.role], 1.0) ELSE 1.0 END AS score WHERE $conversation IS NULL OR $conversation IN hit.conversations
+      WITH hit, best, score * CASE WHEN hit:Message THEN coalesce($near_roles[hit.role], 1.0) ELSE 1.0 END AS score
+        WHERE $conversation IS NULL OR $conversation IN hit.conversations
       WITH hit, best ORDER BY score DESC, hit.id
       RETURN collect([hit, best]) AS elements
     }

@@ -248,7 +248,7 @@ def test_one_recall_is_one_query(graph: MemoryGraph, embedder: Embedder, monkeyp
     asked = []
     read = Connection.read
 
-    def counted(connection: Connection, query: Query, **options: float) -> list[dict[str, Any]]:
+    def counted(connection: Connection, query: Query, **options: Any) -> list[dict[str, Any]]:
         asked.append(query)
         return read(connection, query, **options)
 
