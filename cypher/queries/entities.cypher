@@ -382,6 +382,7 @@ RETURN [node IN nodes | node.id] AS ids, entities, relations;
 // namespace `seek` is looked up first. What it finds is all there is where it is `complete`; otherwise it is what has the
 // text at the beginning of a word, and only where nothing has is there a walk. Parameters: namespace, text, parts and seek
 // (Lucene queries made by memorygraph.memory.pages, or null), complete, most_nodes, most_hits.
+CYPHER 25
 CALL db.index.fulltext.awaitEventuallyConsistentIndexRefresh()
 CALL () {
   MATCH (any:Node)
