@@ -369,16 +369,15 @@ def test_what_surely_takes_more_than_a_transaction_has_is_refused_before_anythin
 ) -> None:
     graph.load(NODES + EDGE)
     before = _graph_of(graph)
-    sure = int(bytes_taken * sizes.SURE)
     monkeypatch.setattr(loads, "MAX_STATEMENTS_UNDER_LOCK", 0)
     monkeypatch.setattr(loads, "MIN_LARGE_STATEMENTS", 1)
     if bytes_taken:
-        monkeypatch.setattr(loads, "read_memory_limit", lambda _connection: sure - 1)
+        monkeypatch.setattr(loads, "read_memory_limit", lambda _connection: bytes_taken - 1)
         written: list[int] = []
         with pytest.raises(TooLargeError, match="nothing was changed: `load --batch 1000`"):
             graph.load(program, progress=written.append)
         assert (written, _graph_of(graph)) == ([], before)
-    monkeypatch.setattr(loads, "read_memory_limit", lambda _connection: sure + 1)
+    monkeypatch.setattr(loads, "read_memory_limit", lambda _connection: bytes_taken)
     graph.load(program)
 
 
