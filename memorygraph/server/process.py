@@ -121,8 +121,10 @@ def give_way() -> None:
     """Let all other programs use the processor first, those of other sessions too."""
     if sys.platform == "win32":
         return
-    # Niceness counts only within a session: Linux shares the processor between sessions.
     os.nice(max(0, NICENESS - os.nice(0)))
+    if os.getsid(0) != os.getpid():
+        return  # the session is somebody else's too: a developer's terminal, or a run of tests
+    # Niceness counts only within a session: Linux shares the processor between sessions.
     with contextlib.suppress(OSError), open("/proc/self/autogroup", "w") as niceness:  # noqa: PTH123 - after a fork
         niceness.write(str(NICENESS))
 
