@@ -264,10 +264,9 @@ class BackgroundGraph:
         with self._lock:
             if self.is_opening or (self._graph is not None and not self._is_gone()):
                 return
-            self._graph, gone = None, self._graph
-            if gone is not None:
-                with suppress(MemoryGraphError, OSError):
-                    self._stack.close()
+            self._graph = None
+            with suppress(MemoryGraphError, OSError):
+                self._stack.close()  # of the one that is gone
             self._opening = threading.Thread(target=self._open, daemon=True)
             self._opening.start()
 

@@ -53,8 +53,8 @@ def make_cache(cache: AotCache, class_path: Sequence[Path], time_limit_s: int = 
 def run_jvm(java: Path, class_path: Sequence[Path], folder: Path, until: float, *options: str) -> None:
     """Run a JVM in the background until it ends; one that fails is a RuntimeError with its own words."""
     arguments = folder / "jvm.args"
-    *options, last = options
-    arguments.write_text(jvm_arguments(class_path, folder, options), "utf-8")
+    *first, last = options
+    arguments.write_text(jvm_arguments(class_path, folder, first), "utf-8")
     left_s = max(1, int(until - time.monotonic()))
     ended = subprocess.run(  # noqa: S603 - the runtime that the server is started with
         [str(java), f"@{arguments}", last],
