@@ -44,7 +44,7 @@ from memorygraph.graph.driver_internals import (
     pipeline_begin,
 )
 from memorygraph.hosts import is_local_only
-from memorygraph.limits import require_running
+from memorygraph.limits import require_running, require_wanted
 from memorygraph.query import Query
 
 READ_SECONDS = 30.0
@@ -435,6 +435,8 @@ class Connection:
                 return cast(Result, abandoned.value)
             except (OSError, ValueError) as error:  # of `work`: the driver's own mean an address that is not found
                 raise _FailedWork(error) from error
+            if access == neo4j.WRITE_ACCESS:
+                require_wanted()  # the last moment at which giving it up leaves nothing behind
             try:
                 transaction.commit()
             except exceptions.DatabaseError as error:
