@@ -122,7 +122,7 @@ class _Handlers:
         while self._opened.is_opening:
             waited_s = anyio.current_time() - began
             if waited_s > PATIENCE_S and not waits:
-                raise StartingError(STARTING)
+                raise StartingError(self._opened.say_starting())
             if waits and waited_s >= told_s:
                 await ctx.session.report_progress(waited_s, message="Neo4j is starting")
                 told_s = waited_s + PROGRESS_EVERY_S
@@ -254,6 +254,12 @@ class BackgroundGraph:
             return graph
         raise self._failure or StartingError(STARTING)
 
+    def say_starting(self) -> str:
+        """Say that it is being opened, and why the last attempt failed: one that takes long would hide the reason."""
+        if not isinstance(self._failure, MemoryGraphError):
+            return STARTING
+        return f"{STARTING}. The start before failed: {explain_to_client(self._failure)}"
+
     @property
     def is_opening(self) -> bool:
         """Whether it is being opened."""
@@ -281,6 +287,7 @@ class BackgroundGraph:
     def _open(self) -> None:
         try:
             self._graph = self._stack.enter_context(self._open_graph())
+            self._failure = None
         except MemoryGraphError as error:
             self._failure = error
             logger.error("%s", error)  # noqa: TRY400 - it says all there is to say

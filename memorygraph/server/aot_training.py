@@ -30,6 +30,10 @@ TURN_S = 1.0  # for the lock, which others take for a moment to see whether it i
 MAKING_FLAGS = ("-XX:TieredStopAtLevel=1", "-Xlog:disable", "-Xlog:all=error:stderr")
 
 
+class RefusedError(RuntimeError):
+    """Java has ended with an error, in its own words."""
+
+
 def make_cache(cache: AotCache, class_path: Sequence[Path], time_limit_s: int = TIME_LIMIT_S) -> Path:
     """Make a cache, and return where it is kept; only one process may do so at a time."""
     workspace = cache.folder / "making"
@@ -41,8 +45,12 @@ def make_cache(cache: AotCache, class_path: Sequence[Path], time_limit_s: int = 
         classes.write_bytes(lzma.decompress(CLASS_LIST.read_bytes()))
         dump = (*MAKING_FLAGS, "-Xshare:dump", "-XX:+AOTClassLinking", f"-XX:SharedClassListFile={classes}")
         run_jvm(cache.java, class_path, workspace, until, *dump, f"-XX:SharedArchiveFile={made}")
-        # What the JVM refuses is found out now, and not by the next start.
-        run_jvm(cache.java, class_path, workspace, until, *cache_options(made), "-version")
+        # What the JVM refuses is found out now, and not by the next start; it would refuse a new one as well.
+        try:
+            run_jvm(cache.java, class_path, workspace, until, *cache_options(made), "-version")
+        except RefusedError as error:
+            cache.refuse(f"the JVM does not take it: {error}")
+            raise
         if AotCache.of(cache.java, cache.artifacts, class_path).fingerprint != cache.fingerprint:
             raise RuntimeError("Java or the class path changed while it was made")
         return cache.keep(made)
@@ -51,7 +59,11 @@ def make_cache(cache: AotCache, class_path: Sequence[Path], time_limit_s: int = 
 
 
 def run_jvm(java: Path, class_path: Sequence[Path], folder: Path, until: float, *options: str) -> None:
-    """Run a JVM in the background until it ends; one that fails is a RuntimeError with its own words."""
+    """Run a JVM in the background until it ends; one that fails is a RuntimeError.
+
+    Raises:
+        RefusedError: Java has ended with an error, and not by a signal.
+    """
     arguments = folder / "jvm.args"
     *first, last = options
     arguments.write_text(jvm_arguments(class_path, folder, first), "utf-8")
@@ -70,7 +82,9 @@ def run_jvm(java: Path, class_path: Sequence[Path], folder: Path, until: float, 
         raise TimeoutError(f"it was not made within {TIME_LIMIT_S} s")
     if ended.returncode:
         said = " ".join(ended.stderr.split()[-60:]) or "it left no message"
-        raise RuntimeError(f"Java ended with code {ended.returncode}: {said}")
+        if ended.returncode < 0:  # by a signal: the system needed its memory, or somebody killed it
+            raise RuntimeError(f"Java was ended by signal {-ended.returncode}: {said}")
+        raise RefusedError(f"Java ended with code {ended.returncode}: {said}")
 
 
 def make_where_missing(java: Path, artifacts: Path, delay_s: float, folder: Path) -> None:

@@ -133,6 +133,29 @@ def test_what_could_not_be_opened_is_the_answer_and_is_tried_again(graph: Memory
     run(work)
 
 
+def test_while_a_slow_start_is_tried_again_the_reason_of_the_last_failure_is_said(graph: MemoryGraph) -> None:
+    may_fail = [threading.Event() for _ in range(2)]
+    opened = iter(may_fail)
+
+    @contextmanager
+    def fail_late() -> Iterator[MemoryGraph]:
+        assert next(opened).wait(WAIT_S)
+        raise ConnectionError("the port is taken")
+        yield graph
+
+    async def work() -> None:
+        background = BackgroundGraph(fail_late)
+        async with mcp.Client(build_server(background)) as client:
+            assert "the port is taken" not in text_of(await create(client))
+            may_fail[0].set()
+            while background.is_opening:
+                await anyio.sleep(0)
+            assert "The start before failed: the port is taken" in text_of(await create(client))
+            may_fail[1].set()
+
+    run(work)
+
+
 def test_a_write_that_its_client_has_given_up_is_not_committed(graph: MemoryGraph) -> None:
     budget = RunBudget()
 
