@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 SWITCH = "MEMORYGRAPH_AOT"
 # The JVM reads these itself, so they decide about the cache too.
 JVM_VARIABLES = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS")
-# The classes to put into a cache, which `pin_classes.py` has written.
+# The classes to put into a cache, which `python -m tests.pin_classes` has written.
 CLASS_LIST = Path(__file__).with_name("neo4j.classes.xz")
 MAX_KEPT_CACHES = 2
 RETRY_REFUSED_AFTER_S = 24 * 3600.0

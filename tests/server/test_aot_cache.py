@@ -301,7 +301,7 @@ def test_what_works_in_the_background_gives_way_in_its_session_and_to_others(nic
     background = server_process.background(60)
 
     def begin() -> None:
-        os.nice(niceness)
+        os.nice(max(0, niceness - os.nice(0)))  # the tests themselves may be nice
         assert background
         background()
 

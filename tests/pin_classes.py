@@ -1,4 +1,4 @@
-"""Writes `neo4j.classes.xz` anew, after a change of Neo4j or Java: `python -m memorygraph.server.pin_classes`.
+"""Writes `neo4j.classes.xz` anew, after a change of Neo4j or Java: `python -m tests.pin_classes`.
 
 It runs a Neo4j of its own on a temporary graph, with what a user's first commands do, and the JVM writes down which
 classes it loads (a minute). A list that does not quite fit is no fault: a class that is missing from it, or from Neo4j,
