@@ -97,6 +97,11 @@ class AsyncMemoryGraph:
         source: str | Script, language: str = "contextscript", *, strict: bool = False, file: str | None = None
     ) -> list[Problem]:
         """Everything that can be found wrong in a script without a database; empty when all is well."""
+    @staticmethod
+    async def find_warnings(
+        source: str | Script, language: str = "contextscript", *, strict: bool = False, file: str | None = None
+    ) -> list[Problem]:
+        """What is suspicious in a script, and keeps it from nothing: in a node graph, a route that is never taken."""
     async def run(
         self,
         source: str | Script,

@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TextIO, TypeVar
 
 from memorygraph.budget import Budget
-from memorygraph.compiler import describe_ambiguity
-from memorygraph.errors import ConflictError, MemoryGraphError, NotFoundError, Problem, RestartNeededError, Source
+from memorygraph.errors import MemoryGraphError, NotFoundError, Problem, RestartNeededError, Source
 from memorygraph.graph import bundles, elements, exports
 from memorygraph.graph.aliases import find_merged
 from memorygraph.graph.batches import delete_in_batches, load_batches
@@ -237,6 +236,18 @@ class MemoryGraph:
         """
         script = _script(source, language, strict=strict, file=file)
         return LANGUAGES[script.language].check(script)
+
+    @staticmethod
+    def find_warnings(
+        source: str | Script, language: str = "contextscript", *, strict: bool = False, file: str | None = None
+    ) -> list[Problem]:
+        r"""What is suspicious in a script, and keeps it from nothing: in a node graph, a route that is never taken.
+
+        >>> [warning.code for warning in MemoryGraph.find_warnings("@exit\n@to a\n> node a\n> goto a", "convo")]
+        ['dead-route']
+        """
+        script = _script(source, language, strict=strict, file=file)
+        return LANGUAGES[script.language].find_warnings(script)
 
     def run(
         self,
@@ -474,8 +485,7 @@ class MemoryGraph:
         """
         node, edge = self._find_node(identifier), elements.find_edge(self.scope, identifier)
         if node and edge:
-            named, joined = f'"{node.name}"', f"`{edge.from_node}` {edge.verb} `{edge.to_node}`"
-            raise ConflictError(describe_ambiguity(identifier, named, joined))
+            raise elements.ambiguity_of(identifier, node, edge)
         return node or self._require(edge, "node or edge", identifier)
 
     def neighbours(self, identifier: str, depth: int = 1) -> list[Neighbour]:

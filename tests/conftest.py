@@ -23,8 +23,9 @@ import pytest
 from memorygraph import MemoryGraph, MemoryGraphError
 from memorygraph.graph.connection import Connection, Transaction
 from memorygraph.query import Query
+from tests import shared_neo4j
 from tests.examples import load_profile, profile
-from tests.shared_neo4j import JVM_SETTINGS, Address, SharedNeo4j, folder_in_memory, new_namespace
+from tests.shared_neo4j import Address, SharedNeo4j, folder_in_memory, new_namespace
 from tests.turns import Turns
 
 # A shell that starts the tests in its background has them ignore interrupts, and so would every process they start.
@@ -37,8 +38,8 @@ EXAMPLES = Path(__file__).parent.parent / "examples"
 RUN_FOLDER = "MEMORYGRAPH_TEST_RUN_FOLDER"
 """The variable that tells the workers the folder of the run, which goes away at its end."""
 
-LONG_FOLDERS = ("trust", "server", "docker", "browser")
-"""What starts servers of its own runs first, so that no worker is left with a long file at the end."""
+LONGEST = ("trust", "server", "docker", "test_merging.py", "test_cases.py", "test_bundles.py", "browser")
+"""Folders and files that run first, so that no worker is left with a long file at the end: a file is not divided."""
 
 
 def is_worker(config: pytest.Config) -> bool:
@@ -87,18 +88,21 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _place(item: pytest.Item) -> int:
-    folder = item.path.parent.name
-    return LONG_FOLDERS.index(folder) if folder in LONG_FOLDERS else len(LONG_FOLDERS)
+    names = (item.path.parent.name, item.path.name)
+    return next((place for place, name in enumerate(LONGEST) if name in names), len(LONGEST))
 
 
 @pytest.hookimpl(tryfirst=True, wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     """Run a test that is marked `alone` while the other workers wait.
 
-    Neither that wait nor the start of Neo4j counts as the time of the test.
+    Neither that wait nor the start of Neo4j, nor the making of its start cache, counts as the time of the test.
     """
-    if "server" in getattr(item, "fixturenames", ()):
+    fixtures = getattr(item, "fixturenames", ())
+    if "server" in fixtures:
         _start_neo4j()
+    if "quick_java" in fixtures and not any(map(item.get_closest_marker, ("skip", "skipif"))):
+        _make_start_cache()
     with Turns(Path(os.environ[RUN_FOLDER])).take(alone=item.get_closest_marker("alone") is not None):
         return (yield)
 
@@ -107,6 +111,12 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
 def _start_neo4j() -> None:
     with suppress(MemoryGraphError):  # the fixture says why
         SharedNeo4j(Path(os.environ[RUN_FOLDER])).address()
+
+
+@cache
+def _make_start_cache() -> None:
+    with suppress(MemoryGraphError), shared_neo4j.quick_java(Path(os.environ[RUN_FOLDER])):
+        pass
 
 
 @pytest.fixture(scope="session")
@@ -118,9 +128,7 @@ def server() -> Address:
 @pytest.fixture(scope="module")
 def quick_java() -> Iterator[None]:
     """The servers that tests of this module start are quick to start, and not to run for hours."""
-    with pytest.MonkeyPatch.context() as patch:
-        for name, value in JVM_SETTINGS.items():
-            patch.setenv(name, value)
+    with shared_neo4j.quick_java(Path(os.environ[RUN_FOLDER])):
         yield
 
 

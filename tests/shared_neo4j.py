@@ -5,7 +5,11 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
+import sys
 import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import neo4j
@@ -15,6 +19,10 @@ from filelock import FileLock
 from memorygraph import EmbeddedServer
 from memorygraph.graph.connection import Connection
 from memorygraph.graph.schema import apply_schema
+from memorygraph.server import settings
+from memorygraph.server.aot_cache import SWITCH, AotCache, is_switched_on
+from memorygraph.server.installation import install
+from memorygraph.server.java import java_executable
 from tests.names import store_every_name
 
 Address = tuple[str, tuple[str, str] | None]
@@ -25,9 +33,22 @@ RUN = os.environ.setdefault("MEMORYGRAPH_TEST_RUN", uuid.uuid4().hex[:8])
 
 MIN_FREE_BYTES = 8 * 2**30
 
-JVM_SETTINGS = {"JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1 -Xmn256m", "MEMORYGRAPH_AOT": "off"}
-"""Java's second compiler works for hours to come, and took a third of what the server of a run needed. With settings of
-its own, the server would also have a start cache of its own made, in the developer's home."""
+JVM_SETTINGS = {"JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1"}
+"""Java's second compiler works for hours to come, and took a third of what the server of a run needed.
+
+All servers of the tests have the same options, and so one start cache; a test that adds one has none.
+"""
+
+PLANS_ARE_KEPT = """
+internal.cypher.replan_algorithm=NONE
+dbms.cypher.statistics_divergence_threshold=1
+internal.cypher.expression_recompilation_limit=1000000
+"""
+"""Statistics change by orders of magnitude while tests fill a database, and Neo4j plans each query anew each time, and
+once more with compiled expressions after ten runs: that was every third plan. `server/test_cold_plans.py` holds that
+what was planned on an empty database is right later."""
+
+MAX_MAKING_S = 240
 
 _CLEAN_UP = (
     "MATCH (node) WHERE node.namespace STARTS WITH $prefix OR (node:Namespace AND node.name STARTS WITH $prefix) "
@@ -39,6 +60,38 @@ def folder_in_memory() -> Path | None:
     """Where files are kept in memory, if there is room: each commit would wait for a disk."""
     memory = Path("/dev/shm")
     return memory if memory.is_dir() and shutil.disk_usage(memory).free >= MIN_FREE_BYTES else None
+
+
+@contextmanager
+def quick_java(run: Path) -> Iterator[None]:
+    """Have servers that start meanwhile be quick to start, and not to run for hours."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in JVM_SETTINGS.items():
+            patch.setenv(name, value)
+        if not has_start_cache(run):
+            patch.setenv(SWITCH, "off")  # else each start would begin to make it
+        yield
+
+
+def has_start_cache(run: Path) -> bool:
+    """Tell whether there is a start cache for this environment; the run makes it once where it is not there.
+
+    It is kept beside Neo4j's files, as that of the developer is, and so found by the next run.
+    """
+    if not is_switched_on():
+        return False
+    artifacts, java = EmbeddedServer().artifacts, java_executable()
+    with FileLock(run / "start-cache.lock"):
+        class_path = install(artifacts)
+        cache = AotCache.of(java, artifacts, class_path)
+        found, tried = cache.find(), run / "start-cache.log"
+        if not found and not tried.exists():
+            with tried.open("wb") as log, suppress(OSError, subprocess.TimeoutExpired):
+                cache.folder.mkdir(mode=0o700, exist_ok=True)
+                command = [sys.executable, "-m", "memorygraph.server.aot_training", str(java), str(artifacts), "0"]
+                subprocess.run(command, stdout=log, stderr=log, timeout=MAX_MAKING_S, check=False)
+            found = cache.find()
+        return found is not None
 
 
 def new_namespace() -> str:
@@ -85,9 +138,8 @@ class SharedNeo4j:
     def _start(self) -> Address:
         """Start the embedded server; its program files are those of the developer's home, and downloaded once."""
         embedded = EmbeddedServer(self._home, EmbeddedServer().artifacts)
-        with pytest.MonkeyPatch.context() as patch:
-            for name, value in JVM_SETTINGS.items():
-                patch.setenv(name, value)
+        with quick_java(self._folder), pytest.MonkeyPatch.context() as patch:
+            patch.setattr(settings, "SETTINGS", settings.SETTINGS + PLANS_ARE_KEPT)
             status = embedded.up()
         assert status.bolt_uri
         return status.bolt_uri, (status.username, embedded.password())

@@ -88,13 +88,14 @@ def show_problems(case: Case, problems: Iterable[Problem]) -> str:
 def show_checked(case: Case, _: Fixture) -> Found:
     """What is wrong with a source."""
     program = case.parse()
+    language = LANGUAGES[program.language]
     return {
-        "problems": lambda: show_problems(case, program.problems),
-        "warnings": lambda: show_problems(case, getattr(program, "warnings", ())),
+        "problems": lambda: show_problems(case, language.check(program)),
+        "warnings": lambda: show_problems(case, language.find_warnings(program)),
     }
 
 
-def show_parsed(case: Case, fixture: Fixture) -> Found:
+def show_parsed(case: Case, _: Fixture) -> Found:
     """The `statements` of a source, one a line; of AgentScript those of its main function, or a whole one printed."""
     program = case.parse()
     problems = program.problems
@@ -118,8 +119,11 @@ def show_parsed(case: Case, fixture: Fixture) -> Found:
         case "pete":
             shown = [] if problems else list(map(repr, program.items["whole" not in case.options :]))
     statements = "\n".join(shown)
-    found = {"problems": lambda: show_problems(case, problems), "statements": lambda: statements}
-    return {**show_checked(case, fixture), **found}
+    return {
+        "problems": lambda: show_problems(case, problems),
+        "warnings": lambda: show_problems(case, getattr(program, "warnings", ())),
+        "statements": lambda: statements,
+    }
 
 
 def show_convo(part: Any) -> str:
@@ -331,14 +335,24 @@ class Script:
         return Reply(tool_calls=(ToolCall(function, arguments or "{}", "call_1"),))
 
 
-def run_graph(case: Case, _: Fixture) -> Found:
+def run_graph(case: Case, fixture: Fixture) -> Found:
     """The `value`, `path` and `transcript` of a graph, the conditions that were `judged`, and for each inference its
     `prompt` (the last message), `request` (all messages) and `options` (what else was sent).
     """
     script = Script(case)
     given = case.section("input")
+    folder: Path = fixture("tmp_path")
+    for name, content in case.sections:
+        if name.startswith("file-"):
+            (folder / name.removeprefix("file-")).write_text(content)
     with scripted(script):
-        result = execute_convo_graph(case.section("program"), input=json.loads(given) if given else None)
+        try:
+            result = execute_convo_graph(
+                case.section("program"), input=json.loads(given) if given else None, folder=folder
+            )
+        except ScriptError as problem:
+            wrong = show_problems(case, problem.problems)
+            return {"error": lambda: wrong}
     assert not script.replies, "not every reply was asked for"
     sent = [request["messages"] for request in script.inferences]
     options = [{k: v for k, v in each.items() if k not in {"messages", "model"}} for each in script.inferences]

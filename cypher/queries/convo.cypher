@@ -89,6 +89,13 @@ RETURN run.id AS id
 ORDER BY run.started_at DESC
 LIMIT 1;
 
+// name: latest-run
+// The latest run of a program. Parameters: namespace, graph (the id of its definition).
+MATCH (:Graph {namespace: $namespace, id: $graph})<-[:OF]-(run:Run)
+RETURN run.id AS id
+ORDER BY run.started_at DESC
+LIMIT 1;
+
 // name: find-run
 // A run and its steps in order, to go on from. Parameters: namespace, id.
 MATCH (run:Run {namespace: $namespace, id: $id})

@@ -44,28 +44,28 @@ RETURN forgetting.kind AS kind, forgetting.target AS target
 ORDER BY forgetting.namespace, forgetting.id;
 
 // name: known
-// What an id is: of a node or an edge, present or former, of a run, of a program, or what of these is on a list already.
-// Parameters: namespace, id.
+// What an id is: of a node or an edge, of a run, of a program, or what of these is on a list already; and of which of the
+// first two it was, if only these are left (`present` is false). Parameters: namespace, id.
 MATCH (:Node {namespace: $namespace, id: $id})
-RETURN 'node' AS kind
+RETURN 'node' AS kind, true AS present
 UNION
 MATCH ()-[:EDGE {namespace: $namespace, id: $id}]->()
-RETURN 'edge' AS kind
+RETURN 'edge' AS kind, true AS present
 UNION
 MATCH (former:Former {namespace: $namespace, id: $id})
 USING INDEX SEEK former:Former(namespace, id, until)
 WHERE former.until IS NOT NULL
-RETURN former.of AS kind
+RETURN former.of AS kind, false AS present
 UNION
 MATCH (:Run {namespace: $namespace, id: $id})
-RETURN 'run' AS kind
+RETURN 'run' AS kind, true AS present
 UNION
 MATCH (:Program {namespace: $namespace, id: $id})
-RETURN 'program' AS kind
+RETURN 'program' AS kind, true AS present
 UNION
 UNWIND ['node', 'edge', 'run', 'program'] AS kind
 MATCH (forgetting:Forgetting {namespace: $namespace, id: kind + ' ' + $id})
-RETURN forgetting.kind AS kind;
+RETURN forgetting.kind AS kind, true AS present;
 
 // name: any-conversation
 // Whether there is a conversation, or one whose forgetting has begun, or records of what was asked for in one.
@@ -80,7 +80,8 @@ MATCH (load:Load {namespace: $namespace, conversation: $name})
 RETURN load.conversation AS name;
 
 // name: list-target
-// Put a node, an edge's former states, a run or a program on the list. Parameters: namespace, forgetting, kind, id.
+// Put a node, a run or a program on the list; of a node and of an edge all former states, also those as the other of the
+// two. Parameters: namespace, forgetting, kind, id.
 MATCH (forgetting:Forgetting {namespace: $namespace, id: $forgetting})
 CALL () {
   MATCH (target:Node {namespace: $namespace, id: $id})
@@ -89,7 +90,7 @@ CALL () {
   MATCH (target:Former {namespace: $namespace, id: $id})
   USING INDEX SEEK target:Former(namespace, id, until)
   WHERE target.until IS NOT NULL
-  RETURN target, target.of AS of
+  RETURN target, CASE WHEN $kind IN ['node', 'edge'] THEN $kind END AS of
   UNION ALL
   MATCH (target:Run {namespace: $namespace, id: $id})
   RETURN target, 'run' AS of

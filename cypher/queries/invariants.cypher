@@ -158,12 +158,25 @@ WHERE ($namespace IS NULL OR entry.namespace = $namespace)
 RETURN 'log entry' AS kind, entry.namespace AS namespace, entry.id AS id, elementId(entry) AS element,
        entry {.log, .context, .index} AS found;
 
+// name: records
+// What is kept beside the graph has the values by which it is read: a load its revision and its time, a run its status, a
+// program its source, and a statement of a log its text. Parameters: namespace.
+MATCH (record:Load|Run|Program|Entry|FormerEntry)
+WHERE ($namespace IS NULL OR record.namespace = $namespace)
+  AND NOT CASE WHEN record:Load THEN record.revision IS :: INTEGER NOT NULL AND record.at IS :: ZONED DATETIME NOT NULL
+               WHEN record:Run THEN record.status IS :: STRING NOT NULL
+               WHEN record:Program THEN record.source IS :: STRING NOT NULL
+               ELSE record.text IS :: STRING NOT NULL END
+RETURN 'record' AS kind, record.namespace AS namespace, record.id AS id, elementId(record) AS element,
+       record {.revision, .at, .status, of: labels(record)} AS found;
+
 // name: messages
-// A message has an id and a body, follows at most one other, and both are of one namespace. Parameters: namespace.
+// A message has an id and a body, which says its role, follows at most one other, and both are of one namespace.
+// Parameters: namespace.
 MATCH (message:Message)
 WHERE ($namespace IS NULL OR message.namespace = $namespace)
   AND NOT (message.namespace IS :: STRING NOT NULL AND message.id IS :: STRING NOT NULL
-           AND message.body IS :: STRING NOT NULL
+           AND message.body IS :: STRING NOT NULL AND message.body CONTAINS '"role":"'
            AND COUNT { (message)<-[:NEXT]-() } <= 1
            AND NOT EXISTS { (message)<-[:NEXT]-(parent) WHERE coalesce(parent.namespace <> message.namespace, true) })
 RETURN 'message' AS kind, message.namespace AS namespace, message.id AS id, elementId(message) AS element,
@@ -262,6 +275,9 @@ WHEN $invariant = 'aliases' THEN {
 }
 WHEN $invariant = 'entries' THEN {
   RETURN '' AS kind, null AS namespace, null AS id, null AS element, {} AS found // include: invariants/entries
+}
+WHEN $invariant = 'records' THEN {
+  RETURN '' AS kind, null AS namespace, null AS id, null AS element, {} AS found // include: invariants/records
 }
 WHEN $invariant = 'messages' THEN {
   RETURN '' AS kind, null AS namespace, null AS id, null AS element, {} AS found // include: invariants/messages

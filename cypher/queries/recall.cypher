@@ -13,15 +13,17 @@
 // message that was said in other conversations too, the one that was asked for is named, or the first. What raw Cypher
 // has stored as a weight, and is none, counts as 1.0.
 // Parameters: namespace, message_terms, node_terms, alias_terms (Lucene queries made by memorygraph.memory.words),
-// vectors (none, or one), model, depth, message_depth, roles (a weight for each that counts more or less), near_roles
-// (the same of nearness), wishes (how those are worded), wish (how much they count), asked (null where roles do not
-// count), constant, least, near, far, edge, learnt, fan, kinds, limit, owners (how many are named of an observation),
-// and the filters as memorygraph.memory.filters makes them: conversation, since, until, facets, node_kind, verb,
-// node_limit, vector_filter, vector_depth, verb_depth, times, role_range, speaker_range, homes. A filter is a part of
-// what an index is asked, so that its first entries fit; only of the verb, and of what an alias leads to, each entry is
-// asked, until enough are found. Each condition of a vector index costs a pass over all that fulfil it, so each filter
-// has a search of its own, and `messages` is for several. Of a frequent verb the nearest are enough; `verb_depth` is
-// how many are looked at where they are not.
+// vectors (none, or one), model (`` without a vector), depth, message_depth, roles (`weights`, one for each that counts
+// more or less, `near`, the same of nearness, `asked`, null where roles do not count, and `wishes`, how those are
+// worded), wish (how much they count), constant, least, near, far, edge, learnt, fan, kinds, limit, owners (how many
+// are named of an observation), and the filters as memorygraph.memory.filters makes them: filters (conversation, since,
+// until, facets, kind, verb, node_limit), vector_filter, vector_depth, verb_depth, times, role_range, speaker_range,
+// homes. What can be null, or a list without texts, is part of a map: Neo4j plans a query anew for each type of a
+// parameter, which of this one takes a second or more. A filter is a part of what an index is asked, so that its first
+// entries fit; only of the verb, and of what an alias leads to, each entry is asked, until enough are found. Each
+// condition of a vector index costs a pass over all that fulfil it, so each filter has a search of its own, and
+// `messages` is for several. Of a frequent verb the nearest are enough; `verb_depth` is how many are looked at where
+// they are not.
 CYPHER 25
 CALL db.index.fulltext.awaitEventuallyConsistentIndexRefresh()
 CALL () {
@@ -33,16 +35,17 @@ CALL () {
     WITH message, max(score) AS score, head(collect(node)) AS best
     WITH message, best, score, message.role AS role
     // Read once: each CONTAINS of `message.content` would read it again.
-    WITH message, best, score, role, CASE WHEN role = 'user' AND $wishes <> [] THEN message.content END AS content
-    WITH message, best, score * coalesce($roles[role], 1.0)
-                        * CASE WHEN any(wish IN $wishes WHERE content CONTAINS wish) THEN $wish ELSE 1.0 END AS score
+    WITH message, best, score, role, CASE WHEN role = 'user' AND $roles.wishes <> [] THEN message.content END AS content
+    WITH message, best, score * coalesce($roles.weights[role], 1.0)
+                        * CASE WHEN any(wish IN $roles.wishes WHERE content CONTAINS wish) THEN $wish ELSE 1.0 END AS score
     WITH message, best ORDER BY score DESC, message.said_at DESC, message.id
     RETURN collect([message, best]) AS list, 'fulltext' AS source
     UNION ALL
     CALL db.index.fulltext.queryNodes('node_text', $node_terms,
-                                     CASE WHEN $node_limit IS NULL THEN {} ELSE {limit: $node_limit} END) YIELD node, score
-    WHERE score > 0 AND node.namespace = $namespace AND coalesce(node.kind = $node_kind, $node_kind IS NULL)
-      AND CASE WHEN $verb IS NULL THEN true ELSE EXISTS { (node)-[:EDGE {verb: $verb}]-() } END
+                                     CASE WHEN $filters.node_limit IS NULL THEN {}
+                                          ELSE {limit: $filters.node_limit} END) YIELD node, score
+    WHERE score > 0 AND node.namespace = $namespace AND coalesce(node.kind = $filters.kind, $filters.kind IS NULL)
+      AND CASE WHEN $filters.verb IS NULL THEN true ELSE EXISTS { (node)-[:EDGE {verb: $filters.verb}]-() } END
     WITH node, score LIMIT $depth
     WITH node ORDER BY score DESC, node.id
     RETURN collect([node, node]) AS list, 'fulltext' AS source
@@ -50,8 +53,8 @@ CALL () {
     CALL db.index.fulltext.queryNodes('alias_text', $alias_terms, {limit: $depth}) YIELD node AS alias, score
     WHERE score > 0 AND alias.namespace = $namespace
     MATCH (alias)-[:ALIAS_OF]->(node:Node)
-    WHERE coalesce(node.kind = $node_kind, $node_kind IS NULL)
-      AND CASE WHEN $verb IS NULL THEN true ELSE EXISTS { (node)-[:EDGE {verb: $verb}]-() } END
+    WHERE coalesce(node.kind = $filters.kind, $filters.kind IS NULL)
+      AND CASE WHEN $filters.verb IS NULL THEN true ELSE EXISTS { (node)-[:EDGE {verb: $filters.verb}]-() } END
     WITH node, max(score) AS score
     WITH node ORDER BY score DESC, node.id
     RETURN collect([node, node]) AS list, 'fulltext' AS source
@@ -70,7 +73,7 @@ CALL () {
         MATCH (element)
         SEARCH element IN (VECTOR INDEX recall_vectors FOR vector
                            WHERE element.namespace = $namespace AND element.embedding_model = $model
-                             AND element.kind = $node_kind
+                             AND element.kind = $filters.kind
                            LIMIT $vector_depth) SCORE AS score
         RETURN element, score
         UNION ALL
@@ -104,8 +107,8 @@ CALL () {
           SEARCH element IN (VECTOR INDEX recall_vectors FOR vector
                              WHERE element.namespace = $namespace AND element.embedding_model = $model
                              LIMIT $vector_depth) SCORE AS score
-          WHERE coalesce(element.kind = $node_kind, $node_kind IS NULL)
-            AND COUNT { (element)-[:EDGE {verb: $verb}]-() } > 0
+          WHERE coalesce(element.kind = $filters.kind, $filters.kind IS NULL)
+            AND COUNT { (element)-[:EDGE {verb: $filters.verb}]-() } > 0
           WITH element, score LIMIT $depth
           RETURN collect([element, score]) AS near
         }
@@ -119,8 +122,8 @@ CALL () {
           SEARCH element IN (VECTOR INDEX recall_vectors FOR vector
                              WHERE element.namespace = $namespace AND element.embedding_model = $model
                              LIMIT $verb_depth) SCORE AS score
-          WHERE coalesce(element.kind = $node_kind, $node_kind IS NULL)
-            AND COUNT { (element)-[:EDGE {verb: $verb}]-() } > 0
+          WHERE coalesce(element.kind = $filters.kind, $filters.kind IS NULL)
+            AND COUNT { (element)-[:EDGE {verb: $filters.verb}]-() } > 0
           RETURN element, score LIMIT $depth
         }
         RETURN element, score
@@ -154,8 +157,8 @@ CALL () {
       WITH CASE WHEN element:Passage THEN coalesce(head([(message:Message)-[:PASSAGE]->(element) | message]), element)
                 ELSE element END AS hit, element, score
       WITH hit, max(score) AS score, head(collect(element)) AS best
-      WITH hit, best, score * CASE WHEN hit:Message THEN coalesce($near_roles[hit.role], 1.0) ELSE 1.0 END AS score
-        WHERE $conversation IS NULL OR $conversation IN hit.conversations
+      WITH hit, best, score * CASE WHEN hit:Message THEN coalesce($roles.near[hit.role], 1.0) ELSE 1.0 END AS score
+        WHERE $filters.conversation IS NULL OR $filters.conversation IN hit.conversations
       WITH hit, best ORDER BY score DESC, hit.id
       RETURN collect([hit, best]) AS elements
     }
@@ -175,27 +178,27 @@ CALL (hit, score, sources) {
     WHERE found <> hit
     WITH found, step, score LIMIT $fan
     RETURN found,
-           score * CASE WHEN step:NEXT AND ($asked IS NULL OR NOT 'assistant' IN [hit.role, found.role]) THEN $near
+           score * CASE WHEN step:NEXT AND ($roles.asked IS NULL OR NOT 'assistant' IN [hit.role, found.role]) THEN $near
                         WHEN step:NEXT AND hit.role = 'assistant' AND found.role = 'user' AND endNode(step) = hit
-                          THEN $asked
+                          THEN $roles.asked
                         WHEN step:NEXT THEN 0.0
                         WHEN step:SOURCE AND found:Message THEN $learnt
                         WHEN 0.0 <= toFloatOrNull(step.weight) <= 1.0 THEN $edge * toFloat(step.weight)
                         ELSE $edge END AS part, step
     UNION ALL
-    WITH hit, score WHERE hit:Message AND ($asked IS NULL OR hit.role <> 'assistant')
+    WITH hit, score WHERE hit:Message AND ($roles.asked IS NULL OR hit.role <> 'assistant')
     MATCH (hit)-[:NEXT]->(between)
-    WHERE $asked IS NULL OR between.role <> 'assistant'
+    WHERE $roles.asked IS NULL OR between.role <> 'assistant'
     MATCH (between)-[:NEXT]->(found)
-    WHERE $asked IS NULL OR found.role <> 'assistant'
+    WHERE $roles.asked IS NULL OR found.role <> 'assistant'
     WITH found, score LIMIT $fan
     RETURN found, score * $far AS part, null AS step
     UNION ALL
-    WITH hit, score WHERE hit:Message AND ($asked IS NULL OR hit.role <> 'assistant')
+    WITH hit, score WHERE hit:Message AND ($roles.asked IS NULL OR hit.role <> 'assistant')
     MATCH (hit)<-[:NEXT]-(between)
-    WHERE $asked IS NULL OR between.role <> 'assistant'
+    WHERE $roles.asked IS NULL OR between.role <> 'assistant'
     MATCH (between)<-[:NEXT]-(found)
-    WHERE $asked IS NULL OR found.role <> 'assistant'
+    WHERE $roles.asked IS NULL OR found.role <> 'assistant'
     RETURN found, score * $far AS part, null AS step
   }
   RETURN found, part, null AS ways, step
@@ -205,11 +208,13 @@ ORDER BY score DESC
 WITH found, score, ways, steps
 WHERE score > 0 AND found.namespace = $namespace AND any(kind IN $kinds WHERE kind IN labels(found))
   AND CASE WHEN found:Message
-      THEN ($conversation IS NULL OR $conversation IN found.conversations)
-        AND ($since IS NULL OR found.said_at >= $since) AND ($until IS NULL OR found.said_at < $until)
-        AND all(facet IN $facets WHERE facet IN split(found.namespace_token, ' '))
-      WHEN $verb IS NULL THEN coalesce(found.kind = $node_kind, $node_kind IS NULL)
-      ELSE coalesce(found.kind = $node_kind, $node_kind IS NULL) AND EXISTS { (found)-[:EDGE {verb: $verb}]-() } END
+      THEN ($filters.conversation IS NULL OR $filters.conversation IN found.conversations)
+        AND ($filters.since IS NULL OR found.said_at >= $filters.since)
+        AND ($filters.until IS NULL OR found.said_at < $filters.until)
+        AND all(facet IN $filters.facets WHERE facet IN split(found.namespace_token, ' '))
+      WHEN $filters.verb IS NULL THEN coalesce(found.kind = $filters.kind, $filters.kind IS NULL)
+      ELSE coalesce(found.kind = $filters.kind, $filters.kind IS NULL)
+        AND EXISTS { (found)-[:EDGE {verb: $filters.verb}]-() } END
 ORDER BY score DESC, found.said_at DESC, found.id
 LIMIT $limit
 RETURN found.id AS id, found:Message AS is_message, score, head(ways).names AS ways,
@@ -229,13 +234,13 @@ RETURN found.id AS id, found:Message AS is_message, score, head(ways).names AS w
          LIMIT $owners
        } AS owners,
        found.name AS name, found.data AS data, found.body AS body,
-       coalesce($conversation, head(found.conversations)) AS conversation, toString(found.said_at) AS at;
+       coalesce($filters.conversation, head(found.conversations)) AS conversation, toString(found.said_at) AS at;
 
 // name: unindexed-messages
 // The messages of one conversation that are not indexed as recall finds them now, the oldest first, and each once: those
 // between the tip of a version and the last before it that is. Parameters: namespace, limit (of tips).
 MATCH (conversation:Conversation {namespace: $namespace})
-WHERE conversation.name IS NOT NULL AND coalesce(conversation.recalled, true)
+WHERE conversation.name IS NOT NULL AND conversation.name IS :: STRING AND coalesce(conversation.recalled, true)
 MATCH (conversation)-[:VERSION]->(:Version)-[:TIP]->(tip:Message)
 WHERE tip.passages IS NULL OR NOT conversation.name IN tip.conversations
 WITH DISTINCT conversation, tip
@@ -254,11 +259,11 @@ WHERE message.id IS NOT NULL AND message.passages IS NULL AND message.conversati
 RETURN count(message) AS count;
 
 // name: bodies
-// What these messages are, and when they were said. Parameters: namespace, ids.
+// What these messages are, and when they were said; one that raw Cypher has made is said now. Parameters: namespace, ids.
 UNWIND $ids AS id
 MATCH (message:Message {namespace: $namespace, id: id})
 USING INDEX SEEK message:Message(namespace, id)
-RETURN id, message.body AS body, coalesce(message.said_at, message.created_at) AS at;
+RETURN id, message.body AS body, coalesce(message.said_at, message.created_at, datetime()) AS at;
 
 // name: index-messages
 // What each message says, as recall finds it: its text, or that of its passages. It is written anew where it was said at

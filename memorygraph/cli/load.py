@@ -156,16 +156,22 @@ def check_command(*, files: tuple[str, ...], language: str | None, strict: bool)
     """
     from memorygraph.client import MemoryGraph
 
-    problems = [problem for file in files for problem in MemoryGraph.check(parse_file(file, language, strict=strict))]
+    scripts = [resolve_file_imports(parse_file(file, language, strict=strict), file) for file in files]
+    problems = [problem for script in scripts for problem in MemoryGraph.check(script)]
     if problems:
         raise ScriptError(problems)
-    output.print_done({"errors": []}, "no errors")
+    output.print_checked([warning for script in scripts for warning in MemoryGraph.find_warnings(script)])
 
 
 def parse_file(file: str, language: str | None, *, strict: bool) -> Script:
     """Parse a file, or standard input for `-`."""
     shown = "<stdin>" if file == STANDARD_INPUT else file
     return parse(read_script(file), language_name(file, language), strict=strict, file=shown)
+
+
+def resolve_file_imports(script: Script, file: str) -> Script:
+    """Read what a script imports from beside its file; standard input lies in no folder."""
+    return script if file == STANDARD_INPUT else LANGUAGES[script.language].resolve_imports(script, Path(file).parent)
 
 
 def language_name(file: str, language: str | None) -> str:
@@ -190,7 +196,7 @@ def print_reports(settings: Settings, graph: MemoryGraph, reports: list[LoadRepo
         output.print_json(documents[0] if len(documents) == 1 else documents)
         return
     for report in reports:
-        output.say_warnings(report)
+        output.say_warnings(report.warnings)
         print_report(report)
     if dry_run:
         output.say("a dry run: nothing was stored")

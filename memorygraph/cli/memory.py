@@ -198,7 +198,7 @@ def remember_command(ctx: click.Context, /, *, text: tuple[str, ...], **options:
 
 def say_report(report: LoadReport) -> None:
     """Say on stderr what was changed, and how to take it back."""
-    output.say_warnings(report)
+    output.say_warnings(report.warnings)
     output.say(
         f"{output.counted(report.as_dict())}; revision {report.revision} of namespace {report.namespace}, "
         f"undone by: memorygraph{namespace_option()} undo {report.revision}"

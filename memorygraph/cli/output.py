@@ -18,6 +18,7 @@ from memorygraph.errors import MemoryGraphError, ProgramError, ScriptError
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
+    from memorygraph.errors import Problem
     from memorygraph.graph.loads import LoadReport
 
 MAX_TABLE_ROWS = 1000
@@ -163,10 +164,19 @@ def error_records(error: MemoryGraphError) -> list[dict[str, Any]]:
     return [{"file": None, "line": None, "column": None, "message": str(error), "code": code}]
 
 
-def say_warnings(report: LoadReport) -> None:
-    """The warnings of a load, with their places, on stderr."""
-    for warning in report.warnings:
+def say_warnings(warnings: Iterable[Problem]) -> None:
+    """Warnings with their places, on stderr."""
+    for warning in warnings:
         say(f"{warning}\n    (a warning)")
+
+
+def print_checked(warnings: Sequence[Problem]) -> None:
+    """Print that scripts have no errors, and their warnings."""
+    if wants_json():
+        print_json({"errors": [], "warnings": [warning.as_dict() for warning in warnings]})
+        return
+    say_warnings(warnings)
+    print_done({}, f"no errors, {count_of(len(warnings), 'warning')}" if warnings else "no errors")
 
 
 def count_of(count: int, noun: str) -> str:

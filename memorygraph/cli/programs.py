@@ -108,11 +108,14 @@ def run_command(
         program = parse(read_script(file), language_of(file, None).name, file=file)
     limits = RunLimits(max_work, max_seconds, max_megabytes * 1_000_000)
     language = LANGUAGES[program.language]
+    if not stored:
+        program = language.resolve_imports(program, Path(file).parent)
     value = parse_json_argument(given, "--input", or_text=language.text_input) if given is not None else None
-    if program.problems:
-        raise ScriptError(list(program.problems))
+    problems = language.check(program)
+    if problems:
+        raise ScriptError(problems)
     if check:
-        output.print_done({"errors": []}, "no errors")
+        output.print_checked(language.find_warnings(program))
         return
     for_people = not output.wants_json()
     ask = ask_for_field if for_people and sys.stdin.isatty() else None
@@ -296,43 +299,64 @@ def forget_programs_command(graph: MemoryGraph, *, name: str) -> None:
 @click.command("graph")
 @click.argument("file", metavar="FILE")
 @click.option("--format", "format_", type=click.Choice(["mermaid", "svg"]), default="mermaid")
-@click.option("--run", "run_", metavar="RUN", help="Draw the path of this run on it.")
+@click.option("--run", "run_", metavar="RUN|last", help="Draw the path of this run on it, or of the `last` one.")
 @click.option("--output", "-o", "target", metavar="FILE", help="Write it there instead of printing it.")
+@click.option("--open", "open_", is_flag=True, help="Show it in the browser, as SVG, which needs no network.")
 @output.json_option
 @click.pass_obj
-def graph_command(settings: Settings, *, file: str, format_: str, run_: str | None, target: str | None) -> None:
+def graph_command(
+    settings: Settings, *, file: str, format_: str, run_: str | None, target: str | None, open_: bool
+) -> None:
     """Draw the node graph of a Convo-Lang file, with the path of a run on it when one is given."""
     from memorygraph.compiler.convo import graph_of
+    from memorygraph.runtime.convo.imports import resolve_imports
     from memorygraph.runtime.convo.picture import draw
 
     language = next((each for each in LANGUAGES.values() if each.extension == Path(file).suffix.lower()), None)
     if language is not None and language.name != "convo":
         raise MemoryGraphError(f"{file} is no node graph: by its extension it is {language.name}; {DRAWN}")
-    program = parse(read_script(file), "convo", file=file)
+    program = resolve_imports(parse(read_script(file), "convo", file=file), Path(file).parent)
     if program.problems:
         raise ScriptError(list(program.problems))
     if not graph_of(program.conversation).nodes:
         raise MemoryGraphError(f"{file} is no node graph: it has no nodes; {DRAWN}")
-    path: list[str] = []
-    exited = False
+    steps: list[dict[str, Any]] = []
     if run_ is not None:
-        from memorygraph.runtime.convo.store import find_run
+        from memorygraph.runtime.convo.run import read_run_of
 
         with settings.connect() as client:
-            kept = find_run(client.scope, run_)
-        path = [step.node for step in kept.steps if not step.branch]
-        exited = kept.status == "done"
-    picture = draw(program, format_, path, exited=exited)
+            steps = read_run_of(client.scope, program.source, run_)
+    picture = draw(program, format_, steps)
     if target is not None:
-        try:
-            Path(target).write_text(picture + "\n", "utf-8")
-        except OSError as error:
-            raise MemoryGraphError(f"the picture cannot be written to {target}: {error.strerror}") from error
+        write_picture(picture, target)
         output.say(f"written to {target}")
+    if open_:
+        show_picture(draw(program, "svg", steps), f"{Path(file).stem}.svg")
     if output.wants_json():
+        path = [step["node"] for step in steps]
         output.print_json({"format": format_, "picture": picture, "path": path, "errors": []})
-    elif target is None:
+    elif target is None and not open_:
         output.print_text(picture)
+
+
+def write_picture(picture: str, target: str) -> None:
+    """Write a picture to a file."""
+    try:
+        Path(target).write_text(picture + "\n", "utf-8")
+    except OSError as error:
+        raise MemoryGraphError(f"the picture cannot be written to {target}: {error.strerror}") from error
+
+
+def show_picture(picture: str, name: str) -> None:
+    """Open a picture in the browser. Its file stays in the home, where the next picture of its name replaces it."""
+    import webbrowser
+
+    from memorygraph.home import own_folder, write_private
+
+    path = own_folder("pictures") / name
+    write_private(path, picture)
+    opened = webbrowser.open(path.as_uri())
+    output.say(f"opened {path}" if opened else f"no web browser could be opened here: open {path} yourself")
 
 
 def parse_json_argument(given: str, option: str, *, or_text: bool = False) -> Any:

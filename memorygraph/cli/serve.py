@@ -9,6 +9,7 @@ import click
 
 from memorygraph.cli import output
 from memorygraph.cli.settings import Settings, report_from_graph
+from memorygraph.cli.stopping import AGAIN, explaining_stop
 from memorygraph.errors import MemoryGraphError
 
 if TYPE_CHECKING:
@@ -91,9 +92,11 @@ def import_command(graph: MemoryGraph, *, file: str, form: str) -> None:
     joins what is there, in one transaction.
     """
     if form == "server-memory":
-        print_import(graph.import_memory(file))
+        with explaining_stop(lambda _: f"nothing of it is stored; {AGAIN}"):
+            print_import(graph.import_memory(file))
         return
-    with output.progress_bar("importing") as bar:
+    stopped = explaining_stop(lambda _: f"what was imported by then is stored; {AGAIN} to go on")
+    with stopped, output.progress_bar("importing") as bar:
         report = graph.import_bundle(file, progress=bar.advance)
     resumed = f"; {report.resumed_after} lines were stored before" if report.resumed_after else ""
     message = f"imported {report.nodes} nodes, {report.relationships} relationships into {report.namespace}{resumed}"

@@ -14,6 +14,7 @@ from memorygraph.compiler.identity import program_id, program_properties
 from memorygraph.errors import ScriptError, Source, Span
 from memorygraph.languages.convo import syntax
 from memorygraph.languages.convo.syntax import NODE_ENDS, ROUTE_ROLES, message_role
+from memorygraph.languages.convo.unsupported import is_file_import
 from memorygraph.library import CYPHER
 from memorygraph.query import Query
 
@@ -236,8 +237,20 @@ def direct_route(kind: str, name: str, route: Route, id_: str, order: list[str])
 
 
 def compile_convo(program: syntax.ConvoProgram, namespace: str) -> list[Query]:
-    """The queries that store a graph, and offer it by the name of its file."""
+    """The queries that store a graph, and offer it by the name of its file; one that needs files is refused."""
     source = program.source
+    needed = [
+        source.problem(
+            "a stored graph stands alone, and this imports a file beside it; `memorygraph run FILE` finds it",
+            "needs-files",
+            tag.span,
+        )
+        for message in program.statements
+        for tag in message.tags
+        if is_file_import(tag)
+    ]
+    if needed:
+        raise ScriptError(needed)
     properties = program_properties(source, language=program.language)
     offer = CYPHER["programs/offer-graph"](namespace=namespace, id=program_id(source), properties=properties)
     return [compile_graph(program, namespace), offer]

@@ -1,4 +1,4 @@
-"""Bad elements: nodes and edges with values that none has, as raw Cypher makes them. Reads go on, and name them."""
+"""Bad elements: nodes, edges and messages with values that none has, by raw Cypher. Reads go on, and name them."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from contextvars import ContextVar
 from typing import Any, Protocol
 
 from memorygraph.errors import printable
+from memorygraph.json_text import UnreadableRecord, parse_stored_json
 
 MAX_NAMED = 20
-MAX_VALUE_CHARACTERS = 60
+MAX_VALUE_CHARACTERS = 80  # the id of a message has 64
 
 _TEXTS = {"id", "name", "data", "kind", "verb"}
 
@@ -20,7 +21,7 @@ _LISTENER: ContextVar[Callable[[str], None] | None] = ContextVar("listener", def
 
 
 class BadElementWarning(UserWarning):
-    """A node or an edge that was read has a value that none has; `doctor --graph` says how it is mended."""
+    """A node, an edge or a message that was read has a value that none has; `doctor --graph` says how it is mended."""
 
 
 class CheckElement(Protocol):
@@ -56,11 +57,11 @@ def naming_bad_elements() -> Iterator[CheckElement]:
 
     yield check
     if more:
-        _tell("more nodes or edges are not as they should be")
+        _tell("more nodes, edges or messages are not as they should be")
 
 
 def find_wrong(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Find the values that no node or edge has.
+    """Find the values that no node, edge or message has.
 
     >>> find_wrong({"id": "e", "verb": "likes", "weight": 7.5}), find_wrong({"id": "a", "name": ""})
     ({'weight': 7.5}, {})
@@ -69,9 +70,22 @@ def find_wrong(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _is_right(name: str, value: Any) -> bool:
+    if name == "body":
+        return _is_message(value)
     if name in _TEXTS:
         return isinstance(value, str) and (value != "" or name != "id")
     return isinstance(value, (int, float)) and not isinstance(value, bool) and 0.0 <= value <= 1.0
+
+
+def _is_message(body: Any) -> bool:
+    try:
+        said = parse_stored_json(body) if isinstance(body, str) else None
+    except UnreadableRecord:
+        return False
+    if not isinstance(said, dict) or not isinstance(said.get("role"), str):
+        return False
+    content = said.get("content") or ""
+    return isinstance(content, str) or (isinstance(content, list) and all(isinstance(part, dict) for part in content))
 
 
 def show_stored_value(value: Any) -> str:

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any, TypeVar
 
+from memorygraph.compiler import describe_ambiguity
+from memorygraph.errors import ConflictError
 from memorygraph.graph.bad_elements import naming_bad_elements
 from memorygraph.graph.namespace import Namespace, NamespaceTransaction
 from memorygraph.graph.search import lucene_query
@@ -101,6 +103,24 @@ def find_edge(namespace: Namespace, identifier: str) -> Edge | None:
     """Find the edge with this id."""
     rows = namespace.read("read/edge", id=identifier)
     return next(name_bad(Edge(**row) for row in rows), None)
+
+
+def refuse_ambiguous(namespace: Namespace, identifiers: Iterable[str]) -> None:
+    """Refuse an id that is that of a node and of an edge, as raw Cypher can make it, with both named.
+
+    Raises:
+        ConflictError: one of the ids is.
+    """
+    for identifier in identifiers:
+        node, edge = find_node(namespace, identifier), find_edge(namespace, identifier)
+        if node and edge:
+            raise ambiguity_of(identifier, node, edge)
+
+
+def ambiguity_of(identifier: str, node: Node, edge: Edge) -> ConflictError:
+    """The error for an id that is that of a node and of an edge."""
+    joined = f"`{edge.from_node}` {edge.verb} `{edge.to_node}`"
+    return ConflictError(describe_ambiguity(identifier, f'"{node.name}"', joined))
 
 
 def list_aliases(namespace: Namespace, identifier: str) -> list[str]:

@@ -106,21 +106,25 @@ def read_counts(texts: Iterable[str] | None) -> dict[str, int]:
 
 
 def find_kind(namespace: Namespace, identifier: str) -> ForgettingKind:
-    """Find out what an id is of: a node or an edge, also where that is deleted, a run or a program.
+    """Find out what an id is of: a run, a program, a node or an edge, or of these what it was before it was deleted.
 
     Raises:
         NotFoundError: nothing has or had this id.
         ConflictError: it is the id of several.
     """
-    found = [row["kind"] for row in namespace.read("forget/known", id=identifier)]
-    if not found:
+    rows = namespace.read("forget/known", id=identifier)
+    if not rows:
         raise NotFoundError(
             f"nothing in namespace `{namespace}` has the id `{identifier}`; `search` finds ids by text, "
             "and `messages forget` forgets a conversation by its name"
         )
-    if len(found) > 1:
-        raise ConflictError(f"`{identifier}` is the id of {' and of a '.join(found)}: forget one by `delete` first")
-    kind: ForgettingKind = found[0]
+    present = sorted(row["kind"] for row in rows if row["present"])
+    if len(present) > 1:
+        raise ConflictError(
+            f"`{identifier}` is the id of several things ({', '.join(present)}), and nothing says which of them is "
+            "meant; `memorygraph doctor --graph` says how a node or an edge gets another id"
+        )
+    kind: ForgettingKind = present[0] if present else max(row["kind"] for row in rows)  # a node before an edge
     return kind
 
 
@@ -303,7 +307,7 @@ def sweep(state: ForgettingState) -> bool:
         if row["edges"]:
             state.went["edges"] += row["edges"]
             state.went["former states"] += row.get("formers", 0)
-            state.transaction.run("forget/mark-loads", revisions=sorted({*row["revisions"]}))
+            state.transaction.run("forget/mark-loads", revisions=revisions_of(row))
             return True
     if entries := state.run("delete-entries", limit=EDGES_PER_TRANSACTION)["entries"]:
         state.went["statements of thoughts"] += entries
@@ -313,10 +317,15 @@ def sweep(state: ForgettingState) -> bool:
         return False
     for labels in row["labels"]:
         state.went[next((name for label, name in _COUNTED_AS.items() if label in labels), "other parts")] += 1
-    state.transaction.run("forget/mark-loads", revisions=sorted({*row["revisions"]}))
+    state.transaction.run("forget/mark-loads", revisions=revisions_of(row))
     if row["files"]:
         state.transaction.run("forget/clear-files", files=row["files"])
     return True
+
+
+def revisions_of(row: dict[str, Any]) -> list[int]:
+    """The revisions in a row, each once; raw Cypher can have stored what is none."""
+    return sorted({revision for revision in row["revisions"] if isinstance(revision, int)})
 
 
 def rename_kept(state: ForgettingState) -> bool:

@@ -62,7 +62,7 @@ class Revision:
     """
 
     revision: int
-    at: datetime
+    at: datetime | None  # None where raw Cypher has changed it to what is none
     load: str
     language: str
     file: str | None = None
@@ -78,7 +78,7 @@ class Revision:
 
     def as_dict(self) -> dict[str, Any]:
         """The value as `--json` prints it."""
-        return {**asdict(self), "at": self.at.isoformat()}
+        return {**asdict(self), "at": self.at.isoformat() if self.at else None}
 
 
 def history_of(namespace: Namespace, identifier: str) -> list[Change]:
@@ -90,7 +90,8 @@ def history_of(namespace: Namespace, identifier: str) -> list[Change]:
     changes: list[Change] = []
     former: dict[str, Any] | None = None
     for version, later in zip(versions, [*versions[1:], None], strict=True):
-        kind, since, until, values = version["of"], version["since"], version["until"], _in_order(version["values"])
+        kind, until, values = version["of"], version["until"], _in_order(version["values"])
+        since = version["since"] if isinstance(version["since"], int) else 0
         if former is not None:
             action: Literal["created", "changed", "known"] = "changed"
         else:
@@ -107,7 +108,8 @@ def _provenance(record: dict[str, Any] | None) -> dict[str, Any]:
     if not record:
         return {}
     named = {name: record.get(name) for name in ("language", "file", "model", "conversation", "message")}
-    return {"at": record["at"].to_native(), "load": record["id"], "by": record.get("by") or "", **named}
+    at = record["at"].to_native() if hasattr(record.get("at"), "to_native") else None
+    return {"at": at, "load": record["id"], "by": record.get("by") or "", **named}
 
 
 def _in_order(values: dict[str, Any]) -> dict[str, Any]:

@@ -131,6 +131,9 @@ def list_invariants() -> tuple[Invariant, ...]:
         Invariant("history", "a former state is one of a node or an edge, from a revision to a later one", remove),
         Invariant("aliases", "an alias has a name, and stands for a node, which may be deleted", remove),
         Invariant("entries", "a statement of a log stands in a context", remove),
+        Invariant(
+            "records", "a load has a revision and a time, a run a status, a program a source, an entry a text", remove
+        ),
         Invariant("messages", "a message has an id and a body, and follows at most one other", remove),
         Invariant(
             "passages",

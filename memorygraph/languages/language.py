@@ -46,6 +46,8 @@ class Language:
     reader: str  # (text, file, strict) to a script
     store: str  # a class of a namespace with `load` and `queries`
     checker: str | None = None  # a script to its problems, where there are more than those of its text
+    importer: str | None = None  # (script, folder) to the script with what it imports from there
+    warner: str | None = None  # a script to its warnings, where it does not hold them itself
     batch_reader: str | None = None  # (stream, size, file, strict) to programs
     runner: str | None = None  # (graph, program, RunRequest) to a RunResult
     run_reader: str | None = None  # (namespace, id) to the RunDetails of a stored run
@@ -58,9 +60,18 @@ class Language:
         script: Script = resolve_name(self.reader)(text, file, strict=strict)
         return script
 
+    def resolve_imports(self, script: Script, folder: Path) -> Script:
+        """Read what a script imports from a folder, where its language reads that before the script is used."""
+        resolved: Script = resolve_name(self.importer)(script, folder) if self.importer else script
+        return resolved
+
     def check(self, script: Script) -> list[Problem]:
         """Everything that can be found wrong in a script without a database."""
         return list(resolve_name(self.checker)(script) if self.checker else script.problems)
+
+    def find_warnings(self, script: Script) -> list[Problem]:
+        """What is suspicious in a script, and does not keep it from being used."""
+        return list(resolve_name(self.warner)(script) if self.warner else getattr(script, "warnings", ()))
 
     def load(self, namespace: Any, script: Script, **options: Any) -> Any:
         """Store a script, and return its LoadReport; the options are those of `MemoryGraph.load`."""
@@ -108,6 +119,9 @@ LANGUAGES: dict[str, Language] = {
             "convo",
             ".convo",
             reader="memorygraph.languages.convo.reading:read_convo",
+            checker="memorygraph.runtime.convo.graph_checks:find_problems",
+            warner="memorygraph.runtime.convo.graph_checks:find_warnings",
+            importer="memorygraph.runtime.convo.imports:resolve_imports",
             store="memorygraph.runtime.programs:ProgramStore",
             runner="memorygraph.runtime.convo.run:run_graph",
             run_reader="memorygraph.runtime.convo.run:read_graph_run",

@@ -148,15 +148,18 @@ class RecallFilter:
     def parameters(self, namespace: str, depth: int) -> dict[str, Any]:
         """The parameters of the query."""
         here = self.conversation
-        return {
+        filters = {
             "conversation": here,
             "since": self.since,
             "until": self.until,
             "facets": [token for token in self.message_tokens(namespace) if not token.isdecimal()],
-            "node_kind": self.kind,
+            "kind": self.kind,
             "verb": self.verb,
             # What words cannot say exactly is looked at hit by hit, as far as it takes; else the index counts.
             "node_limit": None if self.of_nodes else depth,
+        }
+        return {
+            "filters": filters,
             "vector_filter": self.vector_filter,
             "vector_depth": depth if self.verb is None else VERB_NEAREST * depth,
             "verb_depth": VERB_LOOKED_AT * depth,

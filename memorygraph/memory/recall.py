@@ -23,7 +23,7 @@ from memorygraph.context.labels import one_line
 from memorygraph.context.origins import StoredText
 from memorygraph.context.prompt import ContextItem, ContextSource, build_items
 from memorygraph.context.tokens import count_tokens
-from memorygraph.graph.bad_elements import naming_bad_elements
+from memorygraph.graph.bad_elements import find_wrong, naming_bad_elements
 from memorygraph.graph.elements import as_text
 from memorygraph.graph.namespace import Namespace
 from memorygraph.graph.stored_parts import store_missing_parts
@@ -69,9 +69,10 @@ LEARNT = 1.0  # the share for the message that a node was learnt from
 REACH = 20  # a hit after this place in all of its lists goes no steps: its shares would be too small to matter
 FAN = 20  # steps of a kind from one hit: each edge of a node with a thousand says little
 NEVER = 1000.0  # a score that no hit reaches
-ROLE_WEIGHTS = {"user": 2.0}  # how much a message counts by its role; others count once
-NEAR_ROLES = {"user": 1.2}  # how much the nearness of a message counts by its role
-ASKED = 0.5  # the share of a message of an assistant for what it was asked
+# How much a message counts by its role, and its nearness; others count once. `asked` is the share of a message of an
+# assistant for what it was asked.
+ROLES: dict[str, Any] = {"weights": {"user": 2.0}, "near": {"user": 1.2}, "asked": 0.5}
+NO_ROLES: dict[str, Any] = {"weights": {}, "near": {}, "asked": None}
 WISH = 1.5  # how much a message counts by its words where a user states a wish
 CHOICE = 5  # how many times as many hits are read as are asked for, where they are spread over sessions
 ANSWERED = 0.5  # how much a message of an assistant counts for an order
@@ -226,11 +227,13 @@ def recall_hits(
     rows = namespace.read(query) if query else []
     with naming_bad_elements() as check:
         for row in rows:
-            if not row["is_message"]:
+            if row["is_message"]:
+                check("message", row["id"], body=row["body"])
+            else:
                 check("node", row["id"], name=row["name"], data=row["data"])
             for edge in filter(None, (step["stored"] for step in row["edges"])):
                 check("edge", edge["id"], verb=edge["verb"], weight=edge["weight"])
-    hits = tuple(map(RecallHit.of, rows))
+    hits = tuple(RecallHit.of(row) for row in rows if not (row["is_message"] and find_wrong({"body": row["body"]})))
     wanted = find_intent(text) if options.get("intent", True) else "fact"
     if wanted != "fact":
         of_users = wanted == "order" and options.get("roles", True) and not asks_assistant(text)
@@ -272,14 +275,11 @@ def recall_query(
         node_terms=" ".join([*filtered.kind_clauses(), node_terms]),
         alias_terms=node_terms,
         vectors=[] if embedder is None else embed_question(embedder, _HALF_PAIR.sub("\ufffd", meant)),
-        model=None if embedder is None else embedder.name,
+        model="" if embedder is None else embedder.name,
         kinds=[LABELS[kind] for kind in kinds],
         limit=limit * CHOICE if wanted in {"order", "summary"} else limit,
-        roles=ROLE_WEIGHTS if roles else {},
-        near_roles=NEAR_ROLES if roles else {},
-        wishes=WISHES if roles and wanted == "fact" else [],
+        roles={**(ROLES if roles else NO_ROLES), "wishes": WISHES if roles and wanted == "fact" else []},
         wish=WISH,
-        asked=ASKED if roles else None,
         **fusion_parameters(limit, steps=steps),
         **filtered.parameters(namespace.name, max(DEPTH, limit)),
     )

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from memorygraph.errors import ConflictError
 from memorygraph.graph.connection import Abandon
+from memorygraph.graph.elements import refuse_ambiguous
 from memorygraph.graph.loads import Provenance, build_load_record
 from memorygraph.graph.namespace import Namespace, NamespaceTransaction
 from memorygraph.graph.search import spellings_row
@@ -179,18 +180,25 @@ class Writer:
         self, names: Iterable[str], find: Callable[[NamespaceTransaction, Ids], Found], statements: int
     ) -> dict[str, int]:
         """Delete what `find` finds for the entities of these names; returns the counts."""
+        nodes: list[str] = []
 
         def work(transaction: NamespaceTransaction, opened: EntityWrite, load: str) -> dict[str, int]:
             if opened.applied:
                 raise Abandon({name: opened.applied.get(name, 0) for name in COUNTS})
-            counts = run_counted(transaction, self._deletions(find(transaction, opened.ids)))
+            found = find(transaction, opened.ids)
+            nodes[:] = found.get("nodes", ())
+            counts = run_counted(transaction, self._deletions(found))
             if not any(counts.values()):  # where nothing is found, there is no revision of it
                 raise Abandon(counts)
             record = self.record(counts, {"statements": statements})
             transaction.run("load/record-load", load=load, record=record)
             return counts
 
-        return self.run(names, (), work)
+        try:
+            return self.run(names, (), work)
+        except ConflictError:  # an edge with the id of the node that it is at: each has the same former state
+            refuse_ambiguous(self.namespace, nodes)
+            raise
 
     def _deletions(self, found: Found) -> Iterator[Query]:
         """The queries that delete what was found, as a script that deletes it would: so its history is kept."""

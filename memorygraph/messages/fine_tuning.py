@@ -147,7 +147,7 @@ def _assistant_form(given: Mapping[str, Any]) -> dict[str, Any]:
         raise NoFormError("text beside a refusal")
     if calls := given.get("tool_calls"):
         form["tool_calls"] = [_form_of_call(call) for call in calls]
-    if not form:
+    if not any(form.values()):
         raise NoFormError("answer without a text")
     return form
 
@@ -164,10 +164,10 @@ def _form_of_call(call: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _content_form(content: Any, allowed: Set[str]) -> str | list[dict[str, Any]]:
-    if isinstance(content, str):
-        return content
     if not content:
         raise NoFormError("message without a content")
+    if isinstance(content, str):
+        return content
     return [_part_form(part, allowed) for part in content]
 
 

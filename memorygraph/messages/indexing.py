@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, date, datetime
 from typing import Any
 
+from memorygraph.graph.bad_elements import find_wrong
 from memorygraph.graph.namespace import Namespace
 from memorygraph.graph.search import conversation_token, digits_of
 from memorygraph.messages.message import Message
@@ -19,6 +20,8 @@ from memorygraph.word_parts import stored_parts
 
 MAX_ROWS_PER_QUERY = 1000
 MAX_TIPS_PER_QUERY = 100
+NO_MESSAGE = Message('{"role":"none"}')
+"""In place of a stored message that is none: it says nothing, and so is not found."""
 
 # English, as the index is, whatever the locale: not those of `calendar`.
 _MONTHS = "January February March April May June July August September October November December"
@@ -115,7 +118,8 @@ def write_index(namespace: Namespace, conversation: str, ids: Sequence[str], tim
     rows = []
     for stored in namespace.read("recall/bodies", ids=list(ids)):
         at = times.get(stored["id"]) or stored["at"].to_native()
-        rows.append({"id": stored["id"], **index_row(stored["id"], Message(stored["body"]), at)})
+        message = NO_MESSAGE if find_wrong({"body": stored["body"]}) else Message(stored["body"])
+        rows.append({"id": stored["id"], **index_row(stored["id"], message, at)})
     query = namespace.query(
         "recall/index-messages",
         namespace_token=namespace.token,

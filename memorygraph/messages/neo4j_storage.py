@@ -16,6 +16,7 @@ from typing import Any
 from memorygraph.errors import ConflictError, MemoryGraphError, NotFoundError
 from memorygraph.graph.answers import answer_properties
 from memorygraph.graph.connection import Abandon
+from memorygraph.graph.elements import as_text
 from memorygraph.graph.namespace import Namespace, NamespaceTransaction
 from memorygraph.graph.search import conversation_token
 from memorygraph.json_text import parse_stored_json
@@ -97,7 +98,7 @@ class Neo4jStorage:
         rows = self.namespace.read("messages/path", id=tip)
         if not rows:
             raise NotFoundError(f"no message `{tip}` in namespace `{self.namespace}`")
-        messages = [Message(body) for body in reversed(rows[0]["bodies"])]
+        messages = [Message(as_text(body)) for body in reversed(rows[0]["bodies"])]
         ids = chain(messages)  # computed again: the id of the tip covers all messages before it
         if ids[-1] != tip:
             raise MemoryGraphError(

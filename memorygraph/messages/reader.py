@@ -8,6 +8,7 @@ from threading import RLock
 from typing import Any, Self
 
 from memorygraph.errors import MemoryGraphError, NotFoundError
+from memorygraph.graph.elements import as_text
 from memorygraph.json_text import parse_stored_json
 from memorygraph.messages.history import Attachment, Diff, MessageEntry, Version, difference, seal
 from memorygraph.messages.message import ROOT, Message, message_id
@@ -253,7 +254,8 @@ def find_fault(storage: Storage, version: Version, sound: dict[str, str]) -> Fau
     messages = storage.audit(version)[::-1] if version.tip != ROOT else []
     parent = ROOT
     for index, stored in enumerate(messages):
-        reason = None if sound.get(stored.id) == stored.body else explain_fault(stored, parent)
+        known = stored.id in sound and sound[stored.id] == stored.body
+        reason = None if known else explain_fault(stored, parent)
         if reason is not None:
             return Fault(version.number, index, stored.id, reason)
         sound[stored.id] = stored.body
@@ -267,7 +269,7 @@ def find_fault(storage: Storage, version: Version, sound: dict[str, str]) -> Fau
 def explain_fault(stored: StoredMessage, parent: str) -> str | None:
     """What is wrong with a message that follows `parent`, or None."""
     try:
-        message = Message.of(parse_stored_json(stored.body))
+        message = Message.of(parse_stored_json(as_text(stored.body)))
     except (TypeError, ValueError):
         return "its body is not a message any more"
     # The hash is that of the stored text: an equal JSON value in other bytes is wrong too.

@@ -8,11 +8,12 @@ from typing import Any, TypeAlias
 
 from memorygraph.compiler.agentscript import compile_agentscript
 from memorygraph.compiler.convo import compile_convo
-from memorygraph.errors import NotFoundError
+from memorygraph.errors import NotFoundError, ScriptError
+from memorygraph.graph.elements import as_text
 from memorygraph.graph.loads import Loader, LoadReport, Provenance, WriteResult
 from memorygraph.graph.namespace import Namespace, NamespaceTransaction
 from memorygraph.graph.writes import run_counted
-from memorygraph.languages import Script, agentscript, convo, parse
+from memorygraph.languages import LANGUAGES, Script, agentscript, convo, parse
 from memorygraph.query import Query
 
 StoredProgram: TypeAlias = agentscript.AgentScriptProgram | convo.ConvoProgram
@@ -42,6 +43,9 @@ class ProgramStore:
 
     def queries(self, program: Any) -> list[Query]:
         """The queries that store a program; ScriptError says if it is wrong, or needs other files."""
+        problems = LANGUAGES[program.language].check(program)
+        if problems:
+            raise ScriptError(problems)
         return _COMPILERS[program.language](program, self.namespace.name)
 
     def load(
@@ -54,9 +58,10 @@ class ProgramStore:
     ) -> LoadReport:
         """Store a program. Of a node graph, the nodes and the routes are stored and counted, too."""
         queries = self.queries(program)
+        warnings = tuple(LANGUAGES[program.language].find_warnings(program))
 
         def write(transaction: NamespaceTransaction, _stored: object) -> WriteResult:
-            return WriteResult(run_counted(transaction, queries))
+            return WriteResult(run_counted(transaction, queries), warnings)
 
         file, statements = program.source.file, len(program.statements)
         loader = Loader(self.namespace, program.language)
@@ -74,7 +79,7 @@ def find_program(namespace: Namespace, name: str) -> StoredProgram:
     if not rows:
         raise _not_found(namespace, name)
     language: Any = rows[0]["language"]
-    program: StoredProgram = parse(rows[0]["source"], language, file=name)
+    program: StoredProgram = parse(as_text(rows[0]["source"]), language, file=name)
     return program
 
 

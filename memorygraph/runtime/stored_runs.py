@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from memorygraph.errors import NotFoundError
+from memorygraph.graph.elements import as_text
 from memorygraph.graph.namespace import Namespace
 from memorygraph.json_text import UnreadableRecord, parse_stored_json
 from memorygraph.languages import LANGUAGES
@@ -50,8 +51,8 @@ def describe_run(row: dict[str, Any]) -> dict[str, Any]:
         "id": run["id"],
         "language": row["language"],
         "program": next(filter(None, names), ""),
-        "status": run["status"],
-        "at": row["at"],
+        "status": as_text(run.get("status")),
+        "at": as_text(row["at"]),
         "ended_at": row["ended_at"],
         "conversation": row["conversation"],
     }

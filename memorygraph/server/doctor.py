@@ -18,7 +18,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from memorygraph.errors import ConnectionError, MemoryGraphError
-from memorygraph.graph.connection import ENCRYPTED, Connection
+from memorygraph.graph.connection import ENCRYPTED, Connection, require_bolt
 from memorygraph.graph.schema import index_problems
 from memorygraph.home import refuse_foreign
 from memorygraph.hosts import is_local_only
@@ -267,8 +267,12 @@ def examine_named(database: Database) -> list[Diagnosis]:
     except ValueError:
         return [Diagnosis.failed("NEO4J_URI", "it is not an address", LIKE)]
     place = f"{host or 'a server without a name'}:{port}"
-    if not parts.scheme.startswith(("bolt", "neo4j", "http")) or not host:
+    if not host:
         return [Diagnosis.failed("NEO4J_URI", f"it is not the address of a Neo4j: {place}", LIKE)]
+    try:
+        require_bolt(database.uri)
+    except ConnectionError as error:
+        return [Diagnosis.failed("NEO4J_URI", str(error), LIKE)]
     try:
         socket.create_connection((host, port), timeout=CONNECT_TIMEOUT_S).close()
     except OSError as error:

@@ -159,7 +159,7 @@ def test_errors_as_json(tmp_path: Path) -> None:
 
 def test_check_needs_no_database(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NEO4J_URI", "bolt://127.0.0.1:1")
-    assert document("check", str(EXAMPLES / "apollo11.ctx")) == {"errors": []}
+    assert document("check", str(EXAMPLES / "apollo11.ctx")) == {"errors": [], "warnings": []}
     assert memorygraph("check", "-", stdin="Node(").returncode == 1
 
 
@@ -168,9 +168,9 @@ def test_check_starts_no_database(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
     monkeypatch.setenv("MEMORYGRAPH_HOME", str(tmp_path / "home"))
     for example in EXAMPLES.iterdir():
         if example.is_file() and example.suffix != ".json":
-            assert document("check", str(example)) == {"errors": []}
+            assert document("check", str(example)) == {"errors": [], "warnings": []}
     unknown = 'Edge(edge_id="e", from_node="a", to_node="b", verb="knows", weight=1);'
-    assert document("check", "-", stdin=unknown) == {"errors": []}
+    assert document("check", "-", stdin=unknown) == {"errors": [], "warnings": []}
     assert [problem.code for problem in MemoryGraph.check("Node(node_id=a);")] == ["wrong-type"]
     assert [problem.code for problem in asyncio.run(AsyncMemoryGraph.check("Node(node_id=a);"))] == ["wrong-type"]
     assert not (tmp_path / "home").exists()

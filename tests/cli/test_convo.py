@@ -96,6 +96,43 @@ def test_a_picture_is_drawn_with_the_path_of_a_run(script: str, tmp_path: Path) 
     assert memorygraph("graph", script, "--format", "svg", "-o", str(picture)).returncode == 0
     assert picture.read_text().startswith("<svg")
     assert "no run `nothing`" in memorygraph("graph", script, "--run", "nothing").stderr
+    assert document("graph", script, "--run", "last") == drawn
+    other = tmp_path / "other.convo"
+    other.write_text(GRAPH.replace("Judges the text", "Judges it"))
+    assert "one of another program" in memorygraph("graph", str(other), "--run", run).stderr
+    assert "no run of this program" in memorygraph("graph", str(other), "--run", "last").stderr
+
+
+def test_a_picture_is_opened_in_the_browser(script: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home = tmp_path / "home"
+    monkeypatch.setenv("MEMORYGRAPH_HOME", str(home))
+    monkeypatch.setenv("BROWSER", "cat %s")
+    opened = memorygraph("graph", script, "--open")
+    [picture] = (home / "pictures").iterdir()
+    assert picture.read_text().startswith("<svg")
+    assert str(picture) in opened.stderr
+
+
+def test_what_is_suspicious_is_shown_and_keeps_no_graph_from_being_used(tmp_path: Path) -> None:
+    odd = tmp_path / "odd.convo"
+    odd.write_text("@exit\n@to a\n> node a\n> goto a\n")
+    checked = memorygraph("check", str(odd))
+    assert checked.returncode == 0
+    assert "odd.convo:2:1: `@to a` is never taken" in checked.stderr
+    assert "(a warning)" in checked.stderr
+    assert "no errors, 1 warning" in checked.stdout + checked.stderr
+    for command in (["check", str(odd)], ["run", str(odd), "--check"], ["load", str(odd)]):
+        document_ = document(*command)
+        assert (document_["errors"], [each["code"] for each in document_["warnings"]]) == ([], ["dead-route"])
+
+
+def test_a_call_of_an_unknown_function_asks_no_model_and_stores_nothing(tmp_path: Path) -> None:
+    bad = tmp_path / "bad.convo"
+    bad.write_text("@exit = eqq(output 1)\n> node a\n  > user\n  Hi\n> goto a\n")
+    with scripted(["1"]) as model:
+        for command in (["check", str(bad)], ["run", str(bad)], ["run", str(bad), "--check"], ["load", str(bad)]):
+            assert [each["code"] for each in document(*command, code=1)["errors"]] == ["unknown-function"]
+    assert model.requests == []
 
 
 def test_a_definition_is_loaded(script: str) -> None:
@@ -153,3 +190,69 @@ def test_graph_of_a_program_that_is_no_node_graph_says_so(tmp_path: Path) -> Non
         assert (finished.returncode, finished.stdout) == (1, "")
         assert f"{name} is no node graph: {why}; `graph` draws Convo-Lang files" in finished.stderr
         assert "`> node NAME`" in document("graph", str(tmp_path / name), code=1)["errors"][0]["message"]
+
+
+def write_files(folder: Path, **texts: str) -> str:
+    """Write files of Convo-Lang to a folder; give the path of the first."""
+    for name, text in texts.items():
+        (folder / f"{name}.convo").write_text(text)
+    return str(folder / f"{next(iter(texts))}.convo")
+
+
+MAIN = """\
+@import ./parts/tools
+@to b
+> node a
+    > f(text: string) -> ( twice(3) )
+> nodeEnd
+
+> user
+hello
+
+> goto a
+"""
+
+
+@pytest.fixture
+def importing(tmp_path: Path) -> str:
+    (tmp_path / "parts").mkdir()
+    write_files(
+        tmp_path / "parts",
+        tools="@import ./more.convo\n> local twice(x: number) -> (mul(x 2))\n",
+        more="@rag\n@exit\n> node b\n    > g(x: any) -> ( add(x '!') )\n",
+    )
+    return write_files(tmp_path, main=MAIN)
+
+
+def test_what_a_file_imports_is_checked_run_and_drawn_with_it(importing: str) -> None:
+    [warning] = document("check", importing)["warnings"]
+    more = str(Path(importing).parent / "parts" / "more.convo")
+    assert (warning["file"], warning["line"], warning["code"]) == (more, 1, "not-supported")
+    assert memorygraph("run", importing).stdout == "6!\n"
+    picture = document("graph", importing, "--run", "last")
+    assert picture["path"] == ["a", "b"]
+    assert 'n1 -->|"1"| n0' in picture["picture"]
+
+
+def test_what_is_wrong_in_an_imported_file_is_found_before_a_run(importing: str) -> None:
+    path = Path(importing)
+    path.write_text(MAIN.replace("twice", "twise"))
+    for command in (("check",), ("run", "--check"), ("run",)):
+        [error] = document(*command, importing, code=1)["errors"]
+        assert (error["file"], error["line"], error["code"]) == (importing, 4, "unknown-function")
+    (path.parent / "parts" / "tools.convo").write_text("> do\nf(")
+    [error] = document("check", importing, code=1)["errors"]
+    assert (error["file"], error["line"]) == (str(path.parent / "parts" / "tools.convo"), 2)
+
+
+def test_a_graph_that_imports_files_is_not_stored_without_them(importing: str) -> None:
+    [error] = document("load", importing, code=1)["errors"]
+    assert (error["line"], error["code"]) == (1, "needs-files")
+
+
+def test_an_import_that_has_changed_makes_another_program_of_it(importing: str) -> None:
+    assert memorygraph("run", importing).returncode == 0
+    more = Path(importing).parent / "parts" / "more.convo"
+    more.write_text(more.read_text() + "\n")
+    [error] = document("graph", importing, "--run", "last", code=1)["errors"]
+    assert "no run of this program, as it is now, is stored" in error["message"]

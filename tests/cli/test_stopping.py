@@ -187,6 +187,21 @@ def test_export_stopped_by_ctrl_c_while_it_prints_says_that_the_rest_is_missing(
     assert b"stopped: what was printed is cut off: throw it away, and run the same command again" in stderr
 
 
+def test_import_of_a_bundle_stopped_by_ctrl_c_goes_on_from_there(
+    tmp_path: Path, connection: Connection, environment: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph = MemoryGraph(connection, environment)
+    graph.load(nodes(0, 3000))
+    graph.export_bundle(tmp_path / "bundle")
+    monkeypatch.setenv("MEMORYGRAPH_NAMESPACE", copy := f"{environment}-copy")
+    with locked(connection, copy):
+        arguments = ("import", "--format", "bundle", str(tmp_path / "bundle"))
+        stopped = stop(*arguments, when=waiting(connection))
+    assert (stopped.returncode, stopped.stdout) == (130, "")
+    assert "what was imported by then is stored; run the same command again to go on" in stopped.stderr
+    assert document(*arguments)["nodes"] == 3002  # with the namespace, and the record of its load
+
+
 @contextmanager
 def second_call_hangs(answer: str) -> Iterator[threading.Event]:
     """A model that answers once, and then lets its caller wait; the event is set when it does."""

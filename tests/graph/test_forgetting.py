@@ -278,6 +278,36 @@ def test_a_dry_run_says_the_same_and_changes_nothing(graph: MemoryGraph) -> None
     assert (planned.went, planned.stayed) == (done.went, done.stayed) == ({"former states": 1, "nodes": 1}, {})
 
 
+NODE = 'Node(node_id="x", name="Quillon", data="");'
+EDGE = 'Edge(edge_id="x", from_node="b", to_node="c", verb="Marisol", weight=1.0);'
+
+
+@pytest.mark.parametrize("programs", [[NODE, EDGE], [EDGE, NODE], [NODE, EDGE, ""], [EDGE, NODE, ""]])
+def test_an_id_that_was_a_node_and_an_edge_is_forgotten_as_both(graph: MemoryGraph, programs: list[str]) -> None:
+    graph.load('Node(node_id="b", name="B", data=""); Node(node_id="c", name="C", data="");')
+    graph.load(programs[0])
+    for program in programs[1:]:
+        graph.load('del(id="x");')
+        graph.load(program)
+    planned = graph.forget("x", dry_run=True)
+    assert graph.forget("x").went == planned.went
+    assert [contents_with(graph, word) for word in NAMES] == [[], []]
+    assert graph.broken_invariants() == []
+    with pytest.raises(NotFoundError):
+        graph.forget("x")
+
+
+def test_an_id_that_raw_cypher_has_given_to_two_things_is_refused_with_what_to_do(graph: MemoryGraph) -> None:
+    graph.load('Node(node_id="b", name="B", data="");' + NODE)
+    graph.query(
+        "MATCH (b:Node {namespace: $namespace, id: 'b'}) "
+        "CREATE (b)-[:EDGE {namespace: $namespace, id: 'x', verb: 'v', weight: 1.0}]->(b)",
+        write=True,
+    )
+    with pytest.raises(ConflictError, match=r"several things \(edge, node\).*doctor --graph"):
+        graph.forget("x")
+
+
 def test_what_a_conversation_changed_becomes_what_it_was_before(graph: MemoryGraph) -> None:
     graph.load('Node(node_id="a", name="A", data="of others"); Node(node_id="b", name="B", data="");')
     graph.messages("talk").append({"role": "user", "content": "Hi"})

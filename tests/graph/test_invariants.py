@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from io import StringIO
 from typing import Any
 
@@ -13,13 +14,14 @@ from mcp_types import TextContent
 
 from memorygraph import MemoryGraph
 from memorygraph.cli import cli
-from memorygraph.errors import ScriptError
+from memorygraph.errors import ConflictError, ScriptError
 from memorygraph.graph import invariants
 from memorygraph.graph.bad_elements import MAX_NAMED, BadElementWarning, hear_bad_elements
 from memorygraph.graph.invariants import MAX_EXAMPLES, Examination, list_invariants
 from memorygraph.mcp_server.tools import TOOLS
 from memorygraph.memory.values import Entity
 from tests.examples import mostly_slow
+from tests.graph.test_namespaces import fill
 
 MAX_LEFT_BY_TESTS = 1_000_000
 TWO_NODES = 'Node(node_id="a", name="A", data="tea"); Node(node_id="b", name="B", data="tea");'
@@ -95,19 +97,32 @@ SPOILED: dict[str, tuple[str, str, str | None]] = {
         "a",
     ),
     "a statement of no context": ("CREATE (:Entry {namespace: $namespace, id: '1/1'})", "entries", "1/1"),
+    "a run without a status": ("CREATE (:Run {namespace: $namespace, id: 'r', language: 'convo'})", "records", "r"),
+    "a load at no time": (
+        "CREATE (:Load {namespace: $namespace, id: 'l', revision: 99, at: 'soon'})",
+        "records",
+        "l",
+    ),
+    "a program without a source": (
+        "CREATE (:Program {namespace: $namespace, id: 'p', name: 'p', language: 'convo'})",
+        "records",
+        "p",
+    ),
     "a message after two": (
-        "CREATE (m:Message {namespace: $namespace, id: 'm', body: '{}'}) CREATE (:Message {namespace: $namespace, "
-        "id: 'k', body: '{}'})-[:NEXT]->(m)<-[:NEXT]-(:Message {namespace: $namespace, id: 'l', body: '{}'})",
+        "CREATE (m:Message {namespace: $namespace, id: 'm', body: $body}) CREATE (:Message {namespace: $namespace, "
+        "id: 'k', body: $body})-[:NEXT]->(m)<-[:NEXT]-(:Message {namespace: $namespace, id: 'l', body: $body})",
         "messages",
         "m",
     ),
+    "a message without a body": ("CREATE (:Message {namespace: $namespace, id: 'm'})", "messages", "m"),
+    "a message without a role": ("CREATE (:Message {namespace: $namespace, id: 'm', body: '{}'})", "messages", "m"),
     "a passage of no message": (
         "CREATE (:Passage {namespace: $namespace, id: 'm-1', span: [0, 9], said: 'text'})",
         "passages",
         "m-1",
     ),
     "a message that lacks a passage": (
-        "CREATE (:Message {namespace: $namespace, id: 'm', body: '{}', passages: 2})",
+        "CREATE (:Message {namespace: $namespace, id: 'm', body: $body, passages: 2})",
         "passages",
         "m",
     ),
@@ -136,7 +151,7 @@ spoiled = pytest.mark.parametrize("way", SPOILED)
 def spoil(graph: MemoryGraph, way: str) -> tuple[str, str | None]:
     cypher, code, identifier = SPOILED[way]
     graph.load(TWO_NODES)
-    graph.query(cypher, write=True)
+    graph.query(cypher, {"body": '{"role":"user"}'}, write=True)
     return code, identifier
 
 
@@ -170,6 +185,12 @@ def test_nothing_that_memorygraph_stores_breaks_an_invariant(graph: MemoryGraph)
     graph.load('del(id="a"); del(id="Ada");')
     graph.undo(graph.revisions(1)[0].revision)
     graph.load('del(id="a");')
+    assert codes(graph) == {}
+
+
+def test_what_every_part_stores_breaks_no_invariant(graph: MemoryGraph) -> None:
+    fill(graph)
+    graph.delete("memory-1")
     assert codes(graph) == {}
 
 
@@ -285,6 +306,16 @@ def test_a_command_on_an_id_of_two_things_names_both_and_changes_nothing(graph: 
     assert graph.revisions(1)[0].revision == 1
 
 
+@pytest.mark.parametrize("delete", [lambda mg: mg.entities.delete(["A"]), lambda mg: mg.merge("A", into="B")])
+def test_an_entity_whose_id_an_edge_at_it_has_is_refused_and_both_are_named(
+    graph: MemoryGraph, delete: Callable[[MemoryGraph], object]
+) -> None:
+    spoil(graph, BOTH)
+    with pytest.raises(ConflictError, match=r'the node "A" and the edge `a` v `b`'):
+        delete(graph)
+    assert (graph.node("a").name, graph.revisions(1)[0].revision) == ("A", 1)
+
+
 def test_an_id_of_two_things_is_mended_as_the_doctor_says(graph: MemoryGraph) -> None:
     spoil(graph, BOTH)
     [broken] = graph.broken_invariants()
@@ -305,13 +336,15 @@ READS: dict[str, list[str]] = {
     "history": ["history", "{id}"],
     "namespaces": ["namespaces", "list"],
     "revisions": ["revisions"],
+    "runs": ["runs", "list"],
+    "programs": ["programs", "list"],
     "jsonl": ["export", "--format", "jsonl"],
     "graphml": ["export", "--format", "graphml"],
     "server-memory": ["export", "--format", "server-memory"],
 }
 
 
-OTHER_PARTS = {"entries", "messages", "passages", "versions", "conversations", "edge-ends", "history"}
+OTHER_PARTS = {"entries", "records", "messages", "passages", "versions", "conversations", "edge-ends", "history"}
 """What is neither a node nor an edge of the namespace, so that its id shows nothing."""
 
 
@@ -333,6 +366,24 @@ def test_no_read_falls_over_one_bad_element(graph: MemoryGraph, way: str) -> Non
     with hear_bad_elements(lambda _: None):
         found = [*graph.entities.search("tea").entities, *graph.entities.read_graph().entities]
     assert {entity.name for entity in found} >= {"A", "B"}
+
+
+@pytest.mark.usefixtures("environment")
+def test_a_record_that_is_none_is_shown_as_far_as_it_is_one(graph: MemoryGraph) -> None:
+    fill(graph)
+    run = graph.runs()[0].id
+    graph.query(
+        "MATCH (n {namespace: $namespace}) WHERE n:Load OR n:Run OR n:Program OR n:Entry OR n.id = 'a' "
+        "SET n.at = 'soon', n.status = null, n.source = 5, n.text = 7, n.since = CASE WHEN n:Node THEN 'x' END",
+        write=True,
+    )
+    assert "records" in codes(graph)
+    reads = ["runs list", f"runs show {run}", "pete show lab", "revisions", "history a", "programs show one"]
+    for line in reads:
+        done = CliRunner().invoke(cli, ["--namespace", graph.namespace, *line.split()])
+        assert done.exit_code == 0, (line, done.output, repr(done.exception))
+    graph.query("CREATE (:Former {namespace: $namespace, id: 'a', of: 'node', since: 'x', until: 2})", write=True)
+    assert graph.forget("a").went["nodes"] == 1
 
 
 NAMED = {
@@ -365,6 +416,44 @@ def test_a_read_that_meets_a_bad_element_names_it_on_stderr_and_in_its_json(grap
             document = json.loads(CliRunner().invoke(cli, [*line, "--json"]).stdout)
             [warning] = document["warnings"]
             assert (warning["code"], warning["message"].partition(";")[0]) == ("bad-element", NAMED[way])
+
+
+@pytest.mark.usefixtures("environment")
+@pytest.mark.parametrize("body", ["nonsense", '{"content":"tea"}', 7, None])
+def test_a_message_that_is_none_hides_no_other_and_is_named(graph: MemoryGraph, body: Any) -> None:
+    said = graph.messages("talk")
+    said.extend([{"role": "user", "content": "I like tea"}, {"role": "assistant", "content": "Tea is good"}])
+    bad = said.entry(0).id
+    graph.query(
+        "MATCH (m:Message {namespace: $namespace, id: $id}) SET m.body = $body", {"id": bad, "body": body}, write=True
+    )
+    done = CliRunner().invoke(cli, ["--namespace", graph.namespace, "recall", "tea"])
+    assert done.exit_code == 0, done.output
+    assert "Tea is good" in done.stdout
+    assert f'message "{bad}" is not as it should be: body = ' in done.stderr
+    assert codes(graph) == {"messages": [bad]}
+    for read in ("show", "export"):
+        refused = CliRunner().invoke(cli, ["--namespace", graph.namespace, "messages", read, "talk"])
+        assert (refused.exit_code, "was altered in the database: `memorygraph messages verify`" in refused.stderr) == (
+            1,
+            True,
+        )
+    verified = CliRunner().invoke(cli, ["--namespace", graph.namespace, "messages", "verify", "talk"])
+    assert f"({bad}): its body is not a message any more" in verified.output
+
+
+def test_messages_and_conversations_that_are_none_keep_no_other_from_being_indexed(graph: MemoryGraph) -> None:
+    graph.messages("numbered").append({"role": "user", "content": "Tea is fine"})
+    graph.messages("talk").extend([{"role": "user", "content": "I like tea"}, {"role": "assistant", "content": "Tea?"}])
+    graph.query(
+        "MATCH (m:Message {namespace: $namespace}) SET m.passages = null, m.created_at = null, m.said_at = null "
+        "WITH DISTINCT 1 AS one MATCH (c:Conversation {namespace: $namespace, name: 'numbered'}) SET c.name = 7 "
+        "WITH c MATCH (bad:Message {namespace: $namespace, role: 'assistant'}) SET bad.body = '{}'",
+        write=True,
+    )
+    assert graph.index_messages() == 2
+    with hear_bad_elements(lambda _: None):
+        assert "I like tea" in [hit.text for hit in graph.recall("tea").hits]
 
 
 @pytest.mark.parametrize("way", NAMED)
@@ -417,7 +506,7 @@ def test_many_bad_elements_are_named_in_part(graph: MemoryGraph) -> None:
         graph.export_to(StringIO(), "jsonl")
     assert len(heard) == MAX_NAMED + 1
     assert heard[0].startswith('node "n10" is not as it should be: name = missing')
-    assert heard[-1].startswith("more nodes or edges are not as they should be")
+    assert heard[-1].startswith("more nodes, edges or messages are not as they should be")
 
 
 @pytest.mark.parametrize(

@@ -65,6 +65,7 @@ def test_brackets_that_are_never_closed_are_read_in_time(start: str, opening: st
             "=",
         ],
         *["\x00", "é", "f('", "'{{", 'x"\n', "> f(\n", "> a b", ":", "a:", "---\n", "\r", "\t"],
+        *["??? ", "??? {{1}} ", "=== ", "<<1 "],
     ],
 )
 def test_garbage_is_read_in_time(start: str, garbage: str) -> None:

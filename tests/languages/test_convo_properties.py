@@ -35,6 +35,7 @@ def tuples(of: st.SearchStrategy[Any], most: int = 3) -> st.SearchStrategy[tuple
     return st.lists(of, max_size=most).map(tuple)
 
 
+words = st.from_regex(r"[A-Za-z0-9_-]{1,8}", fullmatch=True)
 leaves: st.SearchStrategy[Any] = st.one_of(
     st.builds(syntax.Text, texts),
     st.builds(syntax.Number, st.integers(-(10**20), 10**20) | st.floats(allow_nan=False, allow_infinity=False)),
@@ -43,8 +44,16 @@ leaves: st.SearchStrategy[Any] = st.one_of(
 )
 
 
+marks = tuples(st.builds(syntax.Tag, names.filter(lambda name: len(name) > 1), st.none() | words), 1)
+
+
+marks = st.sampled_from([(), (syntax.Tag("shared"),), (syntax.Tag("on", "user"),)])
+pipes = st.builds(syntax.Pipe, st.lists(leaves, min_size=2, max_size=3).map(tuple))
+
+
 def statements_of(values: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
-    return st.builds(syntax.Statement, values, st.just(()) | paths, descriptions)
+    labels = st.none() | names
+    return st.builds(syntax.Statement, values | pipes, st.just(()) | paths, descriptions, labels, tags=marks)
 
 
 def templates_of(values: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
@@ -55,10 +64,14 @@ def templates_of(values: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
 
 def nested(values: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     labelled = st.builds(syntax.Argument, values, names | texts, st.booleans(), st.just(()), descriptions)
-    others = st.builds(syntax.Argument, values, st.none(), st.just(False), st.just(()) | paths, descriptions)
+    others = st.builds(
+        syntax.Argument, values | pipes, st.none(), st.just(False), st.just(()) | paths, descriptions, marks
+    )
     items = st.builds(syntax.Argument, values, st.none(), st.just(False), st.just(()), descriptions)
+    prompt_heads = st.sampled_from(["", "+ boolean", "* x=json:Todo[] /m"])
     return st.one_of(
-        st.builds(syntax.Call, paths, tuples(labelled | others)),
+        st.builds(syntax.Call, paths, tuples(labelled | others), st.just(()) | paths),
+        st.builds(syntax.Prompt, prompt_heads, templates_of(values), st.booleans()),
         st.builds(syntax.Map, tuples(labelled)),
         st.builds(syntax.Array, tuples(items)),
         templates_of(values),
@@ -68,7 +81,6 @@ def nested(values: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
 values = st.recursive(leaves, nested, max_leaves=5)
 undescribed = st.builds(syntax.Call, paths, tuples(st.builds(syntax.Argument, leaves)))
 statements = statements_of(values)
-words = st.from_regex(r"[A-Za-z0-9_-]{1,8}", fullmatch=True)
 conditions = lines.filter(lambda text: not text.startswith("=")).map(lambda text: text or None)
 tags = st.one_of(
     st.builds(syntax.Tag, names.filter(lambda name: name not in {"to", "from"}), conditions),
@@ -166,7 +178,23 @@ fragments = st.sampled_from(
         *NASTY,
         *"()[]=:;,?!-+$&|<",
         *["> user\n", "\n> do\n", "\n> node a\n", "> f(", " -> (", "@to a = ", "@json = ", "x = ", "f(1 2)", "a.b"],
-        *["{{x}}", "'a {{b}} c'", '"q"', "1e3", "-.5", "null", "\x00", "\ufeff", "\ud800", "# note\n", "--- \n", "??"],
+        *[
+            "{{x}}",
+            "'a {{b}} c'",
+            '"q"',
+            "1e3",
+            "-.5",
+            "null",
+            "\x00",
+            "\ufeff",
+            "\ud800",
+            "# note\n",
+            "--- \n",
+            "???",
+            "===",
+            "<<",
+            "@shared\n",
+        ],
     ]
 )
 garbage = st.lists(fragments | st.text(max_size=3), max_size=30).map("".join)

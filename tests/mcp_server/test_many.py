@@ -144,7 +144,7 @@ def home(tmp_path: Path) -> Iterator[Path]:
 
 def _environment(**given: str) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith("NEO4J_")}
-    return {**kept, "MEMORYGRAPH_AOT": "off", **given}
+    return {**kept, **given}
 
 
 @pytest.mark.slow

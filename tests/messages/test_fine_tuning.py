@@ -6,6 +6,8 @@ import json
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from memorygraph.messages.calls import exchange_of
 from memorygraph.messages.fine_tuning import NoFormError, form_of_message, form_of_tools
@@ -116,6 +118,7 @@ INVALID: dict[str, tuple[str, dict[str, Any], Any]] = {
     "part `web_search_call`": ("responses", {"input": "Hi"}, [{"type": "web_search_call", "id": "w"}, HELLO]),
     "tool `web_search`": ("responses", {"input": "Hi", "tools": [{"type": "web_search"}]}, [HELLO]),
     "answer without a text": ("responses", {"input": "Hi"}, [THOUGHT]),
+    "message without a content": ("chat", {"messages": [{"role": "system", "content": ""}, HI]}, {"content": "a"}),
     "audio": ("chat", {"messages": [HI]}, {"audio": {"id": "a"}}),
     "tool result without its call": ("responses", {"input": [HI, FLAT_RESULT]}, [HELLO]),
     "tool call without a result": ("responses", {"input": [FLAT_CALL, HI]}, [HELLO]),
@@ -133,6 +136,44 @@ INVALID: dict[str, tuple[str, dict[str, Any], Any]] = {
 def test_what_has_no_valid_form_is_left_out_counted_and_named(reason: str) -> None:
     data = history_of(*INVALID[reason]).training_data()
     assert (data.answers, data.left_out[reason], data.jsonl()) == (0, 1, "")
+
+
+TEXTS = st.sampled_from(["", " ", "Hi"])
+PARTS = st.one_of(
+    st.builds(lambda kind, text: {"type": kind, "text": text}, st.sampled_from(["text", "input_text"]), TEXTS),
+    st.builds(lambda text: {"type": "output_text", "text": text, "annotations": []}, TEXTS),
+    st.builds(lambda text: {"type": "refusal", "refusal": text}, TEXTS),
+    st.sampled_from([PICTURE, "file-1", ""]).map(lambda url: {"type": "image_url", "image_url": {"url": url}}),
+    st.just(THOUGHT),
+)
+CONTENTS = st.one_of(st.none(), TEXTS, st.lists(PARTS, max_size=3))
+CALLS = st.builds(
+    lambda id_, name, arguments: {"id": id_, "type": "function", "function": {"name": name, "arguments": arguments}},
+    st.sampled_from(["c", "d", ""]),
+    st.sampled_from(["clock", "a b"]),
+    st.sampled_from(["{}", "", "{"]),
+)
+ANSWERS = st.fixed_dictionaries(
+    {"content": CONTENTS}, optional={"tool_calls": st.lists(CALLS, max_size=2), "refusal": st.one_of(st.none(), TEXTS)}
+)
+MESSAGES = st.one_of(
+    st.fixed_dictionaries({"role": st.sampled_from(["system", "developer", "user", "function"]), "content": CONTENTS}),
+    st.fixed_dictionaries(
+        {"role": st.just("tool"), "content": CONTENTS}, optional={"tool_call_id": st.sampled_from(["c", "d", ""])}
+    ),
+    ANSWERS.map(lambda answer: {"role": "assistant", **answer}),
+)
+
+
+@given(
+    st.lists(MESSAGES, min_size=1, max_size=4), ANSWERS, st.sampled_from([{}, {"tools": []}, {"tools": [FLAT_TOOL]}])
+)
+def test_whatever_is_recorded_exports_to_valid_lines_or_is_left_out(
+    messages: list[Any], answer: dict[str, Any], tools: dict[str, Any]
+) -> None:
+    data = history_of("chat", {"messages": messages, **tools}, answer).training_data()
+    assert faults_of_lines(data.jsonl()) == []
+    assert data.answers == 1 or sum(data.left_out.values()) > 0
 
 
 def test_the_answers_before_a_message_without_a_form_are_trained_on() -> None:

@@ -173,6 +173,12 @@ def test_what_is_no_address_of_a_neo4j_is_said(uri: str) -> None:
     assert "it is like neo4j://host:7687" in (found.next_step or "")
 
 
+def test_the_address_of_neo4j_browser_is_answered_with_that_of_bolt() -> None:
+    (found,) = examine_named(Database("http://127.0.0.1:7474"))
+    assert (found.name, found.ok) == ("NEO4J_URI", False)
+    assert "use bolt://127.0.0.1:7687" in found.detail
+
+
 def test_a_missing_search_index_is_said_with_what_to_run(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     (name, commands), *others = CYPHER.migrations()
     absent = Query(

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+pytestmark = pytest.mark.usefixtures("quick_java")
+
 LONG = profile() == "long"
 STARTERS = 8
 ROUNDS_OF_KILLS = 10 if LONG else 1
@@ -344,7 +346,6 @@ def test_a_full_disk_is_an_error_that_says_so(small_disk: Path, artifacts: Path)
     assert processes_of(server) == []
 
 
-@pytest.mark.usefixtures("quick_java")
 def test_files_that_are_altered_while_a_start_waits_are_not_run(
     make_server: Callable[[], EmbeddedServer], artifacts: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -388,7 +389,6 @@ def small_home(tmp_path: Path, artifacts: Path) -> Iterator[EmbeddedServer]:
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("quick_java")
 def test_after_a_full_disk_it_is_said_and_the_next_start_heals_it(small_home: EmbeddedServer) -> None:
     server, ballast = small_home, small_home.home.parent / "ballast"
     server.up()
@@ -430,7 +430,6 @@ WITHOUT_RIGHTS = [
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("quick_java")
 @pytest.mark.skipif(os.name != "posix", reason="needs files with modes")
 @pytest.mark.parametrize("log", ["data/transactions/neo4j/neostore.transaction.db.0", "logs/neo4j.log"])
 def test_a_log_that_cannot_be_read_is_named_and_the_next_start_with_the_right_heals_it(
@@ -465,7 +464,6 @@ def test_a_log_that_cannot_be_read_is_named_and_the_next_start_with_the_right_he
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("quick_java")
 def test_what_is_too_large_for_one_transaction_says_what_helps_and_that_does(
     tmp_path: Path, artifacts: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

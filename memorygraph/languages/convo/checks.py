@@ -21,6 +21,7 @@ MAX_NESTING = 100  # levels of calls, maps, arrays and insertions, one inside th
 _LEVELS = (syntax.Call, syntax.Map, syntax.Array, syntax.Insertion)
 _MOVING = frozenset({"auto", "next", "main"})  # targets that are no ids of nodes
 _ROLES = syntax.ROUTE_ROLES | syntax.NODE_ENDS | syntax.CODE_ROLES | {"user", "assistant", "system"}
+_HEADLESS = syntax.CODE_ROLES - syntax.TITLED_ROLES
 _TYPE_NAME = re.compile(r"\w+(?:\[\])?|array\([ \t]*\w+[ \t]*\)")
 _DEPTH = re.compile(r"full|0*[1-9][0-9]*")
 
@@ -87,6 +88,8 @@ class _Checks:
         self.text = text
         self.builtins = builtins
         self.nodes: dict[str, syntax.TextMessage] = {}
+        # What is imported may hold the nodes; they are known when the files are read.
+        self.imports = any(tag.name == "import" for message in messages for tag in message.tags)
 
     def findings(self) -> Iterator[Finding]:
         """All of them, in any order."""
@@ -94,7 +97,7 @@ class _Checks:
         yield from self.check_routes()
         yield from self.check_functions()
         for message in self.messages:
-            if isinstance(message, syntax.CodeMessage) and message.role in syntax.CODE_ROLES and message.head:
+            if isinstance(message, syntax.CodeMessage) and message.role in _HEADLESS and message.head:
                 text = f"the statements of `> {message.role}` begin on the line below it"
                 yield Finding(text, "invalid-head", self.head_span(message))
             for tag in message.tags:
@@ -136,9 +139,8 @@ class _Checks:
     def check_routing_tags(self, message: syntax.Message) -> Iterator[Finding]:
         for tag in message.tags:
             if tag.name in syntax.ROUTE_ROLES and message_role(message) != "node":
-                text = f"`@{tag.name}` is a route of a node; write it above the head of one"
-                yield Finding(text, "orphaned-route", tag.span)
-            elif tag.name in {"to", "from"} and tag.target is None:
+                continue  # it has no effect, and is a warning
+            if tag.name in {"to", "from"} and tag.target is None:
                 text = f"`@{tag.name}` names no node; write: @{tag.name} id, @{tag.name} next or @{tag.name} auto"
                 yield Finding(text, "invalid-route-tag", tag.span)
             elif tag.target is not None:
@@ -146,7 +148,7 @@ class _Checks:
                 yield from self.check_target(tag.target, Span(at, at + len(tag.target)))
 
     def check_target(self, target: str, span: Span) -> Iterator[Finding]:
-        if not target or target in _MOVING or target in self.nodes or "{{" in target:
+        if not target or target in _MOVING or target in self.nodes or "{{" in target or self.imports:
             return
         nodes = ", ".join(f"`{shorten(id_)}`" for id_ in list(self.nodes)[:8])
         there = f"the nodes are {nodes}" if nodes else "there are no nodes"

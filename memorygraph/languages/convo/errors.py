@@ -13,11 +13,14 @@ from memorygraph.languages.engine.patterns import compile_pattern
 
 _HEADS = frozenset({"CallStart", "FunctionStart", "CodeStart", "TextStart"})
 _TAGS = frozenset({"CodeTagStart", "TagLine"})
-_VALUE = frozenset({"Quote", "DoubleQuote", "HeredocText", "Numeral", "ConstantName", "Callee", "Variable", "{", "["})
+_VALUE = frozenset(
+    {"Quote", "DoubleQuote", "HeredocText", "Numeral", "ConstantName", "Callee", "Variable", "{", "["}
+    | {"PromptStart", "EmbedStart"}
+)
 # Tokens that stand for something larger: where all of the first ones may come, that may come.
 _GROUPS = (
     Group({"Label", "Variable"}, "an argument", _VALUE | {"Label", "Target"}),
-    Group({"Target", "Variable"}, "a statement", _VALUE | {"Target"}),
+    Group({"Target", "Variable"}, "a statement", _VALUE | {"Target", "StatementLabel"}),
     Group({"Variable"}, "a value", _VALUE),
     Group(_TAGS, "a tag", _TAGS),
     Group(_HEADS, "a message such as `> user`", _HEADS),
@@ -27,10 +30,10 @@ _NAMES = {
     "ParameterName": "a parameter",
     "ParameterType": "the type of the parameter",
     "ReturnType": "a type",
-    **dict.fromkeys(("TextRest", "QuoteRest", "PlainRest"), "`}}`"),
+    **dict.fromkeys(("TextRest", "QuoteRest", "PlainRest", "PromptRest", "EmbedRest"), "`}}`"),
 }
 # These may stand nearly everywhere, so that they are never what is missing.
-_ALWAYS = frozenset({"Note", "Separator", "ParameterType", "{{"})
+_ALWAYS = frozenset({"Note", "Separator", "ParameterType", "{{", "MarkLine", "Member", "<<"})
 _OPERATORS = "there are no operators; write {}"
 # What is known about what was found, by how it reads.
 _HINTS = tuple(
@@ -38,7 +41,6 @@ _HINTS = tuple(
     for pattern, hint in (
         (r"==|=>", _OPERATORS.format("eq(a b)")),
         (r"!=", _OPERATORS.format("neq(a b)")),
-        (r"<<", "pipes are not part of this language; write calls one inside the other"),
         (r"<=", _OPERATORS.format("lte(a b)")),
         (r">=", _OPERATORS.format("gte(a b)")),
         (r"<", _OPERATORS.format("lt(a b)")),
@@ -52,7 +54,6 @@ _HINTS = tuple(
         (r"/(?!\*)", _OPERATORS.format("div(a b)")),
         (r"%", _OPERATORS.format("mod(a b)")),
         (r"/\*", "comments begin with `//`, on every line"),
-        (r"\?\?\?", "prompts inside code are not part of this language"),
         (r"\?", _OPERATORS.format("if(a) then(b) else(c)")),
         (r"=", "a variable is set by `name = value`"),
         (r"\(", "parentheses belong to the call of a function: name(…)"),

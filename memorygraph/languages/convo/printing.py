@@ -84,7 +84,7 @@ def print_content(text: syntax.Template | str) -> str:
     return content
 
 
-def print_convo_value(value: syntax.Value) -> str:  # noqa: PLR0911 - one for each kind
+def print_convo_value(value: syntax.Value) -> str:  # noqa: C901, PLR0911 - one for each kind
     """A value; it has line breaks only where parts of it are described."""
     match value:
         case syntax.Text(text):
@@ -97,12 +97,16 @@ def print_convo_value(value: syntax.Value) -> str:  # noqa: PLR0911 - one for ea
             return name
         case syntax.Reference(path):
             return ".".join(path)
-        case syntax.Call(name, arguments):
-            return f"{'.'.join(name)}({_joined(arguments)})"
+        case syntax.Call(name, arguments, path):
+            return f"{'.'.join(name)}({_joined(arguments)}){''.join(f'.{part}' for part in path)}"
         case syntax.Map(entries):
             return f"{{{_joined(entries)}}}"
         case syntax.Array(items):
             return f"[{_joined(items)}]"
+        case syntax.Pipe(values):
+            return " << ".join(map(print_convo_value, values))
+        case syntax.Prompt():
+            return _prompt(value)
 
 
 def _pieces(text: syntax.Template | str) -> list[str | syntax.Insertion]:
@@ -151,6 +155,27 @@ def _template(template: syntax.Template) -> str:
     return f"'{written}'"
 
 
+def _prompt(prompt: syntax.Prompt) -> str:
+    """A prompt between its marks; what no escape can keep becomes an insertion of a text."""
+    mark = "===" if prompt.static else "???"
+    pieces: list[str | syntax.Insertion] = list(prompt.content.parts)
+    if pieces and isinstance(pieces[0], str):
+        rest = pieces[0].lstrip(BLANKS)
+        pieces[:1] = [*_data(pieces[0][: len(pieces[0]) - len(rest)]), rest]
+    if pieces and isinstance(pieces[-1], str):
+        rest = pieces[-1].rstrip(BLANKS)
+        pieces[-1:] = [rest, *_data(pieces[-1][len(rest) :])]
+    written = ""
+    for piece in pieces:
+        if isinstance(piece, syntax.Insertion):
+            written += _insertion(piece)
+        else:
+            escaped = piece.translate(_ESCAPES).replace(mark[0], f"\\{mark[0]}")
+            written += re.sub(r"\{(?=\{|\Z)", r"\\{", escaped)
+    head = f" ({prompt.head})" if prompt.head or written.startswith("(") else ""
+    return f"{mark}{head} {written} {mark}"
+
+
 def _quoted(text: str) -> str:
     return '"{}"'.format(text.translate(_ESCAPES).replace('"', '\\"'))
 
@@ -160,11 +185,7 @@ def _joined(arguments: Iterable[syntax.Argument]) -> str:
 
 
 def _argument(argument: syntax.Argument) -> str:
-    path = f"{'.'.join(argument.path)}=" if argument.path else ""
-    written = f"{path}{print_convo_value(argument.value)}"
-    if argument.label is not None:
-        written = f"{_label(argument.label)}{'?' if argument.optional else ''}: {written}"
-    return _with_notes(argument.description, written)
+    return _with_notes(argument, _prefix(argument) + print_convo_value(argument.value))
 
 
 def _label(label: str) -> str:
@@ -172,12 +193,22 @@ def _label(label: str) -> str:
 
 
 def _statement(statement: syntax.Statement) -> str:
-    path = f"{'.'.join(statement.path)}=" if statement.path else ""
-    return _with_notes(statement.description, f"{path}{print_convo_value(statement.value)}")
+    return _with_notes(statement, _prefix(statement) + print_convo_value(statement.value))
 
 
-def _with_notes(description: str | None, written: str) -> str:
-    return "\n".join(["", *_notes(description), written]) if description is not None else written
+def _prefix(statement: syntax.Statement | syntax.Argument) -> str:
+    """What stands before a value: its label, and the path that it is assigned to."""
+    label = ""
+    if statement.label is not None:
+        label = f"{_label(statement.label)}{'?' if statement.optional else ''}: "
+    return label + (f"{'.'.join(statement.path)}=" if statement.path else "")
+
+
+def _with_notes(item: syntax.Statement | syntax.Argument | syntax.Parameter, written: str) -> str:
+    tags = [] if isinstance(item, syntax.Parameter) else [_tag(tag) for tag in item.tags]
+    return (
+        "\n".join(["", *_notes(item.description), *tags, written]) if item.description is not None or tags else written
+    )
 
 
 def _notes(description: str | None) -> list[str]:
@@ -190,8 +221,8 @@ def _lines(statement: syntax.Statement) -> list[str]:
     framed = len(text) > _LONG and text.startswith("\n") and text.endswith("\n") and "\r" not in text
     # Between dashes, a text must be read as it is.
     if framed and not _NO_HEREDOC.search(text) and heredoc_text(f"---{text}---") == text:
-        path = f"{'.'.join(statement.path)}=" if statement.path else ""
-        return [*_notes(statement.description), f"{path}---{text}---"]
+        tags = [_tag(tag) for tag in statement.tags]
+        return [*_notes(statement.description), *tags, f"{_prefix(statement)}---{text}---"]
     return [line for line in _statement(statement).split("\n") if line]
 
 
@@ -212,7 +243,7 @@ def _function(message: syntax.FunctionMessage) -> str:
 
 def _parameter(parameter: syntax.Parameter) -> str:
     type_ = f": {print_convo_value(parameter.type)}" if parameter.type is not None else ""
-    return _with_notes(parameter.description, f"{_label(parameter.name)}{'?' if parameter.optional else ''}{type_}")
+    return _with_notes(parameter, f"{_label(parameter.name)}{'?' if parameter.optional else ''}{type_}")
 
 
 def _block(items: Iterable[str]) -> str:

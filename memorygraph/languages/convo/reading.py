@@ -13,7 +13,16 @@ from memorygraph.errors import MAX_PROBLEMS, Source, Span
 from memorygraph.languages.convo import syntax
 from memorygraph.languages.convo.checks import check_conversation, misplaced
 from memorygraph.languages.convo.errors import ConvoExplainer
-from memorygraph.languages.convo.text import BLANKS, content_parts, heredoc_text, quoted_parts, unquoted
+from memorygraph.languages.convo.text import (
+    BLANKS,
+    content_parts,
+    heredoc_text,
+    prompt_parts,
+    quoted_parts,
+    split_prompt,
+    unquoted,
+)
+from memorygraph.languages.convo.unsupported import find_unsupported
 from memorygraph.languages.engine.findings import Finding, find_surrogates, locate_problems
 from memorygraph.languages.engine.grammar import read_grammar
 from memorygraph.languages.engine.machine import Build, Fields, Machine, Read, Stopped, build_tuple_of
@@ -23,7 +32,7 @@ GRAMMAR = read_grammar(Path(__file__).with_name("grammar.tx"), "Plain")
 MACHINE = Machine(GRAMMAR.rules, GRAMMAR.layout)
 BUILT_IN = frozenset(GRAMMAR.tokens["BuiltIn"].split("|"))  # a file may not define these functions anew
 
-MAX_CHARACTERS = 2**18  # characters of a conversation, some 7,000 lines
+MAX_CHARACTERS = 2**22  # characters of a conversation, some 100,000 lines
 
 _HEAD = re.compile(r"^[ \t]*+>", re.MULTILINE)
 _TAG_LINE = compile_pattern(r"[ \t]*+(?:(?:@\w|#|//)[^\n]*+)?+\r?\n?\Z")
@@ -40,7 +49,8 @@ def read_convo(text: str, file: str | None = None, *, strict: bool = False) -> s
     source = Source(text.removeprefix("\ufeff"), file)
     messages, findings = read_source(source)
     conversation = syntax.ParsedConversation(messages, span=Span(0, len(source.text)))
-    return syntax.ConvoProgram(source, conversation, locate_problems(findings, source))
+    unsupported = locate_problems(list(find_unsupported(messages, source.text)), source)
+    return syntax.ConvoProgram(source, conversation, locate_problems(findings, source), unsupported)
 
 
 def read_source(source: Source) -> tuple[tuple[syntax.Message, ...], list[Finding]]:
@@ -126,6 +136,15 @@ def _described(fields: Fields) -> str | None:
     return "\n".join(note[1:].strip(BLANKS) for note in notes) if notes else None
 
 
+def _piped(fields: Fields) -> syntax.Value:
+    """The value of a statement, with what is piped into it."""
+    value: syntax.Value = fields["value"]
+    if "pipes" not in fields:
+        return value
+    values = (value, *fields["pipes"])
+    return syntax.Pipe(values, span=Span(value.span.start, values[-1].span.end))
+
+
 def _path(name: str | None) -> tuple[str, ...]:
     return tuple(name.split(".")) if name else ()
 
@@ -197,17 +216,24 @@ class _Builder:
             "TextTag": self.text_tag,
             "Parameter": self.parameter,
             "Statement": self.statement,
+            "Mark": self.text_tag,
+            "PipeSource": lambda fields, _: fields["value"],
+            "Prompt": partial(self.prompt, static=False),
+            "Embed": partial(self.prompt, static=True),
             **dict.fromkeys(("Argument", "Entry", "Item"), self.argument),
             "Insertion": self.insertion,
             **dict.fromkeys(
-                ("TextPart", "QuotePart", "PlainPart"), lambda found, _: (found["insertion"], found["rest"])
+                ("TextPart", "QuotePart", "PlainPart", "PromptPart", "EmbedPart"),
+                lambda found, _: (found["insertion"], found["rest"]),
             ),
             "Template": lambda found, span: syntax.Template(weave(found["start"][1:], found, quoted_parts), span=span),
             "Text": lambda fields, span: syntax.Text(unquoted(fields["start"] + '"'), span=span),
             "Heredoc": lambda fields, span: syntax.Text(heredoc_text(fields["text"]), span=span),
             "Number": lambda fields, span: syntax.Number(parse_number(fields["text"]), span=span),
             "Constant": lambda fields, span: syntax.Constant(fields["name"], span=span),
-            "Call": lambda found, span: syntax.Call(_path(found["name"]), tuple(found.get("arguments", ())), span=span),
+            "Call": lambda found, span: syntax.Call(
+                _path(found["name"]), tuple(found.get("arguments", ())), _path(found.get("path", "")[1:]), span=span
+            ),
             "Reference": lambda fields, span: syntax.Reference(_path(fields["path"]), span=span),
             "Map": build_tuple_of(syntax.Map, "entries"),
             "Array": build_tuple_of(syntax.Array, "items"),
@@ -274,11 +300,20 @@ class _Builder:
         return syntax.Parameter(name, "optional" in fields, fields.get("type"), _described(fields), span=span)
 
     def statement(self, fields: Fields, span: Span) -> syntax.Statement:
-        return syntax.Statement(fields["value"], _path(fields.get("path")), _described(fields), span=span)
+        label, path = _label(fields.get("label")), _path(fields.get("path"))
+        tags = tuple(fields.get("marks", ()))
+        return syntax.Statement(_piped(fields), path, _described(fields), label, "optional" in fields, tags, span=span)
 
     def argument(self, fields: Fields, span: Span) -> syntax.Argument:
         label, path = _label(fields.get("label")), _path(fields.get("path"))
-        return syntax.Argument(fields["value"], label, "optional" in fields, path, _described(fields), span=span)
+        tags = tuple(fields.get("marks", ()))
+        return syntax.Argument(_piped(fields), label, "optional" in fields, path, _described(fields), tags, span=span)
+
+    def prompt(self, fields: Fields, span: Span, *, static: bool) -> syntax.Prompt:
+        opening = fields["start"][0]
+        head, first = split_prompt(fields["start"].lstrip(opening))
+        content = syntax.Template(weave(first, fields, prompt_parts), span=span)
+        return syntax.Prompt(head, content, static, span=span)
 
     def insertion(self, fields: Fields, span: Span) -> syntax.Insertion:
         end = MACHINE.layout_end(self.text, span.end) + len("}}")

@@ -98,11 +98,14 @@ class Insertion(ConvoSyntax):
 
 
 class Statement(ConvoSyntax):
-    """`value`, or `path = value`; `path` is the dotted name that is assigned."""
+    """`value`, or `path = value`; `path` is the dotted name that is assigned. A label names it, a tag is above it."""
 
     value: Value
     path: tuple[str, ...] = ()
     description: str | None = None
+    label: str | None = None
+    optional: bool = False
+    tags: tuple[Tag, ...] = ()
 
 
 class Text(ConvoSyntax):
@@ -130,10 +133,11 @@ class Reference(ConvoSyntax):
 
 
 class Call(ConvoSyntax):
-    """`name(arguments)`; the name may be dotted."""
+    """`name(arguments)`, or `name(arguments).path`, a part of what the call gives; the name may be dotted."""
 
     name: tuple[str, ...]
     arguments: tuple[Argument, ...] = ()
+    path: tuple[str, ...] = ()
 
 
 class Argument(ConvoSyntax):
@@ -144,6 +148,7 @@ class Argument(ConvoSyntax):
     optional: bool = False
     path: tuple[str, ...] = ()
     description: str | None = None
+    tags: tuple[Tag, ...] = ()
 
 
 class Map(ConvoSyntax):
@@ -158,11 +163,29 @@ class Array(ConvoSyntax):
     items: tuple[Argument, ...]
 
 
+class Pipe(ConvoSyntax):
+    """`target << source`: what the last value gives is piped into the one before it, and so on to the first."""
+
+    values: tuple[Value, ...]
+
+
+class Prompt(ConvoSyntax):
+    """`??? (head) content ???`, which a model answers; `=== content ===` is static: its content is its value.
+
+    `head` holds the modifiers in parentheses after the opening. The content may hold messages with heads.
+    """
+
+    head: str
+    content: Template
+    static: bool = False
+
+
 Message: TypeAlias = TextMessage | CodeMessage | FunctionMessage
-Value: TypeAlias = Text | Template | Number | Constant | Reference | Call | Map | Array
+Value: TypeAlias = Text | Template | Number | Constant | Reference | Call | Map | Array | Pipe | Prompt
 
 # The roles whose messages are statements, besides every role with `!` after it.
 CODE_ROLES = frozenset({"do", "define", "result", "thinkingResult", "debug", "end", "target", "make", "stage", "app"})
+TITLED_ROLES = frozenset({"target", "make", "stage", "app"})  # their heads may say something beside the role
 ROUTE_ROLES = frozenset({"to", "from", "exit"})  # roles, and tags, that declare a route of a node
 NODE_ENDS = frozenset({"node", "nodeEnd", "goto", "exitGraph"})  # roles that end the node before them
 MODIFIERS = frozenset({"local", "extern", "call", "invoke", "agent"})  # may stand before the name of a function
@@ -192,6 +215,7 @@ class ConvoProgram:
     source: Source
     conversation: ParsedConversation
     problems: tuple[Problem, ...] = ()
+    warnings: tuple[Problem, ...] = ()  # what has no effect here, and keeps a program from nothing
 
     @property
     def statements(self) -> tuple[Message, ...]:

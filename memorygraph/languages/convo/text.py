@@ -20,6 +20,8 @@ _HEAD = re.compile(r"(\n[ \t]*+)\\(?=\\*+>)")
 _BRACES = compile_pattern(r"(?<!\\)((?:\\\\)*+)\\\{\{")
 _BACKSLASHES = compile_pattern(r"(?<!\\)(?:\\\\)++\Z")
 _INDENTATION = re.compile(r"\n+([ \t]*)")
+_MODIFIERS = re.compile(r"\s*\(([^)]*)\)")
+_BLANK_END = re.compile(r"(\\[ \t\r\n])?[ \t\r\n]*\Z")
 _WIDEST = 2**16  # characters of an indentation that are removed
 
 
@@ -39,6 +41,23 @@ def content_parts(texts: Sequence[str], indentation: int) -> list[str]:
 def quoted_parts(texts: Sequence[str]) -> list[str]:
     """The texts between the insertions of a text in quotes, their escapes resolved."""
     return [_ESCAPE.sub(lambda found: _ESCAPES.get(found[1], found[1]), text.replace("\r\n", "\n")) for text in texts]
+
+
+def prompt_parts(texts: Sequence[str]) -> list[str]:
+    """The texts between the insertions of a prompt in code, without the blanks around them."""
+    stripped = [texts[0].lstrip(BLANKS), *texts[1:]]
+    stripped[-1] = _BLANK_END.sub(r"\1", stripped[-1])
+    return quoted_parts(stripped)
+
+
+def split_prompt(text: str) -> tuple[str, str]:
+    r"""The modifiers in parentheses at the start of a prompt, and what follows them.
+
+    >>> split_prompt(" (+ boolean)\nIs it?"), split_prompt("Is it?")
+    (('+ boolean', '\nIs it?'), ('', 'Is it?'))
+    """
+    found = _MODIFIERS.match(text)
+    return (found[1].strip(BLANKS), text[found.end() :]) if found else ("", text)
 
 
 def unquoted(token: str) -> str:

@@ -11,7 +11,7 @@ from threading import Thread, current_thread
 from typing import TYPE_CHECKING, Any
 
 from memorygraph.compiler.convo import GraphNode
-from memorygraph.runtime.convo.inference import Inference
+from memorygraph.runtime.convo.inference import CodePrompts, Inference
 from memorygraph.runtime.convo.routing import Crossing
 from memorygraph.runtime.convo.scene import Scene, Visit
 from memorygraph.runtime.convo.steps import (
@@ -83,6 +83,7 @@ class Branch:
         step.error = None
         self.steps.append(step)
         self.scene.enter(Visit(node.id, step.input))
+        self.scene.environment.ask = CodePrompts(Inference(self, node, step))
         try:
             if step.completed:
                 self.scene.restore(step.variables)

@@ -48,6 +48,7 @@ class StatementBlock:
     evaluator: Evaluator
     items: Items
     scope: ConvoScope
+    emitted: list[Any] | None = None  # takes each value that a block of an insertion gives
 
     def __len__(self) -> int:
         return len(self.items)
@@ -94,9 +95,18 @@ class StatementBlock:
         while index < end:
             if self.name_at(index) == "then":
                 value, index = self.arguments_at(index).execute_all(), index + 1
+                self.emit(value)
+            elif self.name_at(index) in BLOCKS:
+                value, index = self.evaluator.step(self.items, index, self.scope, self.emitted)
             else:
                 value, index = self.execute(index)
+                self.emit(value)
         return value
+
+    def emit(self, value: Any) -> None:
+        """Give a value to the insertion that the block stands in."""
+        if self.emitted is not None:
+            self.emitted.append(value)
 
     def body_of_loop(self, name: str, index: int) -> int:
         """The index after a loop at an index and the statement that it repeats."""
@@ -122,7 +132,9 @@ def execute_if(block: StatementBlock, index: int) -> tuple[Any, int]:
     alone = end == index + 1
     while index < end:
         if block.name_at(index) == "else":
-            return block.arguments_at(index).execute_all(), end
+            value = block.arguments_at(index).execute_all()
+            block.emit(value)
+            return value, end
         holds = all_truthy(block.arguments_at(index))
         end_of_branch = block.end_of_branch(index + 1)
         if holds:
@@ -227,7 +239,10 @@ CASES = ("case", "test", "default")
 
 
 def execute_switch(arguments: StatementBlock) -> Any:
-    """Execute `switch(value case(1 2) … test(condition) … default() …)`, or `switch(condition then else)`."""
+    """Execute `switch(value case(1 2) … test(condition) … default() …)`, or `switch(condition then else)`.
+
+    After a case and its statement, another value can stand, to which the cases after it compare.
+    """
     if not arguments.items:
         return UNDEFINED
     subject, index = arguments.execute(0)
@@ -236,6 +251,9 @@ def execute_switch(arguments: StatementBlock) -> Any:
         return arguments.execute(index)[0] if index < len(arguments) else UNDEFINED
     while index < len(arguments):
         name, inside = arguments.name_at(index), arguments.arguments_at(index)
+        if name not in CASES and any(arguments.name_at(later) in CASES for later in range(index + 1, len(arguments))):
+            subject, index = arguments.execute(index)  # the cases after it are about another value
+            continue
         if name not in CASES:
             raise ValueProblem("in `switch`, one statement follows each `case`, `test` or `default`", "no-case")
         if name == "default" and inside.items:
@@ -259,18 +277,30 @@ def change_variable(arguments: StatementBlock, name: str) -> Any:
     return value
 
 
+def set_defaults(arguments: StatementBlock) -> dict[str, Any]:
+    """Execute `setDefault(name: value …)`: set each variable of the conversation that has no value yet."""
+    entries = arguments.evaluator.entries(arguments.items, arguments.scope)
+    given = {entry.key: entry.value for entry in entries}
+    held = arguments.scope.environment.variables
+    for name, value in given.items():
+        if held.get(name, UNDEFINED) is UNDEFINED:
+            held[name] = value
+    return given
+
+
 FORMS: dict[str, Callable[[StatementBlock], Any]] = {
     "and": all_truthy,
     "or": first_truthy,
     "inc": lambda arguments: change_variable(arguments, "inc"),
     "dec": lambda arguments: change_variable(arguments, "dec"),
     "do": StatementBlock.execute_all,
+    "setDefault": set_defaults,
     "fn": execute_body,
     "return": execute_return,
     "break": execute_break,
     "switch": execute_switch,
 }
-PURE_FORMS = frozenset({"and", "or", "inc", "dec"})  # a `define` may hold them
+PURE_FORMS = frozenset({"and", "or", "inc", "dec", "setDefault"})  # a `define` may hold them
 
 # Names that only mean something beside or inside another form, and the error where they stand elsewhere.
 MISPLACED = {

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from threading import Event, Lock, RLock
 from typing import Any, Literal, Protocol, TypedDict, get_args
 
@@ -19,6 +20,7 @@ from memorygraph.limits import RunLimits, budget_of_run, call_apart, spend_on_ke
 from memorygraph.llm.completion import Completion
 from memorygraph.llm.mock import mock_completion
 from memorygraph.runtime.convo.branch import Branch
+from memorygraph.runtime.convo.graph_checks import find_problems
 from memorygraph.runtime.convo.prompts import summary_request
 from memorygraph.runtime.convo.scene import Scene, Surroundings
 from memorygraph.runtime.convo.steps import (
@@ -65,12 +67,13 @@ class ModelAsker:
         *,
         tool_choice: str | Mapping[str, Any] | None = None,
         model: str | None = None,
+        extra: Mapping[str, Any] | None = None,
         **options: Any,
     ) -> Completion:
         """Ask a model; its connection is kept for the next call."""
         asked = self.models.find(model)
-        extra = {"tool_choice": tool_choice} if tool_choice is not None else None
-        return call_apart(lambda: asked.complete(messages, extra=extra, **options))
+        sent = {**(extra or {}), **({"tool_choice": tool_choice} if tool_choice is not None else {})}
+        return call_apart(lambda: asked.complete(messages, extra=sent or None, **options))
 
     def close(self) -> None:
         """Close the connections."""
@@ -139,6 +142,7 @@ class RunOptions(TypedDict, total=False):
     summary: bool
     limits: RunLimits | None
     file: str | None  # the name of the source in errors
+    folder: str | Path | None  # where imported files are; else that of `file`
     mock: bool  # no model is asked: every answer is the smallest of its shape
 
 
@@ -162,8 +166,9 @@ class Engine:
     conversation: str | None = None
 
     def __post_init__(self) -> None:
-        if self.program.problems:
-            raise ScriptError(list(self.program.problems))
+        problems = find_problems(self.program)
+        if problems:
+            raise ScriptError(problems)
         self.graph = graph_of(self.program.conversation)
         self.budget = budget_of_run(self.limits)
         self.surroundings = Surroundings(Scene(self.program, self.graph, self.permissions), self.input)

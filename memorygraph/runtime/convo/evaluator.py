@@ -12,15 +12,17 @@ from difflib import get_close_matches
 from typing import Any, NoReturn, TypeAlias
 
 from memorygraph.errors import ConnectionError, MemoryGraphError, ModelError, ScriptError, Source, Span
+from memorygraph.json_text import parse_json
 from memorygraph.languages.convo import syntax
 from memorygraph.languages.convo.reading import BUILT_IN
 from memorygraph.limits import BYTES_PER_PART, Cancelled
 from memorygraph.runtime.convo import control, types
 from memorygraph.runtime.convo.builtins import FUNCTIONS
 from memorygraph.runtime.convo.control import BreakSignal, ReturnSignal, StatementBlock, called_name
+from memorygraph.runtime.convo.prompt_heads import PromptHead, split_prompt_messages
 from memorygraph.runtime.convo.scope import ConvoScope, Environment
 from memorygraph.runtime.convo.types import ANY, BASIC, ArrayOf, LabelledValue, Struct, StructField, type_of
-from memorygraph.runtime.convo.values import UNDEFINED, ConvoType, join_texts, render_value
+from memorygraph.runtime.convo.values import UNDEFINED, ConvoType, join_texts, read_at_path, render_value, truthy
 from memorygraph.runtime.values import ValueProblem
 
 Items: TypeAlias = Sequence[syntax.Statement] | Sequence[syntax.Argument]
@@ -29,6 +31,7 @@ CallArguments: TypeAlias = Mapping[str, Any] | Sequence[Any]  # by name, or in t
 CALLABLE = frozenset({*FUNCTIONS, *control.BLOCKS, *control.FORMS, *control.MISPLACED, *types.CONSTRUCTORS})
 
 WORK_OF_A_CALL = 10
+ARGUMENTS = "__args"  # the variable of a body that is the map of its arguments
 
 
 class Evaluator:
@@ -52,6 +55,10 @@ class Evaluator:
             return scope.calls.call(self.body, statements, scope, span)
         except RecursionError as error:
             self.fail(error, span)
+
+    def look_up(self, name: str) -> Any:
+        """Read a variable of the conversation by its name, which can be a path."""
+        return ConvoScope(self.environment).look_up(name.split("."))
 
     def template(self, template: syntax.Template) -> str:
         """Render a template. What is inserted is data: nothing in it is evaluated again."""
@@ -119,7 +126,7 @@ class Evaluator:
             values.append(value)
         return values
 
-    def entries(self, items: Sequence[syntax.Argument], scope: ConvoScope) -> list[LabelledValue]:
+    def entries(self, items: Items, scope: ConvoScope) -> list[LabelledValue]:
         """Evaluate arguments; give their values with their labels."""
         entries, index = [], 0
         while index < len(items):
@@ -128,29 +135,35 @@ class Evaluator:
             entries.append(LabelledValue(value, item.label, item.optional, item.description))
         return entries
 
-    def step(self, items: Items, index: int, scope: ConvoScope) -> tuple[Any, int]:
-        """Execute a statement with what belongs to it; give its value, and the index of the next one."""
+    def step(self, items: Items, index: int, scope: ConvoScope, emitted: list[Any] | None = None) -> tuple[Any, int]:
+        """Execute a statement with what belongs to it; give its value, and the index of the next one.
+
+        A block adds each value that is executed in it to `emitted`.
+        """
         item = items[index]
         name = called_name(item)
         try:
             if name in control.BLOCKS:
-                value, index = control.BLOCKS[name](StatementBlock(self, items, scope), index)
+                value, index = control.BLOCKS[name](StatementBlock(self, items, scope, emitted), index)
             else:
                 value, index = self.evaluate(item.value, scope), index + 1
             if item.path:
-                scope.assign(item.path, value)
+                shared = any(tag.name == "shared" for tag in item.tags)
+                scope.assign(item.path, value, shared=shared)
         except (MemoryGraphError, RecursionError) as error:
             self.fail(error, item.span)
         return value, index
 
     # Expressions
 
-    def evaluate(self, value: syntax.Value, scope: ConvoScope) -> Any:
+    def evaluate(self, value: syntax.Value, scope: ConvoScope) -> Any:  # noqa: C901 - a case for each kind
         """Evaluate an expression in a scope."""
         try:
             match value:
                 case syntax.Call():
                     result = self.evaluate_call(value, scope)
+                    if value.path:
+                        result = read_at_path(result, value.path)
                 case syntax.Reference():
                     result = scope.look_up(value.path)
                 case syntax.Text() | syntax.Number():
@@ -163,6 +176,10 @@ class Evaluator:
                 case syntax.Array():
                     scope.work.budget.spend(1, BYTES_PER_PART * (1 + len(value.items)))
                     result = types.make_array([LabelledValue(item) for item in self.all(value.items, scope)])
+                case syntax.Pipe():
+                    result = self.pipe(value, scope)
+                case syntax.Prompt():
+                    result = self.prompt(value, scope)
                 case syntax.Constant():
                     result = {"true": True, "false": False, "null": None}.get(value.name, UNDEFINED)
         except (MemoryGraphError, RecursionError) as error:
@@ -175,9 +192,63 @@ class Evaluator:
         for part in template.parts:
             if isinstance(part, syntax.Insertion):
                 scope.work.spend()
-                part = render_value(self.body(part.statements, scope, part.span))  # noqa: PLW2901 - the text of the part
-            pieces.append(part)
+                pieces += self.insert(part, scope)
+            else:
+                pieces.append(part)
         return str(scope.work.spend_on(join_texts(pieces)))
+
+    def insert(self, insertion: syntax.Insertion, scope: ConvoScope) -> list[str]:
+        """The texts of an insertion: of each value in it, also of each round of a loop; `return` gives the only one."""
+        written: list[Any] = []
+        index = 0
+        try:
+            while index < len(insertion.statements):
+                name = called_name(insertion.statements[index])
+                emitted = written if name in control.BLOCKS else None
+                value, index = self.step(insertion.statements, index, scope, emitted)
+                if emitted is None:
+                    written.append(value)
+        except ReturnSignal as returned:
+            written = [returned.value]
+        except BreakSignal:
+            raise self.locate(ValueProblem("`break` stands in no loop here", "no-loop"), insertion.span) from None
+        return [render_value(value) for value in written]
+
+    def pipe(self, pipe: syntax.Pipe, scope: ConvoScope) -> Any:
+        """Pipe the last value into the one before it, and so on: a map replaces its keys in a text by its values."""
+        *targets, last = (self.evaluate(value, scope) for value in pipe.values)
+        for target in reversed(targets):
+            if target is UNDEFINED:
+                raise ValueProblem("this pipe leads into what is undefined; a map or a value takes it", "no-pipe")
+            if not isinstance(target, dict) or not isinstance(last, str):
+                last = target
+                continue
+            for key, value in target.items():
+                last = join_texts(last.split(key), "" if value is None else render_value(value)) if key else last
+        return last
+
+    def prompt(self, prompt: syntax.Prompt, scope: ConvoScope) -> Any:
+        """Let a model answer a prompt, or take the content of a static one; the head says what becomes of it."""
+        head = PromptHead.read(prompt.head)
+        type_ = self.find_type(head.type) if head.type else None
+        # What is inserted begins no message, whatever a model or a user said.
+        parts = [] if prompt.static else split_prompt_messages(prompt.content)
+        messages = [(role, self.render(part, scope).strip()) for role, part in parts]
+        content = "" if messages else head.wrap(self.render(prompt.content, scope).strip())
+        if not prompt.static:
+            scope.require_pure("???")
+            if self.environment.ask is None:
+                raise ValueProblem("a prompt in code needs a model, and only the steps of a graph have one", "no-model")
+            value = self.environment.ask(head, messages or [("user", content)], type_)
+        elif type_ is not None:
+            value = type_.coerce(read_document(content), "the content")
+        else:
+            value = content
+        if head.negated:
+            value = not truthy(value)
+        if head.assigned:
+            scope.assign([head.assigned], value)
+        return value
 
     def evaluate_call(self, call: syntax.Call, scope: ConvoScope) -> Any:
         """Call what a name stands for: a form, a type's constructor, or a function."""
@@ -213,13 +284,16 @@ class Evaluator:
         scope.work.spend(WORK_OF_A_CALL)
         signature = self.read_signature(function, scope)
         values = signature.coerce(bind(function.name, signature, arguments), f"`{function.name}`")
+        if function.body is None and function.modifier == "extern":
+            raise ValueProblem(f"there is no implementation of the extern function `{function.name}` here", "extern")
         if function.body is None:
             fields = signature.fields
             result = values.get(fields[0].name, UNDEFINED) if len(fields) == 1 else values
         else:
             # A parameter without a value is undefined here, whatever the conversation knows under its name.
             unset = {field.name: UNDEFINED for field in signature.fields}
-            result = scope.calls.call(self.body, function.body, scope.enter_body({**unset, **values}), function.span)
+            variables = {ARGUMENTS: values, **unset, **values}
+            result = scope.calls.call(self.body, function.body, scope.enter_body(variables), function.span)
         if function.return_type is None:
             return result
         return self.find_type(function.return_type).coerce(result, f"what `{function.name}` returns")
@@ -248,7 +322,8 @@ class Evaluator:
             fields = {field.name: field for field in named.fields}
         outside = replace(scope, variables=None, defining=True)  # a type does not see the variables of a body
         for parameter in function.parameters:
-            type_ = ANY
+            known = fields.get(parameter.name)
+            type_ = known.type if known else ANY
             if parameter.type is not None:
                 try:
                     type_ = type_of(self.evaluate(parameter.type, outside))
@@ -284,6 +359,14 @@ class Evaluator:
         if isinstance(error, (ScriptError, ConnectionError, ModelError, Cancelled)):
             return error
         return ScriptError([self.source.problem(str(error), getattr(error, "code", "failed"), span)])
+
+
+def read_document(text: str) -> Any:
+    """The JSON value in a text."""
+    try:
+        return parse_json(text, strict=True)
+    except ValueError as error:
+        raise ValueProblem(f"this is not JSON: {error}", "no-json") from None
 
 
 def bind(name: str, signature: Struct, arguments: CallArguments) -> Mapping[str, Any]:

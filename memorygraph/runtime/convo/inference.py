@@ -7,8 +7,9 @@ seeds/convo-node-graphs.txt.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -19,11 +20,13 @@ from memorygraph.languages.convo import syntax
 from memorygraph.limits import Cancelled
 from memorygraph.llm.structured import ReplyError
 from memorygraph.runtime.convo.evaluator import Evaluator
+from memorygraph.runtime.convo.prompt_heads import PromptHead
 from memorygraph.runtime.convo.prompts import JSON_MODE, ask_for_json, read_typed_reply, reply_schema
 from memorygraph.runtime.convo.scene import DEPTH
 from memorygraph.runtime.convo.steps import ConvoStep, FunctionFailure, GraphFailure, ToolUse
-from memorygraph.runtime.convo.transcript import TranscriptEntry, record_result, wire_messages
-from memorygraph.runtime.convo.values import UNDEFINED, excerpt, name_kind, to_plain
+from memorygraph.runtime.convo.transcript import SPEAKERS, TranscriptEntry, record_result, wire_messages
+from memorygraph.runtime.convo.types import MISMATCH, to_number
+from memorygraph.runtime.convo.values import UNDEFINED, ConvoType, copy_deeply, excerpt, name_kind, to_plain
 from memorygraph.runtime.values import ValueProblem
 
 if TYPE_CHECKING:
@@ -44,8 +47,6 @@ class Inference:
     def run(self) -> None:
         """Give the step its output."""
         step = self.step
-        variables = self.branch.scene.environment.variables
-        depth = read_depth(tag_of(self.node.message, "contextDepth") or variables.get(DEPTH))
         asked = any(entry.role == "user" for entry in step.messages)
         # The node calls its only function itself, or its only one that the model is offered.
         functions = [f for f in self.node.functions if f.modifier != "local"] or list(self.node.functions)
@@ -53,13 +54,20 @@ class Inference:
             first = functions[0].parameters[:1]
             self.call(functions[0], lambda: {parameter.name: step.input for parameter in first})
             return
-        context = step_context(self.branch.around, self.branch.groups, step.system, step.messages, depth)
+        context = self.context()
         messages = wire_messages(context)
         if asked or step.system or any(message["role"] == "user" for message in messages):
             self.infer(context, messages)
         else:  # there is nothing to ask: the output is what the node itself says, or its input
             said = [entry.content for entry in step.messages if entry.role == "assistant" and entry.spoken]
             step.output = said[-1] if said else step.input
+
+    def context(self) -> list[TranscriptEntry]:
+        """The messages that the step sends, and those before them that its depth includes."""
+        branch, step = self.branch, self.step
+        variables = branch.scene.environment.variables
+        depth = read_depth(tag_of(self.node.message, "contextDepth") or variables.get(DEPTH))
+        return step_context(branch.around, branch.groups, step.system, step.messages, depth)
 
     def infer(self, context: list[TranscriptEntry], messages: list[dict[str, Any]]) -> None:
         """Ask the model; its reply, or the function that it calls, gives the output."""
@@ -70,6 +78,8 @@ class Inference:
         options: dict[str, Any] = {}
         if tools:
             options["tools"] = [tool_schema(function, scene.evaluator) for function in tools.values()]
+        last = next((entry for entry in reversed(context) if entry.role == "user"), None)
+        options |= model_options(last, scene.environment.variables)
         choice = tool_choice(next((entry for entry in reversed(context) if entry.spoken), None), list(tools))
         if choice is not None:
             options["tool_choice"] = choice
@@ -88,8 +98,13 @@ class Inference:
         if completion.refusal:
             raise ModelError(f"the model refuses: {completion.refusal}")
         said = completion.content or ""
-        step.output = said if reply_type is None else read_typed_reply(said, reply_type)
+        step.output = said.strip() if reply_type is None else read_typed_reply(said, reply_type)
         step.messages = [*step.messages, TranscriptEntry("assistant", said)]
+        name = next(
+            (tag.partition(" ")[2].strip() for tag in (last.tags if last else ()) if tag.startswith("@assign ")), ""
+        )
+        if name:
+            scene.environment.variables[name] = copy_deeply(step.output)
 
     def call(self, function: syntax.FunctionMessage, read: Callable[[], dict[str, Any]], id_: str = "") -> None:
         """Call a function; a call that a resumed run knows to be complete is not made again."""
@@ -97,7 +112,7 @@ class Inference:
         if use is None:
             try:
                 arguments = read()
-                use = ToolUse(function.name, arguments, self.branch.scene.call(function, arguments))
+                use = ToolUse(function.name, arguments, *self.branch.scene.call(function, arguments))
             except Cancelled:
                 raise
             except ScriptError as error:
@@ -110,13 +125,41 @@ class Inference:
         self.step.messages = [
             *self.step.messages,
             TranscriptEntry("call", name=use.name, arguments=to_plain(use.arguments), id=id_),
-            TranscriptEntry("result", value=to_plain(self.step.output)),
+            TranscriptEntry("result", value=to_plain(self.step.output), variables=use.changed),
         ]
 
     def note(self, use: ToolUse) -> None:
         """Note a call of a function in the step."""
         self.step.tool = use
         self.step.variables = self.branch.scene.variables()
+
+
+@dataclass
+class CodePrompts:
+    """Lets a model answer the prompts in the code of one step; each is a recorded call of the step."""
+
+    inference: Inference
+    said: list[dict[str, Any]] = field(default_factory=list)  # the prompts so far, and their answers
+    counts: Counter[str] = field(default_factory=Counter)
+
+    def __call__(self, head: PromptHead, messages: Sequence[tuple[str, str]], type_: ConvoType | None) -> Any:
+        """Ask the model; an answer without a type is its text."""
+        step = self.inference.step
+        before = wire_messages(self.inference.context()) if head.extends else []
+        before += self.said if head.continues else []
+        before = before[: len(before) - head.dropped][-head.last if head.last else 0 :]
+        asked = [{"role": role if role in SPEAKERS else "user", "content": text} for role, text in messages]
+        sent, options = [*before, *asked], {}
+        if type_ is not None:
+            sent, options = ask_for_json(sent, type_.schema), {"response_format": JSON_MODE}
+        # A resumed step finds its answers again: the keys say in which part of the step a prompt was asked.
+        part = "after" if step.answered else "prompt" if step.begun else "before"
+        key = f"{part} {self.counts[part]}"
+        self.counts[part] += 1
+        schema = None if type_ is None else reply_schema(type_.schema)
+        said = self.inference.branch.engine.ask(step, key, "prompt", sent, options, schema).content or ""
+        self.said += [*asked, {"role": "assistant", "content": said}]
+        return said.strip() if type_ is None else read_typed_reply(said, type_)
 
 
 def read_depth(written: object) -> int | None:
@@ -149,6 +192,37 @@ def step_context(
     for index, group in enumerate(earlier):
         context += [entry for entry in group if index >= first or entry.has_tag(INCLUDED_TAG)]
     return [*context, *current]
+
+
+# The parameters of a model that a tag of the last message, or a variable with `__` before its name, sets.
+MODEL_PARAMETERS = {
+    "temperature": "temperature",
+    "topP": "top_p",
+    "maxTokens": "max_tokens",
+    "seed": "seed",
+    "frequencyPenalty": "frequency_penalty",
+    "presencePenalty": "presence_penalty",
+    "reasoningEffort": "reasoning_effort",
+}
+
+
+def model_options(last: TranscriptEntry | None, variables: Mapping[str, Any]) -> dict[str, Any]:
+    """Read which model a step asks, and with which parameters: from the last message's tags, or from variables.
+
+    >>> model_options(TranscriptEntry("user", "Hi", ("@responseModel m",)), {"__temperature": 0.5})
+    {'model': 'm', 'extra': {'temperature': 0.5}}
+    """
+    tags = {name: text.strip() for name, _, text in (tag[1:].partition(" ") for tag in (last.tags if last else ()))}
+    model = tags.get("responseModel") or tags.get("model") or variables.get("__model")
+    extra = {}
+    for name, sent in MODEL_PARAMETERS.items():
+        value = tags.get(name, variables.get(f"__{name}"))
+        if isinstance(value, str) and (number := to_number(value)) is not MISMATCH:
+            value = number
+        if value is not None and value is not UNDEFINED and not isinstance(value, (list, dict, ConvoType)):
+            extra[sent] = value
+    chosen = {"model": model} if isinstance(model, str) and model else {}
+    return {**chosen, **({"extra": extra} if extra else {})}
 
 
 def tool_choice(last: TranscriptEntry | None, tools: Sequence[str]) -> str | dict[str, object] | None:

@@ -1,22 +1,30 @@
-"""A node graph as a picture: in Mermaid's language, or as SVG, with the path of a run on it."""
+"""A node graph as a picture: in Mermaid's language, or as SVG, with the path of a run on it.
+
+Mermaid is what people paste. SVG is what `--open` and notebooks show: a browser draws it without the megabytes of
+JavaScript that Mermaid fetches from the network, so it works offline, and no other host learns of it.
+"""
 
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
+from typing import Any
 
 from memorygraph.compiler.convo import EXIT, GraphNode, NodeGraph, graph_of
 from memorygraph.errors import Source
 from memorygraph.languages.convo.syntax import ConvoProgram
+from memorygraph.runtime.convo.steps import fork_of
 
 JUDGED_KINDS = {"auto", "natural language"}
 
 # Sizes in pixels, and of texts in characters.
 BOX_WIDTH, LINE_HEIGHT, PADDING = 200, 16, 12
 GAP_X, GAP_Y, MARGIN = 60, 90, 40
-MAX_LABEL, MAX_ABOUT, ABOUT_WIDTH, MAX_ARROW_LABEL = 60, 80, 30, 28
+MAX_LABEL, MAX_ABOUT, ABOUT_WIDTH, MAX_ARROW_LABEL = 60, 80, 30, 34
+MAX_SHOWN_STEPS = 4  # of those that took one route
 MAX_STRETCH = 60  # by how much a gap can be larger, where the box above has fewer lines than its neighbours
 COLORS = {"box": "#eef4fb", "edge": "#7a8ba0", "path": "#d9534f", "text": "#22303f"}
 MERMAID_ENTITIES = {"#": "#35;", '"': "#quot;", "<": "#lt;", ">": "#gt;", "&": "#amp;", "`": "#96;", "\n": "<br/>"}
@@ -33,13 +41,14 @@ class Arrow:
     taken: tuple[int, ...] = ()
 
     def label(self, separator: str) -> str:
-        """The steps and the condition as one text."""
-        numbers = ", ".join(map(str, self.taken))
-        return separator.join(filter(None, [numbers, textwrap.shorten(self.condition, MAX_LABEL, placeholder=" …")]))
+        """The steps and the condition as one text; `3x: 1, 4, 7` was taken three times."""
+        count, numbers = len(self.taken), ", ".join(map(str, self.taken[:MAX_SHOWN_STEPS]))
+        steps = f"{count}x: {numbers}{', …' * (count > MAX_SHOWN_STEPS)}" if count > 1 else numbers
+        return separator.join(filter(None, [steps, textwrap.shorten(self.condition, MAX_LABEL, placeholder=" …")]))
 
 
-def draw(program: ConvoProgram, format_: str, path: Sequence[str] = (), *, exited: bool = True) -> str:
-    r"""Draw a graph. `path` are the nodes that a run went through, and `exited` says that it has ended.
+def draw(program: ConvoProgram, format_: str, steps: Sequence[Mapping[str, Any]] = ()) -> str:
+    r"""Draw a graph, with the path of a run on it. `steps` are those that the result of a run lists.
 
     >>> from memorygraph.languages import parse
     >>> print(draw(parse("@to b\n> node a\n> node b\n> goto a", "convo"), "mermaid"))
@@ -48,25 +57,44 @@ def draw(program: ConvoProgram, format_: str, path: Sequence[str] = (), *, exite
       n1["b"]
       n0 --> n1
     """
-    steps = list(zip(path, [*path[1:], *([EXIT] if exited and path else [])], strict=False))
     graph = graph_of(program.conversation)
-    arrows = arrows_of(graph, program.source, steps)
-    return draw_mermaid(graph, arrows, path) if format_ == "mermaid" else draw_svg(graph, arrows, path)
+    visits = Counter(step["node"] for step in steps)
+    arrows = arrows_of(graph, program.source, moves_of(steps))
+    return draw_mermaid(graph, arrows, visits) if format_ == "mermaid" else draw_svg(graph, arrows, visits)
 
 
-def arrows_of(graph: NodeGraph, source: Source, steps: Sequence[tuple[str, str]]) -> list[Arrow]:
+def moves_of(steps: Sequence[Mapping[str, Any]]) -> dict[tuple[str, str], list[int]]:
+    """List the moves of a run, from node to node or EXIT, each with the numbers of the steps that made it."""
+    moves: dict[tuple[str, str], list[int]] = {}
+    nodes = {(step["branch"], step["index"]): step["node"] for step in steps}
+    for step in steps:
+        if step["why"] is not None:
+            moves.setdefault((step["node"], step["route"] or EXIT), []).append(step["index"] + 1)
+        fork = fork_of(step["branch"])
+        if fork is not None and fork.index == step["index"] - 1:  # the branch begins here
+            before = nodes.get((fork.parent, fork.index))
+            if before is not None:
+                moves.setdefault((before, step["node"]), []).append(step["index"])
+    return moves
+
+
+def arrows_of(graph: NodeGraph, source: Source, moves: Mapping[tuple[str, str], Sequence[int]]) -> list[Arrow]:
     """List the arrows of all routes, and of what a run did that no route says."""
-    taken: dict[tuple[str, str], list[int]] = {}
-    for number, pair in enumerate(steps, start=1):
-        taken.setdefault(pair, []).append(number)
+    left = {pair: tuple(numbers) for pair, numbers in moves.items() if pair[0] in graph.nodes}
     arrows = []
     for node in graph.nodes.values():
         for route in node.routes:
             condition = route.condition_text(source) or ("auto" if route.kind == "auto" else "")
-            for target in graph.targets(node, route):
-                numbers = taken.pop((node.id, target), [])
-                arrows.append(Arrow(node.id, target, condition, route.kind, tuple(numbers)))
-    return arrows + [Arrow(a, b, "", "always", tuple(numbers)) for (a, b), numbers in taken.items()]
+            arrows += [
+                Arrow(node.id, target, condition, route.kind, left.pop((node.id, target), ()))
+                for target in graph.targets(node, route)
+            ]
+    return arrows + [Arrow(a, b, "", "always", numbers) for (a, b), numbers in left.items()]
+
+
+def label_node(id_: str, visits: Mapping[str, int]) -> str:
+    """The id of a node, and how often a run has visited it, if more than once."""
+    return f"{id_} · {visits[id_]}x" if visits.get(id_, 0) > 1 else id_
 
 
 def first_paragraph(node: GraphNode) -> str:
@@ -77,12 +105,13 @@ def first_paragraph(node: GraphNode) -> str:
 # Mermaid
 
 
-def draw_mermaid(graph: NodeGraph, arrows: Sequence[Arrow], path: Sequence[str]) -> str:
+def draw_mermaid(graph: NodeGraph, arrows: Sequence[Arrow], visits: Mapping[str, int]) -> str:
     """Draw a graph in Mermaid's language."""
     names = {id_: f"n{number}" for number, id_ in enumerate(graph.nodes)}
     lines = ["flowchart TD"]
     for id_, node in graph.nodes.items():
-        label = "\n".join(filter(None, [id_, textwrap.shorten(first_paragraph(node), MAX_ABOUT, placeholder=" …")]))
+        about = textwrap.shorten(first_paragraph(node), MAX_ABOUT, placeholder=" …")
+        label = "\n".join(filter(None, [label_node(id_, visits), about]))
         lines.append(f'  {names[id_]}["{escape_mermaid(label)}"]')
     if any(arrow.target == EXIT for arrow in arrows):
         names[EXIT] = "exit"
@@ -95,7 +124,8 @@ def draw_mermaid(graph: NodeGraph, arrows: Sequence[Arrow], path: Sequence[str])
     taken = [str(number) for number, arrow in enumerate(arrows) if arrow.taken]
     if taken:
         lines.append(f"  linkStyle {','.join(taken)} stroke:{COLORS['path']},stroke-width:3px")
-        visited = dict.fromkeys(names[id_] for id_ in path if id_ in names)
+    visited = [names[id_] for id_ in visits if id_ in names]
+    if visited:
         lines.append(f"  classDef visited stroke:{COLORS['path']},stroke-width:3px")
         lines.append(f"  class {','.join(visited)} visited")
     return "\n".join(lines)
@@ -141,7 +171,7 @@ def arrange_rows(graph: NodeGraph, arrows: Sequence[Arrow]) -> list[list[str]]:
     return [ids for ids in rows if ids] + ([[EXIT]] if any(arrow.target == EXIT for arrow in arrows) else [])
 
 
-def place_boxes(graph: NodeGraph, rows: Sequence[Sequence[str]]) -> dict[str, NodeBox]:
+def place_boxes(graph: NodeGraph, rows: Sequence[Sequence[str]], visits: Mapping[str, int]) -> dict[str, NodeBox]:
     """Place the nodes of each row side by side."""
     width = max((len(row) for row in rows), default=1) * (BOX_WIDTH + GAP_X)
     boxes: dict[str, NodeBox] = {}
@@ -150,15 +180,15 @@ def place_boxes(graph: NodeGraph, rows: Sequence[Sequence[str]]) -> dict[str, No
         step = width / len(row)
         for place, id_ in enumerate(row):
             about = textwrap.wrap(first_paragraph(graph.nodes[id_]), ABOUT_WIDTH)[:3] if id_ in graph.nodes else []
-            boxes[id_] = NodeBox(MARGIN + step * (place + 0.5), y, (id_, *about))
+            boxes[id_] = NodeBox(MARGIN + step * (place + 0.5), y, (label_node(id_, visits), *about))
         y += max(boxes[id_].height for id_ in row) + GAP_Y
     return boxes
 
 
-def draw_svg(graph: NodeGraph, arrows: Sequence[Arrow], path: Sequence[str]) -> str:
+def draw_svg(graph: NodeGraph, arrows: Sequence[Arrow], visits: Mapping[str, int]) -> str:
     """Draw a graph as SVG."""
-    boxes = place_boxes(graph, arrange_rows(graph, arrows))
-    visited = {*path, *(EXIT for arrow in arrows if arrow.target == EXIT and arrow.taken)}
+    boxes = place_boxes(graph, arrange_rows(graph, arrows), visits)
+    visited = {*visits, *(EXIT for arrow in arrows if arrow.target == EXIT and arrow.taken)}
     width = max((box.x for box in boxes.values()), default=0) + BOX_WIDTH / 2 + MARGIN * 4
     height = max((box.y + box.height for box in boxes.values()), default=0) + MARGIN
     pieces = [
@@ -169,8 +199,10 @@ def draw_svg(graph: NodeGraph, arrows: Sequence[Arrow], path: Sequence[str]) -> 
         '<path d="M0,0 L8,4 L0,8 z" fill="context-stroke"/></marker></defs>',
         '<rect width="100%" height="100%" fill="#ffffff"/>',
     ]
-    pieces += [draw_arrow(arrow, boxes) for arrow in arrows if arrow.target in boxes]
+    drawn = [draw_arrow(arrow, boxes) for arrow in arrows if arrow.target in boxes]
+    pieces += [curve for curve, _ in drawn]
     pieces += [draw_box(id_, box, visited=id_ in visited) for id_, box in boxes.items()]
+    pieces += [label for _, label in drawn if label]  # last, so that no box hides one
     return "\n".join([*pieces, "</svg>"])
 
 
@@ -191,8 +223,8 @@ def draw_box(id_: str, box: NodeBox, *, visited: bool) -> str:
     )
 
 
-def draw_arrow(arrow: Arrow, boxes: dict[str, NodeBox]) -> str:
-    """Draw a curve from box to box: down to the next row, or around the side."""
+def draw_arrow(arrow: Arrow, boxes: dict[str, NodeBox]) -> tuple[str, str]:
+    """Draw a curve from box to box, down to the next row or around the side, and its label."""
     source, target = boxes[arrow.source], boxes[arrow.target]
     color, thick = (COLORS["path"], 3) if arrow.taken else (COLORS["edge"], 1.5)
     dashes = ' stroke-dasharray="5 4"' if arrow.kind in JUDGED_KINDS else ""
@@ -214,10 +246,8 @@ def draw_arrow(arrow: Arrow, boxes: dict[str, NodeBox]) -> str:
         f'<text x="{x:.0f}" y="{y:.0f}" text-anchor="middle" fill="{color}" stroke="#ffffff" stroke-width="4" '
         f'paint-order="stroke">{escape_xml(label)}</text>'
     )
-    return (
-        f'<path d="{curve}" fill="none" stroke="{color}" stroke-width="{thick}"{dashes} marker-end="url(#end)"/>'
-        f"{text if label else ''}"
-    )
+    path = f'<path d="{curve}" fill="none" stroke="{color}" stroke-width="{thick}"{dashes} marker-end="url(#end)"/>'
+    return path, text if label else ""
 
 
 def escape_xml(text: str) -> str:

@@ -87,7 +87,8 @@ class Crossing:
 
         def ask(index: int) -> bool:
             reply = self.ask(f"route {index}", prompts[index], routes[index].model, JUDGEMENT)
-            return read_object(reply).get("isTrue") is True
+            said = read_object(reply).get("isTrue")
+            return said is True or said == 1 or (isinstance(said, str) and said.strip().lower() in {"true", "1"})
 
         with ThreadPoolExecutor(min(len(prompts), MAX_CALLS_AT_ONCE), "memorygraph-route") as pool:
             answers = {index: pool.submit(ask, index) for index in prompts}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 from memorygraph.compiler.identity import program_id
@@ -10,16 +11,24 @@ from memorygraph.errors import ConflictError, MemoryGraphError, ProgramError, Sc
 from memorygraph.graph.namespace import Namespace
 from memorygraph.languages.convo.syntax import ConvoProgram
 from memorygraph.runtime.convo.engine import Engine, ListenerGroup, RunListener, RunOptions
+from memorygraph.runtime.convo.graph_checks import find_problems
+from memorygraph.runtime.convo.imports import resolve_imports
 from memorygraph.runtime.convo.prompts import HIDDEN
 from memorygraph.runtime.convo.steps import ConvoGraphResult, ConvoStep, messages_of_steps, summary_messages
-from memorygraph.runtime.convo.store import ConvoRunStore, StoredConvoRun, find_interrupted_run, find_run
+from memorygraph.runtime.convo.store import (
+    ConvoRunStore,
+    StoredConvoRun,
+    find_interrupted_run,
+    find_latest_run,
+    find_run,
+)
 from memorygraph.runtime.convo.transcript import TranscriptEntry, transcript_text
 from memorygraph.runtime.convo.values import to_plain
 from memorygraph.runtime.imports import redact_uri
 from memorygraph.runtime.memories import GraphClient
 from memorygraph.runtime.runs import Event, Listener, RunDetails, RunInterrupted, RunRequest, RunResult
 
-LAST = "last"  # to go on with the latest interrupted run of the program
+LAST = "last"  # the latest run of the program; to go on with, the latest that was interrupted
 
 
 def run_graph(graph: GraphClient, program: ConvoProgram, request: RunRequest) -> RunResult:
@@ -39,6 +48,7 @@ def run_graph(graph: GraphClient, program: ConvoProgram, request: RunRequest) ->
             "limits": request.limits,
             "summary": request.summary,
             "mock": request.mock,
+            "folder": request.folder,
         },
     )
     try:
@@ -78,15 +88,20 @@ def open_engine(program: ConvoProgram, options: RunOptions, definition: ConvoPro
     """
     given: dict[str, Any] = dict(options)
     graph: GraphClient | None = given.pop("graph", None)
+    folder = given.pop("folder", None) or (Path(given["file"]).parent if given.get("file") else None)
+    folder = Path(folder) if folder is not None else None
+    program = resolve_imports(program, folder)
+    definition = resolve_imports(definition, folder) if definition is not None else program
     resume = given.get("resume")
     if graph is None:
         if isinstance(resume, str):
             raise MemoryGraphError("only a stored run can be resumed by its id; give its graph, as mg.convo does")
         return Engine(program, **given)
-    if program.problems:
-        raise ScriptError(list(program.problems))
-    stored = find_resumable(graph.scope, program.source, resume) if isinstance(resume, str) else None
-    store = open_store(graph.scope, definition or program, given, stored)
+    problems = find_problems(program)
+    if problems:  # before anything of the run is stored
+        raise ScriptError(problems)
+    stored = find_resumable(graph.scope, definition.source, resume) if isinstance(resume, str) else None
+    store = open_store(graph.scope, definition, given, stored)
     listener = given.get("listener")
     given["listener"] = ListenerGroup(store, *([listener] if listener else []))
     if stored is not None:
@@ -116,11 +131,23 @@ def read_summary(steps: list[ConvoStep]) -> list[TranscriptEntry]:
     return []
 
 
+def read_run_of(namespace: Namespace, source: Source, id_: str) -> list[dict[str, Any]]:
+    """The steps of a run of a program, as its result lists them; `last` is the latest."""
+    run = find_run(namespace, find_latest_run(namespace, source) if id_ == LAST else id_)
+    require_run_of(source, run)
+    return [step_summary(step) for step in run.steps]
+
+
+def require_run_of(source: Source, run: StoredConvoRun) -> None:
+    """Refuse a run of another program."""
+    if run.program_hash != program_id(source):
+        raise ConflictError(f"the run `{run.id}` is one of another program, or of an earlier state of this one")
+
+
 def find_resumable(namespace: Namespace, source: Source, resume: str) -> StoredConvoRun:
     """Find the run to go on with, which must be one of this program that has not ended."""
     stored = find_run(namespace, find_interrupted_run(namespace, source) if resume == LAST else resume)
-    if stored.program_hash != program_id(source):
-        raise ConflictError(f"the run `{stored.id}` is one of another program, or of an earlier state of this one")
+    require_run_of(source, stored)
     if stored.status == "done":
         raise ConflictError(f"the run `{stored.id}` is done; there is nothing to go on with")
     return stored

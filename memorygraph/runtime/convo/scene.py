@@ -18,10 +18,20 @@ from memorygraph.runtime.convo.evaluator import Evaluator
 from memorygraph.runtime.convo.scope import Environment
 from memorygraph.runtime.convo.steps import GraphFailure
 from memorygraph.runtime.convo.transcript import SPEAKERS, TranscriptEntry
-from memorygraph.runtime.convo.values import UNDEFINED, ConvoType, copy_deeply, is_number, to_plain, truthy
+from memorygraph.runtime.convo.values import (
+    UNDEFINED,
+    ConvoType,
+    copy_deeply,
+    deep_equal,
+    is_number,
+    render_value,
+    to_plain,
+    truthy,
+)
 from memorygraph.runtime.permissions import Permissions
 from memorygraph.runtime.values import ValueProblem
 
+RESULT = ("__return",)
 INPUT, GRAPH_INPUT, OUTPUT = "input", "graphInput", "output"
 STACK, DEPTH = "__nodeStack", "__nodeContextDepth"
 VARIABLES_OF_THE_ENGINE = frozenset({INPUT, GRAPH_INPUT, OUTPUT, STACK})
@@ -48,7 +58,7 @@ class Scene:
         self.program, self.graph = program, graph
         self.visits: list[Visit] = []
         self.infos: list[dict[str, Any]] = []
-        self.use_environment(Environment(permissions=permissions))
+        self.use_environment(Environment(permissions=permissions, protected=VARIABLES_OF_THE_ENGINE))
         self.evaluator.declare(
             [*functions_of(graph.outside), *(f for node in graph.nodes.values() for f in node.functions)]
         )
@@ -127,16 +137,31 @@ class Scene:
     def is_enabled(self, message: syntax.Message) -> bool:
         """Whether the tags `@condition` and `@disabled` let a message take part."""
         for tag in message.tags:
-            if tag.name == "condition" and tag.expression is not None:
-                if not truthy(self.evaluator.value(tag.expression)):
-                    return False
-            elif tag.name == "disabled" and (tag.expression is None or truthy(self.evaluator.value(tag.expression))):
+            if tag.name == "condition" and not self.holds(tag):
+                return False
+            if tag.name == "disabled" and (tag.text or "").lower() != "false" and self.holds(tag):
                 return False
         return True
 
+    def holds(self, tag: syntax.Tag) -> bool:
+        """Whether the condition of a tag holds: an expression, or `name`, `!name` or `name text` as words."""
+        if tag.expression is not None:
+            return truthy(self.evaluator.value(tag.expression))
+        words = (tag.text or "true").removeprefix("!").split()
+        if words in (["true"], ["false"]):
+            return (words == ["true"]) != (tag.text or "").startswith("!")
+        value = self.evaluator.look_up(words[0]) if words else UNDEFINED
+        if (tag.text or "").startswith("!"):
+            value = not truthy(value)
+        return truthy(value) if len(words) < 2 else render_value(value) == " ".join(words[1:])
+
     def speech(self, message: syntax.TextMessage) -> TranscriptEntry:
-        """Render the message of a speaker."""
-        return TranscriptEntry(message.role, self.evaluator.template(message.content), self.tags(message))
+        """Render the message of a speaker; its tag `@assignTo` makes it the value of a variable."""
+        entry = TranscriptEntry(message.role, self.evaluator.template(message.content), self.tags(message))
+        for tag in message.tags:
+            if tag.name == "assignTo" and tag.text:
+                self.environment.variables[tag.text] = entry.content
+        return entry
 
     def recorded_call(self, message: syntax.FunctionMessage) -> TranscriptEntry:
         """Read a call that the conversation already holds."""
@@ -149,7 +174,8 @@ class Scene:
 
     def recorded_result(self, message: syntax.CodeMessage) -> TranscriptEntry:
         """Read the result of a function that the conversation already holds."""
-        values = [s.value for s in message.statements if s.path in {("__return",), ()}]
+        values = [s.value for s in message.statements if s.path in {RESULT, ()}]
+        self.evaluator.statements([s for s in message.statements if s.path not in {RESULT, ()}])
         value = self.evaluator.value(values[-1]) if values else None
         return TranscriptEntry("result", tags=self.tags(message), value=value)
 
@@ -157,11 +183,12 @@ class Scene:
         """Execute the code of a node; give the messages that it adds, and the system messages sent beside them."""
         messages: list[TranscriptEntry] = []
         system: list[TranscriptEntry] = []
+        known = {"system": system}
         for child in node.children:
             if isinstance(child, syntax.FunctionMessage) or not self.is_enabled(child):
                 continue
-            if child.role in SPEAKERS and isinstance(child, syntax.TextMessage):
-                (system if child.role == "system" else messages).append(self.speech(child))
+            if isinstance(child, syntax.TextMessage) and (child.role in SPEAKERS or child.role in CHANGES):
+                add_speech(known.get(child.role, messages), self.speech(child))
             elif child.role in {"define", "do"} and isinstance(child, syntax.CodeMessage):
                 self.evaluator.statements(child.statements, defining=child.role == "define")
                 ends = child.statements and Span(child.statements[0].span[0], child.statements[-1].span[1])
@@ -179,10 +206,16 @@ class Scene:
 
     # Functions and types
 
-    def call(self, function: syntax.FunctionMessage, arguments: dict[str, Any]) -> Any:
-        """Call a function; the result is data that shares nothing with the program."""
+    def call(self, function: syntax.FunctionMessage, arguments: dict[str, Any]) -> tuple[Any, dict[str, Any] | None]:
+        """Call a function; give its result, as data of its own, and the variables that it changed."""
+        before = self.variables()
         value = self.evaluator.call_function(function, arguments)
-        return value if value is UNDEFINED else to_plain(value)
+        changed = {
+            name: held
+            for name, held in self.variables().items()
+            if name not in before or not deep_equal(held, before[name])
+        }
+        return value if value is UNDEFINED else to_plain(value), changed or None
 
     def reply_type(self, node: GraphNode, messages: Sequence[TranscriptEntry]) -> ConvoType | None:
         """The type of the reply that the last message of the user in a node asks for; None for a text."""
@@ -196,6 +229,32 @@ class Scene:
             return self.evaluator.type(tag.expression or tag.text or "any")
         except ValueProblem as error:
             raise ScriptError([self.program.source.problem(str(error), error.code, tag.span)]) from error
+
+
+# Roles whose messages change the message before them, and where their text goes.
+CHANGES = {
+    **dict.fromkeys(("replace", "replaceForModel"), "{new}"),
+    **dict.fromkeys(("append", "suffix", "appendUser", "appendAssistant", "appendSystem"), "{old}\n\n{new}"),
+    **dict.fromkeys(("prepend", "prefix"), "{new}\n\n{old}"),
+}
+
+
+def add_speech(entries: list[TranscriptEntry], entry: TranscriptEntry) -> TranscriptEntry:
+    """Add what is said to messages, or change the last one, as its role or `@concat` says; give what is said then."""
+    layout = CHANGES.get(entry.role) or (CHANGES["append"] if entry.has_tag("concat") else None)
+    speaker = entry.role.removeprefix("append").lower() if entry.role.startswith("append") else ""
+    last = next(
+        (at for at in reversed(range(len(entries))) if entries[at].role in ({speaker} if speaker else SPEAKERS)), None
+    )
+    if layout is not None and last is not None:
+        old = entries[last]
+        content = layout.format(old=old.content, new=entry.content) if old.content else entry.content
+        entries[last] = replace(old, content=content)
+        return entries[last]
+    if entry.role in CHANGES:
+        entry = replace(entry, role=speaker or "user")
+    entries.append(entry)
+    return entry
 
 
 def is_data(value: Any) -> bool:
@@ -265,13 +324,21 @@ class Surroundings:
                 if message.role == "goto" and leads_in:
                     self.visit = Visit(id_in(message.head), self.heard)
                     self.groups.append([])
-            case syntax.TextMessage() if message.role in SPEAKERS:
-                entry = self.scene.speech(message)
-                self.hear(entry, entry.content)
+            case syntax.TextMessage() if message.role in SPEAKERS or message.role in CHANGES:
+                entry = add_speech(self.place(), self.scene.speech(message))
+                self.note(entry, entry.content)
 
     def hear(self, entry: TranscriptEntry, value: Any = None) -> None:
         """Add what is said to the transcript; it may be the input of a node."""
-        (self.around if self.visit is None else self.groups[-1]).append(entry)
+        self.place().append(entry)
+        self.note(entry, value)
+
+    def place(self) -> list[TranscriptEntry]:
+        """The messages that what is said now is added to: those of the visit, or those around the graph."""
+        return self.around if self.visit is None else self.groups[-1]
+
+    def note(self, entry: TranscriptEntry, value: Any) -> None:
+        """Note what was said last, which may be the input of a node."""
         if entry.spoken and entry.role in {"user", "assistant", "result"}:
             self.heard = value
 

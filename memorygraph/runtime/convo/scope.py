@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from memorygraph.languages.convo import syntax
 from memorygraph.limits import RunBudget, active_budget
+from memorygraph.runtime.convo.prompt_heads import PromptHead
 from memorygraph.runtime.convo.types import BASIC
-from memorygraph.runtime.convo.values import UNDEFINED, copy_deeply, read_at_path, require_bounded, set_member
+from memorygraph.runtime.convo.values import (
+    UNDEFINED,
+    ConvoType,
+    copy_deeply,
+    read_at_path,
+    require_bounded,
+    set_member,
+)
 from memorygraph.runtime.depth import CallStack
 from memorygraph.runtime.permissions import Permissions
 from memorygraph.runtime.values import ValueProblem
@@ -23,6 +31,13 @@ BYTES_PER_ITEM = 8  # of a list or a map that may share its items with another o
 Hook: TypeAlias = Callable[[list[Any]], Any]
 
 
+class PromptAsker(Protocol):
+    """Lets a model answer a prompt that stands in code."""
+
+    def __call__(self, head: PromptHead, messages: Sequence[tuple[str, str]], type_: ConvoType | None) -> Any:
+        """The answer to messages, each a role and a text; of a type, where the prompt asks for one."""
+
+
 @dataclass
 class Environment:
     """The variables and the functions of a conversation, by their names, and what its requests may reach."""
@@ -31,10 +46,13 @@ class Environment:
     functions: dict[str, syntax.FunctionMessage] = field(default_factory=dict)
     hooks: Mapping[str, Hook] = field(default_factory=dict)  # replace the built-in functions of their names
     permissions: Permissions = field(default_factory=Permissions.of)
+    ask: PromptAsker | None = None  # answers the prompts in code, if a model can be asked
+    protected: Set[str] = frozenset()  # variables that no body changes: those that the engine sets
 
     def copy(self) -> Environment:
         """Copy the environment for a fork: no variable, nor anything in one, is shared."""
-        return Environment(copy_deeply(self.variables), dict(self.functions), self.hooks, self.permissions)
+        variables, functions = copy_deeply(self.variables), dict(self.functions)
+        return Environment(variables, functions, self.hooks, self.permissions, self.ask, self.protected)
 
 
 @dataclass
@@ -101,9 +119,20 @@ class ConvoScope:
                 return read_at_path(variables[name], path[1:])
         return UNDEFINED
 
-    def assign(self, path: Sequence[str], value: Any) -> None:
-        """Assign a variable of this scope, or a member of one; missing maps on the way are created."""
-        own = self.environment.variables if self.variables is None else self.variables
+    def variables_for(self, name: str, *, shared: bool) -> dict[str, Any]:
+        """The variables that an assignment changes: those of the body, unless the name is a shared one's."""
+        outside = self.environment.variables
+        if self.variables is None or shared:
+            return outside
+        known = outside.get(name, UNDEFINED) is not UNDEFINED and name not in self.environment.protected
+        return outside if known and name not in self.variables else self.variables
+
+    def assign(self, path: Sequence[str], value: Any, *, shared: bool = False) -> None:
+        """Assign a variable of this scope, or a member of one; missing maps on the way are created.
+
+        In a body, the variable of the conversation of this name is assigned, if there is one, or if it is `shared`.
+        """
+        own = self.variables_for(path[0], shared=shared)
         if len(path) == 1:
             own[path[0]] = value
             return

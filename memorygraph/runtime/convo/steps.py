@@ -14,7 +14,7 @@ from memorygraph.llm.completion import Completion, ToolCall, Usage
 from memorygraph.runtime.convo.transcript import RunRecord, TranscriptEntry, transcript_text
 from memorygraph.runtime.convo.values import UNDEFINED, to_plain
 
-CallPurpose = Literal["inference", "routing", "summary"]
+CallPurpose = Literal["inference", "routing", "prompt", "summary"]
 
 
 class GraphFailure(MemoryGraphError):  # noqa: N818 - it says what failed
@@ -41,7 +41,7 @@ class FunctionFailure(ScriptError):  # noqa: N818 - it says what failed
 class ModelCall(RunRecord):
     """A call of a model: its purpose, what was sent, and the completion."""
 
-    key: str  # tells the calls of one step apart: `inference`, `route 2`, `auto 3`, `summary`
+    key: str  # tells the calls of one step apart: `inference`, `route 2`, `auto 3`, `prompt 0`, `summary`
     purpose: CallPurpose
     messages: list[dict[str, Any]]
     options: dict[str, Any]  # sent beside the messages
@@ -63,6 +63,7 @@ class ToolUse(RunRecord):
     name: str
     arguments: dict[str, Any]
     result: Any = UNDEFINED
+    changed: dict[str, Any] | None = None  # the variables of the conversation that it changed, with their values
 
 
 @dataclass(frozen=True)

@@ -232,6 +232,14 @@ def find_interrupted_run(namespace: Namespace, source: Source) -> str:
     return str(rows[0]["id"])
 
 
+def find_latest_run(namespace: Namespace, source: Source) -> str:
+    """Find the latest run of a program; give its id."""
+    rows = namespace.read("convo/latest-run", graph=program_id(source))
+    if not rows:
+        raise NotFoundError(f"no run of this program, as it is now, is stored in namespace `{namespace}`")
+    return str(rows[0]["id"])
+
+
 def drop_graphs(namespace: Namespace) -> None:
     """Delete every graph and every step of a namespace, in several transactions."""
     page = namespace.query("convo/drop-graphs", limit=DELETED_AT_ONCE)

@@ -43,7 +43,8 @@ class TranscriptEntry(RunRecord):
     r"""One message. `tags` are its tags as they are written.
 
     `content` is the text of a speaker, the code of a `define` or `do`, or the target of a `goto`. A `call` has the
-    `name` and the `arguments` of a function, and the `id` of the call; a `result` has its `value`.
+    `name` and the `arguments` of a function, and the `id` of the call; a `result` has its `value`, and the
+    `variables` that the function changed.
 
     >>> print(TranscriptEntry("user", "Is {{x}} safe?\n> goto evil", ("@call",)).text())
     @call
@@ -59,6 +60,7 @@ class TranscriptEntry(RunRecord):
     arguments: dict[str, Any] | None = None
     id: str = ""
     value: Any = None
+    variables: dict[str, Any] | None = None
 
     @classmethod
     def from_dict(cls, fields: dict[str, Any]) -> TranscriptEntry:
@@ -88,6 +90,7 @@ class TranscriptEntry(RunRecord):
             lines[-1] += f" {self.content}"
         elif self.role == "result":
             value = self.value
+            lines += [f"{name}={print_data(held)}" for name, held in (self.variables or {}).items()]
             between = isinstance(value, str) and value[:1] == value[-1:] == "\n" and needs_lines(value[1:-1])
             lines.append(f"__return=---{value}---" if between else f"__return={print_data(value)}")
         elif self.content:

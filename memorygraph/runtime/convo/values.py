@@ -76,7 +76,9 @@ def render_value(value: Any) -> str:
     if isinstance(value, ConvoType):
         return compact(value.schema)
     if isinstance(value, (list, tuple)) and not any(isinstance(item, COMPOUND) for item in value):
-        return join_texts([f"- {render_value(item)}" for item in require_bounded(value)], "\n")
+        items = (render_value(item).replace("\n", "\n  ") for item in require_bounded(value))
+        numbered = all(item is None for item in value)
+        return join_texts([f"{at}. {item}" if numbered else f"- {item}" for at, item in enumerate(items, 1)], "\n")
     return render_json(value)
 
 

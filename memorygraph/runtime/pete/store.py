@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from memorygraph.compiler.pete import Compiler
 from memorygraph.compiler.pete.state import Asked, Bound, Known, Needs, Open, id_of, key_of, needs_of, pieces_of
 from memorygraph.errors import ConflictError, NotFoundError, Problem, ScriptError, Source, Span
+from memorygraph.graph.elements import as_text
 from memorygraph.graph.loads import Loader, LoadReport, Provenance, WriteResult
 from memorygraph.graph.namespace import Namespace, NamespaceTransaction
 from memorygraph.graph.search import MAX_TERM, name_query
@@ -379,7 +380,7 @@ def build_frames(rows: Sequence[dict[str, Any]]) -> dict[int, Frame]:
     for row in rows:
         if row["part"] == "entry":
             mentions, binds = frozenset(row["mentions"] or ()), frozenset(row["binds"] or ())
-            entry = LogEntry(row["index"], row["name"], row["text"], mentions, binds)
+            entry = LogEntry(row["index"], row["name"], as_text(row["text"]), mentions, binds)
             frames[row["context"]].parts.append(entry)
     for frame in frames.values():
         frame.parts.sort(key=lambda part: part.index)

@@ -47,7 +47,9 @@ LOGIC = [
     ("lt(1 3 2)", False),
     ("lte(1 1)", True),
     ('lt("a" "b")', True),
-    ('lt(1 "2")', False),
+    ('lt(1 "2")', True),
+    ('lt(1 "x")', False),
+    ('[gt("8" 5) gte(8 "8") lte("8" 5) gt("10" "9")]', [True, True, False, False]),
     ("lt(null 1)", False),
     ("lt(false true)", False),
     ("gt(missing 1)", False),
@@ -64,6 +66,8 @@ LOGIC = [
     ("not()", True),
     ('not(0 "" null undefined)', True),
     ("not(0 1)", False),
+    ('no(0 "")', True),
+    ("no(0 1)", False),
     ("isUndefined()", True),
     ("isUndefined(missing missing.a.b)", True),
     ("isUndefined(null)", False),
@@ -96,6 +100,9 @@ ARITHMETIC = [
     ("pow(1 1000000000)", 1),
     ("pow(-1 999999999)", -1),
     ("pow(2 -999999999)", 0),
+    ("[secondMs(1) minuteMs(1) hourMs(1) dayMs(0.5)]", [1000, 60_000, 3_600_000, 43_200_000]),
+    ("secondMs()", 0),
+    ('[sub("8" 2) mul("2" " 3 ") div("8" 4) mod("8" 3)]', [6, 6, 2, 2]),
     ("n=1 inc(n)", 2),
     ("n=1 inc(n 5) n", 6),
     ("n=1 dec(n) n", 0),
@@ -105,7 +112,8 @@ ARITHMETIC = [
     ('s="a" inc(s "b") s', "ab"),
 ]
 LISTS = [
-    ('contains("hello" "ell")', True),
+    ('contains("ell" "hello")', True),
+    ('contains("hello" "ell")', False),
     ('contains("hello" 1)', False),
     ("contains([1 2] 2)", True),
     ('contains([1 2] "2")', False),
@@ -113,7 +121,8 @@ LISTS = [
     ('contains({a: 1} "a")', True),
     ('contains({a: 1} "keys")', False),
     ("contains(missing 1)", False),
-    ('isIn("ell" "hello")', True),
+    ('isIn("hello" "ell")', True),
+    ('isIn("ell" "hello")', False),
     ("isIn(2 [1 2])", True),
     ("isIn([1 2] 2)", True),
     ("isIn(1 null)", False),
@@ -121,25 +130,53 @@ LISTS = [
     ("merge({a: 1 b: 1} null {b: 2 c: missing})", {"a": 1, "b": 2}),
     ("getObjKeys({b: 1 a: 2})", ["b", "a"]),
     ("getObjKeys(5)", []),
+    ("getObjKeys([5 6])", ["0", "1"]),
+    ("getObjKeyValues({b: 1 a: 2})", [1, 2]),
+    ("[getObjKeyCount({b: 1 a: 2}) getObjKeyCount(5)]", [2, 0]),
+    ("l=[{n: 7}] i=0 idx(l 'i' 'n')", 7),
+    ('idx({a: 1} "b")', UNDEFINED),
+    ("m={a: 1} setObjDefaults(m {a: 2 b: 3}) m", {"a": 1, "b": 3}),
+    ('setObjDefaults("m" {a: 2}) m', {"a": 2}),
+    ("setDefault(x: 1) setDefault(x: 2 y: 3) [x y]", [1, 3]),
     ("a=[1] b=aryAdd(a 2 3) [a b]", [[1], [1, 2, 3]]),
     ("aryAdd(missing 1)", [1]),
     ("aryRemove([1 2 1 3] 1 3)", [2]),
     ("aryConcat([1] 2 [3 [4]] missing)", [1, 2, 3, [4]]),
     ("aryDistinct([3 1 3] 1 true [2])", [3, 1, True, 2]),
-    ("aryJoin([1 true null])", "1, true, null"),
+    ("aryJoin([1 true null missing])", "1, true, , "),
+    ('aryJoin(["a" "b" "c"] "-" "+")', "a-b+c"),
     ('aryJoin(["a" "b"] "-")', "a-b"),
     ('aryJoin([] "-")', ""),
-    ("aryFindMatch([{a: 1} {a: 2 b: 1} {a: 2}] {a: 2})", {"a": 2}),
+    ("aryFindMatch([{a: 1} {a: 2 b: 1} {a: 2}] {a: 2})", {"a": 2, "b": 1}),
+    ("aryFindMatch([{a: 1} {b: 2}] {b: missing})", UNDEFINED),
     ("aryFindMatch([1] 2)", UNDEFINED),
+    ("aryFindIndex([{a: 1} {a: 2 b: 3}] {a: 2})", 1),
+    ("aryFindIndex([1] 2)", -1),
+    ("aryInsert([1 2] 0 8 9)", [1, 8, 9, 2]),
+    ("aryInsert([1 2] -1 0)", [0, 1, 2]),
+    ("aryInsert(missing 5 1)", [1]),
     ("a=[1 2 1] aryRemoveMatch(a 1) a", [2, 1]),
+    ("a=[{k: 1 n: 1} {k: 2}] aryRemoveMatch(a {k: 1}) a", [{"k": 2}]),
     ("aryRemoveMatch([] 1)", False),
     ("aryAdd(aryRandomize([7]) 8)", [7, 8]),
 ]
+SCHEMA = (
+    '{"type":"object","required":["a"],"properties":{"a":{"type":"string"},'
+    '"b":{"type":"array","items":{"type":"integer"}}}}'
+)
 TEXTS = [
     ("toJson({a: [1 missing] b: missing})", '{\n    "a": [\n        1,\n        null\n    ]\n}'),
     ('toJson("a")', '"a"'),
     ("toJson(missing)", "undefined"),
     ("toJson(string)", '{\n    "type": "string"\n}'),
+    ("toJsonScheme(map(a: string b?: array(int)))", SCHEMA),
+    ("toMarkdown(3 {a: 1 b: [1 2]})", "- a: 1\n- b: \n  - 1\n  - 2"),
+    ("toMarkdown(1 [1 2])", "- \n- "),
+    ('toCsv([{a: 1 b: "x,y"} {a: {c: 2} }])', ["a,b,a_c", '1,"x,y",', ",,2"]),
+    ('md("a" 1 null)', "a1null"),
+    ('__md={t: "text"} [tmpl("t") tmpl("u")]', ["text", ""]),
+    ('encodeURI("a b/ü?x=1&y=#")', "a%20b/%C3%BC?x=1&y=#"),
+    ('encodeURIComponent("a b/ü?x=1")', "a%20b%2F%C3%BC%3Fx%3D1"),
     ('regexMatch("order 42" "[0-9]+$")', True),
     ('regexMatch("order" "^x")', False),
     ('regexMatch(42 "^4")', True),
@@ -251,8 +288,13 @@ def test_values(code: str, value: Any) -> None:
         ("dec()", "`dec` takes a variable, and by how much"),
         ("n=null inc(n)", "`add` takes numbers, and this is null: null"),
         ("aryAdd(5 1)", "`aryAdd` takes a list, and this is a number"),
-        ("aryJoin()", "`aryJoin` takes 1 to 2 arguments, and was given 0"),
-        ("aryJoin(1 2 3)", "`aryJoin` takes 1 to 2 arguments, and was given 3"),
+        ("aryJoin()", "`aryJoin` takes at least 1 argument, and was given 0"),
+        ("aryJoin(1 2 3)", "`aryJoin` takes a list, and this is a number"),
+        ("toCsv(5)", "`toCsv` takes a list of maps, and this is a number"),
+        ('toMarkdown("x" 1)', "`toMarkdown` takes its depth first, and this is a text"),
+        ('aryInsert([] "x")', "`aryInsert` takes an index, and this is a text"),
+        ("sleep(60001)", "`sleep` waits for at most 60,000 milliseconds"),
+        ("missing << 'a'", "this pipe leads into what is undefined"),
         ("deepCompare(1)", "`deepCompare` takes 2 arguments, and was given 1"),
         ("setVar(1)", "`setVar` takes at least 2 arguments, and was given 1"),
         ("now(1)", "`now` takes no arguments, and was given 1"),
@@ -389,7 +431,9 @@ def test_now_uuid_rand_and_print(capsys: pytest.CaptureFixture[str]) -> None:
     assert UUID(evaluate("uuid()")) != UUID(evaluate("uuid()"))
     assert 0 <= evaluate("rand()") < 1
     assert {evaluate("rand(1)") for _ in range(100)} == {0, 1}
-    assert evaluate('print("a\u001b[31m" [1] 5)') == 5
+    assert re.fullmatch(r"[A-Za-z0-9_-]{22}", evaluate("shortUuid()"))
+    assert evaluate("sleep(1)") >= 1
+    assert evaluate('print("a\u001b[31m" [1] 5)') is UNDEFINED
     assert capsys.readouterr() == ("", "a[31m - 1 5\n")
 
 
@@ -398,6 +442,8 @@ def test_date_time() -> None:
     assert abs(moment - datetime.now().astimezone()) < timedelta(seconds=5)
     assert evaluate('dateTime("yyyy-MM-dd HH:mm:ss.SSS" "2024-03-01T09:05:07.123")') == "2024-03-01 09:05:07.123"
     assert evaluate('dateTime("EEEE, MMMM d, h:mm a" "2024-03-01T15:05:07")') == "Friday, March 1, 3:05 PM"
+    assert evaluate('dateTime("MMMM do, y" "2024-03-14")') == "March 14th, 2024"
+    assert evaluate("today()") in {evaluate('dateTime("yyyy-MM-dd")'), evaluate("today()")}
     assert evaluate("dateTime(\"yyyy'T'yy''\" \"2024-03-01\")") == "2024T24'"
     assert evaluate('dateTime("dd.MM.yy \'at\' H:mm" "2024-03-01T09:05:00")') == "01.03.24 at 9:05"
     local = datetime.fromtimestamp(1_700_000_000).astimezone()
@@ -406,8 +452,8 @@ def test_date_time() -> None:
 
 def test_every_function_has_a_value_in_a_table() -> None:
     tested = "\n".join(code for code, _ in TABLE)
-    elsewhere = {"now", "uuid", "rand", "print", "dateTime", "new", "is"}
-    elsewhere |= {"httpGet", "httpPost", "httpPut", "httpPatch", "httpDelete"}  # in test_http.py
+    elsewhere = {"now", "uuid", "rand", "print", "dateTime", "new", "is", "today", "shortUuid", "sleep"}
+    elsewhere |= {"httpGet", "httpGetString", "httpPost", "httpPut", "httpPatch", "httpDelete"}  # in test_http.py
     assert [name for name in FUNCTIONS if f"{name}(" not in tested and name not in elsewhere] == []
 
 

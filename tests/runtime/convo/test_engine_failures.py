@@ -18,7 +18,7 @@ TOOL = """
 @to b
 > node a
   > double(n: number) -> (mul(n 2))
-  > broken(n: number) -> (post.nothing(n))
+  > broken(n: number) -> (div(n 0))
   > send(n: number) -> (httpPost("http://HOST/items" { n: n }))
   @call
   > user
@@ -39,7 +39,7 @@ x
         (Reply(tool_calls=(ToolCall("double", "[1]"),)), "tool", "must be a JSON object"),
         (tool("double", n="many"), "tool", "`double`.n must be a number"),
         (tool("double"), "tool", "`double`.n is missing"),
-        (tool("broken", n=1), "tool", "there is no function `post.nothing`"),
+        (tool("broken", n=1), "tool", "`div` cannot divide by 0"),
         (tool("send", n=1), "tool", "503"),
         (Failure(400, "No."), "model", "the model endpoint refused the request"),
     ],
@@ -101,7 +101,7 @@ def test_an_answer_that_is_empty_is_an_empty_output() -> None:
         ("> node a\n> user\nHi\n> nodeEnd\n> user\nHi\n> goto", "no-goto"),
         ("> node a\n> user\nHi\n> nodeEnd\n> user\nHi\n> goto a\n> exitGraph", "no-goto"),
         ("> define\nx = foreach(1)\n> node a\n> nodeEnd\n> goto a", "script"),
-        ("@to b = nope(1)\n> node a\n> node b\n> nodeEnd\n> user\nx\n> goto a", "script"),
+        ("@to b = div(1 0)\n> node a\n> node b\n> nodeEnd\n> user\nx\n> goto a", "script"),
     ],
 )
 def test_what_cannot_run_makes_no_request(source: str, code: str) -> None:
@@ -133,7 +133,7 @@ def test_a_failure_of_the_endpoint_is_told_as_the_error_that_it_is() -> None:
 
 
 def test_a_condition_that_throws_fails_the_run() -> None:
-    source = "@to b = toJson(nope(1))\n@to b\n> node a\n> node b\n> nodeEnd\n> user\nx\n> goto a"
+    source = "@to b = toJson(div(1 0))\n@to b\n> node a\n> node b\n> nodeEnd\n> user\nx\n> goto a"
     result = execute_convo_graph(source)
     assert (result.code, [step.node for step in result.steps]) == ("script", ["a"])
 

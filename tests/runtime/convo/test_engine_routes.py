@@ -203,7 +203,7 @@ def test_each_route_that_holds_has_a_branch_with_variables_of_its_own() -> None:
 
 
 def test_a_branch_that_fails_fails_the_run() -> None:
-    source = "@fork\n@to a\n@to b\n> node s\n> node a\n> node b\n> f() -> (nope())\n> nodeEnd\n> user\nx\n> goto s"
+    source = "@fork\n@to a\n@to b\n> node s\n> node a\n> node b\n> f() -> (div(1 0))\n> nodeEnd\n> user\nx\n> goto s"
     result = execute_convo_graph(source)
     assert (result.success, result.code, result.steps[-1].node) == (False, "tool", "a")
     assert result.forks[0].steps[-1].error == result.error

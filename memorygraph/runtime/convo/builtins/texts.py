@@ -1,20 +1,39 @@
-"""Texts: patterns, and JSON."""
+"""Texts: patterns, JSON and its schemas, Markdown, tables, and parts of addresses."""
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import time
 import warnings
+from collections.abc import Iterable, Iterator
+from itertools import chain, count, repeat
 from typing import Any
+from urllib.parse import quote
 
 import regex
 
+from memorygraph.context.rendering import compact
 from memorygraph.limits import active_budget
 from memorygraph.runtime.convo.builtins.registry import builtin
-from memorygraph.runtime.convo.values import is_number, render_json, render_value
+from memorygraph.runtime.convo.types import BASIC, MISMATCH, ArrayOf, Struct, to_integer, type_of
+from memorygraph.runtime.convo.types import Enum as TypeEnum
+from memorygraph.runtime.convo.values import (
+    UNDEFINED,
+    ConvoType,
+    is_number,
+    join_texts,
+    name_kind,
+    render_json,
+    render_value,
+    to_plain,
+    truthy,
+)
 from memorygraph.runtime.values import ValueProblem
 
+MAX_LEVELS = 50  # of nested lists in Markdown
+MAX_COLUMN_LEVELS = 2  # of maps in maps that become columns of a table
 MAX_PATTERN_CHARACTERS = 1000
 MAX_SEARCHED_CHARACTERS = 100_000
 MAX_SEARCH_S = 2.0
@@ -28,6 +47,96 @@ COUNT = re.compile(r"\{([0-9]+)")
 COUNT_OF_A_GROUP = re.compile(r"\)(?:\s|#.*\n|\(\?#[^)]*\))*\{([0-9]+)")
 
 builtin("toJson")(render_json)
+builtin("md")(lambda *values: join_texts(map(render_value, values)))
+
+
+# What these functions of JavaScript leave as it is, beside letters and digits.
+URI_MARKS = "-_.!~*'()"
+builtin("encodeURIComponent")(lambda value="": quote(render_value(value), safe=URI_MARKS))
+builtin("encodeURI")(lambda value="": quote(render_value(value), safe=f";,/?:@&=+$#{URI_MARKS}"))
+
+
+@builtin("toJsonScheme")
+def write_schema(value: Any) -> str:
+    """Write the JSON Schema of a type on one line."""
+    return json.dumps(short_schema(type_of(value)), ensure_ascii=False, separators=(",", ":"))
+
+
+def short_schema(type_: ConvoType) -> dict[str, Any]:
+    """The JSON Schema of a type, in the words that the original has for it."""
+    if isinstance(type_, Struct):
+        required = [field.name for field in type_.fields if not field.optional]
+        properties = {field.name: short_schema(field.type) for field in type_.fields}
+        return {"type": "object", **({"required": required} if required else {}), "properties": properties}
+    if isinstance(type_, ArrayOf):
+        return {"type": "array", "items": short_schema(type_.item)}
+    if isinstance(type_, TypeEnum) and not all(isinstance(value, str) for value in type_.values):
+        return {"enum": list(type_.values)}
+    return {"type": "number"} if type_ == BASIC["time"] else type_.schema
+
+
+@builtin("toMarkdown")
+def write_markdown(depth: Any, *values: Any) -> str:
+    """Write values as nested lists of Markdown, to a depth of levels."""
+    levels = to_integer(depth)
+    if levels is MISMATCH:
+        raise ValueProblem(f"`toMarkdown` takes its depth first, and this is {name_kind(depth)}", "not-a-number")
+    return join_texts(chain.from_iterable(markdown_pieces(one, "", "", min(levels, MAX_LEVELS)) for one in values))
+
+
+def markdown_pieces(value: Any, indentation: str, mark: str, levels: int) -> Iterator[str]:
+    """Yield the pieces of a value as Markdown, after the mark of its item."""
+    yield indentation + mark
+    if mark:
+        indentation += "  "
+    if levels <= 0:
+        return
+    if isinstance(value, ConvoType):
+        value = value.schema
+    if not isinstance(value, (dict, list)):
+        yield render_value(value).replace("\n", f"\n{indentation}")
+        return
+    numbered = isinstance(value, list) and all(item is None or isinstance(item, (dict, list)) for item in value)
+    marks: Iterable[str] = (f"- {key}: " for key in value) if isinstance(value, dict) else repeat("- ")
+    if numbered:
+        marks = (f"{number}. " for number in count(1))
+    if mark:
+        yield "\n"
+    between = ""
+    for item, item_mark in zip(value.values() if isinstance(value, dict) else value, marks, strict=False):
+        yield between
+        yield from markdown_pieces(item, indentation, item_mark, levels - 1)
+        between = "\n"
+
+
+@builtin("toCsv")
+def write_csv(rows: Any) -> list[str]:
+    """Write maps as the lines of a table, below a line of their keys; a path to a value in a map has `_` between."""
+    if not isinstance(rows, list):
+        raise ValueProblem(f"`toCsv` takes a list of maps, and this is {name_kind(rows)}", "not-a-list")
+    flat = [dict(leaves(row, "", MAX_COLUMN_LEVELS)) for row in rows if truthy(row)]
+    head = [*dict.fromkeys(chain.from_iterable(flat))]
+    lines = [",".join(csv_value(row.get(name, UNDEFINED)) for name in head) for row in flat]
+    return [",".join(csv_value(name.replace(".", "_")) for name in head), *lines]
+
+
+def leaves(value: Any, path: str, levels: int) -> Iterator[tuple[str, Any]]:
+    """Yield the values in a map, each with its path; what is deeper than the levels stays a value."""
+    if isinstance(value, (dict, list)):
+        for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
+            if levels and isinstance(inner, (dict, list)):
+                yield from leaves(inner, f"{path}{key}.", levels - 1)
+            else:
+                yield f"{path}{key}", inner
+
+
+def csv_value(value: Any) -> str:
+    """A value in a line of a table: in quotes where it holds a comma, a quote or a backslash."""
+    if value is UNDEFINED:
+        return ""
+    text = compact(to_plain(value)) if isinstance(value, (dict, list)) else render_value(value)
+    text = text.replace("\n", "\\n").replace("\r", "\\r").replace('"', '""')
+    return f'"{text}"' if any(mark in text for mark in ",'\\\"") else text
 
 
 @builtin("starMatch")

@@ -1,0 +1,140 @@
+"""`@import ./file.convo`: the messages of other files in the folder of a program, where the tag stands.
+
+Only files in the folder are read, or below it, each once: a cycle ends where it began. Source: specs/convo.md, section
+6, point 10.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import NoReturn
+
+from memorygraph.errors import Problem, ScriptError, Source, Span
+from memorygraph.languages.convo import syntax
+from memorygraph.languages.convo.checks import check_conversation
+from memorygraph.languages.convo.reading import BUILT_IN, MAX_CHARACTERS, read_source
+from memorygraph.languages.convo.unsupported import find_unsupported, is_file_import
+from memorygraph.languages.engine.findings import locate_problems
+
+MAX_FILES = 200
+
+
+class JoinedSource(Source):
+    """The texts of several files, one after the other, that shows each problem in its own file."""
+
+    def __init__(self, first: Source) -> None:
+        super().__init__(first.text, first.file, first.first_line)
+        self.parts = [first]
+        self.starts = [0]
+
+    def add(self, part: Source) -> int:
+        """Add a file; give where it begins."""
+        start = len(self.text) + 1
+        self.text = f"{self.text}\n{part.text}"
+        self.parts.append(part)
+        self.starts.append(start)
+        return start
+
+    def index_at(self, offset: int) -> int:
+        """The index of the file that a place is in."""
+        return bisect_right(self.starts, offset) - 1
+
+    def position(self, offset: int) -> tuple[int, int]:
+        """The line and the column in its file of the character at an offset."""
+        index = self.index_at(offset)
+        return self.parts[index].position(offset - self.starts[index])
+
+    def problem(self, message: str, code: str, span: Span) -> Problem:
+        """A problem at a span, in its file."""
+        index = self.index_at(span.start)
+        start = self.starts[index]
+        return self.parts[index].problem(message, code, Span(span.start - start, span.end - start))
+
+
+def resolve_imports(program: syntax.ConvoProgram, folder: Path | None) -> syntax.ConvoProgram:
+    """Read what a program imports; the program itself, where it imports nothing.
+
+    Raises:
+        ScriptError: a file is missing or outside of the folder, or what is in it is wrong.
+    """
+    if not any(is_file_import(tag) for message in program.statements for tag in message.tags):
+        return program
+    importer = Importer(program, folder)
+    messages = tuple(importer.expand(program.statements, 0))
+    source = importer.source
+    conversation = replace(program.conversation, messages=messages)
+    problems = locate_problems(check_conversation(messages, source, BUILT_IN), source)
+    warnings = locate_problems(list(find_unsupported(messages, source.text)), source)
+    return replace(program, source=source, conversation=conversation, problems=problems, warnings=warnings)
+
+
+class Importer:
+    """Reads the files that a program imports."""
+
+    def __init__(self, program: syntax.ConvoProgram, folder: Path | None) -> None:
+        self.folder = folder.resolve() if folder is not None else None
+        self.source = JoinedSource(program.source)
+        file = program.source.file
+        self.shown = Path(file).parent if file else Path()  # the folder, as the file of the program is named
+        self.folders = [self.folder]  # of each part of the source
+        self.known = {(self.folder / Path(file).name).resolve()} if file and self.folder else set()
+
+    def expand(self, messages: tuple[syntax.Message, ...], start: int) -> Iterator[syntax.Message]:
+        """The messages of a part of the source, with those before them that their tags import."""
+        beside = self.folders[self.source.index_at(start)]
+        for message in messages:
+            for tag in message.tags:
+                if is_file_import(tag):
+                    yield from self.read(tag, beside)
+            yield replace(message, tags=tuple(tag for tag in message.tags if not is_file_import(tag)))
+
+    def read(self, tag: syntax.Tag, beside: Path | None) -> Iterator[syntax.Message]:
+        """The messages of an imported file."""
+        name, *modifiers = (tag.text or "").split()
+        path = self.find(tag, name, beside)
+        if path in self.known:
+            return
+        self.known.add(path)
+        if len(self.known) > MAX_FILES:
+            self.refuse(tag, f"a program imports at most {MAX_FILES} files")
+        try:
+            text = path.read_text("utf-8").removeprefix("\ufeff")
+        except (OSError, UnicodeDecodeError) as error:
+            self.refuse(tag, f"`{name}` cannot be read: {getattr(error, 'strerror', None) or 'it is not UTF-8'}")
+        if len(self.source.text) + len(text) > MAX_CHARACTERS:
+            self.refuse(tag, f"a program and its imports have at most {MAX_CHARACTERS:,} characters")
+        own = Source(text, str(self.shown / path.relative_to(self.folder or path.parent)))
+        messages, findings = read_source(own)
+        if findings and not messages:
+            raise ScriptError(list(locate_problems(findings, own)))
+        start = self.source.add(own)
+        self.folders.append(path.parent)
+        # With as many line breaks before it as there is text, its places are those of the whole source.
+        messages, _ = read_source(Source("\n" * start + text))
+        for message in self.expand(messages, start):
+            said = isinstance(message, syntax.TextMessage) and message.role in {"user", "assistant", "system"}
+            if not (said and modifiers):
+                yield message
+        # A node ends with its file.
+        if any(isinstance(message, syntax.TextMessage) and message.role == "node" for message in messages):
+            yield syntax.TextMessage("nodeEnd", "", syntax.Template(), span=Span(start, start))
+
+    def find(self, tag: syntax.Tag, name: str, beside: Path | None) -> Path:
+        """The file that is imported, beside the one that imports it."""
+        if self.folder is None or beside is None:
+            self.refuse(tag, "no folder is known to import files from; give the folder of the program")
+        path = (beside / name).resolve()
+        if not path.suffix:
+            path = path.with_suffix(".convo")
+        if not path.is_relative_to(self.folder):
+            self.refuse(tag, f"`{name}` is outside of the folder of the program; only files in it are imported")
+        if not path.is_file():
+            self.refuse(tag, f"there is no file `{name}` beside this one")
+        return path
+
+    def refuse(self, tag: syntax.Tag, message: str) -> NoReturn:
+        """Raise what is wrong with an import, with its place."""
+        raise ScriptError([self.source.problem(message, "import-failed", tag.span)])

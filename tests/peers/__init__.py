@@ -1,0 +1,1 @@
+"""Comparisons with other implementations of what memorygraph implements, which anybody can repeat."""

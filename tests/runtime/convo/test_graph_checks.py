@@ -1,0 +1,48 @@
+"""The checks of a graph before it runs: no false alarm on what is right, and bounded work on what is large."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from memorygraph import MemoryGraph, ScriptError
+from memorygraph.errors import MAX_PROBLEMS
+from memorygraph.languages import parse
+from memorygraph.runtime.convo.controller import execute_convo_graph
+from memorygraph.runtime.convo.graph_checks import MAX_FOLLOWED_WAYS
+from tests.cases import FOLDER
+from tests.conftest import EXAMPLES
+from tests.runtime.convo.model import scripted
+
+GRAPHS = [*EXAMPLES.glob("*.convo"), *FOLDER.glob("convo/review/*.convo")]
+
+
+@pytest.mark.parametrize("path", GRAPHS, ids=lambda path: path.stem)
+def test_graphs_that_are_right_raise_no_alarm(path: Path) -> None:
+    program = parse(path.read_text("utf-8"), "convo")
+    assert (MemoryGraph.check(program), MemoryGraph.find_warnings(program)) == ([], [])
+
+
+def test_a_graph_with_a_problem_is_refused_before_a_model_is_asked() -> None:
+    with scripted("never") as model, pytest.raises(ScriptError, match="there is no function `gone`"):
+        execute_convo_graph("> node a\n  > user\n  Hi\n@exit = gone(1)\n> node b\n> goto a")
+    assert model.requests == []
+
+
+def test_of_many_findings_the_first_ones_are_shown() -> None:
+    calls = "".join(f"f{number}(1)\n" for number in range(MAX_PROBLEMS * 5))
+    problems = MemoryGraph.check(f"> define\n{calls}> node a\n> goto a", "convo")
+    assert [problem.code for problem in problems] == ["unknown-function"] * MAX_PROBLEMS + ["too-many-problems"]
+
+
+def test_in_a_graph_of_very_many_ways_no_paths_are_looked_for() -> None:
+    ring = [f"@to n{number + 1}\n> node n{number}\n" for number in range(MAX_FOLLOWED_WAYS)]
+    source = f"@exit = gone\n@to n0\n> node first\n@to n0\n> node n{MAX_FOLLOWED_WAYS}\n{''.join(ring)}> goto first"
+    assert [warning.code for warning in MemoryGraph.find_warnings(source, "convo")] == ["unset-variable"]
+
+
+def test_a_file_with_other_problems_has_only_those() -> None:
+    source = "@to nowhere\n> node a\n  > user\n  {{gone(unset)}}\n> goto a"
+    assert [problem.code for problem in MemoryGraph.check(source, "convo")] == ["missing-target"]
+    assert MemoryGraph.find_warnings(source, "convo") == []
