@@ -91,5 +91,5 @@ class RunConversation:
 
 def make_entries(messages: Sequence[TranscriptEntry], path: Sequence[MessageEntry]) -> list[MessageEntry]:
     """Messages as they follow a path; those that a model gave to other prompts do not count as sampled here."""
-    sent = [Message.of(message) for message in wire_messages(messages, len(path))]
+    sent = [Message.of(message) for message in wire_messages(messages, len(path), plain_results=True)]
     return list(entries_of(sent, path[-1].id if path else ROOT, sampled=False))

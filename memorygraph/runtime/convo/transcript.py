@@ -109,8 +109,13 @@ def transcript_text(entries: Iterable[TranscriptEntry]) -> str:
     return text + "\n" if text else ""
 
 
-def wire_messages(entries: Iterable[TranscriptEntry], place: int = 0) -> list[dict[str, Any]]:
-    """Convert a part of a transcript, which begins at a place, to the messages that a model is sent."""
+def wire_messages(
+    entries: Iterable[TranscriptEntry], place: int = 0, *, plain_results: bool = False
+) -> list[dict[str, Any]]:
+    """Convert a part of a transcript, which begins at a place, to the messages that a model is sent.
+
+    A result of a function is JSON, as models expect it; with `plain_results` a text stays as it is, for people.
+    """
     messages: list[dict[str, Any]] = []
     open_call = ""
     for entry in entries:
@@ -119,7 +124,8 @@ def wire_messages(entries: Iterable[TranscriptEntry], place: int = 0) -> list[di
             call = ToolCall(entry.name, json.dumps(entry.arguments or {}, ensure_ascii=False), open_call)
             messages.append({"role": "assistant", "content": None, "tool_calls": [call.as_dict()]})
         elif entry.role == "result" and open_call:
-            content = entry.value if isinstance(entry.value, str) else json.dumps(entry.value, ensure_ascii=False)
+            plain = plain_results and isinstance(entry.value, str)
+            content = entry.value if plain else json.dumps(entry.value, ensure_ascii=False)
             messages.append({"role": "tool", "tool_call_id": open_call, "content": content})
             open_call = ""
         elif entry.role in SPEAKERS and entry.spoken:

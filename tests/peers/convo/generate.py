@@ -1,8 +1,9 @@
 """Seeded graphs, and calls of the built-in functions, which both implementations run.
 
-Left out is what memorygraph does otherwise on purpose, since the original fails there: `else` after an `if` in a text
-is never inserted, an `if` or an empty insertion doubles the text before the next one, `*` matches no line breaks, and
-a graph whose nodes ask no model runs for ever.
+Left out is what memorygraph does otherwise on purpose, since the original fails there: the value of an `if` with its
+branches, a key or an index in place of a name in `idx`, and the last value of an `fn` without `return`; `else` after an
+`if` in a text, which is never inserted; an `if` or an empty insertion, which doubles the text before the next one; `*`
+in patterns, which matches no line breaks; and a graph whose nodes ask no model, which runs for ever.
 """
 
 from __future__ import annotations
@@ -226,6 +227,7 @@ def make_calls(seed: int, names: set[str]) -> Iterator[str]:
                 arguments += [make(draw) for _ in range(draw.randint(least, most))]
             yield f"{name}({' '.join(arguments)})"
     yield from make_templates(draw)
+    yield from make_bodies(draw)
 
 
 def make_templates(draw: Random) -> Iterator[str]:
@@ -244,6 +246,34 @@ def make_templates(draw: Random) -> Iterator[str]:
     for _ in range(200):
         target = draw.choice([mapping, text])(draw)
         yield f"array({target} << {text(draw)})"
+
+
+def make_bodies(draw: Random) -> Iterator[str]:
+    """Statements with conditions, loops, and variables that change."""
+    for _ in range(500):
+        held, other, some, many, rounds = simple(draw), simple(draw), number(draw), numbers(draw), draw.randint(0, 4)
+        truth = draw.choice(["true", "false", "eq(1 1)", "0", '""', "gt(2 3)", '"a"'])
+        yield draw.choice(
+            [
+                f"n={some} {draw.choice(['inc', 'dec'])}(n) n",
+                f"n={some} {draw.choice(['inc', 'dec'])}(n {number(draw)}) n",
+                f"t=0 foreach(x=in({many})) t=add(t x) t",
+                f"t=0 foreach(x=in({many})) do(break(eq(x {some})) t=add(t 1)) t",
+                f"t=0 foreach(e=in({mapping(draw)})) t='{{{{t}}}}{{{{e.key}}}}{{{{e.value}}}}' t",
+                f"n=0 t=0 while(lt(n {rounds})) do(inc(n) t=add(t {some})) t",
+                f"n=0 while(true) do(inc(n) if(gt(n {rounds})) break()) n",
+                f"x=0 if({truth}) then(x={held}) else(x={other}) x",
+                f"x=0 if({truth}) then(x={held}) elif(true) then(x={other}) x",
+                f"x={held} if({truth}) x={other} x",
+                f"m={mapping(draw)} k='a' idx(m 'k')",
+                f"l=array({held} {other}) i={draw.randint(0, 2)} idx(l 'i')",
+                f"setDefault(x: {held}) x",
+                f"x={held} setDefault(x: {other} y: {some}) array(x y)",
+                f"setVar('x' {some}) getVar('x')",
+                f"is({held} enum({other} {held}))",
+                f"fn(if({truth}) return({held}) return({other}))",
+            ]
+        )
 
 
 def make_arguments(draw: Random, schema: dict[str, Any]) -> Any:

@@ -61,7 +61,7 @@ CALL = {
     "content": None,
     "tool_calls": [{"id": "call_1", "type": "function", "function": {"name": "first", "arguments": '{"x": "one"}'}}],
 }
-RESULT = {"role": "tool", "tool_call_id": "call_1", "content": "one"}
+RESULT = {"role": "tool", "tool_call_id": "call_1", "content": '"one"'}
 B = [
     {"role": "user", "content": "B: one"},
     {"role": "assistant", "content": "Let me see"},
