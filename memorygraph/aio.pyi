@@ -33,7 +33,7 @@ from memorygraph.memory.remember import Remembered
 from memorygraph.memory.values import AddedObservations, Entity, ObservationDeletion, Observations, Relation
 from memorygraph.messages.costs import ModelCost, Prices
 from memorygraph.messages.graph import MessageGraph
-from memorygraph.messages.neo4j_storage import ConversationInfo
+from memorygraph.messages.neo4j_storage import MAX_CONVERSATIONS, ConversationInfo
 from memorygraph.messages.record import Client
 from memorygraph.query import Query
 from memorygraph.runtime.convo.controller import ConvoGraphController
@@ -88,6 +88,7 @@ class AsyncMemoryGraph:
         batch: int | None = None,
         restart: bool = False,
         progress: Progress | None = None,
+        checked: Progress | None = None,
         provenance: Provenance | None = None,
     ) -> LoadReport:
         """Load a script file; the language is told by the extension."""
@@ -274,8 +275,12 @@ class AsyncMemoryGraph:
     def entities(self) -> AsyncEntities: ...
     async def messages(self, name: str) -> MessageGraph:
         """A conversation as a list of messages, kept in Neo4j; its first message creates it."""
-    async def conversations(self) -> list[ConversationInfo]:
-        """Every conversation of the namespace, by name."""
+    async def conversations(
+        self, limit: int = MAX_CONVERSATIONS, *, after: str = "", containing: str = ""
+    ) -> list[ConversationInfo]:
+        """The conversations of the namespace by name: all, or so many that come `after` a name."""
+    async def count_conversations(self, *, after: str = "", containing: str = "") -> int:
+        """How many conversations come after a name, with a text in theirs."""
     async def costs(self, prices: Prices | str | Path | None = None) -> list[ModelCost]:
         """What the recorded answers of each model used: calls, tokens, seconds, and money where it has a price."""
     async def record(self, client: Client, conversation: str = "recorded") -> Client:

@@ -46,8 +46,10 @@ from memorygraph.languages.contextscript import ContextScriptProgram, Deletion
 from memorygraph.messages.costs import ModelCost, Prices, list_costs
 from memorygraph.messages.graph import MessageGraph
 from memorygraph.messages.neo4j_storage import (
+    MAX_CONVERSATIONS,
     ConversationInfo,
     Neo4jStorage,
+    count_stored_conversations,
     drop_conversations,
     list_stored_conversations,
 )
@@ -194,13 +196,14 @@ class MemoryGraph:
         batch: int | None = None,
         restart: bool = False,
         progress: Progress | None = None,
+        checked: Progress | None = None,
         provenance: Provenance | None = None,
     ) -> LoadReport:
         """Load a script file; the language is told by the extension.
 
         With `batch`, every `batch` statements are a transaction of their own, and the memory needed does not
         grow with the file. A load that was interrupted goes on after its last batch when it is run again,
-        unless `restart` is true.
+        unless `restart` is true. `checked` is told the number of its statements when all of it was read once.
 
         Raises:
             NotFoundError: there is no such file, or no language has this extension.
@@ -220,7 +223,8 @@ class MemoryGraph:
                 stream.seek(0)  # it is read twice: checked as a whole, then stored
                 return parse_batches(stream, name, size=batch, strict=strict, file=str(path))
 
-            return load_batches(self._loader, programs, restart=restart, progress=progress, provenance=provenance)
+            told = {"progress": progress, "checked": checked}
+            return load_batches(self._loader, programs, restart=restart, provenance=provenance, **told)
 
     @staticmethod
     def check(
@@ -986,9 +990,18 @@ class MemoryGraph:
             raise MemoryGraphError("a conversation has a name, and this is empty")
         return MessageGraph(storage=Neo4jStorage(self.scope, name))
 
-    def conversations(self) -> list[ConversationInfo]:
-        """Every conversation of the namespace, by name."""
-        return list_stored_conversations(self.scope)
+    def conversations(
+        self, limit: int = MAX_CONVERSATIONS, *, after: str = "", containing: str = ""
+    ) -> list[ConversationInfo]:
+        """The conversations of the namespace by name: all, or so many that come `after` a name.
+
+        `containing` leaves those whose name has this text in it, whatever the case.
+        """
+        return list_stored_conversations(self.scope, limit, after=after, containing=containing)
+
+    def count_conversations(self, *, after: str = "", containing: str = "") -> int:
+        """How many conversations come after a name, with a text in theirs."""
+        return count_stored_conversations(self.scope, after=after, containing=containing)
 
     def costs(self, prices: Prices | str | Path | None = None) -> list[ModelCost]:
         """What the recorded answers of each model used: calls, tokens, seconds, and money where it has a price.

@@ -27,6 +27,7 @@ The tree (the exit code of the command line in brackets)::
      │    ├── LoginError [3]      Neo4j refuses the user name or the password
      │    ├── RestartNeededError [3]  Neo4j lives, works no more, and has to be started again
      │    ├── DatabaseUnavailableError [3]  Neo4j lives, and its database has not started
+     │    ├── StartingError [3]   Neo4j is starting, and a client of the memory server does not wait (mcp_server.server)
      │    ├── DownloadError [3]   a file of the embedded server cannot be fetched or is not genuine
      │    └── AdminError [3]      Neo4j's tool for dumps and checks failed, or found damage (server.admin_tool)
      │         └── NotClosedError [3]  the server was killed before, and has to be started once

@@ -189,6 +189,15 @@ def require_running() -> None:
     active_budget().require_running()
 
 
+def require_wanted() -> None:
+    """Raise Cancelled, if whoever asked for what runs here has given it up."""
+    budget = _active.get()
+    while budget is not None:
+        if budget.cancelled is not None:
+            raise Cancelled(budget.cancelled)
+        budget = budget.around
+
+
 @contextmanager
 def unlimited() -> Iterator[None]:
     """Count nothing of the block: it keeps the record of a run, also of one that has used up its limits."""

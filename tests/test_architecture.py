@@ -21,7 +21,7 @@ from tests.modules import FILES, PACKAGE, imports, part_of
 # What a part may import: itself, and what stands in an earlier row.
 ROWS = (
     {"errors"},
-    {"budget", "codes", "home", "hosts", "json_text", "limits", "query", "scripts", "word_parts"},
+    {"budget", "codes", "collection", "home", "hosts", "json_text", "limits", "query", "scripts", "word_parts"},
     {"ending"},
     {"languages", "library"},
     {"compiler"},

@@ -290,14 +290,12 @@ RETURN COUNT { MATCH (node:Entity {namespace: $namespace}) WHERE node.arrival >=
 // A page of the entities of these names, in the order in which they came, or of those that a search finds, in its order,
 // with the relations at any of them: from one entity and one relation on. `ids` are all the entities. Where these are
 // more than a page holds, their relations are not looked for. Parameters: namespace, names, start, arrival, id, limit,
-// search (the name of the block below that searches, or null) and what these take: text, parts, terms.
+// search (the name of the block below that searches, or null) and what these take: text, parts, seek, complete, most_nodes,
+// most_hits, terms.
 CYPHER 25
 CALL () {
   WHEN $search = 'ids-containing' THEN {
     RETURN [] AS ids // include: entities/ids-containing
-  }
-  WHEN $search = 'ids-containing-parts' THEN {
-    RETURN [] AS ids // include: entities/ids-containing-parts
   }
   WHEN $search = 'ids-with-words' THEN {
     RETURN [] AS ids // include: entities/ids-with-words
@@ -377,47 +375,70 @@ CALL (nodes) {
 RETURN [node IN nodes | node.id] AS ids, entities, relations;
 
 // name: ids-containing
-// The entities whose name, alias, type or observations contain a text, whatever the case, in the order in which they came;
-// every text of the namespace is looked at, once: of alternatives with OR, each may be planned as a walk of its own.
-// Parameters: namespace, text.
-CALL () {
-  MATCH (node:Node {namespace: $namespace})
-  WHERE node.id IS NOT NULL AND any(
-    said IN [node.name, node.data, node.kind, CASE WHEN node.name = '' AND NOT node:Observation THEN node.id END]
-    WHERE toLower(toStringOrNull(said)) CONTAINS toLower($text)
-  )
-  RETURN node
-  UNION ALL
-  MATCH (alias:Alias {namespace: $namespace})
-  USING INDEX alias:Alias(namespace, name)
-  WHERE alias.name IS NOT NULL AND toLower(alias.name) CONTAINS toLower($text)
-  MATCH (alias)-[:ALIAS_OF]->(node:Node)
-  RETURN node
-}
-CALL (node) {
-  WITH node
-  WHERE NOT node:Observation AND (node.name <> '' OR NOT EXISTS { (node)<-[:EDGE {verb: 'observed'}]-(:Node) })
-  RETURN node AS entity
-  UNION ALL
-  WITH node
-  MATCH (entity:Node)-[:EDGE {verb: 'observed'}]->(node)
-  WHERE (node:Observation OR node.name = '') AND toLower(toStringOrNull(node.data)) CONTAINS toLower($text)
-  RETURN entity
-}
-WITH DISTINCT entity.id AS id, coalesce(entity.arrival, 4611686018427387904) AS arrival
-ORDER BY arrival, id
-RETURN collect(id) AS ids;
-
-// name: ids-containing-parts
-// The same, where the words of the text lead to what may contain it. Parameters: namespace, text, parts (a Lucene query
-// made by memorygraph.memory.pages).
+// The entities whose name, alias, type or observations contain a text, whatever the case, in the order in which they came.
+// In a namespace of no more than `most_nodes` these are all: `parts` lead to what may contain the text, by a walk over all
+// terms of the index; where that holds more nodes than these, of other namespaces, or the text has no parts, every text
+// of the namespace is looked at, once: of alternatives with OR, each may be planned as a walk of its own. In a larger
+// namespace `seek` is looked up first. What it finds is all there is where it is `complete`; otherwise it is what has the
+// text at the beginning of a word, and only where nothing has is there a walk. Parameters: namespace, text, parts and seek
+// (Lucene queries made by memorygraph.memory.pages, or null), complete, most_nodes, most_hits.
+CYPHER 25
 CALL db.index.fulltext.awaitEventuallyConsistentIndexRefresh()
 CALL () {
-  CALL db.index.fulltext.queryNodes('entity_text', $parts) YIELD node
-  WITH node
-  WHERE node.namespace = $namespace AND (toLower(toStringOrNull(node.name)) CONTAINS toLower($text)
-    OR toLower(toStringOrNull(node.data)) CONTAINS toLower($text)
-    OR toLower(toStringOrNull(node.kind)) CONTAINS toLower($text))
+  MATCH (any:Node)
+  RETURN count(any) <= $most_nodes AS quickly_walked
+}
+CALL (quickly_walked) {
+  WHEN quickly_walked THEN {
+    RETURN false AS large
+  }
+  ELSE {
+    MATCH (counted:Node {namespace: $namespace})
+    USING INDEX SEEK counted:Node(namespace, id)
+    WHERE counted.id IS NOT NULL
+    WITH counted LIMIT $most_nodes + 1
+    RETURN count(counted) > $most_nodes AS large
+  }
+}
+CALL (large) {
+  WHEN large AND $seek IS NOT NULL THEN {
+    CALL db.index.fulltext.queryNodes('entity_text', $seek, {limit: $most_hits}) YIELD node
+    RETURN collect(node) AS hits
+  }
+  ELSE {
+    RETURN null AS hits
+  }
+}
+WITH quickly_walked OR large AS walked, hits, [hit IN hits WHERE hit.namespace = $namespace AND (toLower(toStringOrNull(hit.name)) CONTAINS toLower($text)
+              OR toLower(toStringOrNull(hit.data)) CONTAINS toLower($text)
+              OR toLower(toStringOrNull(hit.kind)) CONTAINS toLower($text))] AS found
+WITH walked, found, coalesce(size(hits) < $most_hits AND ($complete OR found <> []), false) AS enough
+CALL (walked, found, enough) {
+  WHEN enough THEN {
+    UNWIND found AS node
+    RETURN node
+  }
+  WHEN walked AND $parts IS NOT NULL THEN {
+    CALL db.index.fulltext.queryNodes('entity_text', $parts) YIELD node
+    WITH node
+    WHERE node.namespace = $namespace AND (toLower(toStringOrNull(node.name)) CONTAINS toLower($text)
+      OR toLower(toStringOrNull(node.data)) CONTAINS toLower($text)
+      OR toLower(toStringOrNull(node.kind)) CONTAINS toLower($text))
+    RETURN node
+  }
+  ELSE {
+    MATCH (node:Node {namespace: $namespace})
+    WHERE node.id IS NOT NULL AND any(
+      said IN [node.name, node.data, node.kind,
+               CASE WHEN $parts IS NULL AND node.name = '' AND NOT node:Observation THEN node.id END]
+      WHERE toLower(toStringOrNull(said)) CONTAINS toLower($text)
+    )
+    RETURN node
+  }
+}
+WITH collect(node) AS nodes
+CALL (nodes) {
+  UNWIND nodes AS node
   RETURN node
   UNION ALL
   MATCH (alias:Alias {namespace: $namespace})

@@ -46,6 +46,51 @@ CALL () {
 }
 RETURN nodes, edges;
 
+// name: any-node
+// A row if the namespace has a node: without one it has no edge either, and no id is stored. Parameters: namespace.
+MATCH (node:Node {namespace: $namespace})
+USING INDEX SEEK node:Node(namespace, id)
+WHERE node.id IS NOT NULL
+RETURN true AS found
+LIMIT 1;
+
+// name: count-edges-at
+// How many edges are at these nodes at most: those between two of them are counted twice. Parameters: namespace, ids.
+UNWIND $ids AS id
+MATCH (node:Node {namespace: $namespace, id: id})
+USING INDEX SEEK node:Node(namespace, id)
+RETURN sum(COUNT { (node)-[:EDGE]-() }) AS edges;
+
+// name: count-deleted-edges
+// How many edges go with these ids, which are of nodes and edges: each once. Parameters: namespace, ids.
+UNWIND $ids AS id
+CALL (id) {
+  MATCH (node:Node {namespace: $namespace, id: id})-[edge:EDGE]-()
+  USING INDEX SEEK node:Node(namespace, id)
+  RETURN edge
+  UNION ALL
+  MATCH ()-[edge:EDGE {namespace: $namespace, id: id}]->()
+  USING INDEX SEEK edge:EDGE(namespace, id)
+  RETURN edge
+}
+RETURN count(DISTINCT edge) AS edges;
+
+// name: count-changed-nodes
+// How many of these nodes contextscript/change-nodes would change. Parameters: namespace, rows [{id, set: {name, data}}].
+UNWIND $rows AS row
+MATCH (node:Node {namespace: $namespace, id: row.id})
+USING INDEX SEEK node:Node(namespace, id)
+WHERE any(key IN keys(row.set) WHERE node[key] IS NULL OR node[key] <> row.set[key])
+RETURN count(node) AS changed;
+
+// name: count-changed-edges
+// How many of these edges contextscript/change-edges would change. Parameters: namespace, rows [{id, set: {verb, weight}}].
+UNWIND $rows AS row
+MATCH ()-[edge:EDGE {namespace: $namespace, id: row.id}]->()
+USING INDEX SEEK edge:EDGE(namespace, id)
+WHERE any(key IN keys(row.set) WHERE edge[key] IS NULL OR edge[key] <> row.set[key])
+RETURN count(edge) AS changed;
+
 // name: nodes-named
 // The first node that carries each of these names, whatever the case: for "did you mean". Parameters:
 // namespace, names (in lower case).

@@ -53,13 +53,23 @@ RETURN version.id AS id, version.number AS number, coalesce(tip.id, '') AS tip, 
        older.number AS replaces, replaces.at AS at, EXISTS { (version)<-[:REPLACES]-(:Version) } AS replaced;
 
 // name: conversations
-// Every conversation of a namespace with the version that was last written. Parameters: namespace.
+// The conversations of a namespace after a name, in the order of their names, whose name has a text in it, whatever the
+// case, each with the version that was last written. Parameters: namespace, after, containing, limit.
 MATCH (conversation:Conversation {namespace: $namespace})
-WHERE conversation.name IS NOT NULL
+WHERE conversation.name > $after AND toLower(conversation.name) CONTAINS toLower($containing)
+  AND EXISTS { (conversation)-[:HEAD]->(:Version) }
+WITH conversation ORDER BY conversation.namespace, conversation.name LIMIT $limit
 MATCH (conversation)-[:HEAD]->(version:Version)
 RETURN conversation.name AS name, conversation.versions AS versions, version.number AS version,
        version.length AS messages
 ORDER BY name;
+
+// name: count-conversations
+// How many those are. Parameters: namespace, after, containing.
+MATCH (conversation:Conversation {namespace: $namespace})
+WHERE conversation.name > $after AND toLower(conversation.name) CONTAINS toLower($containing)
+  AND EXISTS { (conversation)-[:HEAD]->(:Version) }
+RETURN count(conversation) AS conversations;
 
 // name: path
 // The messages of a version from its last back to its first, as two lists: one record costs a third of a record

@@ -22,3 +22,9 @@ SHOW INDEXES YIELD name, type, labelsOrTypes, properties, options
 WHERE type IN ['FULLTEXT', 'VECTOR']
 RETURN name, type, labelsOrTypes AS labels, properties, options
 ORDER BY name;
+
+// name: memory-settings
+// The settings that limit the memory of a transaction, as they are for this server. Parameters: none.
+SHOW SETTINGS YIELD name, value
+WHERE name IN ['db.memory.transaction.max', 'dbms.memory.transaction.total.max']
+RETURN name, value;

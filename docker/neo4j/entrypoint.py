@@ -19,7 +19,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from memorygraph.server.aot_cache import CACHE_FLAGS
 from memorygraph.server.artifacts import read_lock
 from memorygraph.server.java import java_executable
 from memorygraph.server.process import DEFAULT_BOLT_PORT, DEFAULT_HTTP_PORT, MAIN_CLASS
@@ -90,7 +89,7 @@ class Configuration:
 
     def jvm_options(self) -> list[str]:
         """Give the JVM options that the settings ask for, and the cache that makes the start quicker."""
-        cache = [*CACHE_FLAGS, "-XX:AOTMode=auto", f"-XX:AOTCache={AOT_CACHE}"] if AOT_CACHE.exists() else []
+        cache = ["-Xshare:auto", f"-XX:SharedArchiveFile={AOT_CACHE}"] if AOT_CACHE.exists() else []
         heap = [option + self.settings[name] for name, option in HEAP_OPTIONS.items() if name in self.settings]
         return [*cache, *heap, *self.settings.get(JVM_ADDITIONAL, "").split()]
 

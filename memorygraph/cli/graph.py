@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import sys
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -158,7 +159,12 @@ def export_command(ctx: click.Context, *, form: str, strict: bool, moment: int |
     if form == "bundle" and moment is not None:
         raise click.UsageError("a bundle has the whole history: --at goes with the other formats")
     stopped = explaining_stop(lambda _: NOTHING_PRINTED)
-    with stopped, ctx.obj.connect() as graph, output.whole_output() as file:
+    reading = output.progress_bar("reading the graph")  # the last to come and first to go, before the file is printed
+    with stopped, ctx.obj.connect() as graph, output.whole_output() as file, reading as bar:
+        if moment is None and sys.stderr.isatty():
+            named = (found for found in graph.namespaces() if found.name == graph.namespace)
+            bar.total(sum(found.nodes + found.edges for found in named))
+        file.listener = bar.at
         left_out = (graph if moment is None else as_of(graph, moment)).export_to(file, form)
     if left_out:
         more = "" if form == "bundle" else "; --format bundle has all of a namespace"

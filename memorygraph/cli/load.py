@@ -119,7 +119,8 @@ def store_all(graph: MemoryGraph, loads: Sequence[PlannedLoad], *, batched: bool
         with explaining_stop(explain), output.progress_bar(f"storing {Path(load.file).name}") as bar:
             if load.statements is not None:
                 bar.total(load.statements)
-            reports.append(load.store(progress=advance))
+            more = {"checked": bar.total} if batched else {}
+            reports.append(load.store(progress=advance, **more))
     return reports
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -26,10 +27,16 @@ def messages_command() -> None:
 
 
 @messages_command.command("list")
+@click.option("--limit", default=100, type=click.IntRange(1, 100_000), metavar="N", help="The most to show.")
+@click.option("--after", default="", metavar="NAME", help="Only those after this one in the order of their names.")
+@click.option("--containing", default="", metavar="TEXT", help="Only those with this text in their name.")
 @report_from_graph
-def list_messages_command(graph: MemoryGraph) -> None:
-    """Show every conversation, and how long the version is that was last written."""
-    output.print_list(graph.conversations(), ("conversation", "versions", "version", "messages"))
+def list_messages_command(graph: MemoryGraph, *, limit: int, after: str, containing: str) -> None:
+    """Show conversations by name, and how long the version of each is that was last written."""
+    found = graph.conversations(limit, after=after, containing=containing)
+    output.print_list(found, ("conversation", "versions", "version", "messages"))
+    if len(found) == limit and (more := graph.count_conversations(after=found[-1].name, containing=containing)):
+        output.say(f"{more} more; the next ones: --after {shlex.quote(found[-1].name)}")
 
 
 @messages_command.command("show")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import itertools
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TextIO, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 MAX_TABLE_ROWS = 1000
 PIECE_CHARACTERS = 1 << 16
+PIECE_WRITES = 1_000
 AS_JSON = "memorygraph.as_json"  # in the meta of click's context: --json was given
 WARNED = "memorygraph.warned"  # in the same place: what was warned of
 
@@ -119,6 +121,18 @@ def say(message: str) -> None:
         stop_saying()
 
 
+def is_unread() -> bool:
+    """Whether stdout is a pipe whose reader, such as `head` or a pager, has ended."""
+    import select
+
+    try:
+        stdout = select.poll()
+        stdout.register(sys.stdout.fileno(), select.POLLERR)
+        return any(happened & select.POLLERR for _, happened in stdout.poll(0))
+    except (OSError, ValueError, AttributeError):  # stdout is no file, or this system has no poll
+        return False
+
+
 def stop_saying() -> None:
     """Drop what is said from now on: stderr is closed. The command goes on to its end."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
@@ -198,12 +212,32 @@ def print_json_list(values: Iterable[Any]) -> None:
         file.write("]\n" if before != "[" else "[]\n")
 
 
+class CountedFile(io.TextIOWrapper):
+    """A file that tells `listener`, every `PIECE_WRITES` times, how often it was written to.
+
+    Where nobody reads stdout any more, it raises a BrokenPipeError instead.
+    """
+
+    listener: Callable[[int], None] | None = None
+    _writes = 0
+
+    def write(self, text: str, /) -> int:
+        """Write a text: the exports do so line by line."""
+        self._writes += 1
+        if self._writes % PIECE_WRITES == 0:
+            if is_unread():
+                raise BrokenPipeError
+            if self.listener is not None:
+                self.listener(self._writes)
+        return super().write(text)
+
+
 @contextmanager
-def whole_output() -> Iterator[TextIO]:
+def whole_output() -> Iterator[CountedFile]:
     """A file for what is printed when the block ends well, and not at all otherwise; it needs no memory."""
     import tempfile
 
-    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="surrogatepass", newline="") as file:
+    with tempfile.TemporaryFile() as raw, CountedFile(raw, "utf-8", "surrogatepass", newline="") as file:
         with explaining_stop(lambda _: NOTHING_PRINTED):
             yield file
             file.seek(0)
@@ -257,6 +291,10 @@ class Bar:
         """So much more is done."""
         self._progress.advance(self._task, number)
 
+    def at(self, done: int) -> None:
+        """So much is done."""
+        self._progress.update(self._task, completed=done)
+
     def reach(self, done: int, total: int) -> None:
         """So much is done, of so much."""
         self._progress.update(self._task, completed=done, total=total)
@@ -267,15 +305,20 @@ def progress_bar(title: str, *, in_bytes: bool = False) -> Iterator[Bar]:
     """A bar on stderr: for the bytes of a download, or for things that are counted."""
     from rich import progress as bars
     from rich.console import Console
+    from rich.text import Text
 
     class StderrConsole(Console):
         def on_broken_pipe(self) -> None:
             stop_saying()
 
-    figures = (
+    class RateColumn(bars.ProgressColumn):
+        def render(self, task: bars.Task) -> Text:
+            return Text(f"{task.speed:,.0f}/s" if task.speed else "", style="progress.data.speed")
+
+    figures: tuple[bars.ProgressColumn, ...] = (
         (bars.DownloadColumn(), bars.TimeRemainingColumn())
         if in_bytes
-        else (bars.MofNCompleteColumn(), bars.TimeElapsedColumn())
+        else (bars.MofNCompleteColumn(), RateColumn(), bars.TimeElapsedColumn(), bars.TimeRemainingColumn())
     )
     columns = (bars.TextColumn("{task.description}"), bars.BarColumn(), *figures)
     with bars.Progress(*columns, console=StderrConsole(stderr=True), transient=True) as progress:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 import click
@@ -58,7 +59,9 @@ def serve_command(
     of run_program ask the models of --model and no others, with this process's own key.
 
     Over standard input and output Neo4j is started at once, so that the first answer need not wait for all of it;
-    check_contextscript needs none, and answers while it starts or where it cannot.
+    check_contextscript needs none, and answers while it starts or where it cannot. While it starts, the other tools
+    say so at once; a client that asks for progress is told of that, and waits. A Neo4j that has been stopped by
+    `memorygraph down` is started again by the next call that needs it.
     """
     try:
         from memorygraph import mcp_server
@@ -69,10 +72,12 @@ def serve_command(
         raise click.UsageError("--tokens, --token and --allow-host go with --transport http")
     namespaces = {**(read_tokens(tokens) if tokens else {}), **dict(map(parse_token, given))}
     tools = mcp_server.choose_tools(without, read_only=read_only, models=models)
+    graph = mcp_server.BackgroundGraph(settings.connect, settings.is_gone)
     if transport == "stdio":
-        mcp_server.serve_stdio(settings.connect, tools)
+        mcp_server.serve_stdio(graph, tools)
         return
-    with settings.connect() as graph:
+    graph.open_now()
+    with closing(graph):
         mcp_server.serve_http(graph, host, port, namespaces, allowed_hosts=hosts, tools=tools)
 
 

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from memorygraph.cli.settings import Settings
     from memorygraph.server.backup import BackupReport
     from memorygraph.server.embedded import EmbeddedServer, ServerStatus
+    from memorygraph.server.findings import Diagnosis
+
+MAX_WAIT_FOR_CACHE_S = 60.0
 
 FILE = click.argument("file", type=click.Path(path_type=Path))
 
@@ -38,12 +41,32 @@ def up_command() -> None:
 @click.command("down")
 @output.json_option
 def down_command() -> None:
-    """Stop the embedded Neo4j, and wait until it has stopped."""
-    stopped = embedded_server().down()
+    """Stop the embedded Neo4j, and wait until it has stopped.
+
+    Where its start cache is not made yet, this waits for that too, for a minute at most: the next start is quick then.
+    """
+    server = embedded_server()
+    stopped = server.down()
+    if stopped:
+        finish_start_cache(server)
     if output.wants_json():
         output.print_json({"stopped": stopped})
     else:
         click.echo("Neo4j has stopped" if stopped else "Neo4j was not running")
+
+
+def finish_start_cache(server: EmbeddedServer) -> None:
+    """Wait for a start cache that is not made yet, unless it is switched off; an interrupt ends only the waiting."""
+    from memorygraph.server.aot_cache import is_switched_on
+
+    if not is_switched_on() or (cache := server.start_cache()) is None or cache.exists():
+        return
+    output.say("Neo4j has stopped. Its start cache is being made, once, so that the next start is twice as quick")
+    try:
+        if not cache.await_made(MAX_WAIT_FOR_CACHE_S):
+            output.say(f"the start cache is not there yet: {cache.why_missing()}")
+    except KeyboardInterrupt:
+        output.say("the start cache is made in the background")
 
 
 @click.command("status")
@@ -53,7 +76,9 @@ def status_command() -> None:
 
     The password file holds the password and nothing else.
     """
-    print_status(embedded_server().status())
+    server = embedded_server()
+    exists, where = server.describe_start_cache()
+    print_status(server.status(), where if exists else f"none: {where}")
 
 
 @click.command("doctor")
@@ -98,14 +123,20 @@ def doctor_command(context: click.Context, *, graph: bool, fix: bool) -> None:
         output.print_json({"ok": all_is_well, "findings": [asdict(finding) for finding in found + models]})
     else:
         for finding in found + models:
-            mark = click.style("ok   ", fg="green") if finding.ok else click.style("wrong", fg="red")
-            click.echo(f"{mark} {finding.name:<15} {output.plain(finding.detail)}")
+            click.echo(f"{mark_of(finding)} {finding.name:<15} {output.plain(finding.detail)}")
             if finding.next_step:
                 click.echo(f"{'':21} -> {output.plain(finding.next_step)}")
     if not all(finding.ok for finding in found):
         context.exit(ConnectionError.exit_code)
     if not all(finding.ok for finding in models):
         context.exit(ModelError.exit_code)
+
+
+def mark_of(finding: Diagnosis) -> str:
+    """Return the coloured word at the beginning of a finding's line."""
+    if finding.warning:
+        return click.style("warn ", fg="yellow")
+    return click.style("ok   ", fg="green") if finding.ok else click.style("wrong", fg="red")
 
 
 def examine_stored(settings: Settings, *, fix: bool) -> bool:
@@ -334,10 +365,10 @@ class BarWhenNeeded:
         self._bar.advance(n)
 
 
-def print_status(found: ServerStatus) -> None:
+def print_status(found: ServerStatus, start_cache: str | None = None) -> None:
     """Print whether the embedded server runs, and where."""
     if output.wants_json():
-        output.print_json(asdict(found))
+        output.print_json(asdict(found) | ({"start_cache": start_cache} if start_cache else {}))
         return
     if not found.running:
         click.echo(found.problem or f"Neo4j {found.version} does not run; `memorygraph up` starts it")
@@ -346,3 +377,5 @@ def print_status(found: ServerStatus) -> None:
         click.echo(f"browser   {found.browser_url}")
         click.echo(f"user      {found.username}, the password is in {found.password_file}")
     click.echo(f"home      {found.home}")
+    if start_cache:
+        click.echo(f"cache     {start_cache}")

@@ -35,6 +35,14 @@ class Settings(NamedTuple):
         """Whether no server is named, so that it is the embedded one."""
         return self.named_uri is None
 
+    def is_gone(self) -> bool:
+        """Tell whether the embedded server is meant, and does not run; one that is named is somebody else's."""
+        if not self.embedded:
+            return False
+        from memorygraph.cli.server import embedded_server
+
+        return not embedded_server().lives()
+
     @contextmanager
     def connect(self) -> Iterator[MemoryGraph]:
         """The client, connected; the embedded server is started first where it is not running."""

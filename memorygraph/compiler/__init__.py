@@ -1,6 +1,21 @@
 """Statements to parameterized Cypher, one module for each language. Pure: no file, no database."""
 
-from memorygraph.compiler.contextscript import Compiled, compile_program, describe_ambiguity, mentioned
+from memorygraph.compiler.contextscript import (
+    Compiled,
+    compile_in_parts,
+    compile_program,
+    declares_each_once,
+    describe_ambiguity,
+    mentioned,
+)
 from memorygraph.compiler.symbols import Stored
 
-__all__ = ["Compiled", "Stored", "compile_program", "describe_ambiguity", "mentioned"]
+__all__ = [
+    "Compiled",
+    "Stored",
+    "compile_in_parts",
+    "compile_program",
+    "declares_each_once",
+    "describe_ambiguity",
+    "mentioned",
+]

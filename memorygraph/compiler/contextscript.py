@@ -6,11 +6,12 @@ it is written before it. At the end, observations go that are no longer joined t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import singledispatchmethod
 from typing import Any
 
+from memorygraph.collection import without_collection
 from memorygraph.compiler.symbols import Kind, Stored, Symbol, SymbolTable
 from memorygraph.errors import MAX_PROBLEMS, Problem
 from memorygraph.languages.contextscript import syntax
@@ -51,9 +52,40 @@ def compile_program(
     """
     compiler = _Compiler(program, stored, namespace, token, suggest=suggest)
     add = compiler.add  # looked up once: the dispatcher is made anew at each look-up
-    for statement in program.statements:
-        add(statement)
+    with without_collection():
+        for statement in program.statements:
+            add(statement)
+        return compiler.finish()
+
+
+def compile_in_parts(
+    program: syntax.ContextScriptProgram, stored: Stored, *, namespace: str, token: str
+) -> Generator[Query, None, Compiled]:
+    """Compile a program that `declares_each_once` as it is asked for queries; what is wrong is in what it returns.
+
+    From the first problem on there are no more queries.
+    """
+    compiler = _Compiler(program, stored, namespace, token, suggest=False)
+    add = compiler.add
+    for start in range(0, len(program.statements), ROWS_PER_BATCH):
+        with without_collection():
+            for statement in program.statements[start : start + ROWS_PER_BATCH]:
+                add(statement)
+            queries = compiler.take_queries()
+        yield from queries
     return compiler.finish()
+
+
+def declares_each_once(program: syntax.ContextScriptProgram) -> bool:
+    """Whether a program only declares, and each id once: any part of it can be written before the next is compiled."""
+    ids: set[str] = set()
+    for statement in program.statements:
+        match statement:
+            case syntax.NodeDeclaration():
+                ids.add(statement.node_id)
+            case syntax.EdgeDeclaration():
+                ids.add(statement.edge_id)
+    return len(ids) == len(program.statements)
 
 
 def find_problems(program: syntax.ContextScriptProgram) -> Sequence[Problem]:
@@ -163,6 +195,7 @@ class _Compiler:
         self._namespace = namespace
         self._token = token
         self._suggests = suggest
+        self._only_checks = stored is None  # what is compiled for no database is never run
         self._symbols = SymbolTable(program, stored)
         self._batch = _Batch()
         self._queries: list[Query] = []
@@ -171,6 +204,12 @@ class _Compiler:
         self._problems: list[Problem] = []
         self._warnings: list[Problem] = []
         self._unknown: set[str] = set()
+
+    def take_queries(self) -> list[Query]:
+        """Close the batch, and return the queries that were not taken before."""
+        self._close_batch()
+        taken, self._queries = self._queries, []
+        return taken
 
     def finish(self) -> Compiled:
         self._close_batch()
@@ -219,9 +258,9 @@ class _Compiler:
         self._check_end(statement, "to_node")
         given = _given(verb=statement.verb, weight=statement.weight)
         if former.kind is Kind.ABSENT:
-            ends = _given(from_node=statement.from_node, to_node=statement.to_node)
-            self._require(statement, "edge_id", {**ends, **given}, "from_node", "to_node", "verb", "weight")
-            self._batch.new_edges[statement.edge_id] = {"id": statement.edge_id, **ends, **given}
+            row = {"id": statement.edge_id, "from_node": statement.from_node, "to_node": statement.to_node, **given}
+            self._require(statement, "edge_id", _given(**row), "from_node", "to_node", "verb", "weight")
+            self._batch.new_edges[statement.edge_id] = row
             self._symbols.declare_edge(statement)
         else:
             self._change_edge(former, self._symbols.declare_edge(statement), statement.edge_id, given)
@@ -276,7 +315,7 @@ class _Compiler:
         return self._symbols[identifier]
 
     def _close_batch(self) -> None:
-        if not self._problems:
+        if not self._problems and not self._only_checks:
             self._queries.extend(self._batch.queries(self._namespace, self._token))
         self._batch = _Batch()
 
@@ -285,6 +324,8 @@ class _Compiler:
         if identifier is None:
             return
         symbol = self._symbols[identifier]
+        if symbol.kind is Kind.NODE:
+            return
         if symbol.kind is Kind.EDGE:
             where = self._symbols.place(symbol)
             message = f"`{identifier}` is an edge, declared {where}; `{argument}` takes the id of a node"

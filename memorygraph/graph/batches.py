@@ -1,13 +1,16 @@
 """Loading and deleting what is too large for one transaction: batch by batch, resuming where it stopped.
 
 Each batch stores, in its transaction, the number and the digest of all statements so far. A rerun finds the longest
-stored beginning and continues after it, even if the rest was corrected or the batches have another size.
+stored beginning and continues after it, even if the rest was corrected or the batches have another size. While one
+batch is stored, a thread reads the one after the next.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Generator, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import replace
 from hashlib import sha256
 
@@ -15,7 +18,7 @@ from memorygraph.compiler import compile_program
 from memorygraph.errors import MAX_PROBLEMS, Problem, ScriptError, Source
 from memorygraph.graph.loads import Loader, LoadReport, Provenance
 from memorygraph.graph.writes import COUNTS
-from memorygraph.languages.contextscript import ContextScriptProgram, Deletion, GraphStatement, print_statement
+from memorygraph.languages.contextscript import ContextScriptProgram, Deletion, print_statement
 
 
 def load_batches(
@@ -24,12 +27,14 @@ def load_batches(
     *,
     restart: bool = False,
     progress: Callable[[int], None] | None = None,
+    checked: Callable[[int], None] | None = None,
     provenance: Provenance | None = None,
 ) -> LoadReport:
     """Store a stream of programs, each in a transaction of its own; `programs` opens it, and is called twice.
 
-    The first reading finds what can be found without the database, before anything is stored. `restart` begins at the
-    first statement even where an earlier run was interrupted. `progress` is told the number of statements done.
+    The first reading finds what can be found without the database, before anything is stored; `checked` is told the
+    number of its statements. `restart` begins at the first statement even where an earlier run was interrupted.
+    `progress` is told the number of statements done.
 
     Raises:
         ScriptError: something is wrong. If only the database could tell, the batches before it are kept, and
@@ -37,30 +42,32 @@ def load_batches(
     """
     started = time.monotonic()
     rows = [] if restart else loader.namespace.read("load/checkpoints")
-    resumed_after, former = find_stored_prefix(programs(), {(row["statements"], row["program"]) for row in rows})
+    known = {(row["statements"], row["program"]) for row in rows}
+    total, resumed_after, former = find_stored_prefix(programs(), known)
+    if checked is not None:
+        checked(total)
     prefix = _Prefix()
     report = LoadReport(None, loader.language, 0, namespace=loader.namespace.name, resumed_after=resumed_after)
-    stream = iter(programs())
-    program = next(stream, None)
-    while program is not None:
-        following = next(stream, None)  # the last program closes the load
-        rest = program.statements[max(0, resumed_after - prefix.statements) :]
-        prefix.extend(program.statements)
-        if rest or following is None:
-            checkpoint = {"program": prefix.digest, "former": former, "statements": prefix.statements}
-            closing = loader.namespace.query("load/save-checkpoint", **checkpoint)
-            if following is None:
-                closing = loader.namespace.query("load/forget-checkpoint", program=former)
-            try:
-                batch = loader.load(replace(program, statements=rest), closing=(closing,), provenance=provenance)
-            except ScriptError as error:
-                error.stored_statements = resumed_after + report.statements
-                raise
-            report = add_reports(report, batch)
-            former = prefix.digest
-        if progress is not None:
-            progress(len(program.statements))
-        program = following
+    with closing(read_ahead(programs())) as stream:
+        ahead = next(stream, None)
+        while ahead is not None:
+            (program, text), ahead = ahead, next(stream, None)  # the last program closes the load
+            rest = program.statements[max(0, resumed_after - prefix.statements) :]
+            prefix.extend(len(program.statements), text)
+            if rest or ahead is None:
+                checkpoint = {"program": prefix.digest, "former": former, "statements": prefix.statements}
+                last = loader.namespace.query("load/save-checkpoint", **checkpoint)
+                if ahead is None:
+                    last = loader.namespace.query("load/forget-checkpoint", program=former)
+                try:
+                    batch = loader.load(replace(program, statements=rest), closing=(last,), provenance=provenance)
+                except ScriptError as error:
+                    error.stored_statements = resumed_after + report.statements
+                    raise
+                report = add_reports(report, batch)
+                former = prefix.digest
+            if progress is not None:
+                progress(len(program.statements))
     return replace(report, elapsed_s=round(time.monotonic() - started, 4))
 
 
@@ -75,6 +82,22 @@ def delete_in_batches(loader: Loader, identifier: str, batch: int) -> LoadReport
     return replace(report, elapsed_s=round(time.monotonic() - started, 4))
 
 
+def read_ahead(programs: Iterable[ContextScriptProgram]) -> Generator[tuple[ContextScriptProgram, bytes], None, None]:
+    """Yield programs, each with the canonical text of its statements; a thread makes the next meanwhile."""
+    source = iter(programs)
+
+    def read() -> tuple[ContextScriptProgram, bytes] | None:
+        program = next(source, None)
+        return None if program is None else (program, "".join(map(print_statement, program.statements)).encode())
+
+    with ThreadPoolExecutor(1, "memorygraph-reading") as reading:
+        coming = reading.submit(read)
+        while (found := coming.result()) is not None:
+            coming = reading.submit(read)
+            yield found
+            del found  # it is not held while the next one is waited for
+
+
 class _Prefix:
     """The statements read so far: how many, and their digest."""
 
@@ -82,31 +105,36 @@ class _Prefix:
         self.statements = 0
         self._hash = sha256()
 
-    def extend(self, statements: Iterable[GraphStatement]) -> None:
-        for statement in statements:
-            self._hash.update(print_statement(statement).encode())
-            self.statements += 1
+    def extend(self, statements: int, text: bytes) -> None:
+        """Add so many statements, of this canonical text."""
+        self._hash.update(text)
+        self.statements += statements
 
     @property
     def digest(self) -> str:
         return self._hash.hexdigest()
 
 
-def find_stored_prefix(programs: Iterable[ContextScriptProgram], checkpoints: set[tuple[int, str]]) -> tuple[int, str]:
-    """Find the longest stored beginning, as its number of statements and its digest, or raise what is wrong."""
+def find_stored_prefix(
+    programs: Iterable[ContextScriptProgram], checkpoints: set[tuple[int, str]]
+) -> tuple[int, int, str]:
+    """Count the statements, and find how many of them the longest stored beginning has, and its digest."""
     problems: list[Problem] = []
     prefix = _Prefix()
     stored = (0, "")
     counts = {count for count, _ in checkpoints}
     for program in programs:
         problems += compile_program(program, None).problems[: MAX_PROBLEMS - len(problems)]
+        if not counts or prefix.statements >= max(counts):  # no later beginning is stored
+            prefix.statements += len(program.statements)
+            continue
         for statement in program.statements:
-            prefix.extend((statement,))
+            prefix.extend(1, print_statement(statement).encode())
             if prefix.statements in counts and (prefix.statements, prefix.digest) in checkpoints:
                 stored = (prefix.statements, prefix.digest)
     if problems:
         raise ScriptError(problems)
-    return stored
+    return prefix.statements, *stored
 
 
 def add_reports(total: LoadReport, batch: LoadReport) -> LoadReport:

@@ -13,7 +13,7 @@ import random
 import re
 import time
 import warnings
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
@@ -44,7 +44,7 @@ from memorygraph.graph.driver_internals import (
     pipeline_begin,
 )
 from memorygraph.hosts import is_local_only
-from memorygraph.limits import require_running
+from memorygraph.limits import require_running, require_wanted
 from memorygraph.query import Query
 
 READ_SECONDS = 30.0
@@ -223,9 +223,22 @@ class Transaction:
 
     def rows(self, query: Query, *, typed: bool = False) -> Iterator[dict[str, Any]]:
         """Run a query and yield its rows as they arrive; `typed` leaves the values as the driver has them."""
-        with _values_checked():
-            result = self._transaction.run(query.text, dict(query.parameters))
+        result = self._start(query)
         yield from map(dict, result) if typed else _rows(result)
+
+    def run_each(self, queries: Iterable[Query]) -> Iterator[tuple[Query, list[dict[str, Any]]]]:
+        """Run queries in turn, and yield each with its rows; the next is made while the server works on one."""
+        source = iter(queries)
+        query = next(source, None)
+        while query is not None:
+            result = self._start(query)
+            following = next(source, None)
+            yield query, list(_rows(result))
+            query = following
+
+    def _start(self, query: Query) -> neo4j.Result:
+        with _values_checked():
+            return self._transaction.run(query.text, dict(query.parameters))
 
 
 def _rows(result: neo4j.Result) -> Iterator[dict[str, Any]]:
@@ -422,6 +435,8 @@ class Connection:
                 return cast(Result, abandoned.value)
             except (OSError, ValueError) as error:  # of `work`: the driver's own mean an address that is not found
                 raise _FailedWork(error) from error
+            if access == neo4j.WRITE_ACCESS:
+                require_wanted()  # the last moment at which giving it up leaves nothing behind
             try:
                 transaction.commit()
             except exceptions.DatabaseError as error:

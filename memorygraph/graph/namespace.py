@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Protocol, TypeVar
 
@@ -121,6 +121,10 @@ class NamespaceTransaction:
     def run(self, query: str | Query, /, **parameters: Any) -> Rows:
         """Run a query to its end and return its rows."""
         return self.transaction.run(self.namespace.query(query, **parameters))
+
+    def run_each(self, queries: Iterable[Query]) -> Iterator[tuple[Query, Rows]]:
+        """Run queries in turn, and yield each with its rows. See `Transaction.run_each`."""
+        return self.transaction.run_each(queries)
 
     def rows(self, query: str | Query, /, **parameters: Any) -> Iterator[dict[str, Any]]:
         """Run a query and yield its rows as they arrive."""

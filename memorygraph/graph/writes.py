@@ -78,8 +78,7 @@ def run_counted(
 ) -> dict[str, int]:
     """Run queries that report counts, and add up these; `progress` is told the number of rows of each."""
     counts = dict(NOTHING)
-    for query in queries:
-        [row] = transaction.run(query)
+    for query, [row] in transaction.run_each(queries):
         counts = {name: count + row["counts"].get(name, 0) for name, count in counts.items()}
         if progress is not None:
             progress(len(query.parameters.get("rows") or query.parameters["ids"]))

@@ -14,6 +14,7 @@ from pydantic import Field
 from memorygraph.errors import MemoryGraphError, NotFoundError
 from memorygraph.languages import parse
 from memorygraph.mcp_server.tools import DEFAULT_TOKENS, AnswerTokens, Tool, ToolAnswer, keep_fitting, provenance, tool
+from memorygraph.memory.pages import MIN_ROW_TOKENS
 
 if TYPE_CHECKING:
     from memorygraph.client import MemoryGraph
@@ -194,9 +195,21 @@ def forget(
 
 
 @tool("List Conversations")
-def list_conversations(graph: MemoryGraph, *, max_tokens: AnswerTokens = DEFAULT_TOKENS) -> ToolAnswer:
-    """The conversations that are kept, with their versions and lengths."""
-    return ToolAnswer.of(keep_fitting("conversations", graph.conversations(), max_tokens))
+def list_conversations(
+    graph: MemoryGraph,
+    *,
+    max_tokens: AnswerTokens = DEFAULT_TOKENS,
+    after: Annotated[str, Field(description="The last name of the page before")] = "",
+    containing: Annotated[str, Field(description="Only those with this text in their name")] = "",
+) -> ToolAnswer:
+    """The conversations that are kept, by name, with their versions and lengths."""
+    found = graph.conversations(max_tokens // MIN_ROW_TOKENS + 1, after=after, containing=containing)
+    shown = keep_fitting("conversations", found, max_tokens)
+    if "leftOut" in shown or len(found) > max_tokens // MIN_ROW_TOKENS:
+        last = shown["conversations"][-1]["name"] if shown["conversations"] else after
+        left = graph.count_conversations(after=last, containing=containing)
+        shown |= {"leftOut": {"conversations": left, "after": last}} if left else {}
+    return ToolAnswer.of(shown)
 
 
 @tool("Show Conversation")
@@ -231,9 +244,10 @@ def conversation_versions(
 
 def find_conversation(graph: MemoryGraph, name: str) -> Any:
     """The messages of a stored conversation; a client that asks for another one does not create it."""
-    if all(found.name != name for found in graph.conversations()):
+    history = graph.messages(name)
+    if not history.stored:
         raise NotFoundError(f"no conversation `{name}`; list_conversations shows them all")
-    return graph.messages(name)
+    return history
 
 
 @tool("List Thoughts")

@@ -32,7 +32,7 @@ from memorygraph.errors import MemoryGraphError, NotFoundError
 from memorygraph.home import refuse_exposed
 from memorygraph.hosts import is_local_only
 from memorygraph.json_text import parse_json
-from memorygraph.mcp_server.server import build_server, log_to_stderr
+from memorygraph.mcp_server.server import BackgroundGraph, build_server, log_to_stderr
 from memorygraph.mcp_server.tools import TOOLS, Tool
 
 if TYPE_CHECKING:
@@ -159,7 +159,7 @@ def allowed_from(host: str, port: int, hosts: Iterable[str] = ()) -> TransportSe
 
 
 def build_app(
-    graph: MemoryGraph,
+    graph: MemoryGraph | BackgroundGraph,
     host: str = "127.0.0.1",
     port: int = 8000,
     tokens: Mapping[str, str] | None = None,
@@ -181,8 +181,7 @@ def build_app(
             "serve at 127.0.0.1"
         )
     sizes = {token_id(token): MAX_SESSIONS_OF_ONE_TOKEN for token in tokens} if tokens else {"": MAX_SESSIONS}
-    graphs = {name: type(graph)(graph.connection, name) for name in set(tokens.values())} if tokens else None
-    server = build_server(graph, graphs, tools)
+    server = build_server(graph, set(tokens.values()) if tokens else None, tools)
     managers = {
         client: StreamableHTTPSessionManager(
             server,
@@ -204,7 +203,7 @@ def build_app(
 
 
 def serve_http(
-    graph: MemoryGraph,
+    graph: MemoryGraph | BackgroundGraph,
     host: str,
     port: int,
     tokens: Mapping[str, str],

@@ -10,13 +10,14 @@ import logging
 import sys
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import AbstractContextManager, ExitStack, suppress
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, cast
 
 import anyio
 import mcp_types as types
+from anyio import to_thread
 from mcp import MCPError
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.context import ServerRequestContext
@@ -26,7 +27,7 @@ from mcp.server.stdio import stdio_server
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ResourceUpdated
 
 from memorygraph.ending import ending_on_sigterm
-from memorygraph.errors import MemoryGraphError, NotFoundError
+from memorygraph.errors import ConnectionError, MemoryGraphError, NotFoundError
 from memorygraph.limits import RunLimits
 from memorygraph.mcp_server import entity_tools, graph_tools  # noqa: F401 - both add their tools
 from memorygraph.mcp_server.pools import Pool, PoolFull, PoolSize, calls_in_work
@@ -47,6 +48,10 @@ CALLS = PoolSize(at_once=32, of_one_client=16, waiting=500)
 RUNS = PoolSize(at_once=4, of_one_client=2, waiting=16, limits=RunLimits(5_000_000, 600, 128_000_000, 5))
 MAX_SUBSCRIBERS = 1000
 MAX_CALLER = 100  # characters
+PATIENCE_S = 1.5  # for a Neo4j that is starting: some clients wait 5 s for a tool, and what they gave up helps nobody
+PROGRESS_EVERY_S = 1.0
+POLL_S = 0.05
+STARTING = "Neo4j is starting, which takes some 5 to 10 s: nothing was done; try again in 5 s"
 
 logger = logging.getLogger(__name__)
 Context = ServerRequestContext[Any, Any]
@@ -86,11 +91,18 @@ class _Subscribers:
                 self._sessions[namespace].pop(key, None)
 
 
+class StartingError(ConnectionError):
+    """Neo4j is starting, and the client is not one that waits."""
+
+
 class _Handlers:
     """The handlers of the protocol's requests; `graph_of` gives the graph of the client that asks."""
 
-    def __init__(self, graph_of: Callable[[Context], MemoryGraph], tools: Mapping[str, Tool]) -> None:
+    def __init__(
+        self, graph_of: Callable[[Context], MemoryGraph], tools: Mapping[str, Tool], opened: BackgroundGraph | None
+    ) -> None:
         self._graph_of = graph_of
+        self._opened = opened
         self._tools = tools
         self._subscribers = _Subscribers()
         self._calls, self._runs = Pool(CALLS), Pool(RUNS)
@@ -98,6 +110,23 @@ class _Handlers:
     async def _in_thread(self, ctx: Context, work: Callable[[], Any], *, runs: bool = False) -> Any:
         pool = self._runs if runs else self._calls
         return await pool.call(caller_of(ctx), work, ctx.request)
+
+    async def _await_graph(self, ctx: Context) -> None:
+        """Wait for a graph that is being opened: not for long, unless the client is told of the progress meanwhile."""
+        if self._opened is None:
+            return
+        await to_thread.run_sync(self._opened.begin)
+        began = anyio.current_time()
+        waits = "progress_token" in (ctx.meta or {})
+        told_s = 0.0
+        while self._opened.is_opening:
+            waited_s = anyio.current_time() - began
+            if waited_s > PATIENCE_S and not waits:
+                raise StartingError(self._opened.say_starting())
+            if waits and waited_s >= told_s:
+                await ctx.session.report_progress(waited_s, message="Neo4j is starting")
+                told_s = waited_s + PROGRESS_EVERY_S
+            await anyio.sleep(POLL_S)
 
     async def list_tools(self, _ctx: Context, _params: Page) -> types.ListToolsResult:
         return types.ListToolsResult(tools=[tool.described for tool in self._tools.values()])
@@ -121,8 +150,10 @@ class _Handlers:
             return graph.namespace, tool.call(graph, params.arguments or {})
 
         try:
+            if tool.needs_graph:
+                await self._await_graph(ctx)
             namespace, result = await self._in_thread(ctx, work, runs=tool.runs)
-        except PoolFull as error:
+        except (PoolFull, StartingError) as error:
             return failure(str(error))
         if tool.writes and not result.is_error:
             await self._subscribers.changed(namespace)
@@ -145,6 +176,7 @@ class _Handlers:
             raise MCPError(types.INVALID_PARAMS, sendable(f"there is no resource {uri}"), {"uri": sendable(uri)})
         resource, parts = found
         try:
+            await self._await_graph(ctx)
             text = await self._in_thread(ctx, lambda: resource.read(self._graph_of(ctx), parts))
         except MemoryGraphError as error:
             said = explain_to_client(error)
@@ -179,6 +211,7 @@ class _Handlers:
 
     async def _namespace(self, ctx: Context) -> str:
         try:
+            await self._await_graph(ctx)
             return cast(str, await self._in_thread(ctx, lambda: self._graph_of(ctx).namespace))
         except MemoryGraphError as error:
             raise MCPError(types.INTERNAL_ERROR, sendable(str(error))) from error
@@ -195,43 +228,76 @@ def caller_of(ctx: Context) -> str:
 
 
 class BackgroundGraph:
-    """A graph that is opened in the background, so that a client is greeted while Neo4j is still starting.
+    """A graph that is opened in the background, so that no client waits in silence while Neo4j is starting.
 
     It is begun with the server, and not by the first tool that needs it, because that tool's answer would wait for the
     whole start of Neo4j. A client that only checks programs starts one too, and does not wait for it.
 
-    Calling it gives the graph, when it is there; what could not be opened is tried again. `close` closes it.
+    Calling it gives the graph, when it is there. `begin` opens it where it is not: also where that has failed before,
+    and where `is_gone` says that its Neo4j has ended meanwhile. `close` closes it.
     """
 
-    def __init__(self, open_graph: Callable[[], AbstractContextManager[MemoryGraph]]) -> None:
+    def __init__(
+        self, open_graph: Callable[[], AbstractContextManager[MemoryGraph]], is_gone: Callable[[], bool] = lambda: False
+    ) -> None:
         self._open_graph = open_graph
+        self._is_gone = is_gone
         self._lock = threading.Lock()
         self._stack = ExitStack()
         self._graph: MemoryGraph | None = None
+        self._failure: Exception | None = None
+        self._opening: threading.Thread | None = None
 
     def __call__(self) -> MemoryGraph:
-        """The graph, opened by the first call; other callers wait for it."""
-        with self._lock:
-            if self._graph is None:
-                self._graph = self._stack.enter_context(self._open_graph())
-            return self._graph
+        """The graph; where it could not be opened, the reason is raised."""
+        if (graph := self._graph) is not None:
+            return graph
+        raise self._failure or StartingError(STARTING)
+
+    def say_starting(self) -> str:
+        """Say that it is being opened, and why the last attempt failed: one that takes long would hide the reason."""
+        if not isinstance(self._failure, MemoryGraphError):
+            return STARTING
+        return f"{STARTING}. The start before failed: {explain_to_client(self._failure)}"
+
+    @property
+    def is_opening(self) -> bool:
+        """Whether it is being opened."""
+        return self._opening is not None and self._opening.is_alive()
 
     def begin(self) -> None:
-        """Open the graph in a thread; a failure is logged here, and is the answer to the next request."""
+        """Open the graph in a thread, unless it is open; a failure is logged, and is the answer to who asks for it."""
+        with self._lock:
+            if self.is_opening or (self._graph is not None and not self._is_gone()):
+                return
+            self._graph = None
+            with suppress(MemoryGraphError, OSError):
+                self._stack.close()  # of the one that is gone
+            self._opening = threading.Thread(target=self._open, daemon=True)
+            self._opening.start()
 
-        def open_and_log() -> None:
-            try:
-                self()
-            except MemoryGraphError as error:
-                logger.error("%s", error)  # noqa: TRY400 - it says all there is to say
-            except Exception:
-                logger.exception("the graph could not be opened")
+    def open_now(self) -> None:
+        """Open the graph, and wait for it.
 
-        threading.Thread(target=open_and_log, daemon=True).start()
+        Raises:
+            MemoryGraphError: it cannot be opened.
+        """
+        self._graph = self._stack.enter_context(self._open_graph())
+
+    def _open(self) -> None:
+        try:
+            self._graph = self._stack.enter_context(self._open_graph())
+            self._failure = None
+        except MemoryGraphError as error:
+            self._failure = error
+            logger.error("%s", error)  # noqa: TRY400 - it says all there is to say
+        except Exception as error:
+            self._failure = error
+            logger.exception("the graph could not be opened")
 
     def close(self) -> None:
         """Close the graph, if it was opened; one that is still being opened ends with the process."""
-        if self._lock.acquire(blocking=False):
+        if not self.is_opening:
             self._stack.close()
 
 
@@ -252,20 +318,21 @@ def choose_tools(
 
 def build_server(
     graph: MemoryGraph | BackgroundGraph,
-    graphs: dict[str, MemoryGraph] | None = None,
+    namespaces: Collection[str] | None = None,
     tools: Mapping[str, Tool] = TOOLS,
 ) -> Server[Any]:
-    """The server over a graph. With `graphs` it is over those, by the namespaces that its callers were let into."""
+    """The server over a graph. With `namespaces` each caller has the one that its token has let it into."""
 
     def graph_of(ctx: Context) -> MemoryGraph:
-        if graphs is None:
-            return graph() if isinstance(graph, BackgroundGraph) else graph
+        open_graph = graph() if isinstance(graph, BackgroundGraph) else graph
+        if namespaces is None:
+            return open_graph
         user = ctx.request.scope.get("user") if ctx.request is not None else None
-        if not isinstance(user, AuthenticatedUser) or user.access_token.client_id not in graphs:
+        if not isinstance(user, AuthenticatedUser) or user.access_token.client_id not in namespaces:
             raise MCPError(types.INVALID_PARAMS, "the request has no known token")
-        return graphs[user.access_token.client_id]
+        return type(open_graph)(open_graph.connection, user.access_token.client_id)
 
-    handlers = _Handlers(graph_of, tools)
+    handlers = _Handlers(graph_of, tools, graph if isinstance(graph, BackgroundGraph) else None)
     return Server(
         NAME,
         version=version(NAME),
@@ -290,15 +357,12 @@ def log_to_stderr() -> None:
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="memorygraph: %(message)s")
 
 
-def serve_stdio(
-    open_graph: Callable[[], AbstractContextManager[MemoryGraph]], tools: Mapping[str, Tool] = TOOLS
-) -> None:
+def serve_stdio(graph: BackgroundGraph, tools: Mapping[str, Tool] = TOOLS) -> None:
     """Serve one client over standard input and output, until it closes them. Nothing else is written there.
 
-    The client is answered at once; what needs the graph waits until it is open.
+    The client is answered at once, also while the graph is being opened.
     """
     log_to_stderr()
-    graph = BackgroundGraph(open_graph)
     server = build_server(graph, tools=tools)
 
     async def serve() -> None:

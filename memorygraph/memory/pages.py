@@ -15,6 +15,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import regex
+
 from memorygraph.context.tokens import count_tokens, cut_tokens
 from memorygraph.errors import MemoryGraphError
 from memorygraph.graph.bad_elements import naming_bad_elements
@@ -32,12 +34,19 @@ WHOLE_SECONDS = 600.0
 MAX_ROWS = (1 << 31) - 1
 MAX_PARTS = 8
 MAX_PART_CHARACTERS = 40  # a part that is longer than any word asks too much of Lucene
+MAX_WALKED_NODES = 20_000  # to walk over the terms of so many, or to look at the texts of each, takes some 50 ms
+MAX_SOUGHT_HITS = 5_000  # of which each is looked at; for more, a walk is the smaller part
+NO_SEARCH = dict.fromkeys(("search", "text", "parts", "seek", "complete", "terms"))
 _MAX_INDENT = 5  # a line of a part begins with a line break, and at most four blanks more than its first line
 _AFTER_ALL_IDS = "\U0010ffff"
 _BREAKS = {0x85: "\\u0085", 0x2028: "\\u2028", 0x2029: "\\u2029"}
 
 # Letters and digits that every analyzer leaves together, whatever stands around them; between blanks they are a word.
 _PART = re.compile("(?P<before>(?<=[ \\t\\n]))?(?P<part>[A-Za-z0-9]+)(?P<after>(?=[ \\t\\n]))?")
+
+_WORD = regex.compile(r"[\w\p{M}]+")
+_SIGNS = regex.compile(r"[\p{Han}\p{Hiragana}]")
+_ONLY_SIGNS = re.compile("[\u3041-\u3096\u4e00-\u9fff]+")
 
 
 def as_json(value: Any) -> str:
@@ -224,14 +233,16 @@ class ChosenEntities:
 
     @classmethod
     def find(
-        cls, request: PageRequest, *, names: Sequence[str] = (), search: Mapping[str, str] | None = None
+        cls, request: PageRequest, *, names: Sequence[str] = (), search: Mapping[str, Any] | None = None
     ) -> ChosenEntities:
         """Find the entities of these names, or those of a search."""
         start = request.start
         relation = start if start.relations else PageStart()
         [row] = request.read(
             "entities/open",
-            **{"search": None, "text": None, "parts": None, "terms": None, **(search or {})},
+            **{**NO_SEARCH, **(search or {})},
+            most_nodes=MAX_WALKED_NODES,
+            most_hits=MAX_SOUGHT_HITS,
             names=list(names),
             start=MAX_ROWS if start.relations else max(start.arrival, 0),
             arrival=relation.arrival,
@@ -261,17 +272,41 @@ class ChosenEntities:
         return entities, row["relations"]
 
 
-def search_queries(namespace: Namespace, text: str) -> Iterator[dict[str, str]]:
+def search_queries(namespace: Namespace, text: str) -> Iterator[dict[str, Any]]:
     """The searches of `entities/open`: for entities that contain a text, and, if none does, for those of its words."""
-    if terms := search_terms(text):
-        clauses = " ".join(f"+(name:{term} kind:{term} data:{term})" for term in terms)
-        parts = f'+namespace_token:"{namespace.token}" {clauses}'
-        yield {"search": "ids-containing-parts", "text": text, "parts": parts}
-    else:
-        yield {"search": "ids-containing", "text": text}
+    terms = search_terms(text)
+    anchored = [term for term in terms if not term.startswith("*")]
+    seek = anchored or beginning_terms(text)
+    yield {
+        "search": "ids-containing",
+        "text": text,
+        "parts": index_query(namespace, terms) if terms else None,
+        "seek": index_query(namespace, seek) if seek else None,
+        # Whatever contains signs that are a word each has them as a phrase.
+        "complete": bool(anchored) or _ONLY_SIGNS.fullmatch(text) is not None,
+    }
     words = lucene_query(text, namespace.name)
     if words is not None:
         yield {"search": "ids-with-words", "terms": words}
+
+
+def index_query(namespace: Namespace, terms: Sequence[str]) -> str:
+    """A Lucene query for the nodes of a namespace that have all of these terms."""
+    clauses = " ".join(f"+(name:{term} kind:{term} data:{term})" for term in terms)
+    return f'+namespace_token:"{namespace.token}" {clauses}'
+
+
+def beginning_terms(text: str) -> list[str]:
+    """The Lucene term of the first word of a text, for texts in which a word begins with it.
+
+    >>> beginning_terms("-Zür"), beginning_terms("東京 "), beginning_terms("!")
+    (['zür*'], ['"東京"'], [])
+    """
+    word = _WORD.search(text.lower())
+    if word is None:
+        return []
+    # Each sign of these scripts is a word of its own in the index, and several are a phrase.
+    return [f'"{word[0]}"' if _SIGNS.search(word[0]) else f"{word[0][:MAX_PART_CHARACTERS]}*"]
 
 
 def search_terms(text: str) -> list[str]:

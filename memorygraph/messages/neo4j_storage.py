@@ -30,6 +30,7 @@ MAX_ROWS_PER_QUERY = 5000
 # More messages do not fit into one transaction. They are then stored ahead of the change, where no version leads to
 # them; the change itself stays one transaction.
 MAX_ROWS_PER_CHANGE = 20_000
+MAX_CONVERSATIONS = (1 << 31) - 1  # all of them
 NOT_INDEXED: dict[str, Any] = {"said": None, "said_parts": None, "passages": None, "speaker": None, "terms": []}
 
 
@@ -47,9 +48,18 @@ class ConversationInfo:
         return asdict(self)
 
 
-def list_stored_conversations(namespace: Namespace) -> list[ConversationInfo]:
-    """Every conversation of a namespace, by name."""
-    return [ConversationInfo(**row) for row in namespace.read("messages/conversations")]
+def list_stored_conversations(
+    namespace: Namespace, limit: int = MAX_CONVERSATIONS, *, after: str = "", containing: str = ""
+) -> list[ConversationInfo]:
+    """The conversations of a namespace by name: so many after a name, with a text in theirs."""
+    rows = namespace.read("messages/conversations", limit=limit, after=after, containing=containing)
+    return [ConversationInfo(**row) for row in rows]
+
+
+def count_stored_conversations(namespace: Namespace, *, after: str = "", containing: str = "") -> int:
+    """The number of the conversations after a name that have a text in theirs."""
+    [row] = namespace.read("messages/count-conversations", after=after, containing=containing)
+    return int(row["conversations"])
 
 
 def drop_conversations(namespace: Namespace) -> None:

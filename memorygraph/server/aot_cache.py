@@ -1,8 +1,9 @@
-"""Java's AOT cache: Neo4j's classes as the JVM had them in a former run, which more than halves a start.
+"""The start cache: Neo4j's classes as the JVM has them in memory, parsed and linked, which more than halves a start.
 
 The cache belongs to one Java, one class path and one set of JVM flags, of which it has a fingerprint. Its name holds
 that and its own sha256: so a damaged one never reaches the JVM, which it could crash. No start waits for a cache or
-fails without one: `aot_training.py` makes it in the background. MEMORYGRAPH_AOT=off switches it off.
+fails without one: `aot_training.py` makes it in the background, and each start begins that anew where it was cut short.
+MEMORYGRAPH_AOT=off switches it off.
 """
 
 from __future__ import annotations
@@ -19,20 +20,26 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from memorygraph.server import process as server_process
 from memorygraph.server.artifacts import sha256_of
 from memorygraph.server.settings import JVM_FLAGS
 
+if TYPE_CHECKING:
+    import psutil
+
 SWITCH = "MEMORYGRAPH_AOT"
 # The JVM reads these itself, so they decide about the cache too.
 JVM_VARIABLES = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS")
-# Parsed and linked classes without machine code, which is bound to one processor and made no start shorter.
-CACHE_FLAGS = ("-XX:+UnlockDiagnosticVMOptions", "-XX:-AOTAdapterCaching", "-XX:-AOTStubCaching")
+# The classes to put into a cache, which `python -m tests.pin_classes` has written.
+CLASS_LIST = Path(__file__).with_name("neo4j.classes.xz")
 MAX_KEPT_CACHES = 2
-RETRY_AFTER_S = 24 * 3600.0
-MIN_TRAINING_DISK_BYTES = 2**30
-MIN_TRAINING_MEMORY_BYTES = 2**30
+RETRY_REFUSED_AFTER_S = 24 * 3600.0
+MAKING_DELAY_S = 2.0  # what the user does right after a start begins first
+MIN_MAKING_DISK_BYTES = 2**29
+MIN_MAKING_MEMORY_BYTES = 3 * 2**28
+POLL_INTERVAL_S = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,19 +52,34 @@ class AotCache:
     fingerprint: str
 
     @classmethod
-    def of(cls, java: Path, artifacts: Path, class_path: Sequence[Path]) -> AotCache:
-        """Return the cache that fits."""
-        return cls(aot_folder(artifacts), java, artifacts, fingerprint_of(java, class_path))
+    def of(cls, java: Path, artifacts: Path, class_path: Sequence[Path], home: Path | None = None) -> AotCache:
+        """Return the cache that fits: beside Neo4j's files, or in the home where nothing can be written there."""
+        fingerprint = fingerprint_of(java, class_path)
+        folder = aot_folder(artifacts)
+        if home is not None and not is_writable(folder):
+            beside = cls(folder, java, artifacts, fingerprint)
+            return beside if beside.exists() else cls(home / folder.name, java, artifacts, fingerprint)
+        return cls(folder, java, artifacts, fingerprint)
 
     @property
     def failure(self) -> Path:
-        """The file with the reason why this cache could not be made, or was refused by the JVM."""
+        """The file with the reason why this cache could not be made; each start tries again."""
         return self.folder / f"{self.fingerprint}.failed"
 
     @property
+    def refusal(self) -> Path:
+        """The file with the reason why the JVM did not start with this cache."""
+        return self.folder / f"{self.fingerprint}.refused"
+
+    @property
     def log(self) -> Path:
-        """The messages of the trainings."""
+        """The messages of those who made caches here."""
         return self.folder / "training.log"
+
+    @property
+    def making_lock(self) -> Path:
+        """The file that is locked by who makes a cache here."""
+        return self.folder / "lock"
 
     def find(self) -> Path | None:
         """Return the file of the cache if it is whole; a damaged one is removed."""
@@ -71,38 +93,77 @@ class AotCache:
                 path.unlink()
         return None
 
+    def exists(self) -> bool:
+        """Tell whether the cache is there, whole or not."""
+        return any(self.folder.glob(f"{self.fingerprint}-*.aot"))
+
     def options(self) -> list[str]:
         """Return the JVM options for the cache, if it exists; with them, the JVM uses it or ends at once."""
         found = self.find()
-        return [*CACHE_FLAGS, "-XX:AOTMode=on", f"-XX:AOTCache={found}"] if found else []
+        return cache_options(found) if found else []
 
     def refuse(self, reason: str) -> None:
         """Discard a cache with which the JVM did not start, and do not make it again soon."""
-        self.fail(reason)
+        note(self.refusal, reason)
         with contextlib.suppress(OSError):
             for path in self.folder.glob(f"{self.fingerprint}-*.aot"):
                 path.unlink()
 
-    def fail(self, reason: str) -> None:
-        """Note that this cache cannot be made, so that not every start tries again."""
-        with contextlib.suppress(OSError):
-            self.failure.write_text(reason, "utf-8")
-
-    def has_failed_lately(self) -> bool:
-        """Tell whether it is too early to try again."""
+    def was_refused_lately(self) -> bool:
+        """Tell whether the JVM would refuse a new cache too."""
         try:
-            return time.time() - self.failure.stat().st_mtime < RETRY_AFTER_S
+            return time.time() - self.refusal.stat().st_mtime < RETRY_REFUSED_AFTER_S
         except OSError:
             return False
 
-    def build_later(self) -> None:
+    def is_being_made(self) -> bool:
+        """Tell whether a process makes a cache here."""
+        from filelock import FileLock, Timeout
+
+        try:
+            with FileLock(self.making_lock, timeout=0):
+                return False
+        except Timeout:
+            return True
+        except OSError:
+            return False
+
+    def why_missing(self) -> str:
+        """Say why there is no cache."""
+        if not is_switched_on():
+            return f"switched off by {SWITCH}"
+        if self.was_refused_lately():
+            return self.refusal.read_text("utf-8", "replace")
+        if self.folder.is_dir() and self.is_being_made():
+            return "it is being made in the background"
+        if lack := find_lack(self.folder):
+            return lack
+        if self.failure.exists():
+            return self.failure.read_text("utf-8", "replace")
+        return "not made yet: that begins in the background with the next start"
+
+    def build_later(self, delay_s: float = MAKING_DELAY_S) -> psutil.Process | None:
         """Make the cache in another process, which outlives this one and ends within its time limit."""
-        if not is_switched_on() or self.has_failed_lately() or getattr(sys, "frozen", False):
-            return
+        if not is_switched_on() or self.was_refused_lately() or getattr(sys, "frozen", False):
+            return None
         with contextlib.suppress(OSError, server_process.import_psutil().Error):
             self.folder.mkdir(mode=0o700, exist_ok=True)
-            if has_means(self.folder):
-                spawn_training(self)
+            if find_lack(self.folder) is None:
+                return spawn_making(self, delay_s)
+        return None
+
+    def await_made(self, patience_s: float) -> bool:
+        """Have the cache made, and wait for it; False where it cannot be, or is not made in time."""
+        until = time.monotonic() + patience_s
+        making: psutil.Process | None = None
+        while not self.exists():
+            if not self.is_being_made() and (making is None or not server_process.is_alive(making)):
+                if making or (making := self.build_later(delay_s=0)) is None:
+                    return self.exists()
+            elif time.monotonic() > until:
+                return False
+            time.sleep(POLL_INTERVAL_S)
+        return True
 
     def keep(self, made: Path) -> Path:
         """Take a finished file as the cache, in one step, and remove those that were used least recently."""
@@ -110,7 +171,8 @@ class AotCache:
             os.fsync(file.fileno())
         made.chmod(0o600)
         kept = made.replace(self.folder / f"{self.fingerprint}-{sha256_of(made)}.aot")
-        self.failure.unlink(missing_ok=True)
+        for outdated in (self.failure, self.refusal):
+            outdated.unlink(missing_ok=True)
         by_use = sorted(self.folder.glob("*-*.aot"), key=lambda path: path.stat().st_mtime)
         for unused in by_use[:-MAX_KEPT_CACHES]:
             with contextlib.suppress(OSError):  # Windows does not remove a file in use
@@ -128,15 +190,39 @@ def is_switched_on() -> bool:
     return os.environ.get(SWITCH, "").strip().lower() not in {"off", "0", "no", "false"}
 
 
-def has_means(folder: Path) -> bool:
-    """Tell whether the machine has the disk and the memory for a training."""
+def is_writable(folder: Path) -> bool:
+    """Tell whether files can be made in a folder, which need not be there yet."""
+    return os.access(folder if folder.exists() else folder.parent, os.W_OK | os.X_OK)
+
+
+def cache_options(file: Path) -> list[str]:
+    """Return the JVM options with which it uses a cache, or ends at once."""
+    return ["-Xshare:on", f"-XX:SharedArchiveFile={file}"]
+
+
+def note(file: Path, reason: str) -> None:
+    """Leave a reason for those who ask why there is no cache."""
+    with contextlib.suppress(OSError):
+        file.write_text(reason, "utf-8")
+
+
+def find_lack(folder: Path) -> str | None:
+    """Say what the machine lacks for making a cache, if it lacks anything."""
+    existing = next(each for each in (folder, *folder.parents) if each.exists())
+    if not is_writable(existing):
+        return f"{existing} cannot be written"
+    if (free := shutil.disk_usage(existing).free) < MIN_MAKING_DISK_BYTES:
+        return f"only {free // 2**20} of {MIN_MAKING_DISK_BYTES // 2**20} MB are free at {existing}"
     available = server_process.import_psutil().virtual_memory().available
-    return bool(available >= MIN_TRAINING_MEMORY_BYTES and shutil.disk_usage(folder).free >= MIN_TRAINING_DISK_BYTES)
+    if available < MIN_MAKING_MEMORY_BYTES:
+        return f"only {available // 2**20} of {MIN_MAKING_MEMORY_BYTES // 2**20} MB of memory are available"
+    return None
 
 
-def spawn_training(cache: AotCache) -> None:
+def spawn_making(cache: AotCache, delay_s: float) -> psutil.Process:
     """Start the process that makes the cache, and let it outlive this one."""
-    command = [sys.executable, "-m", "memorygraph.server.aot_training", str(cache.java), str(cache.artifacts)]
+    given = (str(cache.java), str(cache.artifacts), str(delay_s), str(cache.folder))
+    command = [sys.executable, "-m", "memorygraph.server.aot_training", *given]
     with cache.log.open("ab") as output:
         process = server_process.spawn(
             command, Path(__file__).resolve().parents[2], output, server_process.environment()
@@ -148,6 +234,7 @@ def spawn_training(cache: AotCache) -> None:
 
     # If this process lives longer than the child, it must not keep it as a zombie.
     threading.Thread(target=reap, daemon=True).start()
+    return process
 
 
 def fingerprint_of(java: Path, class_path: Sequence[Path]) -> str:
@@ -161,7 +248,8 @@ def fingerprint_of(java: Path, class_path: Sequence[Path]) -> str:
     parts = [
         [platform.system(), platform.machine()],
         [str(java.resolve()), stamp(java), release.read_text("utf-8", "replace") if release.exists() else ""],
-        [*JVM_FLAGS, *CACHE_FLAGS],
+        [*JVM_FLAGS, *cache_options(Path())],
+        sha256_of(CLASS_LIST) if CLASS_LIST.exists() else "",
         [os.environ.get(name, "") for name in JVM_VARIABLES],
         [[str(jar), *stamp(jar)] for jar in class_path],
     ]

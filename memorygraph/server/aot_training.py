@@ -1,14 +1,17 @@
-"""Makes the AOT cache of the embedded Neo4j: `python -m memorygraph.server.aot_training JAVA ARTIFACTS`.
+"""Makes the start cache: `python -m memorygraph.server.aot_training JAVA ARTIFACTS [DELAY_S [FOLDER]]`.
 
-`aot_cache.py` starts this after a start that had no cache. It runs a Neo4j of its own, on a temporary graph and unusual
-ports, with what a user's first commands do, and the JVM records the classes that it loads. It may be killed at any
-moment: one training runs at a time, the next one clears up after it, and the cache takes its name when it is finished.
+`aot_cache.py` starts this after a start that had no cache. No server is needed for it: the JVM loads the classes of a
+list, `neo4j.classes.xz`, links them and writes down what it has. So nothing that a user does, `memorygraph down`
+included, stands in its way. It may be killed at any moment: one process makes a cache at a time, the next one clears
+up after it, and the cache takes its name when it is finished and a JVM has taken it.
 """
 
 from __future__ import annotations
 
 import contextlib
+import lzma
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -16,125 +19,97 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from memorygraph.graph.connection import Connection
-from memorygraph.graph.elements import find_neighbours, search
-from memorygraph.graph.loads import Loader
-from memorygraph.graph.namespace import Namespace, list_namespaces
-from memorygraph.graph.schema import apply_schema
-from memorygraph.languages import parse
 from memorygraph.server import process as server_process
-from memorygraph.server.aot_cache import CACHE_FLAGS, AotCache, aot_folder, has_means
-from memorygraph.server.artifacts import DownloadProgress, not_genuine, read_lock
-from memorygraph.server.embedded import EmbeddedServer
-from memorygraph.server.launch import Launch
-from memorygraph.server.settings import USERNAME, Endpoints, jvm_arguments
+from memorygraph.server.aot_cache import CLASS_LIST, AotCache, aot_folder, cache_options, find_lack, note
+from memorygraph.server.artifacts import not_genuine, read_lock
+from memorygraph.server.settings import jvm_arguments
 
-DELAY_S = 10.0  # what the user does right after a start goes first
-TIME_LIMIT_S = 900
-PROGRAM = """\
-Node(node_id="a", name="the first", data="one");
-Node(node_id="b", name="the second", data="two");
-Edge(edge_id="c", from_node="a", to_node="b", verb="precedes", weight=1);
-"""
+TIME_LIMIT_S = 1800
+TURN_S = 1.0  # for the lock, which others take for a moment to see whether it is taken
+# The first compiler alone: what is compiled serves once, and is not kept.
+MAKING_FLAGS = ("-XX:TieredStopAtLevel=1", "-Xlog:disable", "-Xlog:all=error:stderr")
 
 
-class TrainingServer(EmbeddedServer):
-    """A Neo4j on a temporary graph."""
-
-    def __init__(self, home: Path, cache: AotCache, time_limit_s: float) -> None:
-        super().__init__(home, cache.artifacts)
-        self.notes = home / "classes"
-        self._limit_s = max(1, int(time_limit_s))
-
-    def clear(self) -> None:
-        """End the server that a killed training has left, and remove its graph."""
-        while left := server_process.find_server(self.home):
-            server_process.stop(left, patience_s=0)
-        shutil.rmtree(self.home, ignore_errors=True)
-
-    def take_unusual_ports(self) -> None:
-        """Leave the usual ports to other servers."""
-        self._files.configure(Endpoints(*server_process.free_ports(), read_lock().version))
-
-    def _prepare(self, progress: DownloadProgress | None) -> Launch:
-        record = [*CACHE_FLAGS, "-XX:AOTMode=record", f"-XX:AOTConfiguration={self.notes}"]
-        return replace(super()._prepare(progress), process_limit_s=self._limit_s, cache_options=lambda _cache: record)
+class RefusedError(RuntimeError):
+    """Java has ended with an error, in its own words."""
 
 
-def train(cache: AotCache, class_path: Sequence[Path], time_limit_s: float = TIME_LIMIT_S) -> Path:
+def make_cache(cache: AotCache, class_path: Sequence[Path], time_limit_s: int = TIME_LIMIT_S) -> Path:
     """Make a cache, and return where it is kept; only one process may do so at a time."""
+    workspace = cache.folder / "making"
+    shutil.rmtree(workspace, ignore_errors=True)
+    workspace.mkdir(mode=0o700)
     until = time.monotonic() + time_limit_s
-    server = TrainingServer(cache.folder / "training", cache, time_limit_s)
-    server.clear()
+    made, classes = workspace / "cache", workspace / "classes"
     try:
-        server.take_unusual_ports()
-        server.up(timeout_s=time_limit_s)
-        exercise(server)
-        if process := server_process.find_server(server.home):
-            # The JVM writes its record when it ends cleanly.
-            server_process.stop(process, patience_s=max(1.0, until - time.monotonic()))
-        made = create_cache(cache, server, class_path, until)
-        if AotCache.of(cache.java, cache.artifacts, class_path) != cache:
-            raise RuntimeError("Java or the class path changed during the training")
+        classes.write_bytes(lzma.decompress(CLASS_LIST.read_bytes()))
+        dump = (*MAKING_FLAGS, "-Xshare:dump", "-XX:+AOTClassLinking", f"-XX:SharedClassListFile={classes}")
+        run_jvm(cache.java, class_path, workspace, until, *dump, f"-XX:SharedArchiveFile={made}")
+        # What the JVM refuses is found out now, and not by the next start; it would refuse a new one as well.
+        try:
+            run_jvm(cache.java, class_path, workspace, until, *cache_options(made), "-version")
+        except RefusedError as error:
+            cache.refuse(f"the JVM does not take it: {error}")
+            raise
+        if AotCache.of(cache.java, cache.artifacts, class_path).fingerprint != cache.fingerprint:
+            raise RuntimeError("Java or the class path changed while it was made")
         return cache.keep(made)
     finally:
-        server.clear()
+        shutil.rmtree(workspace, ignore_errors=True)
 
 
-def exercise(server: TrainingServer) -> None:
-    """Do what the first commands after a start do: the schema, a write, and a few reads."""
-    status = server.status()
-    if status.bolt_uri is None:
-        raise RuntimeError("the server of the training has ended")
-    auth = (USERNAME, server.password())
-    with Connection(status.bolt_uri, auth, certificate=status.certificate_file) as connection:
-        apply_schema(connection)
-        training = Namespace(connection, "training")
-        Loader(training).load(parse(PROGRAM))
-        search(training, "first", limit=3)
-        find_neighbours(training, "a", depth=2)
-        list_namespaces(connection)
+def run_jvm(java: Path, class_path: Sequence[Path], folder: Path, until: float, *options: str) -> None:
+    """Run a JVM in the background until it ends; one that fails is a RuntimeError.
 
-
-def create_cache(cache: AotCache, server: TrainingServer, class_path: Sequence[Path], until: float) -> Path:
-    """Make a cache from the JVM's record."""
-    if not server.notes.exists():
-        raise RuntimeError("the JVM of the training left no notes")
-    made = server.home / "cache"
-    options = [*CACHE_FLAGS, "-XX:AOTMode=create", f"-XX:AOTConfiguration={server.notes}", f"-XX:AOTCache={made}"]
-    arguments = server.home / "assembly.args"
-    arguments.write_text(jvm_arguments(class_path, server.logs, options), "utf-8")
+    Raises:
+        RefusedError: Java has ended with an error, and not by a signal.
+    """
+    arguments = folder / "jvm.args"
+    *first, last = options
+    arguments.write_text(jvm_arguments(class_path, folder, first), "utf-8")
     left_s = max(1, int(until - time.monotonic()))
-    subprocess.run(  # noqa: S603 - the runtime that the server was started with
-        [str(cache.java), f"@{arguments}"],
+    ended = subprocess.run(  # noqa: S603 - the runtime that the server is started with
+        [str(java), f"@{arguments}", last],
         stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="replace",
         timeout=left_s,
-        check=True,
+        check=False,
         preexec_fn=server_process.background(left_s),
     )
-    return made
+    if ended.returncode == -getattr(signal, "SIGALRM", 0):
+        raise TimeoutError(f"it was not made within {TIME_LIMIT_S} s")
+    if ended.returncode:
+        said = " ".join(ended.stderr.split()[-60:]) or "it left no message"
+        if ended.returncode < 0:  # by a signal: the system needed its memory, or somebody killed it
+            raise RuntimeError(f"Java was ended by signal {-ended.returncode}: {said}")
+        raise RefusedError(f"Java ended with code {ended.returncode}: {said}")
 
 
-def run_training(java: Path, artifacts: Path, delay_s: float) -> None:
-    """Make the cache that fits, unless it exists, failed lately, is being made, or the machine lacks the means."""
+def make_where_missing(java: Path, artifacts: Path, delay_s: float, folder: Path) -> None:
+    """Make the cache that fits, unless it exists, is being made, was refused, or the machine lacks the means."""
     from filelock import FileLock, Timeout
 
     server_process.give_way()
-    with contextlib.suppress(Timeout), FileLock(aot_folder(artifacts) / "lock", timeout=0):
+    folder.mkdir(mode=0o700, exist_ok=True)
+    with contextlib.suppress(Timeout), FileLock(folder / "lock", timeout=TURN_S):
         time.sleep(delay_s)
         lock = read_lock()
         if not_genuine(artifacts, lock):
             return
         class_path = lock.class_path(artifacts)
-        cache = AotCache.of(java, artifacts, class_path)
-        if cache.find() or cache.has_failed_lately() or not has_means(cache.folder):
+        cache = replace(AotCache.of(java, artifacts, class_path), folder=folder)
+        if cache.find() or cache.was_refused_lately() or find_lack(folder):
             return
         try:
-            print(train(cache, class_path))
-        except BaseException as error:
-            cache.fail(f"{type(error).__name__}: {error}")
+            print(make_cache(cache, class_path))
+        except Exception as error:
+            note(cache.failure, f"{type(error).__name__}: {error}")
             raise
 
 
 if __name__ == "__main__":
-    run_training(Path(sys.argv[1]), Path(sys.argv[2]), float(sys.argv[3]) if len(sys.argv) > 3 else DELAY_S)
+    java, artifacts, *more = sys.argv[1:]
+    delay_s = float(more[0]) if more else 0.0
+    make_where_missing(Path(java), Path(artifacts), delay_s, Path(more[1]) if more[1:] else aot_folder(Path(artifacts)))

@@ -68,6 +68,11 @@ class Artifact:
         """The file's name in the folder of the class path."""
         return "-".join(filter(None, (self.name, self.version, self.classifier))) + ".jar"
 
+    @property
+    def place(self) -> str:
+        """Where a Maven repository has the file, below its own address."""
+        return f"{self.group.replace('.', '/')}/{self.name}/{self.version}/{self.file_name}"
+
     def matches(self, path: Path) -> bool:
         """Tell whether the file at a path is the pinned one, by size and sha256."""
         try:

@@ -1,31 +1,39 @@
-"""Fetches pinned files through jgo: in threads, with retries, and verified before they are kept.
+"""Fetches pinned files: in threads, with retries, and verified before they are kept.
 
 jgo knows where the files are published, and the section `[repositories]` of its settings file can name a mirror. It
-writes straight to a file's place and takes an existing file for complete. So each attempt has a staging folder of its
-own, and only a file with the pinned size and sha256 moves, in one step, into the folder of the class path.
+would fetch each file by a connection of its own, and a checksum by another: the handshakes take longer than the files.
+So each thread here has one connection for all of its files. Each attempt has a staging folder of its own, and only a
+file with the pinned size and sha256 moves, in one step, into the folder of the class path.
 """
 
 from __future__ import annotations
 
 import configparser
 import errno
+import hashlib
 import os
 import shutil
 import tempfile
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import requests
 from jgo.config import GlobalSettings
-from jgo.maven import MavenContext, PythonResolver
+from jgo.maven import MavenContext
+from requests.adapters import HTTPAdapter
+from urllib3 import Retry
 
 from memorygraph.errors import DownloadError
 from memorygraph.home import flush_folder
-from memorygraph.server.artifacts import THREADS, Artifact, DownloadProgress
+from memorygraph.server.artifacts import Artifact, DownloadProgress
 
+CONNECTIONS = 12
+BLOCK_BYTES = 1 << 16
+MAX_REFUSED_TIMES = 3  # where a repository has too many requests: it says how long to wait
+TOO_MANY_REQUESTS = 429
 PAUSES_BEFORE_ATTEMPTS_S = (0.0, 0.5, 2.0, 6.0)
 LOCAL_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EPERM, errno.EROFS, errno.EMFILE})
 NEXT_STEP = (
@@ -54,15 +62,18 @@ def download(wanted: list[Artifact], folder: Path, progress: DownloadProgress | 
         if progress:
             progress.total(needed)
         source = ArtifactSource(folder, staging, repositories(), progress, read_timeout_s)
-        with ThreadPoolExecutor(THREADS) as pool:
+        largest_first = sorted(wanted, key=lambda artifact: artifact.size, reverse=True)  # none begins at the very end
+        with ThreadPoolExecutor(CONNECTIONS) as pool:
             try:
-                for future in as_completed([pool.submit(source.fetch, artifact) for artifact in wanted]):
+                for future in as_completed([pool.submit(source.fetch, artifact) for artifact in largest_first]):
                     future.result()
             except BaseException:
                 # At the first failure, and at Ctrl-C, the other threads stop at once.
                 source.stopped.set()
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
+            finally:
+                source.close()
     finally:
         shutil.rmtree(staging, ignore_errors=True)
     flush_folder(folder)
@@ -71,7 +82,7 @@ def download(wanted: list[Artifact], folder: Path, progress: DownloadProgress | 
 def certificate_advice(error: OSError) -> str:
     """Say what to do where a failure is one of certificates, which no other attempt can mend; else nothing.
 
-    jgo fetches with requests, which reads these variables, and not SSL_CERT_FILE.
+    Files are fetched with requests, which reads these variables, and not SSL_CERT_FILE.
     """
     given = next(((name, os.environ[name]) for name in CERTIFICATE_VARIABLES if os.environ.get(name)), None)
     # requests checks the file of the variable itself, and raises an OSError without a number.
@@ -95,10 +106,13 @@ def repositories() -> dict[str, str]:
     return named | {name: url for name, url in MavenContext().remote_repos.items() if name not in named}
 
 
-def resolve(artifact: Artifact, context: MavenContext) -> Path:
-    """Let jgo find or fetch one file."""
-    component = context.project(artifact.group, artifact.name).at_version(artifact.version)
-    return component.artifact(classifier=artifact.classifier).resolve()
+def open_session() -> requests.Session:
+    """Open a session, whose connection serves one file after the other."""
+    session = requests.Session()
+    waits = Retry(MAX_REFUSED_TIMES, connect=0, read=0, other=0, status_forcelist=[TOO_MANY_REQUESTS])
+    session.mount("https://", HTTPAdapter(pool_maxsize=1, max_retries=waits))
+    session.mount("http://", HTTPAdapter(pool_maxsize=1, max_retries=waits))
+    return session
 
 
 class _FailedAttemptError(Exception):
@@ -116,6 +130,19 @@ class ArtifactSource:
     read_timeout_s: int
     stopped: threading.Event = field(default_factory=threading.Event)
     lock: threading.Lock = field(default_factory=threading.Lock)
+    sessions: dict[int, requests.Session] = field(default_factory=dict)  # by thread
+
+    def session(self) -> requests.Session:
+        """The session of this thread."""
+        thread = threading.get_ident()
+        if thread not in self.sessions:
+            self.sessions[thread] = open_session()
+        return self.sessions[thread]
+
+    def close(self) -> None:
+        """Close the connections."""
+        for session in list(self.sessions.values()):
+            session.close()
 
     def fetch(self, artifact: Artifact) -> None:
         """Fetch one file into the folder, in a few attempts."""
@@ -160,16 +187,16 @@ class ArtifactSource:
                 self.progress.advance(n)
 
     def receive(self, artifact: Artifact, folder: Path, count_block: Callable[[int], None]) -> Path:
-        """Let jgo fetch a file, and verify it; errors of this machine are not worth another attempt."""
-        context = MavenContext(
-            repo_cache=folder,
-            remote_repos=self.repositories,
-            # jgo announces each file's name and size, and wants a context that gives it the function for its blocks.
-            resolver=PythonResolver(progress_callback=lambda _name, _size: nullcontext(count_block)),
-            timeout=self.read_timeout_s,
-        )
+        """Fetch a file from the first repository that has it, and verify it as it arrives.
+
+        Errors of this machine are not worth another attempt.
+        """
+        path = folder / artifact.file_name
         try:
-            path = resolve(artifact, context)
+            found = any(
+                self.receive_from(f"{url.rstrip('/')}/{artifact.place}", path, artifact, count_block)
+                for url in self.repositories.values()
+            )
         except OSError as error:
             if error.errno in LOCAL_ERRORS:
                 raise
@@ -177,8 +204,23 @@ class ArtifactSource:
                 raise DownloadError(f"cannot download {artifact.coordinate}: {advice}") from error
             # The text of a network error is a chain of object names; its kind says enough.
             raise _FailedAttemptError(f"the connection failed ({type(error).__name__})") from error
-        except (RuntimeError, ValueError) as error:
-            raise _FailedAttemptError("no repository has it, or none answers properly") from error
-        if not artifact.matches(path):
-            raise _FailedAttemptError("what arrived is not the pinned file")
+        except ValueError as error:  # an address that is none
+            raise _FailedAttemptError(f"the address is wrong ({error})") from error
+        if not found:
+            raise _FailedAttemptError("no repository has it, or none answers properly")
         return path
+
+    def receive_from(self, address: str, path: Path, artifact: Artifact, count_block: Callable[[int], None]) -> bool:
+        """Fetch a file from an address, if it is there."""
+        arrived = hashlib.sha256()
+        with self.session().get(address, stream=True, timeout=self.read_timeout_s) as answer:
+            if answer.status_code != requests.codes.ok:
+                return False
+            with path.open("wb") as file:
+                for block in answer.iter_content(BLOCK_BYTES):
+                    file.write(block)
+                    arrived.update(block)
+                    count_block(len(block))
+        if arrived.hexdigest() != artifact.sha256:
+            raise _FailedAttemptError("what arrived is not the pinned file")
+        return True

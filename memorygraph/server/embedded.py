@@ -15,7 +15,7 @@ from pathlib import Path
 from memorygraph.errors import ConnectionError
 from memorygraph.home import ADMINISTRATOR, default_home, refuse_foreign
 from memorygraph.server import process as server_process
-from memorygraph.server.aot_cache import aot_folder
+from memorygraph.server.aot_cache import AotCache, aot_folder
 from memorygraph.server.artifacts import DownloadProgress, read_lock
 from memorygraph.server.installation import install, is_complete
 from memorygraph.server.java import java_executable
@@ -89,6 +89,11 @@ class EmbeddedServer:
             return replace(found, running=False, bolt_uri=None, browser_url=None, problem=problem)
         return found
 
+    def lives(self) -> bool:
+        """Tell whether there is a process of the server, which is quicker than `find`: it may still be starting."""
+        process = server_process.find_server(self.home)
+        return process is not None and server_process.is_alive(process)
+
     def find(self) -> ServerStatus:
         """Say where the server is by its process and its ports, which is quicker than `status`."""
         with self._files.accessed():
@@ -157,6 +162,22 @@ class EmbeddedServer:
                         ) from error
                     raise
                 stopped.restart()
+
+    def start_cache(self) -> AotCache | None:
+        """Return the start cache of this server, whether it is made or not; None before Neo4j is downloaded."""
+        class_path = read_lock().class_path(self.artifacts)
+        if not all(path.exists() for path in class_path):
+            return None
+        return AotCache.of(java_executable(), self.artifacts, class_path, self.home)
+
+    def describe_start_cache(self) -> tuple[bool, str]:
+        """Say whether there is a start cache, and where, or why there is none."""
+        with self._files.accessed():
+            if (cache := self.start_cache()) is None:
+                return False, "not made yet: Neo4j is not downloaded"
+            if found := cache.find():
+                return True, f"{found.stat().st_size // 2**20} MB at {found}"
+            return False, cache.why_missing()
 
     def check(self) -> None:
         """Log in to the running server with the password of this home, or raise a ConnectionError."""

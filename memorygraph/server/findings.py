@@ -24,17 +24,23 @@ _QUERY_VALUE = re.compile(r"[?&][^=&#\s]+=([^&#\s]+)")
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """One examined part. `ok` is False only where it keeps memorygraph from working."""
+    """One examined part. `ok` is False only where it keeps memorygraph from working; a `warning` does not."""
 
     name: str
     ok: bool
     detail: str
     next_step: str | None = None
+    warning: bool = False
 
     @classmethod
     def passed(cls, name: str, detail: str, next_step: str | None = None) -> Diagnosis:
         """A part with which memorygraph works; a next step may still make it better."""
         return cls(name, ok=True, detail=detail, next_step=next_step)
+
+    @classmethod
+    def warned(cls, name: str, detail: str, next_step: str | None = None) -> Diagnosis:
+        """A part that is not as it should be, and with which memorygraph works all the same."""
+        return cls(name, ok=True, detail=detail, next_step=next_step, warning=True)
 
     @classmethod
     def failed(cls, name: str, detail: str, next_step: str | None = None) -> Diagnosis:

@@ -72,8 +72,7 @@ class Launch:
     java: Path
     artifacts: Path
     progress: DownloadProgress | None = None
-    process_limit_s: int | None = None  # after which the system ends the server
-    cache_options: Callable[[AotCache], list[str]] = AotCache.options
+    choose_options: Callable[[AotCache], list[str]] = AotCache.options
 
     @property
     def class_path(self) -> list[Path]:
@@ -128,8 +127,8 @@ class Launch:
         endpoints = Endpoints(bolt, http_port, read_lock().version)
         self.files.logs.mkdir(mode=0o700, exist_ok=True)
         self.files.configure(endpoints)
-        cache = AotCache.of(self.java, self.artifacts, self.class_path)
-        options = self.cache_options(cache)
+        cache = AotCache.of(self.java, self.artifacts, self.class_path, self.files.folder)
+        options = self.choose_options(cache)
         try:
             self.run(options, endpoints, until)
         except _KilledError:
@@ -148,7 +147,7 @@ class Launch:
         write_private(self.files.jvm_arguments, jvm_arguments(self.class_path, logs, options))
         log_before = log_size(logs / "neo4j.log")
         console = logs / "console.log"
-        process = server_process.start(self.java, self.files.folder, console, self.process_limit_s)
+        process = server_process.start(self.java, self.files.folder, console)
         try:
             self.await_answer(process, endpoints, until)
             self.require_database(process, endpoints)

@@ -15,7 +15,7 @@ from pathlib import Path
 from jgo.maven import Dependency, MavenContext
 
 from memorygraph.server.artifacts import LOCK_FILE, THREADS, Artifact, Lock, sha256_of
-from memorygraph.server.downloads import repositories, resolve
+from memorygraph.server.downloads import repositories
 
 ROOTS = ("org.neo4j:neo4j:2026.08.1", "org.neo4j.client:neo4j-browser:5.24.0")
 
@@ -39,7 +39,8 @@ def write_lock(path: Path = LOCK_FILE) -> Lock:
 
         def pin(coordinate: str) -> Artifact:
             unpinned = Artifact.parse(f"{coordinate} - 0")
-            file = resolve(unpinned, context)
+            component = context.project(unpinned.group, unpinned.name).at_version(unpinned.version)
+            file = component.artifact(classifier=unpinned.classifier).resolve()
             return replace(unpinned, sha256=sha256_of(file), size=file.stat().st_size)
 
         with ThreadPoolExecutor(THREADS) as pool:

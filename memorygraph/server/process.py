@@ -33,7 +33,7 @@ DEFAULT_BOLT_PORT = 7687
 DEFAULT_HTTP_PORT = 7474
 NICENESS = 5  # of background work: a quarter of the processor while another program is busy, less with each further one
 
-# Of the system, of Java, and of the Python that trains the AOT cache.
+# Of the system, of Java, and of the Python that makes the start cache.
 NEEDED_VARIABLE = re.compile(
     r"PATH|HOME|USER|LOGNAME|SHELL|TZ|LANG|LANGUAGE|LC_\w+|TMPDIR|LD_LIBRARY_PATH|DYLD_LIBRARY_PATH|MALLOC_\w+"
     r"|JAVA_HOME|JAVA_TOOL_OPTIONS|JDK_JAVA_OPTIONS|_JAVA_OPTIONS|PYTHON[A-Z]+|VIRTUAL_ENV|MEMORYGRAPH_AOT"
@@ -74,12 +74,12 @@ def is_alive(process: psutil.Process) -> bool:
     return False
 
 
-def start(java: Path, home: Path, console: Path, limit_s: int | None = None) -> psutil.Process:
-    """Start the server of a home; with a limit it gives way to others, and the system ends it in time."""
+def start(java: Path, home: Path, console: Path) -> psutil.Process:
+    """Start the server of a home."""
     conf = home / "conf"
     command = [str(java), f"@{conf / 'jvm.args'}", MAIN_CLASS, f"--home-dir={home}", f"--config-dir={conf}"]
     with console.open("wb") as output:
-        process = spawn(command, home, output, environment(), background(limit_s))
+        process = spawn(command, home, output, environment())
     (home / PID_FILE).write_text(str(process.pid), "ascii")
     return process
 
@@ -89,7 +89,6 @@ def spawn(
     folder: Path,
     output: IO[bytes],
     environ: Mapping[str, str],
-    begin: Callable[[], object] | None = None,
 ) -> psutil.Process:
     """Start a process that outlives this one and its terminal."""
     child = subprocess.Popen(  # noqa: S603 - a runtime of the user's, and paths that are its own
@@ -101,15 +100,14 @@ def spawn(
         stderr=subprocess.STDOUT,
         start_new_session=True,
         creationflags=DETACHED_ON_WINDOWS,
-        preexec_fn=begin,  # noqa: PLW1509 - None, but for a training, which has one thread
     )
     child.returncode = 0  # else its destructor warns about a child that still runs
     return import_psutil().Process(child.pid)
 
 
-def background(seconds: int | None) -> Callable[[], object] | None:
+def background(seconds: int) -> Callable[[], object] | None:
     """Return what a new process calls to give way to others, and to be ended by the system after a time."""
-    if seconds is None or sys.platform == "win32":
+    if sys.platform == "win32":
         return None
 
     def begin() -> None:
@@ -123,8 +121,10 @@ def give_way() -> None:
     """Let all other programs use the processor first, those of other sessions too."""
     if sys.platform == "win32":
         return
-    # Niceness counts only within a session: Linux shares the processor between sessions.
     os.nice(max(0, NICENESS - os.nice(0)))
+    if os.getsid(0) != os.getpid():
+        return  # the session is somebody else's too: a developer's terminal, or a run of tests
+    # Niceness counts only within a session: Linux shares the processor between sessions.
     with contextlib.suppress(OSError), open("/proc/self/autogroup", "w") as niceness:  # noqa: PTH123 - after a fork
         niceness.write(str(NICENESS))
 

@@ -1,4 +1,4 @@
-"""How long the embedded server takes to start, with and without Java's AOT cache, and how long the program takes.
+"""How long the embedded server takes to start, with and without its start cache, and how long the program takes.
 
 Starts are measured in pairs, in turn, in a home of their own with the program files of the developer's home. The
 seconds of the processor stand beside those of the clock, because other work on the machine moves them less. The
@@ -20,7 +20,7 @@ from pathlib import Path
 
 from memorygraph.server import aot_training
 from memorygraph.server import process as server_process
-from memorygraph.server.aot_cache import SWITCH, AotCache
+from memorygraph.server.aot_cache import SWITCH, AotCache, aot_folder
 from memorygraph.server.embedded import EmbeddedServer
 from memorygraph.server.installation import install
 from memorygraph.server.java import java_executable
@@ -54,7 +54,7 @@ def have_cache(artifacts: Path) -> None:
     java, class_path = java_executable(), install(artifacts)
     if AotCache.of(java, artifacts, class_path).find() is None:
         began = time.perf_counter()
-        aot_training.run_training(java, artifacts, delay_s=0)
+        aot_training.make_where_missing(java, artifacts, 0, aot_folder(artifacts))
         print(f"the cache was made in {time.perf_counter() - began:.0f} s, with low priority")
 
 

@@ -48,7 +48,7 @@ ARGUMENTS = {
     "purge": "--yes",
     "import": "{folder}/none.jsonl",
     "adopt": "",
-    "messages list": "",
+    "messages list": "--limit 1 --containing TA",
     "messages show": "talk",
     "messages versions": "talk",
     "messages diff": "talk 1 1",

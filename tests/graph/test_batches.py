@@ -43,7 +43,7 @@ def test_batches_of_any_size_give_the_same_graph_as_one_transaction(
     assert graph.export() == exported
 
 
-def test_only_a_batch_and_the_one_after_it_are_in_memory(graph: MemoryGraph) -> None:
+def test_only_a_batch_and_the_two_after_it_are_in_memory(graph: MemoryGraph) -> None:
     held: WeakSet[ContextScriptProgram] = WeakSet()
 
     def programs() -> Iterator[ContextScriptProgram]:
@@ -56,7 +56,7 @@ def test_only_a_batch_and_the_one_after_it_are_in_memory(graph: MemoryGraph) -> 
     counts: list[int] = []
     report = load_batches(Loader(graph.scope), programs, progress=lambda _: counts.append(len(held)))
     assert (report.nodes_created, len(counts)) == (10, 10)
-    assert max(counts) == 2
+    assert max(counts) <= 3  # one is stored, one follows, and a thread reads one
 
 
 def test_a_load_goes_on_behind_the_last_stored_batch_with_the_rest_mended(graph: MemoryGraph, tmp_path: Path) -> None:

@@ -58,7 +58,8 @@ _VALUES: dict[str, Any] = {
     "until": 1,
     "revisions": [1],
     "time": None,
-    **dict.fromkeys(("milliseconds", "lead"), 1),
+    **dict.fromkeys(("milliseconds", "lead", "most_nodes", "most_hits"), 1),
+    "complete": True,
     **dict.fromkeys(("least", "near", "far", "edge", "learnt"), 0.1),
     **{name: list[str]() for name in ("entities", "observations", "relations")},
 }

@@ -12,9 +12,9 @@ import pytest
 from neo4j import exceptions
 
 from memorygraph import ConnectionError, LoadReport, MemoryGraph, MemoryGraphError, ScriptError
-from memorygraph.compiler import Compiled, compile_program, symbols
-from memorygraph.errors import MAX_PROBLEMS
-from memorygraph.graph import loads
+from memorygraph.compiler import Compiled, compile_program, contextscript, symbols
+from memorygraph.errors import MAX_PROBLEMS, Problem, TooLargeError
+from memorygraph.graph import loads, sizes
 from memorygraph.graph.connection import Connection
 from memorygraph.graph.writes import COUNTS
 from memorygraph.languages.engine.findings import suggestion
@@ -314,3 +314,73 @@ def test_a_long_program_is_compiled_against_what_is_stored_when_it_has_the_lock(
     monkeypatch.setattr(loads, "compile_program", compile_late)
     report = graph.load("".join(f'Node(node_id="m{i}", name="M", data="");' for i in range(200)))
     assert (report.nodes_created, report.nodes_updated, report.revision) == (199, 1, 2)
+
+
+ALONG = (
+    NODES,
+    NODES + EDGE,
+    EDGE + NODES,  # the end of an edge is declared after it
+    NODES + 'Edge(edge_id="e", from_node="n1", to_node="nowhere", verb="v", weight=1.0);',
+    NODES + 'Node(node_id="new", name="N");',
+    'Node(node_id="n3", name="other"); Edge(edge_id="f", from_node="n3", to_node="here", verb="v", weight=1.0);',
+    NODES + 'Node(node_id="n1", name="twice");',
+    NODES + EDGE + 'del(id="n1");',
+)
+
+
+@pytest.mark.parametrize("program", ALONG)
+@pytest.mark.parametrize(
+    "stored", ["", 'Node(node_id="here", name="H", data="");Node(node_id="n3", name="3", data="");']
+)
+def test_a_program_that_is_compiled_along_with_its_writing_stores_the_same_or_has_the_same_problems(
+    graph: MemoryGraph, twin: MemoryGraph, monkeypatch: pytest.MonkeyPatch, stored: str, program: str
+) -> None:
+    def load(where: MemoryGraph) -> tuple[str, list[Problem]]:
+        where.load(stored)
+        try:
+            where.load(program)
+        except ScriptError as error:
+            return where.export(), list(error.problems)
+        return where.export(), []
+
+    expected = load(graph)
+    monkeypatch.setattr(loads, "MAX_STATEMENTS_UNDER_LOCK", 0)
+    monkeypatch.setattr(loads, "MIN_LARGE_STATEMENTS", 1)
+    monkeypatch.setattr(contextscript, "ROWS_PER_BATCH", 3)
+    assert load(twin) == expected
+
+
+@pytest.mark.parametrize(
+    ("program", "bytes_taken"),
+    [
+        (NODES, 0),  # they are as they are stored
+        (NODES.replace("number", "no."), 20 * sizes.CHANGED_NODE_BYTES),
+        (NODES.replace("n1", "m1"), 11 * sizes.NEW_NODE_BYTES),
+        ('Edge(edge_id="e", weight=1.0);', sizes.CHANGED_EDGE_BYTES),
+        ('Edge(edge_id="e", weight=0.5);', 0),
+        ('Edge(edge_id="e", to_node="n3");', sizes.MOVED_EDGE_BYTES),
+        # The edge goes once, however often it is named.
+        ('del(id="n1"); del(id="n2");', 2 * sizes.DELETED_NODE_BYTES + sizes.DELETED_EDGE_BYTES),
+        ('del(id="e"); del(id="n2");', sizes.DELETED_NODE_BYTES + sizes.DELETED_EDGE_BYTES),
+    ],
+)
+def test_what_surely_takes_more_than_a_transaction_has_is_refused_before_anything_is_written(
+    graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch, program: str, bytes_taken: int
+) -> None:
+    graph.load(NODES + EDGE)
+    before = _graph_of(graph)
+    monkeypatch.setattr(loads, "MAX_STATEMENTS_UNDER_LOCK", 0)
+    monkeypatch.setattr(loads, "MIN_LARGE_STATEMENTS", 1)
+    if bytes_taken:
+        monkeypatch.setattr(loads, "read_memory_limit", lambda _connection: bytes_taken - 1)
+        written: list[int] = []
+        with pytest.raises(TooLargeError, match="nothing was changed: `load --batch 1000`"):
+            graph.load(program, progress=written.append)
+        assert (written, _graph_of(graph)) == ([], before)
+    monkeypatch.setattr(loads, "read_memory_limit", lambda _connection: bytes_taken)
+    graph.load(program)
+
+
+def test_the_memory_of_a_transaction_is_read_from_the_server(graph: MemoryGraph) -> None:
+    limit = sizes.read_memory_limit(graph.scope.connection)
+    assert limit is None or limit > 1 << 20

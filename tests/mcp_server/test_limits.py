@@ -263,3 +263,23 @@ def test_a_program_ends_with_the_client_that_is_killed(
 
     run(work)
     assert stored_runs(graph) == [("failed", "the request has ended")]
+
+
+def test_a_list_of_conversations_says_how_many_are_left_out_and_where_the_next_page_begins(
+    graph: MemoryGraph, server: Server
+) -> None:
+    for number in range(60):
+        graph.messages(f"talk {number:02}").append({"role": "user", "content": "Hi"})
+    names: list[str] = []
+    with Session(over_stdio(server, graph.namespace)) as session:
+        after = ""
+        while True:
+            page = session.call("list_conversations", {"max_tokens": 1000, "after": after}).structured_content
+            names += [conversation["name"] for conversation in page["conversations"]]
+            if "leftOut" not in page:
+                break
+            assert page["leftOut"] == {"conversations": 60 - len(names), "after": names[-1]}
+            after = names[-1]
+        found = session.call("list_conversations", {"containing": "K 5", "max_tokens": 1000}).structured_content
+    assert names == [f"talk {number:02}" for number in range(60)]
+    assert [conversation["name"] for conversation in found["conversations"]] == [f"talk 5{n}" for n in range(10)]

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from neo4j import WRITE_ACCESS, exceptions
 
@@ -18,6 +18,7 @@ from memorygraph.graph.elements import Edge
 from memorygraph.graph.loads import Provenance
 from memorygraph.graph.namespace import Namespace
 from memorygraph.memory import entities as entities_module
+from memorygraph.memory import pages
 from memorygraph.memory.entities import MAX_PLANNED_ROWS, Entities
 from memorygraph.memory.pages import EntityGraph, as_json
 from memorygraph.memory.values import Entity, ObservationDeletion, Observations, Relation
@@ -509,13 +510,18 @@ WORDS = ["running", "happy", "the", "a", "Ada's", "don't", "foo_bar", "3.14", "�
 
 
 @pytest.mark.parametrize("declared", [False, True])
-def test_search_finds_every_text_that_contains_the_query_and_no_other(mem: Memory, declared: bool) -> None:
+@pytest.mark.parametrize("others", ["few", "many"])
+def test_search_finds_every_text_that_contains_the_query_and_no_other(
+    mem: Memory, monkeypatch: pytest.MonkeyPatch, declared: bool, others: str
+) -> None:
     texts = [f"{first} {second}" for first in WORDS for second in WORDS[::3]]
     if declared:
         lines = (f'Node(node_id="{number:03}", name="E{number}", data="{text}");' for number, text in enumerate(texts))
         mem.graph.load("\n".join(lines))
     else:
         mem.create(*(entity(f"E{number}", text, kind="k") for number, text in enumerate(texts)))
+    # How many nodes other namespaces hold decides how it is looked for, and not what is found.
+    monkeypatch.setattr(pages, "MAX_WALKED_NODES", 1 << 40 if others == "few" else count_nodes(mem))
     queries = {text[start : start + length] for text in texts for start in range(0, 9, 2) for length in (1, 3, 5)}
     for query in sorted(query for query in queries if query.strip()):
         kind = "" if declared else "k"
@@ -523,10 +529,42 @@ def test_search_finds_every_text_that_contains_the_query_and_no_other(mem: Memor
         assert mem.found(query) == [name for name, text in said if query.lower() in text], query
 
 
+def count_nodes(mem: Memory) -> int:
+    """How many nodes the namespace holds."""
+    [row] = mem.graph.query("MATCH (node:Node {namespace: $namespace}) RETURN count(node) AS nodes")
+    return int(row["nodes"])
+
+
+def test_in_a_large_namespace_parts_inside_of_words_are_found_where_no_word_begins_so(
+    mem: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = [f"{first} {second}" for first in WORDS for second in WORDS[::5]]
+    mem.create(*(entity(f"E{number}", text, kind="k") for number, text in enumerate(texts)))
+    nodes = count_nodes(mem)
+    for query in ("running", "unning", "y the", "a", "oo_b", "本", "日本", "oë", "ZOË", ".14", "++", "b runn", "zzz"):
+        containing = [f"E{number}" for number, text in enumerate(texts) if query.lower() in text.lower()]
+        monkeypatch.setattr(pages, "MAX_WALKED_NODES", nodes)
+        assert mem.found(query) == containing, query
+        monkeypatch.setattr(pages, "MAX_WALKED_NODES", nodes - 1)
+        found = mem.found(query)
+        assert bool(found) == bool(containing), query
+        assert set(found) <= set(containing), query
+        if " " in query:  # the word that begins inside of the text leads to all
+            assert found == containing, query
+    mem.create(entity("Bergen"), entity("Heidelberg"))
+    assert (mem.found("berg"), mem.found("delberg")) == (["Bergen"], ["Heidelberg"])
+    monkeypatch.setattr(pages, "MAX_SOUGHT_HITS", 1)  # too many to look at each
+    assert mem.found("berg") == ["Bergen", "Heidelberg"]
+
+
 @settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.text(st.characters(codec="utf-8"), max_size=40))
+@example("東京")
 def test_any_text_is_a_valid_search(graph: MemoryGraph, text: str) -> None:
     Entities(graph.scope).search(text)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pages, "MAX_WALKED_NODES", 0)
+        Entities(graph.scope).search(text)
 
 
 def test_a_name_as_long_as_allowed_is_stored_and_a_longer_one_refused(mem: Memory) -> None:

@@ -30,6 +30,23 @@ def test_conversations_are_read() -> None:
     assert document("messages", "verify", "talk")["ok"] is True
 
 
+def test_conversations_are_listed_in_pages_and_by_their_names(environment: str, connection: Connection) -> None:
+    graph = MemoryGraph(connection, environment)
+    for name in ("Talk 2", "walk", "a b"):
+        graph.messages(name).append({"role": "user", "content": "Hi"})
+
+    def names(*options: str) -> list[str]:
+        return [found["name"] for found in document("messages", "list", *options)]
+
+    assert names() == ["Talk 2", "a b", "talk", "walk"]
+    assert names("--limit", "2") == ["Talk 2", "a b"]
+    assert names("--limit", "2", "--after", "a b") == ["talk", "walk"]
+    assert names("--containing", "ALK", "--after", "Talk 2") == ["talk", "walk"]
+    assert (graph.count_conversations(), graph.count_conversations(after="a b", containing="TALK")) == (4, 1)
+    assert "2 more; the next ones: --after 'a b'" in memorygraph("messages", "list", "--limit", "2").stderr
+    assert memorygraph("messages", "list", "--limit", "4").stderr == ""
+
+
 def test_what_is_not_there_is_said() -> None:
     assert document("messages", "show", "nothing", code=1)["errors"][0]["code"] == "notfound"
     assert memorygraph("messages", "diff", "talk", "1", "7").returncode == 1

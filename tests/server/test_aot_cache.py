@@ -1,9 +1,8 @@
-"""Java's AOT cache: it is used when it fits and is whole, never waited for, and no start fails because of it."""
+"""The start cache: it is used when it fits and is whole, no start waits for it, and none fails because of it."""
 
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
 import time
@@ -11,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import psutil
 import pytest
-from filelock import FileLock, Timeout
 
 from memorygraph.server import aot_cache, aot_training
 from memorygraph.server import process as server_process
@@ -20,7 +18,7 @@ from memorygraph.server.artifacts import read_lock
 from memorygraph.server.doctor import examine
 from memorygraph.server.embedded import EmbeddedServer
 from memorygraph.server.java import java_executable
-from memorygraph.server.settings import JVM_FLAGS, jvm_arguments
+from memorygraph.server.settings import JVM_FLAGS
 from tests.examples import profile
 
 if TYPE_CHECKING:
@@ -28,7 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 LONG = profile() == "long"
-CACHE_IN_JVM_ARGUMENTS = "-XX:AOTCache="
+CACHE_IN_JVM_ARGUMENTS = "-XX:SharedArchiveFile="
 AUTOGROUP = "/proc/self/autogroup"  # "/autogroup-7 nice 0", where Linux shares the processor between sessions
 PRIORITIES = f"import os; print(os.nice(0), open({AUTOGROUP!r}).read() if os.path.exists({AUTOGROUP!r}) else None)"
 
@@ -71,7 +69,7 @@ def test_a_cache_is_found_and_given_to_the_jvm_which_must_use_it(fitting: Callab
     assert cache.options() == []
     kept = made(cache)
     assert cache.find() == kept
-    assert cache.options()[-2:] == ["-XX:AOTMode=on", f"-XX:AOTCache={kept}"]
+    assert cache.options() == ["-Xshare:on", f"-XX:SharedArchiveFile={kept}"]
 
 
 @pytest.mark.parametrize("damage", ["flip", "truncate", "empty", "longer"])
@@ -142,7 +140,7 @@ def test_the_switch_keeps_a_cache_from_being_used_and_made(
     assert not cache.log.exists()
 
 
-def test_a_training_that_has_ended_before_it_is_looked_at_fails_no_start(
+def test_a_maker_that_has_ended_before_it_is_looked_at_fails_no_start(
     fitting: Callable[[], AotCache], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begun: list[object] = []
@@ -151,7 +149,7 @@ def test_a_training_that_has_ended_before_it_is_looked_at_fails_no_start(
         begun.extend(given)
         raise psutil.NoSuchProcess(1)
 
-    monkeypatch.setattr(aot_cache, "has_means", lambda _folder: True)
+    monkeypatch.setattr(aot_cache, "find_lack", lambda _folder: None)
     monkeypatch.setattr(server_process, "spawn", end_at_once)
     fitting().build_later()
     assert begun
@@ -169,27 +167,51 @@ def test_the_last_two_caches_in_use_are_kept(fitting: Callable[[], AotCache], ja
     assert [bool(cache.find()) for cache in caches] == [True, False, True]
 
 
-def test_none_is_made_again_soon_after_a_failure_without_room_or_in_a_program_that_is_no_python(
+def test_each_start_makes_it_again_after_a_failure_unless_the_jvm_refused_it_or_the_machine_lacks_the_means(
     fitting: Callable[[], AotCache], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    spawned: list[AotCache] = []
-    monkeypatch.setattr(aot_cache, "spawn_training", spawned.append)
+    made_later: list[AotCache] = []
+    monkeypatch.setattr(aot_cache, "spawn_making", lambda cache, _delay_s: made_later.append(cache))
     cache = fitting()
-    cache.fail("the reason")
+    cache.refuse("the reason")
     cache.build_later()
-    os.utime(cache.failure, (time.time() - aot_cache.RETRY_AFTER_S - 1,) * 2)
-    with monkeypatch.context() as changed:
-        changed.setattr(aot_cache, "MIN_TRAINING_DISK_BYTES", 2**62)
-        cache.build_later()
-    with monkeypatch.context() as changed:
-        changed.setattr(aot_cache, "MIN_TRAINING_MEMORY_BYTES", 2**62)
-        cache.build_later()
+    assert cache.why_missing() == "the reason"
+    os.utime(cache.refusal, (time.time() - aot_cache.RETRY_REFUSED_AFTER_S - 1,) * 2)
+    for limit, lack in (("MIN_MAKING_DISK_BYTES", "free"), ("MIN_MAKING_MEMORY_BYTES", "memory")):
+        with monkeypatch.context() as changed:
+            changed.setattr(aot_cache, limit, 2**62)
+            cache.build_later()
+            assert lack in cache.why_missing()
     with monkeypatch.context() as changed:
         changed.setattr(sys, "frozen", True, raising=False)
         cache.build_later()
-    assert spawned == []
+    assert made_later == []
+    cache.failure.write_text("it was killed", "utf-8")
+    assert cache.why_missing() == "it was killed"
     cache.build_later()
-    assert spawned == [cache]
+    assert made_later == [cache]
+
+
+def test_where_nothing_can_be_written_beside_the_files_of_neo4j_the_cache_is_in_the_home(
+    fitting: Callable[[], AotCache], jars: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    beside = fitting()
+    monkeypatch.setattr(aot_cache, "is_writable", lambda folder: folder != beside.folder)
+    own = AotCache.of(java_executable(), jars[0].parent, jars, tmp_path / "home")
+    assert own.folder.parent == tmp_path / "home"
+    made(beside)
+    assert AotCache.of(java_executable(), jars[0].parent, jars, tmp_path / "home") == beside, "one that is there serves"
+
+
+def test_who_waits_for_a_cache_has_it_made_and_hears_when_that_fails(
+    fitting: Callable[[], AotCache], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache = fitting()
+    monkeypatch.setattr(aot_cache, "find_lack", lambda _folder: None)
+    # Its jars are none of Neo4j's, so that the maker ends without a cache.
+    assert not cache.await_made(patience_s=60)
+    made(cache)
+    assert cache.await_made(patience_s=0)
 
 
 @pytest.fixture
@@ -229,52 +251,48 @@ def test_a_cache_that_the_jvm_refuses_is_given_up_and_the_server_starts_without_
     assert linked_server.up().running
     assert CACHE_IN_JVM_ARGUMENTS not in (linked_server.home / "conf" / "jvm.args").read_text("utf-8")
     assert not kept.exists()
-    assert linked_cache.has_failed_lately()
+    assert linked_cache.was_refused_lately()
     finding = next(finding for finding in examine(linked_server) if finding.name == "start cache")
-    assert finding.ok
+    assert finding.warning
     assert "the JVM did not start with it" in finding.detail
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="there are no alarms")
-def test_a_jvm_of_a_training_ends_by_itself_when_its_time_is_over(linked_cache: AotCache) -> None:
-    home = linked_cache.folder / "training"
-    (home / "conf").mkdir(parents=True)
+def test_a_jvm_that_makes_no_cache_says_why(
+    linked_cache: AotCache,
+) -> None:
     class_path = read_lock().class_path(linked_cache.artifacts)
-    arguments = jvm_arguments(class_path, home)
-    (home / "conf" / "jvm.args").write_text(arguments, "utf-8")
-    process = server_process.start(linked_cache.java, home, home / "console", limit_s=1)
-    try:
-        assert process.wait(60) == -signal.SIGALRM
-    finally:
-        server_process.stop(process, patience_s=0)
+    with pytest.raises(RuntimeError, match="no-such-flag"):
+        aot_training.run_jvm(
+            linked_cache.java, class_path, linked_cache.folder, time.monotonic() + 60, "-XX:no-such-flag", "-version"
+        )
 
 
-def trainer(cache: AotCache, delay_s: float = 0) -> subprocess.Popen[bytes]:
+def maker(cache: AotCache, delay_s: float = 0) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", "memorygraph.server.aot_training", str(cache.java), str(cache.artifacts)]
     return subprocess.Popen([*command, str(delay_s)], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
 @pytest.mark.slow
-def test_one_process_trains_and_a_killed_training_is_cleared_up_by_the_next(linked_cache: AotCache) -> None:
-    training = aot_training.TrainingServer(linked_cache.folder / "training", linked_cache, 60)
-    with trainer(linked_cache) as first:
-        while not (left := server_process.find_server(training.home)):
-            assert first.poll() is None
-            time.sleep(0.02)
-        with trainer(linked_cache) as second:
-            assert second.wait(60) == 0, "it leaves the work to the first"
-        with pytest.raises(Timeout), FileLock(linked_cache.folder / "lock", timeout=0):
-            pass
-        first.kill()
-    assert left.is_running()
-    if sys.platform == "linux":
-        pending = psutil.Process(left.pid)
-        assert pending.nice() > psutil.Process().nice()
+def test_one_process_makes_a_cache_and_what_a_killed_one_leaves_says_nothing_about_the_next(
+    linked_cache: AotCache,
+) -> None:
+    with maker(linked_cache) as first:
+        try:
+            while not (linked_cache.folder / "making" / "classes").exists():
+                assert first.poll() is None
+                time.sleep(0.02)
+            assert linked_cache.why_missing() == "it is being made in the background"
+            with maker(linked_cache) as second:
+                assert second.wait(60) == 0, "it leaves the work to the first"
+            if sys.platform == "linux":
+                niceness = [child.nice() for child in psutil.Process(first.pid).children()]
+                assert all(nice >= server_process.NICENESS for nice in niceness)
+        finally:
+            for child in psutil.Process(first.pid).children():
+                child.kill()
+            first.kill()
     assert linked_cache.find() is None
-    assert not linked_cache.has_failed_lately(), "a killed training says nothing about the next"
-    training.clear()
-    assert server_process.find_server(training.home) is None
-    assert not training.home.exists()
+    assert not linked_cache.was_refused_lately()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such priorities")
@@ -283,7 +301,7 @@ def test_what_works_in_the_background_gives_way_in_its_session_and_to_others(nic
     background = server_process.background(60)
 
     def begin() -> None:
-        os.nice(niceness)
+        os.nice(max(0, niceness - os.nice(0)))  # the tests themselves may be nice
         assert background
         background()
 
@@ -299,14 +317,14 @@ def test_what_works_in_the_background_gives_way_in_its_session_and_to_others(nic
 
 @pytest.fixture(scope="module")
 def trained(artifacts: Path) -> Path:
-    """The developer's own cache; making it takes half a minute of a quiet machine, once."""
+    """The developer's own cache; making it takes a quarter of a minute of a quiet machine, once."""
     cache = cache_for(artifacts)
     cache.folder.mkdir(mode=0o700, exist_ok=True)
-    cache.failure.unlink(missing_ok=True)
+    cache.refusal.unlink(missing_ok=True)
     until = time.monotonic() + aot_training.TIME_LIMIT_S
     while not (found := cache.find()):
         assert time.monotonic() < until
-        with trainer(cache) as process:
+        with maker(cache) as process:
             _, errors = process.communicate()
             assert process.returncode == 0, errors.decode()
         time.sleep(0.5)
@@ -319,14 +337,16 @@ def trained(artifacts: Path) -> Path:
     not LONG and sys.platform != "linux",
     reason="slow (MEMORYGRAPH_TEST_LONG=1), and only Linux says what a process maps",
 )
-def test_a_start_uses_the_cache_that_a_training_made(trained: Path, make_server: Callable[[], EmbeddedServer]) -> None:
+def test_a_start_uses_the_cache_that_was_made_in_the_background(
+    trained: Path, make_server: Callable[[], EmbeddedServer]
+) -> None:
     server = make_server()
     server.up()
     process = server_process.find_server(server.home)
     assert process
     assert str(trained) in (server.home / "conf" / "jvm.args").read_text("utf-8")
     assert str(trained) in {mapped.path for mapped in process.memory_maps()}
-    assert not (trained.parent / "training").exists()
+    assert not (trained.parent / "making").exists()
     finding = next(finding for finding in examine(server) if finding.name == "start cache")
     assert str(trained) in finding.detail
 

@@ -44,13 +44,15 @@ def document(*arguments: str) -> Any:
 @pytest.mark.slow
 def test_a_server_is_started_found_opened_and_stopped(home: Path) -> None:
     before = document("status")
-    assert before.keys() == STATUS
+    assert before.keys() == STATUS | {"start_cache"}
     assert (before["running"], before["bolt_uri"], before["browser_url"]) == (False, None, None)
     assert not (home / "password").exists()
 
     started = document("up")
     assert started["running"]
-    assert document("status") == started == document("up")
+    status = document("status")
+    assert status.pop("start_cache")  # where it is, or why there is none: that may change at any moment
+    assert status == started == document("up")
     assert started["home"] == str(home)
     assert "bolt://127.0.0.1:" in run("status").stdout
 

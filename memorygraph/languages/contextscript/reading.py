@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import NamedTuple, TextIO
 
+from memorygraph.collection import without_collection
 from memorygraph.errors import MAX_PROBLEMS, Source, Span
 from memorygraph.languages.contextscript.checks import Builder
 from memorygraph.languages.contextscript.errors import ContextScriptExplainer, too_large
@@ -197,10 +198,11 @@ class Parser:
         text = text.removeprefix("\ufeff")
         part = Part(0)
         unread: set[str] = set()
-        for item in self.reader.read(text):
-            self.take(item, text, part, unread)
-            if len(part.findings) > MAX_PROBLEMS:
-                break
+        with without_collection():
+            for item in self.reader.read(text):
+                self.take(item, text, part, unread)
+                if len(part.findings) > MAX_PROBLEMS:
+                    break
         return self.program(part, Source(text, file), unread)
 
     def take(self, item: RawStatement | Unreadable, text: str, part: Part, unread: set[str]) -> None:
@@ -308,7 +310,8 @@ class Batches:
         position, first, done = 0, True, False
         while not done:
             part = Part(buffer.drop(position))
-            done = self.fill(part)
+            with without_collection():
+                done = self.fill(part)
             if first or part.statements or part.findings:
                 source = Source(buffer.through_line(part.end), self._file, buffer.first_line)
                 yield self._parser.program(part, source, self._unread, buffer.dropped, self._findings)

@@ -1,0 +1,154 @@
+"""How much of a transaction's memory a load takes, told before anything is written.
+
+Neo4j holds all that a transaction changes in memory, and ends one that passes its share: after minutes, of what could
+have been known at once. Each element takes some kilobytes, indexes and history included: at these sizes, elements with
+short texts pass the 600 MiB of the embedded server. A few less may pass them too, because Neo4j's tables grow in leaps;
+those are left to Neo4j, so that nothing is refused which fits.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from memorygraph.compiler import Stored
+from memorygraph.errors import MemoryGraphError, TooLargeError
+from memorygraph.graph.connection import Connection
+from memorygraph.graph.namespace import NamespaceTransaction
+from memorygraph.languages.contextscript import (
+    ContextScriptProgram,
+    Deletion,
+    EdgeDeclaration,
+    GraphStatement,
+    NodeDeclaration,
+)
+from memorygraph.library import CYPHER
+
+MIN_LARGE_STATEMENTS = 20_000  # fewer fit, unless their texts are very long: then Neo4j refuses them
+ROWS_PER_LOOK = 20_000
+ROOM = 0.6  # of the memory is what a batch should take
+
+NEW_NODE_BYTES = 3_500
+NEW_EDGE_BYTES = 4_700
+CHANGED_NODE_BYTES = 8_400
+CHANGED_EDGE_BYTES = 8_400
+MOVED_EDGE_BYTES = 12_600
+DELETED_NODE_BYTES = 9_200
+DELETED_EDGE_BYTES = 10_500
+
+_SIZE = re.compile(r"(?P<number>[\d.]+)(?P<unit>[KMGT]?)i?B")
+_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+
+
+class Changes(NamedTuple):
+    """What a load writes: certain bytes, declarations of stored elements, which may change nothing, and deletions."""
+
+    certain: int
+    nodes: list[dict[str, object]]
+    edges: list[dict[str, object]]
+    deleted_nodes: list[str]
+    deleted_edges: list[str]
+
+
+def read_memory_limit(connection: Connection) -> int | None:
+    """The bytes that one transaction may take; None where there is no limit, or nobody tells."""
+    try:
+        rows = connection.read(CYPHER["schema/memory-settings"]())
+    except MemoryGraphError:  # a user who may not see settings
+        return None
+    limits = [parse_size(row["value"]) for row in rows]
+    return min((limit for limit in limits if limit), default=None)
+
+
+def parse_size(text: str | None) -> int:
+    """The bytes of a size as Neo4j writes it; 0 is one without a limit.
+
+    >>> parse_size("600.00MiB"), parse_size("0B"), parse_size(None)
+    (629145600, 0, 0)
+    """
+    found = _SIZE.fullmatch(text or "")
+    return int(float(found["number"]) * _UNITS[found["unit"]]) if found else 0
+
+
+def refuse_too_large(
+    transaction: NamespaceTransaction, program: ContextScriptProgram, stored: Stored, limit: int
+) -> None:
+    """Refuse a program that surely takes more than this limit, with the number of statements that a batch can have."""
+    changes = find_changes(program, stored)
+    if find_most(transaction, changes) <= limit:
+        return
+    # What is certain is looked for only here: most loads are small enough in any case.
+    size = changes.certain
+    if deleted := changes.deleted_nodes + changes.deleted_edges:
+        [row] = transaction.run("load/count-deleted-edges", ids=deleted)
+        size += row["edges"] * DELETED_EDGE_BYTES
+    for query, rows, each in (
+        ("load/count-changed-nodes", changes.nodes, CHANGED_NODE_BYTES),
+        ("load/count-changed-edges", changes.edges, CHANGED_EDGE_BYTES),
+    ):
+        for start in range(0, len(rows), ROWS_PER_LOOK):
+            [row] = transaction.run(query, rows=rows[start : start + ROWS_PER_LOOK])
+            size += row["changed"] * each
+    if size > limit:
+        batch = round_down(int(len(program.statements) * ROOM * limit / size))
+        raise TooLargeError(
+            f"these {len(program.statements)} statements change more than one transaction has room for (some "
+            f"{size >> 20} MiB of {limit >> 20}), and nothing was changed: `load --batch {batch}` stores them in parts"
+        )
+
+
+def find_most(transaction: NamespaceTransaction, changes: Changes) -> int:
+    """The most bytes that changes can take: where each of them changes something, and no edge goes with two nodes."""
+    edges = len(changes.deleted_edges)
+    if changes.deleted_nodes:
+        [row] = transaction.run("load/count-edges-at", ids=changes.deleted_nodes)
+        edges += row["edges"]
+    changed = len(changes.nodes) * CHANGED_NODE_BYTES + len(changes.edges) * CHANGED_EDGE_BYTES
+    return changes.certain + changed + edges * DELETED_EDGE_BYTES
+
+
+def find_changes(program: ContextScriptProgram, stored: Stored) -> Changes:
+    """Find what a program writes, given what is stored of its ids."""
+    changes = Changes(0, [], [], [], [])
+    certain = 0
+    declared: set[str] = set()
+    for statement in program.statements:
+        match statement:
+            case NodeDeclaration(node_id=identifier) | EdgeDeclaration(edge_id=identifier) if identifier in declared:
+                continue
+            case NodeDeclaration(node_id=node):
+                declared.add(node)
+                certain += 0 if node in stored.nodes else NEW_NODE_BYTES
+                if node in stored.nodes:
+                    changes.nodes.append(row_of(statement, node, "name", "data"))
+            case EdgeDeclaration(edge_id=edge):
+                declared.add(edge)
+                ends = stored.edges.get(edge)
+                if ends is None:
+                    certain += NEW_EDGE_BYTES
+                elif (statement.from_node or ends[0], statement.to_node or ends[1]) != ends:
+                    certain += MOVED_EDGE_BYTES
+                else:
+                    changes.edges.append(row_of(statement, edge, "verb", "weight"))
+            case Deletion(id=identifier) if identifier in stored.edges:
+                changes.deleted_edges.append(identifier)
+            case Deletion(id=identifier) if identifier in stored.nodes:
+                certain += DELETED_NODE_BYTES
+                changes.deleted_nodes.append(identifier)
+    return changes._replace(certain=certain)
+
+
+def row_of(statement: GraphStatement, identifier: str, *names: str) -> dict[str, object]:
+    """The row of a declaration of a stored element, with the arguments of these names that it gives."""
+    given = {name: value for name in names if (value := getattr(statement, name)) is not None}
+    return {"id": identifier, "set": given}
+
+
+def round_down(number: int) -> int:
+    """A number with one digit that counts, at least 1000.
+
+    >>> round_down(57_321), round_down(12)
+    (50000, 1000)
+    """
+    digits: int = 10 ** (len(str(number)) - 1)
+    return max(1000, number // digits * digits)

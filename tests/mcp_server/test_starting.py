@@ -1,0 +1,171 @@
+"""While Neo4j starts no client waits in silence, what one has given up is not done, and a stopped one comes back."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from typing import Any
+
+import anyio
+import mcp
+import pytest
+from mcp.shared.memory import create_client_server_memory_streams
+
+from memorygraph import MemoryGraph
+from memorygraph.errors import ConnectionError
+from memorygraph.graph.connection import Transaction
+from memorygraph.limits import Cancelled, RunBudget
+from memorygraph.mcp_server import BackgroundGraph, build_server
+from memorygraph.query import Query
+from tests.mcp_server.clients import run, text_of
+
+ENTITY = {"name": "Ada", "entityType": "person", "observations": ["likes tea"]}
+WAIT_S = 30
+
+
+class Opening:
+    """A graph that is open when the test says so, as a Neo4j that starts."""
+
+    def __init__(self, graph: MemoryGraph) -> None:
+        self.may_open = threading.Event()
+        self.is_gone = False
+        self.times = 0
+        self._graph = graph
+
+    @contextmanager
+    def open(self) -> Iterator[MemoryGraph]:
+        assert self.may_open.wait(WAIT_S)
+        self.times += 1
+        self.is_gone = False
+        yield MemoryGraph(self._graph.connection, self._graph.namespace)
+
+    @asynccontextmanager
+    async def client(self) -> AsyncIterator[mcp.Client]:
+        """A client over a wire, of a server whose graph is opened so."""
+        server = build_server(BackgroundGraph(self.open, lambda: self.is_gone))
+
+        @asynccontextmanager
+        async def wire() -> AsyncIterator[Any]:
+            async with (
+                create_client_server_memory_streams() as (of_client, of_server),
+                anyio.create_task_group() as tasks,
+            ):
+                tasks.start_soon(server.run, *of_server, server.create_initialization_options())
+                yield of_client
+                tasks.cancel_scope.cancel()
+
+        async with mcp.Client(wire()) as client:
+            yield client
+
+
+@pytest.fixture
+def opening(graph: MemoryGraph) -> Iterator[Opening]:
+    made = Opening(graph)
+    yield made
+    made.may_open.set()
+
+
+async def create(client: mcp.Client, **options: Any) -> Any:
+    return await client.call_tool("create_entities", {"entities": [ENTITY]}, **options)
+
+
+def test_a_call_while_neo4j_starts_is_answered_at_once_and_does_nothing(graph: MemoryGraph, opening: Opening) -> None:
+    async def work() -> None:
+        async with opening.client() as client:
+            with anyio.fail_after(WAIT_S):
+                refused = await create(client)
+            assert refused.is_error
+            assert "try again in 5 s" in text_of(refused)
+            opening.may_open.set()
+            while (done := await create(client)).is_error:
+                assert "Neo4j is starting" in text_of(done)
+
+    run(work)
+    assert opening.times == 1
+    assert len(graph.history("Ada")) == 1
+
+
+def test_a_client_that_asks_for_progress_hears_of_it_and_waits(opening: Opening) -> None:
+    said: list[str | None] = []
+
+    async def hear(_progress: float, _total: float | None, message: str | None) -> None:
+        said.append(message)
+        if len(said) == 3:  # that is after the time in which others are answered
+            opening.may_open.set()
+
+    async def work() -> None:
+        async with opening.client() as client:
+            assert not (await create(client, progress_callback=hear)).is_error
+
+    run(work)
+    assert set(said) == {"Neo4j is starting"}
+
+
+def test_a_neo4j_that_was_stopped_is_started_again_by_the_next_call(opening: Opening) -> None:
+    opening.may_open.set()
+
+    async def work() -> None:
+        async with opening.client() as client:
+            assert not (await create(client)).is_error
+            opening.is_gone = True
+            assert not (await create(client)).is_error
+
+    run(work)
+    assert opening.times == 2
+
+
+def test_what_could_not_be_opened_is_the_answer_and_is_tried_again(graph: MemoryGraph) -> None:
+    outcomes: list[Callable[[], MemoryGraph]] = [lambda: graph]
+
+    @contextmanager
+    def open_once() -> Iterator[MemoryGraph]:
+        if outcomes:
+            outcomes.pop()
+            raise ConnectionError("there is no Java")
+        yield graph
+
+    async def work() -> None:
+        async with mcp.Client(build_server(BackgroundGraph(open_once))) as client:
+            assert "there is no Java" in text_of(await create(client))
+            assert not (await create(client)).is_error
+
+    run(work)
+
+
+def test_while_a_slow_start_is_tried_again_the_reason_of_the_last_failure_is_said(graph: MemoryGraph) -> None:
+    may_fail = [threading.Event() for _ in range(2)]
+    opened = iter(may_fail)
+
+    @contextmanager
+    def fail_late() -> Iterator[MemoryGraph]:
+        if next(opened).wait(WAIT_S):
+            raise ConnectionError("the port is taken")
+        yield graph
+
+    async def work() -> None:
+        background = BackgroundGraph(fail_late)
+        async with mcp.Client(build_server(background)) as client:
+            assert "the port is taken" not in text_of(await create(client))
+            may_fail[0].set()
+            while background.is_opening:
+                await anyio.sleep(0)
+            assert "The start before failed: the port is taken" in text_of(await create(client))
+            may_fail[1].set()
+
+    run(work)
+
+
+def test_a_write_that_its_client_has_given_up_is_not_committed(graph: MemoryGraph) -> None:
+    budget = RunBudget()
+
+    given_up = Query("CREATE (:GivenUp {namespace: $namespace})", {"namespace": graph.namespace})
+    left = Query("MATCH (node:GivenUp {namespace: $namespace}) RETURN count(*) AS count", given_up.parameters)
+
+    def write_and_give_up(transaction: Transaction) -> None:
+        transaction.run(given_up)
+        budget.cancel("the request has ended")
+
+    with pytest.raises(Cancelled):
+        budget.call(lambda: graph.connection.write(write_and_give_up))
+    assert graph.connection.read(left) == [{"count": 0}]
