@@ -150,7 +150,7 @@ class Seen:
             self.folded.append(part)
             at = _after(text, at, part.lead + part.folded)
             follows = _text(part.parent, part.index + 1) if part.parent else None
-            return at + (follows is not None and follows[:1].isalnum())
+            return at + (follows is not None and re.match(r"\w", follows) is not None)
         self.shown.add(id(part))
         return self._context(text, at, part, part.head) if isinstance(part, Frame) else _after(text, at, part.text)
 
