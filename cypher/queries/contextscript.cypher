@@ -153,7 +153,9 @@ CALL (parts, going) {
   WITH going, part.id AS id, part.node AS context
   MATCH (context:Context)-[:STATES]->(entry:Entry)-[:MENTIONS]->(rule:Rule {id: entry.rule})
   WHERE NOT EXISTS {
-      MATCH (other:Entry {namespace: $namespace, rule: entry.rule})<-[:STATES]-(owner:Context) WHERE NOT owner IN going
+      MATCH (other:Entry {namespace: $namespace, rule: entry.rule})<-[:STATES]-(owner:Context)
+      USING INDEX SEEK other:Entry(namespace, rule)
+      WHERE NOT owner IN going
     }
     AND NOT EXISTS { MATCH (rule)-[:EDGE|BINDS]-(other) WHERE NOT other IN going }
   RETURN collect(DISTINCT {id: id, node: rule}) AS rules
@@ -172,7 +174,8 @@ CALL (parts, going) {
         MATCH (each)-[edge:EDGE]-(other:Node)
         WHERE NOT other IN going AND NOT other IN said AND NOT (edge.lemma = '' AND startNode(edge) = each)
           AND NOT (edge.context IS NOT NULL AND NOT EXISTS {
-            MATCH (:Entry {namespace: $namespace, edge: edge.id})<-[:STATES]-(context:Context)
+            MATCH (entry:Entry {namespace: $namespace, edge: edge.id})<-[:STATES]-(context:Context)
+            USING INDEX SEEK entry:Entry(namespace, edge)
             WHERE NOT context IN going
           })
       }
@@ -206,6 +209,7 @@ CALL (nodes) {
     MATCH (node:Context)-[:STATES]->(entry:Entry)
     WHERE entry.edge IS NOT NULL AND NOT EXISTS {
       MATCH (other:Entry {namespace: $namespace, edge: entry.edge})<-[:STATES]-(context:Context)
+      USING INDEX SEEK other:Entry(namespace, edge)
       WHERE NOT context IN nodes
     }
     WITH DISTINCT entry.edge AS fact

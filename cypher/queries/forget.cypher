@@ -182,10 +182,12 @@ CALL (forgetting, taken) {
     UNION
     WITH going WHERE going:Node OR (going:Former AND going.of = 'node')
     MATCH (part:Former {namespace: $namespace, from_node: going.id})
+    USING INDEX SEEK part:Former(namespace, from_node)
     RETURN part
     UNION
     WITH going WHERE going:Node OR (going:Former AND going.of = 'node')
     MATCH (part:Former {namespace: $namespace, to_node: going.id})
+    USING INDEX SEEK part:Former(namespace, to_node)
     RETURN part
     UNION
     WITH forgetting, going WHERE going:Former AND going.of = 'edge' AND going.verb = 'observed'
@@ -196,6 +198,7 @@ CALL (forgetting, taken) {
     WHERE part.until IS NOT NULL AND part.of = 'node' AND any(fits IN ['Observation' IN part.labels, part.name = ''] WHERE fits)
       AND NOT EXISTS {
         MATCH (other:Former {namespace: $namespace, to_node: part.id})
+        USING INDEX SEEK other:Former(namespace, to_node)
         WHERE other.from_node <> going.from_node
           AND NOT EXISTS { (forgetting)-[:FORGETS]->(owner) WHERE owner.id = other.from_node }
       }
@@ -237,6 +240,7 @@ CALL (forgetting, taken) {
       USING INDEX SEEK part:Former(namespace, id, until)
       WHERE part.until IS NOT NULL AND part.itself AND NOT EXISTS {
         MATCH (other:Former {namespace: $namespace, to_node: part.id})
+        USING INDEX SEEK other:Former(namespace, to_node)
         WHERE other.lemma = '' AND NOT EXISTS { (forgetting)-[:FORGETS]->(owner) WHERE owner.id = other.from_node }
       }
       RETURN part
@@ -254,7 +258,8 @@ CALL (forgetting, taken) {
         MATCH (part)-[edge:EDGE]-(other:Node)
         WHERE NOT EXISTS { (forgetting)-[:FORGETS]->(other) } AND NOT (edge.lemma = '' AND startNode(edge) = part)
           AND NOT (edge.context IS NOT NULL AND NOT EXISTS {
-            MATCH (:Entry {namespace: $namespace, edge: edge.id})<-[:STATES]-(context)
+            MATCH (entry:Entry {namespace: $namespace, edge: edge.id})<-[:STATES]-(context)
+            USING INDEX SEEK entry:Entry(namespace, edge)
             WHERE NOT EXISTS { (forgetting)-[:FORGETS]->(context) }
           })
       }
@@ -263,11 +268,13 @@ CALL (forgetting, taken) {
     MATCH (going)-[:STATES]->(entry)
     WHERE entry.edge IS NOT NULL
       AND NOT EXISTS {
-        MATCH (:Entry {namespace: $namespace, edge: entry.edge})<-[:STATES]-(other)
+        MATCH (same:Entry {namespace: $namespace, edge: entry.edge})<-[:STATES]-(other)
+        USING INDEX SEEK same:Entry(namespace, edge)
         WHERE NOT EXISTS { (forgetting)-[:FORGETS]->(other) }
       }
       AND NOT EXISTS {
-        MATCH (:FormerEntry {namespace: $namespace, edge: entry.edge})<-[:STATES]-(other)
+        MATCH (same:FormerEntry {namespace: $namespace, edge: entry.edge})<-[:STATES]-(other)
+        USING INDEX SEEK same:FormerEntry(namespace, edge)
         WHERE NOT EXISTS { (forgetting)-[:FORGETS]->(other) }
       }
     MATCH (part:Former {namespace: $namespace, id: entry.edge})
@@ -552,7 +559,8 @@ SET passage.namespace_token = message.namespace_token, passage.home = message.ho
 // Delete what only contexts of PETE on the list state as facts. Parameters: namespace, forgetting, limit.
 MATCH (forgetting:Forgetting {namespace: $namespace, id: $forgetting})-[:FORGETS]->(:Context)-[:STATES]->(entry:Entry)
 WHERE entry.edge IS NOT NULL AND NOT EXISTS {
-  MATCH (:Entry {namespace: $namespace, edge: entry.edge})<-[:STATES]-(context)
+  MATCH (same:Entry {namespace: $namespace, edge: entry.edge})<-[:STATES]-(context)
+  USING INDEX SEEK same:Entry(namespace, edge)
   WHERE NOT EXISTS { (forgetting)-[:FORGETS]->(context) }
 }
 WITH DISTINCT entry.edge AS fact

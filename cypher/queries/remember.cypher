@@ -49,6 +49,7 @@ CALL (nodes) {
     MATCH (node:Context)-[:STATES]->(entry:Entry)
     WHERE entry.edge IS NOT NULL AND NOT EXISTS {
       MATCH (other:Entry {namespace: $namespace, edge: entry.edge})<-[:STATES]-(context:Context)
+      USING INDEX SEEK other:Entry(namespace, edge)
       WHERE NOT context IN nodes
     }
     WITH DISTINCT entry.edge AS fact

@@ -37,6 +37,8 @@ TRIED_ONLY = {"merge_entities", "forget"}
 
 # What stands in a text argument, by its name, or by the name of the tool and its own.
 KINDS = {
+    "after": "conversation",
+    "containing": "conversation",
     "names": "name",
     "entityName": "name",
     "entityNames": "name",
