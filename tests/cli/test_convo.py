@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 from pathlib import Path
 
 import pytest
@@ -256,3 +258,41 @@ def test_an_import_that_has_changed_makes_another_program_of_it(importing: str) 
     more.write_text(more.read_text() + "\n")
     [error] = document("graph", importing, "--run", "last", code=1)["errors"]
     assert "no run of this program, as it is now, is stored" in error["message"]
+
+
+@pytest.mark.parametrize("name", ["./away", "./away.convo", "./parts/away", "./folder/away", "../beyond"])
+def test_no_link_leads_an_import_out_of_the_folder(tmp_path: Path, name: str) -> None:
+    folder = tmp_path / "program"
+    (folder / "parts").mkdir(parents=True)
+    write_files(tmp_path, beyond="> user\nsecret\n", away="> user\nsecret\n")
+    (folder / "away.convo").symlink_to(tmp_path / "beyond.convo")
+    (folder / "parts" / "away.convo").symlink_to("../../beyond.convo")
+    (folder / "folder").symlink_to(tmp_path)
+    program = write_files(folder, main=f"@import {name}\n> user\nhello\n")
+    for command in ("check", "run"):
+        [error] = document(command, program, code=1)["errors"]
+        assert error["code"] == "import-failed"
+        assert "is outside of the folder of the program" in error["message"]
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("./a\0b", "cannot be a path"),
+        ("../" * 40, "is outside of the folder"),
+        ("./" + "x" * 300, "File name too long"),
+        ("./loop", "there is no file|cannot be a path|not a plain file"),
+        ("./pipe", "`pipe.convo` is not a plain file"),
+        ("./parts.convo", "`parts.convo` is a folder"),
+        ("./latin", "it is not UTF-8"),
+    ],
+)
+def test_what_cannot_be_imported_is_said_where_it_stands(tmp_path: Path, name: str, message: str) -> None:
+    (tmp_path / "parts.convo").mkdir()
+    (tmp_path / "loop.convo").symlink_to("loop.convo")
+    (tmp_path / "latin.convo").write_bytes(b"> user\n\xe9")
+    os.mkfifo(tmp_path / "pipe.convo")
+    program = write_files(tmp_path, main=f"> user\nhello\n\n@import {name}\n> user\nhello\n")
+    [error] = document("check", program, code=1)["errors"]
+    assert (error["line"], error["code"]) == (4, "import-failed")
+    assert re.search(message, error["message"])

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from memorygraph import MemoryGraphError
+from memorygraph.mcp_server import choose_tools
 from memorygraph.scripted.replies import Failure, Request, ScriptedAnswer
 from memorygraph.scripted.scripted_model import ScriptedModel
 from tests.mcp_server.clients import Server, Session, environment_of, started_in, text_of
@@ -40,7 +42,7 @@ def calling(imported: str, call: str) -> str:
 
 def reply(request: Request) -> ScriptedAnswer:
     """What the server's own model says: it judges, or makes an object, or fails."""
-    if request.json["model"] == BROKEN:
+    if request.json["model"] == BROKEN or BROKEN in request.prompt:
         return Failure(400, f"organization {SAYING} has no such model")
     return json.dumps({"isTrue": True, "said": request.json["model"]} if "OUTPUT" in request.prompt else {"said": "x"})
 
@@ -78,6 +80,9 @@ def session(server: Server, model: ScriptedModel) -> Iterator[Session]:
         ("convo", routed("ollama://HOST/x")),
         ("convo", routed("anthropic://m")),
         ("convo", routed("expensive")),
+        ("convo", "> node s\n@responseModel ollama://HOST/x\n> user\nGo\n> nodeEnd\n> goto s"),
+        ("convo", "> define\n__model = 'ollama://HOST/x'\n> node s\n> user\nGo\n> nodeEnd\n> goto s"),
+        ("convo", "@import FILE\n> node s\n> user\nGo\n> nodeEnd\n> goto s"),
         ("convo", "> user\nHi\n> node s\n  > f() -> (httpGet('http://HOST/a'))\n> goto s"),
         ("convo", "> user\nHi\n> node s\n  > f() -> (httpPost('http://HOST/a' {a: 1}))\n> goto s"),
         ("agentscript", asking("ollama://HOST/x")),
@@ -106,7 +111,7 @@ def test_a_program_reaches_no_address_that_it_names(
         source = program.replace("HOST", stranger.host).replace("FILE", str(secret))
         result = session.call("run_program", {"program": source, "language": language})
     assert result.is_error
-    assert re.search(r"may not|here the|leads out of", text_of(result)), text_of(result)
+    assert re.search(r"may not|here the|leads out of|is outside of", text_of(result)), text_of(result)
     assert stranger.visits == []
     assert SAYING not in text_of(result)
     assert "sk-the-key-of-the-server" not in text_of(result)
@@ -135,13 +140,35 @@ def test_what_is_not_listed_is_refused_with_the_list(session: Session) -> None:
     assert tool.description.endswith(f"Its models: small, openai://large, {BROKEN}.")
 
 
+def prompting(code: str) -> str:
+    """A node graph with code in a node; `PROMPT` in it is a prompt at which the model fails."""
+    return f"> node a\n{code}\n> nodeEnd\n> goto a".replace("PROMPT", f"??? Is it {BROKEN}? ???")
+
+
 @pytest.mark.parametrize(
-    ("language", "program"), [("agentscript", asking(f"openai://{BROKEN}")), ("convo", routed(BROKEN))]
+    ("language", "program"),
+    [
+        ("agentscript", asking(f"openai://{BROKEN}")),
+        ("convo", routed(BROKEN)),
+        ("convo", prompting("> f() -> (PROMPT)")),
+        ("convo", prompting("> local g() -> (map(a: PROMPT))\n> f() -> (g())")),
+        ("convo", prompting("> do\nx = PROMPT\n> user\nGo")),
+    ],
 )
 def test_what_an_endpoint_says_of_its_failure_is_not_for_clients(session: Session, language: str, program: str) -> None:
     said = text_of(session.call("run_program", {"program": program, "language": language}))
     assert "the model endpoint refused the request" in said
     assert SAYING not in said
+
+
+@pytest.mark.parametrize(
+    "model", ["ollama://ada:sesame@host:1/m", "https://ada:sesame@host/v1", "openai://m?key=sesame"]
+)
+def test_a_list_that_would_tell_clients_a_password_is_refused(monkeypatch: pytest.MonkeyPatch, model: str) -> None:
+    monkeypatch.setenv("MEMORYGRAPH_MODEL", model)
+    for given in ([model], []):
+        with pytest.raises(MemoryGraphError, match="a model's URI is"):
+            choose_tools(models=given)
 
 
 @pytest.mark.slow

@@ -6,20 +6,23 @@ Only files in the folder are read, or below it, each once: a cycle ends where it
 
 from __future__ import annotations
 
+import os
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import NoReturn
 
-from memorygraph.errors import Problem, ScriptError, Source, Span
+from memorygraph.errors import MemoryGraphError, Problem, ScriptError, Source, Span
 from memorygraph.languages.convo import syntax
 from memorygraph.languages.convo.checks import check_conversation
 from memorygraph.languages.convo.reading import BUILT_IN, MAX_CHARACTERS, read_source
 from memorygraph.languages.convo.unsupported import find_unsupported, is_file_import
-from memorygraph.languages.engine.findings import locate_problems
+from memorygraph.languages.engine.findings import locate_problems, shorten
+from memorygraph.runtime.paths import open_plain, resolve_path
 
 MAX_FILES = 200
+MAX_BYTES = 4 * MAX_CHARACTERS  # of a file: a character has four at most
 
 
 class JoinedSource(Source):
@@ -100,12 +103,7 @@ class Importer:
         self.known.add(path)
         if len(self.known) > MAX_FILES:
             self.refuse(tag, f"a program imports at most {MAX_FILES} files")
-        try:
-            text = path.read_text("utf-8").removeprefix("\ufeff")
-        except (OSError, UnicodeDecodeError) as error:
-            self.refuse(tag, f"`{name}` cannot be read: {getattr(error, 'strerror', None) or 'it is not UTF-8'}")
-        if len(self.source.text) + len(text) > MAX_CHARACTERS:
-            self.refuse(tag, f"a program and its imports have at most {MAX_CHARACTERS:,} characters")
+        text = self.read_file(tag, name, path)
         own = Source(text, str(self.shown / path.relative_to(self.folder or path.parent)))
         messages, findings = read_source(own)
         if findings and not messages:
@@ -126,14 +124,33 @@ class Importer:
         """The file that is imported, beside the one that imports it."""
         if self.folder is None or beside is None:
             self.refuse(tag, "no folder is known to import files from; give the folder of the program")
-        path = (beside / name).resolve()
-        if not path.suffix:
-            path = path.with_suffix(".convo")
+        # The whole name is looked up: what a link `a.convo` leads to is not beside `a`.
+        written = name if PurePath(name).suffix else f"{name}.convo"
+        try:
+            path = resolve_path(beside / written, name)
+        except MemoryGraphError as error:
+            self.refuse(tag, str(error))
         if not path.is_relative_to(self.folder):
             self.refuse(tag, f"`{name}` is outside of the folder of the program; only files in it are imported")
-        if not path.is_file():
-            self.refuse(tag, f"there is no file `{name}` beside this one")
         return path
+
+    def read_file(self, tag: syntax.Tag, name: str, path: Path) -> str:
+        """The text of a file that is imported; no link is followed any more, and no pipe or device is read."""
+        try:
+            with os.fdopen(open_plain(path, os.O_RDONLY), "rb") as file:
+                content = file.read(MAX_BYTES + 1)
+            text = content.decode("utf-8-sig") if len(content) <= MAX_BYTES else None
+        except FileNotFoundError:
+            self.refuse(tag, f"there is no file `{name}` beside this one")
+        except UnicodeDecodeError:
+            self.refuse(tag, f"`{name}` cannot be read: it is not UTF-8")
+        except OSError as error:
+            self.refuse(tag, f"`{shorten(name)}` cannot be read: {error.strerror}")
+        except MemoryGraphError as error:
+            self.refuse(tag, str(error))
+        if text is None or len(self.source.text) + len(text) > MAX_CHARACTERS:
+            self.refuse(tag, f"a program and its imports have at most {MAX_CHARACTERS:,} characters")
+        return text
 
     def refuse(self, tag: syntax.Tag, message: str) -> NoReturn:
         """Raise what is wrong with an import, with its place."""

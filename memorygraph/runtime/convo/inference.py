@@ -117,6 +117,9 @@ class Inference:
                 raise
             except ScriptError as error:
                 raise FunctionFailure(error.problems) from error
+            except ModelError as error:  # of a prompt in its code
+                said = f"the function `{function.name}` failed"
+                raise ModelError(f"{said}: {error}", f"{said}: {error.brief}") from error
             except MemoryGraphError as error:
                 raise GraphFailure(f"the function `{function.name}` failed: {error}", "tool") from error
             note = partial(self.note, use)
