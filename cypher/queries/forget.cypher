@@ -277,7 +277,8 @@ CALL (forgetting, taken) {
         USING INDEX SEEK same:FormerEntry(namespace, edge)
         WHERE NOT EXISTS { (forgetting)-[:FORGETS]->(other) }
       }
-    MATCH (part:Former {namespace: $namespace, id: entry.edge})
+    WITH DISTINCT entry.edge AS fact
+    MATCH (part:Former {namespace: $namespace, id: fact})
     USING INDEX SEEK part:Former(namespace, id, until)
     WHERE part.until IS NOT NULL AND part.of = 'edge'
     RETURN part
