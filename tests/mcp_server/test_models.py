@@ -40,7 +40,7 @@ def calling(imported: str, call: str) -> str:
 
 def reply(request: Request) -> ScriptedAnswer:
     """What the server's own model says: it judges, or makes an object, or fails."""
-    if request.json["model"] == BROKEN:
+    if request.json["model"] == BROKEN or BROKEN in request.prompt:
         return Failure(400, f"organization {SAYING} has no such model")
     return json.dumps({"isTrue": True, "said": request.json["model"]} if "OUTPUT" in request.prompt else {"said": "x"})
 
@@ -135,8 +135,20 @@ def test_what_is_not_listed_is_refused_with_the_list(session: Session) -> None:
     assert tool.description.endswith(f"Its models: small, openai://large, {BROKEN}.")
 
 
+def prompting(code: str) -> str:
+    """A node graph with code in a node; `PROMPT` in it is a prompt at which the model fails."""
+    return f"> node a\n{code}\n> nodeEnd\n> goto a".replace("PROMPT", f"??? Is it {BROKEN}? ???")
+
+
 @pytest.mark.parametrize(
-    ("language", "program"), [("agentscript", asking(f"openai://{BROKEN}")), ("convo", routed(BROKEN))]
+    ("language", "program"),
+    [
+        ("agentscript", asking(f"openai://{BROKEN}")),
+        ("convo", routed(BROKEN)),
+        ("convo", prompting("> f() -> (PROMPT)")),
+        ("convo", prompting("> local g() -> (map(a: PROMPT))\n> f() -> (g())")),
+        ("convo", prompting("> do\nx = PROMPT\n> user\nGo")),
+    ],
 )
 def test_what_an_endpoint_says_of_its_failure_is_not_for_clients(session: Session, language: str, program: str) -> None:
     said = text_of(session.call("run_program", {"program": program, "language": language}))
