@@ -42,6 +42,11 @@ class ConnectionLimits:
         of_all = min(files // 2, MAX_CONNECTIONS) if files > 0 else MAX_CONNECTIONS
         return cls(of_all, max(of_all // 4, 1))
 
+    @property
+    def of_one_token(self) -> int:
+        """How many requests of one token may be open: half of what an address may have, for others may share that."""
+        return max(self.of_one_address // 2, 1)
+
 
 def network_of(address: str) -> str:
     """The address that counts: of an IPv6 address its network, in which one client can have any number of them.

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import socket
 import sys
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
@@ -25,6 +26,7 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.middleware.authentication import AuthenticationMiddleware
 from starlette.requests import Request
+from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
 from memorygraph.ending import begin_end
@@ -44,6 +46,7 @@ PATH = "/mcp"
 MAX_BODY_BYTES = 4 << 20
 MAX_SESSIONS = 1000  # of a server without tokens
 MAX_SESSIONS_OF_ONE_TOKEN = 200
+MAX_REQUESTS_OF_ONE_TOKEN = 250  # that are open at a time
 GRACEFUL_S = 2  # for requests in work when the server is told to end
 LOOPBACK_NAMES = ("127.0.0.1", "localhost", "[::1]")
 
@@ -101,15 +104,29 @@ def token_id(token: str) -> str:
 
 
 class _SessionsOfEach:
-    """Leads each request to the sessions of its token, so that no token uses up the sessions of another one."""
+    """Leads each request to the sessions of its token, so that no token uses up those of another one.
 
-    def __init__(self, managers: Mapping[str, StreamableHTTPSessionManager]) -> None:
+    So are the requests of a token that are open at a time: on one machine, all clients share the connections of an
+    address. Without tokens that is the only limit.
+    """
+
+    def __init__(self, managers: Mapping[str, StreamableHTTPSessionManager], max_requests: int) -> None:
         self._managers = managers
+        self._max_requests = max_requests
+        self._open: Counter[str] = Counter()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         user = scope.get("user")
         client = user.access_token.token if isinstance(user, AuthenticatedUser) else ""
-        await self._managers[client].handle_request(scope, receive, send)
+        if client and self._open[client] >= self._max_requests:
+            said = f"{self._max_requests} of your requests are open; try again when one has ended\n"
+            await PlainTextResponse(said, 429, {"Retry-After": "5"})(scope, receive, send)
+            return
+        self._open[client] += 1
+        try:
+            await self._managers[client].handle_request(scope, receive, send)
+        finally:
+            self._open[client] -= 1
 
 
 def served_by(
@@ -166,11 +183,13 @@ def build_app(
     *,
     allowed_hosts: Iterable[str] = (),
     tools: Mapping[str, Tool] = TOOLS,
+    max_requests: int = MAX_REQUESTS_OF_ONE_TOKEN,
 ) -> Starlette:
     """The ASGI application that serves a graph under `/mcp`.
 
     `tokens` gives the namespace of each bearer token; without them every process on this machine works in the graph's
-    own. `allowed_hosts` are further names under which the server is reached, each with its port or for `port`.
+    own. `allowed_hosts` are further names under which the server is reached, each with its port or for `port`. Of one
+    token `max_requests` may be open at a time.
 
     Raises:
         MemoryGraphError: others than this machine could reach it, and there are no tokens.
@@ -192,7 +211,7 @@ def build_app(
         )
         for client, size in sizes.items()
     }
-    served: Any = _SessionsOfEach(managers)
+    served: Any = _SessionsOfEach(managers, max_requests)
     middleware = [Middleware(_HostGuard, settings=allowed_from(host, port, allowed_hosts))]
     if tokens:
         served = RequireAuthMiddleware(served, required_scopes=[])
@@ -224,13 +243,16 @@ def serve_http(
         raise MemoryGraphError(f"cannot serve at {host} port {port}: {error}") from None
     with listener:
         port = listener.getsockname()[1]
-        app = build_app(graph, host, port, tokens, allowed_hosts=allowed_hosts, tools=tools)
+        limits = ConnectionLimits.of_process()
+        app = build_app(
+            graph, host, port, tokens, allowed_hosts=allowed_hosts, tools=tools, max_requests=limits.of_one_token
+        )
         shown = f"[{host}]" if ":" in host else host
         sys.stderr.write(f"serving at http://{shown}:{port}{PATH}\n")
         sys.stderr.flush()
         config = uvicorn.Config(
             app,
-            http=bounded_connections(ConnectionLimits.of_process()),
+            http=bounded_connections(limits),
             ws="none",
             backlog=BACKLOG,
             log_config=None,

@@ -48,6 +48,18 @@ def post(server: HttpServer, token: str, body: Any = _INITIALIZE, source: str = 
         return client.post(server.url, content=json.dumps(body).encode(), headers=headers)
 
 
+@contextmanager
+def listening(server: HttpServer, token: str) -> Iterator[int]:
+    """A request for what a session tells, which is open as long as its client wants; its status."""
+    session = post(server, token).headers.get("mcp-session-id", "")
+    headers = {"Authorization": f"Bearer {token}", "Mcp-Session-Id": session, **_ACCEPT}
+    with (
+        httpx2.Client(timeout=30, trust_env=False, verify=False) as client,
+        client.stream("GET", server.url, headers=headers) as answer,
+    ):
+        yield answer.status_code
+
+
 def connect(server: HttpServer, source: str = STRANGER) -> socket.socket:
     host, _, port = server.authority.rpartition(":")
     return socket.create_connection((host, int(port)), timeout=30, source_address=(source, 0))
@@ -67,6 +79,15 @@ def test_half_open_connections_stop_nobody(narrow: HttpServer, sent: bytes, sour
         for token in ("first-token", "second-token"):
             assert post(narrow, token).status_code == 200
         assert post(narrow, "first-token", source=STRANGER).status_code == 200
+
+
+def test_the_open_requests_of_one_token_stop_no_other(narrow: HttpServer) -> None:
+    with ExitStack() as stack:
+        statuses = [stack.enter_context(listening(narrow, "third-token")) for _ in range(FILES // 8 + 10)]
+        assert (statuses[0], statuses[-1]) == (200, 429)
+        assert post(narrow, "second-token").status_code == 200
+        assert post(narrow, "third-token", source=STRANGER).status_code == 429
+    assert any(post(narrow, "third-token").status_code == 200 for _ in range(1000))  # when their ends are seen
 
 
 def test_the_sessions_of_one_token_stop_no_other(narrow: HttpServer) -> None:
