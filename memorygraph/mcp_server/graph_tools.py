@@ -13,6 +13,7 @@ from pydantic import Field
 
 from memorygraph.errors import MemoryGraphError, NotFoundError
 from memorygraph.languages import parse
+from memorygraph.llm.uris import ModelUri
 from memorygraph.mcp_server.tools import DEFAULT_TOKENS, AnswerTokens, Tool, ToolAnswer, keep_fitting, provenance, tool
 
 if TYPE_CHECKING:
@@ -290,8 +291,15 @@ def list_programs(graph: MemoryGraph, *, max_tokens: AnswerTokens = DEFAULT_TOKE
 
 
 def server_models(given: Iterable[str] = ()) -> tuple[str, ...]:
-    """The models that clients may ask: those that the server is given, or else that of MEMORYGRAPH_MODEL."""
-    return tuple(given) or tuple(filter(None, [os.environ.get("MEMORYGRAPH_MODEL")]))
+    """The models that clients may ask: those that the server is given, or else that of MEMORYGRAPH_MODEL.
+
+    Clients are told them, so that what is no address of a model, and may hold a password, is refused.
+    """
+    models = tuple(given) or tuple(filter(None, [os.environ.get("MEMORYGRAPH_MODEL")]))
+    for model in models:
+        if "://" in model:
+            ModelUri.parse(model)
+    return models
 
 
 def with_models(run: Tool, models: Sequence[str]) -> Tool:

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from memorygraph import MemoryGraphError
+from memorygraph.mcp_server import choose_tools
 from memorygraph.scripted.replies import Failure, Request, ScriptedAnswer
 from memorygraph.scripted.scripted_model import ScriptedModel
 from tests.mcp_server.clients import Server, Session, environment_of, started_in, text_of
@@ -154,6 +156,16 @@ def test_what_an_endpoint_says_of_its_failure_is_not_for_clients(session: Sessio
     said = text_of(session.call("run_program", {"program": program, "language": language}))
     assert "the model endpoint refused the request" in said
     assert SAYING not in said
+
+
+@pytest.mark.parametrize(
+    "model", ["ollama://ada:sesame@host:1/m", "https://ada:sesame@host/v1", "openai://m?key=sesame"]
+)
+def test_a_list_that_would_tell_clients_a_password_is_refused(monkeypatch: pytest.MonkeyPatch, model: str) -> None:
+    monkeypatch.setenv("MEMORYGRAPH_MODEL", model)
+    for given in ([model], []):
+        with pytest.raises(MemoryGraphError, match="a model's URI is"):
+            choose_tools(models=given)
 
 
 @pytest.mark.slow
