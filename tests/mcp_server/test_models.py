@@ -80,6 +80,9 @@ def session(server: Server, model: ScriptedModel) -> Iterator[Session]:
         ("convo", routed("ollama://HOST/x")),
         ("convo", routed("anthropic://m")),
         ("convo", routed("expensive")),
+        ("convo", "> node s\n@responseModel ollama://HOST/x\n> user\nGo\n> nodeEnd\n> goto s"),
+        ("convo", "> define\n__model = 'ollama://HOST/x'\n> node s\n> user\nGo\n> nodeEnd\n> goto s"),
+        ("convo", "@import FILE\n> node s\n> user\nGo\n> nodeEnd\n> goto s"),
         ("convo", "> user\nHi\n> node s\n  > f() -> (httpGet('http://HOST/a'))\n> goto s"),
         ("convo", "> user\nHi\n> node s\n  > f() -> (httpPost('http://HOST/a' {a: 1}))\n> goto s"),
         ("agentscript", asking("ollama://HOST/x")),
@@ -108,7 +111,7 @@ def test_a_program_reaches_no_address_that_it_names(
         source = program.replace("HOST", stranger.host).replace("FILE", str(secret))
         result = session.call("run_program", {"program": source, "language": language})
     assert result.is_error
-    assert re.search(r"may not|here the|leads out of", text_of(result)), text_of(result)
+    assert re.search(r"may not|here the|leads out of|is outside of", text_of(result)), text_of(result)
     assert stranger.visits == []
     assert SAYING not in text_of(result)
     assert "sk-the-key-of-the-server" not in text_of(result)
