@@ -44,10 +44,11 @@ class PinnedAddresses:
             OSError: the name is not found.
             MemoryGraphError: it leads only where no name may lead.
         """
+        name = host.rstrip(".").lower()  # the same name, however it is written
         with self._lock:
-            if host not in self._found:
-                self._found[host] = look_up(host, port)
-            return self._found[host]
+            if name not in self._found:
+                self._found[name] = look_up(host, port)
+            return self._found[name]
 
 
 def look_up(host: str, port: int) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 
 from memorygraph.errors import MemoryGraphError, ModelError
 from memorygraph.json_text import MAX_JSON_DEPTH, nests_deeper
-from memorygraph.llm.addresses import is_loopback, look_up, show_endpoint
+from memorygraph.llm.addresses import PinnedAddresses, is_loopback, show_endpoint
 from memorygraph.llm.completion import Completion, WireMessage, error_text, read_completion, read_document, read_vectors
 from memorygraph.messages.chunks import Chunks
 
@@ -88,7 +88,7 @@ class OpenAIModel:
     an endpoint with a URL of its own needs no key. An empty `api_key` sends none, also where the environment has one.
     `timeout` is in seconds and for each attempt, of which there are 1 + `retries`. `configured_by` names where the key
     and the URL come from, for messages; where that is not OPENAI_*, nothing of OPENAI_* is sent. With `pinned` the name
-    of a host without TLS leads where it led at the first call (`llm.addresses.look_up`). Its errors are `ModelError`.
+    of a host without TLS leads where it led when it was first looked up there. Its errors are `ModelError`.
 
     >>> from memorygraph.scripted.scripted_model import ScriptedModel
     >>> with ScriptedModel(["Paris"]) as server, OpenAIModel("any", server.base_url, api_key="") as model:
@@ -106,7 +106,7 @@ class OpenAIModel:
         timeout: float = TIMEOUT_S,
         retries: int = RETRIES,
         configured_by: tuple[str, str] = CONFIGURED_BY,
-        pinned: bool = False,
+        pinned: PinnedAddresses | None = None,
     ) -> None:
         self._name = name or os.environ.get("MEMORYGRAPH_MODEL")
         self._embedding_name = embedding_name or os.environ.get("MEMORYGRAPH_EMBEDDING_MODEL")
@@ -116,7 +116,7 @@ class OpenAIModel:
         self._timeout = timeout
         self._retries = retries
         self._configured_by = configured_by
-        self._is_pinned = pinned
+        self._pinned = pinned
         self._lock = Lock()
         self._client: openai.OpenAI | None = None
 
@@ -263,9 +263,9 @@ class OpenAIModel:
         with self._lock:
             if self._client is None:
                 url = self.base_url or f"https://{OPENAI_HOST}/v1"
-                if self._is_pinned:
+                if self._pinned is not None:
                     headers = {**(headers or {}), "Host": urlsplit(url).netloc}
-                    url = pin_host(url)
+                    url = pin_host(url, self._pinned)
                 # The prompt and the key go to this endpoint alone. A proxy cannot reach this machine's own services.
                 host = urlsplit(url).hostname or ""
                 own: Any = {f"all://[{host}]" if ":" in host else f"all://{host}": None} if is_loopback(host) else None
@@ -356,7 +356,7 @@ def check_url(url: str | None, name: str) -> str | None:
     return url
 
 
-def pin_host(url: str) -> str:
+def pin_host(url: str, addresses: PinnedAddresses) -> str:
     """Write an address of the host in the place of its name: the first that takes a connection.
 
     A name that is not found here stays what it is, for a proxy may find it.
@@ -364,7 +364,7 @@ def pin_host(url: str) -> str:
     parts = urlsplit(url)
     port = parts.port or 80
     try:
-        found = look_up(parts.hostname or "", port)
+        found = addresses.find(parts.hostname or "", port)
     except OSError:
         return url
     except MemoryGraphError as error:

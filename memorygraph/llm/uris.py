@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from memorygraph.errors import MemoryGraphError, ModelError
+from memorygraph.llm.addresses import PinnedAddresses
 from memorygraph.llm.model import OpenAIModel
 
 TIMEOUT_MS = 30_000
@@ -53,8 +54,13 @@ class ModelUri:
         return cls(provider, name, host)
 
 
-def model_of(uri: str, environ: Mapping[str, str] = os.environ) -> OpenAIModel:
-    """Return the model that a URI names, with the key of its service. It fails at once, without a second attempt."""
+def model_of(
+    uri: str, environ: Mapping[str, str] = os.environ, addresses: PinnedAddresses | None = None
+) -> OpenAIModel:
+    """Return the model that a URI names, with the key of its service. It fails at once, without a second attempt.
+
+    `addresses` are where the names of hosts lead.
+    """
     named = ModelUri.parse(uri)
     if named.provider == "ollama":
         names, url, key = (uri, uri), f"http://{named.host}/v1", ""
@@ -71,14 +77,14 @@ def model_of(uri: str, environ: Mapping[str, str] = os.environ) -> OpenAIModel:
         timeout=timeout_of(environ),
         retries=0,
         configured_by=names,
-        pinned=named.provider == "ollama",
+        pinned=(addresses or PinnedAddresses()) if named.provider == "ollama" else None,
     )
 
 
-def find_model(model: str | None = None) -> OpenAIModel:
+def find_model(model: str | None = None, addresses: PinnedAddresses | None = None) -> OpenAIModel:
     """Return the model of a name or a URI, by default that of MEMORYGRAPH_MODEL."""
     model = model or os.environ.get("MEMORYGRAPH_MODEL")
-    return model_of(model) if model and "://" in model else OpenAIModel(model)
+    return model_of(model, addresses=addresses) if model and "://" in model else OpenAIModel(model)
 
 
 @contextmanager

@@ -33,7 +33,7 @@ class RunModels:
             self.permissions.require_model(model)
         with self._lock:
             if model not in self._open:
-                self._open[model] = find_model(model)
+                self._open[model] = find_model(model, self.permissions.addresses)
             return self._open[model]
 
     def close(self) -> None:

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from memorygraph.errors import MemoryGraphError
+from memorygraph.llm.addresses import PinnedAddresses
 from memorygraph.llm.uris import ModelUri, hide_credentials
 
 SCHEMES = ("file", "env", "http", "https", "sh", "mcp")
@@ -45,6 +46,8 @@ allow it with `--allow-tool sh` (in Python: allow_tools=["sh"])
     hosts: tuple[str, ...] = ()
     models: tuple[str, ...] | None = None
     own_memory: bool = False
+    # Where the names of hosts lead, for all that reaches them: a look-up for each call would be another one's choice.
+    addresses: PinnedAddresses = field(default_factory=PinnedAddresses, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         for scheme in sorted(self.tools):

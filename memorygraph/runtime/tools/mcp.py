@@ -51,7 +51,6 @@ class McpTool(ImportedTool):
         self._words = [] if remote else command_words(self.rest)
         if not remote and not self._words:
             raise MemoryGraphError("write `mcp://COMMAND ARGUMENTS` or `mcp://http://HOST:PORT/PATH`")
-        self._addresses = PinnedAddresses()
         self._session: McpSession | None = None
 
     def address(self) -> Address | None:
@@ -84,7 +83,7 @@ class McpTool(ImportedTool):
         if self._address is not None:
             # A proxy of the environment cannot reach this machine's own services.
             self._session = McpSession(
-                connect_http(self.rest, self._addresses, proxies=not is_loopback(self._address[0]))
+                connect_http(self.rest, self.permissions.addresses, proxies=not is_loopback(self._address[0]))
             )
         else:
             self._session = McpSession(connect_pipes(self._words, self.folder))

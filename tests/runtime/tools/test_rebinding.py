@@ -22,10 +22,12 @@ import pytest
 from memorygraph.errors import ModelError
 from memorygraph.llm.addresses import PinnedAddresses
 from memorygraph.llm.uris import open_model
+from memorygraph.runtime.models import RunModels
 from memorygraph.runtime.permissions import Permissions
 from memorygraph.runtime.tools import ToolFailure, open_tool
 from memorygraph.runtime.tools.pinned import PinnedTransport
 from memorygraph.server.certificate import make_certificate
+from tests.runtime.convo.expressions import Script
 from tests.scripted.conftest import HI
 
 FIRST, SECOND = "127.0.0.1", "127.0.0.2"
@@ -123,7 +125,34 @@ def call_mcp_tool(host: str, permissions: Permissions) -> None:
                 tool.call("get", [])
 
 
-CALLS = {"an http tool": call_http_tool, "an mcp tool": call_mcp_tool, "a model": ask_model}
+def call_two_tools(host: str, permissions: Permissions) -> None:
+    with ExitStack() as stack:
+        for _ in range(2):
+            tool = open_tool("Api", f"http://{host}/v1", Path(), permissions)
+            stack.callback(tool.close)
+            tool.call("get", ["a"])
+
+
+def call_functions(host: str, permissions: Permissions) -> None:
+    code = "".join(f"{function}('http://{host}/v1' map(a: 1))\n" for function in ("httpGet", "httpPost"))
+    Script(f"> do\n{code}", permissions=permissions).run()
+
+
+def ask_two_models(host: str, permissions: Permissions) -> None:
+    models = RunModels(permissions)
+    for name in ("a", "b"):
+        assert models.find(f"ollama://{host}/{name}").complete(HI).content == "hello"
+    models.close()
+
+
+CALLS = {
+    "an http tool": call_http_tool,
+    "an mcp tool": call_mcp_tool,
+    "a model": ask_model,
+    "two tools": call_two_tools,
+    "functions of Convo-Lang": call_functions,
+    "two models": ask_two_models,
+}
 
 
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
@@ -157,6 +186,14 @@ def test_of_several_addresses_those_are_kept_to_which_a_name_may_lead(
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: answers)
     assert PinnedAddresses().find(FOREIGN_NAME, 80) == ("192.0.2.7",)
     assert PinnedAddresses().find("localhost", 80) == (FIRST, "192.0.2.7")
+
+
+def test_a_name_is_the_same_however_it_is_written(lead: Callable[..., list[str]]) -> None:
+    addresses = PinnedAddresses()
+    asked = lead(FOREIGN_NAME, "192.0.2.7")
+    for name in (FOREIGN_NAME, FOREIGN_NAME.upper(), f"{FOREIGN_NAME}."):
+        assert addresses.find(name, 80) == ("192.0.2.7",)
+    assert asked == [FOREIGN_NAME]
 
 
 def test_a_name_that_is_not_found_is_looked_up_again(lead: Callable[..., list[str]]) -> None:
