@@ -297,6 +297,15 @@ class TestJsonLines:
         with pytest.raises(MemoryFailure, match="of the file is no record"):
             call(memory, "query")
 
+    def test_a_lock_that_is_a_link_leads_to_no_other_file(self, memory: ImportedMemory, path: Path) -> None:
+        foreign = path.with_name("foreign.txt")
+        foreign.write_text("of somebody else")
+        path.with_name(f".{path.name}.lock").symlink_to(foreign)
+        with pytest.raises(MemoryFailure, match=r"Memory Facts.add .* failed"):
+            memory.call("add", [FACTS[0]])
+        assert foreign.read_text() == "of somebody else"
+        assert not path.exists()
+
     @pytest.mark.parametrize("line", ["{", "[]", '{"record": {}}', "\xff", '"text"', "[" * 10_000])
     def test_a_broken_line_in_the_middle_is_said_with_its_number(
         self, line: str, memory: ImportedMemory, path: Path
