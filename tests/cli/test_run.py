@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -162,6 +163,20 @@ def test_what_cannot_be_run_is_said(script: str, tmp_path: Path) -> None:
     assert "memorygraph run --stored answer" in memorygraph("load", script).stderr
     assert "has no function `nobody`" in memorygraph("run", script, "--function", "nobody").stderr
     assert "has no agent `Nobody`" in memorygraph("run", script, "--agent", "Nobody").stderr
+
+
+@pytest.mark.timeout(60)  # a pipe would be waited for without an end
+@pytest.mark.parametrize("kind", ["file", "agent"])
+@pytest.mark.parametrize(("make", "message"), [(os.mkfifo, "is not a plain file"), (os.mkdir, "is a folder")])
+def test_what_is_imported_is_a_plain_file(
+    tmp_path: Path, kind: str, make: Callable[[Path], None], message: str
+) -> None:
+    make(tmp_path / "other")
+    program = tmp_path / "main.as"
+    program.write_text(f'import {kind} Other from "other"\nmain agent A {{ main func() {{ return 1 }} }}')
+    [error] = document("run", str(program), code=1)["errors"]
+    assert (error["line"], error["code"]) == (1, "import-failed")
+    assert error["message"] == f"`other` {message}"
 
 
 def test_a_session_keeps_its_names_and_goes_on_after_an_error() -> None:

@@ -15,7 +15,7 @@ from memorygraph.languages.agentscript.syntax import Agent, AgentScriptProgram, 
 from memorygraph.runtime.agentscript.values import AgentValue, ModelValue
 from memorygraph.runtime.imports import Capability
 from memorygraph.runtime.memories import GraphClient, open_memory
-from memorygraph.runtime.paths import inside
+from memorygraph.runtime.paths import inside, require_plain
 from memorygraph.runtime.permissions import Permissions
 from memorygraph.runtime.tools import ImportedTool, open_tool
 from memorygraph.scripts import read_script
@@ -89,6 +89,7 @@ class UnitLoader:
                 return open_memory(name, uri, folder, self.graph, self.permissions)
         anywhere = "file" in self.permissions.tools
         path = inside(self.root, str(folder / uri.removeprefix("file://")), anywhere=anywhere)
+        require_plain(path)
         return read_data(path) if imported.kind == "file" else self.load_agent(name, path, files)
 
     def load_agent(self, name: str, path: Path, files: tuple[Path, ...]) -> AgentValue:

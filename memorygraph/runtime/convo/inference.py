@@ -117,11 +117,12 @@ class Inference:
                 raise
             except ScriptError as error:
                 raise FunctionFailure(error.problems) from error
-            except ModelError as error:  # of a prompt in its code
-                said = f"the function `{function.name}` failed"
-                raise ModelError(f"{said}: {error}", f"{said}: {error.brief}") from error
             except MemoryGraphError as error:
-                raise GraphFailure(f"the function `{function.name}` failed: {error}", "tool") from error
+                said = f"the function `{function.name}` failed"
+                # Wrong arguments are the model's, and a failure of its endpoint is that of a prompt in the code.
+                if isinstance(error, ModelError) and not isinstance(error, ReplyError):
+                    raise ModelError(f"{said}: {error}", f"{said}: {error.brief}") from error
+                raise GraphFailure(f"{said}: {error}", "tool") from error
             note = partial(self.note, use)
             self.branch.engine.tell("tool_called", self.step, use.name, use.arguments, use.result, before=note)
         self.step.output = record_result(use.result)

@@ -15,11 +15,13 @@ from urllib.parse import unquote
 
 from memorygraph.errors import MemoryGraphError
 from memorygraph.json_text import parse_stored_json
+from memorygraph.limits import require_running
 from memorygraph.runtime.memories.memory import Filter, ImportedMemory, MemoryResult, read_record, wrap_record
 from memorygraph.runtime.paths import inside, require_plain
 from memorygraph.runtime.permissions import Permissions
 
 LOCK_SECONDS = 30.0
+STEPS_PER_LOOK = 100_000  # of SQLite, some milliseconds
 
 _TABLE = """
 CREATE TABLE IF NOT EXISTS agentscript_records (
@@ -67,8 +69,20 @@ class SqliteMemory(ImportedMemory):
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
             with closing(sqlite3.connect(path, timeout=LOCK_SECONDS)) as database:
-                database.execute("PRAGMA trusted_schema = OFF")  # another program may have made the file
+                # Another program may have made the file: what is a table here can be a view there, without an end.
+                database.execute("PRAGMA trusted_schema = OFF")
+                database.set_progress_handler(must_end, STEPS_PER_LOOK)
                 database.execute(_TABLE)
                 yield database
         except (sqlite3.Error, ValueError) as error:
+            require_running()
             raise MemoryGraphError(f"the SQLite file cannot be used: {error}") from error
+
+
+def must_end() -> bool:
+    """Whether the run that waits for the database is to end."""
+    try:
+        require_running()
+    except MemoryGraphError:
+        return True
+    return False

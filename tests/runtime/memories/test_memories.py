@@ -9,6 +9,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from memorygraph import MemoryGraph
 from memorygraph.context.origins import origins_of
 from memorygraph.errors import ConnectionError, MemoryGraphError
 from memorygraph.languages.contextscript import is_identifier
+from memorygraph.limits import LimitExceeded, RunBudget, RunLimits
 from memorygraph.runtime.memories import ImportedMemory, MemoryFailure, open_memory
 from memorygraph.runtime.memories import graph as graph_memory
 from memorygraph.runtime.permissions import Permissions, Refused
@@ -233,6 +235,13 @@ def test_what_is_no_file_is_refused(uri: str, make: Callable[[Path], None], tmp_
             memory.call(method, arguments)
 
 
+# Their time has no end: no row is of the topic that is asked for.
+ENDLESS_ROWS = (
+    "WITH RECURSIVE n(id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM n) "
+    "SELECT id AS number, id AS topic, id, '' AS created_at, '' AS updated_at, '{}' AS record FROM n"
+)
+
+
 class TestJsonLines:
     """What a crash leaves, and what others write."""
 
@@ -369,6 +378,24 @@ class TestSqlite:
         for number, memory in enumerate(memories):
             call(memory, "add", {"text": str(number)})
         assert [texts(memory) for memory in memories] == [["0"], ["1"], ["2"]]
+
+    @pytest.mark.parametrize(
+        "made",
+        [
+            f"CREATE VIEW agentscript_records AS {ENDLESS_ROWS}",
+            "CREATE TABLE agentscript_records (topic, id, created_at, updated_at, record, number);"
+            f"CREATE VIEW endless AS {ENDLESS_ROWS};"
+            "CREATE TRIGGER t AFTER INSERT ON agentscript_records BEGIN SELECT id FROM endless WHERE topic = 0; END",
+        ],
+        ids=["view", "trigger"],
+    )
+    def test_a_file_without_an_end_ends_with_the_run(self, tmp_path: Path, made: str) -> None:
+        with closing(sqlite3.connect(tmp_path / "facts.db")) as database:
+            database.executescript(made)
+        memory = open_memory("Facts", "sqlite://facts.db", tmp_path, None)
+        method, arguments = ("add", [FACTS[0]]) if "TRIGGER" in made else ("query", [])
+        with RunBudget(RunLimits(max_seconds=0.2)).active(), pytest.raises(LimitExceeded, match="seconds"):
+            memory.call(method, arguments)
 
     def test_a_file_that_is_no_database_is_said(self, tmp_path: Path) -> None:
         (tmp_path / "facts.db").write_text("not a database, but a text that is long enough to be looked at" * 20)
