@@ -321,5 +321,7 @@ def progress_bar(title: str, *, in_bytes: bool = False) -> Iterator[Bar]:
         else (bars.MofNCompleteColumn(), RateColumn(), bars.TimeElapsedColumn(), bars.TimeRemainingColumn())
     )
     columns = (bars.TextColumn("{task.description}"), bars.BarColumn(), *figures)
-    with bars.Progress(*columns, console=StderrConsole(stderr=True), transient=True) as progress:
+    console = StderrConsole(stderr=True)
+    # Where there is no terminal, not even the line break that rich leaves behind.
+    with bars.Progress(*columns, console=console, transient=True, disable=not console.is_interactive) as progress:
         yield Bar(progress, progress.add_task(title, total=None))
