@@ -63,13 +63,7 @@ def print_content(text: syntax.Template | str) -> str:
     >>> print_content(" {{a}}")
     '{{" "}}\\{{a}}'
     """
-    pieces = _pieces(text)
-    if pieces and isinstance(pieces[0], str):
-        rest = pieces[0].lstrip(BLANKS)
-        pieces[:1] = [*_data(pieces[0][: len(pieces[0]) - len(rest)]), rest]
-    if pieces and isinstance(pieces[-1], str):
-        rest = pieces[-1].rstrip(BLANKS)
-        pieces[-1:] = [rest, *_data(pieces[-1][len(rest) :])]
+    pieces = _with_blanks_inserted(_pieces(text))
     written = [
         _insertion(piece) if isinstance(piece, syntax.Insertion) else _content(piece, last=index == len(pieces) - 1)
         for index, piece in enumerate(pieces)
@@ -124,6 +118,18 @@ def _pieces(text: syntax.Template | str) -> list[str | syntax.Insertion]:
     return [piece for piece in pieces if piece]
 
 
+def _with_blanks_inserted(parts: Iterable[str | syntax.Insertion]) -> list[str | syntax.Insertion]:
+    """The parts of a text whose outer blanks are insertions, because a reader drops those that are written."""
+    pieces = list(parts)
+    if pieces and isinstance(pieces[0], str):
+        rest = pieces[0].lstrip(BLANKS)
+        pieces[:1] = [*_data(pieces[0][: len(pieces[0]) - len(rest)]), rest]
+    if pieces and isinstance(pieces[-1], str):
+        rest = pieces[-1].rstrip(BLANKS)
+        pieces[-1:] = [rest, *_data(pieces[-1][len(rest) :])]
+    return pieces
+
+
 def _data(text: str) -> list[syntax.Insertion]:
     return [syntax.Insertion((syntax.Statement(syntax.Text(text)),))] if text else []
 
@@ -146,34 +152,26 @@ def _insertion(insertion: syntax.Insertion) -> str:
 
 
 def _template(template: syntax.Template) -> str:
-    written = ""
-    for piece in template.parts:
-        if isinstance(piece, syntax.Insertion):
-            written += _insertion(piece)
-        else:
-            written += re.sub(r"\{(?=\{|\Z)", r"\\{", piece.translate(_ESCAPES).replace("'", "\\'"))
-    return f"'{written}'"
+    mark = "'"
+    return f"{mark}{_between(template.parts, mark)}{mark}"
+
+
+def _between(parts: Iterable[str | syntax.Insertion], mark: str) -> str:
+    """The parts of a text between two marks, with escapes."""
+    return "".join(
+        _insertion(part)
+        if isinstance(part, syntax.Insertion)
+        else re.sub(r"\{(?=\{|\Z)", r"\\{", part.translate(_ESCAPES).replace(mark, f"\\{mark}"))
+        for part in parts
+    )
 
 
 def _prompt(prompt: syntax.InlinePrompt) -> str:
     """A prompt between its marks; what no escape can keep becomes an insertion of a text."""
-    mark = "===" if prompt.static else "???"
-    pieces: list[str | syntax.Insertion] = list(prompt.content.parts)
-    if pieces and isinstance(pieces[0], str):
-        rest = pieces[0].lstrip(BLANKS)
-        pieces[:1] = [*_data(pieces[0][: len(pieces[0]) - len(rest)]), rest]
-    if pieces and isinstance(pieces[-1], str):
-        rest = pieces[-1].rstrip(BLANKS)
-        pieces[-1:] = [rest, *_data(pieces[-1][len(rest) :])]
-    written = ""
-    for piece in pieces:
-        if isinstance(piece, syntax.Insertion):
-            written += _insertion(piece)
-        else:
-            escaped = piece.translate(_ESCAPES).replace(mark[0], f"\\{mark[0]}")
-            written += re.sub(r"\{(?=\{|\Z)", r"\\{", escaped)
+    mark = "=" if prompt.static else "?"
+    written = _between(_with_blanks_inserted(prompt.content.parts), mark)
     head = f" ({prompt.head})" if prompt.head or written.startswith("(") else ""
-    return f"{mark}{head} {written} {mark}"
+    return f"{mark * 3}{head} {written} {mark * 3}"
 
 
 def _quoted(text: str) -> str:
