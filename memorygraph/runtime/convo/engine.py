@@ -14,13 +14,11 @@ from threading import Event, Lock, RLock
 from typing import Any, Literal, Protocol, TypedDict, get_args
 
 from memorygraph.compiler.convo import NodeGraph, graph_of
-from memorygraph.errors import ScriptError
 from memorygraph.languages import convo
 from memorygraph.limits import RunLimits, budget_of_run, call_apart, spend_on_keeping, unlimited
 from memorygraph.llm.completion import Completion
 from memorygraph.llm.mock import mock_completion
 from memorygraph.runtime.convo.branch import Branch
-from memorygraph.runtime.convo.graph_checks import find_graph_problems
 from memorygraph.runtime.convo.prompts import summary_request
 from memorygraph.runtime.convo.scene import Scene, Surroundings
 from memorygraph.runtime.convo.steps import (
@@ -166,9 +164,6 @@ class Engine:
     conversation: str | None = None
 
     def __post_init__(self) -> None:
-        problems = find_graph_problems(self.program)
-        if problems:
-            raise ScriptError(problems)
         self.graph = graph_of(self.program.conversation)
         self.budget = budget_of_run(self.limits)
         self.surroundings = Surroundings(Scene(self.program, self.graph, self.permissions), self.input)

@@ -105,6 +105,7 @@ class Importer:
             self.refuse(tag, f"a program imports at most {MAX_FILES} files")
         text = self.read_file(tag, name, path)
         own = Source(text, str(self.shown / path.relative_to(self.folder or path.parent)))
+        # By itself first: what is wrong in it names places of its own, such as that of a `(`.
         messages, findings = read_source(own)
         if findings and not messages:
             raise ScriptError(list(locate_problems(findings, own)))

@@ -93,13 +93,13 @@ def open_engine(program: ConvoProgram, options: RunOptions, definition: ConvoPro
     program = resolve_imports(program, folder)
     definition = resolve_imports(definition, folder) if definition is not None else program
     resume = given.get("resume")
-    if graph is None:
-        if isinstance(resume, str):
-            raise MemoryGraphError("only a stored run can be resumed by its id; give its graph, as mg.convo does")
-        return Engine(program, **given)
+    if graph is None and isinstance(resume, str):
+        raise MemoryGraphError("only a stored run can be resumed by its id; give its graph, as mg.convo does")
     problems = find_graph_problems(program)
     if problems:  # before anything of the run is stored
         raise ScriptError(problems)
+    if graph is None:
+        return Engine(program, **given)
     stored = find_resumable(graph.scope, definition.source, resume) if isinstance(resume, str) else None
     store = open_store(graph.scope, definition, given, stored)
     listener = given.get("listener")
