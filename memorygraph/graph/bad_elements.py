@@ -25,9 +25,9 @@ class BadElementWarning(UserWarning):
 
 
 class CheckElement(Protocol):
-    """Names an element where one of its values is bad: `check("edge", "e", weight=7.5)`."""
+    """Names an element where one of its values is bad, and tells whether none is: `check("edge", "e", weight=7.5)`."""
 
-    def __call__(self, what: str, identifier: Any, /, **values: Any) -> None: ...  # noqa: D102
+    def __call__(self, what: str, identifier: Any, /, **values: Any) -> bool: ...  # noqa: D102
 
 
 @contextmanager
@@ -46,14 +46,16 @@ def naming_bad_elements() -> Iterator[CheckElement]:
     named = set[str]()
     more = False
 
-    def check(what: str, identifier: Any, /, **values: Any) -> None:
+    def check(what: str, identifier: Any, /, **values: Any) -> bool:
         nonlocal more
-        if wrong := find_wrong({"id": identifier, **values}):
+        wrong = find_wrong({"id": identifier, **values})
+        if wrong:
             shown = ", ".join(f"{name} = {show_stored_value(value)}" for name, value in wrong.items())
             message = f"{what} {show_stored_value(identifier)} is not as it should be: {shown}"
             if message not in named and not (more := len(named) >= MAX_NAMED):
                 named.add(message)
                 _tell(message)
+        return not wrong
 
     yield check
     if more:

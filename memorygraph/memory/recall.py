@@ -23,7 +23,7 @@ from memorygraph.context.labels import one_line
 from memorygraph.context.origins import StoredText
 from memorygraph.context.prompt import ContextItem, ContextSource, build_items
 from memorygraph.context.tokens import count_tokens
-from memorygraph.graph.bad_elements import find_wrong, naming_bad_elements
+from memorygraph.graph.bad_elements import naming_bad_elements
 from memorygraph.graph.elements import as_text
 from memorygraph.graph.namespace import Namespace
 from memorygraph.graph.stored_parts import store_missing_parts
@@ -225,15 +225,18 @@ def recall_hits(
     """The nodes and messages of a namespace that a text brings to mind; any text is a valid question."""
     query = recall_query(namespace, text, embedder=embedder, **options)
     rows = namespace.read(query) if query else []
+    found: list[RecallHit] = []
     with naming_bad_elements() as check:
         for row in rows:
             if row["is_message"]:
-                check("message", row["id"], body=row["body"])
+                is_right = check("message", row["id"], body=row["body"])
             else:
                 check("node", row["id"], name=row["name"], data=row["data"])
             for edge in filter(None, (step["stored"] for step in row["edges"])):
                 check("edge", edge["id"], verb=edge["verb"], weight=edge["weight"])
-    hits = tuple(RecallHit.of(row) for row in rows if not (row["is_message"] and find_wrong({"body": row["body"]})))
+            if not row["is_message"] or is_right:  # what is no message has nothing to show
+                found.append(RecallHit.of(row))
+    hits = tuple(found)
     wanted = find_intent(text) if options.get("intent", True) else "fact"
     if wanted != "fact":
         of_users = wanted == "order" and options.get("roles", True) and not asks_assistant(text)
