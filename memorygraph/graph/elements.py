@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import Any, TypeVar
 
@@ -105,16 +106,23 @@ def find_edge(namespace: Namespace, identifier: str) -> Edge | None:
     return next(name_bad(Edge(**row) for row in rows), None)
 
 
-def refuse_ambiguous(namespace: Namespace, identifiers: Iterable[str]) -> None:
-    """Refuse an id that is that of a node and of an edge, as raw Cypher can make it, with both named.
+@contextmanager
+def explaining_ambiguity(namespace: Namespace, identifiers: Iterable[str]) -> Iterator[None]:
+    """Say of a conflict in the block that an id is that of a node and of an edge, where one of these is.
+
+    Raw Cypher can make such an edge. If it is at the node, both would have the same former state.
 
     Raises:
-        ConflictError: one of the ids is.
+        ConflictError: the block raises one.
     """
-    for identifier in identifiers:
-        node, edge = find_node(namespace, identifier), find_edge(namespace, identifier)
-        if node and edge:
-            raise ambiguity_of(identifier, node, edge)
+    try:
+        yield
+    except ConflictError:
+        for identifier in identifiers:
+            node, edge = find_node(namespace, identifier), find_edge(namespace, identifier)
+            if node and edge:
+                raise ambiguity_of(identifier, node, edge) from None
+        raise
 
 
 def ambiguity_of(identifier: str, node: Node, edge: Edge) -> ConflictError:

@@ -14,7 +14,7 @@ from typing import Any
 from memorygraph.compiler import Stored
 from memorygraph.errors import ConflictError, NotFoundError
 from memorygraph.graph.aliases import MERGED_KEY, MergeLinks, NamedEntity, find_named
-from memorygraph.graph.elements import refuse_ambiguous
+from memorygraph.graph.elements import explaining_ambiguity
 from memorygraph.graph.loads import Loader, LoadReport, Provenance, WriteResult
 from memorygraph.graph.namespace import IDS_PER_QUERY, Namespace, NamespaceTransaction
 from memorygraph.graph.writes import run_counted
@@ -93,11 +93,8 @@ def merge_into(
         plan.aliases += sorted({row["name"] for row in transaction.run("merges/aliases-of", ids=[plan.into.id])})
         return WriteResult(counts, about={MERGED_KEY: links.ids})
 
-    try:
+    with explaining_ambiguity(namespace, going):
         report = Loader(namespace, LANGUAGE).store(write, statements=1, dry_run=dry_run, provenance=provenance)
-    except ConflictError:  # an edge with the id of the node that goes with it: each has the same former state
-        refuse_ambiguous(namespace, going)
-        raise
     [(plan, linked)] = done
     return plan.report(report, linked["messages"])
 

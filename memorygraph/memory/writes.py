@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from memorygraph.errors import ConflictError
 from memorygraph.graph.connection import Abandon
-from memorygraph.graph.elements import refuse_ambiguous
+from memorygraph.graph.elements import explaining_ambiguity
 from memorygraph.graph.loads import Provenance, build_load_record
 from memorygraph.graph.namespace import Namespace, NamespaceTransaction
 from memorygraph.graph.search import spellings_row
@@ -194,11 +194,8 @@ class Writer:
             transaction.run("load/record-load", load=load, record=record)
             return counts
 
-        try:
+        with explaining_ambiguity(self.namespace, nodes):
             return self.run(names, (), work)
-        except ConflictError:  # an edge with the id of the node that it is at: each has the same former state
-            refuse_ambiguous(self.namespace, nodes)
-            raise
 
     def _deletions(self, found: Found) -> Iterator[Query]:
         """The queries that delete what was found, as a script that deletes it would: so its history is kept."""
