@@ -409,9 +409,11 @@ CALL (large) {
     RETURN null AS hits
   }
 }
-WITH quickly_walked OR large AS walked, hits, [hit IN hits WHERE hit.namespace = $namespace AND (toLower(toStringOrNull(hit.name)) CONTAINS toLower($text)
-              OR toLower(toStringOrNull(hit.data)) CONTAINS toLower($text)
-              OR toLower(toStringOrNull(hit.kind)) CONTAINS toLower($text))] AS found
+WITH quickly_walked OR large AS walked, hits,
+     [hit IN hits
+      WHERE hit.namespace = $namespace AND (toLower(toStringOrNull(hit.name)) CONTAINS toLower($text)
+        OR toLower(toStringOrNull(hit.data)) CONTAINS toLower($text)
+        OR toLower(toStringOrNull(hit.kind)) CONTAINS toLower($text))] AS found
 WITH walked, found, coalesce(size(hits) < $most_hits AND ($complete OR found <> []), false) AS enough
 CALL (walked, found, enough) {
   WHEN enough THEN {

@@ -286,7 +286,7 @@ class BackgroundGraph:
 
     def _open(self) -> None:
         try:
-            self._graph = self._stack.enter_context(self._open_graph())
+            self.open_now()
             self._failure = None
         except MemoryGraphError as error:
             self._failure = error

@@ -93,9 +93,13 @@ class AotCache:
                 path.unlink()
         return None
 
+    def locate(self) -> Path | None:
+        """Return the file of the cache, whole or not: to read 200 MB takes longer than to say where they are."""
+        return next(self.folder.glob(f"{self.fingerprint}-*.aot"), None)
+
     def exists(self) -> bool:
         """Tell whether the cache is there, whole or not."""
-        return any(self.folder.glob(f"{self.fingerprint}-*.aot"))
+        return self.locate() is not None
 
     def options(self) -> list[str]:
         """Return the JVM options for the cache, if it exists; with them, the JVM uses it or ends at once."""

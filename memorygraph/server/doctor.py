@@ -119,7 +119,7 @@ def examine_files(server: EmbeddedServer) -> Diagnosis:
 
 def examine_start_cache(server: EmbeddedServer) -> Diagnosis:
     """Examine the start cache, with which a start takes less than half the time; without it memorygraph works too."""
-    exists, detail = server.describe_start_cache()
+    exists, detail = server.describe_start_cache(verify=True)
     if exists:
         return Diagnosis.passed("start cache", detail)
     step = "starts take twice as long without it; `memorygraph up` and `memorygraph down` have it made"

@@ -15,7 +15,7 @@ from pathlib import Path
 from memorygraph.errors import ConnectionError
 from memorygraph.home import ADMINISTRATOR, default_home, refuse_foreign
 from memorygraph.server import process as server_process
-from memorygraph.server.aot_cache import AotCache, aot_folder
+from memorygraph.server.aot_cache import AotCache, aot_folder, is_switched_on
 from memorygraph.server.artifacts import DownloadProgress, read_lock
 from memorygraph.server.installation import install, is_complete
 from memorygraph.server.java import java_executable
@@ -170,12 +170,12 @@ class EmbeddedServer:
             return None
         return AotCache.of(java_executable(), self.artifacts, class_path, self.home)
 
-    def describe_start_cache(self) -> tuple[bool, str]:
-        """Say whether there is a start cache, and where, or why there is none."""
+    def describe_start_cache(self, *, verify: bool = False) -> tuple[bool, str]:
+        """Say whether there is a start cache, and where, or why there is none; `verify` reads all of it."""
         with self._files.accessed():
             if (cache := self.start_cache()) is None:
                 return False, "not made yet: Neo4j is not downloaded"
-            if found := cache.find():
+            if is_switched_on() and (found := cache.find() if verify else cache.locate()):
                 return True, f"{found.stat().st_size // 2**20} MB at {found}"
             return False, cache.why_missing()
 
