@@ -11,7 +11,7 @@ from typing import Any
 from memorygraph.languages.convo import syntax
 from memorygraph.languages.convo.syntax import message_role
 from memorygraph.languages.convo.text import first_line
-from memorygraph.languages.engine.findings import Finding, shorten
+from memorygraph.languages.engine.findings import Finding, shorten, suggestion
 from memorygraph.languages.engine.patterns import compile_pattern
 
 CODE = "not-supported"
@@ -19,12 +19,15 @@ CODE = "not-supported"
 # Tags that change what the original does with a conversation; others describe a message, and change nothing.
 TAGS = frozenset(
     """
-    afterCall afterCallHide afterCallRole agentSystem autoMemory cache cap capability clear
-    disableTriggers edge enableTransform enableVision endpoint entryNode eval format importMatch
-    importRole includeInTriggers init inputConversation inputType markdown markdownVars mcpResourceList
-    messageHandler noClear on order rag ragForMsg responseEndpoint responseFormat saveMemory taskTrigger
-    template thread tokenLimit top transform transformComponent transformGroup transformOptional
-    transformRequired vision
+    afterCall afterCallHide afterCallRole agentSystem autoMemory cache cap capability cid clear
+    disableTriggers edge enableTransform enableVision enabledVisionFunction endpoint entryNode eval
+    excludeFromTriggers format importMatch importRole includeInTransforms includeInTriggers init
+    inputConversation inputType markdown markdownVars maxTaskMessageCount mcpResourceList messageHandler
+    messageHandlerHeadProp modelParams noClear on order output rag ragForMsg responseEndpoint
+    responseFormat saveMemory task taskTrigger template thread tokenLimit top transform
+    transformComponent transformComponentCondition transformFilter transformGroup transformHideSource
+    transformKeepSource transformOptional transformRemoveSource transformRenderOnly transformRequired
+    transformTag vision
     """.split()  # noqa: SIM905 - names read better so
 )
 ROLES = frozenset(
@@ -35,6 +38,42 @@ ROLES = frozenset(
     """.split()  # noqa: SIM905 - names read better so
 )
 MODIFIERS = frozenset({"agent", "invoke"})
+# Variables by which the original reaches other services, or changes what is sent.
+VARIABLES = frozenset(
+    """
+    __apiKey __cache __convoEndpoint __db __dbConnection __defaultResponseType __endpoint __formsEnabled
+    __logitBias __messageHandlers __modelParams __rag __ragParams __ragTol __threadFilter
+    __visionServiceSystemMessage __visionSystemMessage
+    """.split()  # noqa: SIM905 - names read better so
+)
+# What has a meaning in a node graph, here or in the original: another role is a slip, and a tag like one of these is.
+GRAPH_ROLES = frozenset(
+    {*syntax.CODE_ROLES, *syntax.ROUTE_ROLES, *syntax.NODE_ENDS, *ROLES}
+    | set(
+        """
+        _sourceRef append appendAssistant appendSystem appendUser assistant developer nop prefix prepend
+        replace replaceForModel suffix system thinking user
+        """.split()  # noqa: SIM905 - names read better so
+    )
+)
+GRAPH_TAGS = TAGS | frozenset(
+    """
+    assign assignTo call concat condition contextDepth disabled exit fork frequencyPenalty from hidden
+    import includeInNodes json logprobs maxTokens model presencePenalty reasoningEffort responseModel
+    responseVerbosity routingModel seed serviceTier shared taskDescription taskName temperature to
+    toolId topLogprobs topP
+    """.split()  # noqa: SIM905 - names read better so
+)
+GRAPH_TAG_NAMES = sorted(f"@{name}" for name in GRAPH_TAGS)
+# Tags that describe a message to people or programs: silent, and not what somebody meant who wrote another one.
+DESCRIBING_TAGS = frozenset(
+    """
+    assumeHandledMessageLocation component controlResult createdAfterCalling createdByTransform
+    disableAutoComplete disableAutoScroll disableModifiers docRef errorCallback fromMcp label name
+    overwrittenByTransform preSpace ragContentRage renderOnly renderTarget renderer sourceTemplate
+    stdSystem suggestion suggestionCallback suggestionTitle time tokenUsage transformDescription userId
+    """.split()  # noqa: SIM905 - names read better so
+)
 # What a prompt in code can do with the conversation around it, which is not edited while it runs here.
 PROMPT_WORDS = compile_pattern(
     r">>|(?<!\w)(?:append|prefix|prepend|replaceForModel|replace|respond|suffix|system|functions|transforms)(?!\w)"
@@ -45,6 +84,8 @@ IMPORT_WORDS = frozenset({"!ignoreContent"})  # only what a file defines is impo
 def find_unsupported(messages: Iterable[syntax.Message], text: str) -> Iterator[Finding]:
     """Find what has no effect here."""
     prompts = "???" in text or "===" in text
+    messages = list(messages)
+    in_graph = any(message_role(message) == "node" for message in messages)
     for message in messages:
         role = message_role(message)
         if role in ROLES:
@@ -53,8 +94,34 @@ def find_unsupported(messages: Iterable[syntax.Message], text: str) -> Iterator[
             what = f"`{message.modifier}` before the name of a function is not supported: it is a function like others"
             yield Finding(what, CODE, first_line(text, message.span))
         yield from find_in_tags(message, role)
+        if isinstance(message, syntax.CodeMessage):
+            yield from find_in_variables(message)
+        if in_graph:
+            yield from find_slips(message, role, text)
         if prompts:
             yield from find_in_prompts(message)
+
+
+def find_in_variables(message: syntax.CodeMessage) -> Iterator[Finding]:
+    """Find variables without an effect that a message sets."""
+    for statement in message.statements:
+        if statement.path and statement.path[0] in VARIABLES:
+            what = f"the variable `{statement.path[0]}` is not supported, and has no effect on what is asked"
+            yield Finding(what, CODE, statement.span)
+
+
+def find_slips(message: syntax.Message, role: str, text: str) -> Iterator[Finding]:
+    """Find what nobody knows in a node graph: any such role, and a tag that is like one that is known.
+
+    A tag like no other is a remark of its author's, and so is a known one with a number (`@call5` of the seed).
+    """
+    if not isinstance(message, syntax.FunctionMessage) and role not in GRAPH_ROLES:
+        what = f"`> {shorten(role)}` is no kind of message, and has no effect{suggestion(role, sorted(GRAPH_ROLES))}"
+        yield Finding(what, CODE, first_line(text, message.span))
+    for tag in message.tags:
+        name = tag.name.rstrip("0123456789")
+        if name not in GRAPH_TAGS | DESCRIBING_TAGS and (meant := suggestion(f"@{name}", GRAPH_TAG_NAMES)):
+            yield Finding(f"`@{shorten(tag.name)}` is no tag that is known, and has no effect{meant}", CODE, tag.span)
 
 
 def find_in_tags(message: syntax.Message, role: str) -> Iterator[Finding]:

@@ -207,6 +207,10 @@ MODEL_PARAMETERS = {
     "frequencyPenalty": "frequency_penalty",
     "presencePenalty": "presence_penalty",
     "reasoningEffort": "reasoning_effort",
+    "responseVerbosity": "verbosity",
+    "serviceTier": "service_tier",
+    "logprobs": "logprobs",
+    "topLogprobs": "top_logprobs",
 }
 
 
@@ -223,6 +227,8 @@ def model_options(last: TranscriptEntry | None, variables: Mapping[str, Any]) ->
         value = tags.get(name, variables.get(f"__{name}"))
         if isinstance(value, str) and (number := to_number(value)) is not MISMATCH:
             value = number
+        elif value in ("true", "false"):
+            value = value == "true"
         if value is not None and value is not UNDEFINED and not isinstance(value, (list, dict, ConvoType)):
             extra[sent] = value
     chosen = {"model": model} if isinstance(model, str) and model else {}

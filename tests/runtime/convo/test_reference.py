@@ -16,6 +16,7 @@ from memorygraph.errors import ScriptError
 from memorygraph.languages import LANGUAGES, parse
 from memorygraph.languages.convo import syntax
 from memorygraph.languages.convo.reading import BUILT_IN, GRAMMAR
+from memorygraph.languages.convo.unsupported import GRAPH_ROLES, GRAPH_TAGS
 from memorygraph.runtime.convo.inference import MODEL_PARAMETERS
 from memorygraph.runtime.convo.scene import CHANGES, DEPTH, VARIABLES_OF_THE_ENGINE, Scene, Visit
 from memorygraph.runtime.convo.transcript import SPEAKERS
@@ -141,6 +142,7 @@ def test_every_message_has_a_row_and_stands_in_an_example() -> None:
     assert missing(roles, rows(2)) == set()
     heads = {head for example, _ in EXAMPLES for head in re.findall(r"^\s*> *([\w!]+)", example, re.MULTILINE)}
     assert roles - heads == set()
+    assert roles - routes - syntax.MODIFIERS - GRAPH_ROLES == set()  # none of them is called unknown
 
 
 def test_every_variable_of_the_engine_has_a_row() -> None:
@@ -153,6 +155,7 @@ def test_every_tag_that_the_code_looks_for_has_a_row_and_stands_in_an_example() 
     assert {name for name in tags if not re.search(rf"^\| .*`@{name}\b", REFERENCE, re.MULTILINE)} == set()
     used = {tag for example, _ in EXAMPLES for tag in re.findall(r"^\s*@(\w+)", example, re.MULTILINE)}
     assert tags - used == set()
+    assert tags - GRAPH_TAGS == set()  # none of them is called unknown
 
 
 def tags_of_the_code() -> Iterator[str]:
