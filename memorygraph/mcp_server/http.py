@@ -47,6 +47,7 @@ MAX_BODY_BYTES = 4 << 20
 MAX_SESSIONS = 1000  # of a server without tokens
 MAX_SESSIONS_OF_ONE_TOKEN = 200
 MAX_REQUESTS_OF_ONE_TOKEN = 250  # that are open at a time
+SESSION_IDLE_S = 30 * 60.0  # that a session may go without an open request; then its client has to open another one
 GRACEFUL_S = 2  # for requests in work when the server is told to end
 LOOPBACK_NAMES = ("127.0.0.1", "localhost", "[::1]")
 
@@ -207,6 +208,7 @@ def build_app(
             security_settings=allowed_from(host, port, allowed_hosts),
             max_request_body_size=MAX_BODY_BYTES,
             max_sessions=size,
+            session_idle_timeout=SESSION_IDLE_S,
         )
         for client, size in sizes.items()
     }

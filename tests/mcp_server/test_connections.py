@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import socket
 import subprocess
@@ -15,13 +16,15 @@ import httpx2
 import pytest
 import uvicorn
 
-from memorygraph.mcp_server import connections
+from memorygraph import MemoryGraph
+from memorygraph.mcp_server import connections, http
 from memorygraph.mcp_server.connections import ConnectionLimits, bounded_connections
 from memorygraph.mcp_server.http import MAX_SESSIONS_OF_ONE_TOKEN
 from tests.mcp_server.clients import HttpServer, Server, environment_of, http_command
 from tests.mcp_server.test_http import _ACCEPT, _INITIALIZE
 
 if TYPE_CHECKING:
+    from starlette.applications import Starlette
     from starlette.types import Receive, Scope, Send
 
 FILES = 256  # that the server may open
@@ -94,6 +97,31 @@ def test_the_sessions_of_one_token_stop_no_other(narrow: HttpServer) -> None:
     statuses = [post(narrow, "third-token").status_code for _ in range(MAX_SESSIONS_OF_ONE_TOKEN + 1)]
     assert statuses[-1] == 503
     assert post(narrow, "second-token").status_code == 200
+
+
+def test_a_session_that_its_client_has_left_ends_and_makes_room(
+    graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(http, "SESSION_IDLE_S", 0.2)
+    monkeypatch.setattr(http, "MAX_SESSIONS", 1)
+    asyncio.run(replace_a_session(http.build_app(graph)))
+
+
+async def replace_a_session(app: Starlette) -> None:
+    """Open a session, open another as soon as there is room, and ask in the first one."""
+    transport = httpx2.ASGITransport(app)
+    async with (
+        asyncio.timeout(30),
+        app.router.lifespan_context(app),
+        httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1", headers=_ACCEPT) as client,
+    ):
+        left = await client.post(http.PATH, json=_INITIALIZE)
+        assert left.status_code == 200
+        while (opened := await client.post(http.PATH, json=_INITIALIZE)).status_code == 503:
+            pass
+        assert opened.status_code == 200
+        headers = {"Mcp-Session-Id": left.headers["mcp-session-id"]}
+        assert (await client.post(http.PATH, json=_INITIALIZE, headers=headers)).status_code == 404
 
 
 @pytest.mark.slow

@@ -297,6 +297,25 @@ def test_of_concurrent_edits_exactly_one_wins(in_neo4j: InNeo4j) -> None:
     assert history.verify().ok
 
 
+def test_a_version_whose_successor_is_not_read_yet_stays_until_it_is(in_neo4j: InNeo4j, rows: Any) -> None:
+    """What is committed while the versions are read may be seen by halves: here it is stored so."""
+    history = in_neo4j("talk")
+    history.extend(talk(2))
+    in_neo4j("talk")[0] = user("edited")
+    rows("MATCH (:Conversation {namespace: $namespace})-[listed:VERSION]->(:Version {number: 2}) DELETE listed")
+    history.refresh()
+    assert (history.version.number, history.version.replaced) == (1, True)
+    assert history.messages == talk(2)
+    with pytest.raises(ConflictError):
+        history.append(user("too late"))
+    rows(
+        "MATCH (c:Conversation {namespace: $namespace}), (v:Version {namespace: $namespace, number: 2}) "
+        "CREATE (c)-[:VERSION]->(v)"
+    )
+    history.refresh()
+    assert history.messages == [user("edited"), assistant("answer 1")]
+
+
 def test_32_recorders_lose_nothing(in_neo4j: InNeo4j) -> None:
     start = talk(4)
     in_neo4j("talk").extend(start)
