@@ -49,7 +49,7 @@ def read_convo(text: str, file: str | None = None, *, strict: bool = False) -> s
     source = Source(text.removeprefix("\ufeff"), file)
     messages, findings = read_source(source)
     conversation = syntax.ParsedConversation(messages, span=Span(0, len(source.text)))
-    unsupported = locate_problems(list(find_unsupported(messages, source.text)), source)
+    unsupported = locate_problems(find_unsupported(messages, source.text), source)
     return syntax.ConvoProgram(source, conversation, locate_problems(findings, source), unsupported)
 
 

@@ -5,7 +5,7 @@ Source: specs/convo.md, section 6, point 10.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from memorygraph.languages.convo import syntax
@@ -81,10 +81,14 @@ PROMPT_WORDS = compile_pattern(
 IMPORT_WORDS = frozenset({"!ignoreContent"})  # only what a file defines is imported, and nothing that is said in it
 
 
-def find_unsupported(messages: Iterable[syntax.Message], text: str) -> Iterator[Finding]:
-    """Find what has no effect here."""
+def find_unsupported(messages: Sequence[syntax.Message], text: str) -> list[Finding]:
+    """Find what has no effect here, in the order of the text."""
+    return sorted(find_in_messages(messages, text), key=lambda finding: finding.span)
+
+
+def find_in_messages(messages: Sequence[syntax.Message], text: str) -> Iterator[Finding]:
+    """Find it message by message: a tag stands before the message that it belongs to."""
     prompts = "???" in text or "===" in text
-    messages = list(messages)
     in_graph = any(message_role(message) == "node" for message in messages)
     for message in messages:
         role = message_role(message)

@@ -70,7 +70,7 @@ def resolve_imports(program: syntax.ConvoProgram, folder: Path | None) -> syntax
     source = importer.source
     conversation = replace(program.conversation, messages=messages)
     problems = locate_problems(check_conversation(messages, source, BUILT_IN), source)
-    warnings = locate_problems(list(find_unsupported(messages, source.text)), source)
+    warnings = locate_problems(find_unsupported(messages, source.text), source)
     return replace(program, source=source, conversation=conversation, problems=problems, warnings=warnings)
 
 
