@@ -246,11 +246,15 @@ def whole_output() -> Iterator[CountedFile]:
                 print_text(piece, nl=False)
 
 
-UNCUT_COLUMNS = {"run"}  # what is typed into other commands
+MAX_LINE_CHARACTERS = 4_000
+"""Of a table in a pipe: each row is a line for the programs that read it, and only longer texts are folded."""
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """A table on stdout. Text is shown as it is: nothing in it is markup."""
+    """A table on stdout, of which nothing is cut off: a terminal folds what is too wide, a pipe has long lines.
+
+    Text is shown as it is: nothing in it is markup.
+    """
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.table import Table
@@ -258,11 +262,14 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
 
     table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for column in columns:
-        table.add_column(column, no_wrap=column in UNCUT_COLUMNS)
+        table.add_column(column, overflow="fold")
     for row in rows:
         cells = ("" if value is None else value if isinstance(value, str) else to_json(value) for value in row)
         table.add_row(*(Text(plain(cell)) for cell in cells))
-    Console().print(table)
+    console = Console()
+    if not console.is_terminal:
+        console.width = MAX_LINE_CHARACTERS
+    console.print(table)
 
 
 def print_rows(rows: Iterable[Mapping[str, Any]]) -> None:

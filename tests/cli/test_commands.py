@@ -9,6 +9,8 @@ import re
 import subprocess
 import sys
 from collections.abc import Sequence
+from contextlib import redirect_stdout
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +20,11 @@ from click.testing import CliRunner
 
 from memorygraph import AsyncMemoryGraph, MemoryGraph
 from memorygraph.cli import cli
+from memorygraph.cli.output import print_table
 from tests.conftest import EXAMPLES
 from tests.examples import profile
 
+ANSI = re.compile(r"\x1b\[[0-9;]*m")
 PROGRAM = (EXAMPLES / "apollo11.ctx").read_text("utf-8")
 
 pytestmark = pytest.mark.usefixtures("environment")
@@ -87,6 +91,19 @@ def test_the_example_loads_and_can_be_read_back() -> None:
     assert rows == [{"name": "Eagle"}]
     [row] = document("query", "MATCH ()-[e:EDGE {namespace: $namespace, id: 'e21'}]->() RETURN e")
     assert (row["e"]["verb"], row["e"]["weight"]) == ("programmed", 1.0)
+
+
+def test_no_table_cuts_off_what_is_typed_into_other_commands() -> None:
+    name, text = f"record-{'1' * 200}", "many words " * 30
+    shown = memorygraph("query", f"RETURN '{name}' AS name, '{text}' AS text").stdout
+    assert any(name in line and text.strip() in line for line in shown.splitlines()), "in a pipe a row is a line"
+
+    folded = StringIO()
+    with pytest.MonkeyPatch.context() as terminal, redirect_stdout(folded):
+        terminal.setenv("COLUMNS", "40")
+        terminal.setenv("TTY_COMPATIBLE", "1")
+        print_table(("name", "text"), [(name, text)])
+    assert re.sub(r"\D", "", ANSI.sub("", folded.getvalue())) == "1" * 200, "in a terminal it is folded"
 
 
 def test_a_load_ends_with_a_table_of_what_changed() -> None:
