@@ -236,7 +236,7 @@ def merge_command(graph: MemoryGraph, *, merged: str, into: str, dry_run: bool) 
     )
 
 
-@click.group("namespaces")
+@click.group("namespaces", cls=output.WholeHelpGroup)
 def namespaces_command() -> None:
     """List or drop namespaces."""
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 MAX_SHOWN = 200  # characters of a message
 
 
-@click.group("messages")
+@click.group("messages", cls=output.WholeHelpGroup)
 def messages_command() -> None:
     """Read conversations and their versions, or forget them."""
 

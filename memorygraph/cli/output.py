@@ -246,6 +246,18 @@ def whole_output() -> Iterator[CountedFile]:
                 print_text(piece, nl=False)
 
 
+class WholeHelpGroup(click.Group):
+    """A group of commands whose help has the first sentence of each command whole; click would cut it off."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands and what they do."""
+        commands = ((name, self.get_command(ctx, name)) for name in self.list_commands(ctx))
+        with formatter.section("Commands"):
+            formatter.write_dl(
+                [(name, found.get_short_help_str(MAX_LINE_CHARACTERS)) for name, found in commands if found]
+            )
+
+
 MAX_LINE_CHARACTERS = 4_000
 """Of a table in a pipe: each row is a line for the programs that read it, and only longer texts are folded."""
 

@@ -34,7 +34,7 @@ _budget = click.option("--budget", metavar="2k|500t", help="What may be shown, i
 _addresses = click.argument("addresses", metavar="[memory:N]...", nargs=-1)
 
 
-@click.group("pete")
+@click.group("pete", cls=output.WholeHelpGroup)
 def pete_command() -> None:
     """Let a model think in contexts that fold to fit its view, and look at its thoughts.
 

@@ -260,7 +260,7 @@ def show_value(value: Any) -> str:
     return value if isinstance(value, str) else output.to_json(value, indent=2)
 
 
-@click.group("programs")
+@click.group("programs", cls=output.WholeHelpGroup)
 def programs_command() -> None:
     """List, show or forget stored programs; `run --stored NAME` runs one."""
 

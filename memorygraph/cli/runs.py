@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from memorygraph.client import MemoryGraph
 
 
-@click.group("runs")
+@click.group("runs", cls=output.WholeHelpGroup)
 def runs_command() -> None:
     """List or show stored runs of programs."""
 

@@ -93,6 +93,12 @@ def test_the_example_loads_and_can_be_read_back() -> None:
     assert (row["e"]["verb"], row["e"]["weight"]) == ("programmed", 1.0)
 
 
+def test_help_says_whole_what_each_command_does() -> None:
+    for group in (cli, *GROUPS):
+        shown = CliRunner().invoke(group, ["--help"]).stdout
+        assert not [line for line in shown.splitlines()[1:] if line.endswith("...")]
+
+
 def test_no_table_cuts_off_what_is_typed_into_other_commands() -> None:
     name, text = f"record-{'1' * 200}", "many words " * 30
     shown = memorygraph("query", f"RETURN '{name}' AS name, '{text}' AS text").stdout
