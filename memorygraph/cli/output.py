@@ -138,6 +138,11 @@ def stop_saying() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
 
 
+def stop_printing() -> None:
+    """Drop what is printed from now on: nobody reads stdout any more."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def say_error(error: MemoryGraphError) -> None:
     """An error on stderr, and what of a script was done before it."""
     if not isinstance(error, ScriptError):
