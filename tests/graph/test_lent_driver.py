@@ -41,7 +41,7 @@ def lend(server: Address) -> Iterator[Callable[..., neo4j.Driver]]:
 
 
 def use_everything(graph: MemoryGraph) -> None:
-    """Load, read, stream, recall, keep messages, record, run, export and undo."""
+    """Load, read, stream, recall, keep messages, record, export and undo."""
     assert graph.load(PROGRAM).nodes_created == 2
     assert graph.node("ada").name == "Ada Lovelace"
     assert graph.edge("e").verb == "programmed"
@@ -106,6 +106,12 @@ def test_a_driver_is_used_by_asyncio_and_stays_open(lend: Callable[..., neo4j.Dr
             found = await asyncio.gather(*(graph.node("ada") for _ in range(20)))
             assert {node.name for node in found} == {"Ada Lovelace"}
             assert [row["n"] async for row in graph.stream("UNWIND range(1, 1500) AS n RETURN n")][-1] == 1500
+            assert "engine" in {hit.id for hit in (await graph.recall("a machine of brass")).hits}
+            history = await graph.messages("talk")
+            await asyncio.to_thread(history.append, {"role": "user", "content": "Hi"})
+            assert len(await graph.conversations()) == 1
+            await graph.undo((await graph.revisions())[0].revision)
+            assert await graph.search("Ada") == []
         async with AsyncMemoryGraph(driver, new_namespace()) as other:
             assert await other.search("Ada") == []
 
@@ -146,6 +152,13 @@ def test_a_closed_driver_is_an_error_that_says_so(lend: Callable[..., neo4j.Driv
     for use in (lambda: graph.load(PROGRAM), lambda: graph.node("ada"), lambda: MemoryGraph(driver)):
         with pytest.raises(ConnectionError, match="is closed, or the driver that it uses"):
             use()
+
+
+def test_a_driver_with_one_connection_is_enough(lend: Callable[..., neo4j.Driver]) -> None:
+    driver = lend(max_connection_pool_size=1, connection_acquisition_timeout=5)
+    with MemoryGraph(driver, new_namespace()) as graph:
+        graph.load(PROGRAM)
+        assert "Analytical Engine" in graph.export()
 
 
 def test_a_connection_that_was_closed_says_so(server: Address) -> None:
