@@ -16,6 +16,7 @@ from typing import Any, Self
 
 from memorygraph.client import MemoryGraph
 from memorygraph.errors import Problem
+from memorygraph.graph.connection import Driver
 from memorygraph.limits import RunBudget
 
 PAGE_ROWS = 1000
@@ -75,9 +76,15 @@ class AsyncMemoryGraph(Offloaded):
 
         async with await AsyncMemoryGraph.connect() as mg:
             await mg.load('Node(node_id="a", name="A", data="");')
+
+    A driver of yours is a `neo4j.Driver` here too, which the threads share; `await AsyncMemoryGraph.connect(driver=…)`
+    does not hold up the loop.
     """
 
-    def __init__(self, graph: MemoryGraph) -> None:
+    def __init__(self, graph: MemoryGraph | Driver, *args: Any, **options: Any) -> None:
+        """Take a client, or make one of a driver as `MemoryGraph` does."""
+        if not isinstance(graph, MemoryGraph):
+            graph = MemoryGraph(graph, *args, **options)
         super().__init__(graph, ThreadPoolExecutor(MAX_THREADS, thread_name_prefix="memorygraph"))
 
     @classmethod

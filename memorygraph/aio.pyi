@@ -9,7 +9,7 @@ from memorygraph.budget import Budget
 from memorygraph.client import MemoryGraph
 from memorygraph.errors import Problem
 from memorygraph.graph.bundles import BundleReport
-from memorygraph.graph.connection import READ_SECONDS, Connection
+from memorygraph.graph.connection import READ_SECONDS, Connection, Driver
 from memorygraph.graph.elements import Edge, Hit, Neighbour, Node
 from memorygraph.graph.expiry import Expiry
 from memorygraph.graph.forgetting import Forgotten
@@ -52,7 +52,9 @@ class AsyncMemoryGraph:
     connection: Connection
     namespace: str
 
-    def __init__(self, graph: MemoryGraph) -> None: ...
+    def __init__(
+        self, graph: MemoryGraph | Driver, namespace: str = "default", *, database: str | None = None
+    ) -> None: ...
     async def __aenter__(self) -> Self: ...
     async def __aexit__(self, *_: object) -> None: ...
     @classmethod
@@ -64,6 +66,7 @@ class AsyncMemoryGraph:
         namespace: str | None = None,
         *,
         server: EmbeddedServer | None = None,
+        driver: Driver | None = None,
     ) -> Self:
         """Connect to a server, and set up its schema once."""
     async def load(

@@ -21,7 +21,7 @@ from memorygraph.graph.aliases import find_merged
 from memorygraph.graph.batches import delete_in_batches, load_batches
 from memorygraph.graph.bundle_imports import import_bundle
 from memorygraph.graph.bundles import BundleReport
-from memorygraph.graph.connection import READ_SECONDS, Connection
+from memorygraph.graph.connection import READ_SECONDS, Connection, Driver
 from memorygraph.graph.cypher_limits import check_nesting
 from memorygraph.graph.elements import Edge, Hit, Neighbour, Node
 from memorygraph.graph.expiry import ExpiringKind, Expiry, ExpiryGate, get_expiry, purge_expired, set_expiry
@@ -94,13 +94,23 @@ class MemoryGraph:
         with MemoryGraph.connect(namespace="people") as mg:
             mg.load('Node(node_id="ada", name="Ada", data="wrote the first program");')
             print(mg.node("ada").name)
+
+    Given a `neo4j.Driver` that you made, it works through that, and leaves it open: `MemoryGraph(driver)`.
     """
 
-    def __init__(self, connection: Connection, namespace: str = "default") -> None:
+    def __init__(
+        self, connection: Connection | Driver, namespace: str = "default", *, database: str | None = None
+    ) -> None:
+        """Take a connection as it is; through a driver, look for the schema and set it up, as `connect` does."""
         if not namespace or len(namespace) > MAX_NAMESPACE or not namespace.isprintable():
             raise MemoryGraphError(
                 f"a namespace has 1 to {MAX_NAMESPACE} printable characters, and this is {namespace!r}"
             )
+        if not isinstance(connection, Connection):
+            connection = Connection(connection, database=database)
+            apply_schema(connection)
+        elif database:
+            raise MemoryGraphError("a connection is one to a database already: name that where the connection is made")
         self.connection = connection
         self.namespace = namespace
         self.scope = Namespace(connection, namespace)
@@ -117,6 +127,7 @@ class MemoryGraph:
         namespace: str | None = None,
         *,
         server: EmbeddedServer | None = None,
+        driver: Driver | None = None,
     ) -> Self:
         """Connect to a server, and set up its schema once.
 
@@ -124,9 +135,16 @@ class MemoryGraph:
         running, and goes on running afterwards. `auth` is a user name and a password, by default
         NEO4J_USERNAME and NEO4J_PASSWORD; `namespace` is by default MEMORYGRAPH_NAMESPACE, then "default".
 
+        With a `driver` of yours that is used, with the address, the login and the limits that you gave it, and left
+        open at the end; of the environment only MEMORYGRAPH_NAMESPACE counts then.
+
         Raises:
             ConnectionError: the server cannot be reached or started, or refuses the credentials.
         """
+        if driver is not None:
+            if uri or auth or server:
+                raise MemoryGraphError("a driver has its address and login: give it without `uri`, `auth` and `server`")
+            return cls(driver, chosen_namespace(namespace), database=database)
         uri = uri or os.environ.get("NEO4J_URI")
         database = database or os.environ.get("NEO4J_DATABASE")
         namespace = chosen_namespace(namespace)
@@ -156,7 +174,7 @@ class MemoryGraph:
         self.close()
 
     def close(self) -> None:
-        """Close the connection; an embedded server goes on running."""
+        """Close the connection; an embedded server goes on running, and a driver of yours stays open."""
         self.connection.close()
 
     def load(

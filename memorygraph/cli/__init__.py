@@ -83,8 +83,12 @@ class _LazyGroup(click.Group):
         """Run the command; an error ends in a message and its exit code, never in a traceback."""
         try:
             return super().invoke(ctx)
-        except (click.exceptions.Exit, click.ClickException, BrokenPipeError):
+        except (click.exceptions.Exit, click.ClickException):
             raise
+        except BrokenPipeError:
+            # Whoever read the output, such as `head`, has enough of it; click would make a failure of this.
+            output.stop_printing()
+            raise click.exceptions.Exit(0) from None
         except click.Abort as error:
             # Ctrl-C, a No or the end of the input at a question: commands ask before they do anything.
             stopped = Interrupted if find_interrupt(error) else MemoryGraphError
@@ -131,10 +135,6 @@ def main() -> None:
     warnings.showwarning = lambda message, *_: output.say(f"warning: {message}")
     try:
         cli()
-    except BrokenPipeError:
-        # Whoever read the output, such as `head`, has enough of it.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
     except Exception as error:
         if os.environ.get("MEMORYGRAPH_DEBUG"):
             raise

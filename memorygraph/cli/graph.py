@@ -154,7 +154,8 @@ def search_command(graph: MemoryGraph, *, text: str, limit: int) -> None:
 def export_command(ctx: click.Context, *, form: str, strict: bool, moment: int | datetime | None) -> None:
     """Print the namespace, as it is or as it was; a bundle is all of it, and is imported to the same namespace.
 
-    ContextScript has the nodes and edges. What an export could not say is listed on stderr.
+    ContextScript has the nodes and edges. What an export could not say is listed on stderr. It is printed when all of
+    it was read; into a pipe the first lines of contextscript, jsonl and graphml come before that, for `head` and pagers.
     """
     if form == "bundle" and moment is not None:
         raise click.UsageError("a bundle has the whole history: --at goes with the other formats")
@@ -165,6 +166,8 @@ def export_command(ctx: click.Context, *, form: str, strict: bool, moment: int |
             named = (found for found in graph.namespaces() if found.name == graph.namespace)
             bar.total(sum(found.nodes + found.edges for found in named))
         file.listener = bar.at
+        if output.is_piped() and form != "bundle":  # which is a backup: all of it or nothing
+            file.first_at_once = bar.stop
         left_out = (graph if moment is None else as_of(graph, moment)).export_to(file, form)
     if left_out:
         more = "" if form == "bundle" else "; --format bundle has all of a namespace"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import itertools
 import os
+import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from memorygraph.cli.stopping import AGAIN, NOTHING_PRINTED, explaining_stop
+from memorygraph.cli.stopping import AGAIN, NOTHING_PRINTED, Interrupted, explaining_stop
 from memorygraph.errors import MemoryGraphError, ProgramError, ScriptError
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 MAX_TABLE_ROWS = 1000
 PIECE_CHARACTERS = 1 << 16
 PIECE_WRITES = 1_000
+FIRST_CHARACTERS = 1 << 14  # at most 64 KiB, which an empty pipe takes without waiting for its reader
 AS_JSON = "memorygraph.as_json"  # in the meta of click's context: --json was given
 WARNED = "memorygraph.warned"  # in the same place: what was warned of
 
@@ -138,6 +140,11 @@ def stop_saying() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
 
 
+def stop_printing() -> None:
+    """Drop what is printed from now on: nobody reads stdout any more."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def say_error(error: MemoryGraphError) -> None:
     """An error on stderr, and what of a script was done before it."""
     if not isinstance(error, ScriptError):
@@ -202,6 +209,14 @@ def print_counts(report: LoadReport) -> None:
     print_table(("", *ways), [(kind, *(counts[f"{kind}_{way}"] for way in ways)) for kind in ("nodes", "edges")])
 
 
+def is_piped() -> bool:
+    """Whether stdout is a pipe."""
+    try:
+        return stat.S_ISFIFO(os.fstat(sys.stdout.fileno()).st_mode)
+    except (OSError, ValueError):  # stdout is no file
+        return False
+
+
 def print_json_list(values: Iterable[Any]) -> None:
     """Print one JSON document, a list, when its last value has come: what fails before prints none of it."""
     with whole_output() as file:
@@ -215,10 +230,14 @@ def print_json_list(values: Iterable[Any]) -> None:
 class CountedFile(io.TextIOWrapper):
     """A file that tells `listener`, every `PIECE_WRITES` times, how often it was written to.
 
-    Where nobody reads stdout any more, it raises a BrokenPipeError instead.
+    Where nobody reads stdout any more, it raises a BrokenPipeError instead. With `first_at_once`, the first piece is
+    printed as soon as it is written, after a call of that: whoever wants no more, such as `head`, need not wait.
     """
 
     listener: Callable[[int], None] | None = None
+    first_at_once: Callable[[], None] | None = None
+    printed = ""
+    _first = ""
     _writes = 0
 
     def write(self, text: str, /) -> int:
@@ -229,7 +248,29 @@ class CountedFile(io.TextIOWrapper):
                 raise BrokenPipeError
             if self.listener is not None:
                 self.listener(self._writes)
+        if self.first_at_once is not None and not self.printed:
+            self._first += text
+            if len(self._first) >= FIRST_CHARACTERS:
+                self.first_at_once()
+                self.printed = self._first[:FIRST_CHARACTERS]
+                print_text(self.printed, nl=False)
         return super().write(text)
+
+    def truncate(self, size: int | None = None, /) -> int:
+        """Begin anew; what was printed has to be written again."""
+        self._first = ""
+        return super().truncate(size)
+
+    def rest(self) -> Iterator[str]:
+        """The pieces that are not printed yet, of what was written."""
+        self.seek(0)
+        if self.read(len(self.printed)) != self.printed:
+            raise MemoryGraphError(
+                "the namespace changed during the export, and the part of it that was printed: into a file (> FILE) an "
+                "export is printed when all of it was read"
+            )
+        while piece := self.read(PIECE_CHARACTERS):
+            yield piece
 
 
 @contextmanager
@@ -237,13 +278,20 @@ def whole_output() -> Iterator[CountedFile]:
     """A file for what is printed when the block ends well, and not at all otherwise; it needs no memory."""
     import tempfile
 
+    cut_off = f"what was printed is cut off: throw it away, and {AGAIN}"
     with tempfile.TemporaryFile() as raw, CountedFile(raw, "utf-8", "surrogatepass", newline="") as file:
-        with explaining_stop(lambda _: NOTHING_PRINTED):
-            yield file
-            file.seek(0)
-        with explaining_stop(lambda _: f"what was printed is cut off: throw it away, and {AGAIN}"):
-            while piece := file.read(PIECE_CHARACTERS):
-                print_text(piece, nl=False)
+        try:
+            with explaining_stop(lambda _: cut_off if file.printed else NOTHING_PRINTED):
+                yield file
+            with explaining_stop(lambda _: cut_off):
+                for piece in file.rest():
+                    print_text(piece, nl=False)
+        except Interrupted:
+            raise
+        except MemoryGraphError:
+            if file.printed:
+                say(cut_off)
+            raise
 
 
 class WholeHelpGroup(click.Group):
@@ -317,6 +365,10 @@ class Bar:
     def reach(self, done: int, total: int) -> None:
         """So much is done, of so much."""
         self._progress.update(self._task, completed=done, total=total)
+
+    def stop(self) -> None:
+        """Take it from the terminal, which is needed for something else."""
+        self._progress.stop()
 
 
 @contextmanager

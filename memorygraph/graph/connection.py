@@ -17,7 +17,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, Self, TypeVar, cast
+from typing import Any, Literal, Self, TypeAlias, TypeVar, cast
 from urllib.parse import urlsplit
 
 import neo4j
@@ -68,6 +68,9 @@ BOLT_PORT = 7687
 ENCRYPTED = {"bolt": "bolt+s", "neo4j": "neo4j+s", "http": "https"}
 """Of each scheme without encryption the one with it."""
 
+Driver: TypeAlias = neo4j.Driver
+"""What a caller may have made: only this room knows the library by its name."""
+
 Result = TypeVar("Result")
 
 _UNREACHABLE = "is it running? `memorygraph doctor` checks the set-up; without NEO4J_URI memorygraph starts its own"
@@ -90,6 +93,10 @@ _UNKNOWN_OUTCOME = (
 _TOO_LARGE = (
     "this is too large for one transaction, which changed nothing: do it in parts. `load --batch N` loads a file so, "
     "`delete ID --batch N` deletes a node with very many edges, and a query can take fewer rows at a time"
+)
+_CLOSED = (
+    "the connection to Neo4j is closed, or the driver that it uses: nothing more can be asked through it. Connect "
+    "again, and close a driver of your own after its last use"
 )
 _TOO_LONG = "it took longer than it may, and was ended"
 _TOO_BUSY = (
@@ -289,43 +296,66 @@ def require_bolt(uri: str) -> None:
     )
 
 
+def _make_driver(
+    uri: str, auth: tuple[str, str] | None, certificate: str | Path | None, given: Mapping[str, Any]
+) -> Driver:
+    require_bolt(uri)
+    warn_if_readable(uri)
+    pinned = {"encrypted": True, "trusted_certificates": neo4j.TrustCustomCAs(str(certificate))}
+    options = {
+        "connection_timeout": 10.0,
+        "liveness_check_timeout": IDLE_SECONDS,
+        "notifications_min_severity": "OFF",
+        "user_agent": "memorygraph",
+        **(pinned if certificate else {}),
+        **given,
+    }
+    with _translated():
+        driver = neo4j.GraphDatabase.driver(uri, auth=auth, **options)
+    bound_connections(driver, OPENING_SECONDS, SILENCE_SECONDS)
+    return driver
+
+
+def _require_driver(given: object) -> Driver:
+    if isinstance(given, neo4j.Driver):
+        return given
+    found = f"{type(given).__module__}.{type(given).__qualname__}"
+    way = "; calls of AsyncMemoryGraph run in threads, with such a driver too" * isinstance(given, neo4j.AsyncDriver)
+    raise ConnectionError(f"a driver is one that neo4j.GraphDatabase.driver makes, and this is a {found}{way}")
+
+
 class Connection:
     """A Neo4j database, shared by any number of threads."""
 
     def __init__(
         self,
-        uri: str,
+        server: str | Driver,
         auth: tuple[str, str] | None = None,
         database: str | None = None,
         *,
         certificate: str | Path | None = None,
         **driver_options: Any,
     ) -> None:
-        """Connect to a server; with the file of a certificate, only to the one that has the key for it."""
-        self.uri = uri
+        """Connect to a server; with the file of a certificate, only to the one that has the key for it.
+
+        A driver is used as the caller made it, with its login and its limits, and is left open.
+        """
         self.database = database
         self.before_use: Callable[[Any], None] | None = None
         """What is done before a `Namespace` is read or written through this connection: see graph/expiry.py."""
-        require_bolt(uri)
-        warn_if_readable(uri)
-        pinned = {"encrypted": True, "trusted_certificates": neo4j.TrustCustomCAs(str(certificate))}
-        options = {
-            "connection_timeout": 10.0,
-            "liveness_check_timeout": IDLE_SECONDS,
-            "notifications_min_severity": "OFF",
-            "user_agent": "memorygraph",
-            **(pinned if certificate else {}),
-            **driver_options,
-        }
-        with _translated():
-            self._driver = neo4j.GraphDatabase.driver(uri, auth=auth, **options)
-        bound_connections(self._driver, OPENING_SECONDS, SILENCE_SECONDS)
+        self._is_lent = not isinstance(server, str)
+        self._driver = (
+            _make_driver(server, auth, certificate, driver_options)
+            if isinstance(server, str)
+            else _require_driver(server)
+        )
         try:
-            with _translated():
-                self._driver.verify_connectivity()
+            with _translated(), self._session(neo4j.READ_ACCESS):
+                address = self._driver.get_server_info().address
         except MemoryGraphError:
-            self._driver.close()
+            self.close()
             raise
+        self.uri = server if isinstance(server, str) else str(address)
 
     def __enter__(self) -> Self:
         return self
@@ -334,8 +364,9 @@ class Connection:
         self.close()
 
     def close(self) -> None:
-        """Close every connection to the server."""
-        self._driver.close()
+        """Close every connection to the server; a driver of the caller's stays open."""
+        if not self._is_lent:
+            self._driver.close()
 
     def read(self, query: Query, *, seconds: float = READ_SECONDS, repeatable: bool = True) -> list[dict[str, Any]]:
         """Return the rows of a query that only reads; one that writes is a QueryError.
@@ -488,11 +519,19 @@ class Connection:
         return summary.query_type or "", list(_operators(summary.plan or {}))
 
     def _session(self, mode: str) -> neo4j.Session:
-        return self._driver.session(
-            database=self.database,
-            default_access_mode=mode,
-            bookmark_manager=self._driver.execute_query_bookmark_manager,
-        )
+        # What Neo4j has to say about our queries is not for whoever lends a driver; our own drivers are told so once.
+        severity: Literal["OFF"] | None = "OFF" if self._is_lent else None
+        try:
+            return self._driver.session(
+                database=self.database,
+                default_access_mode=mode,
+                bookmark_manager=self._driver.execute_query_bookmark_manager,
+                notifications_min_severity=severity,
+            )
+        except exceptions.ConfigurationError:
+            raise
+        except exceptions.DriverError as error:
+            raise ConnectionError(f"{_CLOSED} ({error})") from error
 
 
 _SCALARS = frozenset((str, int, float, bool, type(None)))

@@ -331,3 +331,28 @@ def test_help_is_quick_because_it_imports_neither_driver_nor_parser() -> None:
     )
     finished = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert finished.stdout.splitlines()[-1] == "[]"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("export",),
+        ("export", "--format", "bundle"),
+        ("export", "--format", "jsonl"),
+        ("export", "--format", "graphml"),
+        ("export", "--format", "server-memory"),
+        ("query", "MATCH (n) WHERE n.namespace = $namespace RETURN n.data", "--json"),
+    ][:: 1 if profile() != "ordinary" else 3],
+)
+def test_a_reader_that_has_enough_of_much_output_is_no_error(environment: str, command: tuple[str, ...]) -> None:
+    with MemoryGraph.connect(namespace=environment) as graph:
+        graph.load(f'Node(node_id="a", name="A", data="{"much " * 40_000}");')  # more than a pipe holds
+    with subprocess.Popen(
+        [sys.executable, "-m", "memorygraph", *command], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.read(1)
+        process.stdout.close()
+        said = process.stderr.read().decode()
+    assert (process.returncode, "Traceback" in said, "ignored" in said) == (0, False, False), said
