@@ -155,7 +155,7 @@ def search_command(graph: MemoryGraph, *, text: str, limit: int) -> None:
     "path",
     type=click.Path(dir_okay=False),
     metavar="FILE",
-    help="Write a bundle; an interrupted one goes on.",
+    help="Write a bundle; a stopped one goes on.",
 )
 @at_option
 @output.json_option
@@ -165,8 +165,9 @@ def export_command(
 ) -> None:
     """Print the namespace, as it is or as it was; a bundle is all of it, and is imported to the same namespace.
 
-    ContextScript has the nodes and edges. What an export could not say is listed on stderr. With --output an interrupted
-    export of a bundle goes on when it is run again, or begins again, and says so, where the namespace has changed since.
+    ContextScript has the nodes and edges. What an export could not say is listed on stderr. With --output an
+    interrupted export of a bundle goes on when it is run again; where the namespace has changed since, it begins again
+    and says so.
     """
     if form == "bundle" and moment is not None:
         raise click.UsageError("a bundle has the whole history: --at goes with the other formats")

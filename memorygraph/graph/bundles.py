@@ -155,7 +155,7 @@ class BundlePlace(NamedTuple):
 
 @dataclass
 class BegunBundle:
-    """What is written of a bundle: its counts, the chain of its hashes, and where it goes on; `sha256` if it is whole."""
+    """What is written of a bundle: its counts, the chain of its hashes, and where it goes on; `sha256` if whole."""
 
     chain: HashChain
     nodes: int = 0
@@ -357,7 +357,8 @@ class RelationshipLines:
                     yield from sort_lines(line for row in group for line in self._line(row, part.kind, after))
 
     def _edges(self, after: tuple[Any, ...]) -> Iterator[str]:
-        # Raw Cypher makes ids that are no texts; truth values and numbers come behind these, and compare with their like.
+        # Raw Cypher makes ids that are no texts. Truth values and numbers come behind these, and each is compared with
+        # its like only.
         streams = [("bundles/later-edges", {"after": least}) for least in (*after, False, -math.inf)]
         for query, parameters in streams if after else [("bundles/edges", {})]:
             with closing(self._stream(query, **parameters)) as rows:

@@ -749,17 +749,9 @@ def _places(bundle: bytes) -> list[int]:
     """Where to cut a bundle: behind the first and the last line of each of its parts, and inside of the next line."""
     lines = bundle.splitlines(keepends=True)
     parts = [str((each := json.loads(line)).get("node", each.get("from", [""]))[:1]) for line in lines]
-    ends = [
-        number
-        for number in range(1, len(lines))
-        if parts[number - 1] != parts[number] or parts[number - 2] != parts[number - 1]
-    ]
-    return [len(b"".join(lines[:end])) + inside for end in ends for inside in (0, 30)] + [
-        0,
-        30,
-        len(bundle) - 1,
-        len(bundle),
-    ]
+    ends = [end for end in range(1, len(lines)) if not parts[end - 2] == parts[end - 1] == parts[end]]
+    cuts = [len(b"".join(lines[:end])) + inside for end in ends for inside in (0, 30)]
+    return [0, 30, *cuts, len(bundle) - 1, len(bundle)]
 
 
 @pytest.mark.slow
