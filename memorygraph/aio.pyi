@@ -252,7 +252,7 @@ class AsyncMemoryGraph:
         """The namespace as `contextscript`, `jsonl` or `graphml`: its nodes and edges; or as a `bundle`: all of it."""
     async def export_to(self, file: TextIO, format: str = "contextscript") -> Losses:
         """Write the namespace into an empty file, holding no more than a page of it in memory."""
-    async def export_bundle(self, path: str | Path) -> BundleReport:
+    async def export_bundle(self, path: str | Path, *, progress: Progress | None = None) -> BundleReport:
         """Write the whole namespace into a file, which `import_bundle` makes the same namespace of."""
     async def import_bundle(self, path: str | Path, *, progress: Progress | None = None) -> BundleReport:
         """Store a bundle in this namespace, which has to be empty, or to have an interrupted import of the same bundle."""

@@ -19,6 +19,7 @@ from memorygraph.errors import MemoryGraphError, NotFoundError, Problem, Restart
 from memorygraph.graph import bundles, elements, exports
 from memorygraph.graph.aliases import find_merged
 from memorygraph.graph.batches import delete_in_batches, load_batches
+from memorygraph.graph.bundle_exports import export_bundle_file
 from memorygraph.graph.bundle_imports import import_bundle
 from memorygraph.graph.bundles import BundleReport
 from memorygraph.graph.connection import READ_SECONDS, Connection, Driver
@@ -56,7 +57,7 @@ from memorygraph.messages.neo4j_storage import (
 from memorygraph.messages.record import Client, record
 from memorygraph.messages.recorder import Recorder, Spool
 from memorygraph.query import Query
-from memorygraph.scripts import open_script, read_script, replaced_file
+from memorygraph.scripts import open_script, read_script
 from memorygraph.server.embedded import EmbeddedServer
 
 if TYPE_CHECKING:
@@ -879,10 +880,12 @@ class MemoryGraph:
             return find_server_memory_losses(self.scope)
         return exports.export(self.scope, file, format)
 
-    def export_bundle(self, path: str | Path) -> BundleReport:
+    def export_bundle(self, path: str | Path, *, progress: Progress | None = None) -> BundleReport:
         """Write the whole namespace into a file, which `import_bundle` makes the same namespace of.
 
-        A file that is there is replaced when the export is complete.
+        A file that is there is replaced when the export is complete. What is written by then is in a file beside it,
+        whose name ends in `.partial`; the same call goes on with it after an interruption, or begins again where the
+        namespace has changed since. The report says which. `progress` is told the number of lines written.
 
         Example::
 
@@ -890,11 +893,11 @@ class MemoryGraph:
             MemoryGraph.connect(namespace="copy").import_bundle("people.jsonl")
 
         Raises:
+            ConflictError: another process exports into the same file.
             MemoryGraphError: the namespace changed during the export, repeatedly, or the file cannot be written.
         """
         try:
-            with replaced_file(path) as file:
-                return bundles.export_bundle(self.scope, file)
+            return export_bundle_file(self.scope, Path(path), progress)
         except OSError as error:
             raise MemoryGraphError(f"cannot write {path}: {error.strerror}") from None
 

@@ -41,19 +41,3 @@ def read_script(path: str | Path) -> str:
     """The whole text of a script."""
     with open_script(path) as stream:
         return stream.read()
-
-
-@contextmanager
-def replaced_file(path: str | Path) -> Iterator[TextIO]:
-    """A new text file that takes the place of `path` when the block ends well, and goes away otherwise."""
-    target = Path(path)
-    # Beside it, so that it can be renamed; of its own name, so that two writers do not share it.
-    with tempfile.NamedTemporaryFile(
-        "w+", encoding="utf-8", newline="", dir=target.parent, prefix=f".{target.name}.", delete=False
-    ) as file:
-        try:
-            yield cast(TextIO, file)
-        except BaseException:
-            Path(file.name).unlink()
-            raise
-    Path(file.name).replace(target)

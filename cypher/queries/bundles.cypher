@@ -2,7 +2,8 @@
 // belongs to it; nothing is shared between namespaces. Elements come in the order of their keys, which is that of an index.
 
 // name: in-order
-// All nodes of one kind, in the order of their keys. Parameters: namespace, kind.
+// The nodes of one kind whose key is a text, in the order of their keys, from one on. Parameters: namespace, kind, after (the
+// first value of the key: '' for all).
 CYPHER 25
 WHEN $kind = 'Namespace' THEN {
   MATCH (node:Namespace {name: $namespace})
@@ -11,121 +12,121 @@ WHEN $kind = 'Namespace' THEN {
 WHEN $kind = 'Load' THEN {
   MATCH (node:Load {namespace: $namespace})
   USING INDEX node:Load(namespace, id)
-  WHERE node.id IS NOT NULL
+  WHERE node.id >= $after
   RETURN node ORDER BY node.namespace, node.id
 }
 WHEN $kind = 'Checkpoint' THEN {
   MATCH (node:Checkpoint {namespace: $namespace})
   USING INDEX node:Checkpoint(namespace, program)
-  WHERE node.program IS NOT NULL
+  WHERE node.program >= $after
   RETURN node ORDER BY node.namespace, node.program
 }
 WHEN $kind = 'Node' THEN {
   MATCH (node:Node {namespace: $namespace})
   USING INDEX node:Node(namespace, id)
-  WHERE node.id IS NOT NULL
+  WHERE node.id >= $after
   RETURN node ORDER BY node.namespace, node.id
 }
 WHEN $kind = 'Entry' THEN {
   MATCH (node:Entry {namespace: $namespace})
   USING INDEX node:Entry(namespace, id)
-  WHERE node.id IS NOT NULL
+  WHERE node.id >= $after
   RETURN node ORDER BY node.namespace, node.id
 }
 WHEN $kind = 'Former' THEN {
   MATCH (node:Former {namespace: $namespace})
   USING INDEX node:Former(namespace, id, until)
-  WHERE node.id IS NOT NULL AND node.until IS NOT NULL
+  WHERE node.id >= $after AND node.until IS NOT NULL
   RETURN node ORDER BY node.namespace, node.id, node.until
 }
 WHEN $kind = 'FormerEntry' THEN {
   MATCH (node:FormerEntry {namespace: $namespace})
   USING INDEX node:FormerEntry(namespace, id)
-  WHERE node.id IS NOT NULL
+  WHERE node.id >= $after
   RETURN node ORDER BY node.namespace, node.id
 }
 WHEN $kind = 'Conversation' THEN {
   MATCH (node:Conversation {namespace: $namespace})
   USING INDEX node:Conversation(namespace, name)
-  WHERE node.name IS NOT NULL
+  WHERE node.name >= $after
   RETURN node ORDER BY node.namespace, node.name
 }
 WHEN $kind = 'Version' THEN {
   MATCH (node:Version {namespace: $namespace})
   USING INDEX node:Version(namespace, id)
-  WHERE node.id IS NOT NULL
+  WHERE node.id >= $after
   RETURN node ORDER BY node.namespace, node.id
 }
 WHEN $kind = 'Message' THEN {
   MATCH (node:Message {namespace: $namespace})
   USING INDEX node:Message(namespace, id)
-  WHERE node.id IS NOT NULL
+  WHERE node.id >= $after
   RETURN node ORDER BY node.namespace, node.id
 }
 WHEN $kind = 'Passage' THEN {
   MATCH (node:Passage {namespace: $namespace})
   USING INDEX node:Passage(namespace, id)
-  WHERE node.id IS NOT NULL
+  WHERE node.id >= $after
   RETURN node ORDER BY node.namespace, node.id
 }
 WHEN $kind = 'Metadata' THEN {
   MATCH (node:Metadata {namespace: $namespace})
   USING INDEX node:Metadata(namespace, id)
-  WHERE node.id IS NOT NULL
+  WHERE node.id >= $after
   RETURN node ORDER BY node.namespace, node.id
 }
 WHEN $kind = 'Run' THEN {
   MATCH (node:Run {namespace: $namespace})
   USING INDEX node:Run(namespace, id)
-  WHERE node.id IS NOT NULL
+  WHERE node.id >= $after
   RETURN node ORDER BY node.namespace, node.id
 }
 WHEN $kind = 'Generation' THEN {
   MATCH (node:Generation {namespace: $namespace})
   USING INDEX node:Generation(namespace, id)
-  WHERE node.id IS NOT NULL
+  WHERE node.id >= $after
   RETURN node ORDER BY node.namespace, node.id
 }
 WHEN $kind = 'ContextItem' THEN {
   MATCH (node:ContextItem {namespace: $namespace})
   USING INDEX node:ContextItem(namespace, id)
-  WHERE node.id IS NOT NULL
+  WHERE node.id >= $after
   RETURN node ORDER BY node.namespace, node.id
 }
 WHEN $kind = 'Graph' THEN {
   MATCH (node:Graph {namespace: $namespace})
   USING INDEX node:Graph(namespace, id)
-  WHERE node.id IS NOT NULL
+  WHERE node.id >= $after
   RETURN node ORDER BY node.namespace, node.id
 }
 WHEN $kind = 'GraphNode' THEN {
   MATCH (node:GraphNode {namespace: $namespace})
   USING INDEX node:GraphNode(namespace, id)
-  WHERE node.id IS NOT NULL
+  WHERE node.id >= $after
   RETURN node ORDER BY node.namespace, node.id
 }
 WHEN $kind = 'Step' THEN {
   MATCH (node:Step {namespace: $namespace})
   USING INDEX node:Step(namespace, id)
-  WHERE node.id IS NOT NULL
+  WHERE node.id >= $after
   RETURN node ORDER BY node.namespace, node.id
 }
 WHEN $kind = 'Program' THEN {
   MATCH (node:Program {namespace: $namespace})
   USING INDEX node:Program(namespace, id)
-  WHERE node.id IS NOT NULL
+  WHERE node.id >= $after
   RETURN node ORDER BY node.namespace, node.id
 }
 WHEN $kind = 'Alias' THEN {
   MATCH (node:Alias {namespace: $namespace})
   USING INDEX node:Alias(namespace, id)
-  WHERE node.id IS NOT NULL
+  WHERE node.id >= $after
   RETURN node ORDER BY node.namespace, node.id
 }
 WHEN $kind = 'Forgetting' THEN {
   MATCH (node:Forgetting {namespace: $namespace})
   USING INDEX node:Forgetting(namespace, id)
-  WHERE node.id IS NOT NULL
+  WHERE node.id >= $after
   RETURN node ORDER BY node.namespace, node.id
 }
 WHEN $kind = 'BundleKey' THEN {
@@ -142,7 +143,7 @@ ELSE {
 
 // name: nodes
 // All nodes of one kind, with everything that they have. `times` are its points in time as texts: the driver makes no
-// difference between the offset Z and the zone UTC. Parameters: namespace, kind.
+// difference between the offset Z and the zone UTC. Parameters: namespace, kind, after.
 CYPHER 25
 CALL () {
   RETURN null AS node // include: bundles/in-order
@@ -154,7 +155,7 @@ RETURN labels(node) AS labels, properties(node) AS properties,
 
 // name: relationships
 // All relationships that begin at nodes of one kind, but for the edges below. Neo4j's own id of an end comes where that may be
-// a node without a key: it takes long to make. Parameters: namespace, kind.
+// a node without a key: it takes long to make. Parameters: namespace, kind, after.
 CYPHER 25
 CALL () {
   RETURN null AS node // include: bundles/in-order
@@ -177,6 +178,23 @@ RETURN type(relationship) AS type, properties(relationship) AS properties,
 MATCH (node)-[relationship:EDGE {namespace: $namespace}]->(end)
 USING INDEX relationship:EDGE(namespace, id)
 WHERE relationship.id IS NOT NULL
+RETURN properties(relationship) AS properties,
+       [key IN keys(relationship) WHERE valueType(relationship[key]) CONTAINS 'ZONED DATETIME' |
+        [key, CASE WHEN valueType(relationship[key]) STARTS WITH 'LIST' THEN [time IN relationship[key] | toString(time)]
+              ELSE toString(relationship[key]) END]] AS times,
+       labels(node) AS source_labels,
+       CASE WHEN node:Node AND node.id > '' AND NOT node:Namespace|Checkpoint THEN node {.namespace, .id}
+            ELSE node {.namespace, .id, .name, .until, .program, element: elementId(node)} END AS source,
+       labels(end) AS target_labels,
+       CASE WHEN end:Node AND end.id > '' AND NOT end:Namespace|Checkpoint THEN end {.namespace, .id}
+            ELSE end {.namespace, .id, .name, .until, .program, element: elementId(end)} END AS target
+ORDER BY relationship.namespace, relationship.id;
+
+// name: later-edges
+// The edges from an id on, of those whose ids are of its type. Parameters: namespace, after.
+MATCH (node)-[relationship:EDGE {namespace: $namespace}]->(end)
+USING INDEX relationship:EDGE(namespace, id)
+WHERE relationship.id >= $after
 RETURN properties(relationship) AS properties,
        [key IN keys(relationship) WHERE valueType(relationship[key]) CONTAINS 'ZONED DATETIME' |
         [key, CASE WHEN valueType(relationship[key]) STARTS WITH 'LIST' THEN [time IN relationship[key] | toString(time)]
@@ -253,7 +271,7 @@ REMOVE node:BundleKey, node.bundle_key
 RETURN count(node) AS forgotten;
 
 // name: any-node
-// Whether there is a node of one kind. Parameters: namespace, kind.
+// Whether there is a node of one kind. Parameters: namespace, kind, after ('').
 CYPHER 25
 CALL () {
   RETURN null AS node // include: bundles/in-order

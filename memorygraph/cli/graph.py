@@ -12,12 +12,13 @@ import click
 from memorygraph.cli import output
 from memorygraph.cli.forgetting import report_expired
 from memorygraph.cli.settings import Settings, report_from_graph
-from memorygraph.cli.stopping import NOTHING_PRINTED, explaining_stop
+from memorygraph.cli.stopping import AGAIN, NOTHING_PRINTED, explaining_stop
 from memorygraph.json_text import parse_json
 
 if TYPE_CHECKING:
     from memorygraph.client import MemoryGraph
     from memorygraph.graph.history import Change, Revision, Snapshot
+    from memorygraph.graph.losses import Losses
     from memorygraph.graph.namespace import NamespaceInfo
 
 
@@ -149,32 +150,70 @@ def search_command(graph: MemoryGraph, *, text: str, limit: int) -> None:
     type=click.Choice(["contextscript", "bundle", "jsonl", "graphml", "server-memory"]),
 )
 @click.option("--strict", is_flag=True, help="Exit with 1 where the export is not the whole namespace.")
+@click.option(
+    "--output",
+    "path",
+    type=click.Path(dir_okay=False),
+    metavar="FILE",
+    help="Write a bundle; a stopped one goes on.",
+)
 @at_option
+@output.json_option
 @click.pass_context
-def export_command(ctx: click.Context, *, form: str, strict: bool, moment: int | datetime | None) -> None:
+def export_command(
+    ctx: click.Context, *, form: str, strict: bool, path: str | None, moment: int | datetime | None
+) -> None:
     """Print the namespace, as it is or as it was; a bundle is all of it, and is imported to the same namespace.
 
     ContextScript has the nodes and edges. What an export could not say is listed on stderr. It is printed when all of
     it was read; into a pipe the first lines of contextscript, jsonl and graphml come before that, for `head` and pagers.
+    With --output an interrupted export of a bundle goes on when it is run again; where the namespace has changed since,
+    it begins again and says so.
     """
     if form == "bundle" and moment is not None:
         raise click.UsageError("a bundle has the whole history: --at goes with the other formats")
-    stopped = explaining_stop(lambda _: NOTHING_PRINTED)
-    reading = output.progress_bar("reading the graph")  # the last to come and first to go, before the file is printed
-    with stopped, ctx.obj.connect() as graph, output.whole_output() as file, reading as bar:
-        if moment is None and sys.stderr.isatty():
-            named = (found for found in graph.namespaces() if found.name == graph.namespace)
-            bar.total(sum(found.nodes + found.edges for found in named))
-        file.listener = bar.at
-        if output.is_piped() and form != "bundle":  # which is a backup: all of it or nothing
-            file.first_at_once = bar.stop
-        left_out = (graph if moment is None else as_of(graph, moment)).export_to(file, form)
+    if path is not None and form != "bundle":
+        raise click.UsageError("--output goes with --format bundle; the other formats are printed")
+    if output.wants_json() and path is None:
+        raise click.UsageError("--json prints the report of --output; an export is printed as it is")
+    with explaining_stop(lambda _: NOTHING_PRINTED), ctx.obj.connect() as graph:
+        left_out = _print_export(graph, form, moment) if path is None else _write_bundle(graph, path)
     if left_out:
         more = "" if form == "bundle" else "; --format bundle has all of a namespace"
         output.say(f"not in this export{more}:")
         for line in left_out.lines():
             output.say(f"  {line}")
         ctx.exit(1 if strict else 0)
+
+
+def _print_export(graph: MemoryGraph, form: str, moment: int | datetime | None) -> Losses:
+    reading = output.progress_bar("reading the graph")  # the last to come and first to go, before the file is printed
+    with output.whole_output() as file, reading as bar:
+        if moment is None:
+            _expect_elements(graph, bar)
+        file.listener = bar.at
+        if output.is_piped() and form != "bundle":  # which is a backup: all of it or nothing
+            file.first_at_once = bar.stop
+        return (graph if moment is None else as_of(graph, moment)).export_to(file, form)
+
+
+def _write_bundle(graph: MemoryGraph, path: str) -> Losses:
+    stopped = explaining_stop(lambda _: f"what was read by then is in {path}.partial; {AGAIN} to go on")
+    with stopped, output.progress_bar("reading the graph") as bar:
+        _expect_elements(graph, bar)
+        report = graph.export_bundle(path, progress=bar.advance)
+    resumed = f"; {report.resumed_after} lines were written before" if report.resumed_after else ""
+    again = f"; begun again: {report.began_again}" if report.began_again else ""
+    message = f"exported {report.nodes} nodes, {report.relationships} relationships to {path}{resumed}{again}"
+    output.print_done({**report.as_dict(), "errors": []}, message)
+    return report.left_out
+
+
+def _expect_elements(graph: MemoryGraph, bar: output.Bar) -> None:
+    """Tell a bar on a terminal how much there is to read."""
+    if sys.stderr.isatty():
+        named = (found for found in graph.namespaces() if found.name == graph.namespace)
+        bar.total(sum(found.nodes + found.edges for found in named))
 
 
 @click.command("delete")

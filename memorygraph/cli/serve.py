@@ -58,9 +58,9 @@ def serve_command(
     Beyond this machine it is served to bearers of a token only, each in the namespace of its token. The programs
     of run_program ask the models of --model and no others, with this process's own key.
 
-    Over standard input and output Neo4j is started at once, so that the first answer need not wait for all of it;
-    check_contextscript needs none, and answers while it starts or where it cannot. While it starts, the other tools
-    say so at once; a client that asks for progress is told of that, and waits. A Neo4j that has been stopped by
+    Over standard input and output Neo4j is started by the first call that needs it, in the background; `memorygraph up`
+    starts it before. check_contextscript needs none and starts none. While Neo4j starts, the other tools say so at
+    once; a client that asks for progress is told of that, and waits. A Neo4j that has been stopped by
     `memorygraph down` is started again by the next call that needs it.
     """
     try:

@@ -87,7 +87,7 @@ def verify_import(reader: BundleReader, unfinished: UnfinishedImport) -> None:
 
     What an older memorygraph exported is brought up to date afterwards, and so is no longer equal to its bundle.
     """
-    found = write_bundle(reader.namespace, reader.schema, len, unfinished)
+    found = write_bundle(reader.namespace, reader.schema, len, unfinished=unfinished)
     if found.sha256 != reader.report.sha256:
         raise ConflictError(
             f"namespace `{reader.namespace}` was written to during the import, and is not what the bundle says; drop "
@@ -106,7 +106,7 @@ def begin_import(transaction: NamespaceTransaction, program: str) -> int:
         return int(row["stored"])
     for kind in KINDS:
         query = "bundles/any-keyless" if kind == KEYLESS else "bundles/any-node"
-        values = {} if kind == KEYLESS else {"kind": kind}
+        values = {} if kind == KEYLESS else {"kind": kind, "after": ""}
         if kind != "Namespace" and transaction.run(query, **values)[0]["count"]:
             namespace = transaction.namespace
             raise ConflictError(

@@ -7,6 +7,7 @@ are equal when the hashes of their last lines are.
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
@@ -64,7 +65,9 @@ The last one is a number, from 1, of a node without a key of its own. A stored n
 KEYLESS = "BundleKey"
 _KEY_TYPES: Mapping[str, type] = {"until": int, "bundle_key": int}  # all others are texts
 
-_OWN = {"type": "namespace"}
+CHANGED_SINCE = "the namespace has changed since"
+
+OWN_NAMESPACE = {"type": "namespace"}
 _SEARCH_WORDS = "tokens"
 _ENCODER = json.JSONEncoder(
     ensure_ascii=False, sort_keys=True, separators=(",", ":")
@@ -106,7 +109,8 @@ class UnfinishedImport(NamedTuple):
 class BundleReport:
     """What a bundle holds: how many nodes and relationships, its hash, and what was left out of it.
 
-    `resumed_after` is the number of lines that an earlier, interrupted import had stored already.
+    `resumed_after` is the number of lines that an earlier, interrupted import had stored already, or an earlier export
+    written; `began_again` says why an export did not go on with what an earlier one had written.
     """
 
     namespace: str
@@ -115,6 +119,7 @@ class BundleReport:
     sha256: str = ""
     left_out: Losses = field(default_factory=Losses)
     resumed_after: int = 0
+    began_again: str = ""
     elapsed_s: float = 0.0
 
     def as_dict(self) -> dict[str, Any]:
@@ -122,20 +127,65 @@ class BundleReport:
         return {**vars(self), "left_out": self.left_out.as_dict()}
 
 
-def export_bundle(namespace: Namespace, file: TextIO) -> BundleReport:
-    """Write a namespace into an empty file, as of one moment.
+class BundlePart(NamedTuple):
+    """A part of a bundle: the nodes of one kind, the edges, or the relationships that begin at nodes of one kind."""
+
+    element: str
+    kind: str = ""
+
+
+EDGES = BundlePart("edge")
+PARTS = (
+    *(BundlePart("node", kind) for kind in KINDS),
+    EDGES,
+    *(BundlePart("relationship", kind) for kind in KINDS),
+)
+"""The parts in the order in which a bundle has them."""
+
+
+class BundlePlace(NamedTuple):
+    """A place in a bundle: behind the node or the edge of this key, or before the relationships of this node.
+
+    Those of all nodes without a key have one place: they come in an order of their own.
+    """
+
+    part: BundlePart
+    key: tuple[Any, ...]
+
+
+@dataclass
+class BegunBundle:
+    """What is written of a bundle: its counts, the chain of its hashes, and where it goes on; `sha256` if whole."""
+
+    chain: HashChain
+    nodes: int = 0
+    relationships: int = 0
+    place: BundlePlace | None = None
+    sha256: str = ""
+
+
+def export_bundle(namespace: Namespace, file: TextIO, begun: BegunBundle | None = None) -> BundleReport:
+    """Write a namespace into an empty file, or behind what is `begun` there, as of one moment.
 
     It is read a second time: where both readings say the same, all of it was so when the second one began. A namespace
-    that is written to meanwhile is read again.
+    that is written to meanwhile is read again, and so is one that has changed since the bundle was begun.
 
     Raises:
         MemoryGraphError: the namespace changed during each of `MAX_TRIES` exports, or an import into it is unfinished.
     """
     schema = applied_schema(namespace)
+    resumed_after = 0 if begun is None else begun.nodes + begun.relationships
     for _ in range(MAX_TRIES):
-        report = write_bundle(namespace, schema, file.write)
-        if write_bundle(namespace, schema, len).sha256 == report.sha256:
+        sha256 = begun.sha256 if begun is not None else ""
+        sha256 = sha256 or write_bundle(namespace, schema, file.write, begun=begun).sha256
+        report = write_bundle(namespace, schema, len)  # also of what was begun it knows what is left out
+        if report.sha256 == sha256:
+            if begun is not None:
+                report.resumed_after = resumed_after
+            elif resumed_after:
+                report.began_again = CHANGED_SINCE
             return report
+        begun = None
         file.seek(0)
         file.truncate()
     raise MemoryGraphError(f"namespace `{namespace}` changed during each of {MAX_TRIES} exports; try again later")
@@ -151,24 +201,42 @@ def write_bundle(
     namespace: Namespace,
     schema: Sequence[str],
     write: Callable[[str], object],
+    *,
+    begun: BegunBundle | None = None,
     unfinished: UnfinishedImport | None = None,
 ) -> BundleReport:
-    """Read a namespace once, and write its bundle, line by line: of an `unfinished` import, what it will be."""
+    """Read a namespace once, and write its bundle, line by line, or what of it comes after what is `begun`.
+
+    Of an `unfinished` import it is what that will be.
+    """
     report = BundleReport(namespace.name)
-    chain = HashChain()
-    header = {"format": FORMAT, "version": VERSION, "schema": list(schema)}
-    write(chain.line(to_line(header), to_line({**header, "namespace": namespace.name})))
+    place = None
+    if begun is None:
+        chain = HashChain()
+        write(header_line(namespace, schema, chain))
+    else:
+        report.nodes, report.relationships = begun.nodes, begun.relationships
+        chain, place = begun.chain, begun.place
+    first = 0 if place is None else PARTS.index(place.part)
     with closing(find_keyless(namespace)) as keyless:
-        for line in all_node_lines(namespace, keyless, unfinished):
-            write(chain.line(line))
-            report.nodes += 1
-        for line in RelationshipLines(namespace, keyless, report.left_out):
-            write(chain.line(line))
-            report.relationships += 1
+        for part in PARTS[first:]:
+            after = place.key if place is not None and part == place.part else ()
+            for line in _part_lines(namespace, part, after, keyless, report.left_out, unfinished):
+                write(chain.line(line))
+                if part.element == "node":
+                    report.nodes += 1
+                else:
+                    report.relationships += 1
     last = to_line({"end": {"nodes": report.nodes, "relationships": report.relationships}})
     report.sha256 = chain.extend(last)
     write(f'{last[:-1]},"sha256":"{report.sha256}"}}\n')
     return report
+
+
+def header_line(namespace: Namespace, schema: Sequence[str], chain: HashChain) -> str:
+    """Return the first line, and begin the chain of hashes with it."""
+    header = {"format": FORMAT, "version": VERSION, "schema": list(schema)}
+    return chain.line(to_line(header), to_line({**header, "namespace": namespace.name}))
 
 
 class HashChain:
@@ -176,6 +244,12 @@ class HashChain:
 
     def __init__(self) -> None:
         self._hash = sha256()
+
+    def copy(self) -> HashChain:
+        """Return a chain of the same lines."""
+        copy = HashChain()
+        copy._hash = self._hash.copy()
+        return copy
 
     def extend(self, line: str) -> str:
         """Add a line, and return the hash of everything up to it."""
@@ -192,23 +266,36 @@ def to_line(document: Mapping[str, Any]) -> str:
     return _ENCODER.encode(document)
 
 
-def all_node_lines(
-    namespace: Namespace, keyless: NumberedNodes, unfinished: UnfinishedImport | None = None
+def _part_lines(
+    namespace: Namespace,
+    part: BundlePart,
+    after: tuple[Any, ...],
+    keyless: NumberedNodes,
+    left_out: Losses,
+    unfinished: UnfinishedImport | None,
 ) -> Iterator[str]:
-    """Yield the lines of all nodes."""
-    for kind in KINDS:
-        if kind == KEYLESS:
-            yield from keyless_lines(keyless)
-        elif kind != "Namespace" or unfinished is None or unfinished.has_namespace:
-            yield from node_lines(namespace, kind, unfinished)
+    """Yield the lines of a part from a place on: see `BundlePlace`."""
+    if part.element != "node":
+        yield from RelationshipLines(namespace, keyless, left_out).of_part(part, after)
+    elif part.kind == KEYLESS:
+        yield from keyless_lines(keyless, *after)
+    elif part.kind != "Namespace" or unfinished is None or unfinished.has_namespace:
+        yield from node_lines(namespace, part.kind, after, unfinished)
 
 
-def node_lines(namespace: Namespace, kind: str, unfinished: UnfinishedImport | None = None) -> Iterator[str]:
-    """Yield the lines of the nodes of one kind."""
-    with closing(namespace.stream("bundles/nodes", kind=kind, seconds=ALL_SECONDS, typed=True)) as rows:
+def node_lines(
+    namespace: Namespace, kind: str, after: tuple[Any, ...] = (), unfinished: UnfinishedImport | None = None
+) -> Iterator[str]:
+    """Yield the lines of the nodes of one kind, or of those after one key."""
+    least = after[0] if after else ""
+    with closing(namespace.stream("bundles/nodes", kind=kind, after=least, seconds=ALL_SECONDS, typed=True)) as rows:
         for row in rows:
             # A node of two kinds comes with the first one.
             if (key := node_key_of(namespace, row["labels"], row["properties"])) is None or key.kind != kind:
+                continue
+            if (
+                after and key.values[0] == after[0] and key.values <= after
+            ):  # the database begins at the first value of a key
                 continue
             if unfinished is not None and key == NodeKey("Checkpoint", (unfinished.program,)):
                 continue
@@ -219,7 +306,7 @@ def node_lines(namespace: Namespace, kind: str, unfinished: UnfinishedImport | N
                 )
             properties = encode_properties(namespace, row["properties"], row["times"])
             if kind == "Namespace":
-                properties["name"] = _OWN
+                properties["name"] = OWN_NAMESPACE
             yield to_line({"node": encode_key(key), "labels": sorted(row["labels"]), "properties": properties})
 
 
@@ -239,9 +326,11 @@ def find_keyless(namespace: Namespace) -> NumberedNodes:
         return NumberedNodes(content(rows))
 
 
-def keyless_lines(keyless: NumberedNodes) -> Iterator[str]:
-    """Yield the lines of the nodes without a key, by their numbers."""
+def keyless_lines(keyless: NumberedNodes, after: int = 0) -> Iterator[str]:
+    """Yield the lines of the nodes without a key, by their numbers, or of those after one number."""
     for number, line in keyless:
+        if number <= after:
+            continue
         labels, properties = line.split(',"properties":', 1)
         yield f'{labels},"node":{json.dumps([KEYLESS, number], separators=(",", ":"))},"properties":{properties}'
 
@@ -254,30 +343,40 @@ class RelationshipLines:
         self.keyless = keyless
         self.left_out = left_out
 
-    def __iter__(self) -> Iterator[str]:
-        """Yield the edges by their ids, then what begins at each node, and last at those without a key."""
-        with closing(self._stream("bundles/edges")) as rows:
-            for row in rows:
-                yield from self._line({**row, "type": "EDGE"})
-        for kind in KINDS:
-            if kind != KEYLESS:
-                with closing(self._stream("bundles/relationships", kind=kind)) as rows:
-                    for _, group in groupby(rows, key=itemgetter("source")):
-                        yield from sort_lines(line for row in group for line in self._line(row, kind))
-        with closing(self._stream("bundles/keyless-relationships")) as rows:
-            yield from sort_lines(line for row in rows for line in self._line(row, KEYLESS))
+    def of_part(self, part: BundlePart, after: tuple[Any, ...] = ()) -> Iterator[str]:
+        """Yield the edges by their ids, or what begins at each node of a kind, from a place on."""
+        if part == EDGES:
+            yield from self._edges(after)
+        elif part.kind == KEYLESS:
+            with closing(self._stream("bundles/keyless-relationships")) as rows:
+                yield from sort_lines(line for row in rows for line in self._line(row, KEYLESS))
+        else:
+            least = after[0] if after else ""
+            with closing(self._stream("bundles/relationships", kind=part.kind, after=least)) as rows:
+                for _, group in groupby(rows, key=itemgetter("source")):
+                    yield from sort_lines(line for row in group for line in self._line(row, part.kind, after))
+
+    def _edges(self, after: tuple[Any, ...]) -> Iterator[str]:
+        # Raw Cypher makes ids that are no texts. Truth values and numbers come behind these, and each is compared with
+        # its like only.
+        streams = [("bundles/later-edges", {"after": least}) for least in (*after, False, -math.inf)]
+        for query, parameters in streams if after else [("bundles/edges", {})]:
+            with closing(self._stream(query, **parameters)) as rows:
+                for row in rows:
+                    if (row["properties"]["id"],) != after:
+                        yield from self._line({**row, "type": "EDGE"})
 
     def _stream(self, query: str, **parameters: Any) -> Generator[dict[str, Any], None, None]:
         return self.namespace.stream(query, seconds=ALL_SECONDS, typed=True, **parameters)
 
-    def _line(self, row: Mapping[str, Any], kind: str | None = None) -> Iterable[str]:
-        """Return the line of a relationship; or nothing where it comes with another kind, or is left out."""
+    def _line(self, row: Mapping[str, Any], kind: str | None = None, after: tuple[Any, ...] = ()) -> Iterable[str]:
+        """Return the line of a relationship; or nothing where it comes elsewhere, or is left out."""
         source, target = self._key(row, "source"), self._key(row, "target")
         own = self.namespace.name
         owner = row["properties"].get("namespace", own) if row["type"] == "EDGE" else own
         if source is None or target is None or owner != own:
             self.left_out.add("relationships that leave the namespace", row["type"])
-        elif kind in (None, source.kind):
+        elif kind in (None, source.kind) and not (after and source.values[0] == after[0] and source.values < after):
             yield to_line(
                 {
                     "relationship": row["type"],
@@ -336,7 +435,7 @@ def encode_properties(
     }
     for key, value in properties.items():
         if key == "namespace" and value == namespace.name:
-            encoded[key] = _OWN
+            encoded[key] = OWN_NAMESPACE
         elif key == "namespace_token" and isinstance(value, str):
             encoded[key] = {
                 "type": _SEARCH_WORDS,
@@ -360,7 +459,7 @@ def decode_properties(namespace: Namespace, properties: Mapping[str, Any]) -> di
     """Return the properties in a namespace that JSON of a bundle stands for; a `ValueError` says what is wrong."""
     decoded = {}
     for key, value in properties.items():
-        if value == _OWN:
+        if value == OWN_NAMESPACE:
             decoded[key] = namespace.name
         elif isinstance(value, dict) and value.get("type") == _SEARCH_WORDS:
             decoded[key] = " ".join(_make_token(namespace, name) for name in value["value"])
@@ -414,7 +513,7 @@ class BundleReader:
             elif "end" in document:
                 self._check_end(number, text, chain)
             else:
-                line = text[: -len(_hash_suffix(document))]
+                line = text[: -len(hash_suffix(document))]
                 if text != chain.line(line + "}"):
                     raise self._changed(number, text)
                 yield number, self._element(number, text, document)
@@ -513,5 +612,6 @@ class BundleReader:
         return ScriptError([Problem(printable(message), code, self.name, number, 1, max(1, len(shown)), shown)])
 
 
-def _hash_suffix(document: Mapping[str, Any]) -> str:
+def hash_suffix(document: Mapping[str, Any]) -> str:
+    """Return how the line of a document ends, with its hash."""
     return f',"hash":"{document.get("hash")}"}}\n'

@@ -230,8 +230,7 @@ def caller_of(ctx: Context) -> str:
 class BackgroundGraph:
     """A graph that is opened in the background, so that no client waits in silence while Neo4j is starting.
 
-    It is begun with the server, and not by the first tool that needs it, because that tool's answer would wait for the
-    whole start of Neo4j. A client that only checks programs starts one too, and does not wait for it.
+    It is begun by the first request that needs it: a client that only checks programs starts no Neo4j.
 
     Calling it gives the graph, when it is there. `begin` opens it where it is not: also where that has failed before,
     and where `is_gone` says that its Neo4j has ended meanwhile. `close` closes it.
@@ -360,7 +359,7 @@ def log_to_stderr() -> None:
 def serve_stdio(graph: BackgroundGraph, tools: Mapping[str, Tool] = TOOLS) -> None:
     """Serve one client over standard input and output, until it closes them. Nothing else is written there.
 
-    The client is answered at once, also while the graph is being opened.
+    The client is answered at once, also while the graph is being opened, which its first request that needs it begins.
     """
     log_to_stderr()
     server = build_server(graph, tools=tools)
@@ -369,7 +368,6 @@ def serve_stdio(graph: BackgroundGraph, tools: Mapping[str, Tool] = TOOLS) -> No
         async with stdio_server() as (read_stream, write_stream):
             await server.run(read_stream, write_stream, server.create_initialization_options())
 
-    graph.begin()
     # A person ends it by an interrupt. The thread that waits for input could not be ended in another way.
     with suppress(KeyboardInterrupt), ending_on_sigterm(calls_in_work):
         anyio.run(serve)

@@ -21,7 +21,7 @@ from memorygraph.errors import find_interrupt
 from memorygraph.graph.connection import Connection
 from memorygraph.query import Query
 from memorygraph.scripted.replies import Request
-from tests.cli.test_commands import document
+from tests.cli.test_commands import document, memorygraph
 from tests.examples import mostly_slow
 from tests.runtime.convo.model import scripted
 
@@ -200,6 +200,46 @@ def test_import_of_a_bundle_stopped_by_ctrl_c_goes_on_from_there(
     assert (stopped.returncode, stopped.stdout) == (130, "")
     assert "what was imported by then is stored; run the same command again to go on" in stopped.stderr
     assert document(*arguments)["nodes"] == 3002  # with the namespace, and the record of its load
+
+
+def test_export_of_a_bundle_into_a_file_says_whether_it_went_on_or_began_again(
+    tmp_path: Path, connection: Connection, environment: str
+) -> None:
+    graph = MemoryGraph(connection, environment)
+    graph.load(nodes(0, 3))
+    arguments = ("export", "--format", "bundle", "--output", str(tmp_path / "bundle"))
+    assert memorygraph(*arguments).stderr == f"exported 5 nodes, 0 relationships to {tmp_path / 'bundle'}\n"
+    bundle = (tmp_path / "bundle").read_bytes()
+    partial = tmp_path / "bundle.partial"
+    partial.write_bytes(bundle[:-100])
+    assert memorygraph(*arguments).stderr.endswith("bundle; 5 lines were written before\n")
+    assert (tmp_path / "bundle").read_bytes() == bundle
+    partial.write_bytes(bundle[:-100])
+    graph.load(nodes(3, 4))
+    report = document(*arguments)
+    assert (report["resumed_after"], report["began_again"]) == (0, "the namespace has changed since")
+    partial.write_bytes(bundle[:-100])
+    assert memorygraph(*arguments).stderr.endswith("bundle; begun again: the namespace has changed since\n")
+
+
+@pytest.mark.parametrize("arguments", [("--output", "x"), ("--format", "bundle", "--json")])
+def test_an_export_refuses_options_that_do_not_go_together(arguments: tuple[str, ...]) -> None:
+    assert memorygraph("export", *arguments).returncode == 2
+
+
+def test_export_of_a_bundle_stopped_by_ctrl_c_goes_on_from_there(
+    tmp_path: Path, connection: Connection, environment: str
+) -> None:
+    graph = MemoryGraph(connection, environment)
+    graph.load(nodes(0, 3000))
+    arguments = ("export", "--format", "bundle", "--output", str(tmp_path / "bundle"))
+    partial = tmp_path / "bundle.partial"
+    stopped = stop(*arguments, when=lambda: partial.exists() and partial.stat().st_size)
+    assert (stopped.returncode, stopped.stdout) == (130, "")
+    assert f"what was read by then is in {partial}; run the same command again to go on" in stopped.stderr
+    report = document(*arguments)
+    assert 0 < report["resumed_after"] <= report["nodes"] == 3002
+    assert (tmp_path / "bundle").read_text("utf-8") == graph.export("bundle")
 
 
 @contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os  # noqa: F401 - a mark names it
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -718,3 +719,140 @@ def test_the_file_of_an_export_is_whole_or_not_there(graph: MemoryGraph, tmp_pat
     with pytest.raises(MemoryGraphError, match="cannot write"):
         graph.export_bundle(tmp_path / "nowhere" / "bundle")
     assert [path.name for path in tmp_path.iterdir()] == ["bundle"]
+
+
+@pytest.fixture
+def everything(graph: MemoryGraph) -> MemoryGraph:
+    """A namespace with a node or relationship in most parts of a bundle, keys of two values and none among them."""
+    graph.load(WORLD)
+    for text in ("coffee", "water", "milk"):
+        graph.load(f'Node(node_id="a", data="{text}");')
+    graph.load('Edge(edge_id="f", from_node="b", to_node="a", verb="knows", weight=0.5);')
+    graph.entities.create([Entity(name="Ada", entity_type="person", observations=["likes tea", "reads"])])
+    _think(graph, 1)
+    graph.messages("c").append({"role": "user", "content": "tea \u2028 \U0001f375"})
+    for number in (1, 2, True, [3]):
+        _raw(graph, "CREATE (:Other {namespace: $namespace})-[:NEXT]->(:Other {namespace: $namespace, n: 1})")
+        made = (
+            "MATCH (a:Node {namespace: $namespace, id: 'a'}) CREATE (a)-[:EDGE {namespace: $namespace, id: $id}]->(a)"
+        )
+        _raw(graph, made, id=number)
+    return graph
+
+
+def _raw(graph: MemoryGraph, text: str, **parameters: Any) -> None:
+    query = Query(text, {"namespace": graph.namespace, **parameters})
+    graph.connection.write(lambda transaction: transaction.run(query))
+
+
+def _places(bundle: bytes) -> list[int]:
+    """Where to cut a bundle: behind the first and the last line of each of its parts, and inside of the next line."""
+    lines = bundle.splitlines(keepends=True)
+    parts = [str((each := json.loads(line)).get("node", each.get("from", [""]))[:1]) for line in lines]
+    ends = [end for end in range(1, len(lines)) if not parts[end - 2] == parts[end - 1] == parts[end]]
+    cuts = [len(b"".join(lines[:end])) + inside for end in ends for inside in (0, 30)]
+    return [0, 30, *cuts, len(bundle) - 1, len(bundle)]
+
+
+@pytest.mark.slow
+def test_an_export_goes_on_wherever_it_was_interrupted(everything: MemoryGraph, tmp_path: Path) -> None:
+    path, partial = tmp_path / "bundle", tmp_path / "bundle.partial"
+    everything.export_bundle(path)
+    bundle = path.read_bytes()
+    resumed = set()
+    for place in _places(bundle):
+        partial.write_bytes(bundle[:place])
+        report = everything.export_bundle(path)
+        assert path.read_bytes() == bundle, place
+        assert report.began_again == "", place
+        assert report.resumed_after <= max(bundle[:place].count(b"\n") - 1, 0)
+        resumed.add(report.resumed_after)
+        assert [each.name for each in tmp_path.iterdir()] == ["bundle"]
+    assert len(resumed) > 20
+    assert max(resumed) == bundle.count(b"\n") - 2
+
+
+@pytest.mark.parametrize("query", ["bundles/nodes", "bundles/edges", "bundles/relationships"])
+def test_an_export_that_was_stopped_reads_only_what_is_missing_and_compares_all(
+    everything: MemoryGraph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, query: str
+) -> None:
+    stream = type(everything.scope).stream
+    asked: list[str] = []
+
+    def stopped(namespace: Any, name: str, /, **parameters: Any) -> Iterator[Any]:
+        asked.append(name)
+        for number, row in enumerate(stream(namespace, name, **parameters)):
+            if name == query and parameters.get("kind", "Node") == "Node" and number == 1:
+                raise KeyboardInterrupt
+            yield row
+
+    path = tmp_path / "bundle"
+    with monkeypatch.context() as patch:
+        patch.setattr(type(everything.scope), "stream", stopped)
+        with pytest.raises(KeyboardInterrupt):
+            everything.export_bundle(path)
+    assert not path.exists()
+    assert everything.export_bundle(path).resumed_after >= 2
+    assert path.read_text("utf-8") == exported(everything)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda graph: graph.load('Node(node_id="z", name="", data="");'),  # the namespace itself says so
+        lambda graph: graph.messages("c").append({"role": "user", "content": "hi"}),  # no revision tells
+        lambda graph: _raw(graph, "MATCH (node:Node {namespace: $namespace, id: 'a'}) SET node.data = 'x'"),
+    ],
+)
+def test_an_export_begins_again_and_says_so_where_the_namespace_has_changed(
+    everything: MemoryGraph, tmp_path: Path, change: Callable[[MemoryGraph], object]
+) -> None:
+    path = tmp_path / "bundle"
+    everything.export_bundle(path)
+    path.rename(tmp_path / "bundle.partial")
+    change(everything)
+    report = everything.export_bundle(path)
+    assert (report.resumed_after, report.began_again) == (0, "the namespace has changed since")
+    assert path.read_text("utf-8") == exported(everything)
+
+
+def test_what_is_no_beginning_of_this_bundle_is_not_gone_on_with(
+    everything: MemoryGraph, twin: MemoryGraph, tmp_path: Path
+) -> None:
+    twin.load(WORLD)
+    twin.export_bundle(tmp_path / "twin")
+    everything.export_bundle(tmp_path / "bundle")
+    bundle = (tmp_path / "bundle").read_bytes()
+    changed = bundle.replace(b"coffee", b"toffee")
+    for begun, why in (
+        ((tmp_path / "twin").read_bytes(), "what was written is of another namespace, or of another memorygraph"),
+        (b"\0\0\n", "what was written is of another namespace, or of another memorygraph"),
+        (changed, "line [0-9]+ of what was written was changed since"),
+        (bundle + b"{}\n", "line [0-9]+ of what was written was changed since"),
+        (b"".join(bundle.splitlines(keepends=True)[:4]) + b"[]\n", "line 5 of what was written was changed since"),
+    ):
+        (tmp_path / "bundle.partial").write_bytes(begun)
+        report = everything.export_bundle(tmp_path / "bundle")
+        assert report.resumed_after == 0
+        assert re.fullmatch(why, report.began_again)
+        assert (tmp_path / "bundle").read_bytes() == bundle
+
+
+def test_two_exports_into_one_file_do_not_mix(everything: MemoryGraph, tmp_path: Path) -> None:
+    path = tmp_path / "bundle"
+
+    def export_too(_: int) -> None:
+        with pytest.raises(ConflictError, match="another process exports into"):
+            everything.export_bundle(path)
+
+    (tmp_path / "bundle.partial").write_bytes(exported(everything).encode()[:-1])
+    assert everything.export_bundle(path, progress=export_too).resumed_after > 0
+
+
+@pytest.mark.skipif("not hasattr(os, 'O_NOFOLLOW')", reason="needs links that can be refused")
+def test_an_export_writes_through_no_link_that_stands_beside_its_file(graph: MemoryGraph, tmp_path: Path) -> None:
+    victim = _written(tmp_path / "victim", "mine")
+    (tmp_path / "bundle.partial").symlink_to(victim)
+    with pytest.raises(MemoryGraphError, match="cannot write"):
+        graph.export_bundle(tmp_path / "bundle")
+    assert victim.read_text() == "mine"

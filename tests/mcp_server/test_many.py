@@ -198,6 +198,30 @@ def test_check_contextscript_needs_no_database() -> None:
     run(work)
 
 
+@pytest.mark.slow
+@pytest.mark.usefixtures("quick_java")
+@pytest.mark.skipif("NEO4J_URI" in os.environ, reason="NEO4J_URI is set: Neo4j is not installed for these tests")
+def test_who_only_checks_programs_starts_no_neo4j_and_the_first_other_call_does(home: Path) -> None:
+    before = {path.name for path in home.iterdir()}
+
+    async def work() -> None:
+        async with started_in(_environment(MEMORYGRAPH_HOME=str(home)), "lazy") as client:
+            await client.list_tools()
+            await client.list_resources()
+            await client.list_prompts()
+            await client.get_prompt("remember", {"text": "Ada likes tea."})
+            checked = await client.call_tool("check_contextscript", {"program": 'Node(node_id="a", name="", data="");'})
+            assert checked.structured_content == {"errors": []}
+        assert {path.name for path in home.iterdir()} == before
+        async with started_in(_environment(MEMORYGRAPH_HOME=str(home)), "lazy") as client:
+            while "Neo4j is starting" in text_of(read := await client.call_tool("read_graph", {})):
+                await anyio.sleep(1)
+            assert not read.is_error
+
+    run(work)
+    assert EmbeddedServer(home).status().running
+
+
 def _say(stream: IO[bytes], message: dict[str, Any]) -> None:
     stream.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
     stream.flush()
