@@ -9,9 +9,10 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from memorygraph.errors import MemoryGraphError, NotFoundError
+from memorygraph.json_text import parse_json
 from memorygraph.languages import parse
 from memorygraph.llm.uris import ModelUri
 from memorygraph.mcp_server.tools import DEFAULT_TOKENS, AnswerTokens, Tool, ToolAnswer, keep_fitting, provenance, tool
@@ -23,10 +24,32 @@ if TYPE_CHECKING:
 MAX_PROGRAM = 1 << 20
 MAX_STEPS = 50
 
+
+def read_json_or_text(given: Any) -> Any:
+    """Read a text as the JSON that it is, or else as it stands; any other value is one already.
+
+    >>> read_json_or_text('{"a": 2}'), read_json_or_text("two words"), read_json_or_text([3])
+    ({'a': 2}, 'two words', [3])
+    """
+    if not isinstance(given, str):
+        return given
+    try:
+        return parse_json(given, strict=True)
+    except ValueError:
+        return given
+
+
 ContextScriptText = Annotated[str, Field(max_length=MAX_PROGRAM, description="A ContextScript program")]
 Strict = Annotated[bool, Field(description="Hold it to the letter of the language's grammar")]
 DryRun = Annotated[bool, Field(description="Do all of it, and take it back: what would happen?")]
 RecallTokens = Annotated[int, Field(ge=200, le=1_000_000, description="The most tokens of memories")]
+ProgramInput = Annotated[
+    Any,
+    BeforeValidator(read_json_or_text),
+    # Strict schemas have no place for any value. One that is sent as such is taken, too.
+    WithJsonSchema({"type": "string"}),
+    Field(description="What the program is given, as JSON: an object, a list, …; other text is given as it is"),
+]
 ConversationName = Annotated[str, Field(min_length=1, description="The name of the conversation")]
 
 
@@ -280,7 +303,7 @@ def run_program(
     language: Annotated[
         Literal["agentscript", "convo"], Field(description="The language of the source")
     ] = "agentscript",
-    input: Annotated[Any, Field(description="What the program is given: any JSON value")] = None,  # noqa: A002
+    input: ProgramInput = None,  # noqa: A002 - the name clients use
     max_steps: Annotated[int, Field(ge=1, le=MAX_STEPS)] = MAX_STEPS,
 ) -> ToolAnswer:
     """Run a stored program by its name, or the source of one, in AgentScript or as a Convo node graph.

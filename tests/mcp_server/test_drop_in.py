@@ -117,7 +117,8 @@ def test_every_tool_says_all_four_hints_and_has_schemas(graph: MemoryGraph, serv
         "undo",
     }
     assert not any("cypher" in name for name in tools)
-    assert tools["create_relations"].input_schema["$defs"]["Relation"]["required"] == ["from", "to", "relationType"]
+    relation = tools["create_relations"].input_schema["properties"]["relations"]["items"]
+    assert relation["required"] == ["from", "to", "relationType"]
 
 
 def test_the_graph_is_a_resource_and_who_listens_hears_of_changes(open_http: HttpServer) -> None:
