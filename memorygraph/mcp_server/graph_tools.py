@@ -111,7 +111,9 @@ def recall(
     )
     hits = [{key: value for key, value in hit.as_dict().items() if key != "text"} for hit in found.shown]
     left_out = len(found.hits) - len(found.shown)
-    return ToolAnswer(str(found), {"hits": hits, "text": str(found), "leftOut": left_out})
+    text = str(found) or "Nothing is remembered about it."
+    note = f"{left_out} more did not fit: `max_tokens` can be greater." if left_out else ""
+    return ToolAnswer(text, {"hits": hits, "text": str(found), "leftOut": left_out}, note)
 
 
 @tool("Neighbours")

@@ -24,6 +24,7 @@ from memorygraph.graph.bad_elements import hear_bad_elements
 from memorygraph.graph.loads import Provenance
 from memorygraph.json_text import MAX_JSON_DEPTH, nests_deeper
 from memorygraph.mcp_server.schemas import schema_of_answer, schema_of_arguments
+from memorygraph.mcp_server.wording import say_in_words_of_tools
 from memorygraph.memory.pages import MIN_TOKENS, as_json
 from memorygraph.memory.transfer import explain_validation_error
 
@@ -181,7 +182,7 @@ def provenance() -> Provenance:
 def explain_to_client(error: MemoryGraphError) -> str:
     """Say what went wrong, without what a model's endpoint said of it: that is for the server's log."""
     if not isinstance(error, ModelError):
-        return str(error)
+        return say_in_words_of_tools(str(error))
     if error.brief != str(error):
         logger.warning("%s", error)
     return error.brief
