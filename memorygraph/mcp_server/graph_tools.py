@@ -12,9 +12,27 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from memorygraph.errors import MemoryGraphError, NotFoundError
+from memorygraph.graph.forgetting import Forgotten
+from memorygraph.graph.loads import LoadReport
 from memorygraph.json_text import parse_json
 from memorygraph.languages import parse
 from memorygraph.llm.uris import ModelUri
+from memorygraph.mcp_server.answers import (
+    ChangesAnswer,
+    ConversationAnswer,
+    ConversationsAnswer,
+    DuplicatesAnswer,
+    ElementAnswer,
+    ErrorsAnswer,
+    MergeAnswer,
+    NeighboursAnswer,
+    ProgramsAnswer,
+    RecallAnswer,
+    RevisionsAnswer,
+    RunAnswer,
+    ThoughtsAnswer,
+    VersionsAnswer,
+)
 from memorygraph.mcp_server.tools import DEFAULT_TOKENS, AnswerTokens, Tool, ToolAnswer, keep_fitting, provenance, tool
 from memorygraph.memory.pages import MIN_ROW_TOKENS
 
@@ -53,7 +71,7 @@ ProgramInput = Annotated[
 ConversationName = Annotated[str, Field(min_length=1, description="The name of the conversation")]
 
 
-@tool("Load ContextScript", writes=True, destructive=True)
+@tool("Load ContextScript", LoadReport, writes=True, destructive=True)
 def load_contextscript(
     graph: MemoryGraph, *, program: ContextScriptText, strict: Strict = False, dry_run: DryRun = False
 ) -> ToolAnswer:
@@ -66,7 +84,7 @@ def load_contextscript(
     return ToolAnswer.of(report.as_dict())
 
 
-@tool("Check ContextScript", needs_graph=False)
+@tool("Check ContextScript", ErrorsAnswer, needs_graph=False)
 def check_contextscript(*, program: ContextScriptText, strict: Strict = False) -> ToolAnswer:
     """Find what is wrong in a ContextScript program, without storing it: line, column and message of each error.
 
@@ -79,7 +97,7 @@ def check_contextscript(*, program: ContextScriptText, strict: Strict = False) -
     return ToolAnswer.of({"errors": [problem.as_dict() for problem in problems]})
 
 
-@tool("Recall")
+@tool("Recall", RecallAnswer)
 def recall(
     graph: MemoryGraph,
     *,
@@ -116,7 +134,7 @@ def recall(
     return ToolAnswer(text, {"hits": hits, "text": str(found), "leftOut": left_out}, note)
 
 
-@tool("Neighbours")
+@tool("Neighbours", NeighboursAnswer)
 def neighbours(
     graph: MemoryGraph,
     *,
@@ -128,7 +146,7 @@ def neighbours(
     return ToolAnswer.of(keep_fitting("neighbours", graph.neighbours(id, depth), max_tokens))
 
 
-@tool("Show")
+@tool("Show", ElementAnswer)
 def show(
     graph: MemoryGraph,
     *,
@@ -139,7 +157,7 @@ def show(
     return ToolAnswer.of({"kind": type(element).__name__.lower(), **element.as_dict()})
 
 
-@tool("History")
+@tool("History", ChangesAnswer)
 def history(
     graph: MemoryGraph,
     *,
@@ -150,7 +168,7 @@ def history(
     return ToolAnswer.of(keep_fitting("changes", graph.history(id), max_tokens))
 
 
-@tool("Revisions")
+@tool("Revisions", RevisionsAnswer)
 def revisions(
     graph: MemoryGraph,
     *,
@@ -161,7 +179,7 @@ def revisions(
     return ToolAnswer.of(keep_fitting("revisions", graph.revisions(limit), max_tokens))
 
 
-@tool("Undo", writes=True, destructive=True, idempotent=False)
+@tool("Undo", LoadReport, writes=True, destructive=True, idempotent=False)
 def undo(
     graph: MemoryGraph,
     *,
@@ -172,7 +190,7 @@ def undo(
     return ToolAnswer.of(graph.undo(revision, dry_run=dry_run, provenance=provenance()).as_dict())
 
 
-@tool("Find Duplicates", runs=True)
+@tool("Find Duplicates", DuplicatesAnswer, runs=True)
 def find_duplicates(
     graph: MemoryGraph,
     *,
@@ -186,7 +204,7 @@ def find_duplicates(
     return ToolAnswer.of(keep_fitting("duplicates", graph.duplicates(limit), max_tokens))
 
 
-@tool("Merge Entities", writes=True, destructive=True, idempotent=False)
+@tool("Merge Entities", MergeAnswer, writes=True, destructive=True, idempotent=False)
 def merge_entities(
     graph: MemoryGraph,
     *,
@@ -201,7 +219,7 @@ def merge_entities(
     return ToolAnswer.of(graph.merge(entity, into, dry_run=dry_run, provenance=provenance()).as_dict())
 
 
-@tool("Forget", writes=True, destructive=True)
+@tool("Forget", Forgotten, writes=True, destructive=True)
 def forget(
     graph: MemoryGraph,
     *,
@@ -220,7 +238,7 @@ def forget(
     return ToolAnswer.of(graph.forget(str(id), dry_run=dry_run).as_dict())
 
 
-@tool("List Conversations")
+@tool("List Conversations", ConversationsAnswer)
 def list_conversations(
     graph: MemoryGraph,
     *,
@@ -238,7 +256,7 @@ def list_conversations(
     return ToolAnswer.of(shown)
 
 
-@tool("Show Conversation")
+@tool("Show Conversation", ConversationAnswer)
 def show_conversation(
     graph: MemoryGraph,
     *,
@@ -260,7 +278,7 @@ def show_conversation(
     return ToolAnswer.of({**shown, "messages": shown["messages"][::-1]})
 
 
-@tool("Conversation Versions")
+@tool("Conversation Versions", VersionsAnswer)
 def conversation_versions(
     graph: MemoryGraph, *, max_tokens: AnswerTokens = DEFAULT_TOKENS, name: ConversationName
 ) -> ToolAnswer:
@@ -276,7 +294,7 @@ def find_conversation(graph: MemoryGraph, name: str) -> Any:
     return history
 
 
-@tool("List Thoughts")
+@tool("List Thoughts", ThoughtsAnswer)
 def list_thoughts(graph: MemoryGraph, *, max_tokens: AnswerTokens = DEFAULT_TOKENS) -> ToolAnswer:
     """The thoughts of PETE that are kept: the outermost context of each."""
     return ToolAnswer.of(keep_fitting("thoughts", graph.thoughts(), max_tokens, lambda thought: thought._asdict()))
@@ -295,7 +313,7 @@ def show_thought(
     return ToolAnswer(str(graph.pete(name).render(budget=f"{max_tokens}t")))
 
 
-@tool("Run Program", writes=True, destructive=False, idempotent=False, open_world=True, runs=True)
+@tool("Run Program", RunAnswer, writes=True, destructive=False, idempotent=False, open_world=True, runs=True)
 def run_program(
     graph: MemoryGraph,
     models: Sequence[str] | None = None,
@@ -323,7 +341,7 @@ def run_program(
     return ToolAnswer.of({"value": result.value, **steps})
 
 
-@tool("List Programs")
+@tool("List Programs", ProgramsAnswer)
 def list_programs(graph: MemoryGraph, *, max_tokens: AnswerTokens = DEFAULT_TOKENS) -> ToolAnswer:
     """The stored programs, which run_program runs by their name."""
     return ToolAnswer.of(keep_fitting("programs", graph.programs(), max_tokens))

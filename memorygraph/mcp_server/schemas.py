@@ -7,29 +7,47 @@ the tool is called.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
-if TYPE_CHECKING:
-    from pydantic import BaseModel
+from pydantic import TypeAdapter
 
 # Keywords that strict schemas do not have: some refuse the whole schema.
 NOT_STRICT = ("default", "minLength", "maxLength")
 
 
-def schema_of_arguments(model: type[BaseModel]) -> dict[str, Any]:
+def schema_of_arguments(model: type[Any]) -> dict[str, Any]:
     """The schema of a tool's arguments, strict by OpenAI's rules."""
     strict: dict[str, Any] = make_strict(schema_for_clients(model, "validation"))
     return strict
 
 
-def schema_of_answer(model: type[BaseModel]) -> dict[str, Any]:
-    """The schema of what a tool answers."""
-    return schema_for_clients(model, "serialization")
+def schema_of_answer(model: type[Any]) -> dict[str, Any]:
+    """The schema of what a tool answers: only what a program must know to read it.
+
+    Limits are for what is given: what is stored may have been written otherwise, and clients refuse a whole answer that
+    does not fit.
+    """
+    answer: dict[str, Any] = drop_limits(schema_for_clients(model, "serialization"))
+    return answer
 
 
-def schema_for_clients(model: type[BaseModel], mode: Literal["validation", "serialization"]) -> dict[str, Any]:
-    """The JSON schema of a model, in one piece and as short as it can be."""
-    schema = model.model_json_schema(mode=mode)
+def drop_limits(schema: Any) -> Any:
+    """Drop limits of texts and defaults, and what is said of whole objects, which are named for what they are.
+
+    >>> drop_limits({"type": "array", "items": {"type": "string", "minLength": 1, "description": "A name"}})
+    {'type': 'array', 'items': {'type': 'string', 'description': 'A name'}}
+    """
+    if isinstance(schema, list):
+        return [drop_limits(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    dropped = {*NOT_STRICT, *(("description",) if isinstance(schema.get("properties"), dict) else ())}
+    return {key: drop_limits(value) for key, value in schema.items() if key not in dropped}
+
+
+def schema_for_clients(model: type[Any], mode: Literal["validation", "serialization"]) -> dict[str, Any]:
+    """The JSON schema of a model or a dataclass, in one piece and as short as it can be."""
+    schema = TypeAdapter(model).json_schema(mode=mode)
     schema.pop("description", None)  # the model's docstring, which is for readers of this code
     tidied: dict[str, Any] = tidy_schema(schema, schema.pop("$defs", {}))
     return tidied

@@ -1,4 +1,4 @@
-"""What a tool of the server is: a function, whose parameters are the tool's arguments, and a model of its answer.
+"""What a tool of the server is: a function, whose parameters are the tool's arguments, and the type of its answer.
 
 The schemas that clients see come from both, and arguments are checked before the function is called. A tool that fails
 answers with the message of our error; any other exception is a defect of memorygraph, and the answer says no more.
@@ -93,7 +93,7 @@ class Tool:
     description: str
     arguments: type[ToolArguments]
     run: Callable[..., ToolAnswer]
-    result: type[BaseModel] | None = None
+    result: type[Any] | None = None
     writes: bool = False
     destructive: bool = False
     idempotent: bool = True
@@ -150,7 +150,7 @@ TOOLS: dict[str, Tool] = {}
 
 
 def tool(
-    title: str, result: type[BaseModel] | None = None, *, base: type[ToolArguments] = ToolArguments, **hints: bool
+    title: str, result: type[Any] | None = None, *, base: type[ToolArguments] = ToolArguments, **hints: bool
 ) -> Callable[[Callable[..., ToolAnswer]], Tool]:
     """Make a tool of a function: its name is that of the tool, and its docstring is what clients read.
 

@@ -108,3 +108,74 @@ def test_the_input_of_a_program_is_json_as_a_value_or_as_text(given: Any, graph:
             assert text.is_error
 
     run(work)
+
+
+NOT_STRUCTURED = {"show_thought"}  # a text for models
+
+
+def test_every_tool_that_has_structure_says_its_form() -> None:
+    described = [tool.described for tool in choose_tools().values()]
+    assert {each.name for each in described if each.output_schema is None} == NOT_STRUCTURED
+    for each in described:
+        assert (each.output_schema or {"type": "object"})["type"] == "object"
+        assert "$ref" not in str(each.output_schema)
+
+
+SCRIPT = """
+Node(node_id="ada", name="Ada", data="likes tea"); Node(node_id="ada2", name="ADA", data="");
+Edge(edge_id="e1", from_node="ada", to_node="ada2", verb="knows", weight=0.8);
+"""
+ADA = {"name": "Ada L", "entityType": "person", "observations": ["x"]}
+MADE = [
+    ("load_contextscript", {"program": SCRIPT}),
+    ("check_contextscript", {"program": "Node("}),
+    ("create_entities", {"entities": [ADA, {**ADA, "name": "Ada  L"}, {**ADA, "name": "Countess"}]}),
+    ("create_entities", {"entities": [{**ADA, "name": "ada l", "observations": ["y"]}]}),
+    ("run_program", {"program": "main agent { main func() { return [1] } }"}),
+    ("recall", {"query": "tea"}),
+    ("recall", {"query": "hello"}),
+    ("neighbours", {"id": "ada"}),
+    ("show", {"id": "ada"}),
+    ("show", {"id": "e1"}),
+    ("history", {"id": "e1"}),
+    ("find_duplicates", {}),
+    ("merge_entities", {"entity": "Countess", "into": "Ada L", "dry_run": True}),
+    ("merge_entities", {"entity": "Countess", "into": "Ada L"}),
+    ("undo", {"revision": 1, "dry_run": True}),
+    ("revisions", {}),
+    ("list_conversations", {}),
+    ("show_conversation", {"name": "talk"}),
+    ("conversation_versions", {"name": "talk"}),
+    ("list_thoughts", {}),
+    ("list_programs", {}),
+    ("forget", {"id": "ada"}),
+    ("forget", {"conversation": "talk", "dry_run": False}),
+    ("open_nodes", {"names": ["Countess"]}),
+    ("read_graph", {"max_tokens": 1000}),
+]
+
+
+ALTER = """
+MATCH (a:Node {namespace: $namespace})-[e]->(b:Node) WHERE a.id = 'ada'
+SET a.name = 7, b.name = null, a.data = [1], e.weight = 'x', e.verb = 7
+"""
+
+
+@pytest.mark.parametrize("altered", [False, True], ids=["as it was written", "with values that raw Cypher has changed"])
+def test_every_answer_has_the_form_that_its_tool_says(altered: bool, graph: MemoryGraph) -> None:
+    """The SDK's client refuses an answer that has another one."""
+
+    async def work() -> None:
+        graph.messages("talk").append({"role": "user", "name": "Ada", "content": "hello"})
+        graph.load("main agent { main func() { return 1 } }", "agentscript", file="one.as")
+        async with mcp.Client(build_server(graph)) as client:
+            for tool, arguments in MADE:
+                if altered and tool == "recall":
+                    graph.query(ALTER, write=True)
+                    assert (await call(client, "show", id="e1"))["weight"] == "x"
+                result = await client.call_tool(tool, arguments)
+                if not altered:
+                    assert not result.is_error, (tool, result.content)
+                    assert result.structured_content is not None
+
+    run(work)
