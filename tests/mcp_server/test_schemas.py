@@ -126,7 +126,7 @@ Node(node_id="ada", name="Ada", data="likes tea"); Node(node_id="ada2", name="AD
 Edge(edge_id="e1", from_node="ada", to_node="ada2", verb="knows", weight=0.8);
 """
 ADA = {"name": "Ada L", "entityType": "person", "observations": ["x"]}
-MADE = [
+MADE: list[tuple[str, dict[str, Any]]] = [
     ("load_contextscript", {"program": SCRIPT}),
     ("check_contextscript", {"program": "Node("}),
     ("create_entities", {"entities": [ADA, {**ADA, "name": "Ada  L"}, {**ADA, "name": "Countess"}]}),
