@@ -71,12 +71,13 @@ def explain_relations(outcomes: Sequence[RelationOutcome]) -> str:
 def explain_deletion(counts: Mapping[str, int], wanted: int | None = None) -> str:
     """Say what was not there to be deleted; `wanted` is how many nodes or edges were to go, where that is known.
 
-    >>> explain_deletion({"nodes_deleted": 0, "edges_deleted": 0})
+    >>> explain_deletion({"nodes_deleted": 0, "nodes_updated": 0, "edges_deleted": 0})
     'Nothing of it was there: nothing was deleted.'
-    >>> explain_deletion({"nodes_deleted": 0, "edges_deleted": 1}, wanted=2)
+    >>> explain_deletion({"nodes_deleted": 0, "nodes_updated": 0, "edges_deleted": 1}, wanted=2)
     '1 of 2 was there, and was deleted.'
     """
-    deleted = counts["nodes_deleted"] or counts["edges_deleted"]
+    # An observation that is the data of a node goes by a change of that node.
+    deleted = counts["nodes_deleted"] + counts["nodes_updated"] or counts["edges_deleted"]
     if not deleted:
         return "Nothing of it was there: nothing was deleted." if wanted != 0 else ""
     if wanted is None or deleted >= wanted:

@@ -134,6 +134,7 @@ A_LIKES_B, B_LIKES_A = ({"from": ends[0], "to": ends[1], "relationType": "likes"
             {"deletions": [{"entityName": "A", "observations": ["x", "y"]}]},
             ["1 of 2 was there, and was deleted."],
         ),
+        ("delete_observations", {"deletions": [{"entityName": "D", "observations": ["data"]}]}, []),
         ("delete_entities", {"entityNames": ["A"]}, []),
         ("delete_entities", {"entityNames": ["nobody"]}, ["Nothing of it was there: nothing was deleted."]),
     ],
@@ -145,6 +146,7 @@ def test_the_text_says_what_happened(
     """Many clients drop the structured part."""
 
     async def work() -> None:
+        graph.load('Node(node_id="d", name="D", data="data");')
         async with mcp.Client(build_server(graph)) as client:
             await call(client, "create_entities", entities=[A, B])
             await call(client, "create_relations", relations=[A_LIKES_B])
