@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import BaseModel, Field
 
 from memorygraph.mcp_server.tools import DEFAULT_TOKENS, AnswerTokens, ToolAnswer, ToolArguments, provenance, tool
+from memorygraph.mcp_server.wording import explain_aliases, explain_deletion, explain_entities, explain_relations
 from memorygraph.memory.pages import EntityGraph, as_json
 from memorygraph.memory.values import (
     AddedObservations,
@@ -131,10 +132,8 @@ def create_entities(
     """
     writer = graph.entities.attributed_to(provenance())
     created, outcomes = writer.create(entities, distinguish_case=distinguish_case)
-    meant = {each.name: each.did_you_mean for each in outcomes if each.did_you_mean}
-    aliases = explain_aliases({each.name: each.alias_of for each in outcomes if each.alias_of})
-    note = " ".join([*map(explain_other_case, meant.items()), aliases]).strip()
-    return answer_with_array("entities", created, outcomes if len(created) < len(entities) else (), note)
+    told = outcomes if len(created) < len(entities) else ()
+    return answer_with_array("entities", created, told, explain_entities(outcomes))
 
 
 @tool("Create Relations", RelationsAnswer, writes=True)
@@ -144,9 +143,8 @@ def create_relations(graph: MemoryGraph, *, relations: list[Relation]) -> ToolAn
     Relations should be in active voice, and both entities must exist.
     """
     created, outcomes = graph.entities.attributed_to(provenance()).relate(relations)
-    aliases = {alias: name for outcome in outcomes for alias, name in (outcome.aliases or {}).items()}
-    told = outcomes if len(created) < len(relations) or aliases else ()
-    return answer_with_array("relations", created, told, explain_aliases(aliases))
+    told = outcomes if len(created) < len(relations) or any(each.aliases for each in outcomes) else ()
+    return answer_with_array("relations", created, told, explain_relations(outcomes))
 
 
 @tool("Add Observations", ObservationsAnswer, writes=True)
@@ -164,39 +162,40 @@ def answer_with_array(name: str, values: Iterable[Any], outcomes: Iterable[Any] 
     return ToolAnswer(as_json(shown), {name: shown, **({"outcomes": said} if said else {})}, note)
 
 
-def explain_aliases(aliases: Mapping[str, str]) -> str:
-    """Say which entities were meant by aliases."""
-    return " ".join(f'"{alias}" is an alias of "{name}".' for alias, name in aliases.items())
-
-
-def explain_other_case(name: tuple[str, str]) -> str:
-    """Say which entity has a name that was to be created, in another case."""
-    wanted, stored = name
-    return f'"{wanted}" was not created, did you mean "{stored}"? What was said of it is stored there.'
-
-
 @tool("Delete Entities", DoneAnswer, writes=True, destructive=True)
 def delete_entities(graph: MemoryGraph, *, entity_names: DeletedNames) -> ToolAnswer:
     """Delete multiple entities and their associated relations from the knowledge graph."""
     aliases = graph.entities.aliases(entity_names)
-    graph.entities.attributed_to(provenance()).delete(entity_names)
-    return ToolAnswer.of_done("Entities deleted successfully", explain_aliases(aliases))
+    deleted = graph.entities.attributed_to(provenance()).delete(entity_names)
+    return answer_deletion("Entities deleted successfully", explain_deletion(deleted), aliases)
 
 
 @tool("Delete Observations", DoneAnswer, writes=True, destructive=True)
 def delete_observations(graph: MemoryGraph, *, deletions: list[ObservationDeletion]) -> ToolAnswer:
     """Delete specific observations from entities in the knowledge graph."""
     aliases = graph.entities.aliases([each.entity_name for each in deletions])
-    graph.entities.attributed_to(provenance()).delete_observations(deletions)
-    return ToolAnswer.of_done("Observations deleted successfully", explain_aliases(aliases))
+    deleted = graph.entities.attributed_to(provenance()).delete_observations(deletions)
+    wanted = {
+        (aliases.get(each.entity_name, each.entity_name), text) for each in deletions for text in each.observations
+    }
+    return answer_deletion("Observations deleted successfully", explain_deletion(deleted, len(wanted)), aliases)
 
 
 @tool("Delete Relations", DoneAnswer, writes=True, destructive=True)
 def delete_relations(graph: MemoryGraph, *, relations: DeletedRelations) -> ToolAnswer:
     """Delete multiple relations from the knowledge graph."""
     aliases = graph.entities.aliases([name for each in relations for name in (each.source, each.target)])
-    graph.entities.attributed_to(provenance()).delete_relations(relations)
-    return ToolAnswer.of_done("Relations deleted successfully", explain_aliases(aliases))
+    deleted = graph.entities.attributed_to(provenance()).delete_relations(relations)
+    wanted = {
+        (aliases.get(each.source, each.source), each.relation_type, aliases.get(each.target, each.target))
+        for each in relations
+    }
+    return answer_deletion("Relations deleted successfully", explain_deletion(deleted, len(wanted)), aliases)
+
+
+def answer_deletion(message: str, missing: str, aliases: Mapping[str, str]) -> ToolAnswer:
+    """Answer in the words of the reference server, and say beside them what was not there and what was an alias."""
+    return ToolAnswer.of_done(message, " ".join(filter(None, [missing, explain_aliases(aliases)])))
 
 
 @tool("Read Graph", GraphAnswer, base=PageArguments)

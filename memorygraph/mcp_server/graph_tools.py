@@ -9,11 +9,30 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from memorygraph.errors import MemoryGraphError, NotFoundError
+from memorygraph.graph.forgetting import Forgotten
+from memorygraph.graph.loads import LoadReport
+from memorygraph.json_text import parse_json
 from memorygraph.languages import parse
 from memorygraph.llm.uris import ModelUri
+from memorygraph.mcp_server.answers import (
+    ChangesAnswer,
+    ConversationAnswer,
+    ConversationsAnswer,
+    DuplicatesAnswer,
+    ElementAnswer,
+    ErrorsAnswer,
+    MergeAnswer,
+    NeighboursAnswer,
+    ProgramsAnswer,
+    RecallAnswer,
+    RevisionsAnswer,
+    RunAnswer,
+    ThoughtsAnswer,
+    VersionsAnswer,
+)
 from memorygraph.mcp_server.tools import DEFAULT_TOKENS, AnswerTokens, Tool, ToolAnswer, keep_fitting, provenance, tool
 from memorygraph.memory.pages import MIN_ROW_TOKENS
 
@@ -23,14 +42,36 @@ if TYPE_CHECKING:
 MAX_PROGRAM = 1 << 20
 MAX_STEPS = 50
 
+
+def read_json_or_text(given: Any) -> Any:
+    """Read a text as the JSON that it is, or else as it stands; any other value is one already.
+
+    >>> read_json_or_text('{"a": 2}'), read_json_or_text("two words"), read_json_or_text([3])
+    ({'a': 2}, 'two words', [3])
+    """
+    if not isinstance(given, str):
+        return given
+    try:
+        return parse_json(given, strict=True)
+    except ValueError:
+        return given
+
+
 ContextScriptText = Annotated[str, Field(max_length=MAX_PROGRAM, description="A ContextScript program")]
 Strict = Annotated[bool, Field(description="Hold it to the letter of the language's grammar")]
 DryRun = Annotated[bool, Field(description="Do all of it, and take it back: what would happen?")]
 RecallTokens = Annotated[int, Field(ge=200, le=1_000_000, description="The most tokens of memories")]
+ProgramInput = Annotated[
+    Any,
+    BeforeValidator(read_json_or_text),
+    # Strict schemas have no place for any value. One that is sent as such is taken, too.
+    WithJsonSchema({"type": "string"}),
+    Field(description="What the program is given, as JSON: an object, a list, …; other text is given as it is"),
+]
 ConversationName = Annotated[str, Field(min_length=1, description="The name of the conversation")]
 
 
-@tool("Load ContextScript", writes=True, destructive=True)
+@tool("Load ContextScript", LoadReport, writes=True, destructive=True)
 def load_contextscript(
     graph: MemoryGraph, *, program: ContextScriptText, strict: Strict = False, dry_run: DryRun = False
 ) -> ToolAnswer:
@@ -43,7 +84,7 @@ def load_contextscript(
     return ToolAnswer.of(report.as_dict())
 
 
-@tool("Check ContextScript", needs_graph=False)
+@tool("Check ContextScript", ErrorsAnswer, needs_graph=False)
 def check_contextscript(*, program: ContextScriptText, strict: Strict = False) -> ToolAnswer:
     """Find what is wrong in a ContextScript program, without storing it: line, column and message of each error.
 
@@ -56,7 +97,7 @@ def check_contextscript(*, program: ContextScriptText, strict: Strict = False) -
     return ToolAnswer.of({"errors": [problem.as_dict() for problem in problems]})
 
 
-@tool("Recall")
+@tool("Recall", RecallAnswer)
 def recall(
     graph: MemoryGraph,
     *,
@@ -88,10 +129,12 @@ def recall(
     )
     hits = [{key: value for key, value in hit.as_dict().items() if key != "text"} for hit in found.shown]
     left_out = len(found.hits) - len(found.shown)
-    return ToolAnswer(str(found), {"hits": hits, "text": str(found), "leftOut": left_out})
+    text = str(found) or "Nothing is remembered about it."
+    note = f"{left_out} more did not fit: `max_tokens` can be greater." if left_out else ""
+    return ToolAnswer(text, {"hits": hits, "text": str(found), "leftOut": left_out}, note)
 
 
-@tool("Neighbours")
+@tool("Neighbours", NeighboursAnswer)
 def neighbours(
     graph: MemoryGraph,
     *,
@@ -103,7 +146,7 @@ def neighbours(
     return ToolAnswer.of(keep_fitting("neighbours", graph.neighbours(id, depth), max_tokens))
 
 
-@tool("Show")
+@tool("Show", ElementAnswer)
 def show(
     graph: MemoryGraph,
     *,
@@ -114,7 +157,7 @@ def show(
     return ToolAnswer.of({"kind": type(element).__name__.lower(), **element.as_dict()})
 
 
-@tool("History")
+@tool("History", ChangesAnswer)
 def history(
     graph: MemoryGraph,
     *,
@@ -125,7 +168,7 @@ def history(
     return ToolAnswer.of(keep_fitting("changes", graph.history(id), max_tokens))
 
 
-@tool("Revisions")
+@tool("Revisions", RevisionsAnswer)
 def revisions(
     graph: MemoryGraph,
     *,
@@ -136,7 +179,7 @@ def revisions(
     return ToolAnswer.of(keep_fitting("revisions", graph.revisions(limit), max_tokens))
 
 
-@tool("Undo", writes=True, destructive=True, idempotent=False)
+@tool("Undo", LoadReport, writes=True, destructive=True, idempotent=False)
 def undo(
     graph: MemoryGraph,
     *,
@@ -147,7 +190,7 @@ def undo(
     return ToolAnswer.of(graph.undo(revision, dry_run=dry_run, provenance=provenance()).as_dict())
 
 
-@tool("Find Duplicates", runs=True)
+@tool("Find Duplicates", DuplicatesAnswer, runs=True)
 def find_duplicates(
     graph: MemoryGraph,
     *,
@@ -161,7 +204,7 @@ def find_duplicates(
     return ToolAnswer.of(keep_fitting("duplicates", graph.duplicates(limit), max_tokens))
 
 
-@tool("Merge Entities", writes=True, destructive=True, idempotent=False)
+@tool("Merge Entities", MergeAnswer, writes=True, destructive=True, idempotent=False)
 def merge_entities(
     graph: MemoryGraph,
     *,
@@ -176,7 +219,7 @@ def merge_entities(
     return ToolAnswer.of(graph.merge(entity, into, dry_run=dry_run, provenance=provenance()).as_dict())
 
 
-@tool("Forget", writes=True, destructive=True)
+@tool("Forget", Forgotten, writes=True, destructive=True)
 def forget(
     graph: MemoryGraph,
     *,
@@ -195,7 +238,7 @@ def forget(
     return ToolAnswer.of(graph.forget(str(id), dry_run=dry_run).as_dict())
 
 
-@tool("List Conversations")
+@tool("List Conversations", ConversationsAnswer)
 def list_conversations(
     graph: MemoryGraph,
     *,
@@ -213,7 +256,7 @@ def list_conversations(
     return ToolAnswer.of(shown)
 
 
-@tool("Show Conversation")
+@tool("Show Conversation", ConversationAnswer)
 def show_conversation(
     graph: MemoryGraph,
     *,
@@ -235,7 +278,7 @@ def show_conversation(
     return ToolAnswer.of({**shown, "messages": shown["messages"][::-1]})
 
 
-@tool("Conversation Versions")
+@tool("Conversation Versions", VersionsAnswer)
 def conversation_versions(
     graph: MemoryGraph, *, max_tokens: AnswerTokens = DEFAULT_TOKENS, name: ConversationName
 ) -> ToolAnswer:
@@ -251,7 +294,7 @@ def find_conversation(graph: MemoryGraph, name: str) -> Any:
     return history
 
 
-@tool("List Thoughts")
+@tool("List Thoughts", ThoughtsAnswer)
 def list_thoughts(graph: MemoryGraph, *, max_tokens: AnswerTokens = DEFAULT_TOKENS) -> ToolAnswer:
     """The thoughts of PETE that are kept: the outermost context of each."""
     return ToolAnswer.of(keep_fitting("thoughts", graph.thoughts(), max_tokens, lambda thought: thought._asdict()))
@@ -270,7 +313,7 @@ def show_thought(
     return ToolAnswer(str(graph.pete(name).render(budget=f"{max_tokens}t")))
 
 
-@tool("Run Program", writes=True, destructive=False, idempotent=False, open_world=True, runs=True)
+@tool("Run Program", RunAnswer, writes=True, destructive=False, idempotent=False, open_world=True, runs=True)
 def run_program(
     graph: MemoryGraph,
     models: Sequence[str] | None = None,
@@ -280,7 +323,7 @@ def run_program(
     language: Annotated[
         Literal["agentscript", "convo"], Field(description="The language of the source")
     ] = "agentscript",
-    input: Annotated[Any, Field(description="What the program is given: any JSON value")] = None,  # noqa: A002
+    input: ProgramInput = None,  # noqa: A002 - the name clients use
     max_steps: Annotated[int, Field(ge=1, le=MAX_STEPS)] = MAX_STEPS,
 ) -> ToolAnswer:
     """Run a stored program by its name, or the source of one, in AgentScript or as a Convo node graph.
@@ -298,7 +341,7 @@ def run_program(
     return ToolAnswer.of({"value": result.value, **steps})
 
 
-@tool("List Programs")
+@tool("List Programs", ProgramsAnswer)
 def list_programs(graph: MemoryGraph, *, max_tokens: AnswerTokens = DEFAULT_TOKENS) -> ToolAnswer:
     """The stored programs, which run_program runs by their name."""
     return ToolAnswer.of(keep_fitting("programs", graph.programs(), max_tokens))

@@ -1,4 +1,4 @@
-"""What a tool of the server is: a function, whose parameters are the tool's arguments, and a model of its answer.
+"""What a tool of the server is: a function, whose parameters are the tool's arguments, and the type of its answer.
 
 The schemas that clients see come from both, and arguments are checked before the function is called. A tool that fails
 answers with the message of our error; any other exception is a defect of memorygraph, and the answer says no more.
@@ -12,17 +12,19 @@ from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
 
 from mcp_types import CallToolResult, TextContent, ToolAnnotations
 from mcp_types import Tool as Described
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model, model_validator
 
 from memorygraph.context.tokens import count_tokens
 from memorygraph.errors import MemoryGraphError, ModelError
 from memorygraph.graph.bad_elements import hear_bad_elements
 from memorygraph.graph.loads import Provenance
 from memorygraph.json_text import MAX_JSON_DEPTH, nests_deeper
+from memorygraph.mcp_server.schemas import schema_of_answer, schema_of_arguments
+from memorygraph.mcp_server.wording import say_in_words_of_tools
 from memorygraph.memory.pages import MIN_TOKENS, as_json
 from memorygraph.memory.transfer import explain_validation_error
 
@@ -41,9 +43,20 @@ Item = TypeVar("Item")
 
 
 class ToolArguments(BaseModel):
-    """The arguments of a tool; those that it does not know are passed over."""
+    """The arguments of a tool; those that it does not know are passed over, and so is a null.
+
+    Models that call a tool by its strict schema send all of its arguments, and null for those that they leave out.
+    """
 
     model_config = ConfigDict(extra="ignore", frozen=True, populate_by_name=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def leave_out_null(cls, given: Any) -> Any:
+        """Take a null as an argument that is not given."""
+        if not isinstance(given, dict):
+            return given
+        return {name: value for name, value in given.items() if value is not None}
 
 
 AnswerTokens = Annotated[int, Field(ge=MIN_TOKENS, le=MAX_TOKENS, description="The most tokens of an answer")]
@@ -80,7 +93,7 @@ class Tool:
     description: str
     arguments: type[ToolArguments]
     run: Callable[..., ToolAnswer]
-    result: type[BaseModel] | None = None
+    result: type[Any] | None = None
     writes: bool = False
     destructive: bool = False
     idempotent: bool = True
@@ -95,8 +108,8 @@ class Tool:
             name=self.name,
             title=self.title,
             description=self.description,
-            input_schema=schema_for_clients(self.arguments),
-            output_schema=schema_for_clients(self.result, "serialization") if self.result else None,
+            input_schema=schema_of_arguments(self.arguments),
+            output_schema=schema_of_answer(self.result) if self.result else None,
             annotations=ToolAnnotations(
                 title=self.title,
                 read_only_hint=not self.writes,
@@ -137,7 +150,7 @@ TOOLS: dict[str, Tool] = {}
 
 
 def tool(
-    title: str, result: type[BaseModel] | None = None, *, base: type[ToolArguments] = ToolArguments, **hints: bool
+    title: str, result: type[Any] | None = None, *, base: type[ToolArguments] = ToolArguments, **hints: bool
 ) -> Callable[[Callable[..., ToolAnswer]], Tool]:
     """Make a tool of a function: its name is that of the tool, and its docstring is what clients read.
 
@@ -169,7 +182,7 @@ def provenance() -> Provenance:
 def explain_to_client(error: MemoryGraphError) -> str:
     """Say what went wrong, without what a model's endpoint said of it: that is for the server's log."""
     if not isinstance(error, ModelError):
-        return str(error)
+        return say_in_words_of_tools(str(error))
     if error.brief != str(error):
         logger.warning("%s", error)
     return error.brief
@@ -217,22 +230,3 @@ def keep_fitting(
         kept.append(shown)
     left_out = len(items) - len(kept)
     return {name: kept, **({"leftOut": {name: left_out}} if left_out else {})}
-
-
-def schema_for_clients(model: type[BaseModel], mode: Literal["validation", "serialization"] = "validation") -> Any:
-    """The JSON schema of a model, as short as it can be."""
-    schema = model.model_json_schema(mode=mode)
-    schema.pop("description", None)  # the model's docstring, which is for readers of this code
-    return tidy_schema(schema)
-
-
-def tidy_schema(schema: Any) -> Any:
-    """Drop what tells a model nothing and costs tokens: titles, and all but the first paragraph of a description."""
-    if isinstance(schema, list):
-        return [tidy_schema(each) for each in schema]
-    if not isinstance(schema, dict):
-        return schema
-    kept = {key: value for key, value in schema.items() if not (key == "title" and isinstance(value, str))}
-    if isinstance(kept.get("description"), str):
-        kept["description"] = kept["description"].partition("\n\n")[0]
-    return {key: tidy_schema(value) for key, value in kept.items()}

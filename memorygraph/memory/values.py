@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 
 from memorygraph.languages.contextscript import MAX_NAME
 
@@ -40,7 +40,7 @@ class Entity(EntityValue):
         validation_alias=AliasChoices("entityType", "type"),
         serialization_alias="entityType",
     )
-    observations: list[Text] = Field(
+    observations: Annotated[list[Text], BeforeValidator(lambda given: [] if given is None else given)] = Field(
         default_factory=list, description="An array of observation contents associated with the entity"
     )
 

@@ -13,8 +13,9 @@ import pytest
 from mcp_types import Implementation
 
 from memorygraph import MemoryGraph
+from memorygraph.mcp_server import build_server
 from tests.examples import mostly_slow
-from tests.mcp_server.clients import HttpServer, Server, call, over_http, over_stdio, run
+from tests.mcp_server.clients import HttpServer, Server, call, over_http, over_stdio, run, text_of
 
 # Written from the source of the servers: what each call answers, in this order, on an empty memory.
 CASES = sorted((Path(__file__).parent / "cases").glob("*.json"))
@@ -87,6 +88,106 @@ def test_what_exists_is_merged_and_each_outcome_is_said(graph: MemoryGraph, serv
                 "entities": [],
                 "outcomes": [{"name": "A", "outcome": "merged", "addedObservations": ["y"]}],
             }
+            assert notes_of(again) == ['"A" existed: 1 new observation was added to it.']
+
+    run(work)
+
+
+def notes_of(result: Any) -> list[str]:
+    """The texts beside the first."""
+    return [part.text for part in result.content[1:]]
+
+
+A, B, C = ({"name": name, "entityType": "t", "observations": ["x"]} for name in "ABC")
+A_LIKES_B, B_LIKES_A = ({"from": ends[0], "to": ends[1], "relationType": "likes"} for ends in ("AB", "BA"))
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "notes"),
+    [
+        ("create_entities", {"entities": [C]}, []),
+        (
+            "create_entities",
+            {"entities": [C, A, {**B, "observations": ["y", "z"]}, {**B, "name": "a"}]},
+            [
+                '"C" was created. "A" existed, with all that was said of it: nothing changed. '
+                '"B" existed: 2 new observations were added to it. '
+                '"a" was not created, did you mean "A"? What was said of it is stored there.'
+            ],
+        ),
+        ("create_relations", {"relations": [B_LIKES_A]}, []),
+        (
+            "create_relations",
+            {"relations": [A_LIKES_B, B_LIKES_A]},
+            ['The relation "A" "likes" "B" existed: nothing changed. The relation "B" "likes" "A" was created.'],
+        ),
+        ("delete_relations", {"relations": [A_LIKES_B]}, []),
+        (
+            "delete_relations",
+            {"relations": [A_LIKES_B, B_LIKES_A]},
+            ["1 of 2 was there, and was deleted."],
+        ),
+        ("delete_relations", {"relations": [B_LIKES_A]}, ["Nothing of it was there: nothing was deleted."]),
+        ("delete_observations", {"deletions": [{"entityName": "A", "observations": ["x"]}]}, []),
+        (
+            "delete_observations",
+            {"deletions": [{"entityName": "A", "observations": ["x", "y"]}]},
+            ["1 of 2 was there, and was deleted."],
+        ),
+        ("delete_observations", {"deletions": [{"entityName": "D", "observations": ["data"]}]}, []),
+        ("delete_entities", {"entityNames": ["A"]}, []),
+        ("delete_entities", {"entityNames": ["nobody"]}, ["Nothing of it was there: nothing was deleted."]),
+    ],
+    ids=lambda value: str(value)[:60],
+)
+def test_the_text_says_what_happened(
+    tool: str, arguments: dict[str, Any], notes: list[str], graph: MemoryGraph
+) -> None:
+    """Many clients drop the structured part."""
+
+    async def work() -> None:
+        graph.load('Node(node_id="d", name="D", data="data");')
+        async with mcp.Client(build_server(graph)) as client:
+            await call(client, "create_entities", entities=[A, B])
+            await call(client, "create_relations", relations=[A_LIKES_B])
+            assert notes_of(await client.call_tool(tool, arguments)) == notes
+
+    run(work)
+
+
+def test_the_text_of_a_recall_says_what_was_not_found_and_what_is_left_out(graph: MemoryGraph) -> None:
+    async def work() -> None:
+        async with mcp.Client(build_server(graph)) as client:
+            nothing = await client.call_tool("recall", {"query": "tea"})
+            assert text_of(nothing) == "Nothing is remembered about it."
+            many = {"name": "Ada", "entityType": "t", "observations": [f"tea {each} " * 40 for each in range(20)]}
+            await call(client, "create_entities", entities=[many])
+            some = await client.call_tool("recall", {"query": "tea", "max_tokens": 200})
+            left_out = some.structured_content["leftOut"]
+            assert notes_of(some) == [f"{left_out} more did not fit: `max_tokens` can be greater."]
+
+    run(work)
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "said"),
+    [
+        ("undo", {"revision": 4000}, "revisions lists them"),
+        ("forget", {"conversation": "nobody"}, "list_conversations shows them all"),
+        ("forget", {"id": "nobody"}, "a conversation is forgotten by its name, as `conversation`"),
+        ("show", {"id": "nobody"}, "search_nodes and recall find what is there"),
+        ("neighbours", {"id": "nobody"}, "search_nodes and recall find what is there"),
+        ("merge_entities", {"entity": "nobody", "into": "no one"}, "search_nodes and recall find what is there"),
+        ("show_thought", {"name": "nobody"}, "list_thoughts shows them all"),
+    ],
+)
+def test_errors_name_tools_and_no_commands(tool: str, arguments: dict[str, Any], said: str, graph: MemoryGraph) -> None:
+    async def work() -> None:
+        async with mcp.Client(build_server(graph)) as client:
+            await call(client, "create_entities", entities=[A])
+            refused = await client.call_tool(tool, arguments)
+            assert refused.is_error
+            assert text_of(refused).endswith(said)
 
     run(work)
 
@@ -117,7 +218,8 @@ def test_every_tool_says_all_four_hints_and_has_schemas(graph: MemoryGraph, serv
         "undo",
     }
     assert not any("cypher" in name for name in tools)
-    assert tools["create_relations"].input_schema["$defs"]["Relation"]["required"] == ["from", "to", "relationType"]
+    relation = tools["create_relations"].input_schema["properties"]["relations"]["items"]
+    assert relation["required"] == ["from", "to", "relationType"]
 
 
 def test_the_graph_is_a_resource_and_who_listens_hears_of_changes(open_http: HttpServer) -> None:

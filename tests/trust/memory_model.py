@@ -139,7 +139,7 @@ class MemoryModel:
                 id_ = next(each for each in entity_ids(name) if each not in taken)
                 self.elements["node", id_] = (name, entity.get("entityType", entity.get("type")), "")
         for entity in given["entities"]:
-            self._observe(entity["name"], entity.get("observations", ()))
+            self._observe(entity["name"], entity.get("observations") or ())
 
     def _add_observations(self, given: Mapping[str, Any]) -> None:
         for each in given["observations"]:

@@ -58,6 +58,7 @@ KINDS = {
     "show_thought.name": "thought",
     "run_program.name": "stored",
     "run_program.program": "source",
+    "run_program.input": "text",
 }
 
 
@@ -87,8 +88,7 @@ class Caller:
     def draw(self, tool: Any) -> dict[str, Any]:
         """Draw the arguments of a tool: mostly some that it takes, and now and then others."""
         self._guesses = tool.name not in {"create_entities"}
-        schema = tool.input_schema
-        drawn: dict[str, Any] = self._value(schema, tool.name, "", schema.get("$defs", {}))
+        drawn: dict[str, Any] = self._value(tool.input_schema, tool.name, "")
         if tool.name == "run_program" and self._happens(0.9):
             drawn.pop("name" if self._happens(0.7) else "program", None)
             drawn["language"] = "agentscript"
@@ -104,33 +104,29 @@ class Caller:
     def _happens(self, share: float) -> bool:
         return self.chance.random() < share
 
-    def _value(self, schema: Mapping[str, Any], tool: str, key: str, definitions: Mapping[str, Any]) -> Any:
-        if "$ref" in schema:
-            schema = definitions[schema["$ref"].rpartition("/")[2]]
-        if "anyOf" in schema:
-            schema = self.chance.choice(schema["anyOf"])
+    def _value(self, schema: Mapping[str, Any], tool: str, key: str) -> Any:
         if "enum" in schema:
             return self.chance.choice(schema["enum"])
-        kind = schema.get("type")
+        if key == "input" and self._happens(0.5):  # which may be a value instead of a text
+            return {"said": self._text("text")}
+        kind = schema["type"] if isinstance(schema["type"], str) else self.chance.choice(schema["type"])
         if kind == "object":
             needed = schema.get("required", ())
             return {
-                name: self._value(inner, tool, name, definitions)
+                name: self._value(inner, tool, name)
                 for name, inner in schema.get("properties", {}).items()
                 if name in needed or self._happens(0.4)
             }
         if kind == "array":
             count = self.chance.choice([0, 1, 1, 1, 2, 3])
-            return [self._value(schema["items"], tool, key, definitions) for _ in range(count)]
+            return [self._value(schema["items"], tool, key) for _ in range(count)]
         if kind == "integer":
             return self._integer(schema, key)
         if kind == "boolean":
             return self._happens(0.2)
         if kind == "string":
             return self._text(KINDS.get(f"{tool}.{key}", KINDS.get(key, key)))
-        if kind == "null":
-            return None
-        return {"said": self._text("text")}
+        return None
 
     def _integer(self, schema: Mapping[str, Any], key: str) -> int:
         if key == "revision":  # mostly one of the last, which nothing later stands in the way of

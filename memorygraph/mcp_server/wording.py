@@ -1,0 +1,91 @@
+"""What the tools say in words: outcomes that the form of an answer has no place for, and errors as clients meet them.
+
+Many clients show a model the texts of an answer only, so what happened stands there, too.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from memorygraph.memory.values import EntityOutcome, RelationOutcome
+
+# What errors say of the command line, and the same of the tools.
+OF_TOOLS = {
+    r"`memorygraph revisions` lists them": "revisions lists them",
+    r"`memorygraph messages list` shows them all": "list_conversations shows them all",
+    r"`search` finds ids by text, and `messages forget` forgets a conversation by its name": (
+        "search_nodes and recall find what is there; a conversation is forgotten by its name, as `conversation`"
+    ),
+    r"`search` finds ids by text": "search_nodes and recall find what is there",
+    r" yet: `sense` and `step` begin it": "; list_thoughts shows them all",
+    r"`load --batch (\d+)` stores them in parts": r"send at most \1 at a time",
+    r"`load --batch N` loads a file so, .* take fewer rows at a time": "send less at a time",
+}
+
+
+def say_in_words_of_tools(message: str) -> str:
+    """Say what an error says with the names of tools in the place of commands.
+
+    >>> say_in_words_of_tools("no node `x`; `search` finds ids by text")
+    'no node `x`; search_nodes and recall find what is there'
+    """
+    for of_command_line, of_tools in OF_TOOLS.items():
+        message = re.sub(of_command_line, of_tools, message)
+    return message
+
+
+def explain_entities(outcomes: Sequence[EntityOutcome]) -> str:
+    """Say what became of each entity of a request, if one was not created as it was asked for."""
+    aliases = explain_aliases({each.name: each.alias_of for each in outcomes if each.alias_of})
+    if all(each.outcome == "created" for each in outcomes):
+        return aliases
+    return " ".join(filter(None, [*map(_explain_entity, outcomes), aliases]))
+
+
+def _explain_entity(outcome: EntityOutcome) -> str:
+    name, added = f'"{outcome.name}"', len(outcome.added_observations)
+    if outcome.did_you_mean:
+        return f'{name} was not created, did you mean "{outcome.did_you_mean}"? What was said of it is stored there.'
+    if outcome.outcome == "created":
+        return f"{name} was created."
+    if not added:
+        return f"{name} existed, with all that was said of it: nothing changed."
+    return f"{name} existed: {added} new observation{'s were' if added > 1 else ' was'} added to it."
+
+
+def explain_relations(outcomes: Sequence[RelationOutcome]) -> str:
+    """Say what became of each relation of a request, if one was not created, and which names were aliases."""
+    new = {"created": "was created", "exists": "existed: nothing changed"}
+    said: Iterator[str] = (
+        f'The relation "{each.source}" "{each.relation_type}" "{each.target}" {new.get(each.outcome, each.outcome)}.'
+        for each in outcomes
+    )
+    aliases = explain_aliases({alias: name for each in outcomes for alias, name in (each.aliases or {}).items()})
+    return " ".join(filter(None, [*(said if any(each.outcome != "created" for each in outcomes) else ()), aliases]))
+
+
+def explain_deletion(counts: Mapping[str, int], wanted: int | None = None) -> str:
+    """Say what was not there to be deleted; `wanted` is how many nodes or edges were to go, where that is known.
+
+    >>> explain_deletion({"nodes_deleted": 0, "nodes_updated": 0, "edges_deleted": 0})
+    'Nothing of it was there: nothing was deleted.'
+    >>> explain_deletion({"nodes_deleted": 0, "nodes_updated": 0, "edges_deleted": 1}, wanted=2)
+    '1 of 2 was there, and was deleted.'
+    """
+    # An observation that is the data of a node goes by a change of that node.
+    deleted = counts["nodes_deleted"] + counts["nodes_updated"] or counts["edges_deleted"]
+    if not deleted:
+        return "Nothing of it was there: nothing was deleted." if wanted != 0 else ""
+    if wanted is None or deleted >= wanted:
+        return ""
+    was = "was" if deleted == 1 else "were"
+    return f"{deleted} of {wanted} {was} there, and {was} deleted."
+
+
+def explain_aliases(aliases: Mapping[str, str]) -> str:
+    """Say which entities were meant by aliases."""
+    return " ".join(f'"{alias}" is an alias of "{name}".' for alias, name in aliases.items())

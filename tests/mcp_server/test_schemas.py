@@ -1,0 +1,181 @@
+"""The definitions of the tools are such as every client takes whole, strict ones too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import mcp
+import pytest
+
+from memorygraph import MemoryGraph
+from memorygraph.mcp_server import build_server, choose_tools
+from tests.mcp_server.clients import call, run
+
+# What OpenAI's guide to structured outputs lists: https://platform.openai.com/docs/guides/structured-outputs
+KEYWORDS = {
+    "object": {"properties", "required", "additionalProperties"},
+    "array": {"items", "minItems", "maxItems"},
+    "string": {"pattern", "format"},
+    "integer": {"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"},
+    "number": {"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"},
+    "boolean": set[str](),
+    "null": set[str](),
+}
+OF_ANY_KIND = {"type", "description", "enum", "const"}
+MAX_DEPTH = 10
+
+
+def break_strict_rules(schema: dict[str, Any], place: str, depth: int = 1) -> Iterator[str]:
+    """What keeps a schema from being strict, besides that what may be left out is not required."""
+    kinds = [schema["type"]] if isinstance(schema.get("type"), str) else schema.get("type", [])
+    if not kinds or not KEYWORDS.keys() >= set(kinds):
+        yield f"{place}: it has no type that is known"
+    if depth > MAX_DEPTH:
+        yield f"{place}: it nests too deep"
+    if unknown := schema.keys() - OF_ANY_KIND.union(*(KEYWORDS.get(kind, set()) for kind in kinds)):
+        yield f"{place}: {sorted(unknown)}"
+    if "object" in kinds and schema.get("additionalProperties") is not False:
+        yield f"{place}: it allows other properties"
+    for name, each in schema.get("properties", {}).items():
+        if name not in schema.get("required", []) and "null" not in each.get("type", []):
+            yield f"{place}.{name}: it may be left out, and may not be null"
+        yield from break_strict_rules(each, f"{place}.{name}", depth + 1)
+    if "array" in kinds:
+        yield from break_strict_rules(schema.get("items", {}), f"{place}[]", depth + 1)
+    if "enum" in schema and ("null" in kinds) != (None in schema["enum"]):
+        yield f"{place}: null is no choice of it"
+
+
+@pytest.mark.parametrize("name", choose_tools())
+def test_the_arguments_of_every_tool_are_strict_by_the_rules_of_openai(name: str) -> None:
+    schema = choose_tools()[name].described.input_schema
+    assert schema["type"] == "object"
+    assert list(break_strict_rules(schema, name)) == []
+    assert "$ref" not in str(schema)
+    assert "$defs" not in str(schema)
+
+
+@pytest.mark.parametrize(
+    ("schema", "broken"),
+    [
+        ({}, ["x: it has no type that is known"]),
+        ({"type": "string", "minLength": 1}, ["x: ['minLength']"]),
+        ({"type": "object", "properties": {}}, ["x: it allows other properties"]),
+        (
+            {"type": "object", "properties": {"a": {"type": "string"}}, "additionalProperties": False},
+            ["x.a: it may be left out, and may not be null"],
+        ),
+        ({"type": "array", "items": {"$ref": "#/$defs/A"}}, ["x[]: it has no type that is known", "x[]: ['$ref']"]),
+        ({"type": ["string", "null"], "enum": ["a"]}, ["x: null is no choice of it"]),
+    ],
+    ids=str,
+)
+def test_what_is_not_strict_is_found(schema: dict[str, Any], broken: list[str]) -> None:
+    assert list(break_strict_rules(schema, "x")) == broken
+
+
+def test_a_null_is_an_argument_that_is_left_out(graph: MemoryGraph) -> None:
+    """A model that calls a strict tool sends all of its arguments."""
+
+    async def work() -> None:
+        async with mcp.Client(build_server(graph)) as client:
+            for tool in (await client.list_tools()).tools:
+                required = tool.input_schema.get("required", [])
+                nulls = {name: None for name in tool.input_schema["properties"] if name not in required}
+                if not required and nulls and tool.name not in {"forget", "run_program"}:  # which need one of two
+                    assert await call(client, tool.name, **nulls) == await call(client, tool.name)
+            ada = {"name": "Ada", "entityType": "person", "observations": None}
+            made = await call(client, "create_entities", entities=[ada], distinguishCase=None)
+            assert made == {"entities": [{"name": "Ada", "entityType": "person", "observations": []}]}
+            found = await call(client, "recall", query="Ada", max_tokens=None, since=None, role=None)
+            assert [hit["name"] for hit in found["hits"]] == ["Ada"]
+            refused = await client.call_tool("search_nodes", {"query": None})
+            assert refused.is_error
+
+    run(work)
+
+
+PROGRAM = "main agent { main func(input { a number }) { return input.a } }"
+
+
+@pytest.mark.parametrize("given", [{"a": 2}, '{"a": 2}'], ids=str)
+def test_the_input_of_a_program_is_json_as_a_value_or_as_text(given: Any, graph: MemoryGraph) -> None:
+    async def work() -> None:
+        async with mcp.Client(build_server(graph)) as client:
+            assert (await call(client, "run_program", program=PROGRAM, input=given))["value"] == 2
+            text = await client.call_tool("run_program", {"program": PROGRAM, "input": "no JSON"})
+            assert text.is_error
+
+    run(work)
+
+
+NOT_STRUCTURED = {"show_thought"}  # a text for models
+
+
+def test_every_tool_that_has_structure_says_its_form() -> None:
+    described = [tool.described for tool in choose_tools().values()]
+    assert {each.name for each in described if each.output_schema is None} == NOT_STRUCTURED
+    for each in described:
+        assert (each.output_schema or {"type": "object"})["type"] == "object"
+        assert "$ref" not in str(each.output_schema)
+
+
+SCRIPT = """
+Node(node_id="ada", name="Ada", data="likes tea"); Node(node_id="ada2", name="ADA", data="");
+Edge(edge_id="e1", from_node="ada", to_node="ada2", verb="knows", weight=0.8);
+"""
+ADA = {"name": "Ada L", "entityType": "person", "observations": ["x"]}
+MADE: list[tuple[str, dict[str, Any]]] = [
+    ("load_contextscript", {"program": SCRIPT}),
+    ("check_contextscript", {"program": "Node("}),
+    ("create_entities", {"entities": [ADA, {**ADA, "name": "Ada  L"}, {**ADA, "name": "Countess"}]}),
+    ("create_entities", {"entities": [{**ADA, "name": "ada l", "observations": ["y"]}]}),
+    ("run_program", {"program": "main agent { main func() { return [1] } }"}),
+    ("recall", {"query": "tea"}),
+    ("recall", {"query": "hello"}),
+    ("neighbours", {"id": "ada"}),
+    ("show", {"id": "ada"}),
+    ("show", {"id": "e1"}),
+    ("history", {"id": "e1"}),
+    ("find_duplicates", {}),
+    ("merge_entities", {"entity": "Countess", "into": "Ada L", "dry_run": True}),
+    ("merge_entities", {"entity": "Countess", "into": "Ada L"}),
+    ("undo", {"revision": 1, "dry_run": True}),
+    ("revisions", {}),
+    ("list_conversations", {}),
+    ("show_conversation", {"name": "talk"}),
+    ("conversation_versions", {"name": "talk"}),
+    ("list_thoughts", {}),
+    ("list_programs", {}),
+    ("forget", {"id": "ada"}),
+    ("forget", {"conversation": "talk", "dry_run": False}),
+    ("open_nodes", {"names": ["Countess"]}),
+    ("read_graph", {"max_tokens": 1000}),
+]
+
+
+ALTER = """
+MATCH (a:Node {namespace: $namespace})-[e]->(b:Node) WHERE a.id = 'ada'
+SET a.name = 7, b.name = null, a.data = [1], e.weight = 'x', e.verb = 7
+"""
+
+
+@pytest.mark.parametrize("altered", [False, True], ids=["as it was written", "with values that raw Cypher has changed"])
+def test_every_answer_has_the_form_that_its_tool_says(altered: bool, graph: MemoryGraph) -> None:
+    """The SDK's client refuses an answer that has another one."""
+
+    async def work() -> None:
+        graph.messages("talk").append({"role": "user", "name": "Ada", "content": "hello"})
+        graph.load("main agent { main func() { return 1 } }", "agentscript", file="one.as")
+        async with mcp.Client(build_server(graph)) as client:
+            for tool, arguments in MADE:
+                if altered and tool == "recall":
+                    graph.query(ALTER, write=True)
+                    assert (await call(client, "show", id="e1"))["weight"] == "x"
+                result = await client.call_tool(tool, arguments)
+                if not altered:
+                    assert not result.is_error, (tool, result.content)
+                    assert result.structured_content is not None
+
+    run(work)
