@@ -155,7 +155,7 @@ def export_command(ctx: click.Context, *, form: str, strict: bool, moment: int |
     """Print the namespace, as it is or as it was; a bundle is all of it, and is imported to the same namespace.
 
     ContextScript has the nodes and edges. What an export could not say is listed on stderr. It is printed when all of
-    it was read; into a pipe the first lines of contextscript, jsonl and graphml come before that, for `head` and pagers.
+    it was read; into a pipe the first lines of contextscript, jsonl and graphml come before, for `head` and pagers.
     """
     if form == "bundle" and moment is not None:
         raise click.UsageError("a bundle has the whole history: --at goes with the other formats")
