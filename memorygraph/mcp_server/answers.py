@@ -6,6 +6,7 @@ Cypher can have changed to another kind are of any kind, because clients refuse 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -13,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from memorygraph.errors import Problem
 from memorygraph.graph.history import Change, Revision
 from memorygraph.memory.duplicates import Duplicates
+from memorygraph.memory.merging import MergeCounts
 from memorygraph.messages.history import Version
 from memorygraph.messages.neo4j_storage import ConversationInfo
 from memorygraph.runtime.programs import ProgramInfo
@@ -122,17 +124,12 @@ class MergedEntity(BaseModel):
     name: str
 
 
-class MergeAnswer(BaseModel):
+@dataclass(frozen=True, kw_only=True)
+class MergeAnswer(MergeCounts):
     """What a merge moved, joined and removed, and its revision."""
 
     merged: MergedEntity
     into: MergedEntity
-    edges_moved: int
-    edges_joined: int
-    loops_removed: int
-    observations_moved: int
-    observations_joined: int
-    messages: int
     aliases: list[str]
     revision: int
     namespace: str

@@ -8,7 +8,7 @@ merged entity was called, its id and its address lead to the other from then on.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from memorygraph.compiler import Stored
@@ -26,37 +26,37 @@ LANGUAGE = "merge"
 MAX_CANDIDATE_IDS = 20
 
 
-@dataclass(frozen=True)
-class MergeReport:
-    """What a merge did: `merged` is gone, and what it had is `into`'s; the report is that of the load.
+@dataclass(frozen=True, kw_only=True)
+class MergeCounts:
+    """How much of each kind a merge moved, joined or removed.
 
-    `edges_joined` are those that said what another edge says already, `loops_removed` those between the two. `aliases`
-    are all names that lead to `into` now.
+    `edges_joined` are those that said what another edge says already, `loops_removed` those between the two.
     """
 
-    merged: NamedEntity
-    into: NamedEntity
-    report: LoadReport
     edges_moved: int
     edges_joined: int
     loops_removed: int
     observations_moved: int
     observations_joined: int
     messages: int
+
+
+@dataclass(frozen=True)
+class MergeReport(MergeCounts):
+    """What a merge did: `merged` is gone, and what it had is `into`'s; the report is that of the load.
+
+    `aliases` are all names that lead to `into` now.
+    """
+
+    merged: NamedEntity
+    into: NamedEntity
+    report: LoadReport
     aliases: tuple[str, ...]
 
     @property
     def counts(self) -> dict[str, int]:
-        """How much of each kind was moved, joined or removed."""
-        names = (
-            "edges_moved",
-            "edges_joined",
-            "loops_removed",
-            "observations_moved",
-            "observations_joined",
-            "messages",
-        )
-        return {name: getattr(self, name) for name in names}
+        """The counts by their names."""
+        return {count.name: getattr(self, count.name) for count in fields(MergeCounts)}
 
     def as_dict(self) -> dict[str, Any]:
         """The value as `--json` prints it."""
