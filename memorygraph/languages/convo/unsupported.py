@@ -88,7 +88,7 @@ def find_unsupported(messages: Sequence[syntax.Message], text: str) -> list[Find
 
 def find_in_messages(messages: Sequence[syntax.Message], text: str) -> Iterator[Finding]:
     """Find it message by message: a tag stands before the message that it belongs to."""
-    prompts = "???" in text or "===" in text
+    searched = any(mark in text for mark in ("???", "===", "<<"))
     in_graph = any(message_role(message) == "node" for message in messages)
     for message in messages:
         role = message_role(message)
@@ -102,8 +102,8 @@ def find_in_messages(messages: Sequence[syntax.Message], text: str) -> Iterator[
             yield from find_in_variables(message)
         if in_graph:
             yield from find_slips(message, role, text)
-        if prompts:
-            yield from find_in_prompts(message)
+        if searched:
+            yield from find_in_code(message)
 
 
 def find_in_variables(message: syntax.CodeMessage) -> Iterator[Finding]:
@@ -147,8 +147,13 @@ def is_file_import(tag: syntax.Tag) -> bool:
     return tag.name == "import" and bool(path) and not {":", "*"} & set(path) and IMPORT_WORDS.issuperset(words)
 
 
-def find_in_prompts(message: syntax.Message) -> Iterator[Finding]:
-    """Find modifiers of prompts in code that have no effect."""
+def is_into_conversation(pipe: syntax.Pipe) -> bool:
+    """Whether a pipe ends in `convo`, which is the conversation itself in the original."""
+    return isinstance(pipe.values[0], syntax.Reference) and tuple(pipe.values[0].path) == ("convo",)
+
+
+def find_in_code(message: syntax.Message) -> Iterator[Finding]:
+    """Find modifiers of prompts that have no effect, and pipes into the conversation, which fail."""
     waiting: list[Any] = [vars(message)[name] for name in ("body", "statements", "content") if name in vars(message)]
     while waiting:
         one = waiting.pop()
@@ -159,4 +164,7 @@ def find_in_prompts(message: syntax.Message) -> Iterator[Finding]:
                 for found in PROMPT_WORDS.finditer(one.head.partition("task:")[0]):
                     what = f"`{found[0]}` in the head of a prompt is not supported, and has no effect"
                     yield Finding(what, CODE, one.span)
+            if isinstance(one, syntax.Pipe) and is_into_conversation(one):
+                what = "`convo << …` is not supported: code appends nothing to the conversation, and a run fails here"
+                yield Finding(what, CODE, one.span)
             waiting += [part for name, part in vars(one).items() if name != "span"]

@@ -15,9 +15,10 @@ from memorygraph.errors import ConnectionError, MemoryGraphError, ModelError, Sc
 from memorygraph.json_text import parse_json
 from memorygraph.languages.convo import syntax
 from memorygraph.languages.convo.reading import BUILT_IN
+from memorygraph.languages.convo.unsupported import is_into_conversation
 from memorygraph.limits import BYTES_PER_PART, Cancelled
 from memorygraph.runtime.convo import control, types
-from memorygraph.runtime.convo.builtins import FUNCTIONS
+from memorygraph.runtime.convo.builtins import FUNCTIONS, METHODS
 from memorygraph.runtime.convo.control import BreakSignal, ReturnSignal, StatementBlock, called_name
 from memorygraph.runtime.convo.prompt_heads import PromptHead, split_prompt_messages
 from memorygraph.runtime.convo.scope import ConvoScope, Environment
@@ -218,6 +219,8 @@ class Evaluator:
         """Pipe the last value into the one before it, and so on: a map replaces its keys in a text by its values."""
         *targets, last = (self.evaluate(value, scope) for value in pipe.values)
         for target in reversed(targets):
+            if target is UNDEFINED and is_into_conversation(pipe):
+                raise ValueProblem("`convo << …` is not supported: code appends nothing to the conversation", "no-pipe")
             if target is UNDEFINED:
                 raise ValueProblem("this pipe leads into what is undefined; a map or a value takes it", "no-pipe")
             if not isinstance(target, dict) or not isinstance(last, str):
@@ -273,6 +276,16 @@ class Evaluator:
             return self.call(function, self.arrange(function, call.arguments, scope), scope)
         if name in control.MISPLACED:
             raise ValueProblem(control.MISPLACED[name], "misplaced-form")
+        return self.call_method(call, scope)
+
+    def call_method(self, call: syntax.Call, scope: ConvoScope) -> Any:
+        """Call a method of the text in a variable, which is what a name of nothing else can stand for."""
+        name, (*path, method) = ".".join(call.name), call.name
+        if path and isinstance(target := scope.look_up(path), str):
+            if method in METHODS:
+                return METHODS[method].call(scope, [target, *self.all(call.arguments, scope)])
+            known = ", ".join(f"`{known}`" for known in METHODS)
+            raise ValueProblem(f"a text has no method `{method}` here; it has {known}", "unknown-function")
         similar = get_close_matches(name, [*CALLABLE, *self.environment.hooks, *self.environment.functions], 1)
         guess = f"; did you mean `{similar[0]}`?" if similar else ""
         raise ValueProblem(f"there is no function `{name}`{guess}", "unknown-function")

@@ -15,7 +15,7 @@ missing = find_missing()
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(bool(missing), reason=missing), pytest.mark.timeout(900)]
 
 MAX_ONLY_ORIGINAL = 5
-MAX_OTHER_BODIES = 7
+MAX_OTHER_BODIES = 3
 
 
 @pytest.fixture(scope="module")
