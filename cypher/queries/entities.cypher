@@ -223,6 +223,7 @@ RETURN [] AS nodes, edges, [] AS emptied;
 // A page of the entities of a namespace in the order in which they came, from one place on. Parameters: namespace,
 // arrival, limit.
 MATCH (node:Entity {namespace: $namespace})
+USING INDEX SEEK node:Entity(namespace, arrival)
 WHERE node.arrival >= $arrival
 WITH node ORDER BY node.namespace, node.arrival LIMIT $limit
 RETURN node.id AS id, node.arrival AS arrival, CASE WHEN node.name = '' THEN node.id ELSE node.name END AS name,
@@ -237,6 +238,7 @@ ORDER BY node.namespace, arrival;
 // name: other-entities
 // A page of what ContextScript declared, in the order of the ids, from one on. Parameters: namespace, id, limit.
 MATCH (node:Node {namespace: $namespace})
+USING INDEX SEEK node:Node(namespace, id)
 WHERE node.id >= $id AND NOT node:Entity AND NOT node:Observation
   AND (node.name <> '' OR NOT EXISTS { (node)<-[:EDGE {verb: 'observed'}]-(:Node) })
 WITH node ORDER BY node.namespace, node.id LIMIT $limit
@@ -253,6 +255,7 @@ ORDER BY node.namespace, id;
 // A page of the relations of a namespace in the order in which they came, from one place on. Parameters: namespace,
 // arrival, limit.
 MATCH (source:Node)-[edge:EDGE {namespace: $namespace}]->(target:Node)
+USING INDEX SEEK edge:EDGE(namespace, arrival)
 WHERE edge.arrival >= $arrival
 WITH source, edge, target ORDER BY edge.namespace, edge.arrival LIMIT $limit
 RETURN edge.id AS id, edge.arrival AS arrival, CASE WHEN source.name = '' THEN source.id ELSE source.name END AS source,
@@ -263,6 +266,7 @@ ORDER BY edge.namespace, arrival;
 // A page of the relations that ContextScript declared, in the order of the ids, from one on. Parameters: namespace,
 // id, limit.
 MATCH (source:Node)-[edge:EDGE {namespace: $namespace}]->(target:Node)
+USING INDEX SEEK edge:EDGE(namespace, id)
 WHERE edge.id >= $id AND edge.arrival IS NULL AND edge.place IS NULL
   AND NOT (edge.verb = 'observed' AND (target:Observation OR target.name = ''))
 WITH source, edge, target ORDER BY edge.namespace, edge.id LIMIT $limit

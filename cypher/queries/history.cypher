@@ -28,6 +28,7 @@ ORDER BY since, until;
 // name: revisions
 // The loads of a namespace, the newest first. Parameters: namespace, limit.
 MATCH (load:Load {namespace: $namespace})
+USING INDEX SEEK load:Load(namespace, revision)
 WHERE load.revision >= 0
 WITH load ORDER BY load.namespace DESC, load.revision DESC LIMIT $limit
 RETURN properties(load) AS load;
@@ -73,6 +74,7 @@ LIMIT 1;
 // A page of the nodes that are what they were at a revision, in the order of their ids. Parameters: namespace,
 // revision, after, limit.
 MATCH (node:Node {namespace: $namespace})
+USING INDEX SEEK node:Node(namespace, id)
 WHERE node.id > $after AND coalesce(node.since, 0) <= $revision
 RETURN node.id AS id, node.name AS name, node.data AS data
 ORDER BY node.namespace, id
@@ -82,6 +84,7 @@ LIMIT $limit;
 // A page of the edges that are what they were at a revision, in the order of their ids. Parameters: namespace,
 // revision, after, limit.
 MATCH (from_node:Node)-[edge:EDGE {namespace: $namespace}]->(to_node:Node)
+USING INDEX SEEK edge:EDGE(namespace, id)
 WHERE edge.id > $after AND coalesce(edge.since, 0) <= $revision
 RETURN edge.id AS id, from_node.id AS from_node, to_node.id AS to_node, edge.verb AS verb, edge.weight AS weight
 ORDER BY edge.namespace, id
@@ -91,6 +94,7 @@ LIMIT $limit;
 // A page of the nodes as of a revision that have been changed or deleted since, up to the id `last` if there is one.
 // Parameters: namespace, revision, after, last, limit.
 MATCH (former:Former {namespace: $namespace})
+USING INDEX SEEK former:Former(namespace, id, until)
 WHERE former.id > $after AND ($last IS NULL OR former.id <= $last)
   AND former.since <= $revision AND former.until > $revision AND former.of = 'node'
 RETURN former.id AS id, former.name AS name, former.data AS data
@@ -101,6 +105,7 @@ LIMIT $limit;
 // A page of the edges as of a revision that have been changed or deleted since, up to the id `last` if there is one.
 // Parameters: namespace, revision, after, last, limit.
 MATCH (former:Former {namespace: $namespace})
+USING INDEX SEEK former:Former(namespace, id, until)
 WHERE former.id > $after AND ($last IS NULL OR former.id <= $last)
   AND former.since <= $revision AND former.until > $revision AND former.of = 'edge'
 RETURN former.id AS id, former.from_node AS from_node, former.to_node AS to_node, former.verb AS verb,

@@ -328,6 +328,7 @@ ORDER BY name;
 // Give a page of nodes, in the order of their ids, the word of their namespace, so that a search finds them. Parameters:
 // namespace, namespace_token, after (the last id of the page before), limit.
 MATCH (node:Node {namespace: $namespace})
+USING INDEX SEEK node:Node(namespace, id)
 WHERE node.id > $after
 WITH node ORDER BY node.namespace, node.id LIMIT $limit
 WITH collect(node) AS page, max(node.id) AS last

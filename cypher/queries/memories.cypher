@@ -6,6 +6,7 @@
 // greater than all of them). `text` is somewhere in the name or the data, whatever the case.
 // Parameters: namespace, prefix, before, text, limit.
 MATCH (node:Node {namespace: $namespace})
+USING INDEX SEEK node:Node(namespace, id)
 WHERE node.id STARTS WITH $prefix AND node.id < $before
   AND (toLower(toStringOrNull(node.name)) CONTAINS toLower($text) OR toLower(toStringOrNull(node.data)) CONTAINS toLower($text))
 RETURN node.id AS id, node.name AS name, node.data AS data
@@ -16,6 +17,7 @@ LIMIT $limit;
 // A page of the nodes of a namespace that no program's memory added, by their ids, behind the id `after`.
 // `text` is as for records. Parameters: namespace, prefix, after, text, limit.
 MATCH (node:Node {namespace: $namespace})
+USING INDEX SEEK node:Node(namespace, id)
 WHERE node.id > $after AND NOT node.id STARTS WITH $prefix
   AND (toLower(toStringOrNull(node.name)) CONTAINS toLower($text) OR toLower(toStringOrNull(node.data)) CONTAINS toLower($text))
 RETURN node.id AS id, node.name AS name, node.data AS data

@@ -56,6 +56,7 @@ RETURN version.id AS id, version.number AS number, coalesce(tip.id, '') AS tip, 
 // The conversations of a namespace after a name, in the order of their names, whose name has a text in it, whatever the
 // case, each with the version that was last written. Parameters: namespace, after, containing, limit.
 MATCH (conversation:Conversation {namespace: $namespace})
+USING INDEX SEEK conversation:Conversation(namespace, name)
 WHERE conversation.name > $after AND toLower(conversation.name) CONTAINS toLower($containing)
   AND EXISTS { (conversation)-[:HEAD]->(:Version) }
 WITH conversation ORDER BY conversation.namespace, conversation.name LIMIT $limit
@@ -349,6 +350,7 @@ ORDER BY metadata.at;
 // name: metadata-page
 // Metadata as it was stored, a page by id. Parameters: namespace, after, limit.
 MATCH (metadata:Metadata {namespace: $namespace})
+USING INDEX SEEK metadata:Metadata(namespace, id)
 WHERE metadata.id > $after
 WITH metadata ORDER BY metadata.namespace, metadata.id LIMIT $limit
 RETURN metadata.id AS id, metadata.body AS body

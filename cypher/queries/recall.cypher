@@ -307,6 +307,7 @@ RETURN count(message) AS indexed;
 // Nodes with words that are found by their parts, which are not stored yet, in the order of their ids. Parameters:
 // namespace, scripts (a pattern for texts with such words), after, limit.
 MATCH (node:Node {namespace: $namespace})
+USING INDEX SEEK node:Node(namespace, id)
 WHERE node.id > $after AND coalesce(node.name_parts, node.data_parts) IS NULL
   AND any(text IN [node.name, node.data] WHERE toStringOrNull(text) =~ $scripts)
 RETURN node.id AS id, node.name AS name, node.data AS data
@@ -316,6 +317,7 @@ LIMIT $limit;
 // name: messages-without-parts
 // The same of messages. Parameters: namespace, scripts, after, limit.
 MATCH (message:Message {namespace: $namespace})
+USING INDEX SEEK message:Message(namespace, id)
 WHERE message.id > $after AND message.said_parts IS NULL AND message.said =~ $scripts
 RETURN message.id AS id, message.said AS said
 ORDER BY message.namespace, id
@@ -434,6 +436,7 @@ RETURN COUNT {
 // name: messages-without-vector
 // Messages without passages that have no vector of a model yet, and what they say. Parameters: namespace, model, after, limit.
 MATCH (message:Message {namespace: $namespace})
+USING INDEX SEEK message:Message(namespace, id)
 WHERE message.id > $after AND message.said IS NOT NULL
   AND (message.embedding_model IS NULL OR message.embedding_model <> $model)
 RETURN message.id AS id, message.said AS text
@@ -443,6 +446,7 @@ LIMIT $limit;
 // name: passages-without-vector
 // Passages that have no vector of a model yet, and what they say. Parameters: namespace, model, after, limit.
 MATCH (passage:Passage {namespace: $namespace})
+USING INDEX SEEK passage:Passage(namespace, id)
 WHERE passage.id > $after AND passage.said IS NOT NULL
   AND (passage.embedding_model IS NULL OR passage.embedding_model <> $model)
 RETURN passage.id AS id, passage.said AS text
@@ -453,6 +457,7 @@ LIMIT $limit;
 // Nodes that have no vector of a model yet, or whose text has changed since. Parameters: namespace, model, after,
 // limit.
 MATCH (node:Node {namespace: $namespace})
+USING INDEX SEEK node:Node(namespace, id)
 WHERE node.id > $after AND (node.embedding_model IS NULL OR node.embedding_model <> $model)
   AND (node.name <> '' OR node.data <> '')
 RETURN node.id AS id, node.name AS name, node.data AS data
