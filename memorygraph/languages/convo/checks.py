@@ -19,6 +19,7 @@ from memorygraph.languages.engine.findings import Finding, shorten
 MAX_NESTING = 100  # levels of calls, maps, arrays and insertions, one inside the other
 
 _LEVELS = (syntax.Call, syntax.Map, syntax.Array, syntax.Insertion)
+_PLACEHOLDER = "`{}` stands for the id of a node, which is not supported; write the id itself"
 _MOVING = frozenset({"auto", "next", "main"})  # targets that are no ids of nodes
 _ROLES = syntax.ROUTE_ROLES | syntax.NODE_ENDS | syntax.CODE_ROLES | {"user", "assistant", "system"}
 _HEADLESS = syntax.CODE_ROLES - syntax.TITLED_ROLES
@@ -141,7 +142,12 @@ class _Checks:
             if tag.name in syntax.ROUTE_ROLES and message_role(message) != "node":
                 continue  # it has no effect, and is a warning
             if tag.name in {"to", "from"} and tag.target is None:
-                text = f"`@{tag.name}` names no node; write: @{tag.name} id, @{tag.name} next or @{tag.name} auto"
+                written = self.text[tag.span.start + len(tag.name) + 1 : tag.span.end].strip()
+                text = (
+                    _PLACEHOLDER.format(shorten(written))
+                    if written.startswith("{")
+                    else f"`@{tag.name}` names no node; write: @{tag.name} id, @{tag.name} next or @{tag.name} auto"
+                )
                 yield Finding(text, "invalid-route-tag", tag.span)
             elif tag.target is not None:
                 at = self.text.find(tag.target, tag.span.start + len(tag.name) + 1, tag.span.end)
@@ -149,6 +155,9 @@ class _Checks:
 
     def check_target(self, target: str, span: Span) -> Iterator[Finding]:
         if not target or target in _MOVING or target in self.nodes or "{{" in target or self.imports:
+            return
+        if target.startswith("{"):
+            yield Finding(_PLACEHOLDER.format(shorten(target)), "missing-target", span)
             return
         nodes = ", ".join(f"`{shorten(id_)}`" for id_ in list(self.nodes)[:8])
         there = f"the nodes are {nodes}" if nodes else "there are no nodes"

@@ -90,7 +90,10 @@ def render_json(value: Any) -> str:
 
 
 def to_plain(value: Any) -> Any:
-    """Convert a value to JSON data: a type to its schema, undefined in a list to null, and in a map to nothing."""
+    """Convert a value to JSON data: a type to its schema, undefined in a list to null, and in a map to nothing.
+
+    JSON has no infinite numbers and no NaN: they become null.
+    """
     result = [value]
     waiting: list[tuple[Any, Any, int]] = [(result, 0, 0)]
     size = 0
@@ -108,6 +111,8 @@ def to_plain(value: Any) -> Any:
             into[key] = None
         elif isinstance(found, ConvoType):
             into[key] = found.schema
+        elif isinstance(found, float) and not math.isfinite(found):
+            into[key] = None
         elif isinstance(found, Mapping):
             spend_on_parts(len(found))
             into[key] = inner = {name: held for name, held in found.items() if held is not UNDEFINED}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,7 +18,7 @@ from memorygraph.languages.convo.reading import BUILT_IN
 from memorygraph.runtime.convo.controller import execute_convo_graph
 from memorygraph.runtime.convo.evaluator import Evaluator
 from memorygraph.runtime.convo.scope import Environment
-from memorygraph.runtime.convo.values import UNDEFINED, ConvoType
+from memorygraph.runtime.convo.values import UNDEFINED, ConvoType, render_value
 from memorygraph.scripted.replies import Failure, Request
 from tests.peers.convo.corpus import ConvoText, find_texts
 from tests.peers.convo.generate import GeneratedGraph, canonical, make_arguments, make_calls, make_graph
@@ -152,7 +153,7 @@ def plain(value: Any) -> Any:
         return [plain(item) for item in value]
     if isinstance(value, dict):
         return {key: plain(item) for key, item in value.items() if item is not UNDEFINED}
-    return {"$": "NaN"} if isinstance(value, float) and value != value else value
+    return {"$": render_value(value)} if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def compare_functions(original: Original, texts: list[ConvoText]) -> Part:

@@ -1,4 +1,4 @@
-"""Arithmetic on numbers whose size stays within what a float can hold, and comparisons.
+"""Arithmetic on numbers, of which one that is too large for a float is infinite, and comparisons.
 
 Fewer than two values never compare. Texts have the order of their characters; beside a number, a text is the number
 that it holds, as what a model or a user says is a text.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import operator
 import secrets
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -27,7 +28,7 @@ from memorygraph.runtime.convo.values import (
 )
 from memorygraph.runtime.values import ValueProblem
 
-MAX_BITS = 1024  # of a whole number: a float can hold none that is larger
+MAX_BITS = 1024  # of a whole number: a float can hold none that has more
 
 
 def require_number(name: str, value: Any) -> Any:
@@ -45,12 +46,12 @@ def apply(name: str, operation: Callable[[Any, Any], Any], left: Any, right: Any
         result = operation(left, right)
     except ZeroDivisionError:
         raise ValueProblem(f"`{name}` cannot divide by 0", "division-by-zero") from None
-    except OverflowError:
-        result = math.inf
+    except OverflowError:  # of a power
+        result = math.inf if left > 0 or right % 2 == 0 else -math.inf if right % 2 == 1 else math.nan
     if isinstance(result, complex):
         return math.nan
-    if result.bit_length() > MAX_BITS if isinstance(result, int) else math.isinf(result):
-        raise ValueProblem(f"`{name}` gives a number that is too large", "value-too-large")
+    if isinstance(result, int) and abs(result) > sys.float_info.max:
+        return math.inf if result > 0 else -math.inf
     return result
 
 
