@@ -37,6 +37,14 @@ MCP_MISSING = "the memory server needs the package mcp: pip install 'memorygraph
     metavar="NAME",
     help="A model that programs of clients may ask, by its name or address. [MEMORYGRAPH_MODEL]",
 )
+@click.option(
+    "--tools",
+    "groups",
+    default="memory",
+    show_default=True,
+    metavar="GROUP,...",
+    help="The groups of tools that are offered, or all of them: `all`.",
+)
 @click.option("--read-only", is_flag=True, help="Offer no tool that writes.")
 @click.option("--without", multiple=True, metavar="TOOL", help="Do not offer this tool, such as run_program.")
 @click.pass_obj
@@ -50,6 +58,7 @@ def serve_command(
     given: tuple[str, ...],
     hosts: tuple[str, ...],
     models: tuple[str, ...],
+    groups: str,
     read_only: bool,
     without: tuple[str, ...],
 ) -> None:
@@ -57,6 +66,10 @@ def serve_command(
 
     Beyond this machine it is served to bearers of a token only, each in the namespace of its token. The programs
     of run_program ask the models of --model and no others, with this process's own key.
+
+    Definitions of tools cost a model tokens at each request, so that only some are offered: those of the group memory,
+    which are the tools of server-memory and recall. The other groups of --tools are neo4j-memory (the two more tools
+    of mcp-neo4j-memory), graph, history, upkeep (duplicates, merges, what is to be forgotten), conversations, programs.
 
     Over standard input and output Neo4j is started by the first call that needs it, in the background; `memorygraph up`
     starts it before. check_contextscript needs none and starts none. While Neo4j starts, the other tools say so at
@@ -71,7 +84,8 @@ def serve_command(
     if transport == "stdio" and (tokens or given or hosts):
         raise click.UsageError("--tokens, --token and --allow-host go with --transport http")
     namespaces = {**(read_tokens(tokens) if tokens else {}), **dict(map(parse_token, given))}
-    tools = mcp_server.choose_tools(without, read_only=read_only, models=models)
+    named = [] if groups == "all" else [name.strip() for name in groups.split(",")]
+    tools = mcp_server.choose_tools(without, groups=named, read_only=read_only, models=models)
     graph = mcp_server.BackgroundGraph(settings.connect, settings.is_gone)
     if transport == "stdio":
         mcp_server.serve_stdio(graph, tools)

@@ -29,23 +29,21 @@ if TYPE_CHECKING:
     from memorygraph.client import MemoryGraph
 
 
-SearchQuery = Annotated[
-    str, Field(description="The search query to match against entity names, types, and observation content")
-]
-RetrievedNames = Annotated[list[str], Field(description="An array of entity names to retrieve")]
-DeletedNames = Annotated[list[str], Field(alias="entityNames", description="An array of entity names to delete")]
+SearchQuery = Annotated[str, Field(description="What entity names, types or observations contain")]
+RetrievedNames = Annotated[list[str], Field(description="The names of entities to retrieve")]
+DeletedNames = Annotated[list[str], Field(alias="entityNames", description="The names of entities to delete")]
 DistinguishCase = Annotated[
     bool, Field(alias="distinguishCase", description="Create a name that another entity has in another case, too")
 ]
-DeletedRelations = Annotated[list[Relation], Field(description="An array of relations to delete")]
+DeletedRelations = Annotated[list[Relation], Field(description="The relations to delete")]
 
 
 class PageArguments(ToolArguments):
     """What every read takes."""
 
     max_tokens: AnswerTokens = DEFAULT_TOKENS
-    cursor: str | None = Field(default=None, description="Where the page before ended: the `cursor` of its answer")
-    names_only: bool = Field(default=False, description="An overview: names and types, without what is known of them")
+    cursor: str | None = Field(default=None, description="The `cursor` of the page before")
+    names_only: bool = Field(default=False, description="An overview: names and types only")
 
 
 class EntitiesAnswer(BaseModel):
@@ -75,21 +73,16 @@ class DoneAnswer(BaseModel):
     message: str
 
 
-class LeftOut(BaseModel):
-    """What a page leaves out: how much, and the names of the first entities that come next."""
-
-    entities: int = 0
-    observations: int = 0
-    relations: int = 0
-    names: list[str] = Field(default=[])
-
-
 class PageAnswer(BaseModel):
     """What every answer says that comes in pages."""
 
-    left_out: LeftOut = Field(default=LeftOut(), serialization_alias="leftOut")
+    left_out: dict[str, Any] = Field(
+        default={},
+        serialization_alias="leftOut",
+        description="How many more there are, and who comes next",
+    )
     cursor: str = Field(default="", description="What the next call takes to go on")
-    aliases: dict[str, str] = Field(default={}, description="The names asked for that are aliases, with their entities")
+    aliases: dict[str, str] = Field(default={}, description="Names that are aliases, with their entities")
 
 
 class GraphAnswer(PageAnswer):
@@ -122,7 +115,7 @@ class Neo4jGraphAnswer(PageAnswer):
     relations: list[Neo4jRelation]
 
 
-@tool("Create Entities", EntitiesAnswer, writes=True)
+@tool("memory", "Create Entities", EntitiesAnswer, writes=True)
 def create_entities(
     graph: MemoryGraph, *, entities: list[Entity], distinguish_case: DistinguishCase = False
 ) -> ToolAnswer:
@@ -136,7 +129,7 @@ def create_entities(
     return answer_with_array("entities", created, told, explain_entities(outcomes))
 
 
-@tool("Create Relations", RelationsAnswer, writes=True)
+@tool("memory", "Create Relations", RelationsAnswer, writes=True)
 def create_relations(graph: MemoryGraph, *, relations: list[Relation]) -> ToolAnswer:
     """Create multiple new relations between entities in the knowledge graph.
 
@@ -147,7 +140,7 @@ def create_relations(graph: MemoryGraph, *, relations: list[Relation]) -> ToolAn
     return answer_with_array("relations", created, told, explain_relations(outcomes))
 
 
-@tool("Add Observations", ObservationsAnswer, writes=True)
+@tool("memory", "Add Observations", ObservationsAnswer, writes=True)
 def add_observations(graph: MemoryGraph, *, observations: list[Observations]) -> ToolAnswer:
     """Add new observations to existing entities in the knowledge graph."""
     added = graph.entities.attributed_to(provenance()).observe(observations)
@@ -162,7 +155,7 @@ def answer_with_array(name: str, values: Iterable[Any], outcomes: Iterable[Any] 
     return ToolAnswer(as_json(shown), {name: shown, **({"outcomes": said} if said else {})}, note)
 
 
-@tool("Delete Entities", DoneAnswer, writes=True, destructive=True)
+@tool("memory", "Delete Entities", DoneAnswer, writes=True, destructive=True)
 def delete_entities(graph: MemoryGraph, *, entity_names: DeletedNames) -> ToolAnswer:
     """Delete multiple entities and their associated relations from the knowledge graph."""
     aliases = graph.entities.aliases(entity_names)
@@ -170,7 +163,7 @@ def delete_entities(graph: MemoryGraph, *, entity_names: DeletedNames) -> ToolAn
     return answer_deletion("Entities deleted successfully", explain_deletion(deleted), aliases)
 
 
-@tool("Delete Observations", DoneAnswer, writes=True, destructive=True)
+@tool("memory", "Delete Observations", DoneAnswer, writes=True, destructive=True)
 def delete_observations(graph: MemoryGraph, *, deletions: list[ObservationDeletion]) -> ToolAnswer:
     """Delete specific observations from entities in the knowledge graph."""
     aliases = graph.entities.aliases([each.entity_name for each in deletions])
@@ -181,7 +174,7 @@ def delete_observations(graph: MemoryGraph, *, deletions: list[ObservationDeleti
     return answer_deletion("Observations deleted successfully", explain_deletion(deleted, len(wanted)), aliases)
 
 
-@tool("Delete Relations", DoneAnswer, writes=True, destructive=True)
+@tool("memory", "Delete Relations", DoneAnswer, writes=True, destructive=True)
 def delete_relations(graph: MemoryGraph, *, relations: DeletedRelations) -> ToolAnswer:
     """Delete multiple relations from the knowledge graph."""
     aliases = graph.entities.aliases([name for each in relations for name in (each.source, each.target)])
@@ -198,7 +191,7 @@ def answer_deletion(message: str, missing: str, aliases: Mapping[str, str]) -> T
     return ToolAnswer.of_done(message, " ".join(filter(None, [missing, explain_aliases(aliases)])))
 
 
-@tool("Read Graph", GraphAnswer, base=PageArguments)
+@tool("memory", "Read Graph", GraphAnswer, base=PageArguments)
 def read_graph(graph: MemoryGraph, **page: Any) -> ToolAnswer:
     """Read the entire knowledge graph.
 
@@ -207,31 +200,25 @@ def read_graph(graph: MemoryGraph, **page: Any) -> ToolAnswer:
     return ToolAnswer.of(graph.entities.read_graph(**page).as_dict())
 
 
-@tool("Search Nodes", GraphAnswer, base=PageArguments)
+@tool("memory", "Search Nodes", GraphAnswer, base=PageArguments)
 def search_nodes(graph: MemoryGraph, *, query: SearchQuery, **page: Any) -> ToolAnswer:
-    """Search for nodes in the knowledge graph based on a query: those that contain it, or else its words.
-
-    Long answers come in pages: the answer says what it left out, and `cursor` goes on from there.
-    """
+    """Search for nodes in the knowledge graph based on a query: those that contain it, or else its words."""
     return ToolAnswer.of(graph.entities.search(query, **page).as_dict())
 
 
-@tool("Open Nodes", GraphAnswer, base=PageArguments)
+@tool("memory", "Open Nodes", GraphAnswer, base=PageArguments)
 def open_nodes(graph: MemoryGraph, *, names: RetrievedNames, **page: Any) -> ToolAnswer:
-    """Open specific nodes in the knowledge graph by their names.
-
-    Long answers come in pages: the answer says what it left out, and `cursor` goes on from there.
-    """
+    """Open specific nodes in the knowledge graph by their names."""
     return ToolAnswer.of(graph.entities.open(names, **page).as_dict())
 
 
-@tool("Search Memories", Neo4jGraphAnswer, base=PageArguments)
+@tool("neo4j-memory", "Search Memories", Neo4jGraphAnswer, base=PageArguments)
 def search_memories(graph: MemoryGraph, *, query: SearchQuery, **page: Any) -> ToolAnswer:
     """Search for memories based on a query containing search terms; search_nodes in the words of mcp-neo4j-memory."""
     return answer_as_neo4j_memory(graph.entities.search(query, **page))
 
 
-@tool("Find Memories by Name", Neo4jGraphAnswer, base=PageArguments)
+@tool("neo4j-memory", "Find Memories by Name", Neo4jGraphAnswer, base=PageArguments)
 def find_memories_by_name(graph: MemoryGraph, *, names: RetrievedNames, **page: Any) -> ToolAnswer:
     """Find specific memories by name; open_nodes in the words of mcp-neo4j-memory."""
     return answer_as_neo4j_memory(graph.entities.open(names, **page))

@@ -71,7 +71,7 @@ ProgramInput = Annotated[
 ConversationName = Annotated[str, Field(min_length=1, description="The name of the conversation")]
 
 
-@tool("Load ContextScript", LoadReport, writes=True, destructive=True)
+@tool("graph", "Load ContextScript", LoadReport, writes=True, destructive=True)
 def load_contextscript(
     graph: MemoryGraph, *, program: ContextScriptText, strict: Strict = False, dry_run: DryRun = False
 ) -> ToolAnswer:
@@ -84,7 +84,7 @@ def load_contextscript(
     return ToolAnswer.of(report.as_dict())
 
 
-@tool("Check ContextScript", ErrorsAnswer, needs_graph=False)
+@tool("graph", "Check ContextScript", ErrorsAnswer, needs_graph=False)
 def check_contextscript(*, program: ContextScriptText, strict: Strict = False) -> ToolAnswer:
     """Find what is wrong in a ContextScript program, without storing it: line, column and message of each error.
 
@@ -97,19 +97,15 @@ def check_contextscript(*, program: ContextScriptText, strict: Strict = False) -
     return ToolAnswer.of({"errors": [problem.as_dict() for problem in problems]})
 
 
-@tool("Recall", RecallAnswer)
+@tool("memory", "Recall", RecallAnswer)
 def recall(
     graph: MemoryGraph,
     *,
     max_tokens: RecallTokens = 2000,
     query: Annotated[str, Field(description="What to remember: a question, or words")],
-    since: Annotated[
-        str | None, Field(description="Only messages said from this day or time on, as 2024-05-01")
-    ] = None,
-    until: Annotated[
-        str | None, Field(description="Only messages said until this time, or the end of this day")
-    ] = None,
-    role: Annotated[str | None, Field(description="Only messages of this role: user, assistant, ...")] = None,
+    since: Annotated[str | None, Field(description="Only messages from this day or time on, as 2024-05-01")] = None,
+    until: Annotated[str | None, Field(description="Only messages until this time, or the end of this day")] = None,
+    role: Annotated[str | None, Field(description="Only messages of this role, as user")] = None,
     speaker: Annotated[str | None, Field(description="Only messages of this speaker")] = None,
     conversation: Annotated[str | None, Field(description="Only messages of this conversation")] = None,
     kind: Annotated[str | None, Field(description="Only nodes of this kind (entity type)")] = None,
@@ -134,7 +130,7 @@ def recall(
     return ToolAnswer(text, {"hits": hits, "text": str(found), "leftOut": left_out}, note)
 
 
-@tool("Neighbours", NeighboursAnswer)
+@tool("graph", "Neighbours", NeighboursAnswer)
 def neighbours(
     graph: MemoryGraph,
     *,
@@ -146,7 +142,7 @@ def neighbours(
     return ToolAnswer.of(keep_fitting("neighbours", graph.neighbours(id, depth), max_tokens))
 
 
-@tool("Show", ElementAnswer)
+@tool("graph", "Show", ElementAnswer)
 def show(
     graph: MemoryGraph,
     *,
@@ -157,7 +153,7 @@ def show(
     return ToolAnswer.of({"kind": type(element).__name__.lower(), **element.as_dict()})
 
 
-@tool("History", ChangesAnswer)
+@tool("history", "History", ChangesAnswer)
 def history(
     graph: MemoryGraph,
     *,
@@ -168,7 +164,7 @@ def history(
     return ToolAnswer.of(keep_fitting("changes", graph.history(id), max_tokens))
 
 
-@tool("Revisions", RevisionsAnswer)
+@tool("history", "Revisions", RevisionsAnswer)
 def revisions(
     graph: MemoryGraph,
     *,
@@ -179,7 +175,7 @@ def revisions(
     return ToolAnswer.of(keep_fitting("revisions", graph.revisions(limit), max_tokens))
 
 
-@tool("Undo", LoadReport, writes=True, destructive=True, idempotent=False)
+@tool("history", "Undo", LoadReport, writes=True, destructive=True, idempotent=False)
 def undo(
     graph: MemoryGraph,
     *,
@@ -190,7 +186,7 @@ def undo(
     return ToolAnswer.of(graph.undo(revision, dry_run=dry_run, provenance=provenance()).as_dict())
 
 
-@tool("Find Duplicates", DuplicatesAnswer, runs=True)
+@tool("upkeep", "Find Duplicates", DuplicatesAnswer, runs=True)
 def find_duplicates(
     graph: MemoryGraph,
     *,
@@ -204,7 +200,7 @@ def find_duplicates(
     return ToolAnswer.of(keep_fitting("duplicates", graph.duplicates(limit), max_tokens))
 
 
-@tool("Merge Entities", MergeAnswer, writes=True, destructive=True, idempotent=False)
+@tool("upkeep", "Merge Entities", MergeAnswer, writes=True, destructive=True, idempotent=False)
 def merge_entities(
     graph: MemoryGraph,
     *,
@@ -219,7 +215,7 @@ def merge_entities(
     return ToolAnswer.of(graph.merge(entity, into, dry_run=dry_run, provenance=provenance()).as_dict())
 
 
-@tool("Forget", Forgotten, writes=True, destructive=True)
+@tool("upkeep", "Forget", Forgotten, writes=True, destructive=True)
 def forget(
     graph: MemoryGraph,
     *,
@@ -238,7 +234,7 @@ def forget(
     return ToolAnswer.of(graph.forget(str(id), dry_run=dry_run).as_dict())
 
 
-@tool("List Conversations", ConversationsAnswer)
+@tool("conversations", "List Conversations", ConversationsAnswer)
 def list_conversations(
     graph: MemoryGraph,
     *,
@@ -256,7 +252,7 @@ def list_conversations(
     return ToolAnswer.of(shown)
 
 
-@tool("Show Conversation", ConversationAnswer)
+@tool("conversations", "Show Conversation", ConversationAnswer)
 def show_conversation(
     graph: MemoryGraph,
     *,
@@ -278,7 +274,7 @@ def show_conversation(
     return ToolAnswer.of({**shown, "messages": shown["messages"][::-1]})
 
 
-@tool("Conversation Versions", VersionsAnswer)
+@tool("conversations", "Conversation Versions", VersionsAnswer)
 def conversation_versions(
     graph: MemoryGraph, *, max_tokens: AnswerTokens = DEFAULT_TOKENS, name: ConversationName
 ) -> ToolAnswer:
@@ -294,13 +290,13 @@ def find_conversation(graph: MemoryGraph, name: str) -> Any:
     return history
 
 
-@tool("List Thoughts", ThoughtsAnswer)
+@tool("conversations", "List Thoughts", ThoughtsAnswer)
 def list_thoughts(graph: MemoryGraph, *, max_tokens: AnswerTokens = DEFAULT_TOKENS) -> ToolAnswer:
     """The thoughts of PETE that are kept: the outermost context of each."""
     return ToolAnswer.of(keep_fitting("thoughts", graph.thoughts(), max_tokens, lambda thought: thought._asdict()))
 
 
-@tool("Show Thought")
+@tool("conversations", "Show Thought")
 def show_thought(
     graph: MemoryGraph,
     *,
@@ -313,7 +309,9 @@ def show_thought(
     return ToolAnswer(str(graph.pete(name).render(budget=f"{max_tokens}t")))
 
 
-@tool("Run Program", RunAnswer, writes=True, destructive=False, idempotent=False, open_world=True, runs=True)
+@tool(
+    "programs", "Run Program", RunAnswer, writes=True, destructive=False, idempotent=False, open_world=True, runs=True
+)
 def run_program(
     graph: MemoryGraph,
     models: Sequence[str] | None = None,
@@ -341,7 +339,7 @@ def run_program(
     return ToolAnswer.of({"value": result.value, **steps})
 
 
-@tool("List Programs", ProgramsAnswer)
+@tool("programs", "List Programs", ProgramsAnswer)
 def list_programs(graph: MemoryGraph, *, max_tokens: AnswerTokens = DEFAULT_TOKENS) -> ToolAnswer:
     """The stored programs, which run_program runs by their name."""
     return ToolAnswer.of(keep_fitting("programs", graph.programs(), max_tokens))

@@ -31,24 +31,27 @@ def schema_of_answer(model: type[Any]) -> dict[str, Any]:
     return answer
 
 
-def drop_limits(schema: Any) -> Any:
-    """Drop limits of texts and defaults, and what is said of whole objects, which are named for what they are.
+def drop_limits(schema: Any, *, is_inner: bool = False) -> Any:
+    """Drop limits of texts and defaults, and what is said of an item of a list: its names say what it is.
 
     >>> drop_limits({"type": "array", "items": {"type": "string", "minLength": 1, "description": "A name"}})
-    {'type': 'array', 'items': {'type': 'string', 'description': 'A name'}}
+    {'type': 'array', 'items': {'type': 'string'}}
     """
     if isinstance(schema, list):
-        return [drop_limits(each) for each in schema]
+        return [drop_limits(each, is_inner=is_inner) for each in schema]
     if not isinstance(schema, dict):
         return schema
-    dropped = {*NOT_STRICT, *(("description",) if isinstance(schema.get("properties"), dict) else ())}
-    return {key: drop_limits(value) for key, value in schema.items() if key not in dropped}
+    dropped = {*NOT_STRICT, *(("description",) if is_inner and isinstance(schema.get("description"), str) else ())}
+    return {
+        key: drop_limits(value, is_inner=is_inner or key == "items")
+        for key, value in schema.items()
+        if key not in dropped
+    }
 
 
 def schema_for_clients(model: type[Any], mode: Literal["validation", "serialization"]) -> dict[str, Any]:
     """The JSON schema of a model or a dataclass, in one piece and as short as it can be."""
     schema = TypeAdapter(model).json_schema(mode=mode)
-    schema.pop("description", None)  # the model's docstring, which is for readers of this code
     tidied: dict[str, Any] = tidy_schema(schema, schema.pop("$defs", {}))
     return tidied
 
@@ -69,6 +72,8 @@ def tidy_schema(schema: Any, definitions: dict[str, Any]) -> Any:
         named = definitions[schema["$ref"].rpartition("/")[2]]
         return tidy_schema({**named, **{key: schema[key] for key in schema if key != "$ref"}}, definitions)
     kept = {key: value for key, value in schema.items() if not (key == "title" and isinstance(value, str))}
+    if isinstance(kept.get("properties"), dict):
+        kept.pop("description", None)  # the docstring of a model, which is for readers of this code
     if isinstance(kept.get("description"), str):
         kept["description"] = kept["description"].partition("\n\n")[0]
     tidied = {key: tidy_schema(value, definitions) for key, value in kept.items()}

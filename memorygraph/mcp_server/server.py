@@ -32,7 +32,7 @@ from memorygraph.limits import RunLimits
 from memorygraph.mcp_server import entity_tools, graph_tools  # noqa: F401 - both add their tools
 from memorygraph.mcp_server.pools import Pool, PoolFull, PoolSize, calls_in_work
 from memorygraph.mcp_server.resources import GRAPH_URI, PROMPTS, RESOURCES, find_resource
-from memorygraph.mcp_server.tools import CALLER, TOOLS, Tool, explain_to_client, failure, sendable
+from memorygraph.mcp_server.tools import CALLER, GROUPS, TOOLS, Tool, explain_to_client, failure, sendable
 
 if TYPE_CHECKING:
     from memorygraph.client import MemoryGraph
@@ -134,7 +134,7 @@ class _Handlers:
     async def call_tool(self, ctx: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         tool = self._tools.get(params.name)
         if tool is None:
-            raise MCPError(types.INVALID_PARAMS, sendable(f"there is no tool {params.name!r}"))
+            raise MCPError(types.INVALID_PARAMS, sendable(explain_missing_tool(params.name)))
         client = ctx.session.client_params
         name = f"{client.client_info.name} {client.client_info.version}" if client is not None else ""
         # What a client says of itself goes into the record of each write: one line, and not a long one.
@@ -215,6 +215,13 @@ class _Handlers:
             return cast(str, await self._in_thread(ctx, lambda: self._graph_of(ctx).namespace))
         except MemoryGraphError as error:
             raise MCPError(types.INTERNAL_ERROR, sendable(str(error))) from error
+
+
+def explain_missing_tool(name: str) -> str:
+    """Say that a tool is not offered, and what would offer it."""
+    if name not in TOOLS:
+        return f"there is no tool {name!r}"
+    return f"this server does not offer {name}, a tool of the group {TOOLS[name].group}: `serve --tools` names groups"
 
 
 def caller_of(ctx: Context) -> str:
@@ -301,18 +308,31 @@ class BackgroundGraph:
 
 
 def choose_tools(
-    without: Iterable[str] = (), *, read_only: bool = False, models: Iterable[str] = ()
+    without: Iterable[str] = (),
+    *,
+    groups: Collection[str] = (),
+    read_only: bool = False,
+    models: Iterable[str] = (),
 ) -> dict[str, Tool]:
-    """The tools that a server offers: all but those, and, where it is only read from, none that writes.
+    """The tools that a server offers: all of the groups, or of all groups, but those; read only, none that writes.
 
     `models` are those that programs of clients may ask, by default that of MEMORYGRAPH_MODEL.
+
+    Raises:
+        NotFoundError: there is no such group, or no such tool.
     """
+    if unknown := sorted(set(groups) - GROUPS.keys()):
+        raise NotFoundError(f"there is no group of tools `{unknown[0]}`; there are: {', '.join(GROUPS)}, and all")
     left_out = set(without)
     if unknown := sorted(left_out - TOOLS.keys()):
         raise NotFoundError(f"there is no tool `{unknown[0]}`; there are: {', '.join(TOOLS)}")
     runs = graph_tools.with_models(graph_tools.run_program, graph_tools.server_models(models))
     offered = {**TOOLS, runs.name: runs}
-    return {name: tool for name, tool in offered.items() if name not in left_out and not (read_only and tool.writes)}
+    return {
+        name: tool
+        for name, tool in offered.items()
+        if tool.group in (groups or GROUPS) and name not in left_out and not (read_only and tool.writes)
+    }
 
 
 def build_server(

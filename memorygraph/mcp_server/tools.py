@@ -59,6 +59,17 @@ class ToolArguments(BaseModel):
         return {name: value for name, value in given.items() if value is not None}
 
 
+GROUPS = {
+    "memory": "entities with observations and relations, as of server-memory, and recall",
+    "neo4j-memory": "the two more tools of mcp-neo4j-memory",
+    "graph": "nodes and edges: ContextScript, neighbours, show",
+    "history": "what happened, and undo",
+    "upkeep": "duplicates, merges, and what is to be forgotten",
+    "conversations": "conversations and thoughts that are kept",
+    "programs": "programs that are run",
+}
+"""The groups of tools with what they are for. Each tool costs a model tokens, so that a server offers some of them."""
+
 AnswerTokens = Annotated[int, Field(ge=MIN_TOKENS, le=MAX_TOKENS, description="The most tokens of an answer")]
 
 
@@ -89,6 +100,7 @@ class Tool:
     """A tool: what clients see of it, and `run`, which is called with the graph, if it needs it, and the arguments."""
 
     name: str
+    group: str
     title: str
     description: str
     arguments: type[ToolArguments]
@@ -111,7 +123,6 @@ class Tool:
             input_schema=schema_of_arguments(self.arguments),
             output_schema=schema_of_answer(self.result) if self.result else None,
             annotations=ToolAnnotations(
-                title=self.title,
                 read_only_hint=not self.writes,
                 destructive_hint=self.destructive,
                 idempotent_hint=self.idempotent,
@@ -150,9 +161,9 @@ TOOLS: dict[str, Tool] = {}
 
 
 def tool(
-    title: str, result: type[Any] | None = None, *, base: type[ToolArguments] = ToolArguments, **hints: bool
+    group: str, title: str, result: type[Any] | None = None, *, base: type[ToolArguments] = ToolArguments, **hints: bool
 ) -> Callable[[Callable[..., ToolAnswer]], Tool]:
-    """Make a tool of a function: its name is that of the tool, and its docstring is what clients read.
+    """Make a tool of a function, in a group: its name is that of the tool, and its docstring is what clients read.
 
     Its parameters after the graph are the tool's arguments, besides those of `base`. `hints` are the fields `writes`,
     `destructive`, `idempotent`, `open_world`, `runs` and `needs_graph` of a tool.
@@ -168,7 +179,7 @@ def tool(
             if each.kind is each.KEYWORD_ONLY
         }
         arguments = create_model(name, __base__=base, **fields)
-        TOOLS[name] = Tool(name, title, description, arguments, run, result, **hints)
+        TOOLS[name] = Tool(name, group, title, description, arguments, run, result, **hints)
         return TOOLS[name]
 
     return register

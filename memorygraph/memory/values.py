@@ -41,7 +41,7 @@ class Entity(EntityValue):
         serialization_alias="entityType",
     )
     observations: Annotated[list[Text], BeforeValidator(lambda given: [] if given is None else given)] = Field(
-        default_factory=list, description="An array of observation contents associated with the entity"
+        default_factory=list, description="What is known of the entity, a short sentence each"
     )
 
 
@@ -53,12 +53,12 @@ class Relation(EntityValue):
     """
 
     source: Name = Field(
-        description="The name of the entity where the relation starts",
+        description="The entity where the relation starts",
         validation_alias=AliasChoices("from", "source"),
         serialization_alias="from",
     )
     target: Name = Field(
-        description="The name of the entity where the relation ends",
+        description="The entity where the relation ends",
         validation_alias=AliasChoices("to", "target"),
         serialization_alias="to",
     )
@@ -68,9 +68,9 @@ class Relation(EntityValue):
 class Observations(EntityValue):
     """Observations to add to an entity."""
 
-    entity_name: Name = Field(description="The name of the entity to add the observations to", alias="entityName")
+    entity_name: Name = Field(description="The entity they are of", alias="entityName")
     contents: list[Text] = Field(
-        description="An array of observation contents to add",
+        description="The observations to add",
         validation_alias=AliasChoices("contents", "observations"),
         serialization_alias="contents",
     )
@@ -79,9 +79,9 @@ class Observations(EntityValue):
 class ObservationDeletion(EntityValue):
     """Observations to delete from an entity."""
 
-    entity_name: Name = Field(description="The name of the entity containing the observations", alias="entityName")
+    entity_name: Name = Field(description="The entity they are of", alias="entityName")
     observations: list[Text] = Field(
-        description="An array of observations to delete",
+        description="The observations to delete",
         validation_alias=AliasChoices("observations", "contents"),
         serialization_alias="observations",
     )

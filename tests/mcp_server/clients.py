@@ -22,8 +22,8 @@ Server = tuple[str, tuple[str, str] | None]
 
 
 def stdio_command(namespace: str) -> list[str]:
-    """What starts a server over standard input and output, as a user's configuration does."""
-    return [sys.executable, "-m", "memorygraph", "--namespace", namespace, "serve"]
+    """What starts a server with all tools over standard input and output, as a user's configuration does."""
+    return [sys.executable, "-m", "memorygraph", "--namespace", namespace, "serve", "--tools", "all"]
 
 
 def http_command(namespace: str, *tokens: str) -> list[str]:

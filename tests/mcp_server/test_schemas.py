@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
 import mcp
 import pytest
 
-from memorygraph import MemoryGraph
+from memorygraph import MemoryGraph, NotFoundError
+from memorygraph.cli.serve import serve_command
+from memorygraph.context.tokens import count_tokens
 from memorygraph.mcp_server import build_server, choose_tools
+from memorygraph.mcp_server.tools import GROUPS, TOOLS
 from tests.mcp_server.clients import call, run
 
 # What OpenAI's guide to structured outputs lists: https://platform.openai.com/docs/guides/structured-outputs
@@ -106,6 +110,35 @@ def test_the_input_of_a_program_is_json_as_a_value_or_as_text(given: Any, graph:
             assert (await call(client, "run_program", program=PROGRAM, input=given))["value"] == 2
             text = await client.call_tool("run_program", {"program": PROGRAM, "input": "no JSON"})
             assert text.is_error
+
+    run(work)
+
+
+MAX_DEFINITION_TOKENS = 3000
+
+
+def test_the_tools_that_a_server_offers_by_default_cost_a_model_few_tokens() -> None:
+    parameters = {option.name: option.default for option in serve_command.params}
+    offered = choose_tools(groups=[parameters["groups"]])
+    described = [tool.described.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in offered.values()]
+    assert count_tokens(json.dumps(described, separators=(",", ":"))) <= MAX_DEFINITION_TOKENS
+    assert {"recall", "create_entities", "search_nodes"} <= offered.keys()
+
+
+def test_every_group_of_tools_has_some_and_each_tool_has_a_group() -> None:
+    assert {tool.group for tool in TOOLS.values()} == set(GROUPS)
+    apart = [name for group in GROUPS for name in choose_tools(groups=[group])]
+    assert sorted(apart) == sorted(TOOLS)
+    with pytest.raises(NotFoundError, match="there is no group of tools `memoryy`; there are: memory, "):
+        choose_tools(groups=["memoryy"])
+
+
+def test_a_tool_of_another_group_says_how_it_is_offered(graph: MemoryGraph) -> None:
+    async def work() -> None:
+        async with mcp.Client(build_server(graph, tools=choose_tools(groups=["memory", "graph"]))) as client:
+            assert len((await client.list_tools()).tools) == 14
+            with pytest.raises(mcp.MCPError, match="a tool of the group history: `serve --tools` names groups"):
+                await client.call_tool("undo", {"revision": 1})
 
     run(work)
 
