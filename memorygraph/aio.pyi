@@ -176,6 +176,8 @@ class AsyncMemoryGraph:
         """The edge with this id."""
     async def element(self, identifier: str) -> Node | Edge:
         """The node or the edge with this id, or the node at this address, `memory:N`."""
+    async def ids(self, beginning: str = "", limit: int = 100) -> list[str]:
+        """The ids of nodes that begin with a text, in their order, and at most so many."""
     async def neighbours(self, identifier: str, depth: int = 1) -> list[Neighbour]:
         """The nodes at most `depth` edges away from a node, in or out, nearest first."""
     async def search(self, text: str, limit: int = 10) -> list[Hit]:
@@ -330,6 +332,10 @@ class AsyncEntities:
         """Delete relations; missing ones are ignored. Returns the counts."""
     async def aliases(self, names: Iterable[str]) -> dict[str, str]:
         """Those of these names that are aliases, each with the name of the entity that it stands for."""
+    async def names(self, beginning: str = "", limit: int = 100) -> list[str]:
+        """The names of entities that begin with a text, in their order, and at most so many."""
+    async def missing(self, names: Iterable[str]) -> list[str]:
+        """Those of these names that no entity has, as a name or an alias."""
     async def read_graph(
         self, *, max_tokens: int | None = None, cursor: str | None = None, names_only: bool = False
     ) -> EntityGraph:

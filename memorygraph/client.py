@@ -507,6 +507,10 @@ class MemoryGraph:
             raise elements.ambiguity_of(identifier, node, edge)
         return node or self._require(edge, "node or edge", identifier)
 
+    def ids(self, beginning: str = "", limit: int = 100) -> list[str]:
+        """The ids of nodes that begin with a text, in their order, and at most so many."""
+        return [row["id"] for row in self.scope.read("read/ids-beginning", text=beginning, limit=limit)]
+
     def neighbours(self, identifier: str, depth: int = 1) -> list[Neighbour]:
         """The nodes at most `depth` edges away from a node, in or out, nearest first.
 

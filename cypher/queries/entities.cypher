@@ -274,6 +274,25 @@ RETURN edge.id AS id, null AS arrival, CASE WHEN source.name = '' THEN source.id
        CASE WHEN target.name = '' THEN target.id ELSE target.name END AS target, edge.verb AS relation_type
 ORDER BY edge.namespace, id;
 
+// name: missing-names
+// Those of these names that no entity has, and that are no alias of one. Parameters: namespace, names.
+UNWIND $names AS name
+WITH DISTINCT name
+WHERE NOT EXISTS { MATCH (node:Node {namespace: $namespace, name: name}) WHERE NOT node:Observation }
+  AND NOT EXISTS { MATCH (node:Node {namespace: $namespace, id: name}) WHERE node.name = '' AND NOT node:Observation }
+  AND NOT EXISTS { (:Alias {namespace: $namespace, name: name})-[:ALIAS_OF]->(:Node) }
+  AND NOT EXISTS { (:Alias {namespace: $namespace, node: name})-[:ALIAS_OF]->(:Node) }
+RETURN name;
+
+// name: names-beginning
+// The names of entities that begin with a text, in their order. Parameters: namespace, text, limit.
+MATCH (node:Node {namespace: $namespace})
+USING INDEX SEEK node:Node(namespace, name)
+WHERE node.name STARTS WITH $text AND node.name > '' AND NOT node:Observation
+RETURN DISTINCT node.name AS name
+ORDER BY name
+LIMIT $limit;
+
 // name: left-out
 // How many entities and relations come from these places on. Parameters: namespace, entity_arrival, entity_id,
 // relation_arrival, relation_id.

@@ -231,3 +231,12 @@ UNION ALL
 RETURN 'node graphs' AS what,
        COUNT { MATCH (part:Graph {namespace: $namespace}) WHERE part.id IS NOT NULL } AS count,
        [] AS examples;
+
+// name: ids-beginning
+// The ids of nodes that begin with a text, in their order. Parameters: namespace, text, limit.
+MATCH (node:Node {namespace: $namespace})
+USING INDEX SEEK node:Node(namespace, id)
+WHERE node.id STARTS WITH $text
+RETURN node.id AS id
+ORDER BY id
+LIMIT $limit;

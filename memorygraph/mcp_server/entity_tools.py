@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import BaseModel, Field
 
 from memorygraph.mcp_server.tools import DEFAULT_TOKENS, AnswerTokens, ToolAnswer, ToolArguments, provenance, tool
-from memorygraph.mcp_server.wording import explain_aliases, explain_deletion, explain_entities, explain_relations
+from memorygraph.mcp_server.wording import (
+    explain_aliases,
+    explain_deletion,
+    explain_entities,
+    explain_missing,
+    explain_relations,
+)
 from memorygraph.memory.pages import EntityGraph, as_json
 from memorygraph.memory.values import (
     AddedObservations,
@@ -158,9 +164,10 @@ def answer_with_array(name: str, values: Iterable[Any], outcomes: Iterable[Any] 
 @tool("memory", "Delete Entities", DoneAnswer, writes=True, destructive=True)
 def delete_entities(graph: MemoryGraph, *, entity_names: DeletedNames) -> ToolAnswer:
     """Delete multiple entities and their associated relations from the knowledge graph."""
-    aliases = graph.entities.aliases(entity_names)
+    aliases, missing = graph.entities.aliases(entity_names), graph.entities.missing(entity_names)
     deleted = graph.entities.attributed_to(provenance()).delete(entity_names)
-    return answer_deletion("Entities deleted successfully", explain_deletion(deleted), aliases)
+    said = explain_deletion(deleted) or explain_missing(missing)
+    return answer_deletion("Entities deleted successfully", said, aliases)
 
 
 @tool("memory", "Delete Observations", DoneAnswer, writes=True, destructive=True)

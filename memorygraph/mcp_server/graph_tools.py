@@ -33,11 +33,21 @@ from memorygraph.mcp_server.answers import (
     ThoughtsAnswer,
     VersionsAnswer,
 )
-from memorygraph.mcp_server.tools import DEFAULT_TOKENS, AnswerTokens, Tool, ToolAnswer, keep_fitting, provenance, tool
+from memorygraph.mcp_server.tools import (
+    DEFAULT_TOKENS,
+    Advance,
+    AnswerTokens,
+    Tool,
+    ToolAnswer,
+    keep_fitting,
+    provenance,
+    tool,
+)
 from memorygraph.memory.pages import MIN_ROW_TOKENS
 
 if TYPE_CHECKING:
     from memorygraph.client import MemoryGraph
+    from memorygraph.runtime.runs import Event
 
 MAX_PROGRAM = 1 << 20
 MAX_STEPS = 50
@@ -80,7 +90,8 @@ def load_contextscript(
     For example: Node(node_id="ada", name="Ada", data="…"); Edge(edge_id="e1", from_node="ada", to_node="bob",
     verb="knows", weight=0.8); del(id=e1); A wrong program stores nothing, and the answer says where it is wrong.
     """
-    report = graph.load(program, strict=strict, dry_run=dry_run, provenance=provenance())
+    advance = partial(Advance().by, word="rows written")
+    report = graph.load(program, strict=strict, dry_run=dry_run, provenance=provenance(), progress=advance)
     return ToolAnswer.of(report.as_dict())
 
 
@@ -332,9 +343,21 @@ def run_program(
     if (name is None) == (program is None):
         raise MemoryGraphError("give either the `name` of a stored program, or a `program`")
     script = parse(program, language) if program is not None else graph.program(str(name))
-    allowed = server_models() if models is None else models
+    allowed, advance = server_models() if models is None else models, Advance()
+
+    def hear(event: Event, _depth: int) -> None:
+        advance.by(1, event["kind"])
+
     with tempfile.TemporaryDirectory() as folder:
-        result = graph.run(script, input, folder=folder, max_steps=max_steps, allow_models=allowed, own_memory=True)
+        result = graph.run(
+            script,
+            input,
+            folder=folder,
+            max_steps=max_steps,
+            allow_models=allowed,
+            own_memory=True,
+            listener=hear,
+        )
     steps = {"steps": len(result.steps), "conversation": result.conversation, "run": result.run}
     return ToolAnswer.of({"value": result.value, **steps})
 

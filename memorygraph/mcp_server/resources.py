@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from mcp_types import GetPromptResult, Prompt, PromptArgument, PromptMessage, TextContent
+from mcp_types import Completion, GetPromptResult, Prompt, PromptArgument, PromptMessage, TextContent
 
 from memorygraph.errors import MemoryGraphError
 from memorygraph.mcp_server.graph_tools import show_conversation
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from memorygraph.client import MemoryGraph
 
 GRAPH_URI = "memory://knowledge-graph"
+MAX_COMPLETIONS = 100  # by the protocol
 GRAPH_TOKENS = 4 * DEFAULT_TOKENS
 
 _LANGUAGE = """\
@@ -47,6 +48,8 @@ class GraphResource:
     description: str
     read: Callable[[MemoryGraph, dict[str, str]], str]
     mime_type: str = "application/json"
+    complete: Callable[[MemoryGraph, str], list[str]] = lambda _graph, _text: []
+    """What its parameter can be, of what begins with a text."""
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:
@@ -91,18 +94,21 @@ RESOURCES = (
         "Entity",
         "An entity by its name, with its observations and relations",
         lambda graph, parts: as_json(graph.entities.open([parts["name"]], max_tokens=DEFAULT_TOKENS).as_dict()),
+        complete=lambda graph, text: graph.entities.names(text, MAX_COMPLETIONS + 1),
     ),
     GraphResource(
         "memory://node/{id}",
         "Node",
         "A node by its id",
         lambda graph, parts: as_json(graph.node(parts["id"]).as_dict()),
+        complete=lambda graph, text: graph.ids(text, MAX_COMPLETIONS + 1),
     ),
     GraphResource(
         "memory://conversation/{name}",
         "Conversation",
         "The messages of a conversation",
         lambda graph, parts: show_conversation.run(graph, name=parts["name"]).text,
+        complete=lambda graph, text: [each.name for each in graph.conversations(MAX_COMPLETIONS + 1, containing=text)],
     ),
 )
 
@@ -113,6 +119,12 @@ def find_resource(uri: str) -> tuple[GraphResource, dict[str, str]] | None:
         if match := each.pattern.fullmatch(uri):
             return each, {name: unquote(part) for name, part in match.groupdict().items()}
     return None
+
+
+def complete_parameter(uri: str, graph: MemoryGraph, text: str) -> Completion:
+    """What the parameter of a template can be: entities and ids that begin so, conversations with it in their name."""
+    found = next((each.complete(graph, text) for each in RESOURCES if each.uri == uri), [])
+    return Completion(values=found[:MAX_COMPLETIONS], has_more=len(found) > MAX_COMPLETIONS)
 
 
 @dataclass(frozen=True)

@@ -12,12 +12,13 @@ import threading
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import AbstractContextManager, ExitStack, suppress
+from functools import partial
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, cast
 
 import anyio
 import mcp_types as types
-from anyio import to_thread
+from anyio import from_thread, to_thread
 from mcp import MCPError
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.context import ServerRequestContext
@@ -31,8 +32,8 @@ from memorygraph.errors import ConnectionError, MemoryGraphError, NotFoundError
 from memorygraph.limits import RunLimits
 from memorygraph.mcp_server import entity_tools, graph_tools  # noqa: F401 - both add their tools
 from memorygraph.mcp_server.pools import Pool, PoolFull, PoolSize, calls_in_work
-from memorygraph.mcp_server.resources import GRAPH_URI, PROMPTS, RESOURCES, find_resource
-from memorygraph.mcp_server.tools import CALLER, GROUPS, TOOLS, Tool, explain_to_client, failure, sendable
+from memorygraph.mcp_server.resources import GRAPH_URI, PROMPTS, RESOURCES, complete_parameter, find_resource
+from memorygraph.mcp_server.tools import CALLER, GROUPS, PROGRESS, TOOLS, Tool, explain_to_client, failure, sendable
 
 if TYPE_CHECKING:
     from memorygraph.client import MemoryGraph
@@ -140,6 +141,11 @@ class _Handlers:
         # What a client says of itself goes into the record of each write: one line, and not a long one.
         CALLER.set(sendable("".join(filter(str.isprintable, name)))[:MAX_CALLER].strip())
 
+        def tell(done: int, word: str) -> None:
+            from_thread.run(partial(ctx.session.report_progress, done, message=word))
+
+        PROGRESS.set(tell)  # which does nothing where the client has not asked for it
+
         def work() -> tuple[str, types.CallToolResult]:
             if not tool.needs_graph:
                 return "", tool.call(None, params.arguments or {})
@@ -183,6 +189,17 @@ class _Handlers:
             raise MCPError(types.INVALID_PARAMS, sendable(said), {"uri": sendable(uri)}) from error
         contents = types.TextResourceContents(uri=params.uri, mime_type=resource.mime_type, text=sendable(text))
         return types.ReadResourceResult(contents=[contents])
+
+    async def complete(self, ctx: Context, params: types.CompleteRequestParams) -> types.CompleteResult:
+        ref, text = params.ref, params.argument.value
+        if not isinstance(ref, types.ResourceTemplateReference):
+            return types.CompleteResult(completion=types.Completion(values=[]))
+        try:
+            await self._await_graph(ctx)
+            found = await self._in_thread(ctx, lambda: complete_parameter(ref.uri, self._graph_of(ctx), text))
+        except (MemoryGraphError, PoolFull):  # a list of suggestions is no reason for an error
+            found = types.Completion(values=[])
+        return types.CompleteResult(completion=found)
 
     async def list_prompts(self, _ctx: Context, _params: Page) -> types.ListPromptsResult:
         return types.ListPromptsResult(prompts=[prompt.described for prompt in PROMPTS.values()])
@@ -368,6 +385,7 @@ def build_server(
         on_subscriptions_listen=handlers.listen,
         on_list_prompts=handlers.list_prompts,
         on_get_prompt=handlers.get_prompt,
+        on_completion=handlers.complete,
     )
 
 

@@ -38,6 +38,9 @@ MAX_TOKENS = 10_000_000
 # What a client says that it is; the record of each of its writes says so too.
 CALLER: ContextVar[str] = ContextVar("caller", default="")
 
+# What tells the client how far its call is: what is done by now, and a word for it.
+PROGRESS: ContextVar[Callable[[int, str], None] | None] = ContextVar("progress", default=None)
+
 logger = logging.getLogger(__name__)
 Item = TypeVar("Item")
 
@@ -188,6 +191,19 @@ def tool(
 def provenance() -> Provenance:
     """Who asks for what a tool writes."""
     return Provenance(by=CALLER.get())
+
+
+class Advance:
+    """Counts what a call has done, and tells the client, if it asked for that."""
+
+    def __init__(self) -> None:
+        self._done = 0
+
+    def by(self, number: int, word: str) -> None:
+        """Count so much more of what a word names."""
+        self._done += number
+        if tell := PROGRESS.get():
+            tell(self._done, word)
 
 
 def explain_to_client(error: MemoryGraphError) -> str:

@@ -27,6 +27,9 @@ OF_TOOLS = {
 }
 
 
+MAX_MISSING = 20  # names in an answer
+
+
 def say_in_words_of_tools(message: str) -> str:
     """Say what an error says with the names of tools in the place of commands.
 
@@ -84,6 +87,17 @@ def explain_deletion(counts: Mapping[str, int], wanted: int | None = None) -> st
         return ""
     was = "was" if deleted == 1 else "were"
     return f"{deleted} of {wanted} {was} there, and {was} deleted."
+
+
+def explain_missing(names: Sequence[str]) -> str:
+    """Say which of the entities that were to be deleted were not there.
+
+    >>> explain_missing(["Bob", "Carol"])
+    '"Bob", "Carol" were not there.'
+    """
+    listed = ", ".join(f'"{name}"' for name in names[:MAX_MISSING])
+    more = f" and {len(names) - MAX_MISSING} more" if len(names) > MAX_MISSING else ""
+    return f"{listed}{more} {'was' if len(names) == 1 else 'were'} not there." if names else ""
 
 
 def explain_aliases(aliases: Mapping[str, str]) -> str:

@@ -377,6 +377,14 @@ class Entities:
         rows = self.namespace.read("merges/entities-of-aliases", names=list(dict.fromkeys(filter(None, names))))
         return {row["alias"]: row["entity"] for row in rows}
 
+    def names(self, beginning: str = "", limit: int = 100) -> list[str]:
+        """The names of entities that begin with a text, in their order, and at most so many."""
+        return [row["name"] for row in self.namespace.read("entities/names-beginning", text=beginning, limit=limit)]
+
+    def missing(self, names: Iterable[str]) -> list[str]:
+        """Those of these names that no entity has, as a name or an alias."""
+        return [row["name"] for row in self.namespace.read("entities/missing-names", names=list(names))]
+
     def read_graph(
         self, *, max_tokens: int | None = None, cursor: str | None = None, names_only: bool = False
     ) -> EntityGraph:

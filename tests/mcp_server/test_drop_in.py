@@ -10,7 +10,7 @@ from typing import Any
 import anyio
 import mcp
 import pytest
-from mcp_types import Implementation
+from mcp_types import Implementation, PromptReference, ResourceTemplateReference
 
 from memorygraph import MemoryGraph
 from memorygraph.mcp_server import build_server
@@ -136,6 +136,7 @@ A_LIKES_B, B_LIKES_A = ({"from": ends[0], "to": ends[1], "relationType": "likes"
         ),
         ("delete_observations", {"deletions": [{"entityName": "D", "observations": ["data"]}]}, []),
         ("delete_entities", {"entityNames": ["A"]}, []),
+        ("delete_entities", {"entityNames": ["A", "nobody", "none"]}, ['"nobody", "none" were not there.']),
         ("delete_entities", {"entityNames": ["nobody"]}, ["Nothing of it was there: nothing was deleted."]),
     ],
     ids=lambda value: str(value)[:60],
@@ -252,6 +253,51 @@ def test_who_subscribed_in_the_older_protocol_hears_of_changes(graph: MemoryGrap
                     await anyio.sleep(0.05)
 
     run(work)
+
+
+def test_the_parameters_of_resources_are_completed(graph: MemoryGraph) -> None:
+    many_nodes = "".join(f'Node(node_id="n{at:03}", name="Name {at}", data="");' for at in range(120))
+    graph.load(f'{many_nodes} Node(node_id="ada", name="Ada Lovelace", data="");')
+    graph.messages("talk 1").append({"role": "user", "content": "Hello"})
+    wanted = {
+        ("memory://entity/{name}", "Ad"): ["Ada Lovelace"],
+        ("memory://entity/{name}", "x"): [],
+        ("memory://node/{id}", "ad"): ["ada"],
+        ("memory://node/{id}", "n01"): [f"n{at:03}" for at in range(10, 20)],
+        ("memory://conversation/{name}", "ALK"): ["talk 1"],
+        ("memory://nothing/{name}", ""): [],
+    }
+
+    async def work() -> None:
+        async with mcp.Client(build_server(graph)) as client:
+            for (uri, text), values in wanted.items():
+                template = ResourceTemplateReference(uri=uri)
+                found = await client.complete(template, {"name": "name", "value": text})
+                assert found.completion.values == values
+            nodes = ResourceTemplateReference(uri="memory://node/{id}")
+            many = await client.complete(nodes, {"name": "id", "value": "n"})
+            assert (len(many.completion.values), many.completion.has_more) == (100, True)
+            nothing = await client.complete(PromptReference(name="recall"), {"name": "question", "value": "Who"})
+            assert nothing.completion.values == []
+
+    run(work)
+
+
+def test_a_client_that_asks_for_progress_hears_how_far_a_program_is(graph: MemoryGraph) -> None:
+    program = "agent helper { func one() { return 1 } } main agent { main func() { return helper.one() } }"
+    heard: list[tuple[float, str | None]] = []
+
+    async def hear(progress: float, total: float | None, message: str | None) -> None:
+        heard.append((progress, message))
+
+    async def work() -> None:
+        async with mcp.Client(build_server(graph)) as client:
+            nodes = 'Node(node_id="a", name="A", data=""); Node(node_id="b", name="B", data="");'
+            await client.call_tool("load_contextscript", {"program": nodes}, progress_callback=hear)
+            await client.call_tool("run_program", {"program": program, "input": "x"}, progress_callback=hear)
+
+    run(work)
+    assert heard == [(2.0, "rows written"), (1.0, "agent")]
 
 
 def test_resources_and_prompts_can_be_read(graph: MemoryGraph, server: Server) -> None:
