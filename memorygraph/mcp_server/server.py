@@ -238,7 +238,8 @@ def explain_missing_tool(name: str) -> str:
     """Say that a tool is not offered, and what would offer it."""
     if name not in TOOLS:
         return f"there is no tool {name!r}"
-    return f"this server does not offer {name}, a tool of the group {TOOLS[name].group}: `serve --tools` names groups"
+    group = TOOLS[name].group
+    return f"this server does not offer {name}: `serve` has left it out, or not the group {group} among its --tools"
 
 
 def caller_of(ctx: Context) -> str:
