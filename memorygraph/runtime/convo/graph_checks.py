@@ -18,7 +18,7 @@ from memorygraph.languages.convo import syntax
 from memorygraph.languages.convo.reading import BUILT_IN
 from memorygraph.languages.convo.text import first_line
 from memorygraph.languages.engine.findings import Finding, locate_problems, shorten, suggestion
-from memorygraph.runtime.convo.builtins import FUNCTIONS, METHODS
+from memorygraph.runtime.convo.builtins import FUNCTIONS, METHODS, is_method
 from memorygraph.runtime.convo.control import PURE_FORMS
 from memorygraph.runtime.convo.evaluator import Evaluator
 from memorygraph.runtime.convo.graph_uses import Uses, plain_text, uses_of
@@ -109,7 +109,7 @@ class GraphChecks:
         """Find calls of functions that are neither built in nor declared."""
         known = [*self.functions, *sorted(BUILT_IN)]
         for name, span in self.uses.calls:
-            if name not in BUILT_IN and name not in self.functions and not is_method(name):
+            if name not in BUILT_IN and name not in self.functions and not is_method(name.split(".")):
                 declare = f"; declare it: > {shorten(name)}(…) -> (…)"
                 methods = f"; the methods of texts are {', '.join(METHODS)}"
                 guess = suggestion(name, known) or (methods if "." in name else declare)
@@ -309,12 +309,6 @@ class GraphChecks:
 def compares_nothing(call: syntax.Call) -> bool:
     """Whether a call is a comparison that lacks a second value."""
     return ".".join(call.name) in COMPARISONS and len(call.arguments) < 2
-
-
-def is_method(name: str) -> bool:
-    """Whether a call has the name of a variable and of a method of texts."""
-    path, _, method = name.rpartition(".")
-    return bool(path) and method in METHODS
 
 
 def is_constant(value: syntax.Value) -> bool:

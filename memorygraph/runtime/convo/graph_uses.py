@@ -13,7 +13,7 @@ from memorygraph.compiler.convo import GraphNode, NodeGraph
 from memorygraph.errors import Span
 from memorygraph.languages.convo import syntax
 from memorygraph.languages.convo.syntax import message_role
-from memorygraph.runtime.convo.builtins import METHODS
+from memorygraph.runtime.convo.builtins import is_method
 from memorygraph.runtime.convo.prompt_heads import PromptHead
 from memorygraph.runtime.convo.scene import CHANGES
 from memorygraph.runtime.convo.transcript import SPEAKERS
@@ -180,7 +180,7 @@ class UseReader:
         """Read a call; the first argument of some built-in functions is a variable or a type that they name."""
         name, arguments = ".".join(call.name), call.arguments
         self.uses.calls.append((name, name_span(name, call.span)))
-        if call.name[-1] in METHODS and call.name[:-1]:  # of the text in a variable, which is read
+        if is_method(call.name):  # of the text in a variable, which is read
             self.read(syntax.Reference(call.name[:-1], span=call.span))
         first = arguments[0].value if arguments else None
         if name == "isUndefined":  # it may well be asked of what nothing sets

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from memorygraph.runtime.convo.builtins import ambient, arithmetic, lists, texts
-from memorygraph.runtime.convo.builtins.methods import METHODS
+from memorygraph.runtime.convo.builtins.methods import METHODS, is_method
 from memorygraph.runtime.convo.builtins.registry import FUNCTIONS, Builtin
 
-__all__ = ["FUNCTIONS", "METHODS", "Builtin", "ambient", "arithmetic", "lists", "texts"]
+__all__ = ["FUNCTIONS", "METHODS", "Builtin", "ambient", "arithmetic", "is_method", "lists", "texts"]

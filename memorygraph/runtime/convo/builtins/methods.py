@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from memorygraph.runtime.convo.builtins.registry import Builtin
@@ -9,7 +10,7 @@ from memorygraph.runtime.convo.values import excerpt, name_kind
 from memorygraph.runtime.values import ValueProblem
 
 
-def require_text(value: Any) -> str:
+def require_text_of_method(value: Any) -> str:
     """Return the text that a method is given."""
     if not isinstance(value, str):
         raise ValueProblem(
@@ -20,19 +21,24 @@ def require_text(value: Any) -> str:
 
 def split(text: str, separator: Any) -> list[str]:
     """The parts of a text between separators; without a separator, its characters."""
-    return text.split(require_text(separator)) if separator != "" else list(text)
+    return text.split(require_text_of_method(separator)) if separator != "" else list(text)
 
 
 METHODS = {
     method.name: method
     for method in (
-        Builtin("endsWith", lambda text, end: text.endswith(require_text(end)), 2, 2),
-        Builtin("includes", lambda text, part: require_text(part) in text, 2, 2),
-        Builtin("indexOf", lambda text, part: text.find(require_text(part)), 2, 2),
+        Builtin("endsWith", lambda text, end: text.endswith(require_text_of_method(end)), 2, 2),
+        Builtin("includes", lambda text, part: require_text_of_method(part) in text, 2, 2),
+        Builtin("indexOf", lambda text, part: text.find(require_text_of_method(part)), 2, 2),
         Builtin("split", split, 2, 2),
-        Builtin("startsWith", lambda text, start: text.startswith(require_text(start)), 2, 2),
+        Builtin("startsWith", lambda text, start: text.startswith(require_text_of_method(start)), 2, 2),
         Builtin("toLowerCase", str.lower, 1, 1),
         Builtin("toUpperCase", str.upper, 1, 1),
         Builtin("trim", str.strip, 1, 1),
     )
 }
+
+
+def is_method(name: Sequence[str]) -> bool:
+    """Whether the parts of a name are those of a variable and, behind them, of a method of texts."""
+    return len(name) > 1 and name[-1] in METHODS
