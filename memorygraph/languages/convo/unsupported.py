@@ -134,8 +134,10 @@ def find_in_tags(message: syntax.Message, role: str) -> Iterator[Finding]:
         if tag.name in TAGS:
             yield Finding(f"`@{tag.name}` is not supported, and has no effect", CODE, tag.span)
         elif tag.name == "import" and not is_file_import(tag):
-            what = f"`@import {shorten(tag.text or '')}` is not supported; only files beside this one are imported"
-            yield Finding(what, CODE, tag.span)
+            files = (
+                "only Convo is imported, no Markdown" if is_markdown(tag) else "only files beside this one are imported"
+            )
+            yield Finding(f"`@import {shorten(tag.text or '')}` is not supported; {files}", CODE, tag.span)
         elif tag.name in syntax.ROUTE_ROLES and role != "node":
             what = f"`@{tag.name}` is a route of a node, and has no effect here; write it above the head of the node"
             yield Finding(what, "orphaned-route", tag.span)
@@ -144,7 +146,13 @@ def find_in_tags(message: syntax.Message, role: str) -> Iterator[Finding]:
 def is_file_import(tag: syntax.Tag) -> bool:
     """Whether a tag imports a file, by a path and the words that are known here."""
     path, *words = (tag.text or "").split()[:8] or [""]
-    return tag.name == "import" and bool(path) and not {":", "*"} & set(path) and IMPORT_WORDS.issuperset(words)
+    is_path = bool(path) and not {":", "*"} & set(path) and not is_markdown(tag)
+    return tag.name == "import" and is_path and IMPORT_WORDS.issuperset(words)
+
+
+def is_markdown(tag: syntax.Tag) -> bool:
+    """Whether a tag names a file of Markdown first, whose text the original puts into an `importTemplate`."""
+    return (tag.text or "").partition(" ")[0].lower().endswith(".md")
 
 
 def is_into_conversation(pipe: syntax.Pipe) -> bool:
