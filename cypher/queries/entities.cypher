@@ -278,10 +278,24 @@ ORDER BY edge.namespace, id;
 // Those of these names that no entity has, and that are no alias of one. Parameters: namespace, names.
 UNWIND $names AS name
 WITH DISTINCT name
-WHERE NOT EXISTS { MATCH (node:Node {namespace: $namespace, name: name}) WHERE NOT node:Observation }
-  AND NOT EXISTS { MATCH (node:Node {namespace: $namespace, id: name}) WHERE node.name = '' AND NOT node:Observation }
-  AND NOT EXISTS { (:Alias {namespace: $namespace, name: name})-[:ALIAS_OF]->(:Node) }
-  AND NOT EXISTS { (:Alias {namespace: $namespace, node: name})-[:ALIAS_OF]->(:Node) }
+WHERE NOT EXISTS {
+    MATCH (node:Node {namespace: $namespace, name: name})
+    USING INDEX SEEK node:Node(namespace, name)
+    WHERE NOT node:Observation
+  }
+  AND NOT EXISTS {
+    MATCH (node:Node {namespace: $namespace, id: name})
+    USING INDEX SEEK node:Node(namespace, id)
+    WHERE node.name = '' AND NOT node:Observation
+  }
+  AND NOT EXISTS {
+    MATCH (alias:Alias {namespace: $namespace, name: name})-[:ALIAS_OF]->(:Node)
+    USING INDEX SEEK alias:Alias(namespace, name)
+  }
+  AND NOT EXISTS {
+    MATCH (alias:Alias {namespace: $namespace, node: name})-[:ALIAS_OF]->(:Node)
+    USING INDEX SEEK alias:Alias(namespace, node)
+  }
 RETURN name;
 
 // name: names-beginning
