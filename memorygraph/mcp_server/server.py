@@ -236,10 +236,10 @@ class _Handlers:
 
 def explain_missing_tool(name: str) -> str:
     """Say that a tool is not offered, and what would offer it."""
+    missing = f"there is no tool {name!r}"
     if name not in TOOLS:
-        return f"there is no tool {name!r}"
-    group = TOOLS[name].group
-    return f"this server does not offer {name}: `serve` has left it out, or not the group {group} among its --tools"
+        return missing
+    return f"{missing} here: `serve` has left it out, or not the group {TOOLS[name].group} among its --tools"
 
 
 def caller_of(ctx: Context) -> str:

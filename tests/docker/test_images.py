@@ -172,6 +172,7 @@ def compose_settings(tmp_path: Path) -> dict[str, str]:
         "NEO4J_BOLT_PORT": str(bolt),
         "MEMORYGRAPH_PORT": str(served),
         "MEMORYGRAPH_MODEL": "openai://m",
+        "MEMORYGRAPH_TOOLS": "all",
         "MEMORYGRAPH_TOKENS": str(tokens),
         "MEMORYGRAPH_TAG": TAG,
         "COMPOSE_PROJECT_NAME": f"test{uuid.uuid4().hex[:8]}",
