@@ -240,7 +240,7 @@ ORDER BY node.namespace, arrival;
 MATCH (node:Node {namespace: $namespace})
 USING INDEX SEEK node:Node(namespace, id)
 WHERE node.id >= $id AND NOT node:Entity AND NOT node:Observation
-  AND (node.name <> '' OR NOT EXISTS { (node)<-[:EDGE {verb: 'observed'}]-(:Node) })
+  AND CASE WHEN node.name <> '' THEN true ELSE NOT EXISTS { (node)<-[:EDGE {verb: 'observed'}]-(:Node) } END
 WITH node ORDER BY node.namespace, node.id LIMIT $limit
 RETURN node.id AS id, null AS arrival, CASE WHEN node.name = '' THEN node.id ELSE node.name END AS name,
        coalesce(node.kind, 'node') AS entity_type,
@@ -268,7 +268,7 @@ ORDER BY edge.namespace, arrival;
 MATCH (source:Node)-[edge:EDGE {namespace: $namespace}]->(target:Node)
 USING INDEX SEEK edge:EDGE(namespace, id)
 WHERE edge.id >= $id AND edge.arrival IS NULL AND edge.place IS NULL
-  AND NOT (edge.verb = 'observed' AND (target:Observation OR target.name = ''))
+  AND CASE WHEN edge.verb = 'observed' THEN NOT target:Observation AND target.name <> '' ELSE true END
 WITH source, edge, target ORDER BY edge.namespace, edge.id LIMIT $limit
 RETURN edge.id AS id, null AS arrival, CASE WHEN source.name = '' THEN source.id ELSE source.name END AS source,
        CASE WHEN target.name = '' THEN target.id ELSE target.name END AS target, edge.verb AS relation_type

@@ -95,7 +95,7 @@ LIMIT $limit;
 // Parameters: namespace, revision, after, last, limit.
 MATCH (former:Former {namespace: $namespace})
 USING INDEX SEEK former:Former(namespace, id, until)
-WHERE former.id > $after AND ($last IS NULL OR former.id <= $last)
+WHERE former.id > $after AND coalesce(former.id <= $last, true)
   AND former.since <= $revision AND former.until > $revision AND former.of = 'node'
 RETURN former.id AS id, former.name AS name, former.data AS data
 ORDER BY former.namespace, id
@@ -106,7 +106,7 @@ LIMIT $limit;
 // Parameters: namespace, revision, after, last, limit.
 MATCH (former:Former {namespace: $namespace})
 USING INDEX SEEK former:Former(namespace, id, until)
-WHERE former.id > $after AND ($last IS NULL OR former.id <= $last)
+WHERE former.id > $after AND coalesce(former.id <= $last, true)
   AND former.since <= $revision AND former.until > $revision AND former.of = 'edge'
 RETURN former.id AS id, former.from_node AS from_node, former.to_node AS to_node, former.verb AS verb,
        former.weight AS weight

@@ -8,7 +8,7 @@
 MATCH (node:Node {namespace: $namespace})
 USING INDEX SEEK node:Node(namespace, id)
 WHERE node.id STARTS WITH $prefix AND node.id < $before
-  AND (toLower(toStringOrNull(node.name)) CONTAINS toLower($text) OR toLower(toStringOrNull(node.data)) CONTAINS toLower($text))
+  AND any(told IN [node.name, node.data] WHERE toLower(toStringOrNull(told)) CONTAINS toLower($text))
 RETURN node.id AS id, node.name AS name, node.data AS data
 ORDER BY node.namespace DESC, id DESC
 LIMIT $limit;
@@ -19,7 +19,7 @@ LIMIT $limit;
 MATCH (node:Node {namespace: $namespace})
 USING INDEX SEEK node:Node(namespace, id)
 WHERE node.id > $after AND NOT node.id STARTS WITH $prefix
-  AND (toLower(toStringOrNull(node.name)) CONTAINS toLower($text) OR toLower(toStringOrNull(node.data)) CONTAINS toLower($text))
+  AND any(told IN [node.name, node.data] WHERE toLower(toStringOrNull(told)) CONTAINS toLower($text))
 RETURN node.id AS id, node.name AS name, node.data AS data
 ORDER BY node.namespace, id
 LIMIT $limit;

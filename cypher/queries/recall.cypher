@@ -423,14 +423,14 @@ MERGE (node)-[:SOURCE]->(message);
 RETURN COUNT {
          MATCH (message:Message {namespace: $namespace})
          WHERE message.id > '' AND message.said IS NOT NULL
-           AND (message.embedding_model IS NULL OR message.embedding_model <> $model)
+           AND coalesce(message.embedding_model <> $model, true)
        } + COUNT {
          MATCH (passage:Passage {namespace: $namespace})
-         WHERE passage.id > '' AND (passage.embedding_model IS NULL OR passage.embedding_model <> $model)
+         WHERE passage.id > '' AND coalesce(passage.embedding_model <> $model, true)
        } + COUNT {
          MATCH (node:Node {namespace: $namespace})
-         WHERE node.id > '' AND (node.embedding_model IS NULL OR node.embedding_model <> $model)
-           AND (node.name <> '' OR node.data <> '')
+         WHERE node.id > '' AND coalesce(node.embedding_model <> $model, true)
+           AND any(told IN [node.name, node.data] WHERE told <> '')
        } AS texts;
 
 // name: messages-without-vector
@@ -438,7 +438,7 @@ RETURN COUNT {
 MATCH (message:Message {namespace: $namespace})
 USING INDEX SEEK message:Message(namespace, id)
 WHERE message.id > $after AND message.said IS NOT NULL
-  AND (message.embedding_model IS NULL OR message.embedding_model <> $model)
+  AND coalesce(message.embedding_model <> $model, true)
 RETURN message.id AS id, message.said AS text
 ORDER BY message.namespace, id
 LIMIT $limit;
@@ -448,7 +448,7 @@ LIMIT $limit;
 MATCH (passage:Passage {namespace: $namespace})
 USING INDEX SEEK passage:Passage(namespace, id)
 WHERE passage.id > $after AND passage.said IS NOT NULL
-  AND (passage.embedding_model IS NULL OR passage.embedding_model <> $model)
+  AND coalesce(passage.embedding_model <> $model, true)
 RETURN passage.id AS id, passage.said AS text
 ORDER BY passage.namespace, id
 LIMIT $limit;
@@ -458,8 +458,8 @@ LIMIT $limit;
 // limit.
 MATCH (node:Node {namespace: $namespace})
 USING INDEX SEEK node:Node(namespace, id)
-WHERE node.id > $after AND (node.embedding_model IS NULL OR node.embedding_model <> $model)
-  AND (node.name <> '' OR node.data <> '')
+WHERE node.id > $after AND coalesce(node.embedding_model <> $model, true)
+  AND any(told IN [node.name, node.data] WHERE told <> '')
 RETURN node.id AS id, node.name AS name, node.data AS data
 ORDER BY node.namespace, id
 LIMIT $limit;
