@@ -22,6 +22,7 @@ END = "<!-- the end of the {} -->\n"
 EVERYWHERE = {
     "errors",
     "codes",
+    "bearer_tokens",
     "query",
     "budget",
     "limits",
