@@ -34,7 +34,7 @@ ROWS = (
         "scripts",
         "word_parts",
     },
-    {"bearer_tokens", "ending", "threaded_server"},
+    {"bearer_tokens", "ending", "masking", "threaded_server"},
     {"languages", "library"},
     {"compiler"},
     {"graph"},
@@ -46,7 +46,7 @@ ROWS = (
     {"client"},
     {"aio"},
     {"integrations"},
-    {"mcp_server", "proxy"},
+    {"hooks", "mcp_server", "proxy"},
     {"cli"},
     {"__main__", "__init__"},
 )
