@@ -8,28 +8,16 @@ A test fails when they are not what they would be.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from importlib import import_module
 from pathlib import Path
 
 import click
 
 from memorygraph.cli import cli
-from tests.modules import PACKAGE, imports_between_parts
+from tests.site.modules import diagram
 
 README = Path(__file__).parent.parent / "README.md"
 BEGIN = "<!-- {}: made by `python -m tests.readme_parts` -->\n"
 END = "<!-- the end of the {} -->\n"
-EVERYWHERE = {
-    "errors",
-    "codes",
-    "query",
-    "budget",
-    "limits",
-    "home",
-    "scripts",
-    "__init__",
-    "__main__",
-}  # small values that all parts may know
 
 
 def table() -> str:
@@ -62,37 +50,9 @@ def _escaped(text: str) -> str:
     return text.replace("|", "\\|")
 
 
-def modules() -> str:
-    """The parts of the package: what they import, without what follows from the rest, and what they say they are."""
-    parts = {part: of - EVERYWHERE for part, of in imports_between_parts().items() if part not in EVERYWHERE}
-
-    def reached(part: str) -> set[str]:
-        return parts[part].union(*(reached(other) for other in parts[part]))
-
-    order = sorted(parts, key=lambda part: (-len(reached(part)), part))
-    arrows = [
-        f"    {part} --> {other}"
-        for part in order
-        for other in sorted(parts[part])
-        if not any(other in reached(between) for between in parts[part] - {other})
-    ]
-    drawing = ["```mermaid", "flowchart LR", *arrows, "```", ""]
-    rows = [f"| [{part}]({_file(part)}) | {_first_sentence(part)} |" for part in order]
-    return "\n".join([*drawing, "| Part | What it is |", "|---|---|", *rows]) + "\n"
-
-
-def _file(part: str) -> str:
-    return f"memorygraph/{part}" if (PACKAGE / part).is_dir() else f"memorygraph/{part}.py"
-
-
-def _first_sentence(part: str) -> str:
-    said = import_module(f"memorygraph.{part}").__doc__ or ""
-    return _escaped(said.partition("\n\n")[0].replace("\n", " "))
-
-
 def renewed(readme: str) -> str:
     """The README with its made parts as they should be."""
-    for name, make in {"commands": table, "modules": modules}.items():
+    for name, make in {"commands": table, "modules": diagram}.items():
         before, begin, rest = readme.partition(BEGIN.format(name))
         _, end, after = rest.partition(END.format(name))
         assert begin, name
