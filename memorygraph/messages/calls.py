@@ -37,7 +37,10 @@ _ENDS = frozenset({"response.completed", "response.incomplete", "response.failed
 
 @dataclass(frozen=True)
 class RecordedCall:
-    """One call: `request` is the body that was sent, `response` the document that came back."""
+    """One call: `request` is the body that was sent, `response` the document that came back.
+
+    Without a `conversation` it belongs to the one that its prompt continues, or else to a new one.
+    """
 
     id: str
     namespace: str
@@ -54,6 +57,11 @@ class RecordedCall:
     def as_dict(self) -> dict[str, Any]:
         """The call as a record that can wait."""
         return asdict(self)
+
+    @property
+    def new_conversation(self) -> str:
+        """The name of the conversation that the call begins where it continues none; the same at each attempt."""
+        return f"recorded-{self.at[:10]}-{self.id[:8]}"
 
     def metadata(self, document: Mapping[str, Any], finished: bool, **others: Any) -> dict[str, Any]:  # noqa: FBT001
         """What is kept beside an answer of the call with this document."""

@@ -10,6 +10,7 @@ from tests.site.markdown import escape_cell
 EVERYWHERE = {
     "errors",
     "codes",
+    "bearer_tokens",
     "query",
     "budget",
     "limits",
