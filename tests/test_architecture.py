@@ -56,7 +56,8 @@ RANK = {part: rank for rank, row in enumerate(ROWS) for part in row}
 ROOMS: dict[str, str | tuple[str, ...]] = {
     "textx": "languages/engine/grammar.py",
     "arpeggio": "languages/engine/grammar.py",
-    "neo4j": "graph/",
+    "neo4j": ("graph/", "integrations/neo4j_graphrag.py"),
+    "neo4j_graphrag": "integrations/neo4j_graphrag.py",
     "cryptography": "server/certificate.py",
     "psutil": ("server/", "runtime/tools/descendants.py"),
     "openai": ("llm/model.py", "scripted/"),
@@ -64,6 +65,7 @@ ROOMS: dict[str, str | tuple[str, ...]] = {
     "mcp": ("runtime/tools/mcp.py", "mcp_server/"),
     "mcp_types": ("runtime/tools/mcp.py", "mcp_server/"),
     "agents": "integrations/openai_agents.py",
+    "langchain_core": "integrations/langchain.py",
     "starlette": "mcp_server/",
     "uvicorn": "mcp_server/",
     "click": "cli/",

@@ -281,7 +281,8 @@ def items_of_message(message: Mapping[str, Any]) -> list[dict[str, Any]]:
     others = without(message, {"role", "content", "tool_calls"})
     if message["role"] != "assistant":
         return [{"role": message["role"], "content": parts_of_input(content or ""), **others}]
-    return [*assistant_items(content, others), *map(item_of_call, message.get("tool_calls") or ())]
+    items = [*assistant_items(content, others), *map(item_of_call, message.get("tool_calls") or ())]
+    return items or [{"role": "assistant", "content": ""}]
 
 
 def assistant_items(content: Any, others: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -20,6 +20,8 @@ from mkdocs.plugins import event_priority
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
+from tests.site import grammars
+
 ROOT = Path(__file__).parents[2]
 OF_THE_ROOT = {"CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md", "SECURITY.md": "security.md"}
 PICTURES = {".png", ".svg"}
@@ -39,6 +41,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         files.append(File(f"notebooks/{notebook.name}", str(ROOT), config.site_dir, config.use_directory_urls))
     for name, page in OF_THE_ROOT.items():
         files.append(File.generated(config, page, content=(ROOT / name).read_text("utf-8")))
+    for language in grammars.GRAMMARS:
+        files.append(File.generated(config, f"reference/grammar-{language}.md", content=grammars.page(language)))
     wanted = [path for file in list(files) for path in _linked(file)]
     while wanted:
         path = wanted.pop()

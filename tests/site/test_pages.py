@@ -10,6 +10,8 @@ import pytest
 from memorygraph import MemoryGraph
 from memorygraph.mcp_server import choose_tools
 from tests.site import environment, tools
+from tests.site.grammars import GRAMMARS
+from tests.site.hooks import OF_THE_ROOT
 from tests.site.pages import DOCS, PAGES
 
 ROOT = DOCS.parent
@@ -45,7 +47,7 @@ def test_every_page_has_its_place_in_the_navigation(name: str) -> None:
 
 
 def test_the_navigation_names_only_pages_that_are_there() -> None:
-    of_the_root = {"contributing.md", "security.md", "changelog.md"}
+    of_the_root = {*OF_THE_ROOT.values(), *(f"reference/grammar-{language}.md" for language in GRAMMARS)}
     named = set(re.findall(r": (\S+\.(?:md|ipynb))$", NAV, re.MULTILINE)) - of_the_root
     assert [name for name in sorted(named) if not any((home / name).exists() for home in (DOCS, ROOT))] == []
 
