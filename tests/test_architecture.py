@@ -158,6 +158,7 @@ def test_every_command_that_works_on_the_graph_has_its_method() -> None:
         "graph",
         "serve",
         "proxy",
+        "hook",
     }
     other_names = {"show": "element", "import": "import_memory", "adopt": "adopt_memory"}
     methods = {other_names.get(name, name) for name in _COMMANDS.keys() - only_commands}
