@@ -1,1 +1,1 @@
-"""Adapters for other frameworks: each maps their names and values to the client's, and is an extra of its own."""
+"""Adapters for frameworks: one module for each, behind the extra of its name; each maps values and calls the client."""
