@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine, Iterator
+from contextlib import suppress
 from typing import Any, TypeVar
 
 import openai
@@ -38,6 +39,15 @@ class Recording:
         history = self.graph.messages(RECORDED)
         versions = [history.checkout(version) for version in history.versions() if version.length]
         return [(str(v[-2]["content"]), str(v[-1].get("content"))) for v in versions]
+
+
+@pytest.fixture(autouse=True)
+def _no_default_client_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the Agents SDK forget the client that a test makes its default; it has no function for that."""
+    with suppress(ImportError):
+        from agents.models import _openai_shared
+
+        monkeypatch.setattr(_openai_shared, "_default_openai_client", None)
 
 
 def answer(request: Request) -> str:
