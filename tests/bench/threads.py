@@ -66,11 +66,11 @@ def tell(name: str, times: list[float], raws: list[float], read: float, size: in
     """Print what the steps of one saver took."""
     first, last = (statistics.median(part) * 1e3 for part in (times[:EDGE], times[-EDGE:]))
     whole = f"put median {statistics.median(times) * 1e3:.2f} ms, first {first:.2f}, last {last:.2f}"
-    ratio = f", raw write {statistics.median(raws) * 1e3:.2f} ms, ratio {statistics.median(times) / statistics.median(raws):.2f}"
+    if raws:
+        raw = statistics.median(raws)
+        whole += f", raw write {raw * 1e3:.2f} ms, ratio {statistics.median(times) / raw:.2f}"
     each = f"{mebibytes(size)} ({size / len(times):.0f} bytes a step)"
-    print(
-        f"{name}, {len(times)} steps: {whole}{ratio if raws else ''}; cold read {read * 1e3:.0f} ms; {each}", flush=True
-    )
+    print(f"{name}, {len(times)} steps: {whole}; cold read {read * 1e3:.0f} ms; {each}", flush=True)
 
 
 def read_cold(open_saver: Callable[[], Any], config: RunnableConfig) -> float:
