@@ -28,7 +28,7 @@ def test_the_example_of_a_recorded_client_runs(
     with ScriptedModel("Hello") as model:
         monkeypatch.setenv("OPENAI_BASE_URL", model.base_url)
         monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
-        exec(compile(example("mg.record(openai.OpenAI()"), "example", "exec"), {})
+        exec(compile(example("for message in mg.messages"), "example", "exec"), {})
     assert capsys.readouterr().out == "['Hi', 'Hello']\n"
 
 
