@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from tests.site import codes, commands, environment, graph, modules, python_api
+from tests.site import benchmarks, codes, commands, environment, graph, modules, python_api
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES: Mapping[str, Callable[[], str]] = {
     "architecture.md": modules.page,
+    "benchmarks.md": benchmarks.page,
     "pictures/modules.svg": modules.picture,
     "pictures/graph.svg": graph.picture,
     "reference/commands.md": commands.page,
