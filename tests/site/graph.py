@@ -50,6 +50,10 @@ LABELS: Mapping[str, tuple[str, str, str]] = {
     "Namespace": ("history", "a namespace: its counters, and the lock that writers take", "name revision memory created_at"),
     "Load": ("history", "a write: who did it, with what, and what it changed", "id revision at language file statements by model conversation message merged nodes_created nodes_updated nodes_deleted edges_created edges_updated edges_deleted"),
     "Former": ("history", "what a node or an edge was before it was changed or deleted; it has all that it had", "id of since until itself labels from_node to_node"),
+    "Thread": ("threads", "a thread of an agent of LangGraph", "id created_at"),
+    "State": ("threads", "a state of a thread; it has no body while it only has pending writes", "id thread graph checkpoint parent step source run type body created_at"),
+    "ChannelValue": ("threads", "a value of a channel, or a list up to one of its elements", "id type data length"),
+    "PendingWrite": ("threads", "what a task wrote after a state", "id task path place channel type data"),
     "Checkpoint": ("upkeep", "how far a load in batches, or an import, has come", "program"),
     "Forgetting": ("upkeep", "what is being forgotten; gone when it is done", "id"),
     "BundleKey": ("upkeep", "the number of a node while a bundle is imported", "bundle_key"),
@@ -63,11 +67,13 @@ PARTS = {
     "PETE": "Thoughts of PETE",
     "messages": "Conversations",
     "runs": "Programs and their runs",
+    "threads": "Threads of agents",
     "history": "History",
     "upkeep": "Upkeep",
 }
 
 TEXTS, TIME = "list of texts", "time"
+BYTES = "list of integers"  # as Neo4j calls an array of bytes
 PROPERTIES: Mapping[str, tuple[str, str]] = {
     "namespace": ("text", "the namespace, without which nothing is read"),
     "id": ("text", "found by it in its namespace; of an edge, no node has the same"),
@@ -201,6 +207,15 @@ PROPERTIES: Mapping[str, tuple[str, str]] = {
         for what in ("nodes", "edges")
         for done in ("created", "updated", "deleted")
     },
+    "thread": ("text", "the id of its thread"),
+    "graph": ("text", "the graph inside a graph that it is of; none: the outermost"),
+    "checkpoint": ("text", "its id in its thread and graph, which grows"),
+    "step": ("integer", "the step of LangGraph's graph"),
+    "run": ("text", "the run that made it"),
+    "type": ("text", "the type of what the framework's serializer wrote"),
+    "task": ("text", "the task that wrote it"),
+    "path": ("text", "the place of the task in the graph"),
+    "channel": ("text", "the channel that has it"),
     "bundle_key": ("integer", "from 1"),
     "ref": ("text", "the handle"),
     "passed": ("boolean", "the handle was passed, and not made here"),
@@ -238,12 +253,22 @@ RELATIONSHIPS: Mapping[str, tuple[str, str, str]] = {
     "SAID": ("(:Step)-->(:Message)", "what was said at the step", "order"),
     "HAS_NODE": ("(:Graph)-->(:GraphNode)", "its nodes", "order"),
     "ROUTE": ("(:GraphNode)-->(:GraphNode)", "its routes", "order kind condition"),
+    "STATE": ("(:Thread)-->(:State)", "its states", ""),
+    "PARENT": ("(:State)-->(:State)", "the state that it came from: two of one parent are forks", ""),
+    "HOLDS": ("(:State)-->(:ChannelValue)", "the value of a channel", "channel"),
+    "EXTENDS": ("(:ChannelValue)-->(:ChannelValue)", "the list that is shorter by one", ""),
+    "SAYS": ("(:ChannelValue)-->(:Message)", "the message that its last element is", ""),
+    "PENDING": ("(:State)-->(:PendingWrite)", "what tasks wrote after it", ""),
     "FORGETS": ("(:Forgetting)-->()", "what is to go; gone when it is done", "spread"),
 }  # fmt: skip
 """Each type: where it leads, what it means, and its properties."""
 
 OVER = {"REPLACES.at": ("integer", "the index of the first message that differs"), "Generation.at": ("text", "when, in UTC, as ISO 8601"),
         "FORGETS.spread": ("boolean", "what hangs on it is on the list, too"), "ALIAS_OF.merged": ("integer", "the revision of the merge"),
+        "State.parent": ("text", "the checkpoint that it came from"), "State.source": ("text", "`input`, `loop`, `update` or `fork`"),
+        "State.body": (BYTES, "the bytes that LangGraph's serializer wrote"), "ChannelValue.data": (BYTES, "the bytes of the value, or of its last element"),
+        "ChannelValue.length": ("integer", "elements of the list"), "PendingWrite.data": (BYTES, "the bytes of the value"),
+        "PendingWrite.place": ("integer", "its place among what the task wrote"),
         "EDGE.at": (TIME, "when the fact was stated, in UTC")}  # fmt: skip
 
 QUESTIONS: Sequence[tuple[str, str]] = (

@@ -11,6 +11,7 @@ import openai
 from memorygraph import MemoryGraph
 from memorygraph.languages import parse
 from memorygraph.memory.values import Entity
+from memorygraph.messages.threads import ListElement, NewValues, StateKey, ThreadWrite
 from tests.runtime.convo.model import scripted
 
 WORLD = """\
@@ -94,6 +95,20 @@ def fill(graph: MemoryGraph) -> None:
     graph.expire("loom", after=timedelta(days=30))
     _talk(graph)
     _run(graph)
+    _step(graph)
+
+
+def _step(graph: MemoryGraph) -> None:
+    """A thread of an agent, with a graph inside its graph, and with a pending write."""
+    values = NewValues("trip-7")
+    said = values.extend([], [ListElement("text", b"Hi", {"role": "user", "content": "Hi"}), ListElement("text", b"")])
+    holds = {"messages": said[-1].id, "seats": values.add("text", b"two")}
+    properties = {"source": "loop", "step": 1, "run": "r1", "type": "text", "body": b"state"}
+    first, second = StateKey("trip-7", "", "1"), StateKey("trip-7", "", "2")
+    graph.threads.put(first, properties, parent=None, values=values, holds=holds)
+    graph.threads.put(second, properties, parent="1", values=values, holds=holds)
+    graph.threads.put(StateKey("trip-7", "inner", "1"), properties, parent=None, values=values, holds=holds)
+    graph.threads.put_writes(second, [ThreadWrite("task", "inner", 0, "messages", "text", b"Bye")])
 
 
 def _talk(graph: MemoryGraph) -> None:
