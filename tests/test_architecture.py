@@ -34,7 +34,7 @@ ROWS = (
         "scripts",
         "word_parts",
     },
-    {"bearer_tokens", "ending", "threaded_server"},
+    {"bearer_tokens", "ending", "masking", "threaded_server"},
     {"languages", "library"},
     {"compiler"},
     {"graph"},
@@ -46,7 +46,7 @@ ROWS = (
     {"client"},
     {"aio"},
     {"integrations"},
-    {"mcp_server", "proxy"},
+    {"hooks", "mcp_server", "proxy"},
     {"cli"},
     {"__main__", "__init__"},
 )
@@ -65,7 +65,8 @@ ROOMS: dict[str, str | tuple[str, ...]] = {
     "mcp": ("runtime/tools/mcp.py", "mcp_server/"),
     "httpx": "runtime/tools/pinned.py",
     "agents": "integrations/openai_agents.py",
-    "langchain_core": "integrations/langchain.py",
+    "langchain_core": ("integrations/langchain.py", "integrations/langgraph/"),
+    "langgraph": "integrations/langgraph/",
     "starlette": "mcp_server/",
     "uvicorn": "mcp_server/",
     "click": "cli/",
@@ -158,6 +159,7 @@ def test_every_command_that_works_on_the_graph_has_its_method() -> None:
         "graph",
         "serve",
         "proxy",
+        "hook",
     }
     other_names = {"show": "element", "import": "import_memory", "adopt": "adopt_memory"}
     methods = {other_names.get(name, name) for name in _COMMANDS.keys() - only_commands}

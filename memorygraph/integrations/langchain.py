@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from langchain_core.callbacks import CallbackManagerForRetrieverRun
 from langchain_core.chat_history import BaseChatMessageHistory
 from langchain_core.documents import Document
+from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import (
     BaseMessage,
     ChatMessage,
@@ -25,6 +26,8 @@ from memorygraph.memory.recall import RecallHit
 from memorygraph.messages.calls import plain_json
 from memorygraph.messages.graph import MessageGraph
 
+ChatModel = TypeVar("ChatModel", bound=BaseChatModel)
+
 _ROLES = frozenset({"assistant", "developer", "function", "system", "tool", "user"})
 
 
@@ -39,6 +42,28 @@ def message_of_form(message: Mapping[str, Any]) -> dict[str, Any]:
     if message["role"] not in _ROLES:
         return message_to_dict(ChatMessage(role=message["role"], content=message.get("content") or ""))
     return message_to_dict(convert_to_messages([{"content": "", **message}])[0])
+
+
+def record_langchain(mg: MemoryGraph, model: ChatModel, conversation: str = "recorded") -> ChatModel:
+    """A copy of a `ChatOpenAI` whose every call is stored in a conversation, by all of its four clients.
+
+    The model asks one client when it is invoked, another one asynchronously, and two more for structured answers and
+    for the responses format: to record only the one that can be given as `client` would leave out the others without
+    a word. The model itself stays as it is, and so do models that were made from it, as by `bind_tools`.
+
+    >>> model = record_langchain(mg, ChatOpenAI(model="gpt-5-mini"), "support-42")  # doctest: +SKIP
+
+    Raises:
+        TypeError: it is no such model, or is recorded already.
+        MemoryGraphError: the name of the conversation is empty.
+    """
+    roots = {name: getattr(model, name, None) for name in ("root_client", "root_async_client")}
+    if not any(roots.values()):
+        raise TypeError(f"record_langchain takes a model such as ChatOpenAI(), and not a {type(model).__name__}")
+    recorded: dict[str, Any] = {name: mg.record(root, conversation) for name, root in roots.items() if root is not None}
+    for name, root in list(recorded.items()):
+        recorded[name.removeprefix("root_")] = root.chat.completions
+    return model.model_copy(update=recorded)
 
 
 class MemoryGraphChatMessageHistory(BaseChatMessageHistory):

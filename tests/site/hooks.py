@@ -24,6 +24,8 @@ from tests.site import grammars
 
 ROOT = Path(__file__).parents[2]
 OF_THE_ROOT = {"CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md", "SECURITY.md": "security.md"}
+SHOWN_WHOLE = ("cypher", "docker", "examples")
+"""Folders with pages for all of their files; of others, the files are named."""
 PICTURES = {".png", ".svg"}
 LANGUAGES = {".py": "python", ".pyi": "python", ".json": "json", ".toml": "toml", ".yaml": "yaml", ".cypher": "cypher"}
 FENCE = re.compile(r"(^(?P<fence>`{3,}).*?^(?P=fence)$)", re.MULTILINE | re.DOTALL)
@@ -50,7 +52,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         if not uri.startswith("files/") or files.get_file_from_path(uri):
             continue
         files.append(_page_of(path, uri, config))
-        if (ROOT / path).is_dir():
+        if (ROOT / path).is_dir() and path.startswith(SHOWN_WHOLE):
             wanted += _tracked(path)
     return files
 
@@ -88,14 +90,20 @@ def _uri_of(path: str) -> str:
 
 def _page_of(path: str, uri: str, config: MkDocsConfig) -> File:
     if (ROOT / path).is_dir():
-        below = [posixpath.relpath(_uri_of(each), posixpath.dirname(uri)) for each in _tracked(path)]
-        lines = [f"- [{name}]({link})" for name, link in zip(_tracked(path), below, strict=True)]
+        lines = [f"- {_named(each, uri)}" for each in _tracked(path)]
         return File.generated(config, uri, content=f"{HIDDEN}# {path}\n\n" + "\n".join(lines) + "\n")
     if PurePosixPath(path).suffix in PICTURES:
         return File.generated(config, uri, abs_src_path=str(ROOT / path))
     language = LANGUAGES.get(PurePosixPath(path).suffix, "text")
     text = (ROOT / path).read_text("utf-8")
     return File.generated(config, uri, content=f"{HIDDEN}# {path}\n\n``````{language}\n{text}\n``````\n")
+
+
+def _named(path: str, page: str) -> str:
+    """A file in the list of its folder: a link, where the site shows it."""
+    if not path.startswith(SHOWN_WHOLE):
+        return f"`{path}`"
+    return f"[{path}]({posixpath.relpath(_uri_of(path), posixpath.dirname(page))})"
 
 
 def _tracked(folder: str) -> list[str]:
