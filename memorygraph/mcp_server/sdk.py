@@ -7,13 +7,14 @@ the names that they have on the wire, which are the same in all versions.
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping
 from importlib import import_module
 from typing import Any, TypeVar
 
+import anyio
 import mcp
-from anyio.lowlevel import checkpoint_if_cancelled
 from mcp import types
 from mcp.server.lowlevel.server import Server
 from pydantic import BaseModel
@@ -138,19 +139,28 @@ def _adapted(server: Any, handler: Handler) -> Callable[[Any], Awaitable[Any]]:
     async def handle(request: Any) -> Any:
         answer = await handler(server.request_context, request.params)
         # Version 1 has answered a request that was cancelled, and ends where there is a second answer.
-        await checkpoint_if_cancelled()
+        if anyio.current_effective_deadline() == -math.inf:
+            raise anyio.get_cancelled_exc_class()
         return getattr(types, "ServerResult")(answer)  # noqa: B009
 
     return handle
 
 
 def _class_of_version_1(base: Any) -> Any:
-    class SubscribableServer(base):  # type: ignore[misc]
-        """A server that says that its resources can be subscribed to: version 1 denies it, whatever is handled."""
+    class ServerOfVersion1(base):  # type: ignore[misc]
+        """Says that resources can be subscribed to, which version 1 denies, and outlives cancelled requests."""
 
         def get_capabilities(self, *args: Any, **options: Any) -> Any:
             capabilities = super().get_capabilities(*args, **options)
             capabilities.resources.subscribe = True
             return capabilities
 
-    return SubscribableServer
+        async def _handle_request(self, message: Any, *args: Any, **options: Any) -> None:
+            try:
+                await super()._handle_request(message, *args, **options)
+            except anyio.get_cancelled_exc_class():
+                # It was cancelled while its answer was being sent; the server would end with it.
+                if not message.cancelled:
+                    raise
+
+    return ServerOfVersion1
