@@ -74,6 +74,7 @@ if TYPE_CHECKING:
     from memorygraph.memory.merging import MergeReport
     from memorygraph.memory.recall import Kind, Recalled, Recaller
     from memorygraph.memory.remember import Remembered
+    from memorygraph.messages.threads import Threads
     from memorygraph.runtime.convo.controller import ConvoGraphController
     from memorygraph.runtime.convo.engine import RunListener
     from memorygraph.runtime.pete.store import LogInfo
@@ -1006,6 +1007,13 @@ class MemoryGraph:
 
         return Entities(self.scope)
 
+    @cached_property
+    def threads(self) -> Threads:
+        """The threads of agents with their states, as the checkpointer of `memorygraph.integrations` keeps them."""
+        from memorygraph.messages.threads import Threads
+
+        return Threads(self.scope)
+
     def messages(self, name: str) -> MessageGraph:
         """A conversation as a list of messages, kept in Neo4j; its first message creates it.
 
@@ -1130,6 +1138,7 @@ class MemoryGraph:
         Raises:
             NotFoundError: there is no such namespace.
         """
+        from memorygraph.messages.threads import drop_threads
         from memorygraph.runtime.convo.store import drop_graphs
         from memorygraph.runtime.runs import drop_runs
 
@@ -1140,6 +1149,7 @@ class MemoryGraph:
         begin_drop(dropped)
         drop_runs(dropped)
         drop_graphs(dropped)
+        drop_threads(dropped)
         drop_conversations(dropped)
         drop_namespace(dropped)
         return held
