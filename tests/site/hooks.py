@@ -12,6 +12,7 @@ import os
 import posixpath
 import re
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -26,6 +27,10 @@ ROOT = Path(__file__).parents[2]
 OF_THE_ROOT = {"CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md", "SECURITY.md": "security.md"}
 SHOWN_WHOLE = ("cypher", "docker", "examples")
 """Folders with pages for all of their files; of others, the files are named."""
+FOR_MODELS = ("index.md", "tutorial.md", "contextscript.md", "agentscript.md", "pete.md", "reference/commands.md")
+FULL = "[llms-full.md](llms-full.md) has in one text what is needed to write for memorygraph: how to begin, three languages, commands."
+TEXTS: dict[str, str] = {}
+"""The Markdown of the pages for models, as they are built."""
 PICTURES = {".png", ".svg"}
 LANGUAGES = {".py": "python", ".pyi": "python", ".json": "json", ".toml": "toml", ".yaml": "yaml", ".cypher": "cypher"}
 FENCE = re.compile(r"(^(?P<fence>`{3,}).*?^(?P=fence)$)", re.MULTILINE | re.DOTALL)
@@ -101,7 +106,7 @@ def _page_of(path: str, uri: str, config: MkDocsConfig) -> File:
 
 def _named(path: str, page: str) -> str:
     """A file in the list of its folder: a link, where the site shows it."""
-    if not path.startswith(SHOWN_WHOLE):
+    if not path.startswith(SHOWN_WHOLE) or PurePosixPath(path).name.startswith("."):
         return f"`{path}`"
     return f"[{path}]({posixpath.relpath(_uri_of(path), posixpath.dirname(page))})"
 
@@ -115,13 +120,40 @@ def _tracked(folder: str) -> list[str]:
 
 
 def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
-    """Have links to files of the repository lead to their pages."""
+    """Have links to files of the repository lead to their pages, and keep the text for models."""
+    if page.file.src_uri in FOR_MODELS:
+        TEXTS[page.file.src_uri] = markdown
     parts = FENCE.split(markdown)
     return "".join(
         LINK.sub(lambda found: _moved(page.file.src_uri, found), part) if place % 3 == 0 else part
         for place, part in enumerate(parts)
         if place % 3 != 2  # the fence alone, which is in the part before
     )
+
+
+def on_post_build(config: MkDocsConfig, **_: Any) -> None:
+    """Write `llms.txt`, which names every page, and `llms-full.md`, which is what a model needs to write for memorygraph."""
+    lines = [f"# {config.site_name}", "", f"> {config.site_description}", "", FULL]
+    for title, uri, above in _navigation(config.nav or [], ""):
+        lines += ["", f"## {above or 'Begin'}", ""] if f"## {above or 'Begin'}" not in lines else []
+        lines.append(f"- [{title}]({_address_of(uri)})")
+    folder = Path(config.site_dir)
+    (folder / "llms.txt").write_text("\n".join(lines) + "\n", "utf-8")
+    (folder / "llms-full.md").write_text("\n\n".join(TEXTS[uri].strip() for uri in FOR_MODELS) + "\n", "utf-8")
+
+
+def _navigation(entries: list[Any], above: str) -> Iterator[tuple[str, str, str]]:
+    """Every page of the navigation: its title, its file, and the title of the part that it is in."""
+    for entry in entries:
+        [(title, below)] = entry.items()
+        if isinstance(below, str):
+            yield title, below, above
+        else:
+            yield from _navigation(below, above or title)
+
+
+def _address_of(uri: str) -> str:
+    return "index.html" if uri == "index.md" else f"{PurePosixPath(uri).with_suffix('')}/"
 
 
 def on_page_content(html: str, page: Page, files: Files, **_: Any) -> str:

@@ -10,6 +10,7 @@ import pytest
 from memorygraph import MemoryGraph
 from memorygraph.mcp_server import choose_tools
 from tests.site import environment, tools
+from tests.site import graph as graph_page
 from tests.site.grammars import GRAMMARS
 from tests.site.hooks import OF_THE_ROOT
 from tests.site.pages import DOCS, PAGES
@@ -57,7 +58,10 @@ def test_every_page_says_its_title_first() -> None:
 
 
 def test_each_page_is_made_or_written_and_never_both() -> None:
-    made = {*(name for name in PAGES if name.endswith(".md")), tools.PAGE.relative_to(DOCS).as_posix()}
+    made = {
+        *(name for name in PAGES if name.endswith(".md")),
+        *(page.relative_to(DOCS).as_posix() for page in (tools.PAGE, graph_page.PAGE)),
+    }
     marked = {
         name for name in WRITTEN if "\n<!-- made by `python -m tests.site" in Path(DOCS / name).read_text("utf-8")
     }
