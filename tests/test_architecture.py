@@ -63,7 +63,7 @@ ROOMS: dict[str, str | tuple[str, ...]] = {
     "openai": ("llm/model.py", "scripted/"),
     "httpx2": ("runtime/tools/", "proxy/upstream.py"),
     "mcp": ("runtime/tools/mcp.py", "mcp_server/"),
-    "mcp_types": ("runtime/tools/mcp.py", "mcp_server/"),
+    "httpx": "runtime/tools/pinned.py",
     "agents": "integrations/openai_agents.py",
     "langchain_core": ("integrations/langchain.py", "integrations/langgraph/"),
     "langgraph": "integrations/langgraph/",
