@@ -47,6 +47,10 @@ LABELS: Mapping[str, tuple[str, str, str]] = {
     "GraphNode": ("runs", "a node of such a graph", "id name description"),
     "Exit": ("runs", "beside `GraphNode`: the way out of the graph", ""),
     "Step": ("runs", "a visit of a node in a run", "id node branch input output route why state completed"),
+    "Thread": ("threads", "a thread of an agent of LangGraph", "id created_at"),
+    "State": ("threads", "a state of a thread: a checkpoint", "id thread graph checkpoint parent step source run type body created_at"),
+    "ChannelValue": ("threads", "a value of a channel, shared by all states that hold it", "id type data length"),
+    "PendingWrite": ("threads", "a write of a task that no state holds yet", "id task place path channel type data"),
     "Namespace": ("history", "a namespace: its counters, and the lock that writers take", "name revision memory created_at"),
     "Load": ("history", "a write: who did it, with what, and what it changed", "id revision at language file statements by model conversation message merged nodes_created nodes_updated nodes_deleted edges_created edges_updated edges_deleted"),
     "Former": ("history", "what a node or an edge was before it was changed or deleted; it has all that it had", "id of since until itself labels from_node to_node"),
@@ -63,6 +67,7 @@ PARTS = {
     "PETE": "Thoughts of PETE",
     "messages": "Conversations",
     "runs": "Programs and their runs",
+    "threads": "Threads of agents",
     "history": "History",
     "upkeep": "Upkeep",
 }
@@ -201,6 +206,15 @@ PROPERTIES: Mapping[str, tuple[str, str]] = {
         for what in ("nodes", "edges")
         for done in ("created", "updated", "deleted")
     },
+    "thread": ("text", "the id of the thread"),
+    "graph": ("text", "the graph inside of the thread; empty for the outermost"),
+    "checkpoint": ("text", "the id that LangGraph gave it, which grows"),
+    "step": ("integer", "of the graph, -1 for the input"),
+    "run": ("text", "the run that made it"),
+    "type": ("text", "how the bytes of `data` or `body` are to be read"),
+    "task": ("text", "the task that wrote it"),
+    "path": ("text", "where the task is in the graph"),
+    "channel": ("text", "the name of the channel"),
     "bundle_key": ("integer", "from 1"),
     "ref": ("text", "the handle"),
     "passed": ("boolean", "the handle was passed, and not made here"),
@@ -238,11 +252,25 @@ RELATIONSHIPS: Mapping[str, tuple[str, str, str]] = {
     "SAID": ("(:Step)-->(:Message)", "what was said at the step", "order"),
     "HAS_NODE": ("(:Graph)-->(:GraphNode)", "its nodes", "order"),
     "ROUTE": ("(:GraphNode)-->(:GraphNode)", "its routes", "order kind condition"),
+    "STATE": ("(:Thread)-->(:State)", "the states of a thread", ""),
+    "PARENT": ("(:State)-->(:State)", "the state that it came from", ""),
+    "HOLDS": ("(:State)-->(:ChannelValue)", "what its channels hold", "channel"),
+    "EXTENDS": ("(:ChannelValue)-->(:ChannelValue)", "the list that is shorter by one", ""),
+    "SAYS": ("(:ChannelValue)-->(:Message)", "the message that is the last of a list", ""),
+    "PENDING": ("(:State)-->(:PendingWrite)", "what is pending after it", ""),
     "FORGETS": ("(:Forgetting)-->()", "what is to go; gone when it is done", "spread"),
 }  # fmt: skip
 """Each type: where it leads, what it means, and its properties."""
 
-OVER = {"REPLACES.at": ("integer", "the index of the first message that differs"), "Generation.at": ("text", "when, in UTC, as ISO 8601"),
+OVER = {
+    "State.body": ("bytes", "what the framework's serializer gave"),
+    "State.parent": ("text", "the checkpoint of the state that it came from, or an empty text"),
+    "State.source": ("text", "`input`, `loop`, `update` or `fork`"),
+    "ChannelValue.data": ("bytes", "what the framework's serializer gave"),
+    "ChannelValue.length": ("integer", "of a list, its items"),
+    "PendingWrite.data": ("bytes", "what the framework's serializer gave"),
+    "PendingWrite.place": ("integer", "its place among the writes of the task"),
+"REPLACES.at": ("integer", "the index of the first message that differs"), "Generation.at": ("text", "when, in UTC, as ISO 8601"),
         "FORGETS.spread": ("boolean", "what hangs on it is on the list, too"), "ALIAS_OF.merged": ("integer", "the revision of the merge"),
         "EDGE.at": (TIME, "when the fact was stated, in UTC")}  # fmt: skip
 

@@ -5,10 +5,14 @@ from __future__ import annotations
 import json
 from datetime import timedelta
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import openai
+from langchain_core.messages import AIMessage, HumanMessage
+from langgraph.graph import START, MessagesState, StateGraph
 
 from memorygraph import MemoryGraph
+from memorygraph.integrations.langgraph import MemoryGraphSaver
 from memorygraph.languages import parse
 from memorygraph.memory.values import Entity
 from tests.runtime.convo.model import scripted
@@ -94,6 +98,7 @@ def fill(graph: MemoryGraph) -> None:
     graph.expire("loom", after=timedelta(days=30))
     _talk(graph)
     _run(graph)
+    _think(graph)
 
 
 def _talk(graph: MemoryGraph) -> None:
@@ -119,3 +124,15 @@ def _run(graph: MemoryGraph) -> None:
     with TemporaryDirectory() as folder, scripted(["good", "Thank you.", facts]):
         graph.run(graph.program("review"), "Great book", folder=folder)
         graph.run(graph.program("reader"), {"text": "Ada wrote a program."}, folder=folder)
+
+
+def _think(graph: MemoryGraph) -> None:
+    """A thread of LangGraph with two messages, and a write that is pending."""
+    build: Any = StateGraph(MessagesState)
+    build.add_node("answer", lambda _: {"messages": [AIMessage("Hello.", id="m2")]})
+    build.add_edge(START, "answer")
+    saver = MemoryGraphSaver(graph)
+    config: Any = {"configurable": {"thread_id": "t1"}}
+    build.compile(checkpointer=saver).invoke({"messages": [HumanMessage("Hi", id="m1")]}, config)
+    [last] = saver.list(config, limit=1)
+    saver.put_writes(last.config, [("messages", "later")], "task")
