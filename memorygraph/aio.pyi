@@ -1,6 +1,6 @@
 """The client for asyncio. Made by `python -m tests.async_stub` from memorygraph/client.py."""
 
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any, Self, TextIO
@@ -35,6 +35,7 @@ from memorygraph.messages.costs import ModelCost, Prices
 from memorygraph.messages.graph import MessageGraph
 from memorygraph.messages.neo4j_storage import MAX_CONVERSATIONS, ConversationInfo
 from memorygraph.messages.record import Client
+from memorygraph.messages.threads import NewValues, StateKey, StoredPart, ThreadInfo, ThreadState, ThreadWrite
 from memorygraph.query import Query
 from memorygraph.runtime.convo.controller import ConvoGraphController
 from memorygraph.runtime.convo.engine import RunListener
@@ -45,6 +46,8 @@ from memorygraph.runtime.runs import Listener, RunInfo, RunResult, StoredRun
 from memorygraph.server.embedded import EmbeddedServer
 
 Progress = Callable[[int], None]
+MAX_STATES_PER_QUERY = 1000
+MAX_THREADS = (1 << 31) - 1
 
 class AsyncMemoryGraph:
     """`MemoryGraph` for asyncio: every method is awaited, and is otherwise the same."""
@@ -278,6 +281,8 @@ class AsyncMemoryGraph:
         """Bring along what an mcp-neo4j-memory server keeps in the same database; the old graph stays as it is."""
     @property
     def entities(self) -> AsyncEntities: ...
+    @property
+    def threads(self) -> AsyncThreads: ...
     async def messages(self, name: str) -> MessageGraph:
         """A conversation as a list of messages, kept in Neo4j; its first message creates it."""
     async def conversations(
@@ -353,3 +358,44 @@ class AsyncEntities:
         self, text: str, *, max_tokens: int | None = None, cursor: str | None = None, names_only: bool = False
     ) -> EntityGraph:
         """The entities whose name, type or observations contain the text in any case, and the relations at them."""
+
+class AsyncThreads:
+    """`Threads` for asyncio."""
+
+    async def list_threads(self, limit: int = MAX_THREADS, *, after: str = "") -> list[ThreadInfo]:
+        """The threads by id: all, or so many that come `after` one."""
+    async def put(
+        self,
+        key: StateKey,
+        properties: Mapping[str, Any],
+        *,
+        parent: str | None,
+        values: NewValues,
+        holds: Mapping[str, str],
+    ) -> bool:
+        """Store a state with its values, in one transaction; False if a value that it refers to is not there."""
+    async def put_writes(self, key: StateKey, writes: Sequence[ThreadWrite]) -> None:
+        """Keep what a task wrote after a state, in one transaction; what is there already stays."""
+    async def state(self, thread: str, graph: str = "", checkpoint: str | None = None) -> ThreadState | None:
+        """The state with an id, or the last one of a thread; None if there is none."""
+    async def states(
+        self,
+        thread: str | None = None,
+        graph: str | None = None,
+        *,
+        before: str | None = None,
+        limit: int = MAX_STATES_PER_QUERY,
+    ) -> Iterator[ThreadState]:
+        """Yield the states of a thread, of one graph of it, or of all threads, the newest first."""
+    async def read_lists(self, tips: Mapping[str, int]) -> dict[str, list[StoredPart]]:
+        """Read lists by the ids of their last values, given with their lengths: each from its first element on."""
+    async def delete(self, thread: str) -> None:
+        """Delete a thread with all its states, and of its messages those that nothing else has."""
+    async def delete_runs(self, runs: Sequence[str]) -> None:
+        """Delete the states that these runs made."""
+    async def delete_states(self, keys: Iterable[StateKey]) -> None:
+        """Delete states."""
+    async def keys(self, thread: str) -> list[tuple[StateKey, str]]:
+        """The states of a thread, the oldest of each graph first, each with the id of its parent, or ''."""
+    async def copy(self, source: str, target: str) -> None:
+        """Copy all states of a thread to another, which shares their values, in one transaction."""

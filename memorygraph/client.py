@@ -42,6 +42,7 @@ from memorygraph.graph.namespace import (
 from memorygraph.graph.readonly import check_reads_only
 from memorygraph.graph.schema import apply_schema
 from memorygraph.graph.undo import undo_revision
+from memorygraph.home import chosen_namespace
 from memorygraph.languages import LANGUAGES, Script, language_of, parse, parse_batches
 from memorygraph.languages.contextscript import ContextScriptProgram, Deletion
 from memorygraph.messages.costs import ModelCost, Prices, list_costs
@@ -73,6 +74,7 @@ if TYPE_CHECKING:
     from memorygraph.memory.merging import MergeReport
     from memorygraph.memory.recall import Kind, Recalled, Recaller
     from memorygraph.memory.remember import Remembered
+    from memorygraph.messages.threads import Threads
     from memorygraph.runtime.convo.controller import ConvoGraphController
     from memorygraph.runtime.convo.engine import RunListener
     from memorygraph.runtime.pete.store import LogInfo
@@ -1005,6 +1007,13 @@ class MemoryGraph:
 
         return Entities(self.scope)
 
+    @cached_property
+    def threads(self) -> Threads:
+        """The threads of agents with their states, as the checkpointer of `memorygraph.integrations` keeps them."""
+        from memorygraph.messages.threads import Threads
+
+        return Threads(self.scope)
+
     def messages(self, name: str) -> MessageGraph:
         """A conversation as a list of messages, kept in Neo4j; its first message creates it.
 
@@ -1129,6 +1138,7 @@ class MemoryGraph:
         Raises:
             NotFoundError: there is no such namespace.
         """
+        from memorygraph.messages.threads import drop_threads
         from memorygraph.runtime.convo.store import drop_graphs
         from memorygraph.runtime.runs import drop_runs
 
@@ -1139,6 +1149,7 @@ class MemoryGraph:
         begin_drop(dropped)
         drop_runs(dropped)
         drop_graphs(dropped)
+        drop_threads(dropped)
         drop_conversations(dropped)
         drop_namespace(dropped)
         return held
@@ -1168,11 +1179,6 @@ def clear_files(namespace: Namespace, conversations: Sequence[str], runs: Sequen
     from memorygraph.runtime.convo.journal import Journal
 
     return Spool(namespace.name).forget(conversations) + sum(Journal(run).forget() for run in runs)
-
-
-def chosen_namespace(namespace: str | None = None) -> str:
-    """The namespace that is given, or else that of the environment, or else `default`."""
-    return namespace or os.environ.get("MEMORYGRAPH_NAMESPACE") or "default"
 
 
 def connect_embedded(server: EmbeddedServer, auth: tuple[str, str] | None, database: str | None) -> Connection:

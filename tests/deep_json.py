@@ -14,12 +14,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from memorygraph.bearer_tokens import read_tokens
 from memorygraph.cli.graph import parameter
 from memorygraph.cli.programs import parse_json_argument
 from memorygraph.compiler.pete.goals import RuleGoals
 from memorygraph.llm.completion import ToolCall, read_document
 from memorygraph.llm.structured import documents
-from memorygraph.mcp_server.http import read_tokens
 from memorygraph.memory.datasets import LOCOMO
 from memorygraph.memory.local import LocalEmbedder
 from memorygraph.memory.pages import PageStart

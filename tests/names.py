@@ -6,6 +6,7 @@ all of them are stored once before the first test.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -13,6 +14,7 @@ import pytest
 from memorygraph import MemoryGraph, Provenance
 from memorygraph.graph.connection import Connection
 from memorygraph.library import CYPHER
+from memorygraph.messages.threads import ListElement, NewValues, StateKey, ThreadWrite
 from memorygraph.scripted.scripted_model import ScriptedModel
 from tests.memory.names import store_names
 
@@ -80,6 +82,18 @@ def store_every_name(connection: Connection) -> None:
     _drop(MemoryGraph(connection, "names-of-what-is-gone"))
     _forget(MemoryGraph(connection, "names-of-forgetting"))
     store_names(MemoryGraph(connection, "names-of-memory"))
+    _store_threads(MemoryGraph(connection, "names-of-threads"))
+
+
+def _store_threads(graph: MemoryGraph) -> None:
+    """Store a thread as its storage does, which knows nothing of any framework."""
+    key, values = StateKey("names", "inner", "1"), NewValues("names")
+    list_parts = values.extend([], [ListElement("t", b"d", {"role": "user", "content": "u"}), ListElement("t", b"e")])
+    holds = {"messages": list_parts[-1].id, "other": values.add("t", b"d")}
+    properties = {"source": "loop", "step": 1, "run": "r", "type": "t", "body": b"b"}
+    graph.threads.put(key, properties, parent=None, values=values, holds=holds)
+    graph.threads.put(replace(key, checkpoint="2"), properties, parent="1", values=values, holds=holds)
+    graph.threads.put_writes(key, [ThreadWrite("task", "path", 0, "messages", "t", b"d")])
 
 
 def _forget(graph: MemoryGraph) -> None:

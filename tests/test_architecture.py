@@ -21,8 +21,20 @@ from tests.modules import FILES, PACKAGE, imports, part_of
 # What a part may import: itself, and what stands in an earlier row.
 ROWS = (
     {"errors"},
-    {"budget", "codes", "collection", "home", "hosts", "json_text", "limits", "query", "scripts", "word_parts"},
-    {"ending"},
+    {
+        "bearer_tokens",
+        "budget",
+        "codes",
+        "collection",
+        "home",
+        "hosts",
+        "json_text",
+        "limits",
+        "query",
+        "scripts",
+        "word_parts",
+    },
+    {"bearer_tokens", "ending", "masking", "threaded_server"},
     {"languages", "library"},
     {"compiler"},
     {"graph"},
@@ -33,7 +45,8 @@ ROWS = (
     {"memory", "runtime"},
     {"client"},
     {"aio"},
-    {"mcp_server"},
+    {"integrations"},
+    {"hooks", "mcp_server", "proxy"},
     {"cli"},
     {"__main__", "__init__"},
 )
@@ -43,13 +56,17 @@ RANK = {part: rank for rank, row in enumerate(ROWS) for part in row}
 ROOMS: dict[str, str | tuple[str, ...]] = {
     "textx": "languages/engine/grammar.py",
     "arpeggio": "languages/engine/grammar.py",
-    "neo4j": "graph/",
+    "neo4j": ("graph/", "integrations/neo4j_graphrag.py"),
+    "neo4j_graphrag": "integrations/neo4j_graphrag.py",
     "cryptography": "server/certificate.py",
     "psutil": ("server/", "runtime/tools/descendants.py"),
     "openai": ("llm/model.py", "scripted/"),
-    "httpx2": "runtime/tools/",
+    "httpx2": ("runtime/tools/", "proxy/upstream.py"),
     "mcp": ("runtime/tools/mcp.py", "mcp_server/"),
-    "mcp_types": ("runtime/tools/mcp.py", "mcp_server/"),
+    "httpx": "runtime/tools/pinned.py",
+    "agents": "integrations/openai_agents.py",
+    "langchain_core": ("integrations/langchain.py", "integrations/langgraph/"),
+    "langgraph": "integrations/langgraph/",
     "starlette": "mcp_server/",
     "uvicorn": "mcp_server/",
     "click": "cli/",
@@ -130,7 +147,20 @@ def test_the_public_names_are_sorted_and_exist() -> None:
 
 
 def test_every_command_that_works_on_the_graph_has_its_method() -> None:
-    only_commands = {"up", "down", "status", "doctor", "backup", "restore", "browser", "repl", "graph", "serve"}
+    only_commands = {
+        "up",
+        "down",
+        "status",
+        "doctor",
+        "backup",
+        "restore",
+        "browser",
+        "repl",
+        "graph",
+        "serve",
+        "proxy",
+        "hook",
+    }
     other_names = {"show": "element", "import": "import_memory", "adopt": "adopt_memory"}
     methods = {other_names.get(name, name) for name in _COMMANDS.keys() - only_commands}
     assert [name for name in methods if not callable(getattr(MemoryGraph, name, None))] == []

@@ -13,7 +13,8 @@ from tests.modules import FILES, PACKAGE
 OTHER = {
     *{name.partition("/")[2] for name in CYPHER},
     *["api-key", "cache-control", "content-length", "content-type", "no-cache", "proxy-authorization", "retry-after"],
-    *["transfer-encoding", "x-api-key", "x-request-id"],
+    *["transfer-encoding", "x-api-key", "x-request-id", "accept-encoding", "content-encoding", "keep-alive", "x-gzip"],
+    *["proxy-authenticate", "proxy-connection"],
     *["off-policy", "prompt-completion", "server-memory", "scripted-model", "scripted-model-connection"],
 }
 

@@ -129,6 +129,30 @@ WHEN $kind = 'Forgetting' THEN {
   WHERE node.id >= $after
   RETURN node ORDER BY node.namespace, node.id
 }
+WHEN $kind = 'Thread' THEN {
+  MATCH (node:Thread {namespace: $namespace})
+  USING INDEX node:Thread(namespace, id)
+  WHERE node.id >= $after
+  RETURN node ORDER BY node.namespace, node.id
+}
+WHEN $kind = 'State' THEN {
+  MATCH (node:State {namespace: $namespace})
+  USING INDEX node:State(namespace, id)
+  WHERE node.id >= $after
+  RETURN node ORDER BY node.namespace, node.id
+}
+WHEN $kind = 'ChannelValue' THEN {
+  MATCH (node:ChannelValue {namespace: $namespace})
+  USING INDEX node:ChannelValue(namespace, id)
+  WHERE node.id >= $after
+  RETURN node ORDER BY node.namespace, node.id
+}
+WHEN $kind = 'PendingWrite' THEN {
+  MATCH (node:PendingWrite {namespace: $namespace})
+  USING INDEX node:PendingWrite(namespace, id)
+  WHERE node.id >= $after
+  RETURN node ORDER BY node.namespace, node.id
+}
 WHEN $kind = 'BundleKey' THEN {
   MATCH (node:BundleKey {namespace: $namespace})
   USING INDEX node:BundleKey(namespace, bundle_key)
@@ -214,7 +238,7 @@ CYPHER 25
 MATCH (node)
 WHERE node.namespace = $namespace
   AND NOT (node:Node|Load|Entry|FormerEntry|Version|Message|Passage|Metadata|Run|Generation|ContextItem|Graph|GraphNode
-                |Step|Program|Alias|Forgetting AND node.id IS :: STRING NOT NULL)
+                |Step|Program|Alias|Forgetting|Thread|State|ChannelValue|PendingWrite AND node.id IS :: STRING NOT NULL)
   AND NOT (node:Former AND node.id IS :: STRING NOT NULL AND node.until IS :: INTEGER NOT NULL)
   AND NOT (node:Conversation AND node.name IS :: STRING NOT NULL)
   AND NOT (node:Checkpoint AND node.program IS :: STRING NOT NULL)
@@ -405,6 +429,26 @@ CALL () {
   MATCH (node:Forgetting {namespace: $namespace, id: key[0]})
   USING INDEX SEEK node:Forgetting(namespace, id)
   RETURN 'Forgetting' AS kind, key, elementId(node) AS element
+  UNION ALL
+  UNWIND $ends.Thread AS key
+  MATCH (node:Thread {namespace: $namespace, id: key[0]})
+  USING INDEX SEEK node:Thread(namespace, id)
+  RETURN 'Thread' AS kind, key, elementId(node) AS element
+  UNION ALL
+  UNWIND $ends.State AS key
+  MATCH (node:State {namespace: $namespace, id: key[0]})
+  USING INDEX SEEK node:State(namespace, id)
+  RETURN 'State' AS kind, key, elementId(node) AS element
+  UNION ALL
+  UNWIND $ends.ChannelValue AS key
+  MATCH (node:ChannelValue {namespace: $namespace, id: key[0]})
+  USING INDEX SEEK node:ChannelValue(namespace, id)
+  RETURN 'ChannelValue' AS kind, key, elementId(node) AS element
+  UNION ALL
+  UNWIND $ends.PendingWrite AS key
+  MATCH (node:PendingWrite {namespace: $namespace, id: key[0]})
+  USING INDEX SEEK node:PendingWrite(namespace, id)
+  RETURN 'PendingWrite' AS kind, key, elementId(node) AS element
   UNION ALL
   UNWIND $ends.BundleKey AS key
   MATCH (node:BundleKey {namespace: $namespace, bundle_key: key[0]})

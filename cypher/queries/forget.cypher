@@ -464,12 +464,12 @@ RETURN collect(message.id) AS ids;
 
 // name: needed-messages
 // Which of these messages, each before the one in front of it, something else needs: another message that follows, a
-// version, or the conversation of a subagent. Parameters: namespace, ids.
+// version, the conversation of a subagent, or the thread of an agent. Parameters: namespace, ids.
 UNWIND range(0, size($ids) - 1) AS place
 MATCH (message:Message {namespace: $namespace, id: $ids[place]})
 USING INDEX SEEK message:Message(namespace, id)
 WITH place, message
-WHERE EXISTS { (message)<-[:TIP]-() } OR EXISTS { (message)<-[:CONTAINS]-() }
+WHERE EXISTS { (message)<-[:TIP]-() } OR EXISTS { (message)<-[:CONTAINS|SAYS]-() }
    OR EXISTS { MATCH (message)-[:NEXT]->(next) WHERE place = 0 OR next.id <> $ids[place - 1] }
 RETURN min(place) AS place;
 

@@ -234,6 +234,22 @@ RETURN 'conversation' AS kind, conversation.namespace AS namespace, conversation
        elementId(conversation) AS element, {heads: COUNT { (conversation)-[:HEAD]->() }} AS found;
 
 
+// name: threads
+// A state is of one thread, a value is held by a state or extended by another, extends at most one, and a list of it is
+// longer by one, and what is pending is so after one state; all of one namespace. Parameters: namespace.
+MATCH (part:State|ChannelValue|PendingWrite)
+WHERE ($namespace IS NULL OR part.namespace = $namespace)
+  AND NOT (part.namespace IS :: STRING NOT NULL AND part.id IS :: STRING NOT NULL
+           AND CASE WHEN part:State THEN COUNT { (part)<-[:STATE]-(:Thread {namespace: part.namespace}) } = 1
+                    WHEN part:PendingWrite THEN COUNT { (part)<-[:PENDING]-(:State {namespace: part.namespace}) } = 1
+                    ELSE EXISTS { (part)<-[:HOLDS|EXTENDS]-({namespace: part.namespace})  }
+                      AND COUNT { (part)-[:EXTENDS]->(:ChannelValue {namespace: part.namespace, length: part.length - 1}) }
+                          = CASE WHEN part.length > 1 THEN 1 ELSE 0 END
+                      AND COUNT { (part)-[:EXTENDS]->() } <= 1 END)
+RETURN 'part of a thread' AS kind, part.namespace AS namespace, part.id AS id, elementId(part) AS element,
+       part {.length, of: labels(part), states: COUNT { (part)<-[:HOLDS|PENDING]-() }, threads: COUNT { (part)<-[:STATE]-() }}
+         AS found;
+
 // name: violations
 // What breaks one invariant. Parameters: invariant (its name), namespace, tokens (as of `node-search`).
 CYPHER 25
@@ -293,6 +309,9 @@ WHEN $invariant = 'forgetting' THEN {
 }
 WHEN $invariant = 'conversations' THEN {
   RETURN '' AS kind, null AS namespace, null AS id, null AS element, {} AS found // include: invariants/conversations
+}
+WHEN $invariant = 'threads' THEN {
+  RETURN '' AS kind, null AS namespace, null AS id, null AS element, {} AS found // include: invariants/threads
 }
 ELSE {
   MATCH (node:Namespace)

@@ -91,7 +91,8 @@ RETURN [message IN nodes(path) | [message.id, message.body, message.role, messag
 
 // name: write-messages
 // Messages that follow one another, as far as they are not there yet. A message that was sampled once stays
-// sampled; `sampled` are those. One that is there already is found in this conversation too. Parameters: namespace,
+// sampled; `sampled` are those. One that is there already is found in this conversation too, also if
+// recall did not find it before. Parameters: namespace,
 // conversations, home, conversation_token, and rows [{id, parent, sampled, seal, body, role, content, at, said,
 // said_parts, passages, speaker, namespace_token}]; `said`, `passages` and `conversations` are null where recall shall not find them.
 UNWIND $rows AS row
@@ -105,13 +106,23 @@ MERGE (message:Message {namespace: $namespace, id: row.id})
                 message.passages = size(row.passages)
   ON MATCH SET message.seal = CASE WHEN row.sampled THEN row.seal ELSE message.seal END,
                message.sampled = message.sampled OR row.sampled,
-               message.home = CASE WHEN all(name IN coalesce($conversations, []) WHERE name IN message.conversations)
+               message.said = coalesce(message.said, row.said),
+               message.said_parts = coalesce(message.said_parts, row.said_parts),
+               message.said_at = coalesce(message.said_at, row.at),
+               message.speaker = coalesce(message.speaker, row.speaker),
+               message.passages = coalesce(message.passages, size(row.passages)),
+               message.home = CASE WHEN message.conversations IS NULL THEN $home
+                                   WHEN all(name IN coalesce($conversations, []) WHERE name IN message.conversations)
                                    THEN message.home ELSE '' END,
-               message.namespace_token = message.namespace_token
-                 + CASE WHEN all(name IN coalesce($conversations, []) WHERE name IN message.conversations) THEN ''
-                   ELSE coalesce(' ' + $conversation_token, '') END,
-               message.conversations = message.conversations
-                 + [name IN coalesce($conversations, []) WHERE NOT name IN message.conversations]
+               message.namespace_token =
+                 CASE WHEN message.conversations IS NULL THEN row.namespace_token
+                      WHEN all(name IN coalesce($conversations, []) WHERE name IN message.conversations)
+                      THEN message.namespace_token
+                      ELSE message.namespace_token + coalesce(' ' + $conversation_token, '') END,
+               message.conversations =
+                 CASE WHEN message.conversations IS NULL THEN $conversations
+                      ELSE message.conversations + [name IN coalesce($conversations, [])
+                                                    WHERE NOT name IN message.conversations] END
 FOREACH (passage IN coalesce(row.passages, []) |
   MERGE (part:Passage {namespace: $namespace, id: passage.id})
     ON CREATE SET part.span = passage.span, part.said = passage.said, part.said_parts = passage.said_parts
@@ -186,13 +197,23 @@ CALL (fits) {
                 message.passages = size(row.passages)
     ON MATCH SET message.seal = CASE WHEN row.sampled THEN row.seal ELSE message.seal END,
                  message.sampled = message.sampled OR row.sampled,
-                 message.home = CASE WHEN all(name IN coalesce($conversations, []) WHERE name IN message.conversations)
+                 message.said = coalesce(message.said, row.said),
+                 message.said_parts = coalesce(message.said_parts, row.said_parts),
+                 message.said_at = coalesce(message.said_at, row.at),
+                 message.speaker = coalesce(message.speaker, row.speaker),
+                 message.passages = coalesce(message.passages, size(row.passages)),
+                 message.home = CASE WHEN message.conversations IS NULL THEN $home
+                                     WHEN all(name IN coalesce($conversations, []) WHERE name IN message.conversations)
                                      THEN message.home ELSE '' END,
-                 message.namespace_token = message.namespace_token
-                   + CASE WHEN all(name IN coalesce($conversations, []) WHERE name IN message.conversations) THEN ''
-                     ELSE coalesce(' ' + $conversation_token, '') END,
-                 message.conversations = message.conversations
-                   + [name IN coalesce($conversations, []) WHERE NOT name IN message.conversations]
+                 message.namespace_token =
+                   CASE WHEN message.conversations IS NULL THEN row.namespace_token
+                        WHEN all(name IN coalesce($conversations, []) WHERE name IN message.conversations)
+                        THEN message.namespace_token
+                        ELSE message.namespace_token + coalesce(' ' + $conversation_token, '') END,
+                 message.conversations =
+                   CASE WHEN message.conversations IS NULL THEN $conversations
+                        ELSE message.conversations + [name IN coalesce($conversations, [])
+                                                      WHERE NOT name IN message.conversations] END
   FOREACH (passage IN coalesce(row.passages, []) |
     MERGE (part:Passage {namespace: $namespace, id: passage.id})
       ON CREATE SET part.span = passage.span, part.said = passage.said, part.said_parts = passage.said_parts

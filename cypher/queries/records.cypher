@@ -9,6 +9,17 @@ RETURN message.id AS message, metadata.body AS body
 ORDER BY metadata.at DESC
 LIMIT 1;
 
+// name: find-conversation
+// The conversation in which a model's answer was recorded, by the first of these messages that is one; of several, the
+// one that got it last. Parameters: namespace, ids (the last message of a prompt first).
+UNWIND range(0, size($ids) - 1) AS place
+MATCH (message:Message {namespace: $namespace, id: $ids[place]})
+USING INDEX SEEK message:Message(namespace, id)
+WHERE message.sampled AND size(message.conversations) > 0
+RETURN message.conversations[-1] AS conversation
+ORDER BY place
+LIMIT 1;
+
 // name: database-id
 // The identity of this database, which stays when its address changes. Parameters: none.
 CALL db.info() YIELD id

@@ -44,6 +44,8 @@ _COMMANDS = {
     "import": ("serve", "bring along a bundle, or the memory of the reference MCP server"),
     "adopt": ("serve", "bring along what mcp-neo4j-memory keeps here"),
     "serve": ("serve", "serve the memory to MCP clients"),
+    "proxy": ("proxy", "record the model calls of any program"),
+    "hook": ("hook", "remember for a command-line agent"),
     "messages": ("messages", "read conversations and their versions"),
     "pete": ("pete", "let a model think, and read its thoughts"),
     "remember": ("memory", "let a model write down what a text says"),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from memorygraph.bearer_tokens import read_tokens
 from memorygraph.cli import output
 from memorygraph.cli.settings import Settings, report_from_graph
 from memorygraph.cli.stopping import AGAIN, explaining_stop
@@ -77,22 +78,21 @@ def serve_command(
     `memorygraph down` is started again by the next call that needs it.
     """
     try:
-        from memorygraph import mcp_server
-        from memorygraph.mcp_server.http import read_tokens
+        from memorygraph.mcp_server import BackgroundGraph, choose_tools, serve_http, serve_stdio
     except ImportError as error:
         raise MemoryGraphError(f"{MCP_MISSING} ({error})") from None
     if transport == "stdio" and (tokens or given or hosts):
         raise click.UsageError("--tokens, --token and --allow-host go with --transport http")
     namespaces = {**(read_tokens(tokens) if tokens else {}), **dict(map(parse_token, given))}
     named = [] if groups == "all" else [name.strip() for name in groups.split(",")]
-    tools = mcp_server.choose_tools(without, groups=named, read_only=read_only, models=models)
-    graph = mcp_server.BackgroundGraph(settings.connect, settings.is_gone)
+    tools = choose_tools(without, groups=named, read_only=read_only, models=models)
+    graph = BackgroundGraph(settings.connect, settings.is_gone)
     if transport == "stdio":
-        mcp_server.serve_stdio(graph, tools)
+        serve_stdio(graph, tools)
         return
     graph.open_now()
     with closing(graph):
-        mcp_server.serve_http(graph, host, port, namespaces, allowed_hosts=hosts, tools=tools)
+        serve_http(graph, host, port, namespaces, allowed_hosts=hosts, tools=tools)
 
 
 @click.command("import")

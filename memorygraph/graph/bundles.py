@@ -55,6 +55,10 @@ KINDS: Mapping[str, tuple[str, ...]] = {
     "Program": ("id",),
     "Alias": ("id",),
     "Forgetting": ("id",),
+    "Thread": ("id",),
+    "State": ("id",),
+    "ChannelValue": ("id",),
+    "PendingWrite": ("id",),
     "BundleKey": ("bundle_key",),
 }
 """The kinds of nodes in the order in which a bundle has them, each with the properties by which it is found.

@@ -142,6 +142,7 @@ def list_invariants() -> tuple[Invariant, ...]:
         ),
         Invariant("versions", "a version is of one conversation, and leads to one message where it has any", remove),
         Invariant("forgetting", "what was begun to be forgotten is forgotten", "forget it again: that goes on with it"),
+        Invariant("threads", "a state is of a thread, and what it holds or has pending is whole", remove),
         Invariant("conversations", "a conversation has a name, and one last version that is its own", remove),
     )
 

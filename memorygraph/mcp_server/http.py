@@ -7,13 +7,11 @@ so for a loopback address only. A token is compared by its hash, and goes nowher
 
 from __future__ import annotations
 
-import hashlib
 import socket
 import sys
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
-from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
@@ -29,11 +27,10 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
+from memorygraph.bearer_tokens import hash_token
 from memorygraph.ending import begin_end
-from memorygraph.errors import MemoryGraphError, NotFoundError
-from memorygraph.home import refuse_exposed
+from memorygraph.errors import MemoryGraphError
 from memorygraph.hosts import is_local_only
-from memorygraph.json_text import parse_json
 from memorygraph.mcp_server.server import BackgroundGraph, build_server, log_to_stderr
 from memorygraph.mcp_server.tools import TOOLS, Tool
 
@@ -52,36 +49,6 @@ GRACEFUL_S = 2  # for requests in work when the server is told to end
 LOOPBACK_NAMES = ("127.0.0.1", "localhost", "[::1]")
 
 
-def read_tokens(path: str | Path) -> dict[str, str]:
-    """The namespace of each token in a file, which has lines of both, or is a JSON object of them."""
-    try:
-        refuse_exposed(Path(path))
-        text = Path(path).read_text("utf-8")
-    except FileNotFoundError:
-        raise NotFoundError(f"no such file: {path}") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise MemoryGraphError(f"cannot read {path}: {error}") from None
-    pairs: list[tuple[str, ...]]
-    if text.lstrip().startswith("{"):
-        try:
-            pairs = list(parse_json(text).items())
-        except ValueError as error:
-            raise MemoryGraphError(f"{path} is not valid JSON: {error}") from None
-        if not all(isinstance(token, str) and token for _, token in pairs):
-            raise MemoryGraphError(f"{path}: each value is the token of a namespace")
-    else:
-        lines = [line.strip() for line in text.splitlines()]
-        pairs = [tuple(line.rsplit(None, 1)) for line in lines if line and not line.startswith("#")]
-    tokens: dict[str, str] = {}
-    for number, pair in enumerate(pairs, start=1):
-        if len(pair) != 2 or pair[1] in tokens:
-            raise MemoryGraphError(f"{path}: entry {number} is not a namespace and a token of its own")
-        tokens[pair[1]] = pair[0]
-    if not tokens:
-        raise MemoryGraphError(f"{path} has no tokens")
-    return tokens
-
-
 class TokenVerifier:
     """The namespace of each token, kept by the hash of the token: a token itself is held nowhere."""
 
@@ -92,11 +59,6 @@ class TokenVerifier:
         """Who a token stands for: its namespace, and by its hash which token it is."""
         namespace = self._namespaces.get(hash_token(token))
         return AccessToken(token=token_id(token), client_id=namespace, scopes=[]) if namespace is not None else None
-
-
-def hash_token(token: str) -> bytes:
-    """The hash that a token is compared by."""
-    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()
 
 
 def token_id(token: str) -> str:

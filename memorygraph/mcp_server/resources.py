@@ -9,10 +9,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from mcp_types import Completion, GetPromptResult, Prompt, PromptArgument, PromptMessage, TextContent
+from mcp.types import Completion, GetPromptResult, Prompt, PromptArgument, PromptMessage, TextContent
 
 from memorygraph.errors import MemoryGraphError
 from memorygraph.mcp_server.graph_tools import show_conversation
+from memorygraph.mcp_server.sdk import make
 from memorygraph.mcp_server.tools import DEFAULT_TOKENS
 from memorygraph.memory.pages import as_json
 
@@ -65,7 +66,7 @@ class GraphResource:
     def labels(self) -> dict[str, Any]:
         """What clients see of it besides its URI."""
         name = self.uri.removeprefix("memory://").partition("/")[0]
-        return {"name": name, "title": self.title, "description": self.description, "mime_type": self.mime_type}
+        return {"name": name, "title": self.title, "description": self.description, "mimeType": self.mime_type}
 
 
 # What a client can read, in the order in which it is listed.
@@ -124,7 +125,7 @@ def find_resource(uri: str) -> tuple[GraphResource, dict[str, str]] | None:
 def complete_parameter(uri: str, graph: MemoryGraph, text: str) -> Completion:
     """What the parameter of a template can be: entities and ids that begin so, conversations with it in their name."""
     found = next((each.complete(graph, text) for each in RESOURCES if each.uri == uri), [])
-    return Completion(values=found[:MAX_COMPLETIONS], has_more=len(found) > MAX_COMPLETIONS)
+    return make(Completion, values=found[:MAX_COMPLETIONS], hasMore=len(found) > MAX_COMPLETIONS)
 
 
 @dataclass(frozen=True)

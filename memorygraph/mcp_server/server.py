@@ -12,20 +12,16 @@ import threading
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import AbstractContextManager, ExitStack, suppress
-from functools import partial
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, cast
 
 import anyio
-import mcp_types as types
 from anyio import from_thread, to_thread
-from mcp import MCPError
+from mcp import types
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
-from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel.server import Server
 from mcp.server.session import ServerSession
 from mcp.server.stdio import stdio_server
-from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ResourceUpdated
 
 from memorygraph.ending import ending_on_sigterm
 from memorygraph.errors import ConnectionError, MemoryGraphError, NotFoundError
@@ -33,6 +29,16 @@ from memorygraph.limits import RunLimits
 from memorygraph.mcp_server import entity_tools, graph_tools  # noqa: F401 - both add their tools
 from memorygraph.mcp_server.pools import Pool, PoolFull, PoolSize, calls_in_work
 from memorygraph.mcp_server.resources import GRAPH_URI, PROMPTS, RESOURCES, complete_parameter, find_resource
+from memorygraph.mcp_server.sdk import (
+    Listeners,
+    has_failed,
+    make,
+    name_client,
+    new_server,
+    report_progress,
+    request_error,
+    wants_progress,
+)
 from memorygraph.mcp_server.tools import CALLER, GROUPS, PROGRESS, TOOLS, Tool, explain_to_client, failure, sendable
 
 if TYPE_CHECKING:
@@ -55,7 +61,7 @@ POLL_S = 0.05
 STARTING = "Neo4j is starting, which takes some 5 to 10 s: nothing was done; try again in 5 s"
 
 logger = logging.getLogger(__name__)
-Context = ServerRequestContext[Any, Any]
+Context = Any  # of a request, in the SDK's version
 Page = types.PaginatedRequestParams | None
 
 
@@ -63,16 +69,9 @@ class _Subscribers:
     """The clients to be told when the graph of a namespace changes: listeners and older subscribers."""
 
     def __init__(self) -> None:
-        self._buses: dict[str, InMemorySubscriptionBus] = defaultdict(InMemorySubscriptionBus)
-        self._handlers: dict[str, ListenHandler] = {}
+        self.listeners = Listeners()
         # A session is made anew for each request; what a client said of itself is the same as long as it is connected.
         self._sessions: dict[str, dict[int, ServerSession]] = defaultdict(dict)
-
-    async def listen(
-        self, namespace: str, ctx: Context, params: types.SubscriptionsListenRequestParams
-    ) -> types.SubscriptionsListenResult:
-        handler = self._handlers.setdefault(namespace, ListenHandler(self._buses[namespace]))
-        return await handler(ctx, params)
 
     def add(self, namespace: str, session: ServerSession) -> None:
         sessions = self._sessions[namespace]
@@ -84,7 +83,7 @@ class _Subscribers:
         self._sessions[namespace].pop(id(session.client_params), None)
 
     async def changed(self, namespace: str) -> None:
-        await self._buses[namespace].publish(ResourceUpdated(uri=GRAPH_URI))
+        await self.listeners.changed(namespace, GRAPH_URI)
         for key, session in list(self._sessions[namespace].items()):
             try:
                 await session.send_resource_updated(GRAPH_URI)
@@ -118,14 +117,14 @@ class _Handlers:
             return
         await to_thread.run_sync(self._opened.begin)
         began = anyio.current_time()
-        waits = "progress_token" in (ctx.meta or {})
+        waits = wants_progress(ctx)
         told_s = 0.0
         while self._opened.is_opening:
             waited_s = anyio.current_time() - began
             if waited_s > PATIENCE_S and not waits:
                 raise StartingError(self._opened.say_starting())
             if waits and waited_s >= told_s:
-                await ctx.session.report_progress(waited_s, message="Neo4j is starting")
+                await report_progress(ctx, waited_s, "Neo4j is starting")
                 told_s = waited_s + PROGRESS_EVERY_S
             await anyio.sleep(POLL_S)
 
@@ -135,14 +134,12 @@ class _Handlers:
     async def call_tool(self, ctx: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         tool = self._tools.get(params.name)
         if tool is None:
-            raise MCPError(types.INVALID_PARAMS, sendable(explain_missing_tool(params.name)))
-        client = ctx.session.client_params
-        name = f"{client.client_info.name} {client.client_info.version}" if client is not None else ""
+            raise request_error(types.INVALID_PARAMS, sendable(explain_missing_tool(params.name)))
         # What a client says of itself goes into the record of each write: one line, and not a long one.
-        CALLER.set(sendable("".join(filter(str.isprintable, name)))[:MAX_CALLER].strip())
+        CALLER.set(sendable("".join(filter(str.isprintable, name_client(ctx))))[:MAX_CALLER].strip())
 
         def tell(done: int, word: str) -> None:
-            from_thread.run(partial(ctx.session.report_progress, done, message=word))
+            from_thread.run(report_progress, ctx, done, word)
 
         PROGRESS.set(tell)  # which does nothing where the client has not asked for it
 
@@ -161,33 +158,33 @@ class _Handlers:
             namespace, result = await self._in_thread(ctx, work, runs=tool.runs)
         except (PoolFull, StartingError) as error:
             return failure(str(error))
-        if tool.writes and not result.is_error:
+        if tool.writes and not has_failed(result):
             await self._subscribers.changed(namespace)
         return cast(types.CallToolResult, result)
 
     async def list_resources(self, _ctx: Context, _params: Page) -> types.ListResourcesResult:
-        listed = [types.Resource(uri=each.uri, **each.labels) for each in RESOURCES if not each.is_template]
+        listed = [make(types.Resource, uri=each.uri, **each.labels) for each in RESOURCES if not each.is_template]
         return types.ListResourcesResult(resources=listed)
 
     async def list_templates(self, _ctx: Context, _params: Page) -> types.ListResourceTemplatesResult:
         listed = [
-            types.ResourceTemplate(uri_template=each.uri, **each.labels) for each in RESOURCES if each.is_template
+            make(types.ResourceTemplate, uriTemplate=each.uri, **each.labels) for each in RESOURCES if each.is_template
         ]
-        return types.ListResourceTemplatesResult(resource_templates=listed)
+        return make(types.ListResourceTemplatesResult, resourceTemplates=listed)
 
     async def read_resource(self, ctx: Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
         uri = str(params.uri)
         found = find_resource(uri)
         if found is None:
-            raise MCPError(types.INVALID_PARAMS, sendable(f"there is no resource {uri}"), {"uri": sendable(uri)})
+            raise request_error(types.INVALID_PARAMS, sendable(f"there is no resource {uri}"), {"uri": sendable(uri)})
         resource, parts = found
         try:
             await self._await_graph(ctx)
             text = await self._in_thread(ctx, lambda: resource.read(self._graph_of(ctx), parts))
         except MemoryGraphError as error:
             said = explain_to_client(error)
-            raise MCPError(types.INVALID_PARAMS, sendable(said), {"uri": sendable(uri)}) from error
-        contents = types.TextResourceContents(uri=params.uri, mime_type=resource.mime_type, text=sendable(text))
+            raise request_error(types.INVALID_PARAMS, sendable(said), {"uri": sendable(uri)}) from error
+        contents = make(types.TextResourceContents, uri=uri, mimeType=resource.mime_type, text=sendable(text))
         return types.ReadResourceResult(contents=[contents])
 
     async def complete(self, ctx: Context, params: types.CompleteRequestParams) -> types.CompleteResult:
@@ -207,11 +204,11 @@ class _Handlers:
     async def get_prompt(self, _ctx: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
         prompt = PROMPTS.get(params.name)
         if prompt is None:
-            raise MCPError(types.INVALID_PARAMS, sendable(f"there is no prompt {params.name!r}"))
+            raise request_error(types.INVALID_PARAMS, sendable(f"there is no prompt {params.name!r}"))
         try:
             return prompt.filled(params.arguments or {})
         except MemoryGraphError as error:
-            raise MCPError(types.INVALID_PARAMS, str(error)) from error
+            raise request_error(types.INVALID_PARAMS, str(error)) from error
 
     async def subscribe(self, ctx: Context, _params: types.SubscribeRequestParams) -> types.EmptyResult:
         self._subscribers.add(await self._namespace(ctx), ctx.session)
@@ -221,17 +218,15 @@ class _Handlers:
         self._subscribers.remove(await self._namespace(ctx), ctx.session)
         return types.EmptyResult()
 
-    async def listen(
-        self, ctx: Context, params: types.SubscriptionsListenRequestParams
-    ) -> types.SubscriptionsListenResult:
-        return await self._subscribers.listen(await self._namespace(ctx), ctx, params)
+    async def listen(self, ctx: Context, params: Any) -> Any:
+        return await self._subscribers.listeners.listen(await self._namespace(ctx), ctx, params)
 
     async def _namespace(self, ctx: Context) -> str:
         try:
             await self._await_graph(ctx)
             return cast(str, await self._in_thread(ctx, lambda: self._graph_of(ctx).namespace))
         except MemoryGraphError as error:
-            raise MCPError(types.INTERNAL_ERROR, sendable(str(error))) from error
+            raise request_error(types.INTERNAL_ERROR, sendable(str(error))) from error
 
 
 def explain_missing_tool(name: str) -> str:
@@ -366,27 +361,29 @@ def build_server(
             return open_graph
         user = ctx.request.scope.get("user") if ctx.request is not None else None
         if not isinstance(user, AuthenticatedUser) or user.access_token.client_id not in namespaces:
-            raise MCPError(types.INVALID_PARAMS, "the request has no known token")
+            raise request_error(types.INVALID_PARAMS, "the request has no known token")
         return type(open_graph)(open_graph.connection, user.access_token.client_id)
 
     handlers = _Handlers(graph_of, tools, graph if isinstance(graph, BackgroundGraph) else None)
-    return Server(
+    return new_server(
         NAME,
+        {
+            "list_tools": handlers.list_tools,
+            "call_tool": handlers.call_tool,
+            "list_resources": handlers.list_resources,
+            "list_resource_templates": handlers.list_templates,
+            "read_resource": handlers.read_resource,
+            "subscribe_resource": handlers.subscribe,
+            "unsubscribe_resource": handlers.unsubscribe,
+            "subscriptions_listen": handlers.listen,
+            "list_prompts": handlers.list_prompts,
+            "get_prompt": handlers.get_prompt,
+            "completion": handlers.complete,
+        },
         version=version(NAME),
         title="Memory Graph",
         description="A knowledge graph as memory",
         instructions=INSTRUCTIONS,
-        on_list_tools=handlers.list_tools,
-        on_call_tool=handlers.call_tool,
-        on_list_resources=handlers.list_resources,
-        on_list_resource_templates=handlers.list_templates,
-        on_read_resource=handlers.read_resource,
-        on_subscribe_resource=handlers.subscribe,
-        on_unsubscribe_resource=handlers.unsubscribe,
-        on_subscriptions_listen=handlers.listen,
-        on_list_prompts=handlers.list_prompts,
-        on_get_prompt=handlers.get_prompt,
-        on_completion=handlers.complete,
     )
 
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
 
-from mcp_types import CallToolResult, TextContent, ToolAnnotations
-from mcp_types import Tool as Described
+from mcp.types import CallToolResult, TextContent, ToolAnnotations
+from mcp.types import Tool as Described
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model, model_validator
 
 from memorygraph.context.tokens import count_tokens
@@ -24,6 +24,7 @@ from memorygraph.graph.bad_elements import hear_bad_elements
 from memorygraph.graph.loads import Provenance
 from memorygraph.json_text import MAX_JSON_DEPTH, nests_deeper
 from memorygraph.mcp_server.schemas import schema_of_answer, schema_of_arguments
+from memorygraph.mcp_server.sdk import make
 from memorygraph.mcp_server.wording import say_in_words_of_tools
 from memorygraph.memory.pages import MIN_TOKENS, as_json
 from memorygraph.memory.transfer import explain_validation_error
@@ -119,17 +120,19 @@ class Tool:
     @cached_property
     def described(self) -> Described:
         """The tool as a client lists it."""
-        return Described(
+        return make(
+            Described,
             name=self.name,
             title=self.title,
             description=self.description,
-            input_schema=schema_of_arguments(self.arguments),
-            output_schema=schema_of_answer(self.result) if self.result else None,
-            annotations=ToolAnnotations(
-                read_only_hint=not self.writes,
-                destructive_hint=self.destructive,
-                idempotent_hint=self.idempotent,
-                open_world_hint=self.open_world,
+            inputSchema=schema_of_arguments(self.arguments),
+            outputSchema=schema_of_answer(self.result) if self.result else None,
+            annotations=make(
+                ToolAnnotations,
+                readOnlyHint=not self.writes,
+                destructiveHint=self.destructive,
+                idempotentHint=self.idempotent,
+                openWorldHint=self.open_world,
             ),
         )
 
@@ -150,12 +153,13 @@ class Tool:
         except Exception as error:
             logger.exception("the tool %s failed", self.name)
             return failure(f"an error of memorygraph itself, which its log explains: {type(error).__name__}")
-        return CallToolResult(
+        return make(
+            CallToolResult,
             content=[
                 TextContent(type="text", text=sendable(text))
                 for text in (answer.text, *filter(None, [answer.note]), *named)
             ],
-            structured_content=answer.values if answer.values is None else sendable_values(answer.values),
+            structuredContent=answer.values if answer.values is None else sendable_values(answer.values),
         )
 
 
@@ -217,7 +221,7 @@ def explain_to_client(error: MemoryGraphError) -> str:
 
 def failure(message: str) -> CallToolResult:
     """An answer that says what went wrong."""
-    return CallToolResult(content=[TextContent(type="text", text=sendable(message))], is_error=True)
+    return make(CallToolResult, content=[TextContent(type="text", text=sendable(message))], isError=True)
 
 
 def sendable(text: str) -> str:

@@ -31,12 +31,16 @@ _HELD_BY_ENDPOINT = ("conversation", "prompt")
 _LABELS = frozenset({"id", "status", "type", "created_by"})
 _NOTES_ON_TEXT = frozenset({"annotations", "logprobs", "parsed"})  # the response's own document keeps them
 _OUTPUT_SUFFIX = "_output"
+_SAID = frozenset({"text", "output_text", "refusal"})  # the parts of what a model says
 _ENDS = frozenset({"response.completed", "response.incomplete", "response.failed", "response.cancelled"})
 
 
 @dataclass(frozen=True)
 class RecordedCall:
-    """One call: `request` is the body that was sent, `response` the document that came back."""
+    """One call: `request` is the body that was sent, `response` the document that came back.
+
+    Without a `conversation` it belongs to the one that its prompt continues, or else to a new one.
+    """
 
     id: str
     namespace: str
@@ -53,6 +57,11 @@ class RecordedCall:
     def as_dict(self) -> dict[str, Any]:
         """The call as a record that can wait."""
         return asdict(self)
+
+    @property
+    def new_conversation(self) -> str:
+        """The name of the conversation that the call begins where it continues none; the same at each attempt."""
+        return f"recorded-{self.at[:10]}-{self.id[:8]}"
 
     def metadata(self, document: Mapping[str, Any], finished: bool, **others: Any) -> dict[str, Any]:  # noqa: FBT001
         """What is kept beside an answer of the call with this document."""
@@ -220,26 +229,109 @@ def messages_of_items(items: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]
       [{'id': 'c', 'type': 'function', 'function': {'name': 'clock', 'arguments': '{}'}}]},
      {'role': 'tool', 'tool_call_id': 'c', 'content': '12:34'}]
     """
-    messages: list[dict[str, Any]] = []
+    return [turn.message for turn in turns_of_items(items)]
+
+
+@dataclass(frozen=True)
+class ItemTurn:
+    """A message, and the items of an input or an output that it was made of."""
+
+    message: dict[str, Any]
+    items: tuple[Mapping[str, Any], ...]
+
+
+def turns_of_items(items: Iterable[Mapping[str, Any]]) -> list[ItemTurn]:
+    """Divide items into those that are one message: each of others, and all that a model said in one turn."""
+    turns: list[ItemTurn] = []
     turn = AssistantTurn()
     for item in items:
         kind = item.get("type") or "message"
         by_model = item.get("role") == "assistant" if kind == "message" else not kind.endswith(_OUTPUT_SUFFIX)
         # Two messages of a model in a row are two turns; its calls and reasoning belong to the message before.
         if not by_model or (kind == "message" and turn.has_message):
-            messages += turn.messages()
+            turns += turn.finish()
             turn = AssistantTurn()
         if by_model:
             turn.add(kind, item)
         else:
-            messages.append(without(item, _LABELS) if kind == "message" else tool_message(kind, item))
-    return messages + turn.messages()
+            message = without(item, _LABELS) if kind == "message" else tool_message(kind, item)
+            turns.append(ItemTurn(message, (item,)))
+    return turns + turn.finish()
+
+
+def items_of_message(message: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The items of the responses format that are a message; `messages_of_items` gives the message back.
+
+    >>> items_of_message({"role": "tool", "tool_call_id": "c", "content": "12:34"})
+    [{'type': 'function_call_output', 'call_id': 'c', 'output': '12:34'}]
+    >>> call = {"id": "c", "type": "function", "function": {"name": "clock", "arguments": "{}"}}
+    >>> for item in items_of_message({"role": "assistant", "content": "See:", "tool_calls": [call]}):
+    ...     item
+    {'role': 'assistant', 'content': 'See:'}
+    {'type': 'function_call', 'call_id': 'c', 'name': 'clock', 'arguments': '{}'}
+    """
+    content = message.get("content")
+    if message["role"] == "tool":
+        others = without(message, {"role", "tool_call_id", "content"})
+        parts = content if isinstance(content, list) else []
+        if len(parts) == 1 and str(parts[0].get("type")).endswith(_OUTPUT_SUFFIX):
+            return [dict(parts[0])]
+        output = parts_of_input(parts) if parts else content
+        return [{"type": "function_call_output", "call_id": message.get("tool_call_id"), "output": output, **others}]
+    others = without(message, {"role", "content", "tool_calls"})
+    if message["role"] != "assistant":
+        return [{"role": message["role"], "content": parts_of_input(content or ""), **others}]
+    items = [*assistant_items(content, others), *map(item_of_call, message.get("tool_calls") or ())]
+    return items or [{"role": "assistant", "content": ""}]
+
+
+def assistant_items(content: Any, others: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The items of an assistant message but for its calls; what it said is one of them, where its other parts end."""
+    if not isinstance(content, list):
+        return [{"role": "assistant", "content": content, **others}] if content or others else []
+    said = [part for part in content if part.get("type") in _SAID]
+    rest = [dict(part) for part in content if part.get("type") not in _SAID]
+    if not said and not others:
+        return rest
+    parts = [{**part, "type": "output_text"} if part.get("type") == "text" else dict(part) for part in said]
+    return [*rest, {"type": "message", "role": "assistant", "content": parts, **others}]
+
+
+def item_of_call(call: Mapping[str, Any]) -> dict[str, Any]:
+    """A tool call as an item; one that is not of a function stays whole."""
+    function = call.get("function")
+    if not isinstance(function, Mapping):
+        return {**call, "type": str(call.get("type") or "function") + "_call", "call_id": call.get("id")}
+    others = without(call, {"id", "type", "function"})
+    said = {"call_id": call.get("id"), "name": function.get("name"), "arguments": function.get("arguments")}
+    return {"type": "function_call", **said, **others}
+
+
+def parts_of_input(content: Any) -> Any:
+    """A content that is sent, with the names that the responses format has for the parts of the chat format."""
+    if not isinstance(content, list):
+        return content
+    return [part_of_input(part) for part in content]
+
+
+def part_of_input(part: Mapping[str, Any]) -> dict[str, Any]:
+    """One part of a content that is sent."""
+    kind = part.get("type")
+    named = part.get(kind) if isinstance(kind, str) else None
+    if kind == "text":
+        return {**part, "type": "input_text"}
+    if kind == "image_url" and isinstance(named, Mapping):
+        return {"type": "input_image", "image_url": named.get("url"), **without(named, {"url"})}
+    if kind == "file" and isinstance(named, Mapping):
+        return {"type": "input_file", **named}
+    return dict(part)
 
 
 class AssistantTurn:
     """The items of a model between two messages of others, to become one message."""
 
     def __init__(self) -> None:
+        self._items: list[Mapping[str, Any]] = []
         self._parts: list[dict[str, Any]] = []
         self._calls: list[dict[str, Any]] = []
         self._others: dict[str, Any] = {}
@@ -247,6 +339,7 @@ class AssistantTurn:
 
     def add(self, kind: str, item: Mapping[str, Any]) -> None:
         """Take one item of the turn."""
+        self._items.append(item)
         if kind == "function_call":
             others = without(item, {*_LABELS, "call_id", "name", "arguments", "parsed_arguments"})
             function = {"name": item.get("name"), "arguments": item.get("arguments")}
@@ -263,8 +356,10 @@ class AssistantTurn:
         else:
             self._parts.append(without(item, {"status"}))
 
-    def messages(self) -> list[dict[str, Any]]:
-        """The message of the turn; empty without items."""
+    def finish(self) -> list[ItemTurn]:
+        """The message of the turn with its items; empty without items."""
+        if not self._items:
+            return []
         message: dict[str, Any] = {"role": "assistant"}
         if len(self._parts) == 1 and self._parts[0].keys() == {"type", "text"}:
             message["content"] = self._parts[0]["text"]
@@ -272,7 +367,7 @@ class AssistantTurn:
             message["content"] = self._parts
         if self._calls:
             message["tool_calls"] = self._calls
-        return [message | self._others] if self._parts or self._calls or self.has_message else []
+        return [ItemTurn(message | self._others, tuple(self._items))]
 
 
 def tool_message(kind: str, item: Mapping[str, Any]) -> dict[str, Any]:

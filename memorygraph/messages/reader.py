@@ -164,6 +164,11 @@ class ConversationReader:
         kept = self._storage.attachments([entry.id for entry in self._loaded()])
         return self._with_inner(kept) if deep else kept
 
+    def attachments_of_last(self) -> list[Attachment]:
+        """The attachments of the last message, in the order in which they were stored, without reading the others."""
+        tip = self.version.tip
+        return self._storage.attachments([tip]) if tip != ROOT else []
+
     def unanswered_tool_calls(self) -> list[UnansweredCall]:
         """The tool calls without a result, as a crash leaves them: no model accepts such a conversation."""
         return list(find_unanswered(self._messages()))

@@ -48,9 +48,13 @@ def record(client: Client, recorder: Recorder) -> Client:
     """
     if isinstance(getattr(client, "recorder", None), Recorder):
         raise TypeError("this client is recorded already: record the client that it was made from")
-    if not callable(getattr(client, "post", None)) or not callable(getattr(client, "copy", None)):
+    # Of the class: a wrapper such as instructor's hands on what its client has, and its copy would be that client.
+    if not (callable(getattr(type(client), "post", None)) and callable(getattr(type(client), "copy", None))):
         kind = type(client).__name__
-        raise TypeError(f"record takes a client such as openai.OpenAI() or openai.AsyncOpenAI(), and not a {kind}")
+        raise TypeError(
+            f"record takes a client such as openai.OpenAI() or openai.AsyncOpenAI(), and not a {kind}: record the "
+            "client that it is made from. Each framework takes one in its own way: docs/recording.md"
+        )
     original: Any = client
     recorded = original.copy()
     # A subclass keeps `isinstance` and every attribute; a wrapper would keep neither.

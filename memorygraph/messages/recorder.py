@@ -17,7 +17,7 @@ import time
 import uuid
 import warnings
 from collections import deque
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
@@ -32,7 +32,7 @@ from memorygraph.home import flush_folder, own_folder
 from memorygraph.json_text import parse_stored_json
 from memorygraph.library import CYPHER
 from memorygraph.messages.calls import RESPONSES, Exchange, RecordedCall, exchange_of, messages_of_input
-from memorygraph.messages.history import Attachment, entries_of
+from memorygraph.messages.history import Attachment, MessageEntry, entries_of
 from memorygraph.messages.message import ROOT, Message
 from memorygraph.messages.neo4j_storage import Neo4jStorage
 
@@ -247,7 +247,8 @@ class Recorder:
     def _write(self, call: RecordedCall) -> None:
         """Store a call; a second time changes nothing."""
         self._database_id()
-        storage = Neo4jStorage(replace(self.namespace, name=call.namespace), call.conversation, recalled=call.recalled)
+        namespace = replace(self.namespace, name=call.namespace)
+        storage = Neo4jStorage(namespace, call.conversation, recalled=call.recalled)
         try:
             exchange = exchange_of(call)
             messages, whole = self._prompt(storage, exchange)
@@ -256,6 +257,9 @@ class Recorder:
             paths = [[*prompt, *entries_of(answer.messages, tip, sampled=whole)] for answer in exchange.answers]
         except (TypeError, ValueError, AttributeError, KeyError) as error:
             raise BadRecordError(f"a part of it is not a message: {error}") from error
+        if not call.conversation:
+            name = find_conversation(namespace, prompt) or call.new_conversation
+            storage = Neo4jStorage(namespace, name, recalled=call.recalled)
         try:
             self._write_paths(storage, call, exchange, paths, whole=whole)
         except QueryError as error:
@@ -286,6 +290,16 @@ class Recorder:
         old = len(messages_of_input(None, kept["parameters"].get("instructions")))
         new = exchange.instructions
         return [*given[:new], *before[old:], *given[new:]], exchange.whole and kept["prompt_known"] and kept["finished"]
+
+
+def find_conversation(namespace: Namespace, prompt: Sequence[MessageEntry]) -> str | None:
+    """Find the conversation that a prompt continues: that of the last answer in it which was recorded.
+
+    What two conversations have in common before the first answer, such as a system prompt, does not make them one.
+    """
+    ids = [entry.id for entry in reversed(prompt) if entry.message.is_assistant]
+    found = namespace.read("records/find-conversation", ids=ids) if ids else []
+    return str(found[0]["conversation"]) if found else None
 
 
 class Spool:

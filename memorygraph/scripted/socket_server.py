@@ -1,84 +1,31 @@
-"""The HTTP side of the scripted endpoint: bytes from and to sockets, and threads that all end when it is closed.
+"""The HTTP side of the scripted endpoint: bytes from and to sockets.
 
 It knows nothing of models: a function gives each request its response.
 """
 
 from __future__ import annotations
 
-import socket
-import sys
 from collections.abc import Callable
-from contextlib import suppress
-from functools import partial
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Event, Lock, Thread
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 from memorygraph.scripted.endpoint import Cut, Wait, WireResponse, whole
 from memorygraph.scripted.replies import Request
 from memorygraph.scripted.request_checks import RefusedRequest
+from memorygraph.threaded_server import ThreadedServer
 
 IDLE_TIMEOUT_S = 60.0
-ACCEPT_INTERVAL_S = 0.02
 
 
-class ScriptedServer(ThreadingHTTPServer):
+class ScriptedServer(ThreadedServer):
     """Serves on the loopback interface, and nowhere else, until it is closed."""
-
-    request_queue_size = 128
 
     def __init__(
         self, respond: Callable[[Request], WireResponse], address: tuple[str, int], max_body_bytes: int
     ) -> None:
-        super().__init__(address, ScriptedHandler)
         self.respond = respond
         self.max_body_bytes = max_body_bytes
-        self.closing = Event()
-        self._lock = Lock()
-        self._connections: dict[Thread, socket.socket] = {}
-        accept = partial(self.serve_forever, ACCEPT_INTERVAL_S)
-        self._accepting = Thread(target=accept, name="scripted-model", daemon=True)
-        self._accepting.start()
-
-    def server_bind(self) -> None:
-        """Bind without asking the resolver for this machine's name, as the base class does, which can take seconds."""
-        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        self.socket.bind(self.server_address)
-        self.server_address = self.socket.getsockname()
-        self.server_name, self.server_port = str(self.server_address[0]), self.server_address[1]
-
-    def process_request(self, request: Any, client_address: Any) -> None:
-        """Serve a connection in a thread of its own, and remember both."""
-
-        def serve() -> None:
-            try:
-                self.process_request_thread(request, client_address)
-            finally:
-                with self._lock:
-                    self._connections.pop(thread, None)
-
-        thread = Thread(target=serve, name="scripted-model-connection", daemon=True)
-        with self._lock:
-            self._connections[thread] = request
-        thread.start()
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """Show an error, unless it is only a client that went away."""
-        if not isinstance(sys.exception(), OSError):
-            super().handle_error(request, client_address)
-
-    def close(self) -> None:
-        """Stop, breaking connections that are still open; no thread or socket is left."""
-        self.closing.set()
-        self.shutdown()
-        self._accepting.join()
-        with self._lock:
-            connections = dict(self._connections)
-        for thread, connection in connections.items():
-            with suppress(OSError):
-                connection.shutdown(socket.SHUT_RDWR)
-            thread.join()
-        self.server_close()
+        super().__init__(address, ScriptedHandler, "scripted-model")
 
 
 class ScriptedHandler(BaseHTTPRequestHandler):

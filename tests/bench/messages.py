@@ -196,7 +196,8 @@ def checkpointers() -> Iterator[dict[str, tuple[Any, Callable[[], int]]]]:
                 postgres.setup()
 
                 def size() -> int:
-                    with postgres.conn.cursor() as cursor:
+                    connection: Any = postgres.conn  # of one string it is a connection, and no pool
+                    with connection.cursor() as cursor:
                         cursor.execute("SELECT pg_database_size(current_database()) AS size")
                         return int(cursor.fetchone()["size"])
 

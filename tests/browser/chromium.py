@@ -97,16 +97,21 @@ class Neo4jBrowser:
         self._driver.save_screenshot(str(file))
 
 
-@contextmanager
-def neo4j_browser(url: str, password: str) -> Iterator[Neo4jBrowser]:
-    """A Chromium with a profile of its own, which goes with it."""
+def chromium_options() -> webdriver.ChromeOptions:
+    """What a Chromium of the tests is started with."""
     options = webdriver.ChromeOptions()
     options.binary_location = CHROMIUM or ""
     for option in OPTIONS:
         options.add_argument(option)
     if os.geteuid() == 0:  # Chromium refuses to be sandboxed by root
         options.add_argument("--no-sandbox")
-    driver = webdriver.Chrome(options, Service(CHROMEDRIVER))
+    return options
+
+
+@contextmanager
+def neo4j_browser(url: str, password: str) -> Iterator[Neo4jBrowser]:
+    """A Chromium with a profile of its own, which goes with it."""
+    driver = webdriver.Chrome(chromium_options(), Service(CHROMEDRIVER))
     try:
         yield Neo4jBrowser(driver, url, password)
     finally:

@@ -42,7 +42,7 @@ def test_names_of_saved_queries_are_unique() -> None:
 def test_every_part_has_a_query_that_needs_no_more_than_the_namespace() -> None:
     ready = {saved.block.file.stem for saved in SAVED.values() if not saved.needs}
     assert ready == {file.stem for file in FILES}
-    assert ready == {"world", "memory", "messages", "graphs", "runs", "thoughts", "history"}
+    assert ready == {"world", "memory", "messages", "graphs", "runs", "thoughts", "threads", "history"}
 
 
 def test_no_saved_query_has_a_character_that_ends_it_in_an_address() -> None:

@@ -22,7 +22,7 @@ _VALUES: dict[str, Any] = {
     "properties": {},
     "items": [],
     "lemmas": {},
-    "messages": [],
+    **{name: list[str]() for name in ("messages", "values", "holds")},
     "limit": 1,
     "revision": 1,
     "statements": 1,

@@ -96,6 +96,15 @@ SPOILED: dict[str, tuple[str, str, str | None]] = {
         "forgetting",
         "a",
     ),
+    "a state of no thread": ("CREATE (:State {namespace: $namespace, id: 't//1'})", "threads", "t//1"),
+    "a value that nothing holds": ("CREATE (:ChannelValue {namespace: $namespace, id: 'v'})", "threads", "v"),
+    "a list that is not whole": (
+        "CREATE (:Thread {namespace: $namespace, id: 't'})-[:STATE]->(:State {namespace: $namespace, id: 't//1'})"
+        "-[:HOLDS {channel: 'c'}]->(:ChannelValue {namespace: $namespace, id: 'v', length: 3})",
+        "threads",
+        "v",
+    ),
+    "what is pending after no state": ("CREATE (:PendingWrite {namespace: $namespace, id: 'w'})", "threads", "w"),
     "a statement of no context": ("CREATE (:Entry {namespace: $namespace, id: '1/1'})", "entries", "1/1"),
     "a run without a status": ("CREATE (:Run {namespace: $namespace, id: 'r', language: 'convo'})", "records", "r"),
     "a load at no time": (
@@ -344,7 +353,17 @@ READS: dict[str, list[str]] = {
 }
 
 
-OTHER_PARTS = {"entries", "records", "messages", "passages", "versions", "conversations", "edge-ends", "history"}
+OTHER_PARTS = {
+    "threads",
+    "entries",
+    "records",
+    "messages",
+    "passages",
+    "versions",
+    "conversations",
+    "edge-ends",
+    "history",
+}
 """What is neither a node nor an edge of the namespace, so that its id shows nothing."""
 
 

@@ -21,9 +21,13 @@ Result = TypeVar("Result")
 Server = tuple[str, tuple[str, str] | None]
 
 
+SERVER_PYTHON = os.environ.get("MEMORYGRAPH_TEST_SERVER_PYTHON", sys.executable)
+"""The Python that servers run on: that of another environment has another version of the MCP SDK."""
+
+
 def stdio_command(namespace: str) -> list[str]:
     """What starts a server with all tools over standard input and output, as a user's configuration does."""
-    return [sys.executable, "-m", "memorygraph", "--namespace", namespace, "serve", "--tools", "all"]
+    return [SERVER_PYTHON, "-m", "memorygraph", "--namespace", namespace, "serve", "--tools", "all"]
 
 
 def http_command(namespace: str, *tokens: str) -> list[str]:

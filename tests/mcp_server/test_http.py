@@ -14,8 +14,9 @@ import mcp
 import pytest
 
 from memorygraph import MemoryGraph, MemoryGraphError, NotFoundError
+from memorygraph.bearer_tokens import read_tokens
 from memorygraph.mcp_server import build_app, build_server, choose_tools
-from memorygraph.mcp_server.http import MAX_BODY_BYTES, read_tokens
+from memorygraph.mcp_server.http import MAX_BODY_BYTES
 from tests.mcp_server.clients import HttpServer, call, over_http, run
 
 _INITIALIZE = {

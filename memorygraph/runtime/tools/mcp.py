@@ -24,10 +24,8 @@ from memorygraph.runtime.tools.shell import child_environment, command_words
 from memorygraph.runtime.tools.tool import ImportedTool, ToolFailure, ToolMethod, ToolResult
 
 if TYPE_CHECKING:
-    import mcp
-    import mcp_types
-    from mcp.client import Transport
-    from mcp_types import CallToolResult
+    from mcp import types
+    from mcp.types import CallToolResult
 
 Answer = TypeVar("Answer")
 
@@ -70,7 +68,7 @@ class McpTool(ImportedTool):
             tools = self.open_session().tools()
         except (MemoryGraphError, OSError) as error:
             raise ToolFailure(f"Tool {self.name} ({self.uri}) failed: {error}") from error
-        return {tool.name: ToolMethod(tool.description or "", tool.input_schema) for tool in tools}
+        return {tool.name: ToolMethod(tool.description or "", on_wire(tool)["inputSchema"]) for tool in tools}
 
     def open_session(self) -> McpSession:
         """The session of this tool, opened at its first use."""
@@ -99,17 +97,37 @@ class McpTool(ImportedTool):
 @asynccontextmanager
 async def connect_http(url: str, addresses: PinnedAddresses, *, proxies: bool) -> AsyncIterator[Any]:
     """Connect to a server that speaks streamable HTTP."""
-    import httpx2
     from mcp.client.streamable_http import streamable_http_client
 
-    from memorygraph.runtime.tools.pinned import PinnedTransport
-
-    transport = PinnedTransport(addresses)
     async with (
-        httpx2.AsyncClient(timeout=SECONDS, trust_env=proxies, transport=transport) as client,
+        make_http_client(addresses, proxies=proxies) as client,
         streamable_http_client(url, http_client=client) as streams,
     ):
         yield streams
+
+
+def make_http_client(addresses: PinnedAddresses, *, proxies: bool) -> Any:
+    """Make a client of the HTTP library that the SDK uses: httpx before its version 2, and then httpx2."""
+    import mcp
+
+    from memorygraph.runtime.tools.pinned import PinnedTransport, pinned_httpx_transport
+
+    transport: Any = PinnedTransport(addresses) if hasattr(mcp, "Client") else pinned_httpx_transport(addresses)
+    return transport.library.AsyncClient(timeout=SECONDS, trust_env=proxies, transport=transport)
+
+
+@asynccontextmanager
+async def open_client(transport: Any) -> AsyncIterator[Any]:
+    """Open a client of the SDK: of its version 1, or of later ones."""
+    import mcp
+
+    if hasattr(mcp, "Client"):
+        async with mcp.Client(transport) as client:
+            yield client
+        return
+    async with transport as streams, mcp.ClientSession(*streams[:2]) as session:
+        await session.initialize()
+        yield session
 
 
 @asynccontextmanager
@@ -137,13 +155,13 @@ async def connect_pipes(words: list[str], folder: Path) -> AsyncIterator[Any]:
 class McpSession:
     """A client of a server, in an event loop of its own thread."""
 
-    def __init__(self, transport: Transport) -> None:
+    def __init__(self, transport: Any) -> None:
         import anyio
         from anyio.from_thread import start_blocking_portal
 
         self._stack = ExitStack()
         self._portal = self._stack.enter_context(start_blocking_portal())
-        self._ready: Future[mcp.Client] = Future()
+        self._ready: Future[Any] = Future()
         self._stop = self._portal.call(anyio.Event)
         self._task = self._portal.start_task_soon(self.serve, transport)
         atexit.register(self.close)
@@ -156,12 +174,10 @@ class McpSession:
             self.close()
             raise
 
-    async def serve(self, transport: Transport) -> None:
+    async def serve(self, transport: Any) -> None:
         """Keep the client open until the session ends."""
-        import mcp
-
         try:
-            async with mcp.Client(transport) as client:
+            async with open_client(transport) as client:
                 self._ready.set_result(client)
                 await self._stop.wait()
         except Exception as error:  # noqa: BLE001 - the SDK names no root of its errors
@@ -171,15 +187,16 @@ class McpSession:
     def call(self, method: str, arguments: dict[str, Any]) -> CallToolResult:
         """Call one of the server's tools."""
         try:
-            return self.ask(lambda: self._client.call_tool(method, arguments))
+            answer: CallToolResult = self.ask(lambda: self._client.call_tool(method, arguments))
         except TimeoutError:
             raise MemoryGraphError(f"it took longer than {SECONDS:g} seconds") from None
         except (Cancelled, LimitExceeded):
             raise
         except Exception as error:  # the SDK names no root of its errors
             raise MemoryGraphError(root_cause(error)) from error
+        return answer
 
-    def tools(self) -> list[mcp_types.Tool]:
+    def tools(self) -> list[types.Tool]:
         """List the tools that the server has."""
         try:
             return self.ask(self.list_pages)
@@ -188,14 +205,14 @@ class McpSession:
         except Exception as error:  # the SDK names no root of its errors
             raise MemoryGraphError(root_cause(error)) from error
 
-    async def list_pages(self) -> list[mcp_types.Tool]:
+    async def list_pages(self) -> list[types.Tool]:
         """List the tools, page by page."""
         page = await self._client.list_tools()
         found = page.tools
-        while page.next_cursor and len(found) < _MAX_TOOLS:
-            page = await self._client.list_tools(cursor=page.next_cursor)
+        while (cursor := on_wire(page).get("nextCursor")) and len(found) < _MAX_TOOLS:
+            page = await self._client.list_tools(cursor=cursor)
             found = [*found, *page.tools]
-        return found
+        return list(found)
 
     def ask(self, question: Callable[[], Awaitable[Answer]]) -> Answer:
         """Wait for what the server answers, within the time limit."""
@@ -223,10 +240,17 @@ class McpSession:
 def read_answer(answer: CallToolResult) -> ToolResult:
     """Read the structured content of an answer, or else its texts."""
     texts = "\n".join(part.text for part in answer.content if part.type == "text")
-    if answer.is_error:
+    fields = on_wire(answer)
+    if fields["isError"]:
         raise MemoryGraphError(texts or "the server's tool failed and does not say why")
-    value = texts if answer.structured_content is None else answer.structured_content
+    value = texts if fields["structuredContent"] is None else fields["structuredContent"]
     return ToolResult(value, {"parts": len(answer.content)})
+
+
+def on_wire(value: Any) -> dict[str, Any]:
+    """The fields of a value of the protocol by their names on the wire, which all versions of the SDK share."""
+    fields: dict[str, Any] = value.model_dump(by_alias=True)
+    return fields
 
 
 def root_cause(error: BaseException) -> str:

@@ -7,30 +7,37 @@ for requests to one host: two names at one address would share connections.
 
 from __future__ import annotations
 
+from typing import Any
+
 import anyio.to_thread
 import httpx2
 
 from memorygraph.llm.addresses import PinnedAddresses
 
 
-class PinnedTransport(httpx2.AsyncBaseTransport):
-    """Connects to the first address of a host that takes the connection."""
+class PinnedSending:
+    """Connects to the first address of a host that takes the connection.
 
-    def __init__(self, addresses: PinnedAddresses, transport: httpx2.AsyncBaseTransport | None = None) -> None:
+    `library` is httpx2, or httpx for what needs that: each has its own classes, of the same names.
+    """
+
+    library: Any
+
+    def __init__(self, addresses: PinnedAddresses, transport: Any = None) -> None:
         self._addresses = addresses
-        self._transport = transport or httpx2.AsyncHTTPTransport()
+        self._transport = transport or self.library.AsyncHTTPTransport()
 
-    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+    async def handle_async_request(self, request: Any) -> Any:
         """Send a request."""
         host, port = request.url.host, request.url.port or (443 if request.url.scheme == "https" else 80)
         try:
             found = await anyio.to_thread.run_sync(self._addresses.find, host, port, abandon_on_cancel=True)
         except OSError as error:
-            raise httpx2.ConnectError(f"{host} is not found: {error}", request=request) from error
+            raise self.library.ConnectError(f"{host} is not found: {error}", request=request) from error
         extensions = {**request.extensions, "sni_hostname": host}
         failures = []
         for address in found:
-            aimed = httpx2.Request(
+            aimed = self.library.Request(
                 request.method,
                 request.url.copy_with(host=address),
                 headers=request.headers,
@@ -39,10 +46,24 @@ class PinnedTransport(httpx2.AsyncBaseTransport):
             )
             try:
                 return await self._transport.handle_async_request(aimed)
-            except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
+            except (self.library.ConnectError, self.library.ConnectTimeout) as error:
                 failures.append(error)
         raise failures[0]
 
     async def aclose(self) -> None:
         """Close the connections."""
         await self._transport.aclose()
+
+
+class PinnedTransport(PinnedSending, httpx2.AsyncBaseTransport):
+    """The transport for clients of httpx2."""
+
+    library = httpx2
+
+
+def pinned_httpx_transport(addresses: PinnedAddresses) -> Any:
+    """The transport for clients of httpx, which the MCP SDK has before its version 2."""
+    import httpx
+
+    transport = type("PinnedHttpxTransport", (PinnedSending, httpx.AsyncBaseTransport), {"library": httpx})
+    return transport(addresses)

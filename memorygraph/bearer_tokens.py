@@ -1,0 +1,45 @@
+"""Bearer tokens, each bound to one namespace. A token is compared by its hash, and goes nowhere else."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+from memorygraph.errors import MemoryGraphError, NotFoundError
+from memorygraph.home import refuse_exposed
+from memorygraph.json_text import parse_json
+
+
+def read_tokens(path: str | Path) -> dict[str, str]:
+    """The namespace of each token in a file, which has lines of both, or is a JSON object of them."""
+    try:
+        refuse_exposed(Path(path))
+        text = Path(path).read_text("utf-8")
+    except FileNotFoundError:
+        raise NotFoundError(f"no such file: {path}") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise MemoryGraphError(f"cannot read {path}: {error}") from None
+    pairs: list[tuple[str, ...]]
+    if text.lstrip().startswith("{"):
+        try:
+            pairs = list(parse_json(text).items())
+        except ValueError as error:
+            raise MemoryGraphError(f"{path} is not valid JSON: {error}") from None
+        if not all(isinstance(token, str) and token for _, token in pairs):
+            raise MemoryGraphError(f"{path}: each value is the token of a namespace")
+    else:
+        lines = [line.strip() for line in text.splitlines()]
+        pairs = [tuple(line.rsplit(None, 1)) for line in lines if line and not line.startswith("#")]
+    tokens: dict[str, str] = {}
+    for number, pair in enumerate(pairs, start=1):
+        if len(pair) != 2 or pair[1] in tokens:
+            raise MemoryGraphError(f"{path}: entry {number} is not a namespace and a token of its own")
+        tokens[pair[1]] = pair[0]
+    if not tokens:
+        raise MemoryGraphError(f"{path} has no tokens")
+    return tokens
+
+
+def hash_token(token: str) -> bytes:
+    """The hash that a token is compared by."""
+    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()

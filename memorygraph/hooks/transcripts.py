@@ -1,0 +1,210 @@
+"""The transcript of an agent as messages: what the user and the model said, and the tools that it used.
+
+A transcript is a file of JSON lines. Each that has a `uuid` names the line before it by `parentUuid`, so that a turn
+that was taken back is a branch; the conversation is the path to the last line. A line holds one part of an answer: the
+lines with the same `message.id` are one message. What the agent itself puts between (thoughts, reminders, commands of
+its own, summaries of what stands above, errors of the API) was not said by anybody, and is left out.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from memorygraph.errors import MemoryGraphError, NotFoundError
+from memorygraph.json_text import parse_json
+from memorygraph.masking import mask_secrets, mask_values
+
+MAX_TRANSCRIPT_BYTES = 256 << 20
+MAX_RESULT_CHARACTERS = 4_000  # of what a tool answered: the rest is in a file or can be had again
+CUT = "\n[... {} characters more]"
+
+_OWN = re.compile(r"<system-reminder>.*?</system-reminder>", re.DOTALL)
+_COMMAND = re.compile(r"\s*<(?:command-(?:name|message|args)|local-command-\w+|bash-(?:input|stdout|stderr))>")
+_LEFT_OUT = ("isMeta", "isCompactSummary", "isApiErrorMessage", "isVisibleInTranscriptOnly")
+
+
+@dataclass(frozen=True)
+class TranscriptRef:
+    """Where a transcript is, and the conversation that it is kept as."""
+
+    path: str
+    conversation: str
+    of_subagent: bool = False
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the value as JSON."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class SaidMessage:
+    """A message of a transcript, and when it was said, where the transcript tells."""
+
+    message: Mapping[str, Any]
+    at: datetime | None = None
+
+    def __str__(self) -> str:
+        shown = {key: value for key, value in self.message.items() if key != "role"}
+        if shown.keys() == {"content"}:
+            return f"{self.message['role']}: {shown['content']}"
+        return f"{self.message['role']}: {json.dumps(shown, ensure_ascii=False)}"
+
+
+def read_transcript(ref: TranscriptRef) -> list[SaidMessage]:
+    """Read the messages of a transcript, with every secret masked.
+
+    Raises:
+        NotFoundError: there is no such file.
+        MemoryGraphError: it cannot be read, or is too long.
+    """
+    path = Path(ref.path).expanduser()
+    try:
+        if path.stat().st_size > MAX_TRANSCRIPT_BYTES:
+            raise MemoryGraphError(f"the transcript {path} is longer than {MAX_TRANSCRIPT_BYTES >> 20} MiB")
+        lines = path.read_bytes().splitlines()
+    except FileNotFoundError:
+        raise NotFoundError(f"there is no transcript {path}") from None
+    except OSError as error:
+        raise MemoryGraphError(f"the transcript {path} cannot be read: {error}") from None
+    return list(said_in(path_of_lines(parse_lines(lines), of_subagent=ref.of_subagent)))
+
+
+def parse_lines(lines: Iterable[bytes]) -> Iterator[dict[str, Any]]:
+    """Yield the objects of JSON lines; what is none, such as a last line that is still being written, is left out."""
+    for line in lines:
+        try:
+            entry = parse_json(line)
+        except ValueError:
+            continue
+        if isinstance(entry, dict):
+            yield entry
+
+
+def path_of_lines(entries: Iterable[dict[str, Any]], *, of_subagent: bool) -> list[dict[str, Any]]:
+    """Return the lines from the first to the last, without the branches that were left.
+
+    Of the transcript of a session, the lines of its subagents are left out, which older agents wrote into it.
+    """
+    known: dict[str, dict[str, Any]] = {}
+    said: list[dict[str, Any]] = []
+    for entry in entries:
+        if entry.get("isSidechain") and not of_subagent:
+            continue
+        if isinstance(uuid := entry.get("uuid"), str):
+            known[uuid] = entry
+        if entry.get("type") in {"user", "assistant"} and isinstance(entry.get("message"), dict):
+            said.append(entry)
+    on_path, ids = set[int](), set[str]()
+    found = said[-1] if said and "uuid" in said[-1] else None
+    if found is None:
+        return said
+    while found is not None:
+        on_path.add(id(found))
+        ids |= part_ids(found)
+        known.pop(str(found.get("uuid")), None)  # a line is never its own ancestor
+        # The line after a summary begins a new tree, and names the line before by another key.
+        found = known.get(str(found.get("parentUuid") or found.get("logicalParentUuid")))
+    # Of several tools that are used at once, only the last result has the next line after it.
+    return [entry for entry in said if id(entry) in on_path or part_ids(entry) & ids]
+
+
+def part_ids(entry: Mapping[str, Any]) -> set[str]:
+    """Return the ids by which a line belongs to others: of its answer of the model, and of the tools it is about."""
+    message = entry.get("message")
+    if not isinstance(message, dict):
+        return set()
+    parts = [part for part in message.get("content") or () if isinstance(part, dict)]
+    found = {part.get("tool_use_id") for part in parts} | {part.get("id") for part in parts} | {message.get("id")}
+    return {each for each in found if isinstance(each, str)}
+
+
+def said_in(entries: Sequence[Mapping[str, Any]]) -> Iterator[SaidMessage]:
+    """Yield the messages in the lines of a path."""
+    answers: dict[Any, list[Any]] = {}
+    kept = [entry for entry in entries if not any(entry.get(name) for name in _LEFT_OUT)]
+    for entry in kept:
+        if entry["type"] == "assistant":
+            content = entry["message"].get("content")
+            parts = content if isinstance(content, list) else [{"type": "text", "text": content}]
+            answers.setdefault(answer_id(entry), []).extend(parts)
+    for entry in kept:
+        if entry["type"] == "user":
+            yield from user_messages(entry["message"].get("content"), time_of(entry))
+        elif parts := answers.pop(answer_id(entry), []):
+            yield from assistant_message(parts, time_of(entry))
+
+
+def answer_id(entry: Mapping[str, Any]) -> Any:
+    """Return what the lines of one answer have in common."""
+    return entry["message"].get("id") or entry.get("uuid") or id(entry)
+
+
+def assistant_message(parts: Iterable[Any], at: datetime | None) -> Iterator[SaidMessage]:
+    """Yield the message of a model, if its parts say something or call a tool."""
+    texts: list[str] = []
+    calls: list[dict[str, Any]] = []
+    for part in parts:
+        if not isinstance(part, dict):
+            continue
+        if part.get("type") == "text" and isinstance(part.get("text"), str):
+            texts.append(mask_secrets(part["text"]).strip())
+        elif part.get("type") == "tool_use":
+            arguments = json.dumps(mask_values(part.get("input")), ensure_ascii=False)
+            function = {"name": str(part.get("name")), "arguments": cut(arguments)}
+            calls.append({"id": str(part.get("id")), "type": "function", "function": function})
+    text = "\n\n".join(filter(None, texts))
+    said = {**({"content": text} if text else {}), **({"tool_calls": calls} if calls else {})}
+    if said:
+        yield SaidMessage({"role": "assistant", **said}, at)
+
+
+def user_messages(content: Any, at: datetime | None) -> Iterator[SaidMessage]:
+    """Yield what the user said, and what tools answered, which stands in the user's lines too."""
+    parts = content if isinstance(content, list) else [{"type": "text", "text": content}]
+    texts: list[str] = []
+    for part in parts:
+        if not isinstance(part, dict):
+            continue
+        if part.get("type") == "tool_result":
+            answer = {"role": "tool", "tool_call_id": str(part.get("tool_use_id"))}
+            yield SaidMessage({**answer, "content": cut(mask_secrets(text_of(part.get("content"))))}, at)
+        elif isinstance(part.get("text"), str) and not _COMMAND.match(part["text"]):
+            texts.append(mask_secrets(_OWN.sub("", part["text"])).strip())
+        elif part.get("type") in {"image", "document"}:
+            texts.append(f"[{part['type']}]")
+    if text := "\n\n".join(filter(None, texts)):
+        yield SaidMessage({"role": "user", "content": text}, at)
+
+
+def text_of(content: Any) -> str:
+    """Return the text of a tool's answer, which is a text or a list of parts."""
+    if isinstance(content, list):
+        shown = (part.get("text") or f"[{part.get('type')}]" for part in content if isinstance(part, dict))
+        return "\n".join(map(str, shown))
+    return content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
+
+
+def cut(text: str) -> str:
+    """Return a text that is not too long, and says what was cut off.
+
+    >>> cut("x" * 4_010)[-24:]
+    '[... 10 characters more]'
+    """
+    if len(text) <= MAX_RESULT_CHARACTERS:
+        return text
+    return text[:MAX_RESULT_CHARACTERS] + CUT.format(len(text) - MAX_RESULT_CHARACTERS)
+
+
+def time_of(entry: Mapping[str, Any]) -> datetime | None:
+    """Return when a line was written."""
+    try:
+        at = datetime.fromisoformat(str(entry.get("timestamp")))
+    except ValueError:
+        return None
+    return at if at.tzinfo else None

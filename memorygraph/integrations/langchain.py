@@ -1,0 +1,161 @@
+"""A chat history and a retriever of LangChain (extra `langchain`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Self, TypeVar
+
+from langchain_core.callbacks import CallbackManagerForRetrieverRun
+from langchain_core.chat_history import BaseChatMessageHistory
+from langchain_core.documents import Document
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import (
+    BaseMessage,
+    ChatMessage,
+    convert_to_messages,
+    convert_to_openai_messages,
+    message_to_dict,
+    messages_from_dict,
+)
+from langchain_core.retrievers import BaseRetriever
+from pydantic import Field
+
+from memorygraph.client import MemoryGraph
+from memorygraph.integrations.conversation import FrameworkConversation, ValueForm
+from memorygraph.memory.recall import RecallHit
+from memorygraph.messages.calls import plain_json
+from memorygraph.messages.graph import MessageGraph
+
+ChatModel = TypeVar("ChatModel", bound=BaseChatModel)
+
+_ROLES = frozenset({"assistant", "developer", "function", "system", "tool", "user"})
+
+
+def form_of_message(value: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The message of the chat format that a message of LangChain is, given as `message_to_dict` writes it."""
+    [message] = messages_from_dict([dict(value)])
+    return convert_to_openai_messages(message)
+
+
+def message_of_form(message: Mapping[str, Any]) -> dict[str, Any]:
+    """A message of the chat format as one of LangChain, as `message_to_dict` writes it."""
+    if message["role"] not in _ROLES:
+        return message_to_dict(ChatMessage(role=message["role"], content=message.get("content") or ""))
+    return message_to_dict(convert_to_messages([{"content": "", **message}])[0])
+
+
+def record_langchain(mg: MemoryGraph, model: ChatModel, conversation: str = "recorded") -> ChatModel:
+    """A copy of a `ChatOpenAI` whose every call is stored in a conversation, by all of its four clients.
+
+    The model asks one client when it is invoked, another one asynchronously, and two more for structured answers and
+    for the responses format: to record only the one that can be given as `client` would leave out the others without
+    a word. The model itself stays as it is, and so do models that were made from it, as by `bind_tools`.
+
+    >>> model = record_langchain(mg, ChatOpenAI(model="gpt-5-mini"), "support-42")  # doctest: +SKIP
+
+    Raises:
+        TypeError: it is no such model, or is recorded already.
+        MemoryGraphError: the name of the conversation is empty.
+    """
+    roots = {name: getattr(model, name, None) for name in ("root_client", "root_async_client")}
+    if not any(roots.values()):
+        raise TypeError(f"record_langchain takes a model such as ChatOpenAI(), and not a {type(model).__name__}")
+    recorded: dict[str, Any] = {name: mg.record(root, conversation) for name, root in roots.items() if root is not None}
+    for name, root in list(recorded.items()):
+        recorded[name.removeprefix("root_")] = root.chat.completions
+    return model.model_copy(update=recorded)
+
+
+class MemoryGraphChatMessageHistory(BaseChatMessageHistory):
+    """A chat history that is a conversation in Neo4j, `mg.messages(name)`, with versions, branches and training data.
+
+    Messages come back exactly as they were added, with ids and metadata. All messages of one `add_messages` are stored
+    in one transaction, and several processes may write to one history. `clear` makes a new, empty version, and the one
+    before stays. `version` opens another version than the last one; `sampled` says whether a model answered with the
+    `AIMessage`s that are added, so that they are training data.
+
+    Example::
+
+        history = MemoryGraphChatMessageHistory(mg, "support-42")
+        history.add_messages([HumanMessage("Hi"), AIMessage("Hello!")])
+        chain = RunnableWithMessageHistory(model, lambda name: MemoryGraphChatMessageHistory(mg, name))
+
+    Raises:
+        MemoryGraphError: the name is empty.
+        NotFoundError: there is no such version.
+    """
+
+    def __init__(self, mg: MemoryGraph, name: str, *, version: int | None = None, sampled: bool = True) -> None:
+        super().__init__()
+        form = ValueForm("langchain", form_of_message, message_of_form)
+        self._conversation = FrameworkConversation(mg, name, form, version=version, sampled=sampled)
+
+    @property
+    def graph(self) -> MessageGraph:
+        """The conversation at the version of this history, as a list of messages."""
+        return self._conversation.graph
+
+    @property
+    def messages(self) -> list[BaseMessage]:  # type: ignore[override] # LangChain's own histories have a property too
+        """The messages as they are stored now."""
+        return messages_from_dict(self._conversation.read())
+
+    def add_messages(self, messages: Sequence[BaseMessage]) -> None:
+        """Add messages after the last, all of them or none, in one transaction.
+
+        Raises:
+            ConflictError: other writers changed the history too often meanwhile; nothing was stored.
+        """
+        self._conversation.add(plain_json(message_to_dict(message)) for message in messages)
+
+    def clear(self) -> None:
+        """Remove all messages; the version with them stays, until `mg.forget_conversation` removes the conversation."""
+        self._conversation.clear()
+
+    def branch(self, at: int | None = None) -> Self:
+        """A history on a new version that begins with the first `at` messages of this one, all of them by default.
+
+        Raises:
+            IndexError: there are fewer messages.
+        """
+        branch = object.__new__(type(self))
+        branch._conversation = self._conversation.branch(at)
+        return branch
+
+
+class MemoryGraphRetriever(BaseRetriever):
+    """A retriever whose documents are what `mg.recall` finds: nodes and messages, best first.
+
+    A document's text is what the hit says and whose it is; its metadata are the other fields of the hit, such as
+    `kind`, `source`, `score`, `conversation` and `at`. `k` is the number of documents, and `options` are those of
+    `mg.recall`, such as `since`, `role` or `kinds`; a call may give its own: `retriever.invoke("…", k=3, role="user")`.
+
+    Example::
+
+        retriever = MemoryGraphRetriever(mg, k=4, options={"kinds": ["node"]})
+        retriever.invoke("Who wrote the first program?")
+    """
+
+    mg: MemoryGraph = Field(exclude=True, repr=False)
+    k: int = 10
+    options: dict[str, Any] = Field(default_factory=dict)
+
+    def __init__(self, mg: MemoryGraph, **fields: Any) -> None:
+        super().__init__(mg=mg, **fields)
+
+    def _get_relevant_documents(
+        self,
+        query: str,
+        *,
+        run_manager: CallbackManagerForRetrieverRun,  # noqa: ARG002 - LangChain gives it
+        k: int | None = None,
+        **options: Any,
+    ) -> list[Document]:
+        found = self.mg.recall(query, budget=None, limit=self.k if k is None else k, **{**self.options, **options})
+        return list(map(document_of_hit, found.hits))
+
+
+def document_of_hit(hit: RecallHit) -> Document:
+    """A hit as a document."""
+    metadata = hit.as_dict()
+    return Document(page_content=hit.content, id=hit.id, metadata={**metadata, "label": hit.label})

@@ -1,0 +1,7 @@
+"""LangGraph: a checkpointer and a store in the graph. `pip install memorygraph[langgraph]`."""
+
+from __future__ import annotations
+
+from memorygraph.integrations.langgraph.saver import MemoryGraphSaver
+
+__all__ = ["MemoryGraphSaver"]

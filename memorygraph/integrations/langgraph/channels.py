@@ -1,0 +1,193 @@
+"""The values of LangGraph's channels as the graph keeps them: once each, and a list of messages by its elements.
+
+What is known of a state that was just stored or read makes the next one cheap: only what is new in it is serialized.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from operator import is_
+from typing import Any
+
+from langchain_core.messages import BaseMessage, convert_to_openai_messages
+from langgraph.checkpoint.serde.base import SerializerProtocol
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+
+from memorygraph.messages.threads import (
+    ListElement,
+    ListPart,
+    NewValues,
+    StateKey,
+    StoredPart,
+    Threads,
+    ThreadState,
+)
+
+MAX_KNOWN_STATES = 64
+MAX_COMPARED = 32
+"""How many of the last messages of a list are compared by what they hold; those before them, by identity alone."""
+MAX_INLINE = 64
+"""Characters of a value that is kept with its state: it has no node of its own."""
+
+Version = str | int | float
+
+
+@dataclass(frozen=True)
+class KnownValue:
+    """A value that is stored. Of a list: its elements as they were, the last of them serialized, and their values."""
+
+    version: Version | None
+    id: str
+    messages: Sequence[BaseMessage] = ()
+    parts: Sequence[ListPart] = ()
+    last: Sequence[tuple[str, bytes]] = ()
+
+
+@dataclass
+class PlannedValues:
+    """What a state keeps itself, what it refers to, and what of that has to be stored."""
+
+    new: NewValues
+    inline: dict[str, Any] = field(default_factory=dict)
+    known: dict[str, KnownValue] = field(default_factory=dict)
+
+    @property
+    def holds(self) -> dict[str, str]:
+        """The id of the value of each channel."""
+        return {channel: value.id for channel, value in self.known.items()}
+
+
+@dataclass(frozen=True)
+class LoadedState:
+    """A state that was read, as LangGraph has it."""
+
+    state: ThreadState
+    checkpoint: Any
+    metadata: Any
+    known: Mapping[str, KnownValue]
+
+
+class ChannelValues:
+    """The values of the channels of all threads. Safe to share between threads of Python."""
+
+    def __init__(self, serde: SerializerProtocol) -> None:
+        self.serde = serde
+        # What another serializer encrypts is not told to the message graph, nor does it look the same twice.
+        self.is_plain = isinstance(serde, JsonPlusSerializer)
+        self._known: OrderedDict[StateKey, Mapping[str, KnownValue]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def remember(self, key: StateKey, known: Mapping[str, KnownValue]) -> None:
+        """Keep what is known of a state."""
+        with self._lock:
+            self._known[key] = known
+            self._known.move_to_end(key)
+            while len(self._known) > MAX_KNOWN_STATES:
+                self._known.popitem(last=False)
+
+    def forget(self) -> None:
+        """Forget what is known: something was deleted."""
+        with self._lock:
+            self._known.clear()
+
+    def plan(
+        self, key: StateKey, parent: str | None, values: Mapping[str, Any], versions: Mapping[str, Version]
+    ) -> PlannedValues:
+        """Plan what a state with these values keeps, which came from another state of its thread."""
+        before: Mapping[str, KnownValue] = {}
+        if parent:
+            with self._lock:
+                before = self._known.get(StateKey(key.thread, key.graph, parent), before)
+        planned = PlannedValues(NewValues(key.thread))
+        for channel, value in values.items():
+            if is_small(value):
+                planned.inline[channel] = value
+                continue
+            known, version = before.get(channel), versions.get(channel)
+            if isinstance(value, list) and value and all(isinstance(item, BaseMessage) for item in value):
+                planned.known[channel] = self._plan_list(planned.new, value, known, version)
+            elif known is not None and not known.parts and version is not None and known.version == version:
+                planned.known[channel] = known
+            else:
+                planned.known[channel] = KnownValue(version, planned.new.add(*self.serde.dumps_typed(value)))
+        return planned
+
+    def _plan_list(
+        self, new: NewValues, messages: list[BaseMessage], known: KnownValue | None, version: Version | None
+    ) -> KnownValue:
+        same = 0 if known is None else self._count_same(known, messages)
+        elements = [self.serde.dumps_typed(message) for message in messages[same:]]
+        said = (self._say(message) for message in messages[same:])
+        given = (ListElement(*element, fields) for element, fields in zip(elements, said, strict=True))
+        parts = new.extend(known.parts[:same] if known else (), given)
+        return KnownValue(version, parts[-1].id, tuple(messages), parts, self._last(known, same, elements))
+
+    def _count_same(self, known: KnownValue, messages: Sequence[BaseMessage]) -> int:
+        """Count the messages at the beginning that are stored already."""
+        most = min(len(known.messages), len(messages))
+        if all(map(is_, known.messages, messages)):
+            same = most
+        else:
+            same = next(place for place in range(most) if known.messages[place] is not messages[place])
+        first = len(known.messages) - len(known.last)
+        for place in range(first, same) if self.is_plain else ():
+            if self.serde.dumps_typed(messages[place]) != known.last[place - first]:
+                return place
+        return same
+
+    @staticmethod
+    def _last(known: KnownValue | None, same: int, new: list[tuple[str, bytes]]) -> list[tuple[str, bytes]]:
+        first = len(known.messages) - len(known.last) if known else 0
+        kept = list(known.last[: max(0, same - first)]) if known else []
+        return [*kept, *new][-MAX_COMPARED:]
+
+    def _say(self, message: BaseMessage) -> Mapping[str, Any] | None:
+        if not self.is_plain:
+            return None
+        try:
+            said = convert_to_openai_messages(message)
+        except (AttributeError, KeyError, NotImplementedError, TypeError, ValueError):  # of content of other forms
+            return None
+        return said if isinstance(said, dict) else None
+
+    def load(self, threads: Threads, states: Sequence[ThreadState]) -> list[LoadedState]:
+        """Load states: each with its body and the values of its channels.
+
+        Messages that several of them have are the same objects.
+        """
+        tips = {value.id: value.length for state in states for value in state.values.values() if value.length}
+        lists = threads.read_lists(tips)
+        messages: dict[str, Any] = {}
+        for parts in lists.values():
+            for part in parts:
+                if part.id not in messages:
+                    messages[part.id] = self.serde.loads_typed((part.type, part.data))
+        return [self._load(state, lists, messages) for state in states]
+
+    def _load(
+        self, state: ThreadState, lists: Mapping[str, Sequence[StoredPart]], messages: Mapping[str, Any]
+    ) -> LoadedState:
+        checkpoint, metadata = self.serde.loads_typed((state.type, state.body))
+        values, known = dict(checkpoint.get("channel_values", {})), {}
+        for channel, value in state.values.items():
+            version = checkpoint["channel_versions"].get(channel)
+            if value.length is None:
+                values[channel] = self.serde.loads_typed((value.type, value.data or b""))
+                known[channel] = KnownValue(version, value.id)
+            else:
+                parts = lists[value.id]
+                values[channel] = [messages[part.id] for part in parts]
+                last = [(part.type, part.data) for part in parts[-MAX_COMPARED:]]
+                list_parts = [ListPart(part.id, part.message) for part in parts]
+                known[channel] = KnownValue(version, value.id, tuple(values[channel]), list_parts, last)
+        return LoadedState(state, {**checkpoint, "channel_values": values}, metadata, known)
+
+
+def is_small(value: Any) -> bool:
+    """Whether a value is kept with its state."""
+    return (
+        value is None or isinstance(value, (bool, int, float)) or (isinstance(value, str) and len(value) < MAX_INLINE)
+    )

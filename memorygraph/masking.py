@@ -1,0 +1,132 @@
+"""Secrets in texts: what is recognized as one, and the text without it.
+
+A pattern that is too wide hides a word; one that is too narrow keeps a key. So each is as wide as its form allows.
+docs/recording.md lists them all.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, NamedTuple
+
+
+class SecretKind(NamedTuple):
+    """A kind of secrets: its name, and the pattern whose group `secret`, or else the whole match, is one."""
+
+    name: str
+    pattern: re.Pattern[str]
+
+
+_NAMED = (
+    "(?:password|passwd|passphrase|pwd|secret|token|credential"
+    "|api[_-]?key|access[_-]?key|account[_-]?key|private[_-]?key|auth[_-]?key)"
+)
+
+SECRET_KINDS = tuple(
+    SecretKind(name, re.compile(pattern, flags))
+    for name, pattern, flags in (
+        (
+            "private key",
+            r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----(?:.*?-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|.*)",
+            re.DOTALL,
+        ),
+        ("JSON web token", r"\beyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?", 0),
+        ("key of OpenAI or Anthropic", r"\bsk-[\w-]{16,}", 0),
+        ("AWS access key", r"\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}\b", 0),
+        ("GitHub token", r"\b(?:gh[pousr]_\w{20,}|github_pat_\w{20,})", 0),
+        ("GitLab token", r"\bgl(?:pat|dt|rt|cbt|ptt|soat|agent)-[\w-]{16,}", 0),
+        ("Slack token", r"\bx(?:ox[a-z]|app)-[\w-]{10,}", 0),
+        ("Slack webhook", r"https://hooks\.slack\.com/(?:services|workflows|triggers)/(?P<secret>[\w/-]+)", 0),
+        ("Discord webhook", r"https://(?:\w+\.)?discord(?:app)?\.com/api/webhooks/(?P<secret>[\w/-]+)", 0),
+        ("Telegram token", r"\b\d{8,10}:[\w-]{35}\b", 0),
+        ("Google key", r"\b(?:AIza[\w-]{35}|ya29\.[\w-]{16,}|GOCSPX-[\w-]{20,})", 0),
+        ("Stripe key", r"\b(?:[prs]k_(?:live|test)_\w{10,}|whsec_[\w+/=]{16,})", 0),
+        ("npm token", r"\bnpm_\w{30,}", 0),
+        ("PyPI token", r"\bpypi-[\w-]{32,}", 0),
+        ("Hugging Face token", r"\bhf_\w{30,}", 0),
+        ("SendGrid key", r"\bSG\.[\w-]{16,}\.[\w-]{16,}", 0),
+        ("DigitalOcean token", r"\bdo[opr]_v1_[0-9a-f]{32,}", 0),
+        ("Databricks token", r"\bdapi[0-9a-f]{32}\b", 0),
+        ("age key", r"\bAGE-SECRET-KEY-1[A-Z0-9]{20,}", 0),
+        ("password in a URL", r"\b[a-z][a-z0-9+.-]*://[^\s/@:\"']*:(?P<secret>[^\s/@\"']+)@", re.IGNORECASE),
+        (
+            "authorization header",
+            r"\b(?:authorization|proxy-authorization)[\"']?\s*[:=]\s*[\"']?(?:bearer|basic|token)\s+(?P<secret>[\w.~+/=-]{6,})",
+            re.IGNORECASE,
+        ),
+        ("bearer token", r"\bbearer\s+(?P<secret>[\w.~+/=-]{16,})", re.IGNORECASE),
+        ("cookie", r"\b(?:set-)?cookie[\"']?\s*:\s*[\"']?(?P<secret>[^\s=;\"']+=[^\r\n\"']+)", re.IGNORECASE),
+        (
+            "quoted value of a name such as password, token or api_key",
+            rf"{_NAMED}\w*[\"']?\s*(?:[:=]|=>|:=)\s*(?P<quote>[\"'`])(?P<secret>[^\r\n]{{4,}}?)(?P=quote)",
+            re.IGNORECASE,
+        ),
+        (
+            "value of a variable such as DB_PASSWORD=",
+            r"\b[A-Z0-9_]*(?:PASSWORD|PASSWD|PASSPHRASE|PWD|SECRET|TOKEN|CREDENTIAL|KEY|PASS)[A-Z0-9_]*=(?P<secret>[^\s\"'`$({<][^\s\"'`]{3,})",
+            0,
+        ),
+        (
+            "value of a name such as password: with letters and digits",
+            rf"{_NAMED}\w*\s*[:=]\s*(?P<secret>(?=[^\s\"'`(]*\d)(?=[^\s\"'`(]*[A-Za-z])[^\s\"'`(){{}}<>,;]{{8,}})",
+            re.IGNORECASE,
+        ),
+        (
+            "option of a command such as --password",
+            rf"--{_NAMED}\w*[ =](?P<secret>[^\s\"'`$-][^\s\"'`]{{3,}})",
+            re.IGNORECASE,
+        ),
+    )
+)
+"""Every kind of secret that is masked, the surest first."""
+
+
+def mask_secrets(text: str) -> str:
+    """Return a text with a mark in the place of each secret; what was masked before stays as it is.
+
+    >>> mask_secrets("Use postgres://app:hunter2@db/x with sk-0123456789abcdef0123.")
+    'Use postgres://app:[masked: password in a URL]@db/x with [masked: key of OpenAI or Anthropic].'
+    """
+    for kind in SECRET_KINDS:
+        text = kind.pattern.sub(lambda match, name=kind.name: _mask(match, name), text)  # type: ignore[misc]
+    return text
+
+
+def _mask(match: re.Match[str], name: str) -> str:
+    whole = match[0]
+    if "secret" not in match.re.groupindex:
+        return f"[masked: {name}]"
+    if match["secret"].startswith("[masked:"):
+        return whole
+    start, end = (place - match.start() for place in match.span("secret"))
+    return f"{whole[:start]}[masked: {name}]{whole[end:]}"
+
+
+def mask_values(value: Any) -> Any:
+    """Return a copy of a JSON value whose texts are masked; a text under a name such as `password` as a whole.
+
+    >>> mask_values({"password": "x", "say": ["hi"]})
+    {'password': '[masked: password]', 'say': ['hi']}
+    """
+    if isinstance(value, str):
+        return mask_secrets(value)
+    if isinstance(value, list):
+        return [mask_values(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    return {
+        key: f"[masked: {key}]" if isinstance(item, str) and item and names_secret(key) else mask_values(item)
+        for key, item in value.items()
+    }
+
+
+_SECRET_NAME = re.compile(rf"(?:\w*[_-])?{_NAMED}|authorization|cookie", re.IGNORECASE)
+
+
+def names_secret(key: str) -> bool:
+    """Tell whether a name says that its value is a secret.
+
+    >>> names_secret("db_password"), names_secret("max_tokens")
+    (True, False)
+    """
+    return _SECRET_NAME.fullmatch(key) is not None

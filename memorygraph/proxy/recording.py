@@ -1,0 +1,107 @@
+"""Recording in the background: the spools of the namespaces, and the one thread that writes them to Neo4j."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from contextlib import AbstractContextManager, ExitStack, suppress
+from dataclasses import replace
+from pathlib import Path
+from threading import Event, Thread
+from typing import TYPE_CHECKING
+
+from memorygraph.errors import MemoryGraphError
+from memorygraph.messages.recorder import Recorder, Spool
+
+if TYPE_CHECKING:
+    from memorygraph.client import MemoryGraph
+    from memorygraph.messages.calls import RecordedCall
+
+RETRY_S = 5.0
+LAST_ATTEMPT_S = 10.0
+
+OpenGraph = Callable[[], "AbstractContextManager[MemoryGraph]"]
+
+
+class BackgroundRecording:
+    """Keeps calls on the disk at once, and writes them to the graph as soon as that can be.
+
+    `open_graph` connects to Neo4j, again where that was lost. What waits at the end is written by the next one, or by
+    the next recorded call of any client of this machine. `say` is told what people should know.
+    """
+
+    def __init__(
+        self,
+        open_graph: OpenGraph,
+        namespaces: Iterable[str],
+        say: Callable[[str], None],
+        *,
+        folder: Path | None = None,
+        retry: float = RETRY_S,
+    ) -> None:
+        self._open_graph = open_graph
+        self._folder = folder
+        self._spools = {name: Spool(name, folder) for name in namespaces}
+        self._say = say
+        self._retry = retry
+        self._connected = ExitStack()
+        self._recorders: Collection[Recorder] = ()
+        self._failing = False
+        self._closing = False
+        self._wake = Event()
+        self._wake.set()  # what an earlier one has left is written first
+        self._thread = Thread(target=self._work, name="memorygraph-proxy-recording", daemon=True)
+        self._thread.start()
+
+    def keep(self, call: RecordedCall) -> None:
+        """Keep a call on the disk: once this returns, it survives the end of the process.
+
+        Raises:
+            OSError: the disk cannot take it.
+        """
+        self._spools[call.namespace].add(call.as_dict())
+        self._wake.set()
+
+    @property
+    def waiting(self) -> int:
+        """The number of calls that are on the disk only."""
+        return sum(len(spool.waiting()) for spool in self._spools.values())
+
+    def close(self, seconds: float = LAST_ATTEMPT_S) -> None:
+        """Write what waits, for `seconds` at most, and end."""
+        self._closing = True
+        self._wake.set()
+        self._thread.join(seconds)
+
+    def _work(self) -> None:
+        while not self._closing:
+            self._wake.wait(self._retry if self._failing else None)
+            self._wake.clear()
+            self._write()
+        self._connected.close()
+
+    def _write(self) -> None:
+        """Write all that waits; a failure is said once, until it is over."""
+        try:
+            if not self.waiting:
+                return
+            if not self._recorders:
+                self._connect()
+            for recorder in self._recorders:
+                recorder.flush()
+        except Exception as error:  # noqa: BLE001 - the thread goes on, whatever the database or the disk does
+            self._recorders = ()
+            with suppress(MemoryGraphError, OSError):
+                self._connected.close()
+            if not self._failing:
+                places = ", ".join(str(spool.folder) for spool in self._spools.values())
+                self._say(f"recording waits, and calls are forwarded and kept in {places}: {error}")
+            self._failing = True
+        else:
+            if self._failing:
+                self._say("recording goes on: what waited is written")
+            self._failing = False
+
+    def _connect(self) -> None:
+        graph = self._connected.enter_context(self._open_graph())
+        scopes = [replace(graph.scope, name=name) for name in self._spools]
+        self._recorders = [Recorder(scope, "", self._folder) for scope in scopes]

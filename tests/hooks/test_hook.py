@@ -1,0 +1,209 @@
+"""The hooks with recorded inputs: what they answer, what they keep, and that they never break the agent."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from memorygraph import MemoryGraph
+from memorygraph.cli import cli
+from memorygraph.hooks import EVENTS, HookInput, PendingTranscripts, TranscriptRef
+
+RECORDED = Path(__file__).parent / "recorded"
+SESSION = "claude-code-2ff46cd5-f4e7-4724-bb20-579dae7956ea"
+
+
+def given(event: str, tmp_path: Path, **changes: Any) -> str:
+    """The recorded input of an event, with its transcripts where the test has put them."""
+    document = json.loads((RECORDED / f"{event}.json").read_text("utf-8"))
+    document["transcript_path"] = str(tmp_path / "session.jsonl")
+    if "agent_transcript_path" in document:
+        document["agent_transcript_path"] = str(tmp_path / "agent-def456.jsonl")
+    return json.dumps(document | changes)
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with the recorded transcripts, and a home of its own."""
+    monkeypatch.setenv("MEMORYGRAPH_HOME", str(tmp_path / "home"))
+    for path in RECORDED.glob("*.jsonl"):
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    return tmp_path
+
+
+def hook(event: str, text: str, *options: str) -> Result:
+    result = CliRunner().invoke(cli, ["hook", event, *options], input=text)
+    assert result.exit_code == 0, result.output
+    return result
+
+
+def texts(graph: MemoryGraph, name: str) -> list[str]:
+    return [str(message.get("content")) for message in graph.messages(name)]
+
+
+@pytest.fixture
+def memory(environment: str) -> Any:
+    with MemoryGraph.connect(namespace=environment) as graph:
+        yield graph
+
+
+@pytest.mark.parametrize("event", ["Stop", "PreCompact", "SessionEnd"])
+def test_the_session_is_kept_as_a_conversation_once(memory: MemoryGraph, home: Path, event: str) -> None:
+    for _ in range(2):
+        result = hook(event, given(event, home))
+        assert (result.stdout, result.stderr) == ("", "")
+    assert [info.name for info in memory.conversations()] == [SESSION]
+    assert texts(memory, SESSION)[-4:] == ["Which region was it?\n\n[image]", "Oslo.", "Thanks", "You are welcome."]
+    assert len(memory.messages(SESSION).versions()) == 1
+    assert not [entry for entry in memory.messages(SESSION).entries() if entry.sampled]  # none is training data
+
+
+def test_what_a_session_adds_is_added_to_its_conversation(memory: MemoryGraph, home: Path) -> None:
+    lines = (home / "session.jsonl").read_bytes().splitlines(keepends=True)
+    (home / "session.jsonl").write_bytes(b"".join(lines[:12]))
+    hook("Stop", given("Stop", home))
+    first = texts(memory, SESSION)
+    (home / "session.jsonl").write_bytes(b"".join(lines))
+    hook("Stop", given("Stop", home))
+    assert texts(memory, SESSION)[: len(first)] == first
+    assert len(texts(memory, SESSION)) > len(first) > 0
+    assert len(memory.messages(SESSION).versions()) == 1
+
+
+def test_what_was_said_keeps_its_time(memory: MemoryGraph, home: Path) -> None:
+    hook("Stop", given("Stop", home))
+    found = memory.recall("Which region was it?", since="2026-03-01", until="2026-03-01").hits
+    assert "Which region" in found[0].text
+
+
+def test_a_subagent_has_a_conversation_of_its_own(memory: MemoryGraph, home: Path) -> None:
+    hook("SubagentStop", given("SubagentStop", home))
+    assert texts(memory, f"{SESSION}-agent-def456") == ["Find where the region is set.", "In deploy.yaml."]
+
+
+def test_a_prompt_is_answered_with_what_it_brings_to_mind(memory: MemoryGraph, home: Path) -> None:
+    memory.load('Node(node_id="atlas", name="Atlas", data="is deployed to the region Oslo");')
+    answer = json.loads(hook("UserPromptSubmit", given("UserPromptSubmit", home)).stdout)
+    assert answer.keys() == {"hookSpecificOutput"}
+    assert answer["hookSpecificOutput"]["hookEventName"] == "UserPromptSubmit"
+    context = answer["hookSpecificOutput"]["additionalContext"]
+    assert context.startswith("From the memory of earlier conversations and notes (memorygraph).")
+    assert "Atlas: is deployed to the region Oslo" in context
+
+
+def test_a_prompt_is_answered_within_its_budget(memory: MemoryGraph, home: Path) -> None:
+    for number in range(9):
+        memory.load(f'Node(node_id="n{number}", name="Region {number}", data="region {"x" * 300}");')
+    shown = {}
+    for budget in ("200", "1k"):
+        answer = json.loads(hook("UserPromptSubmit", given("UserPromptSubmit", home), "--budget", budget).stdout)
+        shown[budget] = answer["hookSpecificOutput"]["additionalContext"].partition("\n")[2]
+    assert 0 < len(shown["200"]) < 300 < len(shown["1k"]) < 1200
+
+
+def test_a_prompt_does_not_bring_its_own_session_to_mind(memory: MemoryGraph, home: Path) -> None:
+    hook("Stop", given("Stop", home))
+    assert hook("UserPromptSubmit", given("UserPromptSubmit", home)).stdout == ""
+    another = given("UserPromptSubmit", home, session_id="another")
+    assert "Which region was it?" in hook("UserPromptSubmit", another).stdout
+
+
+def test_no_secret_is_stored_looked_up_or_answered(memory: MemoryGraph, home: Path) -> None:
+    token = "ghp_" + "0123456789abcdefghijABCDEFGHIJ012345"
+    memory.load(f'Node(node_id="note", name="Region", data="the region needs {token}");')
+    result = hook("UserPromptSubmit", given("UserPromptSubmit", home, prompt=f"region for {token}?"))
+    assert "the region needs [masked: GitHub token]" in result.stdout
+    hook("Stop", given("Stop", home))
+    rows = memory.query("MATCH (n {namespace: $namespace}) WHERE NOT n:Node RETURN properties(n) AS all")
+    kept = json.dumps(rows, default=str) + "".join(p.read_text("utf-8") for p in (home / "home").rglob("*.json"))
+    assert "Oslo" in kept
+    assert not [secret for secret in (token, "hunter2secret", "correct horse", "k-1234") if secret in kept]
+
+
+def test_a_dry_run_shows_what_would_be_stored_and_stores_nothing(memory: MemoryGraph, home: Path) -> None:
+    shown = hook("Stop", given("Stop", home), "--dry-run").stdout
+    assert shown.splitlines()[:2] == [
+        f"{SESSION}:",
+        "user: Deploy to the staging cluster in Oslo with token [masked: GitHub token].",
+    ]
+    assert (memory.conversations(), (home / "home").exists()) == ([], False)
+    memory.load('Node(node_id="atlas", name="Atlas", data="is deployed to the region Oslo");')
+    shown = hook("UserPromptSubmit", given("UserPromptSubmit", home), "--dry-run").stdout
+    assert shown.startswith("From the memory")
+    assert "Oslo" in shown
+
+
+def test_while_neo4j_does_not_run_nothing_is_started_and_the_session_waits(
+    memory: MemoryGraph, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    uri = os.environ["NEO4J_URI"]
+    monkeypatch.delenv("NEO4J_URI")
+    for event in ("UserPromptSubmit", "Stop"):
+        result = hook(event, given(event, home))
+        assert result.stdout == ""
+        assert "`memorygraph up` starts it" in result.stderr
+    assert [path.name for path in (home / "home").iterdir()] == ["transcripts"]
+    monkeypatch.setenv("NEO4J_URI", uri)
+    hook("SessionStart", given("SessionStart", home))
+    assert texts(memory, SESSION)[-1] == "You are welcome."
+    assert PendingTranscripts(memory.namespace).waiting() == []
+
+
+def test_a_database_that_says_nothing_is_given_up_in_time(memory: MemoryGraph, home: Path) -> None:
+    with closing(socket.create_server(("127.0.0.1", 0))) as silent:
+        settings = {**os.environ, "NEO4J_URI": f"bolt://127.0.0.1:{silent.getsockname()[1]}"}
+        command = [sys.executable, "-m", "memorygraph", "hook", "Stop", "--timeout", "1"]
+        done = subprocess.run(
+            command, input=given("Stop", home), env=settings, capture_output=True, text=True, timeout=60, check=True
+        )
+        assert "gave up after 1 seconds" in done.stderr
+        assert done.stdout == ""
+    hook("SessionStart", given("SessionStart", home))
+    assert texts(memory, SESSION)[-1] == "You are welcome."
+
+
+def test_a_transcript_that_is_gone_waits_no_longer(memory: MemoryGraph, home: Path) -> None:
+    pending = PendingTranscripts(memory.namespace)
+    pending.add(TranscriptRef(str(home / "gone.jsonl"), "gone"))
+    hook("Stop", given("Stop", home))
+    assert pending.waiting() == []
+    assert texts(memory, SESSION)[-1] == "You are welcome."
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text", "said"),
+    [
+        (["Stop"], "", "not JSON"),
+        (["Stop"], "[]", "no session_id"),
+        (["Stop"], '{"session_id": 1}', "no session_id"),
+        (["Stop"], "[" * 9000, "not JSON"),
+        (["Nothing"], "{}", "there is no event `Nothing`"),
+        ([], "{}", "Missing argument"),
+        (["Stop", "--no-such-option"], "{}", "No such option"),
+        (["UserPromptSubmit", "--budget", "plenty"], '{"session_id": "s", "prompt": "Hi"}', "is no budget"),
+        (["Stop"], '{"session_id": "s", "transcript_path": "/nowhere/x.jsonl"}', ""),
+        (["UserPromptSubmit"], '{"session_id": "s"}', ""),
+    ],
+)
+@pytest.mark.usefixtures("environment", "home")
+def test_whatever_is_wrong_is_said_and_the_exit_code_is_0(arguments: list[str], text: str, said: str) -> None:
+    result = CliRunner().invoke(cli, ["hook", *arguments], input=text)
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert said in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_an_event_may_be_written_in_any_case_and_with_hyphens() -> None:
+    for name in EVENTS:
+        document = (RECORDED / f"{name}.json").read_text("utf-8")
+        hyphens = "".join(f"-{c.lower()}" if c.isupper() else c for c in name).removeprefix("-")
+        assert HookInput.parse(hyphens, document).event == HookInput.parse(name, document).event == name

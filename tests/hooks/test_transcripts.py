@@ -1,0 +1,113 @@
+"""A recorded transcript as messages: what was said, in its order, without secrets and without what nobody said."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memorygraph.errors import MemoryGraphError, NotFoundError
+from memorygraph.hooks import TranscriptRef, read_transcript, transcripts
+
+RECORDED = Path(__file__).parent / "recorded"
+SESSION = RECORDED / "session.jsonl"
+
+
+def said(path: Path = SESSION, *, of_subagent: bool = False) -> list[dict[str, Any]]:
+    return [dict(each.message) for each in read_transcript(TranscriptRef(str(path), "talk", of_subagent))]
+
+
+def test_the_recorded_session_is_what_was_said_in_it() -> None:
+    token = "[masked: GitHub token]"
+    cut = "x" * 4000 + "\n[... 1000 characters more]"
+    calls = [
+        ("toolu_01", "Read", {"file_path": "/home/ada/atlas/deploy.yaml"}),
+        (
+            "toolu_02",
+            "Bash",
+            {
+                "command": "export DB_PASSWORD=[masked: value of a variable such as DB_PASSWORD=] && env",
+                "api_key": "[masked: api_key]",
+            },
+        ),
+    ]
+    assert said() == [
+        {"role": "user", "content": f"Deploy to the staging cluster in Oslo with token {token}."},
+        {
+            "role": "assistant",
+            "content": "I look at both files.",
+            "tool_calls": [
+                {"id": id_, "type": "function", "function": {"name": name, "arguments": json.dumps(arguments)}}
+                for id_, name, arguments in calls
+            ],
+        },
+        {
+            "role": "tool",
+            "tool_call_id": "toolu_01",
+            "content": "     1→region: oslo\n     2→password: "
+            '"[masked: quoted value of a name such as password, token or api_key]"',
+        },
+        {"role": "tool", "tool_call_id": "toolu_02", "content": cut},
+        {"role": "assistant", "content": "It runs in Oslo."},
+        {"role": "user", "content": "Which region was it?\n\n[image]"},
+        {"role": "assistant", "content": "Oslo."},
+        {"role": "user", "content": "Thanks"},
+        {"role": "assistant", "content": "You are welcome."},
+    ]
+
+
+def test_each_message_has_the_time_of_its_first_line() -> None:
+    times = [each.at.isoformat() for each in read_transcript(TranscriptRef(str(SESSION), "talk")) if each.at]
+    assert times[:2] == ["2026-03-01T22:38:42.557000+00:00", "2026-03-01T22:38:44.557000+00:00"]
+    assert len(times) == 9
+
+
+def test_the_transcript_of_a_subagent_is_its_own() -> None:
+    assert said(RECORDED / "agent-def456.jsonl", of_subagent=True) == [
+        {"role": "user", "content": "Find where the region is set."},
+        {"role": "assistant", "content": "In deploy.yaml."},
+    ]
+    assert said(RECORDED / "agent-def456.jsonl") == []
+
+
+def test_at_every_line_the_messages_so_far_are_a_beginning_of_those_to_come(tmp_path: Path) -> None:
+    lines = SESSION.read_bytes().splitlines(keepends=True)
+    abandoned = next(number for number, line in enumerate(lines) if b"Delete it" in line)
+    path = tmp_path / "session.jsonl"
+    whole = said()
+    for end in range(1, len(lines) + 1):
+        path.write_bytes(b"".join(lines[:end]))
+        if end not in range(abandoned + 1, abandoned + 3):  # the branch that was taken back
+            so_far = said(path)
+            assert so_far[:-1] == whole[: max(len(so_far) - 1, 0)]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [b"{", b"[]", b"null", b'"x"', b"\xff\xfe", b'{"type": "user"}', b'{"type": "user", "message": "x"}', b"[" * 9000,
+     b'{"type": "user", "message": {"content": null}}',
+     b'{"type": "assistant", "uuid": 1, "message": {"content": [1]}}',
+     b'{"type": "assistant", "message": {"content": [{"type": "text", "text": null}]}}',
+     b'{"type": "user", "message": {"role": "user", "content": [{"type": "tool_result"}, {"text": 1}, null]}}'],
+)  # fmt: skip
+def test_a_line_that_is_none_of_the_format_hides_no_other(tmp_path: Path, line: bytes) -> None:
+    path = tmp_path / "session.jsonl"
+    path.write_bytes(line + b"\n" + SESSION.read_bytes() + line[: len(line) // 2])
+    assert [each for each in said(path) if each in said()] == said()
+
+
+def test_a_line_that_is_its_own_ancestor_ends_the_path(tmp_path: Path) -> None:
+    entry = {"type": "user", "uuid": "a", "parentUuid": "a", "message": {"role": "user", "content": "Hi"}}
+    path = tmp_path / "session.jsonl"
+    path.write_text(json.dumps(entry), "utf-8")
+    assert said(path) == [{"role": "user", "content": "Hi"}]
+
+
+def test_a_transcript_that_is_not_there_or_too_long_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(NotFoundError, match="no transcript"):
+        said(tmp_path / "none")
+    monkeypatch.setattr(transcripts, "MAX_TRANSCRIPT_BYTES", 10)
+    with pytest.raises(MemoryGraphError, match="longer than"):
+        said()

@@ -1,0 +1,211 @@
+"""LangChain: its chains keep their history in Neo4j, and its retrievers recall."""
+
+from __future__ import annotations
+
+import asyncio
+from threading import Thread
+from typing import Any
+
+import openai
+import pytest
+from langchain_core.documents import Document
+from langchain_core.messages import (
+    AIMessage,
+    BaseMessage,
+    ChatMessage,
+    FunctionMessage,
+    HumanMessage,
+    SystemMessage,
+    ToolMessage,
+)
+from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder
+from langchain_core.runnables import RunnableLambda
+from langchain_core.runnables.history import RunnableWithMessageHistory
+from langchain_openai import ChatOpenAI
+from pydantic import SecretStr
+
+from memorygraph import MemoryGraph, MemoryGraphError, NotFoundError
+from memorygraph.integrations.langchain import MemoryGraphChatMessageHistory, MemoryGraphRetriever
+from memorygraph.integrations.openai_agents import MemoryGraphSession
+from memorygraph.scripted.scripted_model import ScriptedModel
+
+CALL = {"name": "clock", "args": {"zone": "utc"}, "id": "call_1", "type": "tool_call"}
+TURN: list[BaseMessage] = [
+    SystemMessage("Be brief."),
+    HumanMessage("What time is it?", id="h1"),
+    AIMessage(
+        [{"type": "thinking", "thinking": "A clock."}, {"type": "text", "text": "Let me see."}],
+        id="run-1",
+        tool_calls=[CALL],
+        usage_metadata={"input_tokens": 9, "output_tokens": 2, "total_tokens": 11},
+        response_metadata={"model_name": "scripted"},
+    ),
+    ToolMessage("12:34", tool_call_id="call_1", artifact={"zone": "utc"}),
+    AIMessage("It is 12:34.", additional_kwargs={"refusal": None}),
+]
+WORLD = """
+Node(node_id="ada", name="Ada Lovelace", data="wrote the first program");
+Node(node_id="tea", name="Tea", data="is a program of its own for some");
+Node(node_id="oslo", name="Oslo", data="has a program of concerts");
+Edge(edge_id="e", from_node="ada", to_node="tea", verb="drank", weight=1.0);
+"""
+
+
+def test_messages_come_back_as_they_were_added(graph: MemoryGraph) -> None:
+    MemoryGraphChatMessageHistory(graph, "talk").add_messages(TURN)
+    assert MemoryGraphChatMessageHistory(graph, "talk").messages == TURN
+    assert [message["role"] for message in graph.messages("talk")] == [
+        "system",
+        "user",
+        "assistant",
+        "tool",
+        "assistant",
+    ]
+    assert [hit.conversation for hit in graph.recall("12:34").hits][:1] == ["talk"]
+    with pytest.raises(MemoryGraphError, match="name"):
+        MemoryGraphChatMessageHistory(graph, "")
+
+
+def test_messages_of_any_role_come_back(graph: MemoryGraph) -> None:
+    odd = [ChatMessage(role="critic", content="Too long."), FunctionMessage(name="clock", content="12:34")]
+    MemoryGraphChatMessageHistory(graph, "talk").add_messages(odd)
+    assert MemoryGraphChatMessageHistory(graph, "talk").messages == odd
+
+
+def test_the_asynchronous_methods_do_the_same(graph: MemoryGraph) -> None:
+    async def talk() -> None:
+        history = MemoryGraphChatMessageHistory(graph, "talk")
+        await history.aadd_messages(TURN)
+        assert await history.aget_messages() == TURN
+        await history.aclear()
+        assert await history.aget_messages() == []
+
+    asyncio.run(talk())
+
+
+def test_a_cleared_history_is_empty_and_the_version_before_stays(graph: MemoryGraph) -> None:
+    history = MemoryGraphChatMessageHistory(graph, "talk")
+    history.add_messages(TURN)
+    history.clear()
+    history.add_user_message("Hi")
+    assert MemoryGraphChatMessageHistory(graph, "talk").messages == [HumanMessage("Hi")]
+    assert MemoryGraphChatMessageHistory(graph, "talk", version=1).messages == TURN
+    with pytest.raises(NotFoundError):
+        MemoryGraphChatMessageHistory(graph, "talk", version=99)
+
+
+def test_a_branch_goes_its_own_way(graph: MemoryGraph) -> None:
+    history = MemoryGraphChatMessageHistory(graph, "talk")
+    history.add_messages(TURN)
+    branch = history.branch(at=2)
+    branch.add_ai_message("Noon.")
+    assert branch.messages == [*TURN[:2], AIMessage("Noon.")]
+    assert history.messages == history.branch().messages == TURN
+
+
+def test_a_history_is_training_data(graph: MemoryGraph) -> None:
+    MemoryGraphChatMessageHistory(graph, "talk").add_messages([TURN[1], TURN[4]])
+    assert graph.messages("talk").training_data().answers == 1
+    MemoryGraphChatMessageHistory(graph, "other", sampled=False).add_messages([TURN[0], TURN[4]])
+    assert graph.messages("other").training_data().answers == 0
+
+
+def test_messages_of_several_writers_are_all_stored(graph: MemoryGraph) -> None:
+    def write(letter: str) -> None:
+        history = MemoryGraphChatMessageHistory(graph, "talk")
+        for number in range(8):
+            history.add_messages([HumanMessage(f"{letter}{number}{part}") for part in "xy"])
+
+    writers = [Thread(target=write, args=(letter,)) for letter in "ab"]
+    for thread in writers:
+        thread.start()
+    for thread in writers:
+        thread.join()
+    said = [str(message.content) for message in MemoryGraphChatMessageHistory(graph, "talk").messages]
+    for letter in "ab":
+        assert [text for text in said if text[0] == letter] == [f"{letter}{n}{part}" for n in range(8) for part in "xy"]
+    assert all(said[at][:2] == said[at + 1][:2] for at in range(0, len(said), 2))
+
+
+def test_a_session_of_agents_is_a_history_and_the_other_way_round(graph: MemoryGraph) -> None:
+    items: Any = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello!"}]
+    asyncio.run(MemoryGraphSession(graph, "talk").add_items(items))
+    history = MemoryGraphChatMessageHistory(graph, "talk")
+    assert [(message.type, message.content) for message in history.messages] == [("human", "Hi"), ("ai", "Hello!")]
+    history.add_messages(TURN[1:])
+    added: Any = asyncio.run(MemoryGraphSession(graph, "talk").get_items())[2:]
+    assert [item.get("type", item.get("role")) for item in added] == [
+        *("user", "thinking", "message", "function_call"),
+        *("function_call_output", "assistant"),
+    ]
+    assert added[3]["call_id"] == added[4]["call_id"] == "call_1"
+
+
+@pytest.mark.filterwarnings("ignore:RunnableWithMessageHistory is deprecated")
+def test_a_chain_with_a_history_answers_from_it(graph: MemoryGraph) -> None:
+    """A chain of LangChain that asks a model over HTTP, twice; the second time it sends what the first said."""
+    with ScriptedModel(["Hello, Ada.", "Your name is Ada."], strict=True) as scripted:
+        prompt = ChatPromptTemplate.from_messages([MessagesPlaceholder("history"), ("human", "{input}")])
+        model = ChatOpenAI(model="scripted", base_url=scripted.base_url, api_key=SecretStr("sk-test"), max_retries=0)
+        chain = RunnableWithMessageHistory(
+            prompt | model,
+            lambda session_id: MemoryGraphChatMessageHistory(graph, session_id),
+            input_messages_key="input",
+            history_messages_key="history",
+        )
+        config: Any = {"configurable": {"session_id": "talk"}}
+        chain.invoke({"input": "I am Ada."}, config)
+        assert chain.invoke({"input": "Who am I?"}, config).content == "Your name is Ada."
+        sent = [message["content"] for message in scripted.requests[1].json["messages"]]
+    assert sent == ["I am Ada.", "Hello, Ada.", "Who am I?"]
+    assert [message["content"] for message in graph.messages("talk")] == [*sent, "Your name is Ada."]
+
+
+def test_a_chat_model_with_a_recorded_client_is_recorded(graph: MemoryGraph) -> None:
+    with ScriptedModel("Hello, Ada.", strict=True) as scripted:
+        client = graph.record(openai.OpenAI(base_url=scripted.base_url, api_key="sk-test"), "calls")
+        model = ChatOpenAI(model="scripted", client=client.chat.completions, api_key=SecretStr("sk-test"))
+        assert model.invoke([SystemMessage("Be brief."), HumanMessage("I am Ada.")]).content == "Hello, Ada."
+        assert "".join(str(piece.content) for piece in model.stream("I am Ada.")) == "Hello, Ada."
+    data = graph.messages("calls").training_data()
+    assert [[message["content"] for message in sample["messages"]] for sample in data] == [
+        ["Be brief.", "I am Ada.", "Hello, Ada."],
+        ["I am Ada.", "Hello, Ada."],
+    ]
+
+
+def test_documents_are_the_hits_of_recall(graph: MemoryGraph) -> None:
+    graph.load(WORLD)
+    graph.messages("talk").append({"role": "user", "content": "I like the first program."})
+    documents = MemoryGraphRetriever(graph).invoke("the first program")
+    hits = graph.recall("the first program", budget=None, limit=10).hits
+    assert [(each.id, each.page_content, each.metadata["score"]) for each in documents] == [
+        (hit.id, hit.content, hit.score) for hit in hits
+    ]
+    assert {each.metadata["kind"] for each in documents} == {"node", "message"}
+    # Nothing of them is an object that a tracer could not write.
+    assert all(isinstance(each, Document) and each.model_dump_json() for each in documents)
+
+
+def test_options_of_a_retriever_and_of_a_call_are_those_of_recall(graph: MemoryGraph) -> None:
+    graph.load(WORLD)
+    graph.messages("talk").append({"role": "user", "content": "I like the first program."})
+    retriever = MemoryGraphRetriever(graph, k=2, options={"kinds": ["node"]})
+    assert [each.metadata["kind"] for each in retriever.invoke("program")] == ["node", "node"]
+    assert len(retriever.invoke("program", k=1)) == 1
+    assert [each.metadata["conversation"] for each in retriever.invoke("program", kinds=["message"])] == ["talk"]
+    with pytest.raises(NotFoundError):
+        MemoryGraphRetriever(graph).invoke("program", conversation="nowhere")
+
+
+def ids(documents: list[Document]) -> list[str | None]:
+    return [each.id for each in documents]
+
+
+def test_a_retriever_is_a_part_of_a_chain(graph: MemoryGraph) -> None:
+    graph.load(WORLD)
+    retriever = MemoryGraphRetriever(graph, k=3)
+    chain: Any = retriever | RunnableLambda(ids)
+    assert chain.invoke("first program")[0] == "ada"
+    assert asyncio.run(retriever.ainvoke("first program")) == retriever.invoke("first program")
+    assert [len(each) for each in retriever.batch(["program", "tea"])] == [3, 2]

@@ -1,0 +1,278 @@
+"""What the checkpointer keeps of threads: messages of the message graph, what forks share, and what goes with it."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import Checkpoint, empty_checkpoint
+from langgraph.checkpoint.base.id import uuid6
+from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
+
+from memorygraph import MemoryGraph
+from memorygraph.graph.invariants import Examination
+from memorygraph.integrations.langgraph import MemoryGraphSaver, channels
+from tests.shared_neo4j import new_namespace
+
+TALK: list[AnyMessage] = [
+    SystemMessage("Be short.", id="0"),
+    HumanMessage("What time is it?", id="1", additional_kwargs={"seen": [1, {"a": None}]}),
+    AIMessage(
+        "",
+        id="2",
+        tool_calls=[{"name": "clock", "args": {"zone": "utc"}, "id": "c", "type": "tool_call"}],
+        usage_metadata={"input_tokens": 3, "output_tokens": 1, "total_tokens": 4},
+        response_metadata={"model": "m"},
+    ),
+    ToolMessage("12:30", id="3", tool_call_id="c", artifact={"exact": [12, 30]}),
+    AIMessage([{"type": "text", "text": "Half past twelve."}], id="4", name="Clock"),
+]
+
+
+def thread(name: str = "t", checkpoint: str | None = None) -> RunnableConfig:
+    """The configuration of a thread."""
+    return {"configurable": {"thread_id": name, "checkpoint_ns": "", "checkpoint_id": checkpoint}}
+
+
+def put(saver: MemoryGraphSaver, config: RunnableConfig, step: int = 0, **values: Any) -> RunnableConfig:
+    """Store a checkpoint with these values, which came from the one that the configuration names."""
+    checkpoint: Checkpoint = {
+        **empty_checkpoint(),
+        "id": str(uuid6(clock_seq=step)),
+        "channel_values": values,
+        "channel_versions": dict.fromkeys(values, step + 1),
+    }
+    return saver.put(config, checkpoint, {"source": "loop", "step": step}, checkpoint["channel_versions"])
+
+
+def values_of(saver: MemoryGraphSaver, config: RunnableConfig) -> dict[str, Any]:
+    """The values of a checkpoint."""
+    found = saver.get_tuple(config)
+    assert found is not None
+    return found.checkpoint["channel_values"]
+
+
+def count(graph: MemoryGraph, label: str) -> int:
+    """How many nodes of a label the namespace has."""
+    [row] = graph.query(f"MATCH (node:{label} {{namespace: $namespace}}) RETURN count(node) AS count")
+    return int(row["count"])
+
+
+def grow(saver: MemoryGraphSaver, messages: list[AnyMessage], config: RunnableConfig) -> RunnableConfig:
+    """Store a checkpoint for each message, with all messages up to it."""
+    for step in range(len(messages)):
+        config = put(saver, config, step, messages=messages[: step + 1])
+    return config
+
+
+def test_messages_come_back_as_they_were_from_a_program_that_knows_nothing(graph: MemoryGraph) -> None:
+    saver = MemoryGraphSaver(graph)
+    config = grow(saver, TALK, thread())
+    again = MemoryGraphSaver(graph)
+    assert values_of(again, config)["messages"] == TALK
+    assert [again.serde.dumps_typed(message) for message in values_of(again, thread())["messages"]] == [
+        saver.serde.dumps_typed(message) for message in TALK
+    ]
+
+
+def test_the_messages_of_a_state_are_those_of_the_message_graph(graph: MemoryGraph, saver: MemoryGraphSaver) -> None:
+    grow(saver, TALK, thread())
+    history = graph.messages("talk")
+    for role, content in [("system", "Be short."), ("user", "What time is it?")]:
+        history.append({"role": role, "content": content})
+    rows = graph.query(
+        "MATCH (state:State {namespace: $namespace, thread: 't'})-[:HOLDS {channel: 'messages'}]->()-[:SAYS]->(said) "
+        "OPTIONAL MATCH (said)<-[:TIP]-(version) "
+        "RETURN state.step AS step, said.role AS role, said.content AS content, version.number AS version ORDER BY step"
+    )
+    assert [row["step"] for row in rows] == list(range(5))
+    assert [row["role"] for row in rows] == ["system", "user", "assistant", "tool", "assistant"]
+    assert [row["content"] for row in rows][3:] == ["12:30", "Half past twelve."]
+    assert [row["version"] for row in rows] == [None, 1, None, None, None]
+    assert count(graph, "Message") == 5
+
+
+def test_a_step_stores_only_what_is_new_in_it(graph: MemoryGraph, saver: MemoryGraphSaver) -> None:
+    big = {"text": "x" * 1000}
+    config = put(saver, thread(), 0, messages=TALK[:2], settings=big)
+    before = count(graph, "ChannelValue")
+    config = put(saver, config, 1, messages=TALK[:3], settings=big)
+    assert (before, count(graph, "ChannelValue")) == (3, 4)
+    put(MemoryGraphSaver(graph), config, 2, messages=TALK[:4], settings=big)  # of another process, which knows nothing
+    assert (count(graph, "ChannelValue"), count(graph, "Message")) == (5, 4)
+
+
+def test_forks_share_what_they_have_in_common(graph: MemoryGraph, saver: MemoryGraphSaver) -> None:
+    put(saver, grow(saver, TALK[:3], thread()), 3, messages=TALK[:4])
+    second = next(found for found in saver.list(thread()) if found.metadata["step"] == 1).config
+    fork = put(saver, second, 2, messages=[*TALK[:2], HumanMessage("Never mind.", id="9")])
+    assert [message.id for message in values_of(saver, fork)["messages"]] == ["0", "1", "9"]
+    assert (count(graph, "ChannelValue"), count(graph, "Message")) == (5, 5)
+    rows = graph.query(
+        "MATCH (parent:State {namespace: $namespace})<-[:PARENT]-(state:State) "
+        "WITH parent, collect(state.step) AS steps WHERE size(steps) > 1 RETURN parent.step AS step, steps"
+    )
+    assert rows == [{"step": 1, "steps": [2, 2]}]
+
+
+@pytest.mark.parametrize("known", [True, False], ids=["of a known list", "of a list that is read again"])
+def test_a_message_that_is_replaced_or_taken_away_is_so(graph: MemoryGraph, known: bool) -> None:
+    saver = MemoryGraphSaver(graph)
+    config = grow(saver, TALK, thread())
+    changed = [TALK[0], HumanMessage("What day is it?", id="1"), *TALK[2:]]
+    for step, messages in enumerate([changed, changed[1:], changed[:1], [*changed, *TALK]], start=5):
+        saver = saver if known else MemoryGraphSaver(graph)
+        config = put(saver, config, step, messages=messages)
+        assert values_of(MemoryGraphSaver(graph), config)["messages"] == messages
+
+
+def test_a_change_in_place_of_one_of_the_last_messages_is_seen(graph: MemoryGraph, saver: MemoryGraphSaver) -> None:
+    messages: list[AnyMessage] = [HumanMessage(f"{place}", id=f"{place}") for place in range(40)]
+    first = put(saver, thread(), 0, messages=list(messages))
+    messages[-channels.MAX_COMPARED].content = "changed"
+    second = put(saver, first, 1, messages=list(messages))
+    again = MemoryGraphSaver(graph)
+    assert values_of(again, second)["messages"] == messages
+    assert values_of(again, first)["messages"][-channels.MAX_COMPARED].content == "8"
+
+
+def test_values_of_every_kind_come_back(graph: MemoryGraph, saver: MemoryGraphSaver) -> None:
+    values: dict[str, Any] = {
+        "nothing": None,
+        "truth": True,
+        "decimal": 0.1,
+        "text": "t" * 5000,
+        "short": "Zoë \x00 🙂",
+        "list": [1, "a", None],
+        "empty": [],
+        "mixed": [HumanMessage("a", id="a"), "a"],
+        "set": {1, 2},
+        "path": Path("a"),
+        "bytes": b"\x00\xff",
+        "message": HumanMessage("a", id="a"),
+    }
+    config = put(saver, thread(), 0, **values)
+    assert values_of(MemoryGraphSaver(graph), config) == values
+
+
+def test_what_an_encrypting_serializer_hides_is_nowhere_in_the_graph(graph: MemoryGraph) -> None:
+    serde = EncryptedSerializer.from_pycryptodome_aes(key=b"0123456789abcdef")
+    saver = MemoryGraphSaver(graph, serde=serde)
+    config = grow(saver, TALK, thread())
+    assert values_of(MemoryGraphSaver(graph, serde=serde), config)["messages"] == TALK
+    assert (count(graph, "Message"), count(graph, "ChannelValue")) == (0, 5)
+
+
+def test_deleting_a_thread_leaves_what_others_have(graph: MemoryGraph, saver: MemoryGraphSaver) -> None:
+    last = grow(saver, TALK, thread("a"))
+    saver.put_writes(last, [("messages", TALK[0])], "task")
+    saver.copy_thread("a", "b")
+    put(saver, thread("a", last["configurable"]["checkpoint_id"]), 5, messages=[*TALK, HumanMessage("Bye.", id="5")])
+    graph.messages("talk").append({"role": "system", "content": "Be short."})
+    saver.delete_thread("a")
+    assert saver.get_tuple(thread("a")) is None
+    assert values_of(MemoryGraphSaver(graph), thread("b"))["messages"] == TALK
+    assert (count(graph, "Message"), count(graph, "ChannelValue"), count(graph, "PendingWrite")) == (5, 5, 1)
+    saver.delete_thread("b")
+    assert [count(graph, label) for label in ("Thread", "State", "ChannelValue", "PendingWrite")] == [0, 0, 0, 0]
+    assert [message["content"] for message in graph.messages("talk")] == ["Be short."]
+    assert count(graph, "Message") == 1
+
+
+def test_a_state_is_stored_whole_though_another_program_deleted_what_it_shares(graph: MemoryGraph) -> None:
+    saver = MemoryGraphSaver(graph)
+    config = grow(saver, TALK[:3], thread())
+    MemoryGraphSaver(graph).delete_thread("t")
+    config = put(saver, config, 3, messages=TALK)
+    assert values_of(MemoryGraphSaver(graph), config)["messages"] == TALK
+
+
+def test_a_pruned_thread_keeps_its_last_state_whole(graph: MemoryGraph, saver: MemoryGraphSaver) -> None:
+    config = grow(saver, TALK, thread())
+    saver.prune(["t"])
+    [left] = saver.list(thread())
+    assert left.config == config
+    assert left.checkpoint["channel_values"]["messages"] == TALK
+    assert count(graph, "ChannelValue") == 5
+    with pytest.raises(ValueError, match="keep_latest or delete"):
+        saver.prune(["t"], strategy="keep_some")
+
+
+def test_what_a_conversation_and_a_thread_share_stays_until_both_are_gone(
+    graph: MemoryGraph, saver: MemoryGraphSaver
+) -> None:
+    put(saver, thread(), 0, messages=[HumanMessage("Hi", id="1")])
+    graph.messages("talk").append({"role": "user", "content": "Hi"})
+    graph.forget_conversation("talk")
+    assert [message.content for message in values_of(MemoryGraphSaver(graph), thread())["messages"]] == ["Hi"]
+    assert count(graph, "Message") == 1
+    saver.delete_thread("t")
+    assert count(graph, "Message") == 0
+
+
+def test_recall_finds_what_a_thread_stored_before_a_conversation_did(
+    graph: MemoryGraph, saver: MemoryGraphSaver
+) -> None:
+    put(saver, thread(), 0, messages=[HumanMessage("The anchor is rusty.", id="1")])
+    history = graph.messages("talk")
+    history.append({"role": "user", "content": "The anchor is rusty."})
+    history.append({"role": "assistant", "content": "Then paint it."})
+    assert "The anchor is rusty." in str(graph.recall("anchor"))
+
+
+def test_a_bundle_has_threads_whole(graph: MemoryGraph, saver: MemoryGraphSaver, tmp_path: Path) -> None:
+    last = grow(saver, TALK, thread("a/b%"))
+    saver.put_writes(last, [("messages", TALK[0]), ("__error__", "e")], "task", "path")
+    graph.export_bundle(tmp_path / "threads.jsonl")
+    other = MemoryGraph(graph.connection, new_namespace())
+    other.import_bundle(tmp_path / "threads.jsonl")
+    imported, stored = (list(MemoryGraphSaver(each).list(thread("a/b%"))) for each in (other, graph))
+    assert imported == stored
+    assert len(imported) == 5
+    assert list(Examination(other.scope).find_broken()) == []
+    other.drop_namespace(other.namespace)
+    assert [count(other, label) for label in ("Thread", "State", "ChannelValue", "PendingWrite", "Message")] == [0] * 5
+
+
+def test_no_invariant_is_broken_by_what_threads_go_through(graph: MemoryGraph, saver: MemoryGraphSaver) -> None:
+    last = grow(saver, TALK, thread())
+    saver.put_writes(last, [("messages", TALK[0])], "task")
+    saver.put_writes(thread("t", str(uuid6())), [("messages", TALK[0])], "early")  # its state may be stored later
+    saver.copy_thread("t", "u")
+    saver.prune(["t"])
+    put(saver, last, 6, messages=TALK[1:])
+    saver.delete_thread("u")
+    assert list(Examination(graph.scope).find_broken()) == []
+
+
+def test_writes_that_come_before_their_state_are_kept_and_show_no_state(saver: MemoryGraphSaver) -> None:
+    early = thread("t", str(uuid6()))
+    saver.put_writes(early, [("a", 1)], "task")
+    assert saver.get_tuple(early) is None
+    assert list(saver.list(thread())) == []
+    checkpoint = {**empty_checkpoint(), "id": early["configurable"]["checkpoint_id"]}
+    saver.put(thread(), checkpoint, {"source": "loop", "step": 0}, {})  # type: ignore[arg-type]
+    found = saver.get_tuple(early)
+    assert found is not None
+    assert found.pending_writes == [("task", "a", 1)]
+
+
+def test_states_are_listed_the_newest_first_with_messages_that_grow(saver: MemoryGraphSaver) -> None:
+    grow(saver, TALK, thread())
+    listed = list(saver.list(thread()))
+    assert [len(found.checkpoint["channel_values"]["messages"]) for found in listed] == [5, 4, 3, 2, 1]
+    assert all(newer.parent_config == older.config for newer, older in pairwise(listed))
+    assert [found.metadata["step"] for found in saver.list(thread(), before=listed[1].config, limit=2)] == [2, 1]
+    assert [found.metadata["step"] for found in saver.list(None, filter={"step": 3})] == [3]
+    assert list(saver.list(thread("other"))) == []
+
+
+def test_threads_are_listed_by_the_client(graph: MemoryGraph, saver: MemoryGraphSaver) -> None:
+    grow(saver, TALK[:2], thread("b"))
+    put(saver, thread("a/b%"), 0, messages=TALK[:1])
+    assert graph.threads.list_threads() == [("a/b%", 1), ("b", 2)]
+    assert graph.threads.list_threads(1, after="a/b%") == [("b", 2)]

@@ -1,0 +1,1 @@
+"""Which frameworks can be recorded, with the packages themselves: `tests/recorded_frameworks/run`."""

@@ -1,0 +1,117 @@
+"""What is masked as a secret, and what is not."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memorygraph.masking import SECRET_KINDS, mask_secrets, mask_values
+
+REFERENCE = Path(__file__).parent.parent / "docs" / "recording.md"
+LONG = "0123456789abcdefABCDEF0123456789abcdef0123456789"
+# Parts are joined here, so that no scanner takes this file for a leak.
+SECRETS = {
+    "private key": [
+        "-----BEGIN RSA " + "PRIVATE KEY-----\nMIIEow\n-----END RSA PRIVATE KEY-----",
+        "-----BEGIN OPENSSH " + "PRIVATE KEY-----\nb3BlbnNzaC1rZXk, cut off",
+    ],
+    "JSON web token": ["eyJhbGciOiJIUzI1NiJ9" + ".eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9P"],
+    "key of OpenAI or Anthropic": ["sk-" + LONG[:40], "sk-proj-" + LONG, "sk-ant-api03-" + LONG],
+    "AWS access key": ["AKIA" + "IOSFODNN7EXAMPLE", "ASIA" + "IOSFODNN7EXAMPLE"],
+    "GitHub token": ["ghp_" + LONG[:36], "gho_" + LONG[:36], "github_pat_" + LONG],
+    "GitLab token": ["glpat-" + LONG[:20]],
+    "Slack token": ["xoxb-" + LONG[:24], "xapp-" + LONG[:24]],
+    "Slack webhook": ["T0001/B0001/" + LONG[:24]],
+    "Discord webhook": ["123456789/" + LONG],
+    "Telegram token": ["123456789:" + LONG[:35]],
+    "Google key": ["AIza" + LONG[:35], "ya29." + LONG, "GOCSPX-" + LONG[:28]],
+    "Stripe key": ["sk_live_" + LONG[:24], "rk_test_" + LONG[:24], "whsec_" + LONG[:32]],
+    "npm token": ["npm_" + LONG[:36]],
+    "PyPI token": ["pypi-AgEIcHlwaS5vcmc" + LONG],
+    "Hugging Face token": ["hf_" + LONG[:34]],
+    "SendGrid key": ["SG." + LONG[:22] + "." + LONG[:43]],
+    "DigitalOcean token": ["dop_v1_" + "0123456789abcdef" * 4],
+    "Databricks token": ["dapi" + "0123456789abcdef" * 2],
+    "age key": ["AGE-SECRET-KEY-1" + "QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L" * 2],
+    "password in a URL": ["hunter2", "p%40ss"],
+    "authorization header": ["dXNlcjpwdw==", "abc123"],
+    "bearer token": [LONG[:20]],
+    "cookie": ["session=abc; other=def"],
+    "quoted value of a name such as password, token or api_key": ["correct horse", "p!ss 'word'"],
+    "value of a variable such as DB_PASSWORD=": ["hunter2secret", "a#b~c"],
+    "value of a name such as password: with letters and digits": ["hunter2secret"],
+    "option of a command such as --password": ["hunter-two"],
+}
+AROUND = {
+    "Slack webhook": "https://hooks.slack.com/services/{}",
+    "Discord webhook": "https://discord.com/api/webhooks/{}",
+    "password in a URL": "postgres://app:{}@db.example/main",
+    "authorization header": "curl -H 'Authorization: Basic {}' https://x.example",
+    "bearer token": "send bearer {} with it",
+    "cookie": "Cookie: {}",
+    "quoted value of a name such as password, token or api_key": 'db_password = "{}"',
+    "value of a variable such as DB_PASSWORD=": "export DB_PASSWORD={} && env",
+    "value of a name such as password: with letters and digits": "password: {}",
+    "option of a command such as --password": "mysql --password={} main",
+}
+
+
+@pytest.mark.parametrize(("kind", "secret"), [(kind, each) for kind, found in SECRETS.items() for each in found])
+def test_a_secret_is_masked_and_what_stands_around_it_stays(kind: str, secret: str) -> None:
+    text = AROUND.get(kind, "It is {} there.").replace("{}", secret)
+    masked = mask_secrets(text)
+    assert secret not in masked
+    before, after = AROUND.get(kind, "It is {} there.").split("{}")
+    assert masked.startswith(before)
+    assert "[masked: " in masked
+    if secret.endswith("PRIVATE KEY-----") or "PRIVATE KEY" not in secret:
+        assert masked.endswith(after)
+
+
+def test_each_kind_has_an_example_here_and_a_line_in_the_reference() -> None:
+    names = [kind.name for kind in SECRET_KINDS]
+    assert list(SECRETS) == names
+    listed = re.search(r"<!-- the masked kinds -->\n(.*?)\n\n", REFERENCE.read_text("utf-8"), re.DOTALL)
+    assert listed is not None
+    assert [line.removeprefix("- ") for line in listed[1].splitlines()] == names
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The password is asked for at the first login, and the token expires.",
+        "max_tokens=500, temperature=0.3; total_tokens: 1234",
+        "token = get_token(request)",
+        "if not password: raise ValueError",
+        "password: str | None = None",
+        "see https://example.org:8080/path and git@github.com:ada/atlas.git",
+        "the commit 3f786850e387550fdab836ed7e6dc881de23001b",
+        "KEYBOARD=de and KEY=$(cat key)",
+        "uuid 2ff46cd5-f4e7-4724-bb20-579dae7956ea",
+    ],
+)
+def test_what_is_no_secret_stays(text: str) -> None:
+    assert mask_secrets(text) == text
+
+
+def test_a_secret_beside_another_is_masked_too() -> None:
+    text = "Cookie: a=" + SECRETS["JSON web token"][0] + "; session=plain-words"
+    assert mask_secrets(text) == "Cookie: [masked: cookie]"
+
+
+@given(st.text(alphabet="sk-AKIeyJ.:=@/\"'passwordtoken 0123456789abc\n", max_size=300))
+def test_masking_twice_is_masking_once(text: str) -> None:
+    once = mask_secrets(text)
+    assert mask_secrets(once) == once
+
+
+def test_a_text_under_the_name_of_a_secret_is_masked_at_any_depth() -> None:
+    given = {"a": [{"client_secret": "x", "max_tokens": 5}], "Authorization": "y", "token": "", "b": "ok"}
+    assert mask_values(given) == {
+        "a": [{"client_secret": "[masked: client_secret]", "max_tokens": 5}],
+        "Authorization": "[masked: Authorization]", "token": "", "b": "ok",
+    }  # fmt: skip
