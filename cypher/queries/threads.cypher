@@ -154,8 +154,8 @@ CALL (row, copy) {
   SET written = write {.*, id: pair.new_id}
   MERGE (copy)-[:PENDING]->(written)
 }
-CALL (row, copy) {
-  MATCH (:State {namespace: $namespace, id: row.id})-[:PARENT]->(parent:State)
+CALL (state, copy) {
+  MATCH (state)-[:PARENT]->(parent:State)
   MATCH (other:State {namespace: $namespace, id: $new_prefix + substring(parent.id, size($prefix))})
   USING INDEX SEEK other:State(namespace, id)
   MERGE (copy)-[:PARENT]->(other)
