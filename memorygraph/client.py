@@ -42,6 +42,7 @@ from memorygraph.graph.namespace import (
 from memorygraph.graph.readonly import check_reads_only
 from memorygraph.graph.schema import apply_schema
 from memorygraph.graph.undo import undo_revision
+from memorygraph.home import chosen_namespace
 from memorygraph.languages import LANGUAGES, Script, language_of, parse, parse_batches
 from memorygraph.languages.contextscript import ContextScriptProgram, Deletion
 from memorygraph.messages.costs import ModelCost, Prices, list_costs
@@ -1178,11 +1179,6 @@ def clear_files(namespace: Namespace, conversations: Sequence[str], runs: Sequen
     from memorygraph.runtime.convo.journal import Journal
 
     return Spool(namespace.name).forget(conversations) + sum(Journal(run).forget() for run in runs)
-
-
-def chosen_namespace(namespace: str | None = None) -> str:
-    """The namespace that is given, or else that of the environment, or else `default`."""
-    return namespace or os.environ.get("MEMORYGRAPH_NAMESPACE") or "default"
 
 
 def connect_embedded(server: EmbeddedServer, auth: tuple[str, str] | None, database: str | None) -> Connection:

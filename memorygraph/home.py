@@ -28,6 +28,11 @@ def default_home() -> Path:
     return platformdirs.user_data_path("memorygraph").resolve()
 
 
+def chosen_namespace(namespace: str | None = None) -> str:
+    """Return the namespace that is named, else that of MEMORYGRAPH_NAMESPACE, else `default`."""
+    return namespace or os.environ.get("MEMORYGRAPH_NAMESPACE") or "default"
+
+
 def own_folder(name: str) -> Path:
     """Return a folder of the home, whether it exists or not.
 

@@ -105,7 +105,7 @@ def answer_event(settings: Settings, given: HookInput, budget: Budget, limit: in
     Raises:
         MemoryGraphError: it can't be done now; a transcript then waits.
     """
-    from memorygraph.client import chosen_namespace
+    from memorygraph.home import chosen_namespace
     from memorygraph.hooks import EVENTS, PendingTranscripts, keep_transcripts, read_transcript, recall_for_prompt
 
     asks = given.event == EVENTS[0]

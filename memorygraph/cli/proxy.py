@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from contextlib import ExitStack, closing
 
 import click
 
@@ -56,29 +57,32 @@ def proxy_command(
     Beyond this machine it serves bearers of a token only, in the header X-Memorygraph-Token or in place of the API
     key; in the second case the endpoint is sent this process's OPENAI_API_KEY.
     """
-    from memorygraph.client import chosen_namespace
     from memorygraph.ending import ending_on_sigterm
+    from memorygraph.home import chosen_namespace
     from memorygraph.proxy import Access, BackgroundRecording, RecordingProxy, Upstream
 
     namespaces = {**(read_tokens(tokens) if tokens else {}), **dict(map(parse_token, given))}
     access = Access(host, chosen_namespace(settings.namespace), namespaces)
-    target = Upstream(upstream or os.environ.get("OPENAI_BASE_URL") or OPENAI_URL, timeout)
-    recording = BackgroundRecording(settings.connect, access.namespaces, output.say)
-    try:
-        proxy = RecordingProxy(
-            target,
-            access,
-            recording,
-            host=host,
-            port=port,
-            conversation=conversation,
-            own_key=os.environ.get("OPENAI_API_KEY"),
-            say=output.say,
-        )
-    except (OSError, OverflowError) as error:
-        raise MemoryGraphError(f"cannot listen at {host} port {port}: {error}") from None
-    output.say(f"recording at {proxy.base_url}, which forwards to {target}")
-    with ending_on_sigterm(proxy.is_busy), proxy:
+    with ExitStack() as stack:
+        url = upstream or os.environ.get("OPENAI_BASE_URL") or OPENAI_URL
+        target = stack.enter_context(closing(Upstream(url, timeout)))
+        recording = stack.enter_context(closing(BackgroundRecording(settings.connect, access.namespaces, output.say)))
+        try:
+            proxy = RecordingProxy(
+                target,
+                access,
+                recording,
+                host=host,
+                port=port,
+                conversation=conversation,
+                own_key=os.environ.get("OPENAI_API_KEY"),
+                say=output.say,
+            )
+        except (OSError, OverflowError) as error:
+            raise MemoryGraphError(f"cannot listen at {host} port {port}: {error}") from None
+        stack.enter_context(proxy)
+        stack.enter_context(ending_on_sigterm(proxy.is_busy))
+        output.say(f"recording at {proxy.base_url}, which forwards to {target}")
         try:
             threading.Event().wait()
         except KeyboardInterrupt:  # it is how a person ends it

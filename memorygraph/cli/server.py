@@ -321,7 +321,7 @@ def print_saved_queries() -> None:
 def saved_query_address(name: str | None, parameters: tuple[str, ...], settings: Settings) -> str:
     """The part of Browser's address that fills its editor with a saved query."""
     from memorygraph.cli.graph import parameter
-    from memorygraph.client import chosen_namespace
+    from memorygraph.home import chosen_namespace
     from memorygraph.server.browser import saved_queries
 
     values = dict(map(parameter, parameters))

@@ -17,8 +17,6 @@ from memorygraph.hooks.pending import PendingTranscripts
 from memorygraph.hooks.transcripts import TranscriptRef, read_transcript
 from memorygraph.json_text import parse_json
 from memorygraph.masking import mask_secrets
-from memorygraph.memory.recall import Recalled
-from memorygraph.messages.indexing import date_messages
 
 if TYPE_CHECKING:
     from memorygraph.client import MemoryGraph
@@ -88,6 +86,8 @@ def recall_for_prompt(graph: MemoryGraph, given: HookInput, budget: Budget, limi
     What was said in the session itself the agent knows anyway. Secrets are masked, in the prompt too: an embedding
     model of another host may see it.
     """
+    from memorygraph.memory.recall import Recalled
+
     prompt = mask_secrets(given.prompt).strip()
     if not prompt:
         return ""
@@ -116,6 +116,8 @@ def keep_transcript(graph: MemoryGraph, ref: TranscriptRef) -> int:
 
     No answer counts as sampled: a transcript has not all that the model saw, such as its system prompt.
     """
+    from memorygraph.messages.indexing import date_messages
+
     said = read_transcript(ref)
     if not said:
         return 0

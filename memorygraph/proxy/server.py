@@ -26,7 +26,8 @@ from memorygraph.threaded_server import ThreadedServer
 
 BASE_PATH = "/v1"
 CONVERSATION_HEADER = "X-Memorygraph-Conversation"
-IDLE_S = 600.0  # that a client's connection may stay open without a byte
+IDLE_S = 75.0  # that a client's connection may stay open without a byte of a request
+STALLED_S = 600.0  # that a client may take no byte of an answer, or send none of a body
 MAX_PROXY_CONNECTIONS = 1000
 MAX_CONVERSATION_CHARACTERS = 500
 NO_BODY = frozenset({204, 304})
@@ -64,6 +65,7 @@ class WatchedCall:
     started: float = field(default_factory=time.perf_counter)
     request: Body = field(default_factory=Body)
     response: Body = field(default_factory=Body)
+    kept: bool = False  # whether it was handed over to be recorded
 
     def forward(self, pieces: Iterable[bytes]) -> Iterator[bytes]:
         """Yield the pieces of the request's body, and keep them."""
@@ -149,17 +151,16 @@ class RecordingProxy:
         self.close()
 
     def close(self) -> None:
-        """Stop listening, break what is open, and write what waits."""
+        """Stop listening, and break what is open; `upstream` and `recording` are closed by who made them."""
         self._server.close()
-        self.upstream.close()
-        self.recording.close()
 
     def is_busy(self) -> bool:
         """Tell whether an answer is on its way, or a call waits to be written."""
         return self._server.connections > 0 or self.recording.waiting > 0
 
     def record(self, call: WatchedCall, answer: UpstreamAnswer, *, whole: bool) -> None:
-        """Keep a call whose answer has ended; it raises nothing."""
+        """Keep a call whose answer ends or has ended; it raises nothing."""
+        call.kept = True
         try:
             self.recording.keep(call.build_record(answer, whole=whole, own_key=self.own_key))
         except Exception as error:  # noqa: BLE001 - a record never breaks a call
@@ -230,6 +231,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.forward()
         except RefusedError as refused:
             self.refuse(refused)
+        self.connection.settimeout(IDLE_S)
 
     do_HEAD = do_POST = do_PUT = do_PATCH = do_DELETE = do_OPTIONS = do_GET  # noqa: N815 - names that the base class looks up
 
@@ -241,6 +243,7 @@ class _Handler(BaseHTTPRequestHandler):
         """
         proxy = self.server.proxy
         admission = proxy.access.admit(self.headers)
+        self.connection.settimeout(STALLED_S)
         path = path_below_base(self.path)
         conversation = proxy.conversation_of(self.headers)
         body = RequestBody(self.rfile, self.headers)
@@ -251,23 +254,25 @@ class _Handler(BaseHTTPRequestHandler):
         with proxy.upstream.send(self.command, path, headers, sent if body.exists else None) as answer:
             # An endpoint may answer before it has read all: then the rest is still on the connection.
             self.close_connection |= not body.ended
-            whole = False
+            recorded = call if call and answer.status < 300 else None
             try:
-                self.send_answer(answer, call.response if call else Body())
-                whole = True
+                self.send_answer(answer, recorded)
             except UpstreamBrokeError as error:
                 self.close_connection = True  # without the end of the body, so that the client sees the break
                 proxy.say(str(error))
             finally:
-                if call and answer.status < 300:
-                    proxy.record(call, answer, whole=whole)
+                if recorded and not recorded.kept:
+                    proxy.record(recorded, answer, whole=False)
 
-    def send_answer(self, answer: UpstreamAnswer, seen: Body) -> None:
-        """Send the answer back as it comes."""
-        named = {name.lower() for name, _ in answer.headers}
+    def send_answer(self, answer: UpstreamAnswer, recorded: WatchedCall | None) -> None:
+        """Send the answer back as it comes.
+
+        A call is kept before its answer ends: the client's next one, which repeats the answer, is kept after it.
+        """
+        length = answer.header("content-length")
         has_body = self.command != "HEAD" and answer.status not in NO_BODY
-        chunked = has_body and b"content-length" not in named and self.request_version != "HTTP/1.0"
-        self.close_connection |= has_body and b"content-length" not in named and not chunked
+        chunked = has_body and not length and self.request_version != "HTTP/1.0"
+        self.close_connection |= has_body and not length and not chunked
         dropped = _HOP_HEADERS | named_by_connection([answer.header("connection")])
         self.send_response_only(answer.status, answer.reason)
         for name, value in answer.headers:
@@ -278,9 +283,16 @@ class _Handler(BaseHTTPRequestHandler):
         if self.close_connection:
             self.send_header("Connection", "close")
         self.end_headers()
+        left = int(length) if length.isdecimal() else -1
         for piece in answer.pieces():
-            seen.add(piece)
+            left -= len(piece)
+            if recorded:
+                recorded.response.add(piece)
+                if left == 0:
+                    self.server.proxy.record(recorded, answer, whole=True)
             self.wfile.write(b"%x\r\n%b\r\n" % (len(piece), piece) if chunked else piece)
+        if recorded and not recorded.kept:
+            self.server.proxy.record(recorded, answer, whole=True)
         if chunked:
             self.wfile.write(b"0\r\n\r\n")
 

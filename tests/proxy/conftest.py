@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, nullcontext
+from contextlib import ExitStack, closing, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +44,9 @@ class Proxies:
             folder=self.folder,
             retry=0.05,
         )
-        proxy = RecordingProxy(Upstream(base_url, silence), access, recording, say=self.said.append, **options)
+        self._stack.callback(recording.close)
+        upstream = self._stack.enter_context(closing(Upstream(base_url, silence)))
+        proxy = RecordingProxy(upstream, access, recording, say=self.said.append, **options)
         return self._stack.enter_context(proxy)
 
     def client(self, base_url: str, key: str = "k", **headers: str) -> openai.OpenAI:

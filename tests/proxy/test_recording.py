@@ -6,6 +6,7 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -16,8 +17,10 @@ from urllib.parse import quote
 
 import openai
 import pytest
+from click.testing import CliRunner
 
 from memorygraph import MemoryGraph
+from memorygraph.cli import cli
 from memorygraph.errors import ConnectionError
 from memorygraph.llm.completion import ToolCall
 from memorygraph.messages.recorder import Spool
@@ -265,3 +268,40 @@ def test_the_command_records_what_a_program_sends_and_ends_on_sigterm(
             assert process.wait(60) == 128 + signal.SIGTERM
     with MemoryGraph.connect(namespace=environment) as graph:
         assert list(conversations(graph).values()) == [[["Be brief.", "Hi", "re Hi"]]]
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+def test_a_client_that_has_its_whole_answer_finds_the_call_kept(
+    proxies: Proxies, graph: MemoryGraph, streamed: bool
+) -> None:
+    body = json.dumps({"model": "m", "stream": streamed, "messages": [user("Hi")]}).encode()
+    with ScriptedModel("Yes.") as model, refusing_first(graph, 1 << 30) as away:
+        client = RawClient(proxies(model.base_url, open_graph=away).base_url)
+        with client:
+            for count in (1, 2, 3):
+                client.send("POST", "/v1/chat/completions", body)
+                assert b"Yes" in client.answer()[1]
+                assert len(Spool(graph.namespace, proxies.folder).waiting()) == count
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::"])
+@pytest.mark.usefixtures("environment")
+def test_the_command_listens_beyond_this_machine_with_tokens_only(host: str, tmp_path: Path) -> None:
+    result = CliRunner().invoke(cli, ["proxy", "--host", host, "--port", "0"])
+    assert result.exit_code == 1
+    assert "give it tokens" in result.stderr
+    tokens = tmp_path / "tokens"
+    tokens.write_text("team secret-of-the-team\n")
+    tokens.chmod(0o644)
+    result = CliRunner().invoke(cli, ["proxy", "--host", host, "--port", "0", "--tokens", str(tokens)])
+    assert (result.exit_code, "chmod 600" in result.stderr) == (1, True)
+
+
+@pytest.mark.usefixtures("environment")
+def test_the_command_says_that_its_port_is_taken_and_that_it_would_forward_to_itself() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        result = CliRunner().invoke(cli, ["proxy", "--port", port, "--upstream", "https://x.example/v1"])
+    assert (result.exit_code, f"cannot listen at 127.0.0.1 port {port}" in result.stderr) == (1, True)
+    result = CliRunner().invoke(cli, ["proxy", "--port", port, "--upstream", f"http://localhost:{port}/v1"])
+    assert (result.exit_code, "forward to itself" in result.stderr) == (1, True)
