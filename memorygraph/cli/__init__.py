@@ -58,6 +58,7 @@ _COMMANDS = {
     "forget": ("forgetting", "forget something for good"),
     "expire": ("forgetting", "have a node be forgotten at a time"),
     "namespaces": ("graph", "list or drop namespaces"),
+    "completion": ("completion", "print what completes commands in a shell"),
 }
 
 

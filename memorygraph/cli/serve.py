@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import os
+import sys
 from contextlib import closing
 from typing import TYPE_CHECKING
 
@@ -11,13 +14,29 @@ from memorygraph.bearer_tokens import read_tokens
 from memorygraph.cli import output
 from memorygraph.cli.settings import Settings, report_from_graph
 from memorygraph.cli.stopping import AGAIN, explaining_stop
-from memorygraph.errors import MemoryGraphError
 
 if TYPE_CHECKING:
     from memorygraph.client import MemoryGraph
     from memorygraph.graph.loads import LoadReport
 
-MCP_MISSING = "the memory server needs the package mcp: pip install 'memorygraph[mcp]'"
+
+CLIENT_CONFIG = "--client-config"
+VARIABLES = ("MEMORYGRAPH_", "NEO4J_", "OPENAI_")
+
+
+def print_client_config(ctx: click.Context, option: click.Parameter, wanted: bool) -> None:  # noqa: ARG001, FBT001 - as click calls it
+    """Print the entry of a client's configuration that starts a server as this command would, and end.
+
+    Clients start servers without the variables of a shell, and may not know where this program is: the entry names
+    both. The values of the variables, a password among them, are part of it.
+    """
+    if not wanted:
+        return
+    arguments = [argument for argument in sys.argv[1:] if argument != CLIENT_CONFIG]
+    variables = {name: value for name, value in sorted(os.environ.items()) if name.startswith(VARIABLES)}
+    server = {"command": sys.executable, "args": ["-m", "memorygraph", *arguments], "env": variables}
+    click.echo(json.dumps({"mcpServers": {"memory": server}}, indent=2, ensure_ascii=False))
+    ctx.exit()
 
 
 @click.command("serve")
@@ -48,6 +67,14 @@ MCP_MISSING = "the memory server needs the package mcp: pip install 'memorygraph
 )
 @click.option("--read-only", is_flag=True, help="Offer no tool that writes.")
 @click.option("--without", multiple=True, metavar="TOOL", help="Do not offer this tool, such as run_program.")
+@click.option(
+    CLIENT_CONFIG,
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=print_client_config,
+    help="Print what to write into the configuration of an MCP client, so that it starts this server, and end.",
+)
 @click.pass_obj
 def serve_command(
     settings: Settings,
@@ -77,10 +104,8 @@ def serve_command(
     once; a client that asks for progress is told of that, and waits. A Neo4j that has been stopped by
     `memorygraph down` is started again by the next call that needs it.
     """
-    try:
-        from memorygraph.mcp_server import BackgroundGraph, choose_tools, serve_http, serve_stdio
-    except ImportError as error:
-        raise MemoryGraphError(f"{MCP_MISSING} ({error})") from None
+    from memorygraph.mcp_server import BackgroundGraph, choose_tools, serve_http, serve_stdio
+
     if transport == "stdio" and (tokens or given or hosts):
         raise click.UsageError("--tokens, --token and --allow-host go with --transport http")
     namespaces = {**(read_tokens(tokens) if tokens else {}), **dict(map(parse_token, given))}

@@ -17,6 +17,8 @@ from pathlib import Path
 from threading import Thread
 from typing import IO, TYPE_CHECKING, Protocol, cast
 
+import psutil
+
 from memorygraph.errors import ConnectionError
 from memorygraph.server import process as server_process
 from memorygraph.server.settings import jvm_arguments
@@ -154,7 +156,6 @@ def make_error(command: str, code: int, said: str) -> AdminError:
 
 def end_all(home: Path) -> None:
     """End the tools that work on a home, whose callers were killed."""
-    psutil = server_process.import_psutil()
     for process in psutil.process_iter():
         command = server_process.own_command(process)
         if ADMIN_TOOL_CLASS in command and home_argument(home) in command:

@@ -20,14 +20,12 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import psutil
 
 from memorygraph.server import process as server_process
 from memorygraph.server.artifacts import sha256_of
 from memorygraph.server.settings import JVM_FLAGS
-
-if TYPE_CHECKING:
-    import psutil
 
 SWITCH = "MEMORYGRAPH_AOT"
 # The JVM reads these itself, so they decide about the cache too.
@@ -150,7 +148,7 @@ class AotCache:
         """Make the cache in another process, which outlives this one and ends within its time limit."""
         if not is_switched_on() or self.was_refused_lately() or getattr(sys, "frozen", False):
             return None
-        with contextlib.suppress(OSError, server_process.import_psutil().Error):
+        with contextlib.suppress(OSError, psutil.Error):
             self.folder.mkdir(mode=0o700, exist_ok=True)
             if find_lack(self.folder) is None:
                 return spawn_making(self, delay_s)
@@ -217,7 +215,7 @@ def find_lack(folder: Path) -> str | None:
         return f"{existing} cannot be written"
     if (free := shutil.disk_usage(existing).free) < MIN_MAKING_DISK_BYTES:
         return f"only {free // 2**20} of {MIN_MAKING_DISK_BYTES // 2**20} MB are free at {existing}"
-    available = server_process.import_psutil().virtual_memory().available
+    available = psutil.virtual_memory().available
     if available < MIN_MAKING_MEMORY_BYTES:
         return f"only {available // 2**20} of {MIN_MAKING_MEMORY_BYTES // 2**20} MB of memory are available"
     return None
@@ -233,7 +231,7 @@ def spawn_making(cache: AotCache, delay_s: float) -> psutil.Process:
         )
 
     def reap() -> None:
-        with contextlib.suppress(server_process.import_psutil().Error):
+        with contextlib.suppress(psutil.Error):
             process.wait()
 
     # If this process lives longer than the child, it must not keep it as a zombie.

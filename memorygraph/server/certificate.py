@@ -23,7 +23,6 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from ipaddress import ip_address
 
-from memorygraph.server.packages import embedded_packages
 from memorygraph.server.settings import HOST
 
 # A clock that is wrong must not lock anybody out, and a pinned certificate is replaced by removing its file.
@@ -33,10 +32,10 @@ VALID_UNTIL = datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)  # "no expiry" in R
 
 def make_certificate() -> tuple[str, str]:
     """Make a private key, and its certificate for this machine's loopback address, both as PEM."""
-    with embedded_packages():
-        from cryptography import x509
-        from cryptography.hazmat.primitives import hashes, serialization
-        from cryptography.hazmat.primitives.asymmetric import ec
+    from cryptography import x509
+    from cryptography.hazmat.primitives import hashes, serialization
+    from cryptography.hazmat.primitives.asymmetric import ec
+
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "memorygraph, the embedded Neo4j of one home")])
     names = x509.SubjectAlternativeName([x509.IPAddress(ip_address(HOST)), x509.DNSName("localhost")])

