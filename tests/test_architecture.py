@@ -160,6 +160,7 @@ def test_every_command_that_works_on_the_graph_has_its_method() -> None:
         "serve",
         "proxy",
         "hook",
+        "completion",
     }
     other_names = {"show": "element", "import": "import_memory", "adopt": "adopt_memory"}
     methods = {other_names.get(name, name) for name in _COMMANDS.keys() - only_commands}
