@@ -56,8 +56,9 @@ RANK = {part: rank for rank, row in enumerate(ROWS) for part in row}
 ROOMS: dict[str, str | tuple[str, ...]] = {
     "textx": "languages/engine/grammar.py",
     "arpeggio": "languages/engine/grammar.py",
-    "neo4j": ("graph/", "integrations/neo4j_graphrag.py"),
+    "neo4j": ("graph/", "integrations/neo4j_graphrag.py", "integrations/neo4j_viz.py"),
     "neo4j_graphrag": "integrations/neo4j_graphrag.py",
+    "neo4j_viz": "integrations/neo4j_viz.py",
     "cryptography": "server/certificate.py",
     "psutil": ("server/", "runtime/tools/descendants.py"),
     "openai": ("llm/model.py", "scripted/"),

@@ -28,3 +28,55 @@ ORDER BY name;
 SHOW SETTINGS YIELD name, value
 WHERE name IN ['db.memory.transaction.max', 'dbms.memory.transaction.total.max']
 RETURN name, value;
+
+// name: sampled-node-properties
+// The properties of each label, with one type of each, of some nodes of the label. Parameters: sample.
+CALL db.labels() YIELD label
+CALL (label) {
+  MATCH (node:$(label))
+  WITH node LIMIT $sample
+  UNWIND keys(node) AS property
+  RETURN property, min(valueType(node[property])) AS type
+}
+RETURN label, property, type
+ORDER BY label, property;
+
+// name: sampled-edge-properties
+// The properties of each type of relationships, with one type of each, of some of these. Parameters: sample.
+CALL db.relationshipTypes() YIELD relationshipType AS label
+CALL (label) {
+  MATCH ()-[edge:$(label)]->()
+  WITH edge LIMIT $sample
+  UNWIND keys(edge) AS property
+  RETURN property, min(valueType(edge[property])) AS type
+}
+RETURN label, property, type
+ORDER BY label, property;
+
+// name: sampled-patterns
+// Which labels relationships join: of some of each type, and of ten of each of some nodes of each label, so that what is
+// rare in a type is seen too. Parameters: sample.
+CALL () {
+  CALL db.relationshipTypes() YIELD relationshipType
+  CALL (relationshipType) {
+    MATCH (from)-[edge:$(relationshipType)]->(to)
+    RETURN labels(from) AS starts, type(edge) AS type, labels(to) AS ends LIMIT $sample
+  }
+  RETURN DISTINCT starts, type, ends
+  UNION
+  CALL db.labels() YIELD label
+  CALL (label) {
+    MATCH (from:$(label))
+    WITH from LIMIT $sample
+    CALL (from) {
+      MATCH (from)-[edge]->(to)
+      RETURN edge, to LIMIT 10
+    }
+    RETURN labels(from) AS starts, type(edge) AS type, labels(to) AS ends
+  }
+  RETURN DISTINCT starts, type, ends
+}
+UNWIND starts AS start
+UNWIND ends AS end
+RETURN DISTINCT start, type, end
+ORDER BY start, type, end;

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from itertools import groupby
+from typing import Any, TypeVar
 
-from neo4j import Driver, Record
+from neo4j import Driver, Record, RoutingControl
 from neo4j_graphrag.embeddings.base import Embedder
 from neo4j_graphrag.retrievers import VectorCypherRetriever, VectorRetriever
 from neo4j_graphrag.retrievers.base import Retriever
@@ -19,6 +20,14 @@ from memorygraph.memory.recall import RecallHit
 from memorygraph.memory.vectors import configured_embedder, embed_question
 
 VectorSearch = TypeVar("VectorSearch", VectorRetriever, VectorCypherRetriever)
+
+# The names that APOC, and so neo4j-graphrag, has for types that Cypher calls otherwise.
+_APOC_TYPES = {
+    "ZONED DATETIME": "DATE_TIME",
+    "LOCAL DATETIME": "LOCAL_DATE_TIME",
+    "ZONED TIME": "TIME",
+    "LOCAL TIME": "LOCAL_TIME",
+}
 
 
 class RecallRetriever(Retriever):
@@ -183,3 +192,47 @@ def fulltext_query(text: str, namespace: str) -> str:
     if query is None:
         raise MemoryGraphError(f"there is no word to look for in {text!r}")
     return query
+
+
+def structured_schema(driver: Driver, database: str | None = None, *, sample: int = 1000) -> dict[str, Any]:
+    """The schema of a database in the form of neo4j-graphrag's `get_structured_schema`, read without APOC.
+
+    All namespaces of the database share their labels, and so this schema. `sample` is how many nodes of each label and
+    relationships of each type are looked at; what only others have is not in it.
+
+    Example::
+
+        schema = format_schema(structured_schema(driver), is_enhanced=False)  # of neo4j_graphrag.schema
+        Text2CypherRetriever(driver, llm, neo4j_schema=schema)
+
+    Raises:
+        neo4j.exceptions.Neo4jError: the server refused to say.
+    """
+
+    def read(text: str) -> list[dict[str, Any]]:
+        found = driver.execute_query(text, {"sample": sample}, RoutingControl.READ, database)
+        return [record.data() for record in found.records]
+
+    return {
+        "node_props": _properties_by_label(read(CYPHER["schema/sampled-node-properties"].text)),
+        "rel_props": _properties_by_label(read(CYPHER["schema/sampled-edge-properties"].text)),
+        "relationships": read(CYPHER["schema/sampled-patterns"].text),
+        "metadata": {"constraint": [], "index": []},
+    }
+
+
+def _properties_by_label(rows: list[dict[str, Any]]) -> dict[str, list[dict[str, str]]]:
+    return {
+        label: [{"property": row["property"], "type": _apoc_type(row["type"])} for row in group]
+        for label, group in groupby(rows, key=lambda row: row["label"])
+    }
+
+
+def _apoc_type(value_type: str) -> str:
+    """Name a type as APOC does: `LIST` for a list of any.
+
+    >>> _apoc_type("LIST<FLOAT NOT NULL> NOT NULL"), _apoc_type("ZONED DATETIME NOT NULL")
+    ('LIST', 'DATE_TIME')
+    """
+    name = value_type.partition("<")[0].removesuffix(" NOT NULL")
+    return _APOC_TYPES.get(name, name)

@@ -13,7 +13,7 @@ from memorygraph.scripted.scripted_model import ScriptedModel
 DOCS = Path(__file__).parent.parent.parent / "docs"
 EXAMPLES = [
     pytest.param(example, id=f"{page.stem}-{number}")
-    for page in (DOCS / "agents.md",)
+    for page in (DOCS / "agents.md", DOCS / "integrations.md")
     for number, example in enumerate(re.findall(r"```python\n(.*?)```", page.read_text("utf-8"), re.DOTALL), 1)
 ]
 

@@ -1,0 +1,138 @@
+"""What is around Neo4j, on our graph: schemas of langchain-neo4j and neo4j-graphrag without APOC, and neo4j-viz."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import neo4j
+import pytest
+from langchain_core.language_models import FakeListChatModel
+from langchain_neo4j import GraphCypherQAChain, Neo4jGraph
+from neo4j.exceptions import ClientError
+from neo4j_graphrag.llm import OpenAILLM
+from neo4j_graphrag.retrievers import Text2CypherRetriever
+from neo4j_graphrag.schema import format_schema, get_schema
+from neo4j_viz.neo4j import from_neo4j
+
+from memorygraph import MemoryGraph
+from memorygraph.integrations.neo4j_graphrag import structured_schema
+from memorygraph.integrations.neo4j_viz import draw_graph
+from memorygraph.memory.values import Entity
+from memorygraph.scripted.scripted_model import ScriptedModel
+from tests.shared_neo4j import Address
+
+WORLD = """
+Node(node_id="ada", name="Ada Lovelace", data="wrote the first program");
+Node(node_id="tea", name="Tea", data="is a drink");
+Edge(edge_id="e", from_node="ada", to_node="tea", verb="drank", weight=1.0);
+"""
+EDGES = "MATCH (a:Node {namespace: $namespace})-[e:EDGE]->(b:Node) RETURN a, e, b"
+
+
+@pytest.fixture
+def driver(server: Address) -> Iterator[neo4j.Driver]:
+    """A driver as a user of these packages makes it."""
+    uri, auth = server
+    with neo4j.GraphDatabase.driver(uri, auth=auth) as driver:
+        yield driver
+
+
+@pytest.fixture
+def world(graph: MemoryGraph) -> MemoryGraph:
+    """Two nodes with an edge, and a conversation."""
+    graph.load(WORLD)
+    graph.messages("talk").append({"role": "user", "content": "I like the first program."})
+    return graph
+
+
+@pytest.fixture
+def of_langchain(server: Address) -> Iterator[Neo4jGraph]:
+    """A graph of langchain-neo4j that does not ask for APOC."""
+    uri, auth = server
+    username, password = auth or ("", "")
+    with Neo4jGraph(url=uri, username=username, password=password, refresh_schema=False) as graph:
+        yield graph
+
+
+def test_get_schema_itself_needs_apoc(driver: neo4j.Driver) -> None:
+    with pytest.raises(ClientError, match=r"apoc\.meta\.data"):
+        get_schema(driver)
+
+
+@pytest.mark.usefixtures("world")
+def test_a_schema_without_apoc_has_labels_properties_types_and_patterns(driver: neo4j.Driver) -> None:
+    schema = structured_schema(driver, sample=10)
+    assert {"property": "name", "type": "STRING"} in schema["node_props"]["Node"]
+    assert {"property": "created_at", "type": "DATE_TIME"} in schema["node_props"]["Conversation"]
+    assert {"property": "sampled", "type": "BOOLEAN"} in schema["node_props"]["Message"]
+    assert {"property": "conversations", "type": "LIST"} in schema["node_props"]["Message"]
+    assert {"property": "weight", "type": "FLOAT"} in schema["rel_props"]["EDGE"]
+    assert {"start": "Node", "type": "EDGE", "end": "Node"} in schema["relationships"]
+    assert "(:Node)-[:EDGE]->(:Node)" in format_schema(schema, is_enhanced=False)
+
+
+def test_a_pattern_that_is_rare_in_its_type_is_seen(graph: MemoryGraph, driver: neo4j.Driver) -> None:
+    label = f"Rare_{graph.namespace}".replace("-", "_")
+    nodes = "CREATE (a:Node {namespace: $namespace, id: 'a'})-[:EDGE {namespace: $namespace}]->"
+    driver.execute_query(f"{nodes}(b:Node:{label} {{namespace: $namespace, id: 'b'}})", namespace=graph.namespace)
+    graph.load(
+        'Node(node_id="c", name="C", data=""); Edge(edge_id="e", from_node="b", to_node="c", verb="v", weight=1.0);'
+    )
+    relationships = structured_schema(driver, sample=1)["relationships"]
+    remove = "MATCH (n:Node {namespace: $namespace}) DETACH DELETE n"  # their label is none of ours
+    driver.execute_query(remove, namespace=graph.namespace)
+    assert {"start": label, "type": "EDGE", "end": "Node"} in relationships
+
+
+def test_a_retriever_that_writes_cypher_is_told_the_schema(world: MemoryGraph, driver: neo4j.Driver) -> None:
+    schema = format_schema(structured_schema(driver), is_enhanced=False)
+    cypher = f"MATCH (n:Node {{namespace: '{world.namespace}', id: 'ada'}}) RETURN n.name"
+    with ScriptedModel(cypher) as model:
+        llm = OpenAILLM("scripted", base_url=model.base_url, api_key="sk-test")
+        retriever = Text2CypherRetriever(driver, llm, neo4j_schema=schema)
+        found = retriever.search(query_text="Who wrote the first program?")
+        assert "(:Node)-[:EDGE]->(:Node)" in model.requests[0].prompt
+    assert "Ada Lovelace" in str(found.items[0].content)
+
+
+def test_a_graph_of_langchain_takes_the_schema(
+    world: MemoryGraph, driver: neo4j.Driver, of_langchain: Neo4jGraph
+) -> None:
+    of_langchain.structured_schema = structured_schema(driver)
+    of_langchain.schema = format_schema(of_langchain.structured_schema, is_enhanced=False)
+    assert "(:Node)-[:EDGE]->(:Node)" in of_langchain.get_schema
+    model = FakeListChatModel(
+        responses=[f"MATCH (n:Node {{namespace: '{world.namespace}', id: 'ada'}}) RETURN n.name AS name", "She did."]
+    )
+    chain = GraphCypherQAChain.from_llm(
+        model, graph=of_langchain, allow_dangerous_requests=True, return_intermediate_steps=True
+    )
+    assert "(:Node)-[:EDGE]->(:Node)" in chain.graph_schema
+    answer = chain.invoke({"query": "Who wrote the first program?"})
+    assert answer["intermediate_steps"][1]["context"] == [{"name": "Ada Lovelace"}]
+
+
+def test_a_picture_has_names_and_verbs(world: MemoryGraph, driver: neo4j.Driver) -> None:
+    picture = draw_graph(driver.execute_query(EDGES, namespace=world.namespace))
+    assert sorted(str(node.caption) for node in picture.nodes) == ["Ada Lovelace", "Tea"]
+    assert [edge.caption for edge in picture.relationships] == ["drank"]
+    assert "Ada Lovelace" in str(picture.render().data)
+
+
+def test_without_it_a_picture_has_labels_and_types(world: MemoryGraph, driver: neo4j.Driver) -> None:
+    picture = from_neo4j(driver.execute_query(EDGES, namespace=world.namespace))
+    assert {node.caption for node in picture.nodes} == {"Node"}
+    assert [edge.caption for edge in picture.relationships] == ["EDGE"]
+
+
+def test_an_entity_and_its_observation_have_captions_of_their_own(graph: MemoryGraph, driver: neo4j.Driver) -> None:
+    graph.entities.create([Entity(name="Ada", entity_type="person", observations=["likes tea"])])
+    picture = draw_graph(driver.execute_query(EDGES, namespace=graph.namespace))
+    assert sorted(str(node.caption) for node in picture.nodes) == ["Ada", "likes tea"]
+
+
+def test_what_has_no_words_keeps_its_type(world: MemoryGraph, driver: neo4j.Driver) -> None:
+    path = "MATCH (c:Conversation {namespace: $namespace})-[e]->(v:Version) RETURN c, e, v"
+    picture = draw_graph(driver.execute_query(path, namespace=world.namespace))
+    assert {str(node.caption) for node in picture.nodes} == {"talk", "version 1"}
+    assert {edge.caption for edge in picture.relationships} == {"HEAD", "VERSION"}
