@@ -56,10 +56,10 @@ FILTERS = st.fixed_dictionaries(
 PATTERNS = st.lists(st.sampled_from(["a", "b", "*", "ab"]), min_size=1, max_size=2).map(tuple)
 CONDITIONS = st.builds(MatchCondition, st.sampled_from(["prefix", "suffix"]), PATTERNS)
 OPS = st.one_of(
-    st.builds(PutOp, NAMESPACES, KEYS, st.none() | VALUES),
-    st.builds(PutOp, NAMESPACES, KEYS, VALUES),
-    st.builds(GetOp, NAMESPACES, KEYS),
-    st.builds(SearchOp, st.just(()) | NAMESPACES, st.none() | FILTERS, st.just(1000)),
+    st.builds(lambda *given: PutOp(*given), NAMESPACES, KEYS, st.none() | VALUES),
+    st.builds(lambda *given: PutOp(*given), NAMESPACES, KEYS, VALUES),
+    st.builds(lambda *given: GetOp(*given), NAMESPACES, KEYS),
+    st.builds(lambda *given: SearchOp(*given), st.just(()) | NAMESPACES, st.none() | FILTERS, st.just(1000)),
     st.builds(
         ListNamespacesOp,
         st.none() | st.lists(CONDITIONS, max_size=2).map(tuple),
@@ -260,7 +260,7 @@ def test_items_have_a_history_and_come_back(store: MemoryGraphStore, graph: Memo
     assert [item.value["text"] for item in store.search(())] == ["second"]
     graph.undo(2)
     assert [item.value["text"] for item in store.search(())] == ["first"]
-    assert [broken.name for broken in Examination(graph.scope).broken] == []
+    assert list(Examination(graph.scope).find_broken()) == []
 
 
 def test_forgetting_and_deleting_the_node_takes_the_item(store: MemoryGraphStore, graph: MemoryGraph) -> None:
