@@ -56,10 +56,10 @@ FILTERS = st.fixed_dictionaries(
 PATTERNS = st.lists(st.sampled_from(["a", "b", "*", "ab"]), min_size=1, max_size=2).map(tuple)
 CONDITIONS = st.builds(MatchCondition, st.sampled_from(["prefix", "suffix"]), PATTERNS)
 OPS = st.one_of(
-    st.builds(lambda *given: PutOp(*given), NAMESPACES, KEYS, st.none() | VALUES),
-    st.builds(lambda *given: PutOp(*given), NAMESPACES, KEYS, VALUES),
-    st.builds(lambda *given: GetOp(*given), NAMESPACES, KEYS),
-    st.builds(lambda *given: SearchOp(*given), st.just(()) | NAMESPACES, st.none() | FILTERS, st.just(1000)),
+    st.tuples(NAMESPACES, KEYS, st.none() | VALUES).map(lambda given: PutOp(*given)),
+    st.tuples(NAMESPACES, KEYS, VALUES).map(lambda given: PutOp(*given)),
+    st.tuples(NAMESPACES, KEYS).map(lambda given: GetOp(*given)),
+    st.tuples(st.just(()) | NAMESPACES, st.none() | FILTERS, st.just(1000)).map(lambda given: SearchOp(*given)),
     st.builds(
         ListNamespacesOp,
         st.none() | st.lists(CONDITIONS, max_size=2).map(tuple),
@@ -295,7 +295,8 @@ def test_a_graph_of_langgraph_remembers_between_threads(store: MemoryGraphStore)
         runtime.store.put(("users", "1"), said, {"text": said})
         return {"messages": [("assistant", "; ".join(item.value["text"] for item in known) or "nothing")]}
 
-    app = StateGraph(MessagesState).add_node("remember", remember).add_edge(START, "remember").compile(store=store)
+    build: Any = StateGraph(MessagesState)
+    app = build.add_node("remember", remember).add_edge(START, "remember").compile(store=store)
     answers = [
         app.invoke({"messages": [("user", text)]})["messages"][-1].content
         for text in ("My heron is called Ada.", "What is my heron called?")
