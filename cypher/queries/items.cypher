@@ -39,7 +39,8 @@ RETURN item {.id, .shelf, .key, .value, .created_at, .updated_at, .ttl} AS item;
 // namespace, prefix (of the shelves), shelf and key (of the last one of the page before; empty for the first page), skip, limit.
 MATCH (item:Item {namespace: $namespace})
 USING INDEX item:Item(namespace, shelf, key)
-WHERE item.shelf STARTS WITH $prefix AND item.shelf >= $shelf AND (item.shelf > $shelf OR item.key > $key)
+WHERE item.shelf STARTS WITH $prefix AND item.key IS NOT NULL AND item.shelf >= $shelf
+  AND (item.shelf > $shelf OR item.key > $key)
 RETURN item {.id, .shelf, .key, .value, .created_at, .updated_at, .ttl} AS item
 ORDER BY item.namespace, item.shelf, item.key
 SKIP $skip

@@ -158,7 +158,12 @@ def test_values_that_are_not_json_are_refused(store: MemoryGraphStore) -> None:
 
 
 def test_a_batch_is_one_revision_and_its_reads_come_first(store: MemoryGraphStore, graph: MemoryGraph) -> None:
-    ops = [PutOp(("a",), "k", {"n": 1}), GetOp(("a",), "k"), PutOp(("a",), "l", {"n": 2}), PutOp(("a",), "k", {"n": 3})]
+    ops: list[Op] = [
+        PutOp(("a",), "k", {"n": 1}),
+        GetOp(("a",), "k"),
+        PutOp(("a",), "l", {"n": 2}),
+        PutOp(("a",), "k", {"n": 3}),
+    ]
     assert store.batch(ops)[1] is None
     assert len(graph.revisions()) == 1
     assert [item.value["n"] for item in store.search(("a",))] == [3, 2]
